@@ -1,0 +1,12 @@
+// CRC-32C (Castagnoli, reflected polynomial 0x82F63B78): the checksum of every stored byte.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace entitable {
+
+// crc32c("123456789") == 0xE3069283. `seed` is the checksum of the bytes before `bytes`.
+std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed = 0);
+
+}  // namespace entitable

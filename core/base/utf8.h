@@ -1,0 +1,64 @@
+// Text inside the core is WTF-8: UTF-8 that may also hold unpaired surrogates, each as
+// three bytes. That is exactly what a JavaScript or .NET string can be, so every string
+// survives. A high surrogate directly followed by a low one is never legal: the pair is
+// one character of four bytes.
+//
+// The service counts and orders strings by UTF-16 code units ("units").
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace entitable {
+
+// True if `text` is WTF-8 as above (shortest forms, at most U+10FFFF, no surrogate pair in two parts).
+bool is_wtf8(std::string_view text);
+// True if `text` is WTF-8 without unpaired surrogates, i.e. UTF-8. REQUIRES: is_wtf8(text).
+bool is_well_formed(std::string_view text);
+
+// Length in UTF-16 units. REQUIRES: is_wtf8(text).
+std::size_t utf16_units(std::string_view text);
+
+// Order by UTF-16 units as unsigned 16-bit numbers: negative, zero, positive. Differs from byte
+// order only where a character above U+FFFF meets U+E000..U+FFFF or an unpaired surrogate.
+// REQUIRES: is_wtf8 of both.
+int compare_utf16(std::string_view a, std::string_view b);
+
+// Calls visit(char32_t) for each code point, unpaired surrogates included. REQUIRES: is_wtf8(text).
+template <typename Visit>
+void for_each_code_point(std::string_view text, Visit visit);
+
+// Appends one code point (unpaired surrogates allowed); joins a high surrogate at the end of `out`
+// with a low one given now, so that `out` stays WTF-8.
+void append_code_point(std::string& out, char32_t code_point);
+
+// UTF-16 to WTF-8 and back.
+std::string wtf8_from_utf16(std::u16string_view text);
+std::u16string utf16_from_wtf8(std::string_view text);  // REQUIRES: is_wtf8(text)
+
+// Reads the code point that starts at `at` and moves `at` past it. REQUIRES: is_wtf8(text), at < size.
+inline char32_t next_code_point(std::string_view text, std::size_t& at) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+  const std::uint8_t lead = byte(at);
+  if (lead < 0x80) return at += 1, lead;
+  if (lead < 0xE0) {
+    const char32_t c = ((lead & 0x1Fu) << 6) | (byte(at + 1) & 0x3Fu);
+    return at += 2, c;
+  }
+  if (lead < 0xF0) {
+    const char32_t c = ((lead & 0x0Fu) << 12) | ((byte(at + 1) & 0x3Fu) << 6) | (byte(at + 2) & 0x3Fu);
+    return at += 3, c;
+  }
+  const char32_t c = ((lead & 0x07u) << 18) | ((byte(at + 1) & 0x3Fu) << 12) |
+                     ((byte(at + 2) & 0x3Fu) << 6) | (byte(at + 3) & 0x3Fu);
+  return at += 4, c;
+}
+
+template <typename Visit>
+void for_each_code_point(std::string_view text, Visit visit) {
+  for (std::size_t at = 0; at < text.size();) visit(next_code_point(text, at));
+}
+
+}  // namespace entitable

@@ -1,0 +1,47 @@
+// The $filter tree: one node struct with a kind.
+//
+// Nodes live in one vector and refer to each other by position; children come before their parents, so a
+// tree of any depth is walked and destroyed without recursion if need be. Trees print as S-expressions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/model/value.h"
+
+namespace entitable {
+
+enum class FilterKind : std::uint8_t {
+  all_of,      // left and right
+  any_of,      // left or right
+  negation,    // not left
+  comparison,  // property op literal (a literal on the left has been mirrored away by the parser)
+  flag,        // a bare property: true if it is there, Boolean and true
+  constant,    // a bare true or false
+};
+
+enum class CompareOp : std::uint8_t { eq, ne, gt, ge, lt, le };
+
+struct FilterNode {
+  FilterKind kind;
+  std::uint32_t left = 0;   // all_of, any_of, negation
+  std::uint32_t right = 0;  // all_of, any_of
+  CompareOp op = CompareOp::eq;
+  std::string property;             // comparison, flag
+  Value literal = Value::of_boolean(false);  // comparison, constant
+};
+
+struct Filter {
+  std::vector<FilterNode> nodes;  // the root is the last; empty: no filter, everything matches
+  std::uint32_t comparisons = 0;
+  bool empty() const { return nodes.empty(); }
+  const FilterNode& root() const { return nodes.back(); }
+};
+
+// (and (eq PartitionKey 'Sales') (gt Age 30)); literals in filter syntax. Empty filter: "()".
+std::string to_sexpr(const Filter& filter);
+// The operator with sides exchanged: 5 lt x is x gt 5.
+CompareOp mirrored(CompareOp op);
+
+}  // namespace entitable

@@ -1,0 +1,26 @@
+// Half-open ranges of keys.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/model/key.h"
+
+namespace entitable {
+
+// lower <= key < upper. The default range is everything. An inclusive upper bound is written with
+// successor() (key.h), since no stored key contains U+0000.
+struct KeyRange {
+  EntityKey lower;
+  std::optional<EntityKey> upper;
+
+  static KeyRange point(const KeyView& key);
+  static KeyRange partition(std::string_view partition);
+  bool contains(const KeyView& key) const;
+  bool empty() const;  // no key can be in it
+  friend bool operator==(const KeyRange&, const KeyRange&) = default;
+};
+
+KeyRange intersect(const KeyRange& a, const KeyRange& b);
+
+}  // namespace entitable

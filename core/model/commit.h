@@ -1,0 +1,78 @@
+// Commit: the narrow waist of all writes. Live writes and recovery change state only through
+// apply(Commit); merge is resolved before, so nothing below here knows the word.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/model/entity.h"
+
+namespace entitable {
+
+// Given out on creation and never reused, so that a dropped and re-created table is another table.
+using TableId = std::uint32_t;
+
+// Set by Set Table ACL. Dates are the service's text forms; absent fields stay absent.
+struct AccessPolicy {
+  std::string id;
+  std::optional<Ticks> start;
+  std::optional<Ticks> expiry;
+  std::optional<std::string> permission;
+  friend bool operator==(const AccessPolicy&, const AccessPolicy&) = default;
+};
+
+struct PutEntity {  // the entity as it is after the write, timestamp included
+  TableId table;
+  Entity entity;
+  friend bool operator==(const PutEntity&, const PutEntity&) = default;
+};
+struct DeleteEntity {
+  TableId table;
+  EntityKey key;
+  friend bool operator==(const DeleteEntity&, const DeleteEntity&) = default;
+};
+struct CreateTable {
+  TableId table;
+  std::string name;
+  friend bool operator==(const CreateTable&, const CreateTable&) = default;
+};
+struct DropTable {
+  TableId table;
+  friend bool operator==(const DropTable&, const DropTable&) = default;
+};
+struct SetTableAcl {
+  TableId table;
+  std::vector<AccessPolicy> policies;
+  friend bool operator==(const SetTableAcl&, const SetTableAcl&) = default;
+};
+struct SetServiceProperties {  // opaque here; the protocol room owns the document
+  std::string document;
+  friend bool operator==(const SetServiceProperties&, const SetServiceProperties&) = default;
+};
+
+using Mutation =
+    std::variant<PutEntity, DeleteEntity, CreateTable, DropTable, SetTableAcl, SetServiceProperties>;
+
+// Who asked, so that a call sent again after a hand-over is answered and not applied twice.
+using ClientId = std::array<std::uint8_t, 16>;
+struct ClientCall {
+  ClientId client{};
+  std::uint64_t number = 0;            // rising per client
+  std::vector<Ticks> timestamps;       // the answer: one per operation, 0 where it has no ETag
+  friend bool operator==(const ClientCall&, const ClientCall&) = default;
+};
+
+// One request's mutations: applied whole or not at all.
+struct Commit {
+  std::uint64_t number = 0;       // 1, 2, 3, … without gaps over the life of a store
+  Ticks last_timestamp = 0;       // the newest ever issued, this commit included
+  std::optional<ClientCall> call;
+  std::vector<Mutation> mutations;
+  friend bool operator==(const Commit&, const Commit&) = default;
+};
+
+}  // namespace entitable

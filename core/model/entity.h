@@ -1,0 +1,49 @@
+// An entity: key, properties, timestamp. The owning form, used at the edges and in the log;
+// the index keeps packed rows instead.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/model/key.h"
+#include "core/model/value.h"
+
+namespace entitable {
+
+struct Property {
+  std::string name;
+  Value value;
+  friend bool operator==(const Property&, const Property&) = default;
+};
+
+struct Entity {
+  EntityKey key;
+  Ticks timestamp = 0;  // 0: not stored yet
+  std::vector<Property> properties;  // custom properties, in no particular order, names unique
+
+  const Property* find(std::string_view name) const;
+  friend bool operator==(const Entity&, const Entity&) = default;
+};
+
+// The size of the entity as the service bills it, in bytes:
+//   4 + 2*(units(PK) + units(RK)) + sum over custom properties of 8 + 2*units(name) + value
+//   value: String 4 + 2*units, Binary 4 + bytes, DateTime, Int64 and Double 8, Guid 16, Int32 4, Boolean 1
+std::size_t entity_bytes(const Entity& entity);
+std::size_t value_bytes(const ValueView& value);
+
+// What a write may store, property by property: names (property_name.h), no duplicates
+// (DuplicatePropertiesSpecified), at most 252 (TooManyProperties), each value within its limits.
+// Does not look at the key or the total size.
+Result<void> check_properties(const std::vector<Property>& properties);
+
+// What is stored: key (key.h), properties as above, and the total size (EntityTooLarge).
+Result<void> check_entity(const Entity& entity);
+
+// Merge: properties of `update` are set (the type may change), all others of `base` are kept.
+// Replace needs no function: it is the update itself.
+std::vector<Property> merge(const std::vector<Property>& base, const std::vector<Property>& update);
+
+}  // namespace entitable

@@ -1,0 +1,50 @@
+// Every limit of the service, with its unit and source ("spec" is the behaviour the
+// service documents or shows). Enforced at the boundary; each has a test on both sides.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace entitable::limits {
+
+// Tables (spec: naming rules)
+inline constexpr std::size_t table_name_units_min = 3;
+inline constexpr std::size_t table_name_units_max = 63;
+
+// Keys: "up to 1 KiB each" with two bytes a unit
+inline constexpr std::size_t key_units_max = 512;
+
+// Properties
+inline constexpr std::size_t custom_properties_max = 252;  // 255 with PartitionKey, RowKey, Timestamp
+inline constexpr std::size_t property_name_units_max = 255;
+inline constexpr std::size_t string_units_max = 32'768;  // 64 KiB of UTF-16
+inline constexpr std::size_t binary_bytes_max = 65'536;
+
+// Entities, by the documented size formula (entity.h)
+inline constexpr std::size_t entity_bytes_max = 1'048'576;
+
+// Transactions
+inline constexpr std::size_t group_operations_max = 100;
+inline constexpr std::size_t group_bytes_max = 4 * 1'048'576;
+inline constexpr std::size_t request_bytes_max = 4 * 1'048'576;
+
+// Pages
+inline constexpr std::size_t page_rows_max = 1000;
+
+// Filters: ours, to protect the parser (the service documents 15 comparisons and does not enforce it)
+inline constexpr std::size_t filter_bytes_max = 65'536;
+inline constexpr std::size_t filter_depth_max = 500;
+inline constexpr std::size_t filter_comparisons_documented = 15;
+
+// Stored access policies
+inline constexpr std::size_t access_policies_max = 5;
+inline constexpr std::size_t access_policy_id_units_max = 64;
+
+// DateTime: 1601-01-01T00:00:00Z .. 9999-12-31T23:59:59.9999999Z, in ticks (date_time.h)
+inline constexpr std::int64_t date_time_ticks_min = 504'911'232'000'000'000;
+inline constexpr std::int64_t date_time_ticks_max = 3'155'378'975'999'999'999;
+
+static_assert(string_units_max * 2 == binary_bytes_max);
+static_assert(binary_bytes_max < entity_bytes_max && entity_bytes_max < group_bytes_max);
+
+}  // namespace entitable::limits

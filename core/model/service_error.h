@@ -1,0 +1,28 @@
+// THE table from a Code to what a caller sees: HTTP status, service error code, standard message.
+// Both doors render from here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/status.h"
+
+namespace entitable {
+
+struct ServiceError {
+  std::uint16_t status;      // HTTP status
+  std::string_view code;     // "EntityAlreadyExists"
+  std::string_view message;  // the standard text
+};
+
+const ServiceError& service_error(Code code);
+
+// The text of one error: its own message, or the standard one.
+std::string_view message_of(const Error& error);
+
+// Whether an error of a transaction is found at commit: with exactly one operation its message then has
+// no "0:" prefix (spec §6.3).
+bool found_at_commit(Code code);
+
+}  // namespace entitable

@@ -1,0 +1,100 @@
+// One typed property value: Value owns its bytes, ValueView looks at bytes owned elsewhere
+// (a packed row, a filter literal, a Value). A property never holds null: null is absence.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/model/date_time.h"
+#include "core/model/edm.h"
+#include "core/model/guid.h"
+
+namespace entitable {
+
+// Valid only as long as the bytes it looks at. Cheap to copy.
+class ValueView {
+ public:
+  static ValueView of_string(std::string_view wtf8) { return {EdmType::string, wtf8}; }
+  static ValueView of_binary(std::string_view bytes) { return {EdmType::binary, bytes}; }
+  static ValueView of_boolean(bool v) { return {EdmType::boolean, static_cast<std::int64_t>(v)}; }
+  static ValueView of_date_time(Ticks v) { return {EdmType::date_time, v}; }
+  static ValueView of_double(double v);
+  static ValueView of_guid(std::string_view bytes16) { return {EdmType::guid, bytes16}; }
+  static ValueView of_int32(std::int32_t v) { return {EdmType::int32, v}; }
+  static ValueView of_int64(std::int64_t v) { return {EdmType::int64, v}; }
+
+  EdmType type() const { return type_; }
+  // Each accessor REQUIRES its type.
+  std::string_view string() const { return bytes_; }
+  std::string_view binary() const { return bytes_; }
+  std::string_view guid_bytes() const { return bytes_; }
+  bool boolean() const { return number_ != 0; }
+  Ticks date_time() const { return number_; }
+  double float64() const;
+  std::int32_t int32() const { return static_cast<std::int32_t>(number_); }
+  std::int64_t int64() const { return number_; }
+
+  // The bytes of a String, Binary or Guid; empty for other types.
+  std::string_view bytes() const { return bytes_; }
+  // The 64 bits of any other type (Double: its bit pattern; Boolean 0 or 1; Int32 sign-extended).
+  std::int64_t bits() const { return number_; }
+  // The inverse of bytes()/bits(), for codecs.
+  static ValueView from_parts(EdmType type, std::int64_t bits, std::string_view bytes);
+
+  // Same type and same value bit for bit (so NaN equals itself, and 0.0 is not -0.0).
+  friend bool operator==(const ValueView& a, const ValueView& b) {
+    return a.type_ == b.type_ && a.number_ == b.number_ && a.bytes_ == b.bytes_;
+  }
+
+ private:
+  ValueView(EdmType type, std::string_view bytes) : type_(type), bytes_(bytes) {}
+  ValueView(EdmType type, std::int64_t number) : type_(type), number_(number) {}
+  EdmType type_;
+  std::int64_t number_ = 0;
+  std::string_view bytes_;
+};
+
+class Value {
+ public:
+  explicit Value(const ValueView& view)
+      : type_(view.type()), number_(view.bits()), bytes_(view.bytes()) {}
+  static Value of_string(std::string_view wtf8) { return Value(ValueView::of_string(wtf8)); }
+  static Value of_binary(std::string_view bytes) { return Value(ValueView::of_binary(bytes)); }
+  static Value of_boolean(bool v) { return Value(ValueView::of_boolean(v)); }
+  static Value of_date_time(Ticks v) { return Value(ValueView::of_date_time(v)); }
+  static Value of_double(double v) { return Value(ValueView::of_double(v)); }
+  static Value of_guid(const Guid& guid);
+  static Value of_int32(std::int32_t v) { return Value(ValueView::of_int32(v)); }
+  static Value of_int64(std::int64_t v) { return Value(ValueView::of_int64(v)); }
+
+  EdmType type() const { return type_; }
+  ValueView view() const { return ValueView::from_parts(type_, number_, bytes_); }
+
+  friend bool operator==(const Value& a, const Value& b) { return a.view() == b.view(); }
+
+ private:
+  EdmType type_;
+  std::int64_t number_ = 0;
+  std::string bytes_;
+};
+
+// Order of two values of one type as $filter sees it: String by UTF-16 unit, Boolean false < true, numbers
+// numerically (-0.0 equals 0.0), DateTime by instant, Guid and Binary by bytes with the shorter prefix first.
+enum class Ordering : std::int8_t { less, equal, greater, unordered };  // unordered: a NaN is involved
+// REQUIRES: a.type() == b.type().
+Ordering compare_values(const ValueView& a, const ValueView& b);
+
+// Limits of one value: String units, Binary bytes, DateTime range. `property` names it in the error.
+Result<void> check_value(const ValueView& value, std::string_view property);
+
+// A value from its text form and type name, as {type, value} pairs and annotated JSON give it:
+// Int32, Int64, Double ("1.5", "NaN", "Infinity", "-Infinity"), Boolean ("true", "false"), DateTime, Guid,
+// Binary (base64), String. Anything that does not fit is InvalidInput
+// "An error occurred while processing this request." (DateTime out of range: see date_time.h).
+Result<Value> parse_value(EdmType type, std::string_view text, std::string_view property);
+// The inverse: the service's text of a value (Double as "3.0", Guid in lower case, Binary as base64).
+std::string value_text(const ValueView& value);
+
+}  // namespace entitable
