@@ -1,0 +1,106 @@
+// The two errors of the package. RestError is what the Table service would have answered, in the shape of the
+// official client, so `error.statusCode` and `error.code` mean the same with both. StoreError is a failure of this
+// machine: storage, module, lock.
+
+export interface ODataError {
+  code: string;
+  message: { lang: string; value: string };
+}
+
+export interface RestErrorDetails {
+  odataError?: ODataError;
+  errorCode?: string;
+  [header: string]: unknown;
+}
+
+export interface RestErrorOptions {
+  code?: string;
+  statusCode?: number;
+  request?: unknown;
+  response?: unknown;
+  details?: RestErrorDetails;
+  hint?: string;
+}
+
+export class RestError extends Error {
+  static readonly REQUEST_SEND_ERROR: string = "REQUEST_SEND_ERROR";
+  static readonly PARSE_ERROR: string = "PARSE_ERROR";
+
+  code?: string;
+  statusCode?: number;
+  declare request?: unknown;
+  declare response?: unknown;
+  details?: RestErrorDetails;
+  hint?: string; // one sentence on how to fix it
+
+  constructor(message: string, options: RestErrorOptions = {}) {
+    super(message);
+    this.name = "RestError";
+    if (options.code !== undefined) this.code = options.code;
+    if (options.statusCode !== undefined) this.statusCode = options.statusCode;
+    if (options.details !== undefined) this.details = options.details;
+    if (options.hint !== undefined) this.hint = options.hint;
+    // Not enumerable, as in the official client: logging an error must not print a whole exchange.
+    Object.defineProperty(this, "request", { value: options.request, enumerable: false });
+    Object.defineProperty(this, "response", { value: options.response, enumerable: false });
+  }
+}
+
+// The error for a refusal by the service's rules: status, service code and text as the core says them.
+export function serviceError(
+  statusCode: number,
+  code: string,
+  message: string,
+  hint?: string,
+): RestError {
+  const odataError = { code, message: { lang: "en-US", value: message } };
+  return new RestError(message, {
+    statusCode,
+    code,
+    details: { odataError, errorCode: code },
+    ...(hint === undefined ? {} : { hint }),
+  });
+}
+
+export type StoreErrorCode =
+  | "WasmLoadFailed"
+  | "WasmVersionMismatch"
+  | "PersistenceUnavailable"
+  | "QuotaExceeded"
+  | "StoreLocked"
+  | "StoreClosed"
+  | "VersionConflict"
+  | "FormatTooNew"
+  | "Corrupted"
+  | "ConnectionLost"
+  | "DecryptionFailed"
+  | "EncryptedProperty"
+  | "NotPortable"
+  | "NotSupported"
+  | "ValidationFailed"
+  | "OutOfMemory";
+
+export interface StoreErrorOptions {
+  cause?: unknown;
+  hint?: string;
+}
+
+export class StoreError extends Error {
+  readonly code: StoreErrorCode;
+  hint?: string; // one sentence on how to fix it
+
+  constructor(code: StoreErrorCode, message: string, options: StoreErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "StoreError";
+    this.code = code;
+    if (options.hint !== undefined) this.hint = options.hint;
+  }
+}
+
+// What an aborted call rejects with; the name is what callers look at.
+export class AbortError extends Error {
+  constructor(message = "The operation was aborted.") {
+    super(message);
+    this.name = "AbortError";
+  }
+}

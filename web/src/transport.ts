@@ -1,0 +1,19 @@
+// The one thing a client knows about the store: blocks in, blocks out. Clients never import the host, so the
+// same client works inline, over a port to another tab, or in a worker.
+
+import type { AbortSignalLike, Durability } from "./types.ts";
+
+export interface Transport {
+  // A read block in, its reply out. Inline the reply comes at once, without a promise, and is a view that dies with
+  // the next call: decode it in the same turn. Throws or rejects with StoreError if the store can't answer;
+  // a refusal by the service's rules is a reply (client/block.ts turns it into a RestError).
+  read(block: Uint8Array): Uint8Array | Promise<Uint8Array>;
+
+  // A write block in, its reply out, as durable as asked for (`durability` absent: the store's default). Writes are
+  // applied in the order of the calls. Rejects with StoreError if the write could not be stored, and with
+  // AbortError if `signal` aborts while it still waits in the queue: then it has no effect.
+  write(block: Uint8Array, durability?: Durability, signal?: AbortSignalLike): Promise<Uint8Array>;
+
+  // The store's clock, in milliseconds since 1970.
+  now(): number;
+}

@@ -1,0 +1,399 @@
+// The public types. The first half has the names and shapes of @azure/data-tables 13 (mutually assignable with
+// them, which tests/web/types checks); the second half is what this package adds.
+
+// ---- Entities and values ------------------------------------------------------------------------------------------
+
+export type EdmTypes =
+  | "Binary"
+  | "Boolean"
+  | "DateTime"
+  | "Double"
+  | "Guid"
+  | "Int32"
+  | "Int64"
+  | "String";
+
+export interface Edm<T extends EdmTypes> {
+  value: T extends "Boolean" ? boolean : T extends "Double" | "Int32" ? number : string;
+  type: T;
+}
+
+export type TableEntity<T extends object = Record<string, unknown>> = T & {
+  partitionKey: string;
+  rowKey: string;
+};
+
+// Keys and timestamp are left out when a `select` doesn't name them; the ETag always comes.
+export type TableEntityResult<T> = T & {
+  etag: string;
+  partitionKey?: string;
+  rowKey?: string;
+  timestamp?: string;
+};
+
+export type TableEntityResultPage<T> = Array<TableEntityResult<T>> & {
+  continuationToken?: string;
+};
+
+export type UpdateMode = "Merge" | "Replace";
+
+// ---- Options --------------------------------------------------------------------------------------------------
+
+// Satisfied by every AbortSignal; the shape that the official client accepts.
+export interface AbortSignalLike {
+  readonly aborted: boolean;
+  addEventListener(
+    type: "abort",
+    listener: (this: AbortSignalLike, event: unknown) => unknown,
+    options?: unknown,
+  ): void;
+  removeEventListener(
+    type: "abort",
+    listener: (this: AbortSignalLike, event: unknown) => unknown,
+    options?: unknown,
+  ): void;
+}
+
+export interface OperationOptions {
+  // Already aborted: nothing happens. Aborted while a write still waits for its turn: it is withdrawn. Later: ignored.
+  abortSignal?: AbortSignalLike;
+  // Accepted and without effect here: there is no request.
+  requestOptions?: { timeout?: number; allowInsecureConnection?: boolean };
+  tracingOptions?: object;
+  serializerOptions?: object;
+}
+
+export type GetTableEntityOptions = OperationOptions & {
+  queryOptions?: TableEntityQueryOptions;
+  disableTypeConversion?: boolean;
+};
+
+export type ListTableEntitiesOptions = OperationOptions & {
+  queryOptions?: TableEntityQueryOptions;
+  disableTypeConversion?: boolean;
+};
+
+export type UpdateTableEntityOptions = OperationOptions & { etag?: string };
+export type DeleteTableEntityOptions = OperationOptions & { etag?: string };
+export type ListTableItemsOptions = OperationOptions & { queryOptions?: TableQueryOptions };
+
+export interface TableEntityQueryOptions {
+  filter?: string;
+  select?: string[];
+}
+
+export interface TableQueryOptions {
+  filter?: string;
+}
+
+// ---- Responses ------------------------------------------------------------------------------------------------
+
+export interface TableMergeEntityHeaders {
+  clientRequestId?: string;
+  requestId?: string;
+  version?: string;
+  date?: Date;
+  etag?: string;
+}
+export interface TableUpdateEntityHeaders {
+  clientRequestId?: string;
+  requestId?: string;
+  version?: string;
+  date?: Date;
+  etag?: string;
+}
+export interface TableInsertEntityHeaders {
+  clientRequestId?: string;
+  requestId?: string;
+  version?: string;
+  date?: Date;
+  etag?: string;
+  preferenceApplied?: string;
+  contentType?: string;
+}
+export interface TableDeleteEntityHeaders {
+  clientRequestId?: string;
+  requestId?: string;
+  version?: string;
+  date?: Date;
+}
+
+export type CreateTableEntityResponse = TableInsertEntityHeaders;
+export type UpdateEntityResponse = TableUpdateEntityHeaders;
+export type UpsertEntityResponse = TableMergeEntityHeaders;
+export type DeleteTableEntityResponse = TableDeleteEntityHeaders;
+export type GetTableEntityResponse<T extends object> = TableEntityResult<T>;
+
+export interface TableItem {
+  name?: string;
+}
+
+export interface TableItemResultPage extends Array<TableItem> {
+  continuationToken?: string;
+}
+
+// ---- Transactions -----------------------------------------------------------------------------------------------
+
+export type CreateDeleteEntityAction = ["create" | "delete", TableEntity];
+export type UpdateEntityAction =
+  | ["update" | "upsert", TableEntity]
+  | ["update" | "upsert", TableEntity, "Merge" | "Replace"]
+  | [
+      "update" | "upsert",
+      TableEntity,
+      "Merge" | "Replace",
+      UpdateTableEntityOptions | undefined,
+    ];
+export type TransactionAction = CreateDeleteEntityAction | UpdateEntityAction;
+
+export interface TableTransactionEntityResponse {
+  etag?: string;
+  rowKey?: string;
+  status: number;
+}
+
+export interface TableTransactionResponse {
+  subResponses: TableTransactionEntityResponse[];
+  status: number;
+  getResponseForEntity: (rowKey: string) => TableTransactionEntityResponse | undefined;
+}
+
+// ---- Paging -----------------------------------------------------------------------------------------------------
+
+export interface PageSettings {
+  continuationToken?: string;
+  maxPageSize?: number;
+}
+
+export interface PagedAsyncIterableIterator<
+  TElement,
+  TPage = TElement[],
+  TPageSettings = PageSettings,
+> {
+  next(): Promise<IteratorResult<TElement>>;
+  // Ends the iteration and frees everything at once (an addition: the official iterator has none).
+  return(): Promise<IteratorResult<TElement>>;
+  [Symbol.asyncIterator](): PagedAsyncIterableIterator<TElement, TPage, TPageSettings>;
+  byPage: (settings?: TPageSettings) => AsyncIterableIterator<TPage>;
+}
+
+// ---- Explain --------------------------------------------------------------------------------------------------------
+
+export type PlanKind = "empty" | "point" | "range" | "partition" | "table";
+
+export interface ExplainRange {
+  from: { partitionKey: string; rowKey: string }; // inclusive
+  to?: { partitionKey: string; rowKey: string }; // exclusive; absent: to the end of the table
+}
+
+export interface ExplainWarning {
+  code: string;
+  message: string;
+  help: string;
+}
+
+export interface Explain {
+  kind: PlanKind; // the widest of its ranges
+  ranges: ExplainRange[];
+  rowsRead: number;
+  rowsReturned: number;
+  bytesRead: number;
+  serviceKind: PlanKind; // the scan that the real service would run
+  serviceRoundTrips: number; // requests that it would take there to read the whole result
+  warnings: ExplainWarning[];
+}
+
+// ---- Clients ----------------------------------------------------------------------------------------------------
+
+export interface WriteOptions {
+  durability?: Durability; // of this call; default: the handle's, then the store's
+}
+
+// The official client's methods for one table. Rules: README.md and the tests in tests/web/table-client.
+export interface TableClient {
+  readonly tableName: string;
+  createTable(options?: OperationOptions & WriteOptions): Promise<void>;
+  deleteTable(options?: OperationOptions & WriteOptions): Promise<void>;
+  createEntity<T extends object>(
+    entity: TableEntity<T>,
+    options?: OperationOptions & WriteOptions,
+  ): Promise<CreateTableEntityResponse>;
+  getEntity<T extends object = Record<string, unknown>>(
+    partitionKey: string,
+    rowKey: string,
+    options?: GetTableEntityOptions,
+  ): Promise<GetTableEntityResponse<TableEntityResult<T>>>;
+  listEntities<T extends object = Record<string, unknown>>(
+    options?: ListTableEntitiesOptions,
+  ): PagedAsyncIterableIterator<TableEntityResult<T>, TableEntityResultPage<T>>;
+  updateEntity<T extends object>(
+    entity: TableEntity<T>,
+    mode?: UpdateMode,
+    options?: UpdateTableEntityOptions & WriteOptions,
+  ): Promise<UpdateEntityResponse>;
+  upsertEntity<T extends object>(
+    entity: TableEntity<T>,
+    mode?: UpdateMode,
+    options?: OperationOptions & WriteOptions,
+  ): Promise<UpsertEntityResponse>;
+  deleteEntity(
+    partitionKey: string,
+    rowKey: string,
+    options?: DeleteTableEntityOptions & WriteOptions,
+  ): Promise<DeleteTableEntityResponse>;
+  submitTransaction(
+    actions: TransactionAction[],
+    options?: OperationOptions & WriteOptions,
+  ): Promise<TableTransactionResponse>;
+}
+
+// What may be written for a property that reads as T: the value, the value with its Edm type, or null (not stored).
+export type EntityInput<T extends object> = { [K in keyof T]: T[K] | Edm<EdmTypes> | null };
+
+// A TableClient whose entities are all of type T, with more.
+export interface Table<T extends object = Record<string, unknown>> {
+  readonly tableName: string;
+  createTable(options?: OperationOptions & WriteOptions): Promise<void>;
+  deleteTable(options?: OperationOptions & WriteOptions): Promise<void>;
+  createEntity(
+    entity: TableEntity<EntityInput<T>>,
+    options?: OperationOptions & WriteOptions,
+  ): Promise<CreateTableEntityResponse>;
+  getEntity(
+    partitionKey: string,
+    rowKey: string,
+    options?: GetTableEntityOptions,
+  ): Promise<TableEntityResult<T>>;
+  listEntities(
+    options?: ListTableEntitiesOptions,
+  ): PagedAsyncIterableIterator<TableEntityResult<T>, TableEntityResultPage<T>>;
+  updateEntity(
+    entity: TableEntity<Partial<EntityInput<T>>>,
+    mode?: UpdateMode,
+    options?: UpdateTableEntityOptions & WriteOptions,
+  ): Promise<UpdateEntityResponse>;
+  upsertEntity(
+    entity: TableEntity<Partial<EntityInput<T>>>,
+    mode?: UpdateMode,
+    options?: OperationOptions & WriteOptions,
+  ): Promise<UpsertEntityResponse>;
+  deleteEntity(
+    partitionKey: string,
+    rowKey: string,
+    options?: DeleteTableEntityOptions & WriteOptions,
+  ): Promise<DeleteTableEntityResponse>;
+  submitTransaction(
+    actions: TransactionAction[],
+    options?: OperationOptions & WriteOptions,
+  ): Promise<TableTransactionResponse>;
+  // How listEntities with the same options would run, and what the real service would do.
+  explain(options?: ListTableEntitiesOptions): Promise<Explain>;
+}
+
+export interface TableServiceClient {
+  createTable(name: string, options?: OperationOptions & WriteOptions): Promise<void>;
+  deleteTable(name: string, options?: OperationOptions & WriteOptions): Promise<void>;
+  listTables(
+    options?: ListTableItemsOptions,
+  ): PagedAsyncIterableIterator<TableItem, TableItemResultPage>;
+}
+
+export interface TableOptions<T extends object = Record<string, unknown>> {
+  // Fixes the Edm type of plain values, for example { price: "Double" }: 3 is then stored as a Double.
+  types?: Partial<Record<keyof T, EdmTypes>>;
+  durability?: Durability; // of this handle's writes; default: the store's
+}
+
+// ---- Store ------------------------------------------------------------------------------------------------------
+
+export type Persistence = "auto" | "memory" | "indexeddb";
+
+// When a write is acknowledged, in IndexedDB's own words. strict: its transaction completed and was flushed to
+// disk (survives power loss). relaxed: its transaction completed (survives the death of page, tab and browser).
+// deferred: it is in memory, and stored within a bounded delay.
+export type Durability = "strict" | "relaxed" | "deferred";
+
+export interface Clock {
+  now(): number; // milliseconds since 1970
+}
+
+export type WarningCode = "PersistenceUnavailable" | "StorageNotPersisted" | "Damaged";
+
+export interface StoreWarning {
+  code: WarningCode;
+  message: string;
+}
+
+export interface OpenOptions {
+  name?: string; // 1–63 of [A-Za-z0-9._-]; default "default"
+  persistence?: Persistence; // default "auto": IndexedDB where there is one, else memory with a warning
+  durability?: Durability; // default "strict"
+  deferredDelayMs?: number; // 0–1000, default 200: how long a deferred write may wait (at most 1000 under load)
+  // The module: where it is, or what it is. Default: entitable.wasm beside this package's code.
+  wasm?: string | URL | Response | BufferSource | WebAssembly.Module;
+  requestPersistence?: "never" | "on-open" | "on-first-write"; // navigator.storage.persist(); default "never"
+  clock?: Clock;
+  readOnly?: boolean; // writes reject; default false
+  signal?: AbortSignalLike; // gives up opening, for example while another tab holds the store
+  onWarning?: (warning: StoreWarning) => void; // nothing is ever printed
+}
+
+export interface StoreDamage {
+  file: string; // "manifest", "part-…", "wal-…"
+  message: string;
+}
+
+export interface StoreStatus {
+  readonly state: "open" | "read-only" | "closed";
+  readonly persistence: "memory" | "indexeddb";
+  readonly owner: "self";
+  readonly pendingBytes: number; // acknowledged (deferred) and not stored yet
+  readonly lastPersistedAt: Date | undefined;
+  readonly persisted: boolean; // the browser promised not to evict this origin's storage
+  readonly damage: readonly StoreDamage[]; // what did not verify at opening; not empty: read-only
+}
+
+export interface TableStats {
+  name: string;
+  rows: number;
+  bytes: number;
+}
+
+export interface StoreStats {
+  tables: TableStats[];
+  rows: number;
+  bytes: number; // of packed rows
+  memoryBytes: number; // of the index that holds them
+  pendingBytes: number;
+  segments: number; // log segments since the last checkpoint
+  segmentBytes: number;
+}
+
+export interface StoreEvents {
+  status: StoreStatus;
+  persisted: { at: Date };
+  "persist-error": { error: Error; pendingBytes: number; retryInMs: number | undefined };
+  reopened: { at: Date }; // the connection to IndexedDB was lost and made anew
+}
+
+export interface StoreInfo {
+  name: string;
+  persistence: "indexeddb";
+}
+
+export interface Store {
+  readonly name: string;
+  readonly status: StoreStatus;
+  // A handle; nothing happens until one of its methods is called, and the table need not exist.
+  table<T extends object = Record<string, unknown>>(
+    name: string,
+    options?: TableOptions<T>,
+  ): Table<T>;
+  tableClient(name: string): TableClient;
+  serviceClient(): TableServiceClient;
+  flush(): Promise<void>; // resolves when all earlier writes are stored
+  stats(): Promise<StoreStats>;
+  on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;
+  close(): Promise<void>; // stores what is pending, then lets the store go
+  [Symbol.asyncDispose](): Promise<void>;
+}
