@@ -6,6 +6,7 @@
 // is asked once at the end (ok()).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -16,16 +17,19 @@ class ByteWriter {
  public:
   explicit ByteWriter(std::string& out) : out_(out) {}
 
-  void u8(std::uint8_t v);
+  void u8(std::uint8_t v) { out_.push_back(static_cast<char>(v)); }
   void u16(std::uint16_t v);
   void u32(std::uint32_t v);
   void u64(std::uint64_t v);
-  void varint(std::uint64_t v);        // LEB128, at most 10 bytes
   void raw(std::string_view bytes);    // as they are
   void bytes(std::string_view bytes);  // varint length, then the bytes
+  // LEB128: seven bits a byte, lowest first, at most 10 bytes.
+  void varint(std::uint64_t v) { v < 0x80 ? u8(static_cast<std::uint8_t>(v)) : long_varint(v); }
   std::size_t size() const { return out_.size(); }
 
  private:
+  void long_varint(std::uint64_t v);
+
   std::string& out_;
 };
 
@@ -37,11 +41,17 @@ class ByteReader {
   std::uint16_t u16();
   std::uint32_t u32();
   std::uint64_t u64();
-  std::uint64_t varint();  // fails on more than 10 bytes, overflow, or a padded (non-shortest) form
+  // Fails on more than 10 bytes, on more than 64 bits, and on a padded (non-shortest) form.
+  std::uint64_t varint() {
+    if (in_.empty() || static_cast<std::uint8_t>(in_.front()) >= 0x80) return long_varint();
+    const auto byte = static_cast<std::uint8_t>(in_.front());
+    in_.remove_prefix(1);
+    return byte;
+  }
   std::string_view raw(std::size_t length);
   std::string_view bytes();  // varint length, then that many bytes
   // A varint count of items of at least `item_bytes_min` bytes each; fails if they cannot fit in
-  // what is left, so that a damaged count never makes anybody allocate.
+  // what is left, so that a damaged count never makes anybody allocate. (0 is taken as 1.)
   std::size_t count(std::size_t item_bytes_min);
 
   bool ok() const { return ok_; }
@@ -50,6 +60,10 @@ class ByteReader {
   void fail();  // marks the input bad; from now on everything reads as zero
 
  private:
+  template <typename Integer>
+  Integer little_endian();
+  std::uint64_t long_varint();
+
   std::string_view in_;
   bool ok_ = true;
 };

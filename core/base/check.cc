@@ -7,7 +7,9 @@ namespace {
 CheckHandler check_handler = nullptr;
 }
 
-void set_check_handler(CheckHandler handler) { check_handler = handler; }
+void set_check_handler(CheckHandler handler) {
+  check_handler = handler;
+}
 
 void check_failed(const char* condition, const char* file, int line) {
   if (check_handler != nullptr) check_handler(condition, file, line);

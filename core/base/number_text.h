@@ -13,8 +13,8 @@ namespace entitable {
 std::optional<std::int32_t> parse_int32(std::string_view text);
 std::optional<std::int64_t> parse_int64(std::string_view text);
 
-// [-] digits [. digits] [(e|E) [+|-] digits]; also "digits." and ".digits". Rounded correctly. Nothing if
-// malformed or if the magnitude overflows (1e400); underflow gives zero or a subnormal.
+// [-] digits [. digits] [(e|E) [+|-] digits]; also "digits." and ".digits". Rounded correctly.
+// Nothing if malformed or if the magnitude overflows (1e400); underflow gives zero or a subnormal.
 // NaN and Infinity are not numbers here: their spelling is the caller's grammar.
 std::optional<double> parse_double(std::string_view text);
 
