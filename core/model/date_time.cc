@@ -1,0 +1,215 @@
+#include "core/model/date_time.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+#include "core/model/limits.h"
+
+namespace entitable {
+namespace {
+
+constexpr std::int64_t ticks_per_second = 10'000'000;
+constexpr std::int64_t seconds_per_day = 86'400;
+constexpr std::int64_t ticks_per_day = ticks_per_second * seconds_per_day;
+
+// The proleptic Gregorian calendar, as .NET counts it.
+struct Date {
+  int year;   // 1..9999
+  int month;  // 1..12
+  int day;    // 1..31
+};
+
+bool is_leap(int year) {
+  return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+}
+
+int days_in_month(int year, int month) {
+  constexpr int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  return month == 2 && is_leap(year) ? 29 : days[month - 1];
+}
+
+// Days from 0001-01-01 to `date` and back. Years are counted from March, so that the leap day is
+// the last of its year and the months before a given one have a length in closed form.
+constexpr int days_before_march_of_year_1 =
+    306;  // from 1 March of the year 0 to 1 January of the year 1
+constexpr int days_per_400_years = 146'097;
+
+std::int64_t days_from_date(const Date& date) {
+  const int year = date.month <= 2 ? date.year - 1 : date.year;
+  const int month = date.month <= 2 ? date.month + 9 : date.month - 3;  // March is 0
+  return 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + (date.day - 1) -
+         days_before_march_of_year_1;
+}
+
+Date date_from_days(std::int64_t days_since_year_1) {
+  const int days = static_cast<int>(days_since_year_1) + days_before_march_of_year_1;
+  const int era = days / days_per_400_years;
+  const int day_of_era = days % days_per_400_years;
+  const int year_of_era =
+      (day_of_era - day_of_era / 1'460 + day_of_era / 36'524 - day_of_era / 146'096) / 365;
+  const int day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  const int month = (5 * day_of_year + 2) / 153;
+  const int year = era * 400 + year_of_era + (month >= 10 ? 1 : 0);
+  return {year, month < 10 ? month + 3 : month - 9, day_of_year - (153 * month + 2) / 5 + 1};
+}
+
+// Reads a text from the front. Each step either takes what it names or leaves the text and says no.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {}
+
+  bool at_end() const { return text_.empty(); }
+  bool take(char c) {
+    if (text_.empty() || text_.front() != c) return false;
+    text_.remove_prefix(1);
+    return true;
+  }
+  // Exactly `digits` digits, whose value is in low..high.
+  bool number(int digits, int low, int high, int& value) {
+    if (text_.size() < static_cast<std::size_t>(digits)) return false;
+    int read = 0;
+    for (int i = 0; i < digits; ++i) {
+      const char c = text_[static_cast<std::size_t>(i)];
+      if (c < '0' || c > '9') return false;
+      read = read * 10 + (c - '0');
+    }
+    if (read < low || read > high) return false;
+    text_.remove_prefix(static_cast<std::size_t>(digits));
+    value = read;
+    return true;
+  }
+  // One digit or more; those beyond the seventh are cut off.
+  bool fraction(std::int64_t& ticks) {
+    ticks = 0;
+    std::int64_t unit = ticks_per_second;
+    int digit = 0;
+    if (!number(1, 0, 9, digit)) return false;
+    do {
+      unit /= 10;
+      ticks += digit * unit;
+    } while (number(1, 0, 9, digit));
+    return true;
+  }
+
+ private:
+  std::string_view text_;
+};
+
+bool scan_date(Scanner& in, Date& date) {
+  return in.number(4, 1, 9999, date.year) && in.take('-') && in.number(2, 1, 12, date.month) &&
+         in.take('-') && in.number(2, 1, days_in_month(date.year, date.month), date.day);
+}
+
+// hh:mm[:ss[.f…]] in ticks since midnight.
+bool scan_time(Scanner& in, std::int64_t& ticks) {
+  int hour = 0;
+  int minute = 0;
+  int second = 0;
+  std::int64_t fraction = 0;
+  if (!in.number(2, 0, 23, hour) || !in.take(':') || !in.number(2, 0, 59, minute)) return false;
+  if (in.take(':')) {
+    if (!in.number(2, 0, 59, second)) return false;
+    if (in.take('.') && !in.fraction(fraction)) return false;
+  }
+  ticks = ((hour * 60 + minute) * 60 + second) * ticks_per_second + fraction;
+  return true;
+}
+
+// Z, ±hh:mm (at most 14 hours, as in XML Schema) or nothing, in ticks east of UTC.
+bool scan_zone(Scanner& in, std::int64_t& ticks) {
+  ticks = 0;
+  if (in.at_end() || in.take('Z')) return true;
+  const bool west = in.take('-');
+  if (!west && !in.take('+')) return false;
+  int hour = 0;
+  int minute = 0;
+  if (!in.number(2, 0, 14, hour) || !in.take(':') ||
+      !in.number(2, 0, hour == 14 ? 0 : 59, minute)) {
+    return false;
+  }
+  ticks = (hour * 60 + minute) * 60 * ticks_per_second;
+  if (west) ticks = -ticks;
+  return true;
+}
+
+std::optional<Ticks> scan(std::string_view text) {
+  Scanner in(text);
+  Date date{};
+  std::int64_t time = 0;
+  std::int64_t zone = 0;
+  if (!scan_date(in, date)) return std::nullopt;
+  if (in.take('T') && !scan_time(in, time)) return std::nullopt;
+  if (!scan_zone(in, zone) || !in.at_end()) return std::nullopt;
+  return days_from_date(date) * ticks_per_day + time - zone;
+}
+
+void append_number(std::string& out, std::int64_t value, int digits) {
+  const std::size_t start = out.size();
+  out.append(static_cast<std::size_t>(digits), '0');
+  for (std::size_t at = out.size(); at > start; value /= 10) {
+    out[--at] = static_cast<char>('0' + value % 10);
+  }
+}
+
+void append_clock(std::string& out, std::int64_t ticks_of_day) {
+  const std::int64_t seconds = ticks_of_day / ticks_per_second;
+  append_number(out, seconds / 3600, 2);
+  out.push_back(':');
+  append_number(out, seconds / 60 % 60, 2);
+  out.push_back(':');
+  append_number(out, seconds % 60, 2);
+}
+
+// .NET's invariant culture, "MM/dd/yyyy HH:mm:ss". Instants that .NET has no date for show as its
+// first or last one.
+std::string invariant_text(Ticks ticks) {
+  ticks = std::clamp<Ticks>(ticks, 0, limits::date_time_ticks_max);
+  const Date date = date_from_days(ticks / ticks_per_day);
+  std::string text;
+  append_number(text, date.month, 2);
+  text.push_back('/');
+  append_number(text, date.day, 2);
+  text.push_back('/');
+  append_number(text, date.year, 4);
+  text.push_back(' ');
+  append_clock(text, ticks % ticks_per_day);
+  return text;
+}
+
+}  // namespace
+
+Result<Ticks> parse_date_time(std::string_view text, std::string_view property) {
+  const std::optional<Ticks> ticks = scan(text);
+  if (!ticks) return Error(Code::invalid_input, "An error occurred while processing this request.");
+  return checked_date_time(*ticks, property);
+}
+
+Result<Ticks> checked_date_time(Ticks ticks, std::string_view property) {
+  if (ticks >= limits::date_time_ticks_min && ticks <= limits::date_time_ticks_max) return ticks;
+  std::string message = "The '";
+  message.append(property).append("' parameter of value '").append(invariant_text(ticks));
+  return Error(Code::out_of_range_input, message.append("' is out of range."));
+}
+
+std::string date_time_text(Ticks ticks) {
+  const Date date = date_from_days(ticks / ticks_per_day);
+  std::string text;
+  text.reserve(28);
+  append_number(text, date.year, 4);
+  text.push_back('-');
+  append_number(text, date.month, 2);
+  text.push_back('-');
+  append_number(text, date.day, 2);
+  text.push_back('T');
+  append_clock(text, ticks % ticks_per_day);
+  if (const std::int64_t fraction = ticks % ticks_per_second; fraction != 0) {
+    text.push_back('.');
+    append_number(text, fraction, 7);
+    while (text.back() == '0') text.pop_back();
+  }
+  text.push_back('Z');
+  return text;
+}
+
+}  // namespace entitable

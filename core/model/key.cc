@@ -1,0 +1,51 @@
+#include "core/model/key.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/model/limits.h"
+
+namespace entitable {
+namespace {
+
+bool is_too_long(std::string_view text) {
+  return text.size() > limits::key_units_max && utf16_units(text) > limits::key_units_max;
+}
+
+bool has_forbidden_character(std::string_view text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto byte = static_cast<std::uint8_t>(text[at]);
+    if (byte < 0x20 || byte == 0x7F) return true;
+    if (byte == '/' || byte == '\\' || byte == '#' || byte == '?') return true;
+    // U+0080..U+009F are C2 80..9F, and C2 is always a lead byte.
+    if (byte == 0xC2 && static_cast<std::uint8_t>(text[at + 1]) < 0xA0) return true;
+  }
+  return false;
+}
+
+Result<void> check_part(std::string_view name, std::string_view text) {
+  if (is_too_long(text)) return Error(Code::property_value_too_large);
+  if (has_forbidden_character(text)) {
+    std::string message = "The '";
+    message.append(name).append("' parameter of value '").append(text);
+    return Error(Code::out_of_range_input, message.append("' is out of range."));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_key(const KeyView& key) {
+  if (Result<void> partition = check_part("PartitionKey", key.partition); !partition.ok()) {
+    return partition;
+  }
+  return check_part("RowKey", key.row);
+}
+
+std::string successor(std::string_view text) {
+  std::string next(text);
+  next.push_back('\0');
+  return next;
+}
+
+}  // namespace entitable

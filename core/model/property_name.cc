@@ -1,0 +1,44 @@
+#include "core/model/property_name.h"
+
+#include "core/base/utf8.h"
+#include "core/model/limits.h"
+#include "core/model/unicode_tables.h"
+
+namespace entitable {
+namespace {
+
+bool is_ascii_start(char32_t c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+}  // namespace
+
+bool is_identifier_start(char32_t c) {
+  return c < 0x80 ? is_ascii_start(c) : is_unicode_letter(c);
+}
+
+bool is_identifier_part(char32_t c) {
+  if (c < 0x80) return is_ascii_start(c) || (c >= '0' && c <= '9');
+  return is_unicode_letter(c) || is_unicode_name_mark(c);
+}
+
+Result<void> check_property_name(std::string_view name) {
+  if (name.empty()) return Error(Code::property_name_invalid);
+  // Length first: what is checked character by character is then short, whoever sends it.
+  if (name.size() > limits::property_name_units_max &&
+      utf16_units(name) > limits::property_name_units_max) {
+    return Error(Code::property_name_too_long);
+  }
+  std::size_t at = 0;
+  if (!is_identifier_start(next_code_point(name, at))) return Error(Code::property_name_invalid);
+  while (at < name.size()) {
+    if (!is_identifier_part(next_code_point(name, at))) return Error(Code::property_name_invalid);
+  }
+  return {};
+}
+
+bool is_system_property(std::string_view name) {
+  return name == "PartitionKey" || name == "RowKey" || name == "Timestamp";
+}
+
+}  // namespace entitable
