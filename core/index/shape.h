@@ -1,20 +1,25 @@
 // Shapes: what rows of a table have in common, stored once.
 //
-// A shape is the interned *set* of (property name, Edm type), in the canonical order of the table's property
-// dictionary (the order in which names were first seen), so that the order of writing never makes a new shape.
-// Names and types are kept once per shape; a row keeps only values, at offsets the shape knows. A $filter is
-// bound once per shape; a page is decoded shape by shape.
+// A shape is the interned *set* of (property name, Edm type), in the canonical order of the table's
+// property dictionary (the order in which names were first seen), so that the order of writing
+// never makes a new shape. Names and types are kept once per shape; a row keeps only values, at
+// offsets the shape knows. A $filter is bound once per shape; a page is decoded shape by shape.
 //
-// The number of shapes per table is bounded (shapes_max). Rows that come after it use the generic
-// shape, whose rows carry their own list of properties; they are slower and larger but never wrong.
+// The number of shapes per table is bounded (shapes_max, shape_columns_max). Rows that come after
+// it use the generic shape, whose rows carry their own list of properties; they are slower and
+// larger but never wrong.
 //
-// Invariants: shapes and the dictionary only grow; a Shape never changes and never moves; ids are dense from 0.
-// A shape interned by a write that is then discarded stays: harmless, and bounded.
+// Invariants: shapes and the dictionary only grow; a Shape never changes and never moves; ids are
+// dense from 0, and 0 is the generic shape. A shape interned by a write that is then discarded
+// stays: harmless, and bounded.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,45 +32,103 @@ namespace entitable {
 
 using ShapeId = std::uint32_t;
 
+inline constexpr ShapeId generic_shape_id = 0;
+
+// A property that owns nothing: what the index needs to pack a row.
+struct PropertyView {
+  std::string_view name;
+  ValueView value;
+};
+
 struct Column {
-  std::string name;
+  std::string_view name;  // lives as long as the Schema
   EdmType type;
   std::uint32_t slot;  // where the row keeps it; row.h says how
 };
 
-// The bound on shapes of one table, the generic one not counted.
+// The bounds of one table: shapes, the generic one not counted, and the sum of their columns.
 inline constexpr std::size_t shapes_max = 2048;
+inline constexpr std::size_t shape_columns_max = 131'072;
 
 class Shape {
  public:
   ShapeId id() const { return id_; }
   // Canonical order. Empty and is_generic() for the generic shape.
   const std::vector<Column>& columns() const { return columns_; }
-  bool is_generic() const { return generic_; }
+  bool is_generic() const { return id_ == generic_shape_id; }
   // Position in columns(), or nothing.
   std::optional<std::uint32_t> find(std::string_view name) const;
+  // Bytes of a row before its first text, counted from the row's base (row.h).
   std::uint32_t fixed_bytes() const { return fixed_bytes_; }
 
  private:
   friend class Schema;
-  ShapeId id_ = 0;
-  bool generic_ = false;
+  ShapeId id_ = generic_shape_id;
   std::uint32_t fixed_bytes_ = 0;
   std::vector<Column> columns_;
+  std::vector<std::uint16_t> buckets_;  // open addressing by name: position + 1, or 0
 };
 
 // The property dictionary and the shapes of one table; shared by all versions of it.
 class Schema : public RefCounted<Schema> {
  public:
   Schema();
-  // The shape of an entity's properties: an existing one, a new one, or the generic one when the table has
-  // shapes_max already. Independent of the order of `properties`.
+  Schema(const Schema&) = delete;
+
+  // A shape, and where its columns are found in the properties that it was interned from.
+  struct Interned {
+    const Shape* shape;
+    std::span<const std::uint16_t>
+        order;  // order[column] = position in `properties`; valid until the next intern()
+  };
+
+  // The shape of an entity's properties: an existing one, a new one, or the generic one when the
+  // table has all the shapes it may have. Independent of the order of `properties`. REQUIRES: names
+  // are unique. The generic shape's order is the order of names by bytes.
+  Interned intern(std::span<const PropertyView> properties);
   const Shape& intern(const std::vector<Property>& properties);
-  const Shape& shape(ShapeId id) const;
-  std::size_t shape_count() const;
+
+  // REQUIRES: id < shape_count().
+  const Shape& shape(ShapeId id) const { return *shapes_[id]; }
+  std::size_t shape_count() const { return shapes_.size(); }  // the generic one counted
+  std::size_t memory_bytes() const;                           // as good as it knows
+
+  // Memory for packing one row at a time; what is in it means nothing between calls.
+  struct Scratch {
+    std::vector<PropertyView> properties;
+    std::string row;
+  };
+  Scratch& scratch() { return scratch_; }
 
  private:
-  // dictionary, shapes, and the look-up from a set of (name, type) to its shape
+  using NameId = std::uint32_t;
+  // The answer for a set of properties seen lately, written in one order.
+  struct Hint {
+    const Shape* shape = nullptr;
+    std::vector<std::uint16_t> order;
+  };
+  static bool fits(const Hint& hint, std::span<const PropertyView> properties);
+  const Shape& find_or_add(std::span<const PropertyView> properties);
+  std::optional<NameId> name_id(std::string_view name, bool may_add);
+  const Shape& add_shape();
+
+  std::deque<std::string> names_;  // by NameId; never move
+  std::unordered_map<std::string_view, NameId> name_ids_;
+  std::vector<std::unique_ptr<Shape>> shapes_;          // by ShapeId
+  std::unordered_map<std::string, ShapeId> shape_ids_;  // by the bytes of set_
+  std::size_t columns_total_ = 0;
+  std::size_t memory_ = 0;
+  std::array<Hint, 8> hints_;
+  // A set of properties on its way to its shape: (name id, type, position in what was given), by
+  // name id.
+  struct Member {
+    NameId name;
+    EdmType type;
+    std::uint16_t position;
+  };
+  std::vector<Member> members_;
+  std::string set_;
+  Scratch scratch_;
 };
 
 }  // namespace entitable

@@ -1,39 +1,57 @@
 // One table's rows: a reference-counted, copy-on-write tree in key order.
 //
-// A TableIndex is one version: a root pointer, O(1) to copy. Changing a copy leaves the other as it was; nodes held
-// once are changed in place. Leaves own their packed rows; a leaf may be absent, when only its key range and the
-// checkpoint part that holds its rows are known. Inner nodes sum rows and bytes below them, so that the rows of any
-// key range are counted in O(log n).
+// A TableIndex is one version: a root pointer, O(1) to copy. Changing a copy leaves the other as it
+// was; nodes held once are changed in place. Leaves own their packed rows; a leaf may be absent,
+// when only its key range and the checkpoint part that holds its rows are known. Inner nodes sum
+// rows and bytes below them, so that the rows of any key range are counted in O(log n).
+//
+// Invariants (verify() checks them):
+//   1. The ranges of the leaves tile all keys: each starts where the one before ends.
+//   2. Keys rise strictly from row to row, and lie in the range of their leaf.
+//   3. All leaves are at the same depth; every node's sums are those of what is below it.
+//   4. A leaf of more than one row takes at most leaf_bytes_max (leaf.h).
+//
+// Out of memory: put, erase and load_part may throw std::bad_alloc. The copy being changed is then
+// good for nothing but to be dropped; all other copies are as before.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/base/refcounted.h"
 #include "core/index/key_range.h"
+#include "core/index/node.h"
 #include "core/index/row.h"
 #include "core/index/shape.h"
 
 namespace entitable {
 
-// A checkpoint part (core/log). 0: none.
-using PartId = std::uint64_t;
+class Inner;
+class Leaf;
 
 struct RangeCount {
   std::uint64_t rows = 0;
-  std::uint64_t bytes = 0;   // packed
-  bool complete = true;      // false: an absent leaf reaches into the range and is counted whole
+  std::uint64_t bytes = 0;  // packed
+  bool complete =
+      true;  // false: an absent leaf lies across a bound of the range and is counted whole
 };
 
 // A leaf seen from outside, for the checkpoint.
 struct LeafSpan {
-  EntityKey lower;           // first key of the leaf's range (the very first leaf: the empty key)
-  PartId part;               // the part that holds exactly these rows, 0 if the leaf has changed since
+  EntityKey lower;  // where the leaf's range starts, maybe no row's key (the very first leaf: the
+                    // empty key)
+  PartId part;      // the part that holds exactly these rows, 0 if the leaf has changed since
   bool absent;
   std::uint64_t rows;
   std::uint64_t bytes;
+  // Leaves that shared the part when it was written or loaded; 0 if part is 0. A part is clean if
+  // that many leaves still name it. A clean part's range ends where the leaf after its last one
+  // starts.
+  std::uint32_t part_leaves;
 };
 
 class TableIndex {
@@ -47,30 +65,95 @@ class TableIndex {
   };
   Found find(const KeyView& key) const;
 
-  // Insert or replace by an after-image. REQUIRES: check_entity(entity).ok(); the leaf of the key is present.
+  // Insert or replace by an after-image. REQUIRES: check_entity(entity).ok(); the leaf of the key
+  // is present.
   void put(const Entity& entity);
+  // The same from parts that may look into this very index.
+  void put(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties);
   // True if the row was there. REQUIRES: the leaf of the key is present.
   bool erase(const KeyView& key);
 
   RangeCount count(const KeyRange& range) const;
-  std::uint64_t rows() const;
-  std::uint64_t bytes() const;      // packed bytes of rows
-  std::uint64_t memory_bytes() const;  // what the tree holds in memory, as good as it knows
-  const Schema& schema() const;
+  std::uint64_t rows() const { return root_->totals().rows; }
+  std::uint64_t bytes() const { return root_->totals().bytes; }  // packed bytes of rows
+  // What the tree and the schema hold in memory, as good as it knows; absent leaves hold next to
+  // nothing.
+  std::uint64_t memory_bytes() const;
+  const Schema& schema() const { return *schema_; }
 
   // Checkpoints and recovery.
-  void add_absent(const KeyRange& range, PartId part, std::uint64_t rows, std::uint64_t bytes);  // in ascending order, on a fresh index
+
+  // In ascending order, on a fresh index. REQUIRES: bounds as LeafSpan gives them (no U+0000 in
+  // them).
+  void add_absent(const KeyRange& range, PartId part, std::uint64_t rows, std::uint64_t bytes);
   // Fills an absent leaf with the rows of its part, in key order. REQUIRES: `part` is absent here.
   void load_part(PartId part, const std::vector<Entity>& rows);
-  // All leaves in key order. Unchanged leaves remember the part that holds them.
+  // All leaves in key order, visit(const LeafSpan&). Unchanged leaves remember the part that holds
+  // them.
   template <typename Visit>
   void for_each_leaf(Visit visit) const;
-  // After a part was written from the leaves whose lower keys lie in `range` of `version` (pinned since): the leaves
-  // that are still those very nodes remember it.
+  // After a part was written from the leaves whose lower keys lie in `range` of `version` (pinned
+  // since): the leaves that are still those very nodes remember it.
   static void set_part(const TableIndex& version, const KeyRange& range, PartId part);
 
-  // All structural invariants (order, counts, sizes, absent spans); for tests and verify. Empty text: all well.
+  // All structural invariants (order, counts, sizes, absent spans); for tests and verify. Empty
+  // text: all well.
   std::string verify() const;
+
+ private:
+  friend class Cursor;
+  friend class LeafWalk;
+  friend class PartLoader;
+
+  Ref<Node> root_;
+  Ref<Schema> schema_;
 };
+
+// Steps through the leaves of a version, which it holds.
+class LeafWalk {
+ public:
+  explicit LeafWalk(const TableIndex& index);
+  // From the first leaf whose range starts at `from` or above.
+  LeafWalk(const TableIndex& index, const KeyView& from);
+
+  bool done() const { return leaf_ == nullptr; }
+  void next();            // REQUIRES: !done(), as for the rest
+  KeyView lower() const;  // where the leaf's range starts
+  LeafSpan span() const;
+  const Leaf& leaf() const { return *leaf_; }
+
+ private:
+  struct Step {
+    const Inner* node;
+    std::uint32_t child;
+  };
+  void descend(const Node* node);
+
+  Ref<Node> root_;
+  std::vector<Step> path_;
+  const Leaf* leaf_ = nullptr;
+};
+
+// Fills an absent leaf row by row, without entities: add() in ascending order, then finish() once.
+// Until then the index is as before. REQUIRES: `part` is absent in `index`, which outlives the
+// loader.
+class PartLoader {
+ public:
+  PartLoader(TableIndex& index, PartId part);
+  ~PartLoader();
+  PartLoader(const PartLoader&) = delete;
+  PartLoader& operator=(const PartLoader&) = delete;
+  void add(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties);
+  void finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+template <typename Visit>
+void TableIndex::for_each_leaf(Visit visit) const {
+  for (LeafWalk walk(*this); !walk.done(); walk.next()) visit(walk.span());
+}
 
 }  // namespace entitable

@@ -1,0 +1,141 @@
+#include "core/index/cursor.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+#include "core/index/inner.h"
+
+namespace entitable {
+
+namespace {
+
+const Inner& inner_of(const Node* node) {
+  return static_cast<const Inner&>(*node);
+}
+
+}  // namespace
+
+Cursor::Cursor(const TableIndex& index, const KeyRange& range)
+    : root_(index.root_), schema_(index.schema_), range_(range) {
+  if (range_.empty()) return;
+  find_end();
+  seek(range_.lower.view());
+}
+
+// Finds the leaf where the range ends, and where in it.
+void Cursor::find_end() {
+  const Node* node = root_.get();
+  KeyView lower;
+  while (!node->is_leaf()) {
+    const Inner& inner = inner_of(node);
+    const std::uint32_t child = range_.upper ? inner.find(range_.upper->view()) : inner.size() - 1;
+    if (child > 0) lower = inner.lower(child);
+    node = inner.child(child).get();
+  }
+  last_leaf_ = static_cast<const Leaf*>(node);
+  if (last_leaf_->is_absent()) {
+    // Either none of it is in the range, or we do not know how much.
+    last_end_ = range_.upper && compare(lower, range_.upper->view()) == 0 ? 0 : 1;
+  } else {
+    last_end_ = range_.upper ? last_leaf_->find(range_.upper->view()).slot : last_leaf_->size();
+  }
+}
+
+void Cursor::seek(const KeyView& key) {
+  leave();
+  if (last_leaf_ == nullptr || (range_.upper && compare(key, range_.upper->view()) >= 0)) return;
+  const bool early = compare(key, range_.lower.view()) < 0;
+  const KeyView target = early ? range_.lower.view() : key;
+  start_ = EntityKey(target.partition, target.row);
+  const Node* node = root_.get();
+  depth_ = 0;
+  while (!node->is_leaf()) {
+    const Inner& inner = inner_of(node);
+    ENTITABLE_CHECK(depth_ < path_.size());
+    path_[depth_++] = {&inner, inner.find(target)};
+    node = inner.child(path_[depth_ - 1].child).get();
+  }
+  leaf_ = static_cast<const Leaf*>(node);
+  enter_leaf(leaf_->is_absent() ? 0 : leaf_->find(target).slot);
+}
+
+// To slot `slot` of leaf_, or to what comes after it.
+void Cursor::enter_leaf(std::uint32_t slot) {
+  for (;; slot = 0) {
+    leaf_end_ = leaf_ == last_leaf_ ? last_end_ : leaf_->size();
+    if (leaf_->is_absent() && (leaf_ != last_leaf_ || last_end_ != 0)) {
+      need_part_ = leaf_->part();
+      return;
+    }
+    if (slot < leaf_end_) return enter_run(leaf_->run_of(slot), slot);
+    if (leaf_ == last_leaf_ || !next_leaf()) return leave();
+  }
+}
+
+void Cursor::enter_run(std::uint32_t run, std::uint32_t slot) {
+  run_ = run;
+  slot_ = slot;
+  run_end_ = std::min(leaf_->run_end(run), leaf_end_);
+  slots_ = leaf_->slots();
+  end_ = leaf_->end();
+  partition_ = leaf_->partition(run);
+}
+
+// The run that ended at slot_ is done.
+void Cursor::next_run() {
+  if (slot_ < leaf_end_) return enter_run(run_ + 1, slot_);
+  const bool last = leaf_ == last_leaf_;
+  slot_ = run_end_ = 0;
+  if (last || !next_leaf()) return leave();
+  enter_leaf(0);
+}
+
+bool Cursor::next_leaf() {
+  while (depth_ > 0) {
+    Step& step = path_[depth_ - 1];
+    if (++step.child < inner_of(step.node).size()) break;
+    --depth_;
+  }
+  if (depth_ == 0) return false;
+  const Node* node = inner_of(path_[depth_ - 1].node).child(path_[depth_ - 1].child).get();
+  while (!node->is_leaf()) {
+    path_[depth_++] = {node, 0};
+    node = inner_of(node).child(0).get();
+  }
+  leaf_ = static_cast<const Leaf*>(node);
+  return true;
+}
+
+// To the end.
+void Cursor::leave() {
+  leaf_ = nullptr;
+  slot_ = run_end_ = 0;
+  need_part_ = 0;
+}
+
+EntityKey Cursor::position() const {
+  ENTITABLE_CHECK(!at_end());
+  if (valid()) return EntityKey(partition_, row().row());
+  KeyView at = start_.view();
+  for (std::uint32_t level = depth_; level-- > 0;) {
+    const Step& step = path_[level];
+    if (step.child == 0) continue;
+    const KeyView lower = inner_of(step.node).lower(step.child);
+    if (compare(lower, at) > 0) at = lower;
+    break;
+  }
+  return EntityKey(at.partition, at.row);
+}
+
+RowRun Cursor::run() const {
+  ENTITABLE_DCHECK(valid());
+  RowRun run;
+  run.slots_ = slots_ + slot_;
+  run.end_ = end_;
+  run.size_ = run_end_ - slot_;
+  run.schema_ = schema_.get();
+  run.partition_ = partition_;
+  return run;
+}
+
+}  // namespace entitable

@@ -1,0 +1,313 @@
+#include "core/index/leaf.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/index/key_search.h"
+
+namespace entitable {
+
+namespace {
+
+// What the allocator adds to each block, roughly.
+constexpr std::uint64_t block_overhead = 16;
+constexpr std::uint32_t capacity_min = 256;
+
+// Buffers double while small, then grow by a quarter, so that little is wasted where it counts.
+std::uint32_t capacity_for(std::uint32_t bytes) {
+  if (bytes > leaf_bytes_max) return bytes;
+  const std::uint32_t spare = bytes < leaf_bytes_max / 2 ? bytes : bytes / 4;
+  return std::clamp(bytes + spare, capacity_min, leaf_bytes_max);
+}
+
+std::uint16_t narrow(std::size_t bytes) {
+  return static_cast<std::uint16_t>(bytes);
+}
+
+}  // namespace
+
+Leaf::Leaf() : Node(true) {
+  count_memory();
+}
+
+Ref<Leaf> Leaf::make_absent(PartId part, std::uint64_t rows, std::uint64_t bytes) {
+  Ref<Leaf> leaf = make_ref<Leaf>();
+  leaf->absent_ = true;
+  leaf->set_part(part, 1);
+  leaf->totals_.rows = rows;
+  leaf->totals_.bytes = bytes;
+  return leaf;
+}
+
+std::uint64_t Leaf::bytes_for(std::span<const RowSource> rows) {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    bytes += cost(row_layout::packed_bytes(rows[i].base));
+    if (i == 0 || rows[i].partition != rows[i - 1].partition) bytes += run_cost(rows[i].partition);
+  }
+  return bytes;
+}
+
+Ref<Leaf> Leaf::build(std::span<const RowSource> rows) {
+  Ref<Leaf> leaf = make_ref<Leaf>();
+  leaf->allocate(static_cast<std::uint32_t>(bytes_for(rows)));
+  leaf->append_all(rows);
+  leaf->count_memory();
+  return leaf;
+}
+
+Ref<Leaf> Leaf::clone(std::uint32_t room) const {
+  Ref<Leaf> leaf = make_ref<Leaf>();
+  leaf->allocate(room == 0 ? used() : capacity_for(used() + room));
+  leaf->copy_from(*this);
+  leaf->streak_ = streak_;
+  leaf->last_ = last_;
+  leaf->count_memory();
+  return leaf;
+}
+
+void Leaf::allocate(std::uint32_t capacity) {
+  buffer_ = capacity == 0 ? nullptr : std::unique_ptr<char[]>(new char[capacity]);
+  capacity_ = capacity;
+}
+
+// Fills a fresh leaf. The runs come first, since the slots lie behind them.
+void Leaf::append_all(std::span<const RowSource> rows) {
+  size_ = static_cast<std::uint32_t>(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::string_view partition = rows[i].partition;
+    if (i != 0 && partition == rows[i - 1].partition) continue;
+    const std::uint32_t text = push(partition);
+    run_table()[runs_++] = {0, text, narrow(partition.size()), 0, static_cast<std::uint32_t>(i)};
+  }
+  LeafSlot* const slot = slots();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::string_view packed = row_layout::packed(rows[i].base);
+    slot[i] = {0, push(packed) - row_layout::key_bytes(rows[i].base)};
+    totals_.bytes += packed.size();
+  }
+  totals_.rows = size_;
+  if (runs_ == 0) return;
+  for (std::uint32_t r = 0; r < runs_; ++r) {
+    const std::string_view low = row_key(run_first(r));
+    run_table()[r].prefix = narrow(shared_prefix(low, row_key(run_end(r) - 1), low.size()));
+    set_run_heads(r);
+  }
+  partition_prefix_ =
+      narrow(shared_prefix(partition(0), partition(runs_ - 1), partition(0).size()));
+  set_partition_heads();
+}
+
+// Fills a fresh leaf with what another holds; its garbage stays behind.
+void Leaf::copy_from(const Leaf& from) {
+  size_ = from.size_;
+  runs_ = from.runs_;
+  partition_prefix_ = from.partition_prefix_;
+  totals_ = from.totals_;
+  if (size_ == 0) return;
+  std::memcpy(buffer_.get(), from.buffer_.get(), directory_bytes());
+  if (from.garbage_ == 0) {
+    heap_ = from.heap_;
+    std::memcpy(end() - heap_, from.end() - heap_, heap_);
+    return;
+  }
+  for (std::uint32_t r = 0; r < runs_; ++r) run_table()[r].text = push(from.partition(r));
+  for (std::uint32_t i = 0; i < size_; ++i) {
+    const char* const base = from.base(i);
+    slots()[i].offset = push(row_layout::packed(base)) - row_layout::key_bytes(base);
+  }
+}
+
+// Puts bytes into the heap and returns the offset of their start. REQUIRES: the gap has room.
+std::uint32_t Leaf::push(std::string_view bytes) {
+  heap_ += static_cast<std::uint32_t>(bytes.size());
+  if (!bytes.empty()) std::memcpy(end() - heap_, bytes.data(), bytes.size());
+  return heap_;
+}
+
+// Makes the gap at least `room` bytes.
+void Leaf::reserve(std::uint32_t room) {
+  if (gap() >= room) return;
+  remake(capacity_for(used() + room));
+}
+
+void Leaf::remake(std::uint32_t capacity) {
+  Leaf fresh;
+  fresh.allocate(capacity);
+  fresh.copy_from(*this);
+  std::swap(buffer_, fresh.buffer_);
+  std::swap(capacity_, fresh.capacity_);
+  heap_ = fresh.heap_;
+  garbage_ = 0;
+  count_memory();
+}
+
+void Leaf::count_memory() {
+  totals_.memory = sizeof(Leaf) + block_overhead;
+  if (capacity_ != 0) totals_.memory += capacity_ + block_overhead;
+}
+
+std::uint32_t Leaf::run_of(std::uint32_t i) const {
+  std::uint32_t low = 0;
+  for (std::uint32_t high = runs_; high - low > 1;) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    (run_first(middle) <= i ? low : high) = middle;
+  }
+  return low;
+}
+
+Leaf::Place Leaf::find(const KeyView& key) const {
+  const LeafRun* const table = run_table();
+  const Position run = search<std::uint32_t>(
+      0, runs_, partition_prefix_, key.partition,
+      [table](std::uint32_t r) { return table[r].head; },
+      [this](std::uint32_t r) { return partition(r); });
+  if (!run.found) {
+    return {run.index, run.index < runs_ ? run_first(run.index) : size_, false, false};
+  }
+  const LeafSlot* const slot = slots();
+  const Position row = search<std::uint32_t>(
+      run_first(run.index), run_end(run.index), table[run.index].prefix, key.row,
+      [slot](std::uint32_t i) { return slot[i].head; },
+      [this](std::uint32_t i) { return row_key(i); });
+  return {run.index, row.index, true, row.found};
+}
+
+void Leaf::append_rows(std::vector<RowSource>& rows) const {
+  for (std::uint32_t r = 0; r < runs_; ++r) {
+    for (std::uint32_t i = run_first(r); i < run_end(r); ++i) {
+      rows.push_back({partition(r), base(i)});
+    }
+  }
+}
+
+// ---- Changes ---------------------------------------------------------------
+
+void Leaf::insert(const Place& place, std::string_view partition, std::string_view packed,
+                  std::uint32_t key_bytes) {
+  ENTITABLE_DCHECK(!place.found);
+  const auto packed_bytes = static_cast<std::uint32_t>(packed.size());
+  reserve(cost(packed_bytes) + (place.run_found ? 0 : run_cost(partition)));
+  const std::string_view key = packed.substr(0, key_bytes);
+  if (place.run_found) {
+    narrow_run_prefix(place.run, key);
+  } else {
+    insert_run(place, partition, key_bytes);
+  }
+  LeafRun* const table = run_table();
+  for (std::uint32_t r = place.run + 1; r < runs_; ++r) ++table[r].first;
+  LeafSlot* const slot = slots();
+  std::memmove(slot + place.slot + 1, slot + place.slot, (size_ - place.slot) * sizeof(LeafSlot));
+  slot[place.slot] = {head_of<std::uint32_t>(key, table[place.run].prefix),
+                      push(packed) - key_bytes};
+  ++size_;
+  ++totals_.rows;
+  totals_.bytes += packed_bytes;
+  note_insert(place.slot);
+  set_part(0, 0);
+}
+
+// A run that has no row yet.
+void Leaf::insert_run(const Place& place, std::string_view partition, std::uint32_t key_bytes) {
+  if (runs_ == 0) {
+    partition_prefix_ = narrow(partition.size());
+  } else {
+    narrow_partition_prefix(partition);
+  }
+  LeafRun* const at = run_table() + place.run;
+  std::memmove(at + 1, at, directory_bytes() - place.run * sizeof(LeafRun));
+  ++runs_;
+  *at = {head_of<std::uint32_t>(partition, partition_prefix_), push(partition),
+         narrow(partition.size()), narrow(key_bytes), place.slot};
+}
+
+void Leaf::replace(std::uint32_t i, std::string_view packed, std::uint32_t key_bytes) {
+  const auto packed_bytes = static_cast<std::uint32_t>(packed.size());
+  const std::uint32_t before = row_layout::packed_bytes(base(i));
+  if (packed_bytes <= before) {
+    std::memcpy(end() - slots()[i].offset - key_bytes, packed.data(), packed_bytes);
+    garbage_ += before - packed_bytes;
+  } else {
+    reserve(packed_bytes);
+    slots()[i].offset = push(packed) - key_bytes;
+    garbage_ += before;
+  }
+  totals_.bytes += packed_bytes;
+  totals_.bytes -= before;
+  set_part(0, 0);
+  give_back();
+}
+
+void Leaf::erase(const Place& place) {
+  ENTITABLE_DCHECK(place.found);
+  const std::uint32_t packed_bytes = row_layout::packed_bytes(base(place.slot));
+  LeafSlot* const slot = slots();
+  std::memmove(slot + place.slot, slot + place.slot + 1,
+               (size_ - place.slot - 1) * sizeof(LeafSlot));
+  --size_;
+  --totals_.rows;
+  totals_.bytes -= packed_bytes;
+  garbage_ += packed_bytes;
+  LeafRun* const table = run_table();
+  for (std::uint32_t r = place.run + 1; r < runs_; ++r) --table[r].first;
+  if (run_first(place.run) == run_end(place.run)) {
+    LeafRun* const at = table + place.run;
+    garbage_ += at->text_bytes;
+    std::memmove(at, at + 1, directory_bytes() - (place.run + 1) * sizeof(LeafRun));
+    --runs_;
+  }
+  streak_ = 0;
+  set_part(0, 0);
+  give_back();
+}
+
+// Makes the buffer anew when less than half of it is in use.
+void Leaf::give_back() {
+  const std::uint32_t capacity = capacity_for(used());
+  if (capacity_ > 2 * capacity) remake(capacity);
+}
+
+void Leaf::narrow_run_prefix(std::uint32_t run, std::string_view key) {
+  LeafRun& entry = run_table()[run];
+  const std::size_t prefix = shared_prefix(row_key(entry.first), key, entry.prefix);
+  if (prefix == entry.prefix) return;
+  entry.prefix = narrow(prefix);
+  set_run_heads(run);
+}
+
+void Leaf::narrow_partition_prefix(std::string_view added) {
+  const std::size_t prefix = shared_prefix(partition(0), added, partition_prefix_);
+  if (prefix == partition_prefix_) return;
+  partition_prefix_ = narrow(prefix);
+  set_partition_heads();
+}
+
+void Leaf::set_run_heads(std::uint32_t run) {
+  const std::uint32_t prefix = run_table()[run].prefix;
+  for (std::uint32_t i = run_first(run); i < run_end(run); ++i) {
+    slots()[i].head = head_of<std::uint32_t>(row_key(i), prefix);
+  }
+}
+
+void Leaf::set_partition_heads() {
+  for (std::uint32_t r = 0; r < runs_; ++r) {
+    run_table()[r].head = head_of<std::uint32_t>(partition(r), partition_prefix_);
+  }
+}
+
+// A streak of inserts goes on if this one is just behind (rising) or just before (falling) the last
+// one.
+void Leaf::note_insert(std::uint32_t slot) {
+  if (slot == last_ + 1) {
+    streak_ = streak_ > 0 ? streak_ + 1 : 1;
+  } else if (slot == last_) {
+    streak_ = streak_ < 0 ? streak_ - 1 : -1;
+  } else {
+    streak_ = 0;
+  }
+  last_ = slot;
+}
+
+}  // namespace entitable

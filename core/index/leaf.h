@@ -1,0 +1,164 @@
+// A leaf: the packed rows of a short key range, in one buffer. Internal to core/index.
+//
+//   [ LeafRun × runs ][ LeafSlot × rows ][ gap ][ heap ]
+//
+// The heap grows downwards and holds packed rows (row.h) and each partition key once; offsets count
+// from the end of the buffer, so they survive its growth. A run is the rows of one partition.
+// Replaced and erased rows leave garbage, which goes whenever the buffer is made anew. Heads
+// (key_search.h) answer most comparisons without touching a row.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/index/node.h"
+#include "core/index/row.h"
+
+namespace entitable {
+
+// What a leaf of more than one row may take in its buffer.
+inline constexpr std::uint32_t leaf_bytes_max = 8 * 1024;
+
+struct LeafSlot {
+  std::uint32_t head;    // of the row key, after the run's prefix
+  std::uint32_t offset;  // of the row's base
+};
+
+struct LeafRun {
+  std::uint32_t head;  // of the partition key, after the leaf's partition prefix
+  std::uint32_t text;  // offset of the partition key
+  std::uint16_t text_bytes;
+  std::uint16_t prefix;  // bytes that all row keys of the run share (whole characters), or fewer
+  std::uint32_t first;   // its first slot
+};
+
+// A row on its way into a leaf.
+struct RowSource {
+  std::string_view partition;
+  const char* base;
+};
+
+class Leaf : public Node {
+ public:
+  Leaf();  // present and empty
+  static Ref<Leaf> make_absent(PartId part, std::uint64_t rows, std::uint64_t bytes);
+  // Tightly packed. REQUIRES: keys rise strictly.
+  static Ref<Leaf> build(std::span<const RowSource> rows);
+  // What build() would take for these rows, in bytes.
+  static std::uint64_t bytes_for(std::span<const RowSource> rows);
+  // A copy with room for `room` more bytes.
+  Ref<Leaf> clone(std::uint32_t room) const;
+  // What a row adds to a leaf: in all, and when its partition is new there.
+  static std::uint32_t cost(std::uint32_t packed_bytes) {
+    return packed_bytes + static_cast<std::uint32_t>(sizeof(LeafSlot));
+  }
+  static std::uint32_t run_cost(std::string_view partition) {
+    return static_cast<std::uint32_t>(partition.size() + sizeof(LeafRun));
+  }
+
+  bool is_absent() const { return absent_; }
+  std::uint32_t size() const { return size_; }  // rows
+  std::uint32_t runs() const { return runs_; }
+  std::uint32_t used() const {  // bytes, garbage and gap apart
+    return directory_bytes() + heap_ - garbage_;
+  }
+
+  // Where a key is or would be.
+  struct Place {
+    std::uint32_t run;
+    std::uint32_t slot;
+    bool run_found;
+    bool found;
+  };
+  Place find(const KeyView& key) const;
+
+  // Of slot i. REQUIRES: i < size(), run r holds it.
+  const char* base(std::uint32_t i) const { return end() - slots()[i].offset; }
+  std::string_view row_key(std::uint32_t i) const { return row_layout::key(base(i)); }
+  std::uint32_t run_of(std::uint32_t i) const;
+  std::string_view partition(std::uint32_t r) const {
+    return {end() - run_table()[r].text, run_table()[r].text_bytes};
+  }
+  std::uint32_t run_first(std::uint32_t r) const { return run_table()[r].first; }
+  std::uint32_t run_end(std::uint32_t r) const {
+    return r + 1 < runs_ ? run_table()[r + 1].first : size_;
+  }
+  KeyView key(std::uint32_t i) const { return {partition(run_of(i)), row_key(i)}; }
+  const LeafSlot* slots() const {
+    return reinterpret_cast<const LeafSlot*>(buffer_.get() + runs_ * sizeof(LeafRun));
+  }
+  const char* end() const { return buffer_.get() + capacity_; }
+
+  // All rows, behind those in `rows`; valid as long as the leaf.
+  void append_rows(std::vector<RowSource>& rows) const;
+
+  // Changes. REQUIRES: this leaf is held once; `packed` and `partition` do not look into it;
+  // `place` is find()'s answer.
+  void insert(const Place& place, std::string_view partition, std::string_view packed,
+              std::uint32_t key_bytes);
+  void replace(std::uint32_t i, std::string_view packed, std::uint32_t key_bytes);
+  void erase(const Place& place);
+
+  // The part that holds exactly these rows, and how many leaves it went to; 0, 0 after any change.
+  // Marking is no change.
+  PartId part() const { return part_; }
+  std::uint32_t part_leaves() const { return part_leaves_; }
+  void set_part(PartId part, std::uint32_t part_leaves) const {
+    part_ = part;
+    part_leaves_ = part_leaves;
+  }
+
+  // Whether rows came in ascending (descending) order lately, each beside the one before; `place`:
+  // of the next one.
+  bool rising(const Place& place) const { return streak_ >= streak_min && place.slot == last_ + 1; }
+  bool falling(const Place& place) const { return streak_ <= -streak_min && place.slot == last_; }
+
+  // Empty: all well.
+  std::string verify(const Schema& schema) const;
+
+ private:
+  Leaf(const Leaf&) = delete;
+  static constexpr std::int32_t streak_min = 3;
+
+  LeafRun* run_table() { return reinterpret_cast<LeafRun*>(buffer_.get()); }
+  const LeafRun* run_table() const { return reinterpret_cast<const LeafRun*>(buffer_.get()); }
+  LeafSlot* slots() { return reinterpret_cast<LeafSlot*>(buffer_.get() + runs_ * sizeof(LeafRun)); }
+  char* end() { return buffer_.get() + capacity_; }
+  std::uint32_t directory_bytes() const {
+    return static_cast<std::uint32_t>(runs_ * sizeof(LeafRun) + size_ * sizeof(LeafSlot));
+  }
+  std::uint32_t gap() const { return capacity_ - directory_bytes() - heap_; }
+  void allocate(std::uint32_t capacity);
+  void append_all(std::span<const RowSource> rows);
+  void copy_from(const Leaf& from);
+  void reserve(std::uint32_t room);
+  void remake(std::uint32_t capacity);
+  void give_back();
+  std::uint32_t push(std::string_view bytes);
+  void insert_run(const Place& place, std::string_view partition, std::uint32_t key_bytes);
+  void narrow_run_prefix(std::uint32_t run, std::string_view key);
+  void narrow_partition_prefix(std::string_view added);
+  void set_run_heads(std::uint32_t run);
+  void set_partition_heads();
+  void count_memory();
+  void note_insert(std::uint32_t slot);
+
+  std::unique_ptr<char[]> buffer_;  // null: capacity 0
+  std::uint32_t capacity_ = 0;
+  std::uint32_t size_ = 0;
+  std::uint32_t runs_ = 0;
+  std::uint32_t heap_ = 0;     // bytes of the heap, garbage included
+  std::uint32_t garbage_ = 0;  // bytes of the heap that nothing points to
+  std::uint16_t partition_prefix_ =
+      0;  // bytes that all partition keys share (whole characters), or fewer
+  bool absent_ = false;
+  std::int32_t streak_ = 0;  // inserts in a row that rose (> 0) or fell (< 0)
+  std::uint32_t last_ = 0;   // slot of the last insert
+  mutable PartId part_ = 0;
+  mutable std::uint32_t part_leaves_ = 0;
+};
+
+}  // namespace entitable

@@ -1,0 +1,120 @@
+#include "core/index/leaf_split.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+
+#include "core/base/check.h"
+#include "core/index/key_search.h"
+
+namespace entitable {
+
+namespace {
+
+std::string_view text_between(std::string_view below, std::string_view above) {
+  std::size_t at = shared_prefix(below, above, above.size());
+  // One character more is enough, but for a lone surrogate beside a pair that starts with it.
+  do {
+    ENTITABLE_CHECK(at < above.size());
+    next_code_point(above, at);
+  } while (compare(below, above.substr(0, at)) >= 0);
+  return above.substr(0, at);
+}
+
+KeyView key_of(const RowSource& row) {
+  return {row.partition, row_layout::key(row.base)};
+}
+
+std::uint64_t row_cost(const RowSource& row) {
+  return Leaf::cost(row_layout::packed_bytes(row.base));
+}
+
+// Where to cut rows that do not fit together, so that both sides are as equal as they can be.
+std::size_t balanced_cut(std::span<const RowSource> rows) {
+  std::uint64_t right = 0;
+  for (const RowSource& row : rows) right += row_cost(row);
+  std::uint64_t left = 0;
+  std::uint64_t best_larger = right;
+  std::size_t best = 1;
+  for (std::size_t cut = 1; cut < rows.size(); ++cut) {
+    left += row_cost(rows[cut - 1]);
+    right -= row_cost(rows[cut - 1]);
+    const std::uint64_t larger = std::max(left, right);
+    if (larger >= best_larger) break;
+    best_larger = larger;
+    best = cut;
+  }
+  return best;
+}
+
+// Behind a row that rises from its neighbour, before one that falls; else in the middle.
+std::size_t first_cut(std::span<const RowSource> rows, const Leaf& leaf, const Leaf::Place& place) {
+  const std::size_t at = place.slot;
+  if (!place.found && leaf.rising(place)) {
+    return Leaf::bytes_for(rows.first(at + 1)) <= leaf_bytes_max ? at + 1 : at;
+  }
+  if (!place.found && leaf.falling(place)) {
+    return Leaf::bytes_for(rows.subspan(at)) <= leaf_bytes_max ? at : at + 1;
+  }
+  return balanced_cut(rows);
+}
+
+void append_leaf(std::span<const RowSource> rows, const RowSource* before,
+                 std::vector<Child>& leaves) {
+  EntityKey lower;
+  if (before != nullptr) lower = bound_between(key_of(*before), key_of(rows.front()));
+  leaves.push_back({std::move(lower), as_node(Leaf::build(rows))});
+}
+
+}  // namespace
+
+EntityKey bound_between(const KeyView& below, const KeyView& above) {
+  if (below.partition != above.partition) {
+    return EntityKey(text_between(below.partition, above.partition), {});
+  }
+  return EntityKey(above.partition, text_between(below.row, above.row));
+}
+
+std::vector<Child> split_leaf(const Ref<Node>& leaf_node, const Leaf::Place& place,
+                              const KeyView& key, std::string_view packed) {
+  const auto& leaf = static_cast<const Leaf&>(*leaf_node);
+  const RowSource row{key.partition, packed.data() + key.row.size()};
+  if (!place.found && place.slot == leaf.size()) {
+    return {{EntityKey(), leaf_node},
+            {bound_between(leaf.key(leaf.size() - 1), key), as_node(Leaf::build({&row, 1}))}};
+  }
+  if (!place.found && place.slot == 0) {
+    return {{EntityKey(), as_node(Leaf::build({&row, 1}))},
+            {bound_between(key, leaf.key(0)), leaf_node}};
+  }
+
+  std::vector<RowSource> rows;
+  rows.reserve(leaf.size() + 1);
+  leaf.append_rows(rows);
+  if (place.found) {
+    rows[place.slot].base = row.base;
+  } else {
+    rows.insert(std::next(rows.begin(), static_cast<std::ptrdiff_t>(place.slot)), row);
+  }
+
+  // Two leaves as a rule, three when a huge row falls between small ones. Cuts wait on a stack,
+  // rightmost first.
+  std::vector<Child> leaves;
+  const std::size_t cut = first_cut(rows, leaf, place);
+  std::vector<std::span<const RowSource>> waiting = {std::span(rows).subspan(cut),
+                                                     std::span(rows).first(cut)};
+  while (!waiting.empty()) {
+    const std::span<const RowSource> part = waiting.back();
+    waiting.pop_back();
+    if (part.size() > 1 && Leaf::bytes_for(part) > leaf_bytes_max) {
+      const std::size_t middle = balanced_cut(part);
+      waiting.push_back(part.subspan(middle));
+      waiting.push_back(part.first(middle));
+      continue;
+    }
+    append_leaf(part, part.data() == rows.data() ? nullptr : part.data() - 1, leaves);
+  }
+  return leaves;
+}
+
+}  // namespace entitable

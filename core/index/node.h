@@ -1,0 +1,59 @@
+// What leaves and inner nodes of the tree have in common. Internal to core/index.
+#pragma once
+
+#include <cstdint>
+
+#include "core/base/refcounted.h"
+
+namespace entitable {
+
+// A checkpoint part (core/log). 0: none.
+using PartId = std::uint64_t;
+
+// A tree this deep would not fit into any memory.
+inline constexpr std::uint32_t tree_depth_max = 16;
+
+// Sums over everything below a node, itself included.
+struct Totals {
+  std::uint64_t rows = 0;
+  std::uint64_t bytes = 0;   // packed rows
+  std::uint64_t memory = 0;  // held by the nodes
+
+  Totals& operator+=(const Totals& other) {
+    rows += other.rows;
+    bytes += other.bytes;
+    memory += other.memory;
+    return *this;
+  }
+  Totals& operator-=(const Totals& other) {
+    rows -= other.rows;
+    bytes -= other.bytes;
+    memory -= other.memory;
+    return *this;
+  }
+  friend bool operator==(const Totals&, const Totals&) = default;
+};
+
+// A Leaf or an Inner. Held once along the whole path from a root, it may be changed in place; else
+// it is never changed, apart from the part that a leaf remembers.
+class Node : public RefCounted<Node> {
+ public:
+  virtual ~Node() = default;
+  bool is_leaf() const { return leaf_; }
+  const Totals& totals() const { return totals_; }
+
+ protected:
+  explicit Node(bool leaf) : leaf_(leaf) {}
+  Node(const Node&) = default;
+  Totals totals_;
+
+ private:
+  const bool leaf_;
+};
+
+template <typename T>
+Ref<Node> as_node(const Ref<T>& node) {
+  return Ref<Node>(node.get());
+}
+
+}  // namespace entitable

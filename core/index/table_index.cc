@@ -1,0 +1,219 @@
+#include "core/index/table_index.h"
+
+#include "core/base/check.h"
+#include "core/index/inner.h"
+#include "core/index/leaf.h"
+#include "core/index/leaf_split.h"
+#include "core/index/tree_edit.h"
+
+namespace entitable {
+
+TableIndex::TableIndex() : root_(new Leaf()), schema_(make_ref<Schema>()) {}
+
+TableIndex::Found TableIndex::find(const KeyView& key) const {
+  const Node* node = root_.get();
+  while (!node->is_leaf()) {
+    const auto& inner = static_cast<const Inner&>(*node);
+    node = inner.child(inner.find(key)).get();
+  }
+  const auto& leaf = static_cast<const Leaf&>(*node);
+  if (leaf.is_absent()) return {std::nullopt, leaf.part()};
+  const Leaf::Place place = leaf.find(key);
+  if (!place.found) return {};
+  const char* const base = leaf.base(place.slot);
+  return {RowView(base, schema_->shape(row_layout::shape_id(base)), leaf.partition(place.run)), 0};
+}
+
+void TableIndex::put(const Entity& entity) {
+  std::vector<PropertyView>& properties = schema_->scratch().properties;
+  properties.clear();
+  for (const Property& property : entity.properties) {
+    properties.push_back({property.name, property.value.view()});
+  }
+  put(entity.key.view(), entity.timestamp, properties);
+}
+
+void TableIndex::put(const KeyView& key, Ticks timestamp,
+                     std::span<const PropertyView> properties) {
+  std::string& packed = schema_->scratch().row;
+  pack_row(schema_->intern(properties), key.row, timestamp, properties, packed);
+  const auto packed_bytes = static_cast<std::uint32_t>(packed.size());
+  const auto key_bytes = static_cast<std::uint32_t>(key.row.size());
+
+  TreeEdit edit(root_);
+  edit.descend(key);
+  const Leaf& leaf = edit.leaf();
+  ENTITABLE_CHECK(!leaf.is_absent());
+  const Leaf::Place place = leaf.find(key);
+  const Totals before = leaf.totals();
+  std::uint32_t room = Leaf::cost(packed_bytes);
+  if (!place.run_found) room += Leaf::run_cost(key.partition);
+  std::uint32_t gone = 0;
+  if (place.found) gone = Leaf::cost(row_layout::packed_bytes(leaf.base(place.slot)));
+
+  const std::uint32_t rows = leaf.size() + (place.found ? 0 : 1);
+  if (rows > 1 && leaf.used() + room - gone > leaf_bytes_max) {
+    edit.replace(split_leaf(edit.slot(), place, key, packed));
+    return;
+  }
+  Leaf& own = edit.own_leaf(room);
+  if (place.found) {
+    own.replace(place.slot, packed, key_bytes);
+  } else {
+    own.insert(place, key.partition, packed, key_bytes);
+  }
+  edit.settle(before);
+}
+
+bool TableIndex::erase(const KeyView& key) {
+  const Found found = find(key);
+  ENTITABLE_CHECK(found.need_part == 0);
+  if (!found.row) return false;  // so that nothing is cloned in vain
+  TreeEdit edit(root_);
+  edit.descend(key);
+  const Leaf::Place place = edit.leaf().find(key);
+  const Totals before = edit.leaf().totals();
+  edit.own_leaf(0).erase(place);
+  edit.settle(before);
+  return true;
+}
+
+namespace {
+
+// The rows below a key. An absent leaf that the key lies inside of is `torn`, and not counted.
+struct Below {
+  std::uint64_t rows = 0;
+  std::uint64_t bytes = 0;
+  const Leaf* torn = nullptr;
+};
+
+Below count_below(const Node* node, const KeyView& key) {
+  Below below;
+  KeyView lower;
+  while (!node->is_leaf()) {
+    const auto& inner = static_cast<const Inner&>(*node);
+    const std::uint32_t child = inner.find(key);
+    for (std::uint32_t i = 0; i < child; ++i) {
+      below.rows += inner.child(i)->totals().rows;
+      below.bytes += inner.child(i)->totals().bytes;
+    }
+    if (child > 0) lower = inner.lower(child);
+    node = inner.child(child).get();
+  }
+  const auto& leaf = static_cast<const Leaf&>(*node);
+  if (leaf.is_absent()) {
+    if (compare(lower, key) < 0) below.torn = &leaf;
+    return below;
+  }
+  const std::uint32_t slot = leaf.find(key).slot;
+  below.rows += slot;
+  for (std::uint32_t i = 0; i < slot; ++i) {
+    below.bytes += row_layout::packed_bytes(leaf.base(i));
+  }
+  return below;
+}
+
+}  // namespace
+
+RangeCount TableIndex::count(const KeyRange& range) const {
+  if (range.empty()) return {};
+  Below end{rows(), bytes(), nullptr};
+  if (range.upper) end = count_below(root_.get(), range.upper->view());
+  const Below start = count_below(root_.get(), range.lower.view());
+  RangeCount count{end.rows - start.rows, end.bytes - start.bytes,
+                   end.torn == nullptr && start.torn == nullptr};
+  if (end.torn != nullptr) {  // not counted at either end; torn at the start only, it is in `end`
+    count.rows += end.torn->totals().rows;
+    count.bytes += end.torn->totals().bytes;
+  }
+  return count;
+}
+
+std::uint64_t TableIndex::memory_bytes() const {
+  return root_->totals().memory + schema_->memory_bytes();
+}
+
+void TableIndex::add_absent(const KeyRange& range, PartId part, std::uint64_t rows,
+                            std::uint64_t bytes) {
+  ENTITABLE_CHECK(part != 0 && !range.empty());
+  TreeEdit edit(root_);
+  edit.descend_to_last();
+  ENTITABLE_CHECK(!edit.leaf().is_absent() && edit.leaf().size() == 0);
+  // What lies between the parts, and behind the last one, is known to be empty.
+  const int order = compare(edit.lower(), range.lower.view());
+  ENTITABLE_CHECK(order <= 0);
+  std::vector<Child> leaves;
+  if (order < 0) leaves.push_back({EntityKey(), edit.slot()});
+  leaves.push_back({range.lower, as_node(Leaf::make_absent(part, rows, bytes))});
+  if (range.upper) leaves.push_back({*range.upper, as_node(make_ref<Leaf>())});
+  edit.replace(std::move(leaves));
+}
+
+void TableIndex::set_part(const TableIndex& version, const KeyRange& range, PartId part) {
+  ENTITABLE_CHECK(part != 0);
+  std::vector<const Leaf*> leaves;
+  for (LeafWalk walk(version, range.lower.view()); !walk.done(); walk.next()) {
+    if (range.upper && compare(walk.lower(), range.upper->view()) >= 0) break;
+    leaves.push_back(&walk.leaf());
+  }
+  for (const Leaf* leaf : leaves) {
+    ENTITABLE_CHECK(!leaf->is_absent());
+    leaf->set_part(part, static_cast<std::uint32_t>(leaves.size()));
+  }
+}
+
+// ---- LeafWalk --------------------------------------------------------------
+
+LeafWalk::LeafWalk(const TableIndex& index) : root_(index.root_) {
+  descend(root_.get());
+}
+
+LeafWalk::LeafWalk(const TableIndex& index, const KeyView& from) : root_(index.root_) {
+  const Node* node = root_.get();
+  while (!node->is_leaf()) {
+    const auto& inner = static_cast<const Inner&>(*node);
+    path_.push_back({&inner, inner.find(from)});
+    node = inner.child(path_.back().child).get();
+  }
+  leaf_ = static_cast<const Leaf*>(node);
+  if (compare(lower(), from) < 0) next();
+}
+
+// To the first leaf below `node`.
+void LeafWalk::descend(const Node* node) {
+  while (!node->is_leaf()) {
+    const auto& inner = static_cast<const Inner&>(*node);
+    path_.push_back({&inner, 0});
+    node = inner.child(0).get();
+  }
+  leaf_ = static_cast<const Leaf*>(node);
+}
+
+void LeafWalk::next() {
+  ENTITABLE_DCHECK(!done());
+  leaf_ = nullptr;
+  while (!path_.empty()) {
+    Step& step = path_.back();
+    if (++step.child < step.node->size()) return descend(step.node->child(step.child).get());
+    path_.pop_back();
+  }
+}
+
+KeyView LeafWalk::lower() const {
+  for (std::size_t level = path_.size(); level-- > 0;) {
+    if (path_[level].child > 0) return path_[level].node->lower(path_[level].child);
+  }
+  return {};
+}
+
+LeafSpan LeafWalk::span() const {
+  const KeyView low = lower();
+  return {EntityKey(low.partition, low.row),
+          leaf_->part(),
+          leaf_->is_absent(),
+          leaf_->totals().rows,
+          leaf_->totals().bytes,
+          leaf_->part_leaves()};
+}
+
+}  // namespace entitable

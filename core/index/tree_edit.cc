@@ -1,0 +1,179 @@
+#include "core/index/tree_edit.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+
+#include "core/base/check.h"
+
+namespace entitable {
+
+namespace {
+
+// What two neighbours may come to when they are merged: not so much that the next insert splits
+// them again.
+constexpr std::uint32_t merged_leaf_max = leaf_bytes_max / 4 * 3;
+constexpr std::uint32_t merged_inner_max = inner_children_max / 4 * 3;
+
+constexpr std::uint32_t inner_fill = inner_children_max / 8 * 7;
+
+bool underfull(const Node& node) {
+  if (node.is_leaf()) return static_cast<const Leaf&>(node).used() < leaf_bytes_max / 2;
+  return static_cast<const Inner&>(node).size() < inner_children_max / 2;
+}
+
+// `children`, too many for one inner node, in groups that fit. Where the growth was at the end,
+// more is likely to come there, so the nodes before are left nearly full.
+std::vector<Child> grouped(const std::vector<Child>& children, bool grown_at_end) {
+  const std::size_t count = children.size();
+  const std::size_t groups = (count + inner_fill - 1) / inner_fill;
+  std::vector<Child> nodes;
+  nodes.reserve(groups);
+  std::size_t from = 0;
+  for (std::size_t g = 0; g < groups; ++g) {
+    const std::size_t to =
+        grown_at_end ? std::min(count, (g + 1) * inner_fill) : count * (g + 1) / groups;
+    const std::span<const Child> group = std::span(children).subspan(from, to - from);
+    nodes.push_back({children[from].lower, as_node(Inner::build(group))});
+    from = to;
+  }
+  return nodes;
+}
+
+Ref<Node> merged_leaves(const Ref<Node>& a, const Ref<Node>& b) {
+  const auto& left = static_cast<const Leaf&>(*a);
+  const auto& right = static_cast<const Leaf&>(*b);
+  if (left.is_absent() || right.is_absent()) return nullptr;
+  if (left.size() == 0) return b;
+  if (right.size() == 0) return a;
+  if (left.used() + right.used() > merged_leaf_max) return nullptr;
+  std::vector<RowSource> rows;
+  rows.reserve(left.size() + right.size());
+  left.append_rows(rows);
+  right.append_rows(rows);
+  return as_node(Leaf::build(rows));
+}
+
+Ref<Node> merged_inners(const Ref<Node>& a, const Ref<Node>& b, const KeyView& b_lower) {
+  const auto& left = static_cast<const Inner&>(*a);
+  const auto& right = static_cast<const Inner&>(*b);
+  if (left.size() + right.size() > merged_inner_max) return nullptr;
+  std::vector<Child> children = left.children();
+  std::vector<Child> more = right.children();
+  more[0].lower = EntityKey(b_lower.partition, b_lower.row);
+  std::move(more.begin(), more.end(), std::back_inserter(children));
+  return as_node(Inner::build(children));
+}
+
+// Two neighbours as one node, or null if they stay two.
+Ref<Node> merged(const Inner& parent, std::uint32_t left) {
+  const Ref<Node>& a = parent.child(left);
+  const Ref<Node>& b = parent.child(left + 1);
+  return a->is_leaf() ? merged_leaves(a, b) : merged_inners(a, b, parent.lower(left + 1));
+}
+
+}  // namespace
+
+void TreeEdit::descend(const KeyView& key) {
+  descend_by([&key](const Inner& inner) { return inner.find(key); });
+}
+
+void TreeEdit::descend_to_last() {
+  descend_by([](const Inner& inner) { return inner.size() - 1; });
+}
+
+template <typename Choose>
+void TreeEdit::descend_by(Choose choose) {
+  ENTITABLE_CHECK(slot_ == nullptr);
+  slot_ = &root_;
+  while (!(*slot_)->is_leaf()) {
+    if (!slot_->unique()) {
+      *slot_ = Ref<Node>(new Inner(static_cast<const Inner&>(**slot_)));
+    }
+    Inner& inner = static_cast<Inner&>(**slot_);
+    ENTITABLE_CHECK(depth_ < tree_depth_max);
+    path_[depth_++] = {&inner, choose(inner)};
+    slot_ = &inner.child_to_change(path_[depth_ - 1].child);
+  }
+}
+
+KeyView TreeEdit::lower() const {
+  for (std::uint32_t level = depth_; level-- > 0;) {
+    const Step& step = path_[level];
+    if (step.child > 0) return step.node->lower(step.child);
+  }
+  return {};
+}
+
+std::optional<KeyView> TreeEdit::upper() const {
+  for (std::uint32_t level = depth_; level-- > 0;) {
+    const Step& step = path_[level];
+    if (step.child + 1 < step.node->size()) return step.node->lower(step.child + 1);
+  }
+  return std::nullopt;
+}
+
+Leaf& TreeEdit::own_leaf(std::uint32_t room) {
+  if (!slot_->unique()) *slot_ = as_node(leaf().clone(room));
+  return static_cast<Leaf&>(**slot_);
+}
+
+void TreeEdit::settle(const Totals& before) {
+  const Totals& after = (*slot_)->totals();
+  adjust_above(depth_, before, after);
+  if (after.bytes < before.bytes) merge_upwards();
+}
+
+// For the nodes above path_[level], of which one at that level went from `before` to `after`.
+void TreeEdit::adjust_above(std::uint32_t level, const Totals& before, const Totals& after) {
+  while (level-- > 0) path_[level].node->adjust(before, after);
+}
+
+void TreeEdit::replace(std::vector<Child> nodes) {
+  Totals before = (*slot_)->totals();
+  for (std::uint32_t level = depth_; level-- > 0;) {
+    const Step& step = path_[level];
+    Inner& parent = *step.node;
+    const Totals parent_before = parent.totals();
+    if (parent.size() - 1 + nodes.size() <= inner_children_max) {
+      parent.replace(step.child, before, nodes);
+      adjust_above(level, parent_before, parent.totals());
+      return;
+    }
+    const bool at_end = step.child + 1 == parent.size();
+    std::vector<Child> children = parent.children();
+    children[step.child].node = nodes[0].node;
+    const auto behind = std::next(children.begin(), static_cast<std::ptrdiff_t>(step.child) + 1);
+    children.insert(behind, nodes.begin() + 1, nodes.end());
+    nodes = grouped(children, at_end);
+    before = parent_before;
+  }
+  while (nodes.size() > 1) {
+    if (nodes.size() <= inner_children_max) {
+      nodes = {{EntityKey(), as_node(Inner::build(nodes))}};
+    } else {
+      nodes = grouped(nodes, true);
+    }
+  }
+  root_ = nodes[0].node;
+}
+
+void TreeEdit::merge_upwards() {
+  for (std::uint32_t level = depth_; level-- > 0;) {
+    const Step& step = path_[level];
+    Inner& parent = *step.node;
+    if (!underfull(*parent.child(step.child))) break;
+    std::uint32_t left = step.child;
+    Ref<Node> joined = left + 1 < parent.size() ? merged(parent, left) : nullptr;
+    if (!joined && left > 0) joined = merged(parent, --left);
+    if (!joined) break;
+    const Totals before = parent.totals();
+    parent.join(left, std::move(joined));
+    adjust_above(level, before, parent.totals());
+  }
+  while (!root_->is_leaf() && static_cast<const Inner&>(*root_).size() == 1) {
+    root_ = Ref<Node>(static_cast<const Inner&>(*root_).child(0));
+  }
+}
+
+}  // namespace entitable

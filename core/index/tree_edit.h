@@ -1,0 +1,54 @@
+// Changing the tree below one root: paths, splits, merges. Internal to core/index.
+//
+// An edit goes down once, making every inner node on its way its own (shared ones are cloned), then
+// changes the leaf or puts others in its place, and carries sums, splits and merges up again.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "core/index/inner.h"
+#include "core/index/leaf.h"
+
+namespace entitable {
+
+class TreeEdit {
+ public:
+  explicit TreeEdit(Ref<Node>& root) : root_(root) {}
+
+  // Goes to the leaf of a key, or to the very last one. Once per edit.
+  void descend(const KeyView& key);
+  void descend_to_last();
+
+  const Leaf& leaf() const { return static_cast<const Leaf&>(*slot()); }
+  const Ref<Node>& slot() const { return *slot_; }
+  // Where the leaf's range starts and ends (nothing: no end); valid until a change.
+  KeyView lower() const;
+  std::optional<KeyView> upper() const;
+
+  // The leaf, held once, with room for `room` more bytes.
+  Leaf& own_leaf(std::uint32_t room);
+  // Tells the nodes above of a change in the leaf, which counted `before`. If it shrank and is
+  // underfull, merges it with a neighbour, unless both together were nearly full again.
+  void settle(const Totals& before);
+  // Puts other leaves in the place of the leaf. The first one's lower bound is not looked at.
+  void replace(std::vector<Child> leaves);
+
+ private:
+  struct Step {
+    Inner* node;
+    std::uint32_t child;
+  };
+  template <typename Choose>
+  void descend_by(Choose choose);
+  void adjust_above(std::uint32_t level, const Totals& before, const Totals& after);
+  void merge_upwards();
+
+  Ref<Node>& root_;
+  Ref<Node>* slot_ = nullptr;  // holds the leaf
+  std::array<Step, tree_depth_max> path_;
+  std::uint32_t depth_ = 0;  // inner nodes above the leaf
+};
+
+}  // namespace entitable

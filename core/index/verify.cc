@@ -1,0 +1,109 @@
+// The invariants of the tree, for tests and the demo. See table_index.h and leaf.h.
+#include <optional>
+#include <string>
+
+#include "core/index/inner.h"
+#include "core/index/key_search.h"
+#include "core/index/leaf.h"
+#include "core/index/table_index.h"
+
+namespace entitable {
+
+namespace {
+
+// A row against its shape: every text within the row, one behind the other.
+std::string verify_row(const char* base, const Schema& schema) {
+  if (row_layout::shape_id(base) >= schema.shape_count()) return "row: unknown shape";
+  const Shape& shape = schema.shape(row_layout::shape_id(base));
+  const std::uint32_t end = row_layout::end(base);
+  if (end < shape.fixed_bytes()) return "row: shorter than its columns";
+  std::uint32_t text_end = end;
+  std::uint32_t texts = shape.is_generic() ? 1 : 0;
+  for (const Column& column : shape.columns()) {
+    if (column.type == EdmType::string || column.type == EdmType::binary) ++texts;
+  }
+  for (std::uint32_t i = 0; i < texts; ++i) {
+    const auto start = row_layout::load<std::uint32_t>(base + row_layout::columns_at + 4 * i);
+    if (start > text_end || start < shape.fixed_bytes()) return "row: text out of place";
+    text_end = start;
+  }
+  return text_end == shape.fixed_bytes() ? "" : "row: a gap before the texts";
+}
+
+struct Bounds {
+  KeyView lower;
+  std::optional<KeyView> upper;
+};
+
+// What is below `node`; `leaf_depth` is the depth of the first leaf found. Recursion as deep as the
+// tree.
+std::string verify_node(const Node& node, const Bounds& bounds, const Schema& schema,
+                        std::uint32_t depth, std::uint32_t& leaf_depth) {
+  if (depth > tree_depth_max) return "tree: too deep";
+  if (node.is_leaf()) {
+    const auto& leaf = static_cast<const Leaf&>(node);
+    if (leaf_depth == 0) leaf_depth = depth;
+    if (leaf_depth != depth) return "tree: leaves at different depths";
+    if (leaf.size() > 0) {
+      if (compare(leaf.key(0), bounds.lower) < 0) return "tree: a row below its leaf";
+      const KeyView last = leaf.key(leaf.size() - 1);
+      if (bounds.upper && compare(last, *bounds.upper) >= 0) return "tree: a row above its leaf";
+    }
+    return leaf.verify(schema);
+  }
+  const auto& inner = static_cast<const Inner&>(node);
+  std::string fault = inner.verify();
+  for (std::uint32_t i = 0; i < inner.size() && fault.empty(); ++i) {
+    Bounds part = bounds;
+    if (i > 0) part.lower = inner.lower(i);
+    if (i + 1 < inner.size()) part.upper = inner.lower(i + 1);
+    if (part.upper && compare(part.lower, *part.upper) >= 0) return "tree: an empty range";
+    fault = verify_node(*inner.child(i), part, schema, depth + 1, leaf_depth);
+  }
+  return fault;
+}
+
+}  // namespace
+
+std::string Leaf::verify(const Schema& schema) const {
+  if (absent_) return part_ != 0 && capacity_ == 0 ? "" : "leaf: absent without a part";
+  if ((part_ == 0) != (part_leaves_ == 0)) return "leaf: part and part_leaves disagree";
+  if (static_cast<std::uint64_t>(directory_bytes()) + heap_ > capacity_) return "leaf: overflow";
+  if (size_ > 1 && used() > leaf_bytes_max) return "leaf: too full";
+  std::uint64_t live = 0;
+  Totals sum{0, 0, totals_.memory};
+  for (std::uint32_t r = 0; r < runs_; ++r) {
+    const LeafRun& run = run_table()[r];
+    if (run.first != (r == 0 ? 0 : run_end(r - 1)) || run_end(r) <= run.first) {
+      return "leaf: runs do not tile the rows";
+    }
+    if (!has_prefix(partition(r), partition(0), partition_prefix_)) return "leaf: prefix";
+    if (run.head != head_of<std::uint32_t>(partition(r), partition_prefix_)) return "leaf: head";
+    if (r > 0 && compare(partition(r - 1), partition(r)) >= 0)
+      return "leaf: partitions do not rise";
+    live += run.text_bytes;
+    for (std::uint32_t i = run.first; i < run_end(r); ++i) {
+      if (slots()[i].offset > heap_) return "leaf: a row outside the heap";
+      const std::string_view key = row_key(i);
+      if (!has_prefix(key, row_key(run.first), run.prefix)) return "leaf: row prefix";
+      if (slots()[i].head != head_of<std::uint32_t>(key, run.prefix)) return "leaf: row head";
+      if (i > run.first && compare(row_key(i - 1), key) >= 0) return "leaf: rows do not rise";
+      std::string fault = verify_row(base(i), schema);
+      if (!fault.empty()) return fault;
+      live += row_layout::packed_bytes(base(i));
+      sum.bytes += row_layout::packed_bytes(base(i));
+      ++sum.rows;
+    }
+  }
+  if (sum.rows != size_ || (runs_ == 0) != (size_ == 0)) return "leaf: rows outside runs";
+  if (live + garbage_ != heap_) return "leaf: garbage";
+  return sum == totals_ ? "" : "leaf: sums";
+}
+
+std::string TableIndex::verify() const {
+  std::uint32_t leaf_depth = 0;
+  if (!root_->is_leaf() && static_cast<const Inner&>(*root_).size() < 2) return "tree: a lone root";
+  return verify_node(*root_, {}, *schema_, 1, leaf_depth);
+}
+
+}  // namespace entitable
