@@ -1,0 +1,508 @@
+// Reply blocks to entities, pages and errors (core/direct/LAYOUT.md).
+//
+// A reply may be a view of wasm memory that dies with the next call: everything is taken out of it at once. Text is
+// decoded in one go and sliced; binaries are views of one copy.
+
+import { base64, dateTimeText, doubleText } from "../edm.ts";
+import type { StoreErrorCode } from "../errors.ts";
+import { StoreError, serviceError } from "../errors.ts";
+import type { Explain, ExplainRange, ExplainWarning, PlanKind } from "../types.ts";
+import {
+  blockVersion,
+  column,
+  flagLocalFailure,
+  flagUtf16,
+  headerBytes,
+  noneSigned,
+  replyKind,
+} from "./block-layout.ts";
+
+export interface DecodeOptions {
+  disableTypeConversion?: boolean; // every property becomes { value: text, type }
+}
+
+export interface EntityPage {
+  rows: Record<string, unknown>[];
+  next?: { partitionKey: string; rowKey: string };
+}
+
+// ---- The frame ----------------------------------------------------------------------------------------------------
+
+// What is being read. One at a time, since nothing here waits.
+let words: Int32Array;
+let doubles: Float64Array;
+let longs: BigInt64Array;
+let at = 0; // the next word
+let text = "";
+let textPosition = 0;
+let binaryArea: ArrayBuffer; // set by takeBinaries
+let binaryPosition = 0;
+
+let utf8: TextDecoder | undefined;
+
+// Views over wasm memory are made once and serve until it grows.
+let viewed: ArrayBufferLike | undefined;
+
+function open(reply: Uint8Array, expected: number): void {
+  let block = reply;
+  if (block.byteOffset % 8 !== 0) block = block.slice();
+  view(block);
+  at = block.byteOffset >>> 2; // unsigned: wasm memory may pass 2 GB
+  const head = words[at] as number;
+  const kind = head & 0xff;
+  const flags = (head >> 16) & 0xff;
+  const textAt = words[at + 1] as number;
+  const textBytes = words[at + 2] as number;
+  if (((head >> 8) & 0xff) !== blockVersion) {
+    throw new StoreError("VersionConflict", "The reply was made by another version of entitable.");
+  }
+  decodeText(block, textAt, textBytes, (flags & flagUtf16) !== 0);
+  textPosition = 0;
+  at += headerBytes / 4;
+  if (kind === replyKind.error) throwError((flags & flagLocalFailure) !== 0);
+  if (kind !== expected) {
+    throw new StoreError("VersionConflict", `The reply is of kind ${kind}, not ${expected}.`);
+  }
+}
+
+function view(block: Uint8Array): void {
+  const buffer = block.buffer;
+  if (buffer === viewed) return;
+  words = new Int32Array(buffer, 0, buffer.byteLength >>> 2);
+  doubles = new Float64Array(buffer, 0, buffer.byteLength >>> 3);
+  longs = new BigInt64Array(buffer, 0, buffer.byteLength >>> 3);
+  // A buffer that holds nothing but one reply is not kept alive.
+  viewed = block.byteLength === buffer.byteLength ? undefined : buffer;
+}
+
+function decodeText(block: Uint8Array, from: number, length: number, utf16: boolean): void {
+  if (length === 0) {
+    text = "";
+  } else if (utf16) {
+    text = decodeUnits(new Uint16Array(block.slice(from, from + length).buffer));
+  } else {
+    // ignoreBOM: a leading U+FEFF is text, not a mark; dropping it would shift every string.
+    utf8 ??= new TextDecoder("utf-8", { ignoreBOM: true });
+    text = utf8.decode(block.subarray(from, from + length));
+  }
+}
+
+// Not TextDecoder("utf-16le"), which replaces unpaired surrogates.
+function decodeUnits(units: Uint16Array): string {
+  let out = "";
+  const step = 8192; // as many arguments as every engine takes
+  for (let i = 0; i < units.length; i += step) {
+    out += String.fromCharCode(...units.subarray(i, i + step));
+  }
+  return out;
+}
+
+function close(): void {
+  text = "";
+  if (viewed === undefined) {
+    words = emptyWords;
+    doubles = emptyDoubles;
+    longs = emptyLongs;
+  }
+}
+const emptyWords = new Int32Array(0);
+const emptyDoubles = new Float64Array(0);
+const emptyLongs = new BigInt64Array(0);
+
+function takeWord(): number {
+  return words[at++] as number;
+}
+
+function takeText(): string {
+  const from = textPosition;
+  textPosition += words[at++] as number;
+  return text.slice(from, textPosition);
+}
+
+function takeOptionalText(): string | undefined {
+  if (words[at] === noneSigned) {
+    ++at;
+    return undefined;
+  }
+  return takeText();
+}
+
+// A u64 that counts something: far below 2^53.
+function takeCount(): number {
+  at += at & 1;
+  const low = takeWord() >>> 0;
+  return low + (takeWord() >>> 0) * 0x1_0000_0000;
+}
+
+// ---- Errors -------------------------------------------------------------------------------------------------------
+
+const localFailures: Readonly<Record<string, StoreErrorCode>> = {
+  OutOfMemory: "OutOfMemory",
+  Corrupted: "Corrupted",
+  FormatTooNew: "FormatTooNew",
+};
+
+function throwError(localFailure: boolean): never {
+  const status = takeWord();
+  takeWord(); // the failing operation; the message names it
+  const code = takeText();
+  const message = takeText();
+  close();
+  const storeCode = localFailure ? localFailures[code] : undefined;
+  if (storeCode !== undefined) throw new StoreError(storeCode, message);
+  throw serviceError(status, code, message);
+}
+
+// ---- Pages --------------------------------------------------------------------------------------------------------
+
+// The columns that rows of one shape have, kept from page to page. `template` is an object of that shape: a copy of
+// it has all its properties at once and in fast mode, where an empty object grows by one after the other.
+interface Shape {
+  columns: Int32Array; // as they stand in the block, to compare
+  namesText: string; // likewise
+  names: string[];
+  types: number[];
+  template: Record<string, unknown>;
+}
+
+const keptShapes = new Map<number, Shape>();
+const keptShapesMax = 1000;
+
+const systemNames: Readonly<Record<number, string>> = {
+  [column.etag]: "etag",
+  [column.partitionKey]: "partitionKey",
+  [column.rowKey]: "rowKey",
+  [column.timestamp]: "timestamp",
+};
+
+function takeShape(): Shape {
+  const hint = takeWord();
+  const count = takeWord();
+  const units = takeWord();
+  const from = textPosition;
+  textPosition += units;
+  const kept = hint === 0 ? undefined : keptShapes.get(hint);
+  if (kept !== undefined && isSame(kept, count, from, units)) {
+    at += count;
+    return kept;
+  }
+  const shape = readShape(count, from, units);
+  if (hint !== 0) {
+    if (keptShapes.size >= keptShapesMax) keptShapes.clear();
+    keptShapes.set(hint, shape);
+  }
+  return shape;
+}
+
+function isSame(shape: Shape, count: number, from: number, units: number): boolean {
+  const { columns, namesText } = shape;
+  if (columns.length !== count || namesText.length !== units) return false;
+  for (let c = 0; c < count; ++c) {
+    if (columns[c] !== words[at + c]) return false;
+  }
+  return text.startsWith(namesText, from);
+}
+
+// A custom property may be called like one of the four system members (written through REST). The system member
+// wins, since concurrency control rests on it; such a column is read and dropped.
+const hidden = 32;
+const reservedNames: ReadonlySet<string> = new Set(Object.values(systemNames));
+
+function readShape(count: number, namesFrom: number, units: number): Shape {
+  const columns = words.slice(at, at + count);
+  at += count;
+  const names: string[] = [];
+  const types: number[] = [];
+  const members: string[] = [];
+  let position = namesFrom;
+  for (const word of columns) {
+    const type = word >>> 24;
+    const end = position + (word & 0xffffff);
+    const name = systemNames[type] ?? text.slice(position, end);
+    position = end;
+    names.push(name);
+    if (type < column.etag && reservedNames.has(name)) {
+      types.push(type | hidden);
+    } else {
+      types.push(type);
+      members.push(`${JSON.stringify(name)}:${neutral(type)}`);
+    }
+  }
+  // JSON.parse, since adding more than a dozen properties by computed name turns an object into a dictionary, and
+  // since it makes "__proto__" a property like any other.
+  const template = JSON.parse(`{${members.join(",")}}`);
+  const namesText = text.slice(namesFrom, namesFrom + units);
+  return { columns, namesText, names, types, template };
+}
+
+// Something of the kind that will stand there, so that the engine's guess about the field is right from the first row.
+function neutral(type: number): string {
+  switch (type) {
+    case column.null:
+    case column.binary:
+    case column.dateTime:
+    case column.guid:
+    case column.int64:
+      return "null";
+    case column.boolean:
+      return "false";
+    case column.double:
+      return "0.5";
+    case column.int32:
+      return "0";
+    default:
+      return '""';
+  }
+}
+
+function takeRows(rowCount: number, shapes: readonly Shape[]): Record<string, unknown>[] {
+  const rows: Record<string, unknown>[] = new Array(rowCount);
+  const source = text;
+  const w = words;
+  let p = at;
+  let t = textPosition;
+  let from = 0;
+  let partition = "";
+  for (let r = 0; r < rowCount; ++r) {
+    const shape = shapes[w[p++] as number] as Shape;
+    const { names, types } = shape;
+    const row = { ...shape.template };
+    for (let c = 0; c < types.length; ++c) {
+      const name = names[c] as string;
+      switch (types[c]) {
+        case column.string:
+        case column.etag:
+        case column.rowKey:
+        case column.timestamp:
+          from = t;
+          t += w[p++] as number;
+          row[name] = source.slice(from, t);
+          break;
+        case column.partitionKey: {
+          const units = w[p++] as number;
+          if (units !== noneSigned) {
+            from = t;
+            t += units;
+            partition = source.slice(from, t);
+          }
+          row[name] = partition;
+          break;
+        }
+        case column.int32:
+          row[name] = w[p++];
+          break;
+        case column.boolean:
+          row[name] = w[p++] !== 0;
+          break;
+        case column.double:
+          p += p & 1;
+          row[name] = doubles[p >>> 1];
+          p += 2;
+          break;
+        case column.int64:
+          p += p & 1;
+          row[name] = longs[p >>> 1];
+          p += 2;
+          break;
+        case column.dateTime:
+          p += p & 1;
+          row[name] = new Date(doubles[p >>> 1] as number);
+          p += 3;
+          break;
+        case column.guid:
+          from = t;
+          t += guidUnits;
+          row[name] = { value: source.slice(from, t), type: "Guid" };
+          break;
+        case column.binary:
+          row[name] = takeBinary(w[p++] as number);
+          break;
+        case column.null:
+          break; // as the template has it
+        default: {
+          at = p;
+          textPosition = t;
+          takeTyped((types[c] as number) & ~hidden);
+          p = at;
+          t = textPosition;
+        }
+      }
+    }
+    rows[r] = row;
+  }
+  at = p;
+  textPosition = t;
+  return rows;
+}
+
+const guidUnits = 36;
+
+// disableTypeConversion: every property but the system members as { value: text, type }.
+function takeTypedRows(rowCount: number, shapes: readonly Shape[]): Record<string, unknown>[] {
+  const rows: Record<string, unknown>[] = [];
+  let partition = "";
+  for (let r = 0; r < rowCount; ++r) {
+    const { names, types, template } = shapes[takeWord()] as Shape;
+    const row = { ...template };
+    for (let c = 0; c < types.length; ++c) {
+      const type = types[c] as number;
+      if (type === column.partitionKey) {
+        partition = takeOptionalText() ?? partition;
+        row[names[c] as string] = partition;
+      } else if (type >= column.etag && type < hidden) {
+        row[names[c] as string] = takeText();
+      } else {
+        const value = takeTyped(type & ~hidden);
+        if (type < hidden) row[names[c] as string] = value;
+      }
+    }
+    rows.push(row);
+  }
+  return rows;
+}
+
+function takeTyped(type: number): { value: string; type: string } | null {
+  switch (type) {
+    case column.string:
+      return { value: takeText(), type: "String" };
+    case column.binary:
+      return { value: base64(takeBinary(takeWord())), type: "Binary" };
+    case column.boolean:
+      return { value: String(takeWord() !== 0), type: "Boolean" };
+    case column.dateTime: {
+      const milliseconds = takeDouble();
+      return { value: dateTimeText(milliseconds, takeWord()), type: "DateTime" };
+    }
+    case column.double:
+      return { value: doubleText(takeDouble()), type: "Double" };
+    case column.guid: {
+      const value = text.slice(textPosition, textPosition + guidUnits);
+      textPosition += guidUnits;
+      return { value, type: "Guid" };
+    }
+    case column.int32:
+      return { value: String(takeWord()), type: "Int32" };
+    case column.int64: {
+      at += at & 1;
+      const value = String(longs[at >>> 1]);
+      at += 2;
+      return { value, type: "Int64" };
+    }
+    default:
+      return null; // selected, but absent
+  }
+}
+
+function takeDouble(): number {
+  at += at & 1;
+  const value = doubles[at >>> 1] as number;
+  at += 2;
+  return value;
+}
+
+// The page's binary area is copied once; each value is a view of that copy. In Node a Buffer, as from the official
+// client.
+function takeBinary(length: number): Uint8Array {
+  const from = binaryPosition;
+  binaryPosition += length;
+  return nodeBuffer === undefined
+    ? new Uint8Array(binaryArea, from, length)
+    : nodeBuffer.from(binaryArea, from, length);
+}
+
+interface NodeBuffer {
+  from(buffer: ArrayBuffer, offset: number, length: number): Uint8Array;
+}
+let nodeBuffer: NodeBuffer | undefined;
+
+function takeBinaries(reply: Uint8Array, binaryBytes: number): void {
+  if (binaryBytes === 0) return;
+  const area = new Uint8Array(binaryBytes);
+  area.set(reply.subarray(reply.length - binaryBytes));
+  binaryArea = area.buffer;
+  binaryPosition = 0;
+  const host = globalThis as { process?: { versions?: { node?: string } }; Buffer?: NodeBuffer };
+  nodeBuffer = host.process?.versions?.node === undefined ? undefined : host.Buffer;
+}
+
+export function decodePage(reply: Uint8Array, options: DecodeOptions = {}): EntityPage {
+  open(reply, replyKind.page);
+  takeBinaries(reply, words[at - 1] as number);
+  const rowCount = takeWord();
+  const shapeCount = takeWord();
+  const partitionKey = takeOptionalText();
+  const rowKey = takeOptionalText();
+  const shapes: Shape[] = [];
+  for (let s = 0; s < shapeCount; ++s) shapes.push(takeShape());
+  const take = options.disableTypeConversion === true ? takeTypedRows : takeRows;
+  const page: EntityPage = { rows: take(rowCount, shapes) };
+  if (partitionKey !== undefined) page.next = { partitionKey, rowKey: rowKey ?? "" };
+  close();
+  return page;
+}
+
+export function decodeEntity(
+  reply: Uint8Array,
+  options: DecodeOptions = {},
+): Record<string, unknown> {
+  return decodePage(reply, options).rows[0] as Record<string, unknown>;
+}
+
+// ---- Other replies --------------------------------------------------------------------------------------------------
+
+export function decodeTables(reply: Uint8Array): { names: string[]; next?: string } {
+  open(reply, replyKind.tables);
+  const count = takeWord();
+  const next = takeOptionalText();
+  const names: string[] = [];
+  for (let i = 0; i < count; ++i) names.push(takeText());
+  close();
+  return next === undefined ? { names } : { names, next };
+}
+
+// One ETag per operation, undefined for a delete. Empty for a table operation.
+export function decodeWrite(reply: Uint8Array): { etags: (string | undefined)[] } {
+  open(reply, replyKind.written);
+  const count = takeWord();
+  const etags: (string | undefined)[] = [];
+  for (let i = 0; i < count; ++i) etags.push(takeOptionalText());
+  close();
+  return { etags };
+}
+
+export function decodeExplain(reply: Uint8Array): Explain {
+  open(reply, replyKind.explanation);
+  const kind = takeText() as PlanKind;
+  const serviceKind = takeText() as PlanKind;
+  const rowsRead = takeCount();
+  const rowsReturned = takeCount();
+  const bytesRead = takeCount();
+  const serviceRoundTrips = takeCount();
+  const rangeCount = takeWord();
+  const warningCount = takeWord();
+  const ranges: ExplainRange[] = [];
+  for (let i = 0; i < rangeCount; ++i) ranges.push(takeRange());
+  const warnings: ExplainWarning[] = [];
+  for (let i = 0; i < warningCount; ++i) {
+    warnings.push({ code: takeText(), message: takeText(), help: takeText() });
+  }
+  close();
+  return {
+    kind,
+    ranges,
+    rowsRead,
+    rowsReturned,
+    bytesRead,
+    serviceKind,
+    serviceRoundTrips,
+    warnings,
+  };
+}
+
+function takeRange(): ExplainRange {
+  const from = { partitionKey: takeText(), rowKey: takeText() };
+  const partitionKey = takeOptionalText();
+  const rowKey = takeOptionalText();
+  if (partitionKey === undefined) return { from };
+  return { from, to: { partitionKey, rowKey: rowKey ?? "" } };
+}

@@ -1,0 +1,445 @@
+// Operations and queries to request blocks (core/direct/LAYOUT.md).
+//
+// A block is built in one scratch buffer that is kept: words go straight to their place, strings are joined and
+// encoded once. What a caller gets is an exact copy of its own.
+
+import { edmNumbers, isBytes, isDate, unknownTypeError } from "../edm.ts";
+import type { EdmTypes } from "../types.ts";
+import {
+  blockVersion,
+  flagUtf16,
+  formBoolean,
+  formNumber,
+  formText,
+  formUnusable,
+  headerBytes,
+  noneSigned,
+  notTextSigned,
+  operationKind,
+  requestKind,
+  writeTransaction,
+} from "./block-layout.ts";
+
+export interface WriteOperation {
+  kind: keyof typeof operationKind;
+  partitionKey: string;
+  rowKey: string;
+  entity?: object;
+  etag?: string; // replace, merge, delete: "*" or one ETag; absent: it must exist, whatever its ETag
+}
+
+export interface EntityQuery {
+  filter?: string;
+  select?: readonly string[]; // names as callers write them or as the service does; empty: everything
+  top?: number; // absent: 1000
+  next?: { partitionKey: string; rowKey: string };
+}
+
+export interface TableQuery {
+  filter?: string;
+  top?: number;
+  next?: string;
+}
+
+// ---- The scratch ------------------------------------------------------------------------------------------------
+
+let bytes: Uint8Array<ArrayBuffer>;
+let words: Int32Array;
+let doubles: Float64Array;
+let longs: BigInt64Array;
+let encoder: TextEncoder | undefined;
+
+let at = 0; // the next word
+let text = ""; // the text area, in the order of its words
+let binaries: Uint8Array[] = [];
+
+// A message bigger than this gives its memory back.
+const scratchKeptBytes = 1 << 20;
+
+function resize(size: number): void {
+  const grown = new Uint8Array(size);
+  if (encoder === undefined) encoder = new TextEncoder();
+  else grown.set(bytes.subarray(0, Math.min(size, at * 4)));
+  bytes = grown;
+  words = new Int32Array(grown.buffer);
+  doubles = new Float64Array(grown.buffer);
+  longs = new BigInt64Array(grown.buffer);
+}
+
+function begin(): void {
+  at = headerBytes / 4;
+  text = "";
+  binaries = [];
+  if (encoder === undefined || bytes.length > scratchKeptBytes) resize(16384);
+}
+
+function room(count: number): void {
+  if ((at + count) * 4 > bytes.length) {
+    resize(Math.max((at + count) * 4, bytes.length * 2));
+  }
+}
+
+function putWord(value: number): void {
+  room(1);
+  words[at++] = value;
+}
+
+function putText(value: string): void {
+  putWord(value.length);
+  text += value;
+}
+
+function putOptionalText(value: string | undefined): void {
+  if (value === undefined) putWord(noneSigned);
+  else putText(value);
+}
+
+// Writes text, binaries and header; gives the block.
+function finish(kind: number): Uint8Array<ArrayBuffer> {
+  const textAt = at * 4;
+  let binaryBytes = 0;
+  for (const b of binaries) binaryBytes += b.length;
+  const most = textAt + text.length * 3 + binaryBytes; // UTF-8 takes at most three bytes a unit
+  if (most > bytes.length) resize((most + 7) & ~7);
+  let flags = 0;
+  let textBytes = 0;
+  if (text.length > 0) {
+    textBytes = (encoder as TextEncoder).encodeInto(text, bytes.subarray(textAt)).written;
+    // Only text that is not all ASCII can hold an unpaired surrogate, which TextEncoder would replace.
+    if (textBytes !== text.length && !isWellFormed(text)) {
+      flags = flagUtf16;
+      textBytes = text.length * 2;
+      for (let i = 0, to = textAt; i < text.length; ++i, to += 2) {
+        const unit = text.charCodeAt(i);
+        bytes[to] = unit;
+        bytes[to + 1] = unit >> 8;
+      }
+    }
+  }
+  let end = textAt + textBytes;
+  for (const b of binaries) {
+    bytes.set(b, end);
+    end += b.length;
+  }
+  words[0] = kind | (blockVersion << 8) | (flags << 16);
+  words[1] = textAt;
+  words[2] = textBytes;
+  words[3] = binaryBytes;
+  text = "";
+  binaries = [];
+  return bytes.slice(0, end);
+}
+
+const loneSurrogate = /\p{Surrogate}/u;
+const wellFormed = (String.prototype as { isWellFormed?: (this: string) => boolean }).isWellFormed;
+function isWellFormed(value: string): boolean {
+  return wellFormed === undefined ? !loneSurrogate.test(value) : wellFormed.call(value);
+}
+
+// ---- Reading ----------------------------------------------------------------------------------------------------
+
+const serviceNames: Readonly<Record<string, string>> = {
+  partitionKey: "PartitionKey",
+  rowKey: "RowKey",
+  timestamp: "Timestamp",
+};
+
+// The ETag always comes, so asking for it asks for nothing.
+function putSelect(select: readonly string[] | undefined): void {
+  const countAt = at;
+  putWord(0);
+  if (select === undefined) return;
+  let count = 0;
+  for (const name of select) {
+    if (name === "etag" || name === "odata.etag") continue;
+    putText(serviceNames[name] ?? name);
+    ++count;
+  }
+  words[countAt] = count;
+}
+
+// `top` crosses as a word; what is no whole number from 0 to 1000 is refused by the core, and one above does for all.
+function putTop(top: number | undefined): void {
+  if (top === undefined) putWord(noneSigned);
+  else putWord(Number.isInteger(top) && top >= 0 && top <= 1000 ? top : 1001);
+}
+
+export function encodeGet(
+  table: string,
+  partitionKey: string,
+  rowKey: string,
+  select?: readonly string[],
+): Uint8Array {
+  begin();
+  putText(table);
+  putWord(putKey(partitionKey));
+  putWord(putKey(rowKey));
+  putSelect(select);
+  return finish(requestKind.get);
+}
+
+export function encodeQuery(table: string, query: EntityQuery): Uint8Array {
+  return encodeEntityQuery(requestKind.query, table, query);
+}
+
+export function encodeExplain(table: string, query: EntityQuery): Uint8Array {
+  return encodeEntityQuery(requestKind.explain, table, query);
+}
+
+function encodeEntityQuery(kind: number, table: string, query: EntityQuery): Uint8Array {
+  begin();
+  putText(table);
+  putOptionalText(query.filter);
+  putTop(query.top);
+  putOptionalText(query.next?.partitionKey);
+  putOptionalText(query.next?.rowKey);
+  putSelect(query.select);
+  return finish(kind);
+}
+
+export function encodeListTables(query: TableQuery = {}): Uint8Array {
+  begin();
+  putOptionalText(query.filter);
+  putTop(query.top);
+  putOptionalText(query.next);
+  return finish(requestKind.listTables);
+}
+
+// ---- Writing ----------------------------------------------------------------------------------------------------
+
+export function encodeCreateTable(name: string): Uint8Array {
+  begin();
+  putText(name);
+  return finish(requestKind.createTable);
+}
+
+export function encodeDropTable(name: string): Uint8Array {
+  begin();
+  putText(name);
+  return finish(requestKind.dropTable);
+}
+
+// The names of one block, numbered as they are first seen. Entities of one message mostly list the same names in
+// the same order, so the name that stood at this place in the entity before is tried before the map.
+const nameNumbers = new Map<string, number>();
+let names: string[] = [];
+let expectedNames: string[] = [];
+let expectedNumbers: number[] = []; // -1: not stored
+
+function beginNames(): void {
+  nameNumbers.clear();
+  names = [];
+  expectedNames = [];
+  expectedNumbers = [];
+}
+
+function numberOf(name: string, place: number): number {
+  if (expectedNames[place] === name) return expectedNumbers[place] as number;
+  let number = nameNumbers.get(name);
+  if (number === undefined) {
+    number = isStored(name) ? names.push(name) - 1 : -1;
+    nameNumbers.set(name, number);
+  }
+  expectedNames[place] = name;
+  expectedNumbers[place] = number;
+  return number;
+}
+
+function isStored(name: string): boolean {
+  switch (name) {
+    case "partitionKey":
+    case "rowKey":
+    case "etag":
+    case "timestamp":
+      return false;
+    default:
+      return !name.startsWith("odata.");
+  }
+}
+
+// Rejects with a TypeError if a value has no Edm type (unknownTypeError); every other rule is the core's.
+// `types` fixes the type of plain numbers.
+export function encodeWrite(
+  table: string,
+  operations: readonly WriteOperation[],
+  transaction: boolean,
+  types?: Readonly<Record<string, EdmTypes | undefined>>,
+): Uint8Array {
+  begin();
+  beginNames();
+  at += 4; // written when the names are known
+  for (const operation of operations) putOperation(operation, types);
+  words[4] = transaction ? writeTransaction : 0;
+  words[5] = operations.length;
+  words[6] = names.length;
+  words[7] = table.length;
+  let head = table;
+  for (const name of names) {
+    putWord(name.length);
+    head += name;
+  }
+  text = head + text;
+  return finish(requestKind.write);
+}
+
+function putOperation(
+  operation: WriteOperation,
+  types: Readonly<Record<string, EdmTypes | undefined>> | undefined,
+): void {
+  const operationAt = at;
+  room(4);
+  at += 4;
+  words[operationAt + 1] = putKey(operation.partitionKey);
+  words[operationAt + 2] = putKey(operation.rowKey);
+  words[operationAt + 3] = operation.etag === undefined ? noneSigned : operation.etag.length;
+  if (operation.etag !== undefined) text += operation.etag;
+  let count = 0;
+  let place = 0;
+  const entity = operation.entity as Record<string, unknown> | undefined;
+  for (const name in entity) {
+    const number = numberOf(name, place++);
+    if (number < 0) continue;
+    const value = entity[name];
+    if (value === undefined || value === null) continue;
+    room(4);
+    words[at] = number;
+    if (putValue(value, name, types, operation)) {
+      at += 4;
+      ++count;
+    }
+  }
+  words[operationAt] = operationKind[operation.kind] | (count << 8);
+}
+
+// A key's length; its text joins the area. A key that is no string is refused by the core.
+function putKey(key: unknown): number {
+  if (typeof key === "string") {
+    text += key;
+    return key.length;
+  }
+  return key === undefined || key === null ? noneSigned : notTextSigned;
+}
+
+// Fills the record at `at` except for its name. False: there is no value after all.
+function putValue(
+  value: unknown,
+  name: string,
+  types: Readonly<Record<string, EdmTypes | undefined>> | undefined,
+  operation: WriteOperation,
+): boolean {
+  switch (typeof value) {
+    case "string":
+      putTextPayload(edmNumbers.String, value);
+      return true;
+    case "number": {
+      const type = types?.[name];
+      if (type !== undefined) return putTyped(type, value);
+      if ((value | 0) === value) putInt32(edmNumbers.Int32, value);
+      else putDouble(edmNumbers.Double, value);
+      return true;
+    }
+    case "boolean":
+      putInt32(edmNumbers.Boolean, value ? 1 : 0);
+      return true;
+    case "bigint":
+      putBigint(edmNumbers.Int64, value);
+      return true;
+    case "object":
+      if (isBytes(value as object)) {
+        putBytes(value as Uint8Array);
+        return true;
+      }
+      if (isDate(value as object)) {
+        putDate(edmNumbers.DateTime, value as Date);
+        return true;
+      }
+      {
+        const pair = value as { type?: unknown; value?: unknown };
+        if (pair.type !== undefined && pair.value !== undefined) {
+          return putTyped(pair.type, pair.value);
+        }
+      }
+  }
+  throw unknownTypeError(value, name, operation.partitionKey, operation.rowKey);
+}
+
+function putInt32(typeAndForm: number, value: number): void {
+  words[at + 1] = typeAndForm;
+  words[at + 2] = value;
+  words[at + 3] = 0;
+}
+
+function putDouble(typeAndForm: number, value: number): void {
+  words[at + 1] = typeAndForm;
+  doubles[(at >> 1) + 1] = value;
+}
+
+function putTextPayload(typeAndForm: number, value: string): void {
+  putInt32(typeAndForm, value.length);
+  text += value;
+}
+
+// A bigint outside 64 bits crosses as text, so that it is refused like any other Int64 text out of range.
+function putBigint(type: number, value: bigint): void {
+  if (type === edmNumbers.Int64 && BigInt.asIntN(64, value) === value) {
+    words[at + 1] = type;
+    longs[(at >> 1) + 1] = value;
+  } else {
+    putTextPayload(type | formText, String(value));
+  }
+}
+
+function putBytes(value: Uint8Array): void {
+  putInt32(edmNumbers.Binary, value.length);
+  binaries.push(value);
+}
+
+const firstDate = Date.UTC(1601, 0, 1);
+const lastDate = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+// Dates that the service can't store cross in the text form that the official client would send, and are refused
+// for what they are there.
+function putDate(type: number, value: Date): void {
+  const milliseconds = value.getTime();
+  if (type === edmNumbers.DateTime && milliseconds >= firstDate && milliseconds <= lastDate) {
+    putDouble(type, milliseconds);
+  } else if (Number.isNaN(milliseconds)) {
+    putInt32(type | formUnusable, 0);
+  } else {
+    putTextPayload(type | formText, value.toISOString());
+  }
+}
+
+// { type, value }: the value as given. Whether it fits is the core's decision.
+function putTyped(typeName: unknown, value: unknown): boolean {
+  const type = Object.hasOwn(edmNumbers, typeName as PropertyKey)
+    ? edmNumbers[typeName as EdmTypes]
+    : 0;
+  switch (typeof value) {
+    case "string":
+      putTextPayload(type | formText, value);
+      return true;
+    case "number":
+      if (type === edmNumbers.Double) putDouble(type, value);
+      else putDouble(type | formNumber, value);
+      return true;
+    case "boolean":
+      putInt32(type | formBoolean, value ? 1 : 0);
+      return true;
+    case "bigint":
+      putBigint(type, value);
+      return true;
+    case "object":
+      if (value === null) return false;
+      if (type === edmNumbers.Binary && isBytes(value)) {
+        putBytes(value);
+        return true;
+      }
+      if (isDate(value)) {
+        putDate(type, value);
+        return true;
+      }
+  }
+  putInt32(type | formUnusable, 0);
+  return true;
+}

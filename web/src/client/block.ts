@@ -1,0 +1,21 @@
+// The direct door's blocks: operations and queries in, entities and pages out (core/direct/LAYOUT.md).
+// A pure codec: no I/O, no engine.
+
+export type { DecodeOptions, EntityPage } from "./block-decode.ts";
+export {
+  decodeEntity,
+  decodeExplain,
+  decodePage,
+  decodeTables,
+  decodeWrite,
+} from "./block-decode.ts";
+export type { EntityQuery, TableQuery, WriteOperation } from "./block-encode.ts";
+export {
+  encodeCreateTable,
+  encodeDropTable,
+  encodeExplain,
+  encodeGet,
+  encodeListTables,
+  encodeQuery,
+  encodeWrite,
+} from "./block-encode.ts";
