@@ -1,0 +1,85 @@
+// The module's whole surface, by hand, since this Emscripten cannot emit it. tests/web/module.test.ts holds it
+// against the real export list. What each call means is said in exports.cc, who owns what in README.md.
+
+// Addresses are unsigned only after `>>> 0`: above 2 GB they come back negative.
+export type Address = number;
+// Of four words in HEAPU32: status, address of the bytes, their size, a small value.
+export type ResultAddress = Address;
+
+export interface Stats {
+  tables: { name: string; rows: number; bytes: number }[];
+  rows: number;
+  bytes: number;
+  memoryBytes: number;
+  lastCommit: number;
+  pendingCommits: number;
+  pendingBytes: number;
+  nextSequence: number;
+  segmentsSinceCheckpoint: number;
+  segmentBytesSinceCheckpoint: number;
+}
+
+export interface EntitableModule {
+  // exports.cc: plain functions over memory
+  _entitable_open(): Address;
+  _entitable_close(handle: Address): void;
+  _entitable_input(handle: Address, size: number): Address;
+  _entitable_recover(handle: Address, size: number, hasManifest: number): ResultAddress;
+  _entitable_load_part(handle: Address, id: number, size: number): ResultAddress;
+  _entitable_replay(handle: Address, sequence: number, size: number): ResultAddress;
+  _entitable_recovered(handle: Address): ResultAddress;
+  _entitable_first_live_sequence(handle: Address): number;
+  _entitable_read_only(handle: Address): number;
+  _entitable_report_damage(handle: Address, fileSize: number, size: number): ResultAddress;
+  _entitable_read(handle: Address, size: number): ResultAddress;
+  _entitable_stage(handle: Address, count: number, size: number, nowMs: number): ResultAddress;
+  _entitable_publish(handle: Address): ResultAddress;
+  _entitable_discard(handle: Address): ResultAddress;
+  _entitable_seal(handle: Address): ResultAddress;
+  _entitable_stored(handle: Address, sequence: number): ResultAddress;
+  _entitable_begin_checkpoint(handle: Address): ResultAddress;
+  _entitable_next_checkpoint_part(handle: Address): ResultAddress;
+  _entitable_finish_checkpoint(handle: Address): ResultAddress;
+  _entitable_checkpoint_committed(handle: Address): ResultAddress;
+  _entitable_abandon_checkpoint(handle: Address): ResultAddress;
+
+  // embind.cc: cold; undefined if the call failed
+  version(): string;
+  stats(handle: Address): Stats | undefined;
+  damage(handle: Address): { file: string; message: string }[] | undefined;
+  verify(handle: Address): string | undefined;
+
+  // Emscripten's. The views are new ones after memory has grown: read them anew after each call.
+  readonly HEAPU8: Uint8Array<ArrayBuffer>;
+  readonly HEAPU32: Uint32Array<ArrayBuffer>;
+  readonly FS: {
+    mkdirTree(path: string): void;
+    mount(type: IdbfsType, options: object, mountPoint: string): unknown;
+    analyzePath(path: string): { exists: boolean };
+  };
+  readonly IDBFS: IdbfsType;
+}
+
+export interface IdbfsType {
+  // Database name = mount point. On failure the callback gets no database, and in 3.1.6 not always an error.
+  getDB(
+    mountPoint: string,
+    callback: (error: unknown, database: IDBDatabase | undefined) => void,
+  ): void;
+  readonly dbs: Record<string, IDBDatabase>; // connections that getDB has handed out
+  readonly DB_VERSION: number;
+  readonly DB_STORE_NAME: string;
+}
+
+export interface ModuleOptions {
+  instantiateWasm?(
+    imports: WebAssembly.Imports,
+    done: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
+  ): object;
+  locateFile?(path: string): string;
+  print?(text: string): void;
+  printErr?(text: string): void;
+}
+
+// The glue's default export.
+export type CreateModule = (options?: ModuleOptions) => Promise<EntitableModule>;

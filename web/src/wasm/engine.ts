@@ -1,0 +1,399 @@
+// The store inside the WebAssembly module, as typed calls. Bytes cross, never handles into the index.
+//
+// The life of a write, a checkpoint and an opening is written in core/store/store.h; the names here are
+// the same. Every call is synchronous. A failure of this machine (not of a request: those are replies) is a
+// StoreError.
+
+import { StoreError, type StoreErrorCode, serviceError } from "../errors.ts";
+import type { EntitableModule, ResultAddress } from "./entitable.mjs";
+import { instantiate, type WasmSource } from "./module.ts";
+
+export interface PartInfo {
+  id: number;
+  bytes: number;
+}
+
+export interface Damage {
+  file: string; // "manifest", "part-…", "wal-…"
+  message: string;
+}
+
+// The bytes of these three are exact copies, never views of wasm memory.
+export interface Sealed {
+  sequence: number;
+  bytes: Uint8Array;
+}
+export interface CheckpointPart {
+  id: number;
+  bytes: Uint8Array;
+}
+export interface CheckpointEnd {
+  manifest: Uint8Array;
+  segmentsBelow: number; // segments with a smaller sequence are covered by the manifest
+  obsoleteParts: number[];
+}
+
+export interface EngineStats {
+  tables: { name: string; rows: number; bytes: number }[];
+  rows: number;
+  bytes: number;
+  memoryBytes: number;
+  lastCommit: number;
+  pendingCommits: number;
+  pendingBytes: number;
+  nextSequence: number;
+  segmentsSinceCheckpoint: number;
+  segmentBytesSinceCheckpoint: number;
+}
+
+export interface StagedReplies {
+  replies: Uint8Array[]; // one per block, in order; copies
+  failed: boolean[]; // whether the reply is an error block
+  changes: boolean; // false: there is nothing to seal or publish
+}
+
+export interface Engine {
+  // Opening: recover, loadPart for each part it lists, replay each segment in sequence, recovered.
+  // Rejects with StoreError FormatTooNew or Corrupted as the store says.
+  recover(manifest: Uint8Array | undefined): PartInfo[];
+  loadPart(id: number, bytes: Uint8Array): void;
+  replay(sequence: number, bytes: Uint8Array): void;
+  recovered(): void;
+  readonly firstLiveSequence: number;
+  readonly readOnly: boolean;
+  damage(): Damage[];
+  reportDamage(damage: Damage): void;
+
+  // A read block (client/block.ts) in, a reply block out. The reply is a view of wasm memory, valid only until
+  // the next call: decode it at once or copy it.
+  read(block: Uint8Array): Uint8Array;
+
+  stage(blocks: readonly Uint8Array[], nowMs: number): StagedReplies;
+  publish(): void;
+  discard(): void;
+  seal(): Sealed | undefined;
+  stored(sequence: number): void;
+
+  beginCheckpoint(): boolean;
+  nextCheckpointPart(): CheckpointPart | undefined;
+  finishCheckpoint(): CheckpointEnd;
+  checkpointCommitted(): void;
+  abandonCheckpoint(): void;
+
+  stats(): EngineStats;
+  verify(): string; // empty: every invariant holds
+  // The IndexedDB connection of IDBFS for a mount point (its database has that name).
+  idbfs(mountPoint: string): Promise<IDBDatabase>;
+  close(): void;
+}
+
+export interface EngineOptions {
+  wasm?: WasmSource | undefined;
+}
+
+// A module instance of its own with an empty store in it.
+export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
+  return new WasmEngine(await instantiate(options.wasm));
+}
+
+// Status of a CallResult (bindings/handle.h).
+const done = 0;
+const nothing = 1;
+const failed = 2;
+
+class WasmEngine implements Engine {
+  readonly #module: EntitableModule;
+  #handle: number; // 0: closed
+
+  constructor(module: EntitableModule) {
+    this.#module = module;
+    this.#handle = module._entitable_open() >>> 0;
+    if (this.#handle === 0) throw outOfMemory();
+  }
+
+  // ---- Opening ----------------------------------------------------------------------------------------------------
+
+  recover(manifest: Uint8Array | undefined): PartInfo[] {
+    this.#put(manifest ?? emptyBytes);
+    const size = manifest?.length ?? 0;
+    const has = manifest === undefined ? 0 : 1;
+    this.#call((m, h) => m._entitable_recover(h, size, has));
+    const counts = this.#counts(this.#bytes.length / 8);
+    const parts: PartInfo[] = [];
+    for (let i = 0; i < counts.length; i += 2) {
+      parts.push({ id: counts[i] as number, bytes: counts[i + 1] as number });
+    }
+    return parts;
+  }
+
+  loadPart(id: number, bytes: Uint8Array): void {
+    this.#put(bytes);
+    this.#call((m, h) => m._entitable_load_part(h, id, bytes.length));
+  }
+
+  replay(sequence: number, bytes: Uint8Array): void {
+    this.#put(bytes);
+    this.#call((m, h) => m._entitable_replay(h, sequence, bytes.length));
+  }
+
+  recovered(): void {
+    this.#call((m, h) => m._entitable_recovered(h));
+  }
+
+  get firstLiveSequence(): number {
+    return this.#guarded((m, h) => m._entitable_first_live_sequence(h));
+  }
+
+  get readOnly(): boolean {
+    return this.#guarded((m, h) => m._entitable_read_only(h)) !== 0;
+  }
+
+  damage(): Damage[] {
+    return this.#known(this.#guarded((m, h) => m.damage(h)));
+  }
+
+  reportDamage(damage: Damage): void {
+    const file = new TextEncoder().encode(damage.file);
+    const text = new TextEncoder().encode(damage.file + damage.message);
+    this.#put(text);
+    this.#call((m, h) => m._entitable_report_damage(h, file.length, text.length));
+  }
+
+  // ---- Reading and writing ------------------------------------------------------------------------------------------
+
+  // Written out, without the closures of #call: a point read is a few microseconds.
+  read(block: Uint8Array): Uint8Array {
+    const handle = this.#open();
+    const module = this.#module;
+    try {
+      const input = module._entitable_input(handle, block.length) >>> 0;
+      if (input === 0) throw outOfMemory();
+      module.HEAPU8.set(block, input);
+      const result = module._entitable_read(handle, block.length) >>> 2;
+      const words = module.HEAPU32;
+      if (words[result] !== done) throw outOfMemory();
+      const address = words[result + 1] as number;
+      return module.HEAPU8.subarray(address, address + (words[result + 2] as number));
+    } catch (error) {
+      throw this.#trapped(error);
+    }
+  }
+
+  stage(blocks: readonly Uint8Array[], nowMs: number): StagedReplies {
+    const lengths = new Uint32Array(blocks.length);
+    blocks.forEach((block, i) => {
+      lengths[i] = block.length;
+    });
+    const size = this.#put(new Uint8Array(lengths.buffer), ...blocks);
+    const changes = this.#call((m, h) => m._entitable_stage(h, blocks.length, size, nowMs));
+    const out = this.#bytes.slice(); // one copy for all; each reply is cut out of it
+    const words = new Uint32Array(out.buffer, 0, blocks.length * 3);
+    const replies: Uint8Array[] = [];
+    const failures: boolean[] = [];
+    for (let i = 0; i < words.length; i += 3) {
+      const from = words[i] as number;
+      replies.push(out.slice(from, from + (words[i + 1] as number)));
+      failures.push(words[i + 2] !== 0);
+    }
+    return { replies, failed: failures, changes: changes !== 0 };
+  }
+
+  publish(): void {
+    this.#call((m, h) => m._entitable_publish(h));
+  }
+
+  discard(): void {
+    this.#call((m, h) => m._entitable_discard(h));
+  }
+
+  seal(): Sealed | undefined {
+    if (this.#call((m, h) => m._entitable_seal(h)) === undefined) return undefined;
+    const [sequence] = this.#counts(1);
+    return { sequence: sequence as number, bytes: this.#bytes.slice(8) };
+  }
+
+  stored(sequence: number): void {
+    this.#call((m, h) => m._entitable_stored(h, sequence));
+  }
+
+  // ---- Checkpoint -----------------------------------------------------------------------------------------------------
+
+  beginCheckpoint(): boolean {
+    return this.#call((m, h) => m._entitable_begin_checkpoint(h)) !== 0;
+  }
+
+  nextCheckpointPart(): CheckpointPart | undefined {
+    if (this.#call((m, h) => m._entitable_next_checkpoint_part(h)) === undefined) return undefined;
+    const [id] = this.#counts(1);
+    return { id: id as number, bytes: this.#bytes.slice(8) };
+  }
+
+  finishCheckpoint(): CheckpointEnd {
+    const obsolete = this.#call((m, h) => m._entitable_finish_checkpoint(h)) ?? 0;
+    const [segmentsBelow, ...obsoleteParts] = this.#counts(1 + obsolete);
+    const manifest = this.#bytes.slice(8 * (1 + obsolete));
+    return { manifest, segmentsBelow: segmentsBelow as number, obsoleteParts };
+  }
+
+  checkpointCommitted(): void {
+    this.#call((m, h) => m._entitable_checkpoint_committed(h));
+  }
+
+  abandonCheckpoint(): void {
+    this.#call((m, h) => m._entitable_abandon_checkpoint(h));
+  }
+
+  // ---- The rest -------------------------------------------------------------------------------------------------------
+
+  stats(): EngineStats {
+    return this.#known(this.#guarded((m, h) => m.stats(h)));
+  }
+
+  verify(): string {
+    return this.#known(this.#guarded((m, h) => m.verify(h)));
+  }
+
+  idbfs(mountPoint: string): Promise<IDBDatabase> {
+    return openIdbfs(this.#module, mountPoint);
+  }
+
+  close(): void {
+    if (this.#handle === 0) return;
+    const handle = this.#handle;
+    this.#handle = 0;
+    this.#module._entitable_close(handle);
+  }
+
+  // ---- Calling ----------------------------------------------------------------------------------------------------------
+
+  #bytes: Uint8Array<ArrayBuffer> = emptyBytes; // what the last #call gave: a view of wasm memory
+
+  #open(): number {
+    if (this.#handle === 0) throw new StoreError("StoreClosed", "The store is closed.");
+    return this.#handle;
+  }
+
+  // Copies the parts, one after another, to where the next call expects its input; gives their length.
+  #put(...parts: Uint8Array[]): number {
+    let size = 0;
+    for (const part of parts) size += part.length;
+    const input = this.#guarded((m, h) => m._entitable_input(h, size)) >>> 0;
+    if (input === 0) throw outOfMemory();
+    const heap = this.#module.HEAPU8;
+    let at = input;
+    for (const part of parts) {
+      heap.set(part, at);
+      at += part.length;
+    }
+    return size;
+  }
+
+  // Runs a call that answers with a CallResult: its small value, or undefined if there is nothing to give.
+  #call(call: (module: EntitableModule, handle: number) => ResultAddress): number | undefined {
+    const result = this.#guarded(call) >>> 2;
+    const words = this.#module.HEAPU32;
+    const status = words[result];
+    const address = words[result + 1] as number;
+    const size = words[result + 2] as number;
+    this.#bytes = this.#module.HEAPU8.subarray(address, address + size);
+    if (status === done) return words[result + 3] as number;
+    if (status === nothing) return undefined;
+    throw status === failed ? failure(new TextDecoder().decode(this.#bytes)) : outOfMemory();
+  }
+
+  // The first numbers of #bytes, u64 each. (It may start anywhere, so no BigUint64Array over it.)
+  #counts(count: number): number[] {
+    const { buffer, byteOffset } = this.#bytes;
+    const view = new DataView(buffer, byteOffset);
+    return Array.from({ length: count }, (_, i) => Number(view.getBigUint64(i * 8, true)));
+  }
+
+  #guarded<T>(call: (module: EntitableModule, handle: number) => T): T {
+    const handle = this.#open();
+    try {
+      return call(this.#module, handle);
+    } catch (error) {
+      throw this.#trapped(error);
+    }
+  }
+
+  // A trap (or a stack that ran out) leaves wasm memory in a state that nobody knows: the engine is closed for good.
+  #trapped(error: unknown): unknown {
+    if (error instanceof StoreError) return error;
+    this.#handle = 0;
+    return internalError(`The WebAssembly module failed: ${String(error)}`);
+  }
+
+  #known<T>(value: T | undefined): T {
+    if (value === undefined) throw internalError("The WebAssembly module failed.");
+    return value;
+  }
+}
+
+const emptyBytes = new Uint8Array(0);
+
+function outOfMemory(): StoreError {
+  return new StoreError("OutOfMemory", "There is not enough memory for this operation.");
+}
+
+function internalError(message: string): Error {
+  return serviceError(
+    500,
+    "InternalError",
+    message,
+    "Open the store again; what was stored is safe.",
+  );
+}
+
+const storeCodes: ReadonlySet<string> = new Set<StoreErrorCode>([
+  "OutOfMemory",
+  "Corrupted",
+  "FormatTooNew",
+]);
+
+// "<code>\n<message>"
+function failure(text: string): Error {
+  const end = text.indexOf("\n");
+  const code = text.slice(0, end);
+  const message = text.slice(end + 1);
+  if (storeCodes.has(code)) return new StoreError(code as StoreErrorCode, message);
+  return internalError(message);
+}
+
+// ---- IDBFS ----------------------------------------------------------------------------------------------------------
+
+// Mounts the folder, so that the module's own FS knows it, and gives IDBFS's connection to its database. The connection
+// is the caller's: IDBFS forgets it, since it would hand out a closed one again.
+function openIdbfs(module: EntitableModule, mountPoint: string): Promise<IDBDatabase> {
+  const { FS, IDBFS } = module;
+  return new Promise((resolve, reject) => {
+    const fail = (cause: unknown) =>
+      reject(
+        new StoreError("PersistenceUnavailable", `IndexedDB could not be opened: ${text(cause)}`, {
+          cause,
+        }),
+      );
+    if (typeof indexedDB === "undefined") {
+      fail("there is none here");
+      return;
+    }
+    try {
+      if (!FS.analyzePath(mountPoint).exists) {
+        FS.mkdirTree(mountPoint);
+        FS.mount(IDBFS, {}, mountPoint);
+      }
+      IDBFS.getDB(mountPoint, (error, database) => {
+        delete IDBFS.dbs[mountPoint];
+        // 3.1.6 loses the error of a failed request: then there is neither error nor database.
+        if (database === undefined) fail(error ?? "the request failed");
+        else resolve(database);
+      });
+    } catch (error) {
+      fail(error);
+    }
+  });
+}
+
+function text(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

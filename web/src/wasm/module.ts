@@ -1,0 +1,169 @@
+// Finds, checks and instantiates the WebAssembly module.
+//
+// Without an explicit `wasm` option three places are tried: the file beside this one by its literal URL (bundlers see it
+// and copy the file), read with node:fs under Node and streamed elsewhere; then, if what is found there is no module (404, an
+// HTML page, cut off), a second JavaScript module that carries the same bytes inline.
+
+import { StoreError } from "../errors.ts";
+import createModule, { buildId, type EntitableModule } from "./entitable.mjs";
+
+export type WasmSource = string | URL | Response | BufferSource | WebAssembly.Module;
+
+/**
+ * One instance with memory of its own. Rejects with StoreError WasmLoadFailed or WasmVersionMismatch.
+ * @internal (its type is the glue's, which the package's declarations do without)
+ */
+export async function instantiate(source?: WasmSource): Promise<EntitableModule> {
+  const compiled = await (source === undefined ? findModule() : compile(source));
+  checkBuild(compiled);
+  return new Promise((resolve, reject) => {
+    const fail = (cause: unknown) => reject(loadFailed("could not be instantiated", cause));
+    createModule({
+      instantiateWasm(imports, done) {
+        WebAssembly.instantiate(compiled, imports).then(
+          (instance) => done(instance, compiled),
+          fail,
+        );
+        return {};
+      },
+      locateFile: (path) => path, // never asked for: the binary is here
+      print: () => {},
+      printErr: () => {},
+    }).then(
+      // The glue is not handed to resolve() itself, which would look for a `then` on it.
+      (module) => resolve(module),
+      fail,
+    );
+  });
+}
+
+// ---- The build --------------------------------------------------------------------------------------------------
+
+// Glue and binary carry one build id (bindings/stamp.mjs). It is compared before anything runs: a stale binary may
+// well link with this glue and then do something else.
+function checkBuild(compiled: WebAssembly.Module): void {
+  const section = WebAssembly.Module.customSections(compiled, "entitable")[0];
+  const found = section === undefined ? "none" : new TextDecoder().decode(section);
+  if (found === buildId) return;
+  throw new StoreError(
+    "WasmVersionMismatch",
+    `entitable.wasm is of another build than its JavaScript: it is ${found}, wanted is ${buildId}.`,
+    {
+      hint: "Serve the entitable.wasm of this very package version; clear caches that hold an older one.",
+    },
+  );
+}
+
+function loadFailed(what: string, cause: unknown): StoreError {
+  if (cause instanceof StoreError) return cause;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new StoreError("WasmLoadFailed", `entitable.wasm ${what}: ${reason}`, {
+    cause,
+    hint:
+      "Pass where it is: openStore({ wasm: url }), or its bytes, a Response or a WebAssembly.Module. " +
+      "Under a Content-Security-Policy script-src needs 'wasm-unsafe-eval'.",
+  });
+}
+
+// ---- Sources ----------------------------------------------------------------------------------------------------
+
+// Compiled code is immutable, so every store of a page shares it. A failure is not kept: the next try may succeed.
+const compiledByUrl = new Map<string, Promise<WebAssembly.Module>>();
+
+function cached(url: string, load: () => Promise<WebAssembly.Module>): Promise<WebAssembly.Module> {
+  let module = compiledByUrl.get(url);
+  if (module === undefined) {
+    module = load();
+    compiledByUrl.set(url, module);
+    module.catch(() => compiledByUrl.delete(url));
+  }
+  return module;
+}
+
+async function compile(source: WasmSource): Promise<WebAssembly.Module> {
+  try {
+    if (typeof source === "string" || source instanceof URL) {
+      const url = absolute(source);
+      return await cached(url.href, () => compileUrl(url));
+    }
+    if (isModule(source)) return source;
+    if (isResponse(source)) return await compileResponse(source);
+    return await compileBytes(source);
+  } catch (error) {
+    throw loadFailed("could not be loaded from the `wasm` option", error);
+  }
+}
+
+// By tag, since a module or response may come from another realm.
+function isModule(source: object): source is WebAssembly.Module {
+  return Object.prototype.toString.call(source) === "[object WebAssembly.Module]";
+}
+function isResponse(source: object): source is Response {
+  return Object.prototype.toString.call(source) === "[object Response]";
+}
+
+function absolute(source: string | URL): URL {
+  const base = globalThis as { document?: { baseURI: string }; location?: { href: string } };
+  return new URL(source, base.document?.baseURI ?? base.location?.href);
+}
+
+async function findModule(): Promise<WebAssembly.Module> {
+  let first: unknown;
+  try {
+    // Literal, so that bundlers find it.
+    const url = new URL("./entitable.wasm", import.meta.url);
+    return await cached(url.href, () => compileUrl(url));
+  } catch (error) {
+    first = error;
+  }
+  try {
+    return await cached("inline", compileInline);
+  } catch {
+    throw loadFailed("could not be loaded", first);
+  }
+}
+
+async function compileUrl(url: URL): Promise<WebAssembly.Module> {
+  const node = (globalThis as { process?: { versions?: { node?: string } } }).process?.versions
+    ?.node;
+  if (url.protocol === "file:" && node !== undefined) return compileBytes(await readFile(url));
+  return compileResponse(await fetch(url, { credentials: "same-origin" }));
+}
+
+// The name is no literal, so that bundlers for browsers don't look for node:fs.
+async function readFile(url: URL): Promise<BufferSource> {
+  const name = "node:fs/promises";
+  const fs = (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as {
+    readFile(url: URL): Promise<Uint8Array<ArrayBuffer>>;
+  };
+  return fs.readFile(url);
+}
+
+async function compileResponse(response: Response): Promise<WebAssembly.Module> {
+  if (!response.ok) throw new Error(`HTTP status ${response.status} for ${response.url}`);
+  // Streaming refuses every other type, so such an answer is judged by its first bytes instead.
+  const type = response.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
+  if (type === "application/wasm" && WebAssembly.compileStreaming !== undefined) {
+    return WebAssembly.compileStreaming(response);
+  }
+  return compileBytes(await response.arrayBuffer());
+}
+
+async function compileBytes(source: BufferSource): Promise<WebAssembly.Module> {
+  const bytes = ArrayBuffer.isView(source)
+    ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
+    : new Uint8Array(source);
+  if (bytes[0] !== 0x00 || bytes[1] !== 0x61 || bytes[2] !== 0x73 || bytes[3] !== 0x6d) {
+    throw new Error("what was found is not a WebAssembly module");
+  }
+  return WebAssembly.compile(bytes as BufferSource);
+}
+
+async function compileInline(): Promise<WebAssembly.Module> {
+  // The build writes it beside this file; a bundler makes a chunk of its own of it, loaded only when needed.
+  const inline = await import("./entitable-wasm-inline.js");
+  const text = atob(inline.default);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
+  return compileBytes(bytes);
+}
