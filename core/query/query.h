@@ -18,7 +18,8 @@ struct NeedParts {
   std::vector<PartId> ids;
 };
 
-// Where a page starts: the first key that it may return. Unlike a stored key it may name an entity that is gone.
+// Where a page starts: the first key that it may return. Unlike a stored key it may name an entity
+// that is gone.
 struct Continuation {
   EntityKey next;
   friend bool operator==(const Continuation&, const Continuation&) = default;
@@ -26,8 +27,8 @@ struct Continuation {
 
 struct Query {
   Filter filter;
-  // $select: names in the order asked for; empty: everything. PartitionKey, RowKey and Timestamp are only
-  // given when named.
+  // $select: names in the order asked for; empty: everything. PartitionKey, RowKey and Timestamp
+  // are only given when named.
   std::vector<std::string> select;
   std::uint32_t top = 1000;  // 0..limits::page_rows_max, checked by the door
   std::optional<Continuation> from;

@@ -1,4 +1,4 @@
-// Entity group transactions: the rules that hold before any row is looked at.
+// Entity group transactions: the rules that hold before any row, or even the table, is looked at.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,30 @@ namespace entitable {
 // The first operation that fails, as the service reports it. A single write is a group of one.
 struct GroupFailure {
   Error error;
-  std::uint32_t index = 0;   // zero-based operation
-  bool prefixed = false;     // the message starts with "<index>:" (spec §6.3)
+  std::uint32_t index = 0;  // zero-based operation
+  bool prefixed = false;    // the message starts with "<index>:" (spec §6.3)
 };
 
-// At most 100 operations (InvalidInput "The batch request operation exceeds the maximum 100 changes per change set.", index 99),
-// one partition (CommandsInBatchActOnDifferentPartitions, offending index), each row once (InvalidDuplicateRow, second
-// occurrence), keys and properties valid. Empty: InvalidInput. `transaction` false: a single write, no prefix ever.
+// A failure of operation `index` of a group of `operations`. Prefixed in a transaction of two or
+// more operations, and in one of a single operation unless the error is found at commit; a single
+// write never is.
+GroupFailure operation_failure(Error error, std::size_t index, std::size_t operations,
+                               bool transaction);
+
+// In this order:
+//
+//   1. no operation: InvalidInput, no prefix
+//   2. more than 4 MiB: RequestBodyTooLarge, no prefix. Measured as the sum of entity_bytes() of
+//      what each operation carries, its key included; a door that has the request's bytes measures
+//      those itself.
+//   3. more than 100 operations: InvalidInput "The batch request operation exceeds the maximum 100
+//      changes per change set.", index 99
+//   4. operation by operation: another partition than the first one's
+//      (CommandsInBatchActOnDifferentPartitions), a row seen before (InvalidDuplicateRow), a remove
+//      without If-Match (InvalidInput), properties that cannot be written (check_properties)
+//
+// Keys are checked when staging, since a missing table comes first (spec §3.2). `transaction` false
+// is a single write; REQUIRES: then there is at most one operation.
 std::optional<GroupFailure> check_group(const std::vector<Operation>& operations, bool transaction);
 
 }  // namespace entitable

@@ -1,5 +1,5 @@
-// The six entity operations and their condition, as data. The door has parsed them into the model; nothing is
-// checked against the table yet.
+// The six entity operations and their condition, as data. The door has parsed them into the model;
+// nothing is checked against the table yet.
 #pragma once
 
 #include <cstdint>

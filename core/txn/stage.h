@@ -1,6 +1,8 @@
-// A group against an index: the mutations that it means, or the first failing operation. Changes nothing.
+// A group against an index: the mutations that it means, or the first failing operation. Changes
+// nothing.
 #pragma once
 
+#include <functional>
 #include <variant>
 #include <vector>
 
@@ -11,19 +13,32 @@
 namespace entitable {
 
 struct StagedMutations {
-  std::vector<Mutation> mutations;
-  std::vector<Ticks> timestamps;  // one per operation; 0 for a remove
+  std::vector<Mutation> mutations;  // one per operation, in order
+  std::vector<Ticks> timestamps;    // one per operation; 0 for a remove
 };
 
 struct NeedPartsToStage {
-  std::vector<PartId> ids;
+  std::vector<PartId> ids;  // ascending, each once: everything that this group needs
 };
 
 using StageOutcome = std::variant<StagedMutations, GroupFailure, NeedPartsToStage>;
 
-// `next_timestamp()` gives strictly rising ticks, one per operation that writes a row.
-template <typename NextTimestamp>
-StageOutcome stage_group(TableId table, const TableIndex& index, const std::vector<Operation>& operations,
-                         bool transaction, NextTimestamp next_timestamp);
+// Strictly rising ticks (core/store/commit_clock), one call per operation that writes a row.
+using TimestampSource = std::function<Ticks()>;
+
+// Operation by operation, the first failure counts (spec §3.2, from "key values" on):
+//
+//   1. the key, if the operation may create the row: PropertyValueTooLarge, OutOfRangeInput. A key
+//      that cannot be stored is simply not found by the others.
+//   2. existence: EntityAlreadyExists (insert), ResourceNotFound (replace, merge, remove)
+//   3. the condition: UpdateConditionNotSatisfied. No condition counts as "*".
+//   4. the entity as it would be stored, merged with what is there: TooManyProperties,
+//      EntityTooLarge
+//
+// No timestamp is drawn unless the whole group holds; each write gets one, also if it changes
+// nothing. REQUIRES: check_group(operations, transaction) found no failure.
+StageOutcome stage_group(TableId table, const TableIndex& index,
+                         const std::vector<Operation>& operations, bool transaction,
+                         const TimestampSource& next_timestamp);
 
 }  // namespace entitable

@@ -1,0 +1,42 @@
+// Runs queries against one version of a table: one bounded page at a time, or one row.
+//
+// Nothing is copied: rows are views into the version, which the answer pins. Writes made meanwhile
+// are not seen and do no harm.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/query/planner.h"
+#include "core/query/query.h"
+
+namespace entitable {
+
+struct Page {
+  TableIndex pin;  // keeps the rows alive; not to be changed
+  std::vector<RowView> rows;
+  // The next row that matches, if there is one: a page that ends with the last match has none, even
+  // when it is full.
+  std::optional<Continuation> next;
+  std::uint64_t rows_read = 0;   // looked at, those that did not match and the look-ahead included
+  std::uint64_t bytes_read = 0;  // their packed bytes
+};
+
+struct RowAnswer {
+  TableIndex pin;
+  RowView row;
+};
+
+// ResourceNotFound if there is no such row. The key may be one that cannot be stored.
+std::variant<RowAnswer, Error, NeedParts> get_row(const TableIndex& index, const KeyView& key);
+
+// The rows at or after query.from that match, in key order, at most query.top of them. A `top` of 0
+// is an empty page that reads nothing and has no continuation. NeedParts: load all of them and ask
+// again; it names the first part that stops the scan and, to save round trips, some that the scan
+// would meet next. REQUIRES: query.top <= limits::page_rows_max; query.filter outlives the call.
+std::variant<Page, NeedParts> execute(const TableIndex& index, const Query& query);
+
+}  // namespace entitable
