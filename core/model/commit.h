@@ -16,6 +16,9 @@ namespace entitable {
 // Given out on creation and never reused, so that a dropped and re-created table is another table.
 using TableId = std::uint32_t;
 
+// A checkpoint part: the file that holds the rows of one key range. 0: none.
+using PartId = std::uint64_t;
+
 // Set by Set Table ACL. Dates are the service's text forms; absent fields stay absent.
 struct AccessPolicy {
   std::string id;
