@@ -4,11 +4,9 @@
 #include <cstdint>
 
 #include "core/base/refcounted.h"
+#include "core/model/commit.h"
 
 namespace entitable {
-
-// A checkpoint part (core/log). 0: none.
-using PartId = std::uint64_t;
 
 // A tree this deep would not fit into any memory.
 inline constexpr std::uint32_t tree_depth_max = 16;
