@@ -1,0 +1,128 @@
+// A checkpoint part: the rows of a key range of one table, in key order, immutable once stored
+// (FORMAT.md, "Part").
+//
+//   PartWriter writer(id, table, lower, upper);
+//   writer.begin_row(partition, row, timestamp);  // for each row, in key order
+//   writer.property(name, value);                 // for each property
+//   writer.end_row();
+//   std::string bytes = std::move(writer).finish();
+//
+// Rows are written from views and read as views, so that packed rows never become entities.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/base/result.h"
+#include "core/log/reader.h"
+#include "core/log/record.h"
+#include "core/log/row_codec.h"
+#include "core/log/shape_codec.h"
+#include "core/model/commit.h"
+
+namespace entitable {
+
+class PartWriter {
+ public:
+  // The range is lower <= key < upper (no upper: no end). REQUIRES: id > 0, table as a commit may
+  // name it, bounds that could be stored as keys (check_key).
+  PartWriter(PartId id, TableId table, const KeyView& lower = {},
+             const std::optional<KeyView>& upper = std::nullopt);
+
+  PartWriter(const PartWriter&) = delete;
+  PartWriter& operator=(const PartWriter&) = delete;
+
+  // REQUIRES: the key is in the range and above the one before; timestamp > 0; the row is
+  // storable (check_entity). The views must live until end_row().
+  void begin_row(std::string_view partition, std::string_view row, Ticks timestamp);
+  void property(std::string_view name, const ValueView& value) {
+    properties_.push_back({name, value});
+  }
+  void end_row();
+
+  std::uint32_t rows() const { return rows_; }
+  std::size_t size() const { return file_.size(); }  // bytes so far
+  // Once, as the last call.
+  std::string finish() &&;
+
+ private:
+  FileWriter file_;
+  std::string* bytes_;    // of file_, whose last record stays open until finish()
+  std::size_t count_at_;  // where the number of rows goes in the end
+  ShapeNumbers shapes_;
+  EntityKey lower_;
+  std::optional<EntityKey> upper_;
+  EntityKey last_key_;
+  Ticks last_timestamp_ = 0;
+  std::uint32_t rows_ = 0;
+  // The row between begin_row and end_row.
+  KeyView key_;
+  Ticks timestamp_ = 0;
+  std::vector<RowProperty> properties_;
+};
+
+// What the file says of itself.
+struct PartHeader {
+  PartId id = 0;
+  TableId table = 0;
+  EntityKey lower;
+  std::optional<EntityKey> upper;  // nothing: no end
+  std::uint32_t row_count = 0;     // exact
+  std::uint32_t checksum = 0;      // part_checksum() of the file
+  friend bool operator==(const PartHeader&, const PartHeader&) = default;
+};
+
+// Reads rows as views into the file.
+//
+//   auto reader = PartReader::open(file);
+//   for (auto more = reader->next(); more.ok() && *more; more = reader->next()) use(reader->key());
+class PartReader {
+ public:
+  // Checks every checksum of the file before anything of it is given out; Code::corrupted with
+  // what and where, or Code::format_too_new. `file` must outlive the reader.
+  static Result<PartReader> open(std::string_view file);
+
+  const PartHeader& header() const { return header_; }
+  // Goes to the next row; false after the last one. Code::corrupted with the row and the reason.
+  // Until it has said false, what was read may be of a file that turns out to be bad.
+  Result<bool> next();
+  // Of the row that next() went to; valid until it is called again.
+  KeyView key() const { return key_; }
+  Ticks timestamp() const { return timestamp_; }
+  std::span<const RowProperty> properties() const { return properties_; }
+  Entity entity() const;
+
+ private:
+  explicit PartReader(const Record& rows) : record_(rows), reader_(rows.payload) {}
+  const char* read_row();
+  const char* read_key(bool new_partition);
+
+  PartHeader header_;
+  Record record_;
+  ByteReader reader_;
+  ShapeDictionary shapes_;
+  std::uint32_t rows_read_ = 0;
+  KeyView key_;
+  std::size_t partition_units_ = 0;
+  Ticks timestamp_ = 0;
+  std::vector<RowProperty> properties_;
+};
+
+struct Part : PartHeader {
+  std::vector<Entity> rows;
+};
+
+// The whole part as entities, or nothing of it; errors as PartReader's.
+Result<Part> decode_part(std::string_view file);
+
+// The checksum in the end marker, which covers the whole file: what the manifest lists. REQUIRES:
+// a whole part file, as PartWriter gives it.
+std::uint32_t part_checksum(std::string_view file);
+
+}  // namespace entitable

@@ -1,0 +1,71 @@
+#include "core/log/record.h"
+
+#include <limits>
+#include <utility>
+
+#include "core/base/bytes.h"
+#include "core/base/check.h"
+#include "core/base/crc32c.h"
+
+namespace entitable {
+namespace {
+
+constexpr std::string_view magic_start = "entabl1";  // the kind follows
+
+}  // namespace
+
+std::string magic_of(FileKind kind) {
+  static_assert(magic_start.size() + 1 == record_layout::magic_bytes);
+  return std::string(magic_start).append(1, static_cast<char>(kind));
+}
+
+std::uint32_t masked_crc32c(std::string_view bytes, std::uint32_t seed) {
+  const std::uint32_t crc = crc32c(bytes, seed);
+  return (crc >> 15 | crc << 17) + 0xA282EAD8u;
+}
+
+FileWriter::FileWriter(FileKind kind) : file_(magic_of(kind)) {
+  ByteWriter writer(file_);
+  writer.u16(format_major);
+  writer.u16(format_minor);
+  const std::uint32_t checksum = masked_crc32c(file_);
+  writer.u32(checksum);
+  chain_ = crc32c(std::string_view(file_).substr(file_.size() - record_layout::checksum_bytes));
+}
+
+std::string& FileWriter::begin(RecordType type, std::uint8_t flags) {
+  ENTITABLE_CHECK(open_at_ == 0);
+  open_at_ = file_.size();
+  ByteWriter writer(file_);
+  writer.u8(static_cast<std::uint8_t>(type));
+  writer.u8(flags);
+  writer.u32(0);  // the length, known in end()
+  return file_;
+}
+
+void FileWriter::end() {
+  ENTITABLE_CHECK(open_at_ != 0);
+  const std::size_t length = file_.size() - open_at_ - record_layout::prefix_bytes;
+  ENTITABLE_CHECK(length <= std::numeric_limits<std::uint32_t>::max());
+  for (std::size_t i = 0; i < 4; ++i) {
+    file_[open_at_ + 2 + i] = static_cast<char>(static_cast<std::uint8_t>(length >> (8 * i)));
+  }
+  const std::uint32_t checksum = masked_crc32c(std::string_view(file_).substr(open_at_));
+  ByteWriter(file_).u32(checksum);
+  chain_ =
+      crc32c(std::string_view(file_).substr(file_.size() - record_layout::checksum_bytes), chain_);
+  ++records_;
+  open_at_ = 0;
+}
+
+std::string FileWriter::finish() && {
+  const std::uint32_t records = records_;
+  const std::uint32_t chain = masked_crc32c({}, chain_);
+  ByteWriter writer(begin(RecordType::end));
+  writer.u32(records);
+  writer.u32(chain);
+  end();
+  return std::move(file_);
+}
+
+}  // namespace entitable

@@ -1,0 +1,53 @@
+// A segment: the file of one group commit, immutable once stored (FORMAT.md, "Segment").
+//
+//   SegmentWriter writer(sequence, epoch);
+//   for (const std::string& commit : pending) writer.add(commit);
+//   std::string bytes = std::move(writer).finish();
+//
+// A segment without commits is legal: it announces a new epoch and fences the owner before.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/log/record.h"
+#include "core/log/shape_codec.h"
+#include "core/model/commit.h"
+
+namespace entitable {
+
+struct Segment {
+  std::uint64_t sequence = 0;
+  std::uint64_t epoch = 0;
+  std::vector<Commit> commits;  // numbers rise by one
+  friend bool operator==(const Segment&, const Segment&) = default;
+};
+
+class SegmentWriter {
+ public:
+  // REQUIRES: sequence > 0, epoch > 0.
+  SegmentWriter(std::uint64_t sequence, std::uint64_t epoch);
+  // REQUIRES: `commit` came from encode_commit, and its number is one above that of the commit
+  // added before.
+  void add(std::string_view commit);
+  // Once, as the last call.
+  std::string finish() &&;
+
+ private:
+  void write_header(std::uint64_t first_commit);
+
+  FileWriter file_;
+  ShapeNumbers shapes_;
+  std::uint64_t sequence_;
+  std::uint64_t epoch_;
+  std::uint64_t last_commit_ = 0;
+};
+
+// Everything in the file, or nothing of it: Code::corrupted with what and where, or
+// Code::format_too_new. A file that is not the segment `expected_sequence` is corrupted.
+Result<Segment> decode_segment(std::string_view file, std::uint64_t expected_sequence);
+
+}  // namespace entitable

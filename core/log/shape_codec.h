@@ -1,0 +1,86 @@
+// Shapes on disk: the list of (property name, Edm type) that many rows share, written once per
+// segment or part; rows refer to it by number and hold values only.
+//
+//   shape       = 0 definition | number        number: of a shape defined before, from 1
+//   definition  = count property*
+//   property    = type:u8 name:bytes
+//
+// Unlike a shape of the index, which is a set, this is a list: an entity is read back with its
+// properties in the order they were written in.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/model/entity.h"
+
+namespace entitable {
+
+// A property that owns nothing.
+struct RowProperty {
+  std::string_view name;
+  ValueView value;
+};
+
+struct ShapeProperty {
+  std::string_view name;
+  EdmType type;
+};
+
+// Gives numbers to shapes: the writing side.
+class ShapeNumbers {
+ public:
+  struct Numbered {
+    std::uint32_t number;  // from 1, in order of first use
+    bool is_new;
+  };
+  Numbered number_of(std::span<const RowProperty> properties);
+  // The same for a definition that was written before, by other numbers.
+  Numbered number_of_definition(std::string_view definition);
+  // Of the shape numbered last.
+  std::string_view definition() const { return *last_definition_; }
+
+ private:
+  bool is_last(std::span<const RowProperty> properties) const;
+
+  std::unordered_map<std::string, std::uint32_t> numbers_;  // by definition; nodes never move
+  std::vector<ShapeProperty> last_;                         // the shape of last_number_
+  std::uint32_t last_number_ = 0;
+  const std::string* last_definition_ = nullptr;
+  std::string scratch_;
+};
+
+// A shape as read. Names look into the bytes it was read from.
+struct LoggedShape {
+  std::vector<ShapeProperty> properties;
+  // What entity_bytes counts for the names and for all values, their text and bytes left out.
+  std::size_t entity_bytes = 0;
+};
+
+// Numbers back to shapes: the reading side. Everything that holds for the properties of a storable
+// entity regardless of values (check_properties) holds for each shape in it.
+class ShapeDictionary {
+ public:
+  // Reads a definition and appends it. Null, or why it is bad.
+  const char* read_definition(ByteReader& reader);
+  // Reads a shape of either form. Null, or why it is bad; then `shape` is set, and valid until
+  // the next shape is read.
+  const char* read(ByteReader& reader, const LoggedShape*& shape);
+  // REQUIRES: 0 < number <= size().
+  const LoggedShape& shape(std::uint64_t number) const {
+    return shapes_[static_cast<std::size_t>(number - 1)];
+  }
+  std::size_t size() const { return shapes_.size(); }
+
+ private:
+  std::vector<LoggedShape> shapes_;
+  std::vector<std::string_view> names_;  // scratch
+};
+
+}  // namespace entitable
