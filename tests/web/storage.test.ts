@@ -1,0 +1,304 @@
+// The storage contract on memory and on an IndexedDB in memory (the real one runs it in tests/browser), and what IndexedDB
+// alone can do: lose its connection, run out of room, be deleted.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import "fake-indexeddb/auto";
+import { forceCloseDatabase } from "fake-indexeddb";
+import { IdbfsStorage } from "../../web/src/storage/idbfs.ts";
+import {
+  databaseVersion,
+  deleteDatabase,
+  fileStore,
+  listDatabases,
+  mountPoint,
+} from "../../web/src/storage/idbfs-database.ts";
+import { numberInName, partName, segmentName } from "../../web/src/storage/log-storage.ts";
+import { MemoryStorage } from "../../web/src/storage/memory.ts";
+import { loadAll, type Place, storageContract } from "./support/storage-contract.ts";
+
+// What IDBFS.getDB of the module does.
+function idbfsDatabase(mount: string): Promise<IDBDatabase> {
+  return new Promise((resolve, reject) => {
+    const request = indexedDB.open(mount, databaseVersion);
+    request.onupgradeneeded = () => {
+      const files = request.result.createObjectStore(fileStore);
+      files.createIndex("timestamp", "timestamp", { unique: false });
+    };
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+let places = 0;
+
+class IdbfsPlace implements Place {
+  readonly store = `place-${++places}`;
+  databases: IDBDatabase[] = [];
+  reopened = 0;
+
+  open(): Promise<IdbfsStorage> {
+    return IdbfsStorage.open({
+      store: this.store,
+      factory: indexedDB,
+      connect: async (mount) => {
+        const database = await idbfsDatabase(mount);
+        this.databases.push(database);
+        return database;
+      },
+      onReopened: () => {
+        this.reopened += 1;
+      },
+    });
+  }
+
+  async entries(): Promise<Map<string, Record<string, unknown>>> {
+    const database = await idbfsDatabase(mountPoint(this.store));
+    const files = database.transaction(fileStore).objectStore(fileStore);
+    const entries = new Map<string, Record<string, unknown>>();
+    await new Promise<void>((resolve, reject) => {
+      const cursor = files.openCursor();
+      cursor.onerror = () => reject(cursor.error);
+      cursor.onsuccess = () => {
+        if (cursor.result === null) return resolve();
+        entries.set(String(cursor.result.key), cursor.result.value);
+        cursor.result.continue();
+      };
+    });
+    database.close();
+    return entries;
+  }
+}
+
+describe("memory keeps the storage contract", () => {
+  for (const { name, run } of storageContract) {
+    test(name, () => {
+      const files = new Map<string, Uint8Array>();
+      return run({ open: async () => new MemoryStorage(files) });
+    });
+  }
+
+  test("without a map nothing is kept", async () => {
+    const storage = new MemoryStorage();
+    await storage.addSegment(1, new Uint8Array(3), "strict");
+    assert.deepEqual((await loadAll(storage)).segments, []);
+  });
+});
+
+describe("idbfs keeps the storage contract", () => {
+  for (const { name, run } of storageContract) test(name, () => run(new IdbfsPlace()));
+});
+
+describe("idbfs", () => {
+  const bytes = Uint8Array.from([1, 2, 3]);
+
+  test("stores entries as IDBFS does", async () => {
+    const place = new IdbfsPlace();
+    const storage = await place.open();
+    await storage.addSegment(26, bytes, "strict");
+    await storage.putPart(27, bytes);
+    await storage.commitManifest(bytes, { segmentsBelow: 0, obsoleteParts: [] });
+    await storage.close();
+    const entries = await place.entries();
+    const folder = `/entitable/${place.store}`;
+    assert.deepEqual([...entries.keys()].sort(), [
+      `${folder}/manifest`,
+      `${folder}/part-000000000000001b`,
+      `${folder}/wal-000000000000001a`,
+    ]);
+    for (const entry of entries.values()) {
+      assert.deepEqual(Object.keys(entry).sort(), ["contents", "mode", "timestamp"]);
+      assert.equal(entry.mode, 33188);
+      assert(entry.timestamp instanceof Date);
+      assert(entry.contents instanceof Uint8Array);
+      assert.equal(entry.contents.buffer.byteLength, 3, "an exact copy, not a view");
+    }
+  });
+
+  test("other files of the folder, and entries that hold no bytes, disturb nothing", async () => {
+    const place = new IdbfsPlace();
+    const storage = await place.open();
+    await storage.addSegment(1, bytes, "strict");
+    await storage.addSegment(2, bytes, "strict");
+    await storage.putPart(1, bytes);
+    await storage.putPart(2, bytes);
+    const database = await idbfsDatabase(mountPoint(place.store));
+    const writing = database.transaction(fileStore, "readwrite");
+    const folder = `/entitable/${place.store}`;
+    const files = writing.objectStore(fileStore);
+    files.put(
+      { timestamp: new Date(), mode: 33188, contents: bytes },
+      `${folder}/wal-000000000000001x`,
+    );
+    files.put({ timestamp: new Date(), mode: 33188, contents: bytes }, `${folder}/notes.txt`);
+    files.put({ timestamp: new Date(), mode: 16877 }, `${folder}/${segmentName(2)}`);
+    files.put({ timestamp: new Date(), mode: 16877 }, `${folder}/${partName(2)}`);
+    files.put({ timestamp: new Date(), mode: 16877 }, `${folder}/manifest`);
+    await new Promise((done) => {
+      writing.oncomplete = done;
+    });
+    database.close();
+    const loaded = await loadAll(storage, [1, 2]);
+    assert.deepEqual(loaded.segments, [
+      [1, [1, 2, 3]],
+      [2, undefined],
+    ]);
+    assert.deepEqual(loaded.parts, { 1: [1, 2, 3], 2: undefined });
+    assert.deepEqual(
+      loaded.manifest,
+      [],
+      "not a file, but not absent either: damage, not a new store",
+    );
+    await storage.close();
+  });
+
+  test("a lost connection is made anew, and the write goes on", async () => {
+    const place = new IdbfsPlace();
+    const storage = await place.open();
+    await storage.addSegment(1, bytes, "strict");
+    forceCloseDatabase(place.databases[0] as never);
+    await storage.addSegment(2, bytes, "strict");
+    assert.equal(place.reopened, 1);
+    assert.deepEqual((await loadAll(storage)).segments, [
+      [1, [1, 2, 3]],
+      [2, [1, 2, 3]],
+    ]);
+    await storage.close();
+  });
+
+  test("a connection that breaks under a write: whether or not it arrived, it is stored once", async () => {
+    for (const arrived of [false, true]) {
+      const place = new IdbfsPlace();
+      const storage = await place.open();
+      const database = place.databases[0] as IDBDatabase;
+      breakNextTransaction(database, arrived);
+      await storage.addSegment(1, bytes, "strict");
+      assert.equal(place.reopened, 1);
+      assert.deepEqual((await loadAll(storage)).segments, [[1, [1, 2, 3]]]);
+      await storage.close();
+    }
+  });
+
+  test("a connection that breaks while another owner takes the number: fenced", async () => {
+    const place = new IdbfsPlace();
+    const storage = await place.open();
+    const other = await place.open();
+    breakNextTransaction(place.databases[0] as IDBDatabase, false);
+    await other.addSegment(1, Uint8Array.from([9]), "strict");
+    await assert.rejects(storage.addSegment(1, bytes, "strict"), { failure: "fenced" });
+    await storage.close();
+    await other.close();
+  });
+
+  test("a full disk shows as quota, nothing is stored, and a later write may succeed", async () => {
+    const place = new IdbfsPlace();
+    const storage = await place.open();
+    const database = place.databases[0] as IDBDatabase;
+    abortNextTransaction(database, new DOMException("full", "QuotaExceededError"));
+    const failure = { failure: "quota", code: "QuotaExceeded", final: false };
+    await assert.rejects(storage.addSegment(1, bytes, "strict"), failure);
+    assert.deepEqual((await loadAll(storage)).segments, []);
+    await storage.addSegment(1, bytes, "strict");
+    abortNextTransaction(database, new DOMException("disk", "UnknownError"));
+    await assert.rejects(storage.putPart(1, bytes), { failure: "aborted", code: "ConnectionLost" });
+    assert.deepEqual((await loadAll(storage)).orphans, []);
+    await storage.close();
+  });
+
+  test("a deleted database is not made anew as an empty one", async () => {
+    const place = new IdbfsPlace();
+    const storage = await place.open();
+    await storage.addSegment(1, bytes, "strict");
+    await deleteDatabase(indexedDB, mountPoint(place.store), 1000); // the connection gives way
+    const gone = { failure: "gone", code: "ConnectionLost", final: true };
+    await assert.rejects(storage.addSegment(2, bytes, "strict"), gone);
+    await assert.rejects(storage.addSegment(2, bytes, "strict"), gone);
+    assert(!(await listDatabases(indexedDB)).includes(place.store));
+    await storage.close();
+  });
+
+  test("deleting waits for a connection that stays, then says StoreLocked", async () => {
+    const place = new IdbfsPlace();
+    const stubborn = await idbfsDatabase(mountPoint(place.store));
+    await assert.rejects(deleteDatabase(indexedDB, mountPoint(place.store), 50), {
+      code: "StoreLocked",
+    });
+    stubborn.close();
+  });
+
+  test("databases of other programs are not listed", async () => {
+    const place = new IdbfsPlace();
+    (await idbfsDatabase("/somebody/else")).close();
+    await (await place.open()).close();
+    const names = await listDatabases(indexedDB);
+    assert(names.includes(place.store));
+    assert(names.every((name) => !name.includes("/")));
+  });
+});
+
+describe("names of entries", () => {
+  test("there and back", () => {
+    for (const n of [0, 1, 255, 2 ** 32, Number.MAX_SAFE_INTEGER]) {
+      assert.equal(numberInName("wal-", segmentName(n)), n);
+      assert.equal(numberInName("part-", partName(n)), n);
+    }
+  });
+  test("what is no such name", () => {
+    for (const name of [
+      "manifest",
+      "wal-1",
+      "wal-000000000000000G",
+      "wal-00000000000000001",
+      "wal-000000000000000A",
+      "part-0000000000000001",
+      "wal-ffffffffffffffff", // beyond what a number holds exactly
+    ]) {
+      assert.equal(numberInName("wal-", name), undefined, name);
+    }
+  });
+});
+
+// ---- Faults -----------------------------------------------------------------------------------------------------------
+
+function onNextTransaction(database: IDBDatabase, act: (tx: IDBTransaction) => void): void {
+  const real = database.transaction;
+  database.transaction = (...args: Parameters<IDBDatabase["transaction"]>) => {
+    database.transaction = real;
+    const tx = real.apply(database, args);
+    act(tx);
+    return tx;
+  };
+}
+
+// The browser closes the connection under the next transaction: it reports an abort, whether it took effect or not.
+function breakNextTransaction(database: IDBDatabase, arrives: boolean): void {
+  onNextTransaction(database, (tx) => {
+    if (arrives) {
+      let handler: (() => void) | null = null;
+      Object.defineProperty(tx, "onabort", {
+        set: (value) => (handler = value),
+        get: () => handler,
+      });
+      Object.defineProperty(tx, "oncomplete", { set() {}, get: () => null });
+      tx.addEventListener("complete", () => {
+        database.close();
+        handler?.();
+      });
+    } else {
+      tx.commit = () => {
+        tx.abort(); // its error is null, as when the browser does it
+        database.close();
+      };
+    }
+  });
+}
+
+// The requests succeed and the transaction aborts at its end, as on a full disk.
+function abortNextTransaction(database: IDBDatabase, error: DOMException): void {
+  onNextTransaction(database, (tx) => {
+    tx.commit = () => {
+      tx.abort();
+    };
+    Object.defineProperty(tx, "error", { get: () => error });
+  });
+}

@@ -1,0 +1,285 @@
+// What every LogStorage must do (web/src/storage/log-storage.ts), as cases that need nothing but the storage: they run
+// under node:test on memory and on fake-indexeddb, and in a real browser on IndexedDB.
+
+import { type LogStorage, StorageError } from "../../../web/src/storage/log-storage.ts";
+
+// A place that storages are opened on, one after another, or overlapping as two tabs would.
+export interface Place {
+  open(): Promise<LogStorage>;
+}
+
+export interface ContractCase {
+  name: string;
+  run(place: Place): Promise<void>;
+}
+
+export interface Loaded {
+  manifest: number[] | undefined;
+  parts: Record<number, number[] | undefined>;
+  segments: [number, number[] | undefined][];
+  orphans: number[];
+}
+
+// Loads with what a manifest would ask for.
+export async function loadAll(
+  storage: LogStorage,
+  wanted: number[] = [],
+  firstSegment = 1,
+): Promise<Loaded> {
+  const loaded: Loaded = { manifest: undefined, parts: {}, segments: [], orphans: [] };
+  const list = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined : [...bytes]);
+  loaded.orphans = await storage.load({
+    manifest(bytes) {
+      loaded.manifest = list(bytes);
+      return { parts: wanted.map((id) => ({ id, bytes: 1000 })), firstSegment };
+    },
+    part(id, bytes) {
+      equal(loaded.segments, [], "parts come before segments");
+      loaded.parts[id] = list(bytes);
+    },
+    segment(sequence, bytes) {
+      loaded.segments.push([sequence, list(bytes)]);
+    },
+  });
+  return loaded;
+}
+
+const bytes = (...values: number[]) => Uint8Array.from(values);
+
+export const storageContract: ContractCase[] = [
+  {
+    name: "a new log is empty",
+    async run(place) {
+      const storage = await place.open();
+      equal(await loadAll(storage), { manifest: undefined, parts: {}, segments: [], orphans: [] });
+      await storage.close();
+    },
+  },
+  {
+    name: "what was stored is there after reopening, segments in sequence",
+    async run(place) {
+      const first = await place.open();
+      await first.addSegment(1, bytes(1), "strict");
+      await first.addSegment(2, bytes(2, 2), "relaxed");
+      await first.addSegment(0x123456789a, bytes(3), "relaxed"); // hexadecimal, beyond 32 bits
+      await first.addSegment(16, bytes(), "relaxed"); // an empty one is one too
+      await first.close();
+      const second = await place.open();
+      const loaded = await loadAll(second);
+      equal(loaded.segments, [
+        [1, [1]],
+        [2, [2, 2]],
+        [16, []],
+        [0x123456789a, [3]],
+      ]);
+      await second.close();
+    },
+  },
+  {
+    name: "segments below the first live one are not read",
+    async run(place) {
+      const storage = await place.open();
+      for (let i = 1; i <= 5; ++i) await storage.addSegment(i, bytes(i), "relaxed");
+      equal((await loadAll(storage, [], 4)).segments, [
+        [4, [4]],
+        [5, [5]],
+      ]);
+      await storage.close();
+    },
+  },
+  {
+    name: "a segment is never overwritten: other bytes under its number are fenced",
+    async run(place) {
+      const mine = await place.open();
+      await mine.addSegment(1, bytes(1, 2, 3), "strict");
+      const error = await rejected(mine.addSegment(1, bytes(1, 2, 4), "strict"));
+      equal(error.failure, "fenced");
+      equal(error.code, "StoreLocked");
+      equal(error.final, true);
+      equal((await loadAll(mine)).segments, [[1, [1, 2, 3]]]);
+      await mine.close();
+    },
+  },
+  {
+    name: "the same bytes again are the same segment",
+    async run(place) {
+      const storage = await place.open();
+      await storage.addSegment(1, bytes(1, 2, 3), "strict");
+      await storage.addSegment(1, bytes(1, 2, 3), "relaxed");
+      equal((await loadAll(storage)).segments, [[1, [1, 2, 3]]]);
+      await storage.close();
+    },
+  },
+  {
+    name: "of two owners one is fenced",
+    async run(place) {
+      const a = await place.open();
+      const b = await place.open();
+      const results = await Promise.allSettled([
+        a.addSegment(1, bytes(0xa), "strict"),
+        b.addSegment(1, bytes(0xb), "strict"),
+      ]);
+      const fenced = results.filter((result) => result.status === "rejected");
+      equal(fenced.length, 1);
+      const [error] = fenced.map((result) => result.reason);
+      equal(error instanceof StorageError && error.failure, "fenced");
+      await a.close();
+      await b.close();
+    },
+  },
+  {
+    name: "bytes are copied exactly, out of a view of something larger",
+    async run(place) {
+      const storage = await place.open();
+      const heap = new Uint8Array(1000).fill(7);
+      heap.set([1, 2, 3], 500);
+      await storage.addSegment(1, heap.subarray(500, 503), "strict");
+      await storage.putPart(1, heap.subarray(501, 503));
+      heap.fill(9); // the caller goes on using its memory
+      const loaded = await loadAll(storage, [1]);
+      equal(loaded.segments, [[1, [1, 2, 3]]]);
+      equal(loaded.parts, { 1: [2, 3] });
+      await storage.close();
+    },
+  },
+  {
+    name: "parts: those wanted are read, those missing are said, those not wanted are listed",
+    async run(place) {
+      const storage = await place.open();
+      for (const id of [1, 2, 3, 9, 10, 300]) await storage.putPart(id, bytes(id % 256));
+      const loaded = await loadAll(storage, [2, 3, 10, 11]);
+      equal(loaded.parts, { 2: [2], 3: [3], 10: [10], 11: undefined });
+      equal(loaded.orphans, [1, 9, 300]);
+      await storage.dropParts(loaded.orphans);
+      equal((await loadAll(storage, [2, 3, 10])).orphans, []);
+      await storage.close();
+    },
+  },
+  {
+    name: "a part may be put again, by a checkpoint that starts over",
+    async run(place) {
+      const storage = await place.open();
+      await storage.putPart(1, bytes(1));
+      await storage.putPart(1, bytes(2));
+      equal((await loadAll(storage, [1])).parts, { 1: [2] });
+      await storage.close();
+    },
+  },
+  {
+    name: "a manifest takes the segments and parts that it makes obsolete with it",
+    async run(place) {
+      const storage = await place.open();
+      for (let i = 1; i <= 5; ++i) await storage.addSegment(i, bytes(i), "relaxed");
+      for (let i = 1; i <= 4; ++i) await storage.putPart(i, bytes(i));
+      await storage.commitManifest(bytes(42), { segmentsBelow: 4, obsoleteParts: [1, 3] });
+      const loaded = await loadAll(storage, [2, 4], 1);
+      equal(loaded, {
+        manifest: [42],
+        parts: { 2: [2], 4: [4] },
+        segments: [
+          [4, [4]],
+          [5, [5]],
+        ],
+        orphans: [],
+      });
+      await storage.commitManifest(bytes(43), { segmentsBelow: 0, obsoleteParts: [] });
+      equal((await loadAll(storage, [2, 4])).manifest, [43]);
+      await storage.close();
+    },
+  },
+  {
+    name: "many segments, small and large, come back whole and in order",
+    async run(place) {
+      const storage = await place.open();
+      const size = (i: number) => (i % 50 === 0 ? 300_000 : i);
+      for (let i = 1; i <= 200; ++i) {
+        await storage.addSegment(i, new Uint8Array(size(i)).fill(i), "relaxed");
+      }
+      const { segments } = await loadAll(storage);
+      equal(
+        segments.map(([sequence, content]) => [sequence, content?.length, content?.at(-1)]),
+        Array.from({ length: 200 }, (_, i) => [i + 1, size(i + 1), i + 1]),
+      );
+      await storage.close();
+    },
+  },
+  {
+    name: "what the reader throws rejects the load, and the storage goes on",
+    async run(place) {
+      const storage = await place.open();
+      await storage.addSegment(1, bytes(1), "strict");
+      const wrong = new Error("refused");
+      const refuse = storage.load({
+        manifest: () => ({ parts: [], firstSegment: 1 }),
+        part() {},
+        segment() {
+          throw wrong;
+        },
+      });
+      equal(await refuse.catch((error) => error), wrong);
+      equal((await loadAll(storage)).segments, [[1, [1]]]);
+      await storage.close();
+    },
+  },
+  {
+    name: "after close every call rejects; closing again is fine",
+    async run(place) {
+      const storage = await place.open();
+      const last = storage.addSegment(1, bytes(1), "strict");
+      await storage.close(); // waits for the call under way
+      await last;
+      await storage.close();
+      const calls = [
+        () => storage.addSegment(2, bytes(2), "strict"),
+        () => storage.putPart(1, bytes(1)),
+        () => storage.commitManifest(bytes(1), { segmentsBelow: 1, obsoleteParts: [] }),
+        () => storage.dropParts([1]),
+        () =>
+          storage.load({
+            manifest: () => ({ parts: [], firstSegment: 1 }),
+            part() {},
+            segment() {},
+          }),
+      ];
+      for (const call of calls) {
+        const error = await rejected(call());
+        equal([error.failure, error.code], ["closed", "StoreClosed"]);
+      }
+      const again = await place.open();
+      equal((await loadAll(again)).segments, [[1, [1]]]);
+      await again.close();
+    },
+  },
+  {
+    name: "drop deletes everything and closes",
+    async run(place) {
+      const storage = await place.open();
+      await storage.addSegment(1, bytes(1), "strict");
+      await storage.putPart(1, bytes(1));
+      await storage.commitManifest(bytes(1), { segmentsBelow: 1, obsoleteParts: [] });
+      await storage.drop();
+      equal((await rejected(storage.putPart(2, bytes(2)))).failure, "closed");
+      const again = await place.open();
+      equal(await loadAll(again), { manifest: undefined, parts: {}, segments: [], orphans: [] });
+      await again.close();
+    },
+  },
+];
+
+async function rejected(promise: Promise<unknown>): Promise<StorageError> {
+  const error = await promise.then(
+    () => new Error("it was expected to reject"),
+    (reason: unknown) => reason,
+  );
+  if (error instanceof StorageError) return error;
+  throw error;
+}
+
+function equal(actual: unknown, expected: unknown, message = "not equal"): void {
+  const [a, b] = [text(actual), text(expected)];
+  if (a !== b) throw new Error(`${message}:\n  actual   ${a}\n  expected ${b}`);
+}
+
+function text(value: unknown): string {
+  return JSON.stringify(value, (_key, v) => (v === undefined ? "undefined" : v)) ?? "undefined";
+}

@@ -1,0 +1,72 @@
+// The database of an IDBFS mount: its name, layout and life. What Emscripten's library_idbfs.js writes and reads:
+// database = mount point, version 21, one store FILE_DATA with an index on timestamp, key = full path,
+// value = { timestamp: Date, mode, contents: Uint8Array }.
+
+import { StoreError } from "../errors.ts";
+import { StorageError } from "./log-storage.ts";
+
+export const databaseVersion = 21;
+export const fileStore = "FILE_DATA";
+const mountFolder = "/entitable/";
+
+export interface FileEntry {
+  timestamp: Date;
+  mode: number;
+  contents: Uint8Array;
+}
+
+export function mountPoint(store: string): string {
+  return mountFolder + store;
+}
+
+// Opens a database that exists. It is not made anew: then the browser deleted it under the store, and an empty log in its place
+// would pass for a store that was always empty.
+export function reopenDatabase(factory: IDBFactory, name: string): Promise<IDBDatabase> {
+  return new Promise((resolve, reject) => {
+    const request = factory.open(name, databaseVersion);
+    let isNew = false;
+    request.onupgradeneeded = () => {
+      isNew = true;
+      request.transaction?.abort(); // leaves no empty database behind
+    };
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => {
+      const gone = new StorageError("gone", `The database ${name} was deleted while it was open.`);
+      reject(isNew ? gone : request.error);
+    };
+  });
+}
+
+// Deletes a database, whether it exists or not. Other connections are asked to close (the browser sends them
+// "versionchange"); one that stays for `waitMs` makes it reject with StoreLocked, and the deletion stays queued.
+export function deleteDatabase(factory: IDBFactory, name: string, waitMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const request = factory.deleteDatabase(name);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    request.onblocked = () => {
+      timer = setTimeout(() => {
+        reject(new StoreError("StoreLocked", `Another tab keeps the database ${name} open.`));
+      }, waitMs);
+    };
+    request.onsuccess = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    request.onerror = () => {
+      clearTimeout(timer);
+      reject(request.error);
+    };
+  });
+}
+
+// The names of the stores of this origin, sorted.
+export async function listDatabases(factory: IDBFactory): Promise<string[]> {
+  if (typeof factory.databases !== "function") {
+    throw new StoreError("NotSupported", "This browser does not list its databases.");
+  }
+  const names: string[] = [];
+  for (const { name } of await factory.databases()) {
+    if (name?.startsWith(mountFolder)) names.push(name.slice(mountFolder.length));
+  }
+  return names.sort();
+}

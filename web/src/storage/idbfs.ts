@@ -1,0 +1,394 @@
+// The log in the database of an IDBFS mount. IDBFS gives the database, the layout of its entries and the first connection; the
+// transactions are ours, because FS.syncfs rewrites whole files, asks for no durability and never calls back when
+// the disk is full (design: files). A program that mounts the folder and calls FS.syncfs(true) reads these files.
+
+import { StoreError } from "../errors.ts";
+import {
+  deleteDatabase,
+  type FileEntry,
+  fileStore,
+  mountPoint,
+  reopenDatabase,
+} from "./idbfs-database.ts";
+import {
+  type LogReader,
+  type LogStorage,
+  manifestName,
+  numberInName,
+  type Obsolete,
+  type PartWanted,
+  partName,
+  type SegmentDurability,
+  StorageError,
+  sameBytes,
+  segmentName,
+} from "./log-storage.ts";
+
+const regularFile = 0o100644; // what IDBFS stores for a file of mode rw-r--r--
+const batchBytesMax = 32 * 1024 * 1024; // of one getAll: more would hold it all twice
+const segmentBatchMax = 64; // segments of a batch, whose sizes are not known before
+const reopenDelaysMs = [0, 50, 250, 1000, 3000];
+const deleteWaitMs = 3000;
+
+export interface IdbfsOptions {
+  store: string; // the store's name
+  factory: IDBFactory;
+  connect: (mountPoint: string) => Promise<IDBDatabase>; // IDBFS.getDB of the module: makes the database if need be
+  onReopened?: () => void; // a lost connection was made anew
+}
+
+export class IdbfsStorage implements LogStorage {
+  readonly #mount: string;
+  readonly #factory: IDBFactory;
+  readonly #onReopened: (() => void) | undefined;
+  #database: IDBDatabase | undefined; // undefined: the connection is lost
+  #final: StorageError | undefined; // what every later call rejects with
+  readonly #running = new Set<Promise<unknown>>();
+
+  static async open(options: IdbfsOptions): Promise<IdbfsStorage> {
+    const storage = new IdbfsStorage(options);
+    storage.#use(await options.connect(storage.#mount));
+    return storage;
+  }
+
+  private constructor(options: IdbfsOptions) {
+    this.#mount = mountPoint(options.store);
+    this.#factory = options.factory;
+    this.#onReopened = options.onReopened;
+  }
+
+  async load(reader: LogReader): Promise<number[]> {
+    return await this.#track(async () => {
+      const database = this.#database ?? (await this.#reopen());
+      try {
+        return await transaction(database, "readonly", undefined, (files) =>
+          this.#read(files, reader),
+        );
+      } catch (error) {
+        const ours = error instanceof NotConnected || error instanceof DOMException;
+        throw ours ? storageError(error) : error; // else the reader's own
+      }
+    });
+  }
+
+  async addSegment(
+    sequence: number,
+    bytes: Uint8Array,
+    durability: SegmentDurability,
+  ): Promise<void> {
+    const path = this.#path(segmentName(sequence));
+    const entry = fileEntry(bytes);
+    try {
+      await this.#write(durability, (files) => void files.add(entry, path));
+    } catch (error) {
+      if (!(error instanceof DOMException && error.name === "ConstraintError")) throw error;
+      // Either an attempt of ours arrived although its connection was lost, or somebody else took the number.
+      const there = await this.#write<FileEntry | undefined>("relaxed", (files) =>
+        result(files.get(path)),
+      );
+      const contents = contentsOf(there);
+      if (contents !== undefined && sameBytes(contents, bytes)) return;
+      throw new StorageError("fenced", `Segment ${path} was written by somebody else.`, error);
+    }
+  }
+
+  async putPart(id: number, bytes: Uint8Array): Promise<void> {
+    const entry = fileEntry(bytes);
+    await this.#write("relaxed", (files) => void files.put(entry, this.#path(partName(id))));
+  }
+
+  // Strict, since it deletes the segments that stood in for it: without a flush a loss of power could take the parts
+  // and keep the deletions. (One flush covers the parts before it: they are in the same database.)
+  async commitManifest(bytes: Uint8Array, obsolete: Obsolete): Promise<void> {
+    const entry = fileEntry(bytes);
+    await this.#write("strict", (files) => {
+      files.put(entry, this.#path(manifestName));
+      const first = this.#path(segmentName(0));
+      const end = this.#path(segmentName(obsolete.segmentsBelow));
+      if (first < end) files.delete(IDBKeyRange.bound(first, end, false, true));
+      for (const id of obsolete.obsoleteParts) files.delete(this.#path(partName(id)));
+    });
+  }
+
+  async dropParts(ids: readonly number[]): Promise<void> {
+    if (ids.length === 0) return;
+    await this.#write("relaxed", (files) => {
+      for (const id of ids) files.delete(this.#path(partName(id)));
+    });
+  }
+
+  async drop(): Promise<void> {
+    await this.close();
+    await deleteDatabase(this.#factory, this.#mount, deleteWaitMs);
+  }
+
+  async close(): Promise<void> {
+    this.#final ??= new StorageError("closed", "The storage is closed.");
+    await Promise.allSettled([...this.#running]);
+    this.#database?.close();
+    this.#database = undefined;
+  }
+
+  // ---- Reading ------------------------------------------------------------------------------------------------------
+
+  async #read(files: IDBObjectStore, reader: LogReader): Promise<number[]> {
+    const manifest = await result<FileEntry | undefined>(files.get(this.#path(manifestName)));
+    // An entry that is there but is not a file must not pass for a new store: no bytes at all is a damaged manifest.
+    const wanted = reader.manifest(
+      manifest === undefined ? undefined : (contentsOf(manifest) ?? new Uint8Array()),
+    );
+    const orphans = await this.#readParts(files, wanted.parts, reader);
+    await this.#readSegments(files, wanted.firstSegment, reader);
+    return orphans;
+  }
+
+  // Resolves to the parts that nobody wanted.
+  async #readParts(
+    files: IDBObjectStore,
+    wanted: readonly PartWanted[],
+    reader: LogReader,
+  ): Promise<number[]> {
+    const wantedBytes = new Map(wanted.map((part) => [part.id, part.bytes]));
+    const stored = await this.#numbers(files, "part-", 0);
+    const orphans = stored.filter((id) => !wantedBytes.has(id));
+
+    for (let i = 0; i < stored.length; ) {
+      const batch: number[] = []; // neighbours in key order, all wanted
+      let bytes = 0;
+      for (; i < stored.length; ++i) {
+        const id = stored[i] as number;
+        const size = wantedBytes.get(id);
+        if (size === undefined || (batch.length > 0 && bytes + size > batchBytesMax)) break;
+        bytes += size;
+        batch.push(id);
+      }
+      if (batch.length === 0) {
+        ++i; // an orphan
+        continue;
+      }
+      const entries = await this.#range(files, batch.map(partName));
+      for (const [at, id] of batch.entries()) {
+        reader.part(id, contentsOf(entries[at]));
+        wantedBytes.delete(id);
+      }
+    }
+    for (const id of wantedBytes.keys()) reader.part(id, undefined);
+    return orphans;
+  }
+
+  async #readSegments(files: IDBObjectStore, first: number, reader: LogReader): Promise<void> {
+    const sequences = await this.#numbers(files, "wal-", first);
+    let count = 16;
+    for (let i = 0; i < sequences.length; ) {
+      const batch = sequences.slice(i, i + count);
+      const entries = await this.#range(files, batch.map(segmentName));
+      let bytes = 0;
+      for (const [at, sequence] of batch.entries()) {
+        const contents = contentsOf(entries[at]);
+        bytes += contents?.length ?? 0;
+        reader.segment(sequence, contents);
+      }
+      i += batch.length;
+      const mean = bytes / batch.length;
+      count = Math.max(1, Math.min(segmentBatchMax, Math.floor(batchBytesMax / Math.max(mean, 1))));
+    }
+  }
+
+  // The numbers of all entries of a kind, ascending, from `first` on.
+  async #numbers(
+    files: IDBObjectStore,
+    prefix: "wal-" | "part-",
+    first: number,
+  ): Promise<number[]> {
+    const folder = `${this.#mount}/`;
+    const range = IDBKeyRange.bound(`${folder}${prefix}`, `${folder}${prefix}\uffff`);
+    const found: number[] = [];
+    for (const key of await result(files.getAllKeys(range))) {
+      const number = numberInName(prefix, String(key).slice(folder.length));
+      if (number !== undefined && number >= first) found.push(number);
+    }
+    return found;
+  }
+
+  // The entries of names that are neighbours in key order. One getAll reads many small files faster than a get for each.
+  async #range(files: IDBObjectStore, names: readonly string[]): Promise<unknown[]> {
+    const paths = names.map((name) => this.#path(name));
+    const range = IDBKeyRange.bound(paths[0], paths[paths.length - 1]);
+    const entries = await result(files.getAll(range));
+    if (entries.length === paths.length) return entries;
+    return await Promise.all(paths.map((path) => result(files.get(path)))); // foreign keys between
+  }
+
+  // ---- Writing ------------------------------------------------------------------------------------------------------
+
+  // Runs one transaction to its end, on a new connection if the one at hand is lost. `body` must mean the same when it is
+  // repeated: an attempt whose connection broke may have arrived.
+  #write<T>(
+    durability: SegmentDurability,
+    body: (files: IDBObjectStore) => T | Promise<T>,
+  ): Promise<T> {
+    return this.#track(async () => {
+      let mayHaveArrived = false;
+      for (const delayMs of reopenDelaysMs) {
+        if (delayMs > 0) await sleep(delayMs);
+        try {
+          const database = this.#database ?? (await this.#reopen());
+          return await transaction(database, "readwrite", durability, body);
+        } catch (error) {
+          if (error instanceof NotConnected) {
+            this.#lost(error.database);
+            mayHaveArrived ||= error.mayHaveArrived;
+          } else if (error instanceof StoreError || nameOf(error) === "ConstraintError") {
+            throw error;
+          } else if (this.#database !== undefined) {
+            throw storageError(error);
+          }
+          // else: the connection could not be made anew yet
+        }
+      }
+      const failure = mayHaveArrived ? "unknown" : "aborted";
+      const error = new StorageError(failure, "The connection to IndexedDB was lost.");
+      if (error.final) this.#final = error;
+      throw error;
+    });
+  }
+
+  async #reopen(): Promise<IDBDatabase> {
+    try {
+      const database = await reopenDatabase(this.#factory, this.#mount);
+      this.#use(database);
+      this.#onReopened?.();
+      return database;
+    } catch (error) {
+      if (error instanceof StorageError) this.#final = error;
+      throw error;
+    }
+  }
+
+  #use(database: IDBDatabase): void {
+    this.#database = database;
+    // The browser closed the connection: storage cleared, disk failure.
+    database.onclose = () => this.#lost(database);
+    // Somebody wants to delete the database. Transactions under way still complete; the next call finds out what is left.
+    database.onversionchange = () => {
+      database.close();
+      this.#lost(database);
+    };
+  }
+
+  #lost(database: IDBDatabase): void {
+    if (this.#database === database) this.#database = undefined;
+  }
+
+  // Rejects when closed; else remembers the call until it ends, for close() to wait for.
+  async #track<T>(call: () => Promise<T>): Promise<T> {
+    if (this.#final !== undefined) throw this.#final;
+    const running = call();
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  #path(name: string): string {
+    return `${this.#mount}/${name}`;
+  }
+}
+
+// ---- Transactions -----------------------------------------------------------------------------------------------------
+
+class NotConnected extends Error {
+  readonly database: IDBDatabase;
+  readonly mayHaveArrived: boolean;
+
+  constructor(database: IDBDatabase, mayHaveArrived: boolean, cause: unknown) {
+    super("The connection to IndexedDB was lost.", { cause });
+    this.database = database;
+    this.mayHaveArrived = mayHaveArrived;
+  }
+}
+
+// Resolves when the transaction is complete, not when its requests succeed: a full disk shows only at the end. `body` may
+// await requests of this transaction and nothing else, or the browser ends the transaction under it.
+function transaction<T>(
+  database: IDBDatabase,
+  mode: IDBTransactionMode,
+  durability: SegmentDurability | undefined,
+  body: (files: IDBObjectStore) => T | Promise<T>,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let running: IDBTransaction;
+    try {
+      running = database.transaction(fileStore, mode, durability && { durability });
+    } catch (error) {
+      const closed = nameOf(error) === "InvalidStateError"; // the connection is closed
+      reject(closed ? new NotConnected(database, false, error) : error);
+      return;
+    }
+    let value: T;
+    let thrown: unknown;
+    const fail = (error: unknown) => {
+      thrown ??= error;
+      try {
+        running.abort();
+      } catch {
+        reject(thrown); // it had ended already
+      }
+    };
+    running.oncomplete = () => resolve(value);
+    running.onabort = () => {
+      // An abort that neither we nor a request caused: the browser closed the connection.
+      const error = thrown ?? running.error;
+      const lost = error === null || nameOf(error) === "AbortError";
+      reject(lost ? new NotConnected(database, true, error) : error);
+    };
+    try {
+      const done = body(running.objectStore(fileStore));
+      if (done instanceof Promise) {
+        done.then((v) => {
+          value = v;
+        }, fail);
+      } else {
+        value = done;
+        running.commit?.(); // nothing more will come: saves the wait for it
+      }
+    } catch (error) {
+      fail(error);
+    }
+  });
+}
+
+function result<T>(request: IDBRequest<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+// IndexedDB must get an exact copy: cloning a view stores its whole buffer, here the whole wasm heap.
+function fileEntry(bytes: Uint8Array): FileEntry {
+  const exact = bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
+  return { timestamp: new Date(), mode: regularFile, contents: exact };
+}
+
+function contentsOf(entry: unknown): Uint8Array | undefined {
+  const contents = (entry as Partial<FileEntry> | undefined)?.contents;
+  return contents instanceof Uint8Array ? contents : undefined;
+}
+
+function storageError(error: unknown): StorageError {
+  if (nameOf(error) === "QuotaExceededError") {
+    return new StorageError("quota", "There is no room left for this origin's data.", error);
+  }
+  return new StorageError("aborted", `IndexedDB failed: ${String(error)}`, error);
+}
+
+function nameOf(error: unknown): string {
+  return (error as { name?: string } | null | undefined)?.name ?? "";
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

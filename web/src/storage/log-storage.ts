@@ -1,0 +1,125 @@
+// Where a store's log lives: the contract that memory, IndexedDB (and later files) fulfil, in the words of
+// core/log/FORMAT.md. One test suite, tests/web/support/storage-contract.ts, holds every implementation to it.
+//
+//   wal-<sequence>   a segment, one per group commit; added, never overwritten
+//   part-<id>        a checkpoint part; immutable
+//   manifest         ties the parts together and says which segments are still live
+//
+// What holds when a promise resolves:
+//
+//   addSegment       the segment is there whole, as durable as asked for: "relaxed" survives the death of the process, "strict"
+//                    also power loss. It counts as one atomic step.
+//   putPart          the part is there whole. Nothing refers to it until a manifest does.
+//   commitManifest   in one atomic step: the new manifest, and the covered segments and obsolete parts gone.
+//
+// When one rejects, nothing of it is stored, unless the error's `failure` is "unknown". Calls may overlap; segments take
+// effect in the order of the calls. Bytes given in may be reused by the caller as soon as the promise settles, and bytes
+// given out belong to the reader.
+
+import { StoreError, type StoreErrorCode } from "../errors.ts";
+
+// Why a call on the storage rejected:
+//
+//   quota     the disk or the origin's share of it is full. Reading goes on; a later call may succeed.
+//   aborted   the backend undid the transaction for another reason (an I/O error). A later call may succeed.
+//   fenced    the segment's number is taken by other bytes: somebody else owns the log now. Final.
+//   gone      the database was deleted under the store (site data cleared). Final.
+//   unknown   the connection was lost and could not be made anew, so whether it was stored is not known. Final.
+//   closed    close() or drop() was called before. Final.
+export type StorageFailure = "quota" | "aborted" | "fenced" | "gone" | "unknown" | "closed";
+
+const codes: Record<StorageFailure, StoreErrorCode> = {
+  quota: "QuotaExceeded",
+  aborted: "ConnectionLost",
+  fenced: "StoreLocked",
+  gone: "ConnectionLost",
+  unknown: "ConnectionLost",
+  closed: "StoreClosed",
+};
+
+const hints: Record<StorageFailure, string | undefined> = {
+  quota:
+    "Delete data, or ask for more room with navigator.storage.persist(); reads go on meanwhile.",
+  aborted: "The write had no effect and may be tried again.",
+  fenced: "Close this store and open it again to see what the other owner wrote.",
+  gone: "The origin's site data was cleared; open the store again to start empty.",
+  unknown: "Open the store again: it then has the write whole or not at all.",
+  closed: undefined,
+};
+
+export class StorageError extends StoreError {
+  readonly failure: StorageFailure;
+
+  constructor(failure: StorageFailure, message: string, cause?: unknown) {
+    const hint = hints[failure];
+    super(codes[failure], message, { cause, ...(hint === undefined ? {} : { hint }) });
+    this.failure = failure;
+  }
+
+  // Whether every later call will fail too.
+  get final(): boolean {
+    return this.failure !== "quota" && this.failure !== "aborted";
+  }
+}
+
+export type SegmentDurability = "strict" | "relaxed";
+
+export interface Obsolete {
+  segmentsBelow: number;
+  obsoleteParts: readonly number[];
+}
+
+// Receives the log in order: the manifest, the parts it asks for, the live segments in sequence. Its methods are called
+// inside a read transaction and must not wait; what they throw ends the load and rejects it. Bytes are `undefined`
+// where an entry is missing or not readable as bytes.
+export interface LogReader {
+  manifest(bytes: Uint8Array | undefined): { parts: readonly PartWanted[]; firstSegment: number };
+  part(id: number, bytes: Uint8Array | undefined): void;
+  segment(sequence: number, bytes: Uint8Array | undefined): void;
+}
+
+export interface PartWanted {
+  id: number;
+  bytes: number; // about; for reading in batches of bounded size
+}
+
+export interface LogStorage {
+  // Everything in one consistent snapshot. Resolves to the ids of parts that are stored and not wanted: left over
+  // by a checkpoint that never finished.
+  load(reader: LogReader): Promise<number[]>;
+  // Rejects with "fenced" if a segment of that number exists with other bytes. The same bytes again are the same segment.
+  addSegment(sequence: number, bytes: Uint8Array, durability: SegmentDurability): Promise<void>;
+  putPart(id: number, bytes: Uint8Array): Promise<void>;
+  commitManifest(bytes: Uint8Array, obsolete: Obsolete): Promise<void>;
+  // REQUIRES: no manifest names them.
+  dropParts(ids: readonly number[]): Promise<void>;
+  // Deletes the whole log and closes. A store without a log can be dropped too.
+  drop(): Promise<void>;
+  // Waits for calls under way; later calls reject with "closed". May be called again.
+  close(): Promise<void>;
+}
+
+// ---- Names of entries -----------------------------------------------------------------------------------------------
+// Numbers in 16 hexadecimal digits, so that the order of names is the order of numbers.
+
+export const manifestName = "manifest";
+
+export function segmentName(sequence: number): string {
+  return `wal-${sequence.toString(16).padStart(16, "0")}`;
+}
+export function partName(id: number): string {
+  return `part-${id.toString(16).padStart(16, "0")}`;
+}
+
+// The number in such a name; undefined if it is not one.
+export function numberInName(prefix: "wal-" | "part-", name: string): number | undefined {
+  if (!name.startsWith(prefix)) return undefined;
+  const digits = name.slice(prefix.length);
+  if (!/^[0-9a-f]{16}$/.test(digits)) return undefined;
+  const number = Number.parseInt(digits, 16);
+  return Number.isSafeInteger(number) ? number : undefined;
+}
+
+export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
+}
