@@ -1,7 +1,7 @@
-// The one thing a client knows about the store: blocks in, blocks out. Clients never import the host, so the
-// same client works inline, over a port to another tab, or in a worker.
+// What a client knows about the store: blocks in, blocks out. Clients never import the host, so the same client works
+// inline, over a port to another tab, or in a worker.
 
-import type { AbortSignalLike, Durability } from "./types.ts";
+import type { AbortSignalLike, Durability, StoreEvents, StoreStats, StoreStatus } from "./types.ts";
 
 export interface Transport {
   // A read block in, its reply out. Inline the reply comes at once, without a promise, and is a view that dies with
@@ -16,4 +16,13 @@ export interface Transport {
 
   // The store's clock, in milliseconds since 1970.
   now(): number;
+}
+
+// What the store's own handle asks of its host, besides.
+export interface Host extends Transport {
+  readonly status: StoreStatus;
+  flush(): Promise<void>;
+  stats(): Promise<StoreStats>;
+  on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;
+  close(): Promise<void>;
 }

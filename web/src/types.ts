@@ -138,12 +138,7 @@ export type CreateDeleteEntityAction = ["create" | "delete", TableEntity];
 export type UpdateEntityAction =
   | ["update" | "upsert", TableEntity]
   | ["update" | "upsert", TableEntity, "Merge" | "Replace"]
-  | [
-      "update" | "upsert",
-      TableEntity,
-      "Merge" | "Replace",
-      UpdateTableEntityOptions | undefined,
-    ];
+  | ["update" | "upsert", TableEntity, "Merge" | "Replace", UpdateTableEntityOptions | undefined];
 export type TransactionAction = CreateDeleteEntityAction | UpdateEntityAction;
 
 export interface TableTransactionEntityResponse {
@@ -317,7 +312,15 @@ export interface Clock {
   now(): number; // milliseconds since 1970
 }
 
-export type WarningCode = "PersistenceUnavailable" | "StorageNotPersisted" | "Damaged";
+//   PersistenceUnavailable  "auto" found no usable IndexedDB: the store is in memory and ends with the page
+//   StorageNotPersisted     the browser may evict this origin's data when space runs out (once per page)
+//   Damaged                 something in the log did not verify: the store is read-only, see status.damage
+//   CheckpointFailed        the log could not be shortened; nothing is lost, opening takes longer
+export type WarningCode =
+  | "PersistenceUnavailable"
+  | "StorageNotPersisted"
+  | "Damaged"
+  | "CheckpointFailed";
 
 export interface StoreWarning {
   code: WarningCode;

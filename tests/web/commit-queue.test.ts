@@ -1,0 +1,494 @@
+// The commit queue against an engine that checks its rules and a storage that fails as told.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { CommitQueue } from "../../web/src/host/commit-queue.ts";
+import { MemoryStorage } from "../../web/src/storage/memory.ts";
+import type { Durability } from "../../web/src/types.ts";
+import { decode, encode, FakeEngine } from "./support/fake-engine.ts";
+import { FaultyStorage } from "./support/faulty-storage.ts";
+import { randomOf } from "./support/random.ts";
+import { loadAll } from "./support/storage-contract.ts";
+
+interface Reply {
+  ok?: unknown;
+  error?: string;
+}
+
+interface PersistError {
+  message: string;
+  retryInMs: number | undefined;
+}
+
+class Bench {
+  readonly files = new Map<string, Uint8Array>();
+  readonly engine = new FakeEngine();
+  readonly storage = new FaultyStorage(new MemoryStorage(this.files));
+  readonly persistErrors: PersistError[] = [];
+  hidden = false;
+  storedSegments = 0;
+  readonly queue: CommitQueue;
+
+  constructor(options: { durability?: Durability; deferredDelayMs?: number } = {}) {
+    this.queue = new CommitQueue({
+      engine: this.engine,
+      storage: this.storage,
+      durability: options.durability ?? "strict",
+      deferredDelayMs: options.deferredDelayMs ?? 5,
+      now: () => 0,
+      hidden: () => this.hidden,
+      onStored: () => {
+        this.storedSegments += 1;
+      },
+      onPersistError: (error, retryInMs) => {
+        this.persistErrors.push({ message: error.message, retryInMs });
+      },
+    });
+  }
+
+  // Resolves to the decoded reply.
+  async write(block: object, durability?: Durability, signal?: AbortSignal): Promise<Reply> {
+    return decode(await this.queue.write(encode(block), durability, signal)) as Reply;
+  }
+  insert(key: string, durability?: Durability): Promise<Reply> {
+    return this.write({ insert: key, value: key }, durability);
+  }
+  put(key: string, value: unknown, durability?: Durability): Promise<Reply> {
+    return this.write({ put: key, value }, durability);
+  }
+
+  // What an engine that opens the stored files would hold.
+  async onDisk(): Promise<Record<string, unknown>> {
+    const { segments } = await loadAll(new MemoryStorage(this.files));
+    const reader = new FakeEngine();
+    for (const [sequence, bytes] of segments) reader.replay(sequence, Uint8Array.from(bytes ?? []));
+    assert.deepEqual(reader.damage(), []);
+    return Object.fromEntries(reader.rows);
+  }
+  inMemory(): Record<string, unknown> {
+    return Object.fromEntries(this.engine.rows);
+  }
+}
+
+async function isPending(promise: Promise<unknown>): Promise<boolean> {
+  const waiting = Symbol();
+  return (await Promise.race([promise.catch(() => {}), sleep(1, waiting)])) === waiting;
+}
+
+describe("strict and relaxed writes", () => {
+  test("are answered after they are stored, with the durability asked for", async () => {
+    for (const durability of ["strict", "relaxed"] as const) {
+      const bench = new Bench();
+      bench.storage.auto = false;
+      const write = bench.insert("a", durability);
+      const call = await bench.storage.next();
+      assert.equal(call.durability, durability);
+      assert(await isPending(write));
+      assert.deepEqual(bench.inMemory(), {}, "readers see the published version only");
+      await call.succeed();
+      assert.deepEqual(await write, { ok: "a" });
+      assert.deepEqual(bench.inMemory(), { a: "a" });
+      assert.deepEqual(await bench.onDisk(), { a: "a" });
+    }
+  });
+
+  test("made in one turn share a segment; made meanwhile, the next one", async () => {
+    const bench = new Bench();
+    bench.storage.auto = false;
+    const first = Promise.all(["a", "b", "c"].map((key) => bench.insert(key)));
+    const segment = await bench.storage.next();
+    const second = [bench.insert("d"), bench.insert("e", "relaxed")];
+    assert(await isPending(second[0] as Promise<unknown>));
+    assert.equal(bench.storage.waiting, 0, "one store at a time");
+    await segment.succeed();
+    await first;
+    const next = await bench.storage.next();
+    assert.equal(next.sequence, 2);
+    assert.equal(next.durability, "strict", "the strictest of the group");
+    await next.succeed();
+    await Promise.all(second);
+    assert.deepEqual(bench.engine.stageCalls, [3, 2]);
+  });
+
+  test("see their predecessors of the same group", async () => {
+    const bench = new Bench();
+    const results = await Promise.all([bench.insert("a"), bench.insert("a"), bench.insert("b")]);
+    assert.deepEqual(results, [{ ok: "a" }, { error: "exists" }, { ok: "b" }]);
+  });
+
+  test("that all fail store nothing", async () => {
+    const bench = new Bench();
+    await bench.insert("a");
+    assert.deepEqual(await bench.insert("a"), { error: "exists" });
+    assert.equal(bench.storage.calls.length, 1);
+  });
+
+  test("a large queue is cut into groups of 4 MiB", async () => {
+    const bench = new Bench();
+    const value = "x".repeat(1_500_000);
+    await Promise.all(["a", "b", "c", "d", "e"].map((key) => bench.put(key, value)));
+    assert.deepEqual(bench.engine.stageCalls, [2, 2, 1]);
+    const huge = "y".repeat(5_000_000);
+    await bench.put("f", huge); // one write is never refused for its size here
+    assert.equal(bench.storedSegments, 4);
+  });
+});
+
+describe("a store that fails", () => {
+  for (const failure of ["quota", "aborted"] as const) {
+    test(`${failure}: what succeeded is rejected, memory equals disk, later writes go on`, async () => {
+      const bench = new Bench();
+      await bench.insert("before");
+      bench.storage.failing = failure;
+      const code = failure === "quota" ? "QuotaExceeded" : "ConnectionLost";
+      await assert.rejects(bench.insert("a"), { name: "StoreError", code });
+      assert.deepEqual(bench.inMemory(), { before: "before" });
+      assert.deepEqual(await bench.onDisk(), { before: "before" });
+      bench.storage.failing = undefined;
+      assert.deepEqual(await bench.insert("a"), { ok: "a" });
+      assert.deepEqual(await bench.onDisk(), bench.inMemory());
+      assert.equal(bench.queue.failed, undefined);
+    });
+  }
+
+  test("what failed because of a lost sibling is staged again", async () => {
+    const bench = new Bench();
+    await bench.insert("there");
+    bench.storage.auto = false;
+    const lost = bench.insert("a");
+    const rested = bench.insert("a"); // fails with 409 only because of the one before
+    const real = bench.insert("there"); // fails with 409 for good
+    lost.catch(() => {});
+    await (await bench.storage.next()).fail("quota");
+    await assert.rejects(lost, { code: "QuotaExceeded" });
+    await (await bench.storage.next()).succeed();
+    assert.deepEqual(await rested, { ok: "a" });
+    assert.deepEqual(await real, { error: "exists" });
+    assert.deepEqual(await bench.onDisk(), { there: "there", a: "a" });
+  });
+
+  test("a deferred write in the group does not fail with it", async () => {
+    const bench = new Bench();
+    bench.storage.auto = false;
+    const strict = bench.insert("s");
+    const deferred = bench.insert("d", "deferred");
+    strict.catch(() => {});
+    await (await bench.storage.next()).fail("quota");
+    await assert.rejects(strict, { code: "QuotaExceeded" });
+    assert.deepEqual(await deferred, { ok: "d" });
+    assert.deepEqual(bench.inMemory(), { d: "d" });
+    await (await bench.storage.next()).succeed();
+    assert.deepEqual(await bench.onDisk(), { d: "d" });
+  });
+
+  for (const failure of ["fenced", "gone", "unknown", "closed"] as const) {
+    test(`${failure} is final: everything that waits and comes later is rejected, reads go on`, async () => {
+      const bench = new Bench();
+      await bench.insert("before");
+      bench.storage.auto = false;
+      const inGroup = [bench.insert("a"), bench.insert("before")];
+      const call = await bench.storage.next();
+      const waiting = [bench.insert("b"), bench.insert("c", "deferred"), bench.queue.flush()];
+      const all = [...inGroup, ...waiting].map((p) => p.catch((error) => error.failure));
+      await call.fail(failure);
+      assert.deepEqual(await Promise.all(all), Array(5).fill(failure));
+      await assert.rejects(bench.insert("later"), { failure });
+      assert.deepEqual(bench.inMemory(), { before: "before" });
+      assert.equal(bench.persistErrors.at(-1)?.retryInMs, undefined);
+    });
+  }
+
+  test("a write that arrived although the storage could not say so is not acknowledged", async () => {
+    const bench = new Bench();
+    bench.storage.auto = false;
+    const write = bench.insert("a");
+    write.catch(() => {});
+    await (await bench.storage.next()).storeAndFail("unknown");
+    await assert.rejects(write, { failure: "unknown" });
+    await assert.rejects(
+      bench.insert("b"),
+      { failure: "unknown" },
+      "nothing more until it is reopened",
+    );
+    assert.deepEqual(await bench.onDisk(), { a: "a" }, "reopening finds it whole");
+  });
+
+  test("memory exhausted rejects the write that needs it, and only that", async () => {
+    const bench = new Bench();
+    const results = await Promise.allSettled([
+      bench.insert("a"),
+      bench.write({ fail: "OutOfMemory" }),
+      bench.insert("b"),
+    ]);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ["fulfilled", "rejected", "fulfilled"],
+    );
+    assert.equal((results[1] as PromiseRejectedResult).reason.code, "OutOfMemory");
+    assert.deepEqual(await bench.onDisk(), { a: "a", b: "b" });
+  });
+
+  test("an engine that breaks takes no more writes", async () => {
+    const bench = new Bench();
+    await assert.rejects(bench.write({ fail: "trap" }), { message: "trap" });
+    await assert.rejects(bench.insert("a"), { message: "trap" });
+    assert.equal(bench.queue.failed?.message, "trap");
+  });
+});
+
+describe("deferred writes", () => {
+  test("are answered after publishing and stored within the delay", async () => {
+    const bench = new Bench({ durability: "deferred" });
+    assert.deepEqual(await bench.insert("a"), { ok: "a" });
+    assert.deepEqual(bench.inMemory(), { a: "a" });
+    assert.equal(bench.storage.calls.length, 0);
+    assert(bench.queue.pendingBytes > 0);
+    await until(() => bench.storedSegments === 1);
+    assert.equal(bench.storage.calls[0]?.durability, "relaxed");
+    assert.equal(bench.queue.pendingBytes, 0);
+    assert.deepEqual(await bench.onDisk(), { a: "a" });
+  });
+
+  test("are stored at once while the page is hidden", async () => {
+    const bench = new Bench({ deferredDelayMs: 1000 });
+    bench.hidden = true;
+    await bench.insert("a", "deferred");
+    await until(() => bench.storedSegments === 1, 500);
+  });
+
+  test("are stored at once when the page may go", async () => {
+    const bench = new Bench({ deferredDelayMs: 1000 });
+    const write = bench.insert("a", "deferred");
+    bench.queue.storeNow(); // also what is still in the queue
+    await write;
+    assert.equal(bench.storage.calls.length, 1);
+  });
+
+  test("share a segment while more keep coming, but for a second at most", async () => {
+    const bench = new Bench({ deferredDelayMs: 100 });
+    const started = performance.now();
+    for (let i = 0; performance.now() - started < 1500; ++i) {
+      await bench.insert(`k${i}`, "deferred");
+      await sleep(10);
+    }
+    await bench.queue.flush();
+    const segments = bench.storage.calls.length;
+    assert(segments >= 2 && segments <= 4, `${segments} segments`);
+    assert.deepEqual(await bench.onDisk(), bench.inMemory());
+  });
+
+  test("go on while earlier ones are being stored; strict ones wait", async () => {
+    const bench = new Bench({ deferredDelayMs: 0 });
+    bench.storage.auto = false;
+    await bench.insert("a", "deferred");
+    const store = await bench.storage.next();
+    assert.deepEqual(await bench.insert("b", "deferred"), { ok: "b" });
+    const strict = bench.insert("c");
+    const after = bench.insert("d", "deferred"); // behind a strict write in order
+    assert(await isPending(strict));
+    assert(await isPending(after));
+    await store.succeed();
+    assert.deepEqual(await bench.onDisk(), { a: "a" });
+    const next = await bench.storage.next();
+    assert.equal(next.durability, "strict");
+    await next.succeed();
+    await Promise.all([strict, after]);
+    assert.deepEqual(await bench.onDisk(), { a: "a", b: "b", c: "c", d: "d" });
+  });
+
+  test("before a strict write are stored with it", async () => {
+    const bench = new Bench({ deferredDelayMs: 1000 });
+    await bench.insert("a", "deferred");
+    await bench.insert("b", "deferred");
+    await bench.insert("c", "strict");
+    assert.equal(bench.storage.calls.length, 1);
+    assert.deepEqual(await bench.onDisk(), { a: "a", b: "b", c: "c" });
+    assert.equal(bench.queue.pendingBytes, 0);
+  });
+
+  test("that can't be stored are kept, said and stored later", async () => {
+    const bench = new Bench({ deferredDelayMs: 0 });
+    bench.storage.failing = "quota";
+    await bench.insert("a", "deferred");
+    await until(() => bench.persistErrors.length === 1);
+    assert.equal(bench.persistErrors[0]?.retryInMs, 1000);
+    await assert.rejects(bench.queue.flush(), { code: "QuotaExceeded" });
+    await assert.rejects(bench.insert("s", "strict"), { code: "QuotaExceeded" });
+    assert.deepEqual(bench.inMemory(), { a: "a" });
+    bench.storage.failing = undefined;
+    await until(() => bench.storedSegments === 1, 10_000);
+    assert.deepEqual(await bench.onDisk(), { a: "a" });
+    await bench.queue.flush();
+  });
+
+  test("beyond 8 MiB are refused while storing fails", async () => {
+    const bench = new Bench({ deferredDelayMs: 0 });
+    bench.storage.failing = "quota";
+    const value = "x".repeat(1 << 20);
+    for (let i = 0; i < 8; ++i) await bench.put(`k${i}`, value, "deferred");
+    await until(() => bench.persistErrors.length > 0);
+    await assert.rejects(bench.put("more", value, "deferred"), { code: "QuotaExceeded" });
+    bench.storage.failing = undefined;
+    await bench.queue.flush();
+    assert.deepEqual(await bench.put("more", 1, "deferred"), { ok: 1 });
+    await bench.queue.flush();
+    assert.equal(Object.keys(await bench.onDisk()).length, 9);
+  });
+
+  test("beyond 8 MiB wait while storing is merely slow", async () => {
+    const bench = new Bench({ deferredDelayMs: 0 });
+    bench.storage.auto = false;
+    const value = "x".repeat(1 << 20);
+    for (let i = 0; i < 8; ++i) await bench.put(`k${i}`, value, "deferred");
+    const store = await bench.storage.next();
+    const more = bench.put("more", value, "deferred");
+    assert(await isPending(more));
+    bench.storage.auto = true;
+    await store.succeed();
+    assert.deepEqual(await more, { ok: value });
+  });
+});
+
+describe("flush", () => {
+  test("resolves at once when everything is stored", async () => {
+    const bench = new Bench();
+    await bench.queue.flush();
+    await bench.insert("a");
+    await bench.queue.flush();
+    assert.equal(bench.storage.calls.length, 1);
+  });
+
+  test("resolves when all earlier writes are stored", async () => {
+    const bench = new Bench({ deferredDelayMs: 1000 });
+    bench.storage.auto = false;
+    await bench.insert("a", "deferred");
+    const relaxed = bench.insert("b", "relaxed");
+    const flush = bench.queue.flush();
+    const call = await bench.storage.next();
+    assert.equal(call.durability, "strict");
+    assert(await isPending(flush));
+    await call.succeed();
+    await flush;
+    await relaxed;
+    assert.deepEqual(await bench.onDisk(), { a: "a", b: "b" });
+  });
+});
+
+describe("aborting", () => {
+  test("an aborted signal rejects at once and nothing is written", async () => {
+    const bench = new Bench();
+    const write = bench.write({ insert: "a" }, "strict", AbortSignal.abort());
+    await assert.rejects(write, { name: "AbortError" });
+    assert.deepEqual(bench.engine.stageCalls, []);
+  });
+
+  test("a write is withdrawn while it waits, and not any more once it is staged", async () => {
+    const bench = new Bench();
+    bench.storage.auto = false;
+    const abort = new AbortController();
+    const first = bench.write({ insert: "a", value: 1 }, "strict", abort.signal);
+    const call = await bench.storage.next();
+    const second = bench.write({ insert: "b", value: 1 }, "strict", abort.signal);
+    const third = bench.insert("c");
+    abort.abort();
+    await assert.rejects(second, { name: "AbortError" });
+    await call.succeed();
+    assert.deepEqual(await first, { ok: 1 }, "its outcome is what it is");
+    await (await bench.storage.next()).succeed();
+    await third;
+    assert.deepEqual(Object.keys(await bench.onDisk()), ["a", "c"]);
+  });
+});
+
+describe("stop", () => {
+  test("rejects what waits and what comes", async () => {
+    const bench = new Bench();
+    bench.storage.auto = false;
+    const stored = bench.insert("a");
+    const call = await bench.storage.next();
+    const waiting = bench.insert("b");
+    waiting.catch(() => {});
+    bench.queue.stop(new Error("over"));
+    await assert.rejects(waiting, { message: "over" });
+    await assert.rejects(bench.insert("c"), { message: "over" });
+    await call.succeed();
+    await stored;
+  });
+});
+
+// Random writes of every durability, failing stores, slow stores: at every moment the disk holds a prefix of the
+// acknowledged order (an unacknowledged write may be there or not), every acknowledged strict write is on disk, and in the end
+// memory equals disk.
+describe("what is stored is a prefix of what was acknowledged", () => {
+  const seed = Number(process.env.ENTITABLE_SEED ?? 20261121);
+  test(`random runs, ENTITABLE_SEED=${seed}`, async () => {
+    for (let run = 0; run < 30; ++run) await randomRun(seed + run);
+  });
+});
+
+async function randomRun(seed: number): Promise<void> {
+  const random = randomOf(seed);
+  const bench = new Bench({ deferredDelayMs: random.below(3) });
+  bench.storage.auto = false;
+  const acknowledged: string[] = []; // keys, in order of acknowledgement
+  let over = false;
+  const disk = (async () => {
+    while (!over) {
+      if (bench.storage.waiting === 0) {
+        await sleep(0);
+        continue;
+      }
+      const call = await bench.storage.next();
+      for (let i = random.below(4); i > 0; --i) await sleep(0);
+      if (random.below(4) === 0) await call.fail(random.below(2) === 0 ? "quota" : "aborted");
+      else await call.succeed();
+      await checkPrefix(bench, acknowledged, seed);
+    }
+  })();
+
+  const writes: Promise<void>[] = [];
+  for (let i = 0; i < 60; ++i) {
+    const durability = (["strict", "relaxed", "deferred"] as const)[random.below(3)] as Durability;
+    const key = `k${i}`;
+    const write = bench.put(key, i, durability).then(
+      async () => {
+        acknowledged.push(key);
+        if (durability === "deferred") return;
+        const stored = await bench.onDisk();
+        assert(key in stored, `seed ${seed}: ${key} was acknowledged and is not stored`);
+      },
+      (error) => {
+        assert.equal(error.name, "StoreError", `seed ${seed}: ${error.stack}`);
+        assert(!bench.engine.rows.has(key), `seed ${seed}: ${key} was rejected and is visible`);
+      },
+    );
+    writes.push(write);
+    if (random.below(3) === 0) await sleep(0);
+    if (random.below(20) === 0) bench.queue.flush().catch(() => {});
+  }
+  await Promise.all(writes);
+  over = true;
+  await disk;
+  bench.storage.auto = true;
+  while (bench.storage.waiting > 0) await (await bench.storage.next()).succeed();
+  await bench.queue.flush();
+  assert.deepEqual(await bench.onDisk(), bench.inMemory(), `seed ${seed}`);
+  assert.deepEqual(new Set(Object.keys(bench.inMemory())), new Set(acknowledged), `seed ${seed}`);
+}
+
+async function checkPrefix(bench: Bench, acknowledged: string[], seed: number): Promise<void> {
+  const stored = new Set(Object.keys(await bench.onDisk()));
+  const missing = acknowledged.findIndex((key) => !stored.has(key));
+  if (missing === -1) return;
+  const later = acknowledged.slice(missing).filter((key) => stored.has(key));
+  assert.deepEqual(later, [], `seed ${seed}: stored, although ${acknowledged[missing]} is not`);
+}
+
+async function until(condition: () => boolean, timeoutMs = 5000): Promise<void> {
+  const started = performance.now();
+  while (!condition()) {
+    assert(performance.now() - started < timeoutMs, "it did not come to pass");
+    await sleep(1);
+  }
+}

@@ -1,0 +1,223 @@
+// An engine in a few lines of JavaScript, with the rules of core/store/store.h that the host depends on, checked by
+// assertions: one candidate at a time, segments in sequence, what is stored is what was sealed.
+//
+// A block is JSON: { put: key, value } always succeeds, { insert: key, value } fails if the key is there (which stands for 409),
+// { fail: "OutOfMemory" } throws while staging. A reply is JSON: { ok: n } or { error: "exists" }.
+
+import assert from "node:assert/strict";
+import { StoreError } from "../../../web/src/errors.ts";
+import type {
+  CheckpointEnd,
+  CheckpointPart,
+  Damage,
+  Engine,
+  EngineStats,
+  PartInfo,
+  Sealed,
+  StagedReplies,
+} from "../../../web/src/wasm/engine.ts";
+
+interface Commit {
+  number: number;
+  key: string;
+  value: unknown;
+}
+
+interface Checkpoint {
+  rows: [string, unknown][];
+  at: number; // the last commit in it
+  parts: number[];
+  sequence: number; // the first segment that stays live
+}
+
+export function encode(value: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(value));
+}
+// biome-ignore lint/suspicious/noExplicitAny: whatever the test put in
+export function decode(bytes: Uint8Array): any {
+  return JSON.parse(new TextDecoder().decode(bytes));
+}
+
+export class FakeEngine implements Engine {
+  rows = new Map<string, unknown>(); // the published version
+  #candidate: { rows: Map<string, unknown>; commits: Commit[] } | undefined;
+  #pending: Commit[] = []; // published, not stored
+  #lastCommit = 0;
+  #sealed: { sequence: number; through: number } | undefined;
+  #nextSequence = 1;
+  #firstLive = 1;
+  #damage: Damage[] = [];
+  #checkpoint: Checkpoint | undefined;
+  #parts: number[] = [];
+  #nextPart = 1;
+  #coveredCommit = 0;
+  closed = false;
+  stageCalls: number[] = []; // group sizes
+
+  recover(manifest: Uint8Array | undefined): PartInfo[] {
+    if (manifest === undefined) return [];
+    if (manifest.length === 0) {
+      this.#damage.push({ file: "manifest", message: "is empty" });
+      return [];
+    }
+    const m = decode(manifest);
+    if (m.format > 1) throw new StoreError("FormatTooNew", "stored by a newer version");
+    this.#firstLive = this.#nextSequence = m.firstLive;
+    this.#parts = m.parts;
+    this.#coveredCommit = this.#lastCommit = m.lastCommit;
+    this.#nextPart = Math.max(0, ...m.parts) + 1;
+    return m.parts.map((id: number) => ({ id, bytes: 100 }));
+  }
+  #loaded = new Set<number>();
+  loadPart(id: number, bytes: Uint8Array): void {
+    this.#loaded.add(id);
+    for (const [key, value] of decode(bytes)) this.rows.set(key, value);
+  }
+  replay(sequence: number, bytes: Uint8Array): void {
+    if (this.#damage.length > 0) return;
+    if (sequence !== this.#nextSequence) {
+      this.reportDamage({ file: `wal-${this.#nextSequence}`, message: "is missing" });
+      return;
+    }
+    for (const commit of decode(bytes) as Commit[]) {
+      if (commit.number <= this.#coveredCommit) continue;
+      this.rows.set(commit.key, commit.value);
+      this.#lastCommit = commit.number;
+    }
+    this.#nextSequence = sequence + 1;
+  }
+  recovered(): void {
+    for (const id of this.#parts) {
+      if (!this.#loaded.has(id)) this.#damage.push({ file: `part-${id}`, message: "is missing" });
+    }
+  }
+  get firstLiveSequence(): number {
+    return this.#firstLive;
+  }
+  get readOnly(): boolean {
+    return this.#damage.length > 0;
+  }
+  damage(): Damage[] {
+    return [...this.#damage];
+  }
+  reportDamage(damage: Damage): void {
+    this.#damage.push(damage);
+  }
+
+  read(block: Uint8Array): Uint8Array {
+    const { get } = decode(block);
+    return encode({ value: this.rows.get(get) ?? null });
+  }
+
+  stage(blocks: readonly Uint8Array[], _nowMs: number): StagedReplies {
+    assert(this.#candidate === undefined, "one candidate at a time");
+    assert(blocks.length > 0);
+    const rows = new Map(this.rows);
+    const commits: Commit[] = [];
+    const staged: StagedReplies = { replies: [], failed: [], changes: false };
+    for (const block of blocks) {
+      const { insert, put, value, fail } = decode(block);
+      if (fail === "OutOfMemory") throw new StoreError("OutOfMemory", "no memory");
+      if (fail !== undefined) throw new Error(fail);
+      const key = insert ?? put;
+      const exists = insert !== undefined && rows.has(insert);
+      if (!exists) {
+        const number = this.#lastCommit + commits.length + 1;
+        rows.set(key, value);
+        commits.push({ number, key, value });
+      }
+      staged.failed.push(exists);
+      staged.replies.push(encode(exists ? { error: "exists" } : { ok: value }));
+    }
+    staged.changes = commits.length > 0;
+    this.stageCalls.push(blocks.length);
+    if (staged.changes) this.#candidate = { rows, commits };
+    return staged;
+  }
+  publish(): void {
+    assert(this.#candidate !== undefined, "a candidate to publish");
+    const { rows, commits } = this.#candidate;
+    this.rows = rows;
+    this.#lastCommit += commits.length;
+    this.#pending.push(...commits.filter(({ number }) => number > this.#storedCommit));
+    this.#candidate = undefined;
+  }
+  discard(): void {
+    assert(this.#candidate !== undefined, "a candidate to discard");
+    this.#candidate = undefined;
+  }
+  #storedCommit = 0;
+  seal(): Sealed | undefined {
+    const commits = [...this.#pending, ...(this.#candidate?.commits ?? [])];
+    const last = commits.at(-1);
+    if (last === undefined) return undefined;
+    this.#sealed = { sequence: this.#nextSequence, through: last.number };
+    return { sequence: this.#nextSequence, bytes: encode(commits) };
+  }
+  stored(sequence: number): void {
+    assert.equal(sequence, this.#sealed?.sequence);
+    this.#storedCommit = this.#sealed?.through as number;
+    this.#pending = this.#pending.filter(({ number }) => number > this.#storedCommit);
+    this.#sealed = undefined;
+    this.#nextSequence += 1;
+  }
+
+  // A checkpoint of one row per part.
+  beginCheckpoint(): boolean {
+    assert(this.#checkpoint === undefined);
+    if (this.#lastCommit === this.#coveredCommit) return false;
+    this.#checkpoint = {
+      rows: [...this.rows],
+      at: this.#lastCommit,
+      parts: [],
+      sequence: this.#nextSequence,
+    };
+    return true;
+  }
+  nextCheckpointPart(): CheckpointPart | undefined {
+    const row = this.#checkpoint?.rows.shift();
+    if (row === undefined) return undefined;
+    const id = this.#nextPart++;
+    this.#checkpoint?.parts.push(id);
+    return { id, bytes: encode([row]) };
+  }
+  finishCheckpoint(): CheckpointEnd {
+    const { parts, at, sequence } = this.#checkpoint as Checkpoint;
+    const manifest = encode({ format: 1, firstLive: sequence, parts, lastCommit: at });
+    return { manifest, segmentsBelow: sequence, obsoleteParts: this.#parts };
+  }
+  checkpointCommitted(): void {
+    const { parts, at, sequence } = this.#checkpoint as Checkpoint;
+    this.#parts = parts;
+    this.#coveredCommit = at;
+    this.#firstLive = sequence;
+    this.#checkpoint = undefined;
+  }
+  abandonCheckpoint(): void {
+    this.#checkpoint = undefined;
+  }
+
+  stats(): EngineStats {
+    return {
+      tables: [],
+      rows: this.rows.size,
+      bytes: this.rows.size * 100,
+      memoryBytes: this.rows.size * 200,
+      lastCommit: this.#lastCommit,
+      pendingCommits: this.#pending.length,
+      pendingBytes: this.#pending.length * 50,
+      nextSequence: this.#nextSequence,
+      segmentsSinceCheckpoint: this.#nextSequence - this.#firstLive,
+      segmentBytesSinceCheckpoint: (this.#nextSequence - this.#firstLive) * 50,
+    };
+  }
+  verify(): string {
+    return "";
+  }
+  idbfs(): Promise<IDBDatabase> {
+    return Promise.reject(new Error("no IDBFS in the fake engine"));
+  }
+  close(): void {
+    this.closed = true;
+  }
+}

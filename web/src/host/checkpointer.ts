@@ -1,0 +1,123 @@
+// Decides when the log is worth a checkpoint, and writes it in slices between which the page goes on.
+//
+// Each part is a small write of its own; only the manifest, last and atomic, makes them count. A checkpoint that fails
+// leaves the old one in force: what it wrote is removed, now or when the store opens next.
+
+import type { LogStorage } from "../storage/log-storage.ts";
+import { StorageError } from "../storage/log-storage.ts";
+import type { Engine } from "../wasm/engine.ts";
+import { nextTurn } from "./event-loop.ts";
+
+// A checkpoint is due after this much log, so that opening reads little history. In a larger store the log may grow in
+// proportion (a sixteenth of a megabyte of rows per segment, a quarter of the rows in bytes): a part is rewritten whole for one changed
+// row in it, and opening still follows live data.
+const segmentsMin = 256;
+const bytesMin = 4 * 1024 * 1024;
+const segmentsPerMegabyte = 16;
+const shareOfRows = 1 / 4;
+const afterFailure = 1 / 2; // of what was due, before the next attempt
+
+export interface CheckpointerOptions {
+  engine: Pick<
+    Engine,
+    | "stats"
+    | "beginCheckpoint"
+    | "nextCheckpointPart"
+    | "finishCheckpoint"
+    | "checkpointCommitted"
+    | "abandonCheckpoint"
+  >;
+  storage: Pick<LogStorage, "putPart" | "commitManifest" | "dropParts">;
+  onFailure: (error: unknown) => void; // the old checkpoint stays in force; it is tried again later
+}
+
+export class Checkpointer {
+  readonly #engine: CheckpointerOptions["engine"];
+  readonly #storage: CheckpointerOptions["storage"];
+  readonly #onFailure: CheckpointerOptions["onFailure"];
+  #segments = 0; // since the last checkpoint, or since the last attempt
+  #bytes = 0;
+  #dueSegments = segmentsMin;
+  #dueBytes = bytesMin;
+  #running: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(options: CheckpointerOptions) {
+    this.#engine = options.engine;
+    this.#storage = options.storage;
+    this.#onFailure = options.onFailure;
+    const stats = this.#engine.stats();
+    this.#segments = stats.segmentsSinceCheckpoint;
+    this.#bytes = stats.segmentBytesSinceCheckpoint;
+    this.#setDue(stats.bytes);
+    this.#consider();
+  }
+
+  // A segment was stored.
+  noteStored(bytes: number): void {
+    this.#segments += 1;
+    this.#bytes += bytes;
+    this.#consider();
+  }
+
+  // Ends a checkpoint under way at its next slice, and waits for that.
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#running;
+  }
+
+  #consider(): void {
+    if (this.#stopped || this.#running !== undefined) return;
+    if (this.#segments < this.#dueSegments && this.#bytes < this.#dueBytes) return;
+    this.#segments = 0;
+    this.#bytes = 0;
+    this.#running = this.#run().finally(() => {
+      this.#running = undefined;
+      this.#consider();
+    });
+  }
+
+  async #run(): Promise<void> {
+    await nextTurn(); // the write that made it due is answered first
+    const written: number[] = [];
+    try {
+      if (this.#stopped || !this.#engine.beginCheckpoint()) return;
+      for (;;) {
+        const part = this.#engine.nextCheckpointPart();
+        if (part === undefined) break;
+        written.push(part.id);
+        await this.#storage.putPart(part.id, part.bytes);
+        await nextTurn();
+        if (this.#stopped) throw new Stopped();
+      }
+      const { manifest, segmentsBelow, obsoleteParts } = this.#engine.finishCheckpoint();
+      await this.#storage.commitManifest(manifest, { segmentsBelow, obsoleteParts });
+      this.#engine.checkpointCommitted();
+      this.#setDue(this.#engine.stats().bytes);
+    } catch (error) {
+      await this.#abandon(written, error);
+    }
+  }
+
+  async #abandon(written: readonly number[], error: unknown): Promise<void> {
+    this.#dueSegments = Math.max(segmentsMin / 4, this.#dueSegments * afterFailure);
+    this.#dueBytes = Math.max(bytesMin / 4, this.#dueBytes * afterFailure);
+    try {
+      this.#engine.abandonCheckpoint();
+      // If the manifest may have arrived, the parts may be in use.
+      const unknown = error instanceof StorageError && error.failure === "unknown";
+      if (!unknown) await this.#storage.dropParts(written);
+    } catch {
+      // What is left is swept when the store opens next.
+    }
+    if (!(error instanceof Stopped)) this.#onFailure(error);
+  }
+
+  #setDue(rowBytes: number): void {
+    const megabytes = rowBytes / (1024 * 1024);
+    this.#dueSegments = Math.max(segmentsMin, segmentsPerMegabyte * megabytes);
+    this.#dueBytes = Math.max(bytesMin, shareOfRows * rowBytes);
+  }
+}
+
+class Stopped extends Error {}

@@ -1,0 +1,371 @@
+// One queue, one writer (design: queue, stage, store, publish). Writes wait unstaged; when nothing is being
+// stored, what waits becomes one group with one segment.
+//
+//   strict, relaxed   stage, seal, store … stored, publish, answer
+//   deferred          stage, publish, answer … later seal, store … stored
+//
+// Invariants:
+//   - Writes are staged in the order of the calls, so what is stored is always a prefix of what was acknowledged.
+//   - At most one segment is being stored. While it holds a candidate, nothing else is staged; while it holds only
+//     deferred writes, which are published already, further deferred writes go on.
+//   - A write is answered once. An error answer from storage means that it had no effect, unless its message says
+//     that this is unknown.
+
+import { AbortError, StoreError } from "../errors.ts";
+import { type LogStorage, type SegmentDurability, StorageError } from "../storage/log-storage.ts";
+import type { AbortSignalLike, Durability } from "../types.ts";
+import type { Engine, StagedReplies } from "../wasm/engine.ts";
+
+const groupBytesMax = 4 * 1024 * 1024; // keeps one group's staging short, and holds the largest transaction
+const pendingBytesMax = 8 * 1024 * 1024;
+const deferredDelayUnderLoadMs = 1000;
+const retryFirstMs = 1000;
+const retryMaxMs = 30_000;
+
+export interface CommitQueueOptions {
+  engine: Pick<Engine, "stage" | "publish" | "discard" | "seal" | "stored">;
+  storage: Pick<LogStorage, "addSegment">;
+  durability: Durability;
+  deferredDelayMs: number;
+  now: () => number;
+  hidden: () => boolean; // while true, deferred writes are stored at once
+  onStored: (segmentBytes: number) => void;
+  // Deferred writes could not be stored and are kept; or, without a retry, nothing can be stored any more.
+  onPersistError: (error: Error, retryInMs: number | undefined) => void;
+}
+
+// A write, or (without a block) a flush: it resolves when all before it is stored.
+interface Waiting {
+  readonly block: Uint8Array | undefined;
+  readonly durability: Durability;
+  readonly resolve: (reply: Uint8Array) => void;
+  readonly reject: (error: unknown) => void;
+  alone: boolean; // staging a group with it ran out of memory: it is tried by itself
+  withdrawn: () => void; // stops listening to its signal
+}
+
+const noReply = new Uint8Array();
+const nothing = () => {};
+
+export class CommitQueue {
+  readonly #o: CommitQueueOptions;
+  #waiting: Waiting[] = [];
+  #scheduled = false;
+  #storing: "candidate" | "published" | undefined;
+  #failed: Error | undefined; // final: what every later write rejects with
+
+  // Deferred writes, published and not yet stored. Measured in bytes of their blocks.
+  #pendingBytes = 0;
+  #pendingSince = 0;
+  #lastDeferredAt = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #retryMs = 0; // not 0: the last attempt to store failed
+
+  constructor(options: CommitQueueOptions) {
+    this.#o = options;
+  }
+
+  get pendingBytes(): number {
+    return this.#pendingBytes;
+  }
+
+  // Set once storing can't succeed any more.
+  get failed(): Error | undefined {
+    return this.#failed;
+  }
+
+  write(block: Uint8Array, durability?: Durability, signal?: AbortSignalLike): Promise<Uint8Array> {
+    return this.#enqueue(block, durability ?? this.#o.durability, signal);
+  }
+
+  async flush(): Promise<void> {
+    await this.#enqueue(undefined, "strict", undefined);
+  }
+
+  // Deferred writes are stored now: the page may be about to go.
+  storeNow(): void {
+    this.#pump();
+    this.#storePending();
+  }
+
+  // Nothing is stored any more: what waits is rejected, deferred writes that were not stored are lost.
+  stop(reason: Error): void {
+    clearTimeout(this.#timer);
+    this.#failed ??= reason;
+    for (const item of this.#waiting.splice(0)) {
+      item.withdrawn();
+      item.reject(this.#failed);
+    }
+  }
+
+  // ---- Queue ----------------------------------------------------------------------------------------------------------
+
+  #enqueue(
+    block: Uint8Array | undefined,
+    durability: Durability,
+    signal: AbortSignalLike | undefined,
+  ): Promise<Uint8Array> {
+    if (this.#failed !== undefined) return Promise.reject(this.#failed);
+    if (signal?.aborted) return Promise.reject(new AbortError());
+    return new Promise((resolve, reject) => {
+      const item = { block, durability, resolve, reject, alone: false, withdrawn: nothing };
+      if (signal !== undefined) this.#listen(item, signal);
+      this.#waiting.push(item);
+      // Writes made in the same turn share a group.
+      if (this.#scheduled) return;
+      this.#scheduled = true;
+      queueMicrotask(() => {
+        this.#scheduled = false;
+        this.#pump();
+      });
+    });
+  }
+
+  #listen(item: Waiting, signal: AbortSignalLike): void {
+    const onAbort = () => {
+      item.withdrawn();
+      this.#waiting = this.#waiting.filter((other) => other !== item);
+      item.reject(new AbortError());
+    };
+    signal.addEventListener("abort", onAbort);
+    item.withdrawn = () => signal.removeEventListener("abort", onAbort);
+  }
+
+  // Starts whatever can start. Called whenever a write arrives or a store ends.
+  #pump(): void {
+    while (this.#waiting.length > 0 && this.#storing !== "candidate") {
+      const deferred = this.#takeDeferred();
+      if (deferred.length > 0) {
+        this.#publishDeferred(deferred);
+      } else {
+        if (this.#storing !== undefined) return;
+        this.#storeGroup(this.#takeGroup());
+      }
+    }
+  }
+
+  // The deferred writes at the head of the queue, as far as the bound on pending bytes allows. When it is reached they are
+  // stored before they are answered, like relaxed writes; or refused, while storing fails.
+  #takeDeferred(): Waiting[] {
+    let room = pendingBytesMax - this.#pendingBytes;
+    return this.#take((item) => {
+      if (item.durability !== "deferred" || room <= 0) return false;
+      room -= bytesOf(item);
+      return true;
+    });
+  }
+
+  #takeGroup(): Waiting[] {
+    return this.#take(() => true);
+  }
+
+  #take(wanted: (item: Waiting) => boolean): Waiting[] {
+    let count = 0;
+    let bytes = 0;
+    for (const item of this.#waiting) {
+      bytes += bytesOf(item);
+      if (count > 0 && (bytes > groupBytesMax || item.alone || this.#waiting[count - 1]?.alone))
+        break;
+      if (!wanted(item)) break;
+      ++count;
+    }
+    const taken = this.#waiting.splice(0, count);
+    for (const item of taken) item.withdrawn();
+    return taken;
+  }
+
+  // ---- Deferred: publish, answer, store later -------------------------------------------------------------------------
+
+  #publishDeferred(group: Waiting[]): void {
+    const staged = this.#stage(group);
+    if (staged === undefined) return;
+    if (staged.changes) {
+      this.#o.engine.publish();
+      this.#notePending(group, staged);
+    }
+    answer(group, staged);
+  }
+
+  #notePending(group: Waiting[], staged: StagedReplies): void {
+    this.#lastDeferredAt = performance.now();
+    if (this.#pendingBytes === 0) this.#pendingSince = this.#lastDeferredAt;
+    for (const [i, item] of group.entries()) {
+      if (!staged.failed[i]) this.#pendingBytes += bytesOf(item);
+    }
+    this.#arm();
+  }
+
+  // Sees to it that pending writes are stored in time.
+  #arm(delayMs = this.#o.deferredDelayMs): void {
+    if (this.#timer !== undefined || this.#pendingBytes === 0 || this.#failed !== undefined) return;
+    const atOnce = this.#o.hidden() && this.#retryMs === 0;
+    const wait = atOnce ? 0 : Math.max(delayMs, this.#retryMs);
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      const more = atOnce || this.#retryMs > 0 ? 0 : this.#patience();
+      if (more > 1) this.#arm(more);
+      else this.#storePending();
+    }, wait);
+  }
+
+  // How much longer pending writes may wait: while more keep coming, one segment for all of them, within the bound.
+  #patience(): number {
+    const now = performance.now();
+    const quietFor = now - this.#lastDeferredAt;
+    const pendingFor = now - this.#pendingSince;
+    return Math.min(this.#o.deferredDelayMs - quietFor, deferredDelayUnderLoadMs - pendingFor);
+  }
+
+  #storePending(): void {
+    if (this.#storing !== undefined || this.#pendingBytes === 0) return; // a store that ends arms again
+    if (this.#failed !== undefined) return;
+    void this.#store("published", "relaxed").then((error) => {
+      if (error !== undefined) this.#keepPending(error);
+      this.#arm();
+      this.#pump();
+    });
+  }
+
+  #keepPending(error: Error): void {
+    if (this.#pendingBytes === 0 || this.#failed !== undefined) return;
+    this.#retryMs = this.#retryMs === 0 ? retryFirstMs : Math.min(this.#retryMs * 2, retryMaxMs);
+    this.#o.onPersistError(error, this.#retryMs);
+  }
+
+  // ---- Strict and relaxed: store, publish, answer -----------------------------------------------------------------------
+
+  #storeGroup(group: Waiting[]): void {
+    if (this.#refuseDeferred(group)) return;
+    const staged = this.#stage(group);
+    if (staged === undefined) return;
+    const flushes = group.some((item) => item.block === undefined);
+    if (!staged.changes && !(flushes && this.#pendingBytes > 0)) {
+      answer(group, staged); // nothing to store
+      return;
+    }
+    const durability = group.some((item) => item.durability === "strict") ? "strict" : "relaxed";
+    void this.#store(staged.changes ? "candidate" : "published", durability).then((error) => {
+      if (error === undefined) answer(group, staged);
+      else this.#undo(group, staged, error);
+      this.#arm();
+      this.#pump();
+    });
+  }
+
+  // Storing fails and the bound on pending bytes is reached: deferred writes can't be accepted.
+  #refuseDeferred(group: Waiting[]): boolean {
+    if (this.#retryMs === 0 || group.some((item) => item.durability !== "deferred")) return false;
+    for (const item of group) {
+      item.reject(
+        new StoreError("QuotaExceeded", "Too much is waiting to be stored, and storing fails.", {
+          hint: "Wait for the persist-error to be over; see the store's events.",
+        }),
+      );
+    }
+    return true;
+  }
+
+  // The group was not stored. What succeeded in it is rejected. What failed may have failed because of a sibling that is
+  // lost now, so it is staged again; and so is what was deferred, which need not wait for the disk.
+  #undo(group: Waiting[], staged: StagedReplies, error: Error): void {
+    const again: Waiting[] = [];
+    for (const [i, item] of group.entries()) {
+      const retry =
+        item.block !== undefined && (staged.failed[i] || item.durability === "deferred");
+      if (retry && this.#failed === undefined) again.push(item);
+      else item.reject(error);
+    }
+    this.#waiting.unshift(...again);
+    this.#keepPending(error);
+  }
+
+  // ---- Engine and storage -------------------------------------------------------------------------------------------------
+
+  // Stages a group; undefined if it could not be, and then its writes are queued again or answered.
+  #stage(group: Waiting[]): StagedReplies | undefined {
+    const blocks: Uint8Array[] = [];
+    for (const item of group) if (item.block !== undefined) blocks.push(item.block);
+    if (blocks.length === 0) return { replies: [], failed: [], changes: false };
+    try {
+      return spread(group, this.#o.engine.stage(blocks, this.#o.now()));
+    } catch (cause) {
+      const error = asError(cause);
+      if (!isFinal(error) && group.length > 1) {
+        for (const item of group) item.alone = true;
+        this.#waiting.unshift(...group);
+      } else {
+        for (const item of group) item.reject(error);
+        if (isFinal(error)) this.#break(error);
+      }
+      return undefined;
+    }
+  }
+
+  // Seals everything that is not stored yet into a segment and stores it. Resolves to the error if that failed; a candidate
+  // in it is then gone.
+  async #store(
+    holds: "candidate" | "published",
+    durability: SegmentDurability,
+  ): Promise<Error | undefined> {
+    const { engine, storage } = this.#o;
+    const pendingInIt = this.#pendingBytes;
+    const sealedAt = performance.now();
+    this.#storing = holds;
+    try {
+      const sealed = engine.seal();
+      if (sealed === undefined) throw new Error("There was nothing to seal.");
+      await storage.addSegment(sealed.sequence, sealed.bytes, durability);
+      engine.stored(sealed.sequence);
+      if (holds === "candidate") engine.publish();
+      this.#o.onStored(sealed.bytes.length);
+    } catch (cause) {
+      this.#storing = undefined;
+      const error = asError(cause);
+      if (isFinal(error)) this.#break(error);
+      else if (holds === "candidate") engine.discard();
+      return error;
+    }
+    this.#storing = undefined;
+    this.#pendingBytes -= pendingInIt;
+    this.#pendingSince = sealedAt; // what is pending now came after that
+    this.#retryMs = 0;
+    return undefined;
+  }
+
+  // Nothing can be stored any more.
+  #break(error: Error): void {
+    this.stop(error);
+    this.#o.onPersistError(error, undefined);
+  }
+}
+
+// Errors after which the engine, the storage or both can't be trusted to go on. Lack of room or memory is not one.
+function isFinal(error: Error): boolean {
+  if (error instanceof StorageError) return error.final;
+  return !(error instanceof StoreError && error.code === "OutOfMemory");
+}
+
+function asError(cause: unknown): Error {
+  return cause instanceof Error ? cause : new Error(String(cause));
+}
+
+function bytesOf(item: Waiting): number {
+  return item.block?.length ?? 0;
+}
+
+// Replies come for blocks only; here they are lined up with the group.
+function spread(group: Waiting[], staged: StagedReplies): StagedReplies {
+  if (staged.replies.length === group.length) return staged;
+  const lined: StagedReplies = { replies: [], failed: [], changes: staged.changes };
+  let next = 0;
+  for (const item of group) {
+    const at = item.block === undefined ? undefined : next++;
+    lined.replies.push((at === undefined ? undefined : staged.replies[at]) ?? noReply);
+    lined.failed.push(at !== undefined && staged.failed[at] === true);
+  }
+  return lined;
+}
+
+function answer(group: Waiting[], staged: StagedReplies): void {
+  for (const [i, item] of group.entries()) item.resolve(staged.replies[i] ?? noReply);
+}

@@ -1,0 +1,57 @@
+// One tab per store: whoever runs the engine holds an exclusive Web Lock of the store's name while it does. The browser
+// frees the lock when its holder dies, so a crashed or reloaded page never leaves a store locked for long.
+//
+// Without navigator.locks (plain HTTP on a local network) a store opens without one; adding segments, never overwriting them,
+// is then what keeps two owners from harming each other (storage/log-storage.ts, "fenced").
+
+import { AbortError, StoreError } from "../errors.ts";
+import type { AbortSignalLike } from "../types.ts";
+
+export interface Ownership {
+  release(): void; // may be called again
+}
+
+export interface OwnershipOptions {
+  locks: LockManager | undefined;
+  waitMs: number; // a reloaded page meets the lock of the page before it
+  signal?: AbortSignalLike | undefined;
+}
+
+// Rejects with StoreLocked if the lock is still held elsewhere after `waitMs`, and with AbortError if `signal` aborts.
+export function own(store: string, options: OwnershipOptions): Promise<Ownership> {
+  const { locks, signal } = options;
+  if (signal?.aborted) return Promise.reject(new AbortError());
+  if (locks === undefined) return Promise.resolve({ release() {} });
+  return new Promise((resolve, reject) => {
+    const waiting = new AbortController();
+    let reason: Error | undefined;
+    const giveUp = (error: Error) => {
+      reason = error;
+      waiting.abort();
+    };
+    const timer = setTimeout(() => giveUp(locked(store)), options.waitMs);
+    const onAbort = () => giveUp(new AbortError());
+    signal?.addEventListener("abort", onAbort);
+    const settled = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+    };
+    const held = () => {
+      settled();
+      // The lock is held until the promise given back here resolves.
+      return new Promise<void>((release) => resolve({ release: () => release() }));
+    };
+    locks
+      .request(`entitable/${store}`, { mode: "exclusive", signal: waiting.signal }, held)
+      .catch((error: unknown) => {
+        settled();
+        reject(reason ?? error);
+      });
+  });
+}
+
+function locked(store: string): StoreError {
+  return new StoreError("StoreLocked", `The store "${store}" is open in another tab.`, {
+    hint: "Close it there, or give the store another name here.",
+  });
+}
