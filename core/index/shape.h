@@ -34,12 +34,6 @@ using ShapeId = std::uint32_t;
 
 inline constexpr ShapeId generic_shape_id = 0;
 
-// A property that owns nothing: what the index needs to pack a row.
-struct PropertyView {
-  std::string_view name;
-  ValueView value;
-};
-
 struct Column {
   std::string_view name;  // lives as long as the Schema
   EdmType type;

@@ -23,10 +23,7 @@
 namespace entitable {
 
 // A property that owns nothing.
-struct RowProperty {
-  std::string_view name;
-  ValueView value;
-};
+using RowProperty = PropertyView;
 
 struct ShapeProperty {
   std::string_view name;

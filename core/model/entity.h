@@ -19,6 +19,12 @@ struct Property {
   friend bool operator==(const Property&, const Property&) = default;
 };
 
+// A property whose name and value are owned elsewhere.
+struct PropertyView {
+  std::string_view name;
+  ValueView value;
+};
+
 struct Entity {
   EntityKey key;
   Ticks timestamp = 0;  // 0: not stored yet

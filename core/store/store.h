@@ -1,26 +1,32 @@
-// The store: one facade for both doors. Everything that changes state goes through stage, publish and apply(Commit).
+// The store: one facade for both doors. Everything that changes state goes through stage, publish
+// and apply(Commit).
 //
 // Life of a write (design: queue, stage, store, publish):
 //
-//   stage(requests, now)   each request in order on a candidate version, so each sees its predecessors; readers still see
-//                          the published version. Answers are fixed here: ETags, timestamps, errors.
-//   seal()                 the bytes of one segment: every commit not yet stored, in order. The host stores them.
-//   publish()              the candidate becomes the published version. Does not allocate, cannot fail.
-//   stored(sequence)       the host's word that the segment with that sequence is stored.
-//   discard()              drops the candidate: memory is as before stage().
+//   stage(requests, now)   each request in order on a candidate version, so each sees its
+//   predecessors; readers still see
+//                          the published version. Answers are fixed here: ETags, timestamps,
+//                          errors.
+//   seal()                 the bytes of one segment: every commit not yet stored, in order. The
+//   host stores them. publish()              the candidate becomes the published version. Does not
+//   allocate, cannot fail. stored(sequence)       the host's word that the segment with that
+//   sequence is stored. discard()              drops the candidate: memory is as before stage().
 //
-// Strict and relaxed writes: stage, seal, [host stores], stored, publish, answer. Deferred writes: stage, publish, answer, and
-// later seal, [host stores], stored; a seal takes everything pending, in order, so what is stored is always a
-// prefix of the acknowledged order. At most one candidate at a time.
+// Strict and relaxed writes: stage, seal, [host stores], stored, publish, answer. Deferred writes:
+// stage, publish, answer, and later seal, [host stores], stored; a seal takes everything pending,
+// in order, so what is stored is always a prefix of the acknowledged order. At most one candidate
+// at a time.
 //
-// Opening: recover(manifest), load_part for each part it lists (all of them for now), replay each segment in sequence, then
-// recovered(). Everything else REQUIRES that to be done.
+// Opening: recover(manifest), load_part for each part it lists (all of them for now), replay each
+// segment in sequence, then recovered(). Everything else REQUIRES that to be done.
 //
-// Checkpoint: begin_checkpoint pins the published version, next_checkpoint_part gives one part of about 1 MB at a time (only dirty key
-// ranges are written), finish gives the manifest and what it makes obsolete. Writes go on meanwhile.
+// Checkpoint: begin_checkpoint pins the published version, next_checkpoint_part gives one part of
+// about 1 MB at a time (only dirty key ranges are written), finish gives the manifest and what it
+// makes obsolete. Writes go on meanwhile.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,47 +35,22 @@
 
 #include "core/base/result.h"
 #include "core/model/commit.h"
-#include "core/model/table_name.h"
 #include "core/query/executor.h"
-#include "core/txn/entity_group.h"
+#include "core/query/explain.h"
+#include "core/store/checkpoint.h"
+#include "core/store/recovery.h"
+#include "core/store/requests.h"
 
 namespace entitable {
 
-// ---- Writing ---------------------------------------------------------------------------------------------------
-
-struct WriteEntities {
-  std::string table;  // any spelling
-  std::vector<Operation> operations;
-  bool transaction = false;  // false: a single write, whose error has no index prefix
-};
-struct WriteCreateTable {
-  std::string table;
-};
-struct WriteDropTable {
-  std::string table;
-};
-struct WriteTableAcl {
-  std::string table;
-  std::vector<AccessPolicy> policies;
-};
-struct WriteServiceProperties {
-  std::string document;
-};
-
-struct WriteRequest {
-  std::optional<ClientCall> call;  // client and number; timestamps are ignored
-  std::variant<WriteEntities, WriteCreateTable, WriteDropTable, WriteTableAcl, WriteServiceProperties> body;
-};
-
-struct WriteDone {
-  std::vector<Ticks> timestamps;  // one per operation; 0 where it has no ETag
-};
-using WriteAnswer = std::variant<WriteDone, GroupFailure>;
+// ---- Writing
+// ---------------------------------------------------------------------------------------------------
 
 struct Staged {
   std::vector<WriteAnswer> answers;  // one per request, in order
   std::vector<PartId> need_parts;    // not empty: nothing was staged, load these and stage again
-  bool changes = false;              // false: every request failed (or none wrote); there is nothing to store or publish
+  bool changes =
+      false;  // false: every request failed (or none wrote); there is nothing to store or publish
 };
 
 struct SealedSegment {
@@ -77,12 +58,13 @@ struct SealedSegment {
   std::string bytes;
 };
 
-// ---- Reading ---------------------------------------------------------------------------------------------------
+// ---- Reading
+// ---------------------------------------------------------------------------------------------------
 
 struct TableInfo {
   std::string name;
   std::uint64_t rows;
-  std::uint64_t bytes;         // packed bytes of rows
+  std::uint64_t bytes;  // packed bytes of rows
 };
 
 struct StoreStats {
@@ -103,26 +85,12 @@ struct TablePage {
   std::optional<std::string> next;  // where the next page starts
 };
 
-// ---- Opening ---------------------------------------------------------------------------------------------------
-
-struct PartInfo {
-  PartId id;
-  std::uint64_t bytes;
-};
-
-struct Damage {
-  std::string file;     // "manifest", "part-…", "wal-…"
-  std::string message;
-};
-
-struct CheckpointPart {
-  PartId id;
-  std::string bytes;
-};
+// ---- Opening
+// ---------------------------------------------------------------------------------------------------
 
 struct CheckpointEnd {
   std::string manifest;
-  std::uint64_t segments_below;        // segments with a smaller sequence are covered
+  std::uint64_t segments_below;  // segments with a smaller sequence are covered
   std::vector<PartId> obsolete_parts;
 };
 
@@ -133,10 +101,13 @@ class Store {
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
 
-  // Opening. Damage is collected (damage()) and makes the store read-only; FormatTooNew refuses to open.
-  Result<std::vector<PartInfo>> recover(std::optional<std::string_view> manifest);  // nothing: a new store
+  // Opening. Damage is collected (damage()) and makes the store read-only; FormatTooNew refuses to
+  // open.
+  Result<std::vector<PartInfo>> recover(
+      std::optional<std::string_view> manifest);  // nothing: a new store
   Result<void> load_part(PartId id, std::string_view bytes);
-  // REQUIRES: ascending sequences. A gap, a bad checksum or an undecodable record is damage: it and everything after it is not applied.
+  // REQUIRES: ascending sequences. A gap, a bad checksum or an undecodable record is damage: it and
+  // everything after it is not applied.
   Result<void> replay(std::uint64_t sequence, std::string_view bytes);
   void recovered();
   std::uint64_t first_live_sequence() const;  // segments below it are covered by the manifest
@@ -145,10 +116,12 @@ class Store {
   void report_damage(Damage damage);  // a file that the host could not find or read
 
   // Reading: the published version only.
-  std::variant<RowAnswer, Error, NeedParts> get(std::string_view table, const KeyView& key);
-  std::variant<Page, Error, NeedParts> query(std::string_view table, const Query& query);
-  std::variant<Explain, Error, NeedParts> explain(std::string_view table, const Query& query);
-  Result<TablePage> tables(const Filter& filter, std::uint32_t top, std::string_view from);
+  std::variant<RowAnswer, Error, NeedParts> get(std::string_view table, const KeyView& key) const;
+  std::variant<Page, Error, NeedParts> query(std::string_view table, const Query& query) const;
+  std::variant<Explain, Error, NeedParts> explain(std::string_view table, const Query& query) const;
+  // In the order of folded names. A filter may name TableName only (else InvalidInput). `from`:
+  // where a page before ended.
+  Result<TablePage> tables(const Filter& filter, std::uint32_t top, std::string_view from) const;
   Result<std::vector<AccessPolicy>> table_acl(std::string_view table) const;
   const std::string& service_properties() const;
   StoreStats stats() const;
@@ -162,15 +135,15 @@ class Store {
   void stored(std::uint64_t sequence);
 
   // Checkpoint.
-  bool begin_checkpoint();                                // false: nothing to do, or a commit is not stored yet
-  std::optional<CheckpointPart> next_checkpoint_part();   // nothing: no more parts
-  CheckpointEnd finish_checkpoint();                      // all parts are stored: the manifest to commit
-  void checkpoint_committed();                            // the manifest is stored
+  bool begin_checkpoint();  // false: nothing has changed since the last one
+  std::optional<CheckpointPart> next_checkpoint_part();  // nothing: no more parts
+  CheckpointEnd finish_checkpoint();  // all parts are stored: the manifest to commit
+  void checkpoint_committed();        // the manifest is stored
   void abandon_checkpoint();
 
  private:
   struct State;
-  State* state_;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace entitable

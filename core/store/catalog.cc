@@ -1,0 +1,152 @@
+#include "core/store/catalog.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "core/base/check.h"
+
+namespace entitable {
+namespace {
+
+// The node itself if this is its only holder, else a copy of its own.
+template <typename T>
+T& own(Ref<T>& node) {
+  if (!node.unique()) node = make_ref<T>(*node);
+  return *node;
+}
+
+auto position_of(const std::vector<Ref<Table>>& tables, TableId id) {
+  return std::lower_bound(
+      tables.begin(), tables.end(), id,
+      [](const Ref<Table>& table, TableId wanted) { return table->id() < wanted; });
+}
+
+auto position_of(const std::vector<Ref<TableIdentity>>& names, std::string_view folded) {
+  return std::lower_bound(names.begin(), names.end(), folded,
+                          [](const Ref<TableIdentity>& entry, std::string_view wanted) {
+                            return entry->name.folded() < wanted;
+                          });
+}
+
+TableId table_of(const Mutation& mutation) {
+  return std::visit(
+      [](const auto& m) -> TableId {
+        if constexpr (std::is_same_v<std::decay_t<decltype(m)>, SetServiceProperties>) {
+          return 0;
+        } else {
+          return m.table;
+        }
+      },
+      mutation);
+}
+
+}  // namespace
+
+Catalog::Catalog()
+    : tables_(make_ref<Tables>()), names_(make_ref<Names>()), service_(make_ref<Service>()) {}
+
+const Table* Catalog::find(std::string_view name) const {
+  const std::string folded = fold_table_name(name);
+  const auto at = position_of(names_->list, folded);
+  if (at == names_->list.end() || (*at)->name.folded() != folded) return nullptr;
+  return find((*at)->id);
+}
+
+const Table* Catalog::find(TableId id) const {
+  const auto at = position_of(tables_->list, id);
+  return at != tables_->list.end() && (*at)->id() == id ? at->get() : nullptr;
+}
+
+Table* Catalog::mutable_table(TableId id) {
+  if (find(id) == nullptr) return nullptr;
+  std::vector<Ref<Table>>& list = own(tables_).list;
+  return &own(list[static_cast<std::size_t>(position_of(list, id) - list.begin())]);
+}
+
+void Catalog::apply(const Commit& commit) {
+  Table* table = nullptr;  // mutations of one commit are nearly always of one table
+  const auto open = [&](TableId id) -> Table& {
+    if (table == nullptr || table->id() != id) table = mutable_table(id);
+    ENTITABLE_CHECK(table != nullptr);
+    return *table;
+  };
+  for (const Mutation& mutation : commit.mutations) {
+    if (const auto* put = std::get_if<PutEntity>(&mutation)) {
+      open(put->table).index.put(put->entity);
+    } else if (const auto* erase = std::get_if<DeleteEntity>(&mutation)) {
+      open(erase->table).index.erase(erase->key.view());
+    } else if (const auto* make = std::get_if<CreateTable>(&mutation)) {
+      table = nullptr;
+      create(*make);
+    } else if (const auto* remove = std::get_if<DropTable>(&mutation)) {
+      table = nullptr;
+      drop(remove->table);
+    } else if (const auto* acl = std::get_if<SetTableAcl>(&mutation)) {
+      open(acl->table).acl = acl->policies;
+    } else if (const auto* properties = std::get_if<SetServiceProperties>(&mutation)) {
+      own(service_).document = properties->document;
+    }
+  }
+}
+
+std::string Catalog::check(const Commit& commit) const {
+  std::vector<TableId> created;
+  std::vector<TableId> dropped;
+  const auto has = [](const std::vector<TableId>& ids, TableId id) {
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
+  };
+  for (const Mutation& mutation : commit.mutations) {
+    if (std::holds_alternative<SetServiceProperties>(mutation)) continue;
+    const TableId id = table_of(mutation);
+    const bool exists = (find(id) != nullptr || has(created, id)) && !has(dropped, id);
+    if (const auto* make = std::get_if<CreateTable>(&mutation)) {
+      if (exists || has(dropped, id)) return "a table id is used twice";
+      const auto name = TableName::parse(make->name);
+      if (!name.ok()) return "a table has an impossible name";
+      const Table* holder = find(make->name);
+      if (holder != nullptr && !has(dropped, holder->id()))
+        return "a table is created that is there already";
+      created.push_back(id);
+    } else if (!exists) {
+      return "a table that is not there is changed";
+    } else if (std::holds_alternative<DropTable>(mutation)) {
+      dropped.push_back(id);
+    }
+  }
+  return {};
+}
+
+void Catalog::create(const CreateTable& mutation) {
+  auto name = TableName::parse(mutation.name);
+  ENTITABLE_CHECK(name.ok());
+  restore_table(mutation.table, std::move(*name), {});
+}
+
+Table& Catalog::restore_table(TableId id, TableName name, std::vector<AccessPolicy> acl) {
+  auto& names = own(names_).list;
+  const auto at = position_of(names, name.folded());
+  ENTITABLE_CHECK(at == names.end() || (*at)->name.folded() != name.folded());
+  auto identity = make_ref<TableIdentity>(id, std::move(name));
+  names.insert(at, identity);
+  auto& tables = own(tables_).list;
+  ENTITABLE_CHECK(tables.empty() || tables.back()->id() < id);
+  tables.push_back(make_ref<Table>(std::move(identity)));
+  tables.back()->acl = std::move(acl);
+  return *tables.back();
+}
+
+void Catalog::restore_service_properties(std::string document) {
+  own(service_).document = std::move(document);
+}
+
+void Catalog::drop(TableId id) {
+  const Table* table = find(id);
+  ENTITABLE_CHECK(table != nullptr);
+  auto& names = own(names_).list;
+  names.erase(position_of(names, table->identity->name.folded()));
+  auto& tables = own(tables_).list;
+  tables.erase(position_of(tables, id));
+}
+
+}  // namespace entitable

@@ -1,0 +1,127 @@
+#include "core/store/checkpoint.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/index/cursor.h"
+#include "core/log/part_codec.h"
+
+namespace entitable {
+namespace {
+
+const ManifestPart* find_part(const ManifestTable* table, PartId id) {
+  if (table == nullptr || id == 0) return nullptr;
+  const auto at = std::find_if(table->parts.begin(), table->parts.end(),
+                               [id](const ManifestPart& part) { return part.id == id; });
+  return at == table->parts.end() ? nullptr : &*at;
+}
+
+}  // namespace
+
+Checkpoint::Checkpoint(const Version& version, const CallWindow& window, const Manifest& previous,
+                       std::uint64_t first_live_sequence, std::uint64_t epoch)
+    : catalog_(version.catalog) {
+  manifest_.epoch = epoch;
+  manifest_.first_live_sequence = first_live_sequence;
+  manifest_.last_commit = version.last_commit;
+  manifest_.last_timestamp = version.clock.last_issued();
+  manifest_.next_table = version.next_table;
+  manifest_.next_part = previous.next_part;
+  manifest_.service_properties = catalog_.service_properties();
+  manifest_.options = previous.options;
+  manifest_.calls = window.calls();
+  for (const Ref<Table>& table : catalog_.tables()) {
+    const auto before =
+        std::find_if(previous.tables.begin(), previous.tables.end(),
+                     [&](const ManifestTable& listed) { return listed.id == table->id(); });
+    plan_table(*table, before == previous.tables.end() ? nullptr : &*before);
+  }
+  collect_obsolete(previous);
+}
+
+void Checkpoint::plan_table(const Table& table, const ManifestTable* previous) {
+  manifest_.tables.push_back({table.id(), table.name(), table.acl, {}});
+  if (table.index.rows() == 0) return;
+  std::vector<LeafSpan> leaves;
+  table.index.for_each_leaf([&](const LeafSpan& leaf) { leaves.push_back(leaf); });
+
+  std::uint64_t open_bytes = 0;  // of the new part that is being collected; 0: none is
+  std::size_t next = 0;
+  while (next < leaves.size()) {
+    const std::size_t clean = clean_run(leaves, next, previous);
+    if (clean > 0) {
+      open_bytes = 0;
+      ManifestPart kept = *find_part(previous, leaves[next].part);
+      kept.lower = leaves[next].lower;
+      manifest_.tables.back().parts.push_back(std::move(kept));
+      next += clean;
+      continue;
+    }
+    if (open_bytes == 0 || open_bytes + leaves[next].bytes > part_bytes_target) {
+      manifest_.tables.back().parts.push_back({leaves[next].lower, manifest_.next_part++, 0, 0, 0});
+      jobs_.push_back({manifest_.tables.size() - 1, manifest_.tables.back().parts.size() - 1, {}});
+      open_bytes = 0;
+    }
+    open_bytes += std::max<std::uint64_t>(1, leaves[next].bytes);
+    ++next;
+  }
+}
+
+// How many leaves from `first` on make up a part that is still good; 0 if that leaf is dirty.
+std::size_t Checkpoint::clean_run(const std::vector<LeafSpan>& leaves, std::size_t first,
+                                  const ManifestTable* previous) {
+  const LeafSpan& leaf = leaves[first];
+  if (find_part(previous, leaf.part) == nullptr) return 0;
+  if (leaf.absent) return 1;
+  std::size_t run = 0;
+  while (first + run < leaves.size() && leaves[first + run].part == leaf.part) ++run;
+  return run == leaf.part_leaves ? run : 0;
+}
+
+void Checkpoint::collect_obsolete(const Manifest& previous) {
+  std::vector<PartId> kept;
+  for (const ManifestTable& table : manifest_.tables) {
+    for (const ManifestPart& part : table.parts) kept.push_back(part.id);
+  }
+  std::sort(kept.begin(), kept.end());
+  for (const ManifestTable& table : previous.tables) {
+    for (const ManifestPart& part : table.parts) {
+      if (!std::binary_search(kept.begin(), kept.end(), part.id)) obsolete_.push_back(part.id);
+    }
+  }
+}
+
+std::optional<CheckpointPart> Checkpoint::next_part() {
+  if (next_job_ == jobs_.size()) return std::nullopt;
+  Job& job = jobs_[next_job_++];
+  ManifestTable& table = manifest_.tables[job.table];
+  ManifestPart& part = table.parts[job.position];
+  job.range.lower = part.lower;
+  if (job.position + 1 < table.parts.size()) job.range.upper = table.parts[job.position + 1].lower;
+
+  const std::optional<KeyView> upper =
+      job.range.upper.has_value() ? std::optional<KeyView>(job.range.upper->view()) : std::nullopt;
+  PartWriter writer(part.id, table.id, job.range.lower.view(), upper);
+  for (Cursor cursor(catalog_.find(table.id)->index, job.range); cursor.valid(); cursor.next()) {
+    const RowView row = cursor.row();
+    writer.begin_row(row.partition(), row.row(), row.timestamp());
+    row.for_each_property(
+        [&](std::string_view name, const ValueView& value) { writer.property(name, value); });
+    writer.end_row();
+    ++part.rows;
+    part.bytes += row.packed_bytes();
+  }
+  CheckpointPart written{part.id, std::move(writer).finish()};
+  part.checksum = part_checksum(written.bytes);
+  return written;
+}
+
+void Checkpoint::mark_stored() {
+  for (const Job& job : jobs_) {
+    const ManifestTable& table = manifest_.tables[job.table];
+    TableIndex::set_part(catalog_.find(table.id)->index, job.range, table.parts[job.position].id);
+  }
+}
+
+}  // namespace entitable

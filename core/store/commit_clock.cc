@@ -1,0 +1,23 @@
+#include "core/store/commit_clock.h"
+
+#include <algorithm>
+
+#include "core/model/limits.h"
+
+namespace entitable {
+
+Ticks CommitClock::next(Ticks now) {
+  // A host clock outside the DateTime range is a broken clock, not a reason to store an unreadable
+  // timestamp.
+  const Ticks sane = std::clamp(now, limits::date_time_ticks_min, limits::date_time_ticks_max - 1);
+  Ticks tick = std::max(sane, last_ + 1);
+  if (tick % 10 == 0) ++tick;
+  last_ = tick;
+  return tick;
+}
+
+void CommitClock::advance_to(Ticks issued) {
+  last_ = std::max(last_, issued);
+}
+
+}  // namespace entitable

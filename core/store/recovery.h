@@ -1,0 +1,82 @@
+// Opening: manifest, parts, then segments through the same apply(Commit) that live writes use.
+//
+// Nothing damaged is read silently. What does not verify is listed as Damage and left out: a
+// damaged manifest leaves the store empty, a damaged part leaves its key range empty, a damaged or
+// missing segment ends the replay before it. A store with damage opens read-only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/log/manifest_codec.h"
+#include "core/log/part_codec.h"
+#include "core/store/call_window.h"
+#include "core/store/writer.h"
+
+namespace entitable {
+
+struct PartInfo {
+  PartId id;
+  std::uint64_t bytes;  // packed bytes of its rows, about the size of the file
+};
+
+struct Damage {
+  std::string file;  // "manifest", "part-…", "wal-…"
+  std::string message;
+};
+
+class Recovery {
+ public:
+  // No manifest: a new store, or one that has not had a checkpoint. Fails only with FormatTooNew.
+  static Result<Recovery> begin(std::optional<std::string_view> manifest,
+                                std::vector<Damage>& damage);
+
+  std::vector<PartInfo> parts() const;
+  std::uint64_t first_live_sequence() const { return manifest_.first_live_sequence; }
+  // FormatTooNew, or success; damage is recorded and leaves the part's range empty.
+  Result<void> load_part(PartId id, std::string_view bytes);
+  Result<void> replay(std::uint64_t sequence, std::string_view bytes);
+  void stop_replay() { replaying_ = false; }
+  // Parts that never came are damage. After it the results below are final.
+  void finish();
+
+  Version& version() { return version_; }
+  CallWindow& window() { return window_; }
+  Manifest& manifest() { return manifest_; }
+  std::uint64_t next_sequence() const { return next_sequence_; }
+  std::uint64_t epoch() const { return epoch_; }
+  std::uint64_t segment_bytes() const { return segment_bytes_; }
+
+ private:
+  struct MissingPart {
+    PartId id;
+    TableId table;
+    std::size_t position;  // in the table's parts
+  };
+
+  explicit Recovery(std::vector<Damage>& damage) : damage_(&damage) {}
+  void restore_tables();
+  Result<void> fill(const MissingPart& missing, std::optional<std::string_view> bytes);
+  Result<void> load_rows(TableIndex& index, const MissingPart& missing,
+                         std::string_view bytes) const;
+  const ManifestPart& listed_part(const MissingPart& missing) const;
+  void fill_missing_parts();
+  void report(std::string file, std::string message);
+  std::string apply(Commit commit);
+
+  std::vector<Damage>* damage_;
+  Manifest manifest_;
+  Version version_;
+  CallWindow window_;
+  std::vector<MissingPart> missing_parts_;
+  bool replaying_ = true;
+  std::uint64_t next_sequence_ = 1;
+  std::uint64_t epoch_ = 1;
+  std::uint64_t segment_bytes_ = 0;
+};
+
+}  // namespace entitable

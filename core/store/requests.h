@@ -1,0 +1,48 @@
+// What a writer asks of the store and what it is answered, as plain data. Both doors parse into
+// these.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/model/commit.h"
+#include "core/txn/entity_group.h"
+#include "core/txn/operation.h"
+
+namespace entitable {
+
+struct WriteEntities {
+  std::string table;  // any spelling
+  std::vector<Operation> operations;
+  bool transaction = false;  // false: a single write, whose error has no index prefix
+};
+struct WriteCreateTable {
+  std::string table;
+};
+struct WriteDropTable {
+  std::string table;
+};
+struct WriteTableAcl {
+  std::string table;
+  std::vector<AccessPolicy> policies;
+};
+struct WriteServiceProperties {
+  std::string document;
+};
+
+struct WriteRequest {
+  std::optional<ClientCall> call;  // client and number; timestamps are ignored
+  std::variant<WriteEntities, WriteCreateTable, WriteDropTable, WriteTableAcl,
+               WriteServiceProperties>
+      body;
+};
+
+struct WriteDone {
+  std::vector<Ticks> timestamps;  // one per operation; 0 where it has no ETag
+};
+
+using WriteAnswer = std::variant<WriteDone, GroupFailure>;
+
+}  // namespace entitable

@@ -1,0 +1,292 @@
+#include "core/store/store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/filter/evaluate.h"
+#include "core/log/segment.h"
+#include "core/query/planner.h"
+#include "core/store/recovery.h"
+#include "core/store/verify.h"
+
+namespace entitable {
+
+struct Store::State {
+  Version published;
+  CallWindow window;
+  std::optional<Candidate> candidate;
+
+  // Published commits that no stored segment holds yet, oldest first.
+  std::vector<PendingCommit> pending;
+  std::uint64_t stored_commit = 0;   // the newest commit that is in a stored segment
+  std::uint64_t sealed_through = 0;  // the newest commit in the segment that seal() gave last
+  std::uint64_t sealed_bytes = 0;
+  std::uint64_t next_sequence = 1;
+  std::uint64_t epoch = 1;
+
+  Manifest manifest;                // of the last checkpoint
+  std::uint64_t segment_bytes = 0;  // of all segments the manifest does not cover
+  std::optional<Checkpoint> checkpoint;
+  std::uint64_t segment_bytes_at_checkpoint = 0;
+
+  std::optional<Recovery> recovery;  // while opening
+  std::vector<Damage> damage;
+};
+
+Store::Store() : state_(std::make_unique<State>()) {}
+Store::~Store() = default;
+Store::Store(Store&&) noexcept = default;
+Store& Store::operator=(Store&&) noexcept = default;
+
+// ---- Opening
+// ---------------------------------------------------------------------------------------------------
+
+Result<std::vector<PartInfo>> Store::recover(std::optional<std::string_view> manifest) {
+  auto recovery = Recovery::begin(manifest, state_->damage);
+  if (!recovery.ok()) return recovery.error();
+  state_->recovery.emplace(std::move(*recovery));
+  return state_->recovery->parts();
+}
+
+Result<void> Store::load_part(PartId id, std::string_view bytes) {
+  ENTITABLE_CHECK(state_->recovery.has_value());
+  return state_->recovery->load_part(id, bytes);
+}
+
+Result<void> Store::replay(std::uint64_t sequence, std::string_view bytes) {
+  ENTITABLE_CHECK(state_->recovery.has_value());
+  return state_->recovery->replay(sequence, bytes);
+}
+
+void Store::recovered() {
+  ENTITABLE_CHECK(state_->recovery.has_value());
+  Recovery& recovery = *state_->recovery;
+  recovery.finish();
+  state_->published = std::move(recovery.version());
+  state_->window = std::move(recovery.window());
+  state_->manifest = std::move(recovery.manifest());
+  state_->next_sequence = recovery.next_sequence();
+  state_->epoch = recovery.epoch();
+  state_->segment_bytes = recovery.segment_bytes();
+  state_->stored_commit = state_->sealed_through = state_->published.last_commit;
+  state_->recovery.reset();
+}
+
+std::uint64_t Store::first_live_sequence() const {
+  return state_->recovery.has_value() ? state_->recovery->first_live_sequence()
+                                      : state_->manifest.first_live_sequence;
+}
+
+bool Store::read_only() const {
+  return !state_->damage.empty();
+}
+
+const std::vector<Damage>& Store::damage() const {
+  return state_->damage;
+}
+
+void Store::report_damage(Damage damage) {
+  if (state_->recovery.has_value()) state_->recovery->stop_replay();
+  state_->damage.push_back(std::move(damage));
+}
+
+// ---- Reading
+// ---------------------------------------------------------------------------------------------------
+
+std::variant<RowAnswer, Error, NeedParts> Store::get(std::string_view table,
+                                                     const KeyView& key) const {
+  const Table* found = state_->published.catalog.find(table);
+  if (found == nullptr) return Error(Code::table_not_found);
+  return get_row(found->index, key);
+}
+
+std::variant<Page, Error, NeedParts> Store::query(std::string_view table,
+                                                  const Query& query) const {
+  const Table* found = state_->published.catalog.find(table);
+  if (found == nullptr) return Error(Code::table_not_found);
+  auto page = execute(found->index, query);
+  if (auto* need = std::get_if<NeedParts>(&page)) return std::move(*need);
+  return std::move(std::get<Page>(page));
+}
+
+std::variant<Explain, Error, NeedParts> Store::explain(std::string_view table,
+                                                       const Query& query) const {
+  const Table* found = state_->published.catalog.find(table);
+  if (found == nullptr) return Error(Code::table_not_found);
+  auto explained = entitable::explain(found->index, query);
+  if (auto* need = std::get_if<NeedParts>(&explained)) return std::move(*need);
+  return std::move(std::get<Explain>(explained));
+}
+
+Result<TablePage> Store::tables(const Filter& filter, std::uint32_t top,
+                                std::string_view from) const {
+  for (const FilterNode& node : filter.nodes) {
+    const bool names_property =
+        node.kind == FilterKind::comparison || node.kind == FilterKind::flag;
+    if (names_property && node.property != "TableName") return Error(Code::invalid_input);
+  }
+  const std::string start = fold_table_name(from);
+  TablePage page;
+  if (top == 0) return page;
+  Entity probe;
+  for (const Ref<TableIdentity>& identity : state_->published.catalog.names()) {
+    const TableName& name = identity->name;
+    if (name.folded() < start) continue;
+    probe.properties.assign(1, Property{"TableName", Value::of_string(name.text())});
+    if (!filter.empty() && !matches(filter, probe)) continue;
+    if (page.names.size() == top) {
+      page.next = name.text();
+      return page;
+    }
+    page.names.push_back(name.text());
+  }
+  return page;
+}
+
+Result<std::vector<AccessPolicy>> Store::table_acl(std::string_view table) const {
+  const Table* found = state_->published.catalog.find(table);
+  if (found == nullptr) return Error(Code::table_not_found);
+  return found->acl;
+}
+
+const std::string& Store::service_properties() const {
+  return state_->published.catalog.service_properties();
+}
+
+StoreStats Store::stats() const {
+  StoreStats stats;
+  for (const Ref<TableIdentity>& identity : state_->published.catalog.names()) {
+    const TableIndex& index = state_->published.catalog.find(identity->id)->index;
+    stats.tables.push_back({identity->name.text(), index.rows(), index.bytes()});
+    stats.rows += index.rows();
+    stats.bytes += index.bytes();
+    stats.memory_bytes += index.memory_bytes();
+  }
+  stats.last_commit = state_->published.last_commit;
+  stats.pending_commits = state_->pending.size();
+  for (const PendingCommit& commit : state_->pending) stats.pending_bytes += commit.record.size();
+  stats.next_sequence = state_->next_sequence;
+  stats.segments_since_checkpoint = state_->next_sequence - state_->manifest.first_live_sequence;
+  stats.segment_bytes_since_checkpoint = state_->segment_bytes;
+  return stats;
+}
+
+std::string Store::verify() const {
+  return verify_catalog(state_->published.catalog);
+}
+
+// ---- Writing
+// ---------------------------------------------------------------------------------------------------
+
+Staged Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
+  ENTITABLE_CHECK(!state_->candidate.has_value() && !state_->recovery.has_value());
+  Staged staged;
+  staged.answers.reserve(requests.size());
+  if (read_only()) {
+    staged.answers.assign(requests.size(), GroupFailure{Error(Code::read_only), 0, false});
+    return staged;
+  }
+  Candidate candidate(state_->published, state_->window);
+  for (const WriteRequest& request : requests) {
+    auto answer = candidate.add(request, now);
+    if (auto* need = std::get_if<NeedParts>(&answer)) {
+      staged.answers.clear();
+      staged.need_parts = std::move(need->ids);
+      return staged;
+    }
+    staged.answers.push_back(std::move(std::get<WriteAnswer>(answer)));
+  }
+  staged.changes = candidate.changes();
+  if (!staged.changes) return staged;
+  // Everything that publish() needs is allocated here, so that publish() cannot fail.
+  state_->window.reserve(candidate.calls().size());
+  state_->pending.reserve(state_->pending.size() + candidate.commits().size());
+  state_->candidate.emplace(std::move(candidate));
+  return staged;
+}
+
+void Store::publish() {
+  ENTITABLE_CHECK(state_->candidate.has_value());
+  Candidate& candidate = *state_->candidate;
+  for (ClientCall& call : candidate.calls()) state_->window.add(std::move(call));
+  for (PendingCommit& commit : candidate.commits()) {
+    if (commit.number > state_->stored_commit) state_->pending.push_back(std::move(commit));
+  }
+  state_->published = std::move(candidate.version());
+  state_->candidate.reset();
+}
+
+void Store::discard() {
+  state_->candidate.reset();
+}
+
+std::optional<SealedSegment> Store::seal() {
+  SegmentWriter writer(state_->next_sequence, state_->epoch);
+  std::uint64_t through = state_->stored_commit;
+  const auto take = [&](const std::vector<PendingCommit>& commits) {
+    for (const PendingCommit& commit : commits) {
+      if (commit.number <= through) continue;
+      writer.add(commit.record);
+      through = commit.number;
+    }
+  };
+  take(state_->pending);
+  if (state_->candidate.has_value()) take(state_->candidate->commits());
+  if (through == state_->stored_commit) return std::nullopt;
+  SealedSegment segment{state_->next_sequence, std::move(writer).finish()};
+  state_->sealed_through = through;
+  state_->sealed_bytes = segment.bytes.size();
+  return segment;
+}
+
+void Store::stored(std::uint64_t sequence) {
+  ENTITABLE_CHECK(sequence == state_->next_sequence &&
+                  state_->sealed_through > state_->stored_commit);
+  state_->stored_commit = state_->sealed_through;
+  std::erase_if(state_->pending, [&](const PendingCommit& commit) {
+    return commit.number <= state_->stored_commit;
+  });
+  ++state_->next_sequence;
+  state_->segment_bytes += state_->sealed_bytes;
+}
+
+// ---- Checkpoint
+// ------------------------------------------------------------------------------------------------
+
+bool Store::begin_checkpoint() {
+  ENTITABLE_CHECK(!state_->checkpoint.has_value() && !state_->recovery.has_value());
+  if (read_only() || state_->published.last_commit == state_->manifest.last_commit) return false;
+  // A segment that is being stored right now has the number next_sequence, so it stays live;
+  // recovery skips the commits in it that the manifest covers already.
+  state_->checkpoint.emplace(state_->published, state_->window, state_->manifest,
+                             state_->next_sequence, state_->epoch);
+  state_->segment_bytes_at_checkpoint = state_->segment_bytes;
+  return true;
+}
+
+std::optional<CheckpointPart> Store::next_checkpoint_part() {
+  ENTITABLE_CHECK(state_->checkpoint.has_value());
+  return state_->checkpoint->next_part();
+}
+
+CheckpointEnd Store::finish_checkpoint() {
+  ENTITABLE_CHECK(state_->checkpoint.has_value());
+  const Checkpoint& checkpoint = *state_->checkpoint;
+  return {encode_manifest(checkpoint.manifest()), checkpoint.manifest().first_live_sequence,
+          checkpoint.obsolete_parts()};
+}
+
+void Store::checkpoint_committed() {
+  ENTITABLE_CHECK(state_->checkpoint.has_value());
+  state_->checkpoint->mark_stored();
+  state_->manifest = state_->checkpoint->manifest();
+  state_->segment_bytes -= state_->segment_bytes_at_checkpoint;
+  state_->checkpoint.reset();
+}
+
+void Store::abandon_checkpoint() {
+  state_->checkpoint.reset();
+}
+
+}  // namespace entitable

@@ -1,0 +1,20 @@
+#include "core/store/verify.h"
+
+namespace entitable {
+
+std::string verify_catalog(const Catalog& catalog) {
+  if (catalog.names().size() != catalog.tables().size()) return "names and tables differ in number";
+  std::string before;
+  for (const Ref<TableIdentity>& identity : catalog.names()) {
+    if (!before.empty() && !(before < identity->name.folded()))
+      return "table names are out of order";
+    before = identity->name.folded();
+    const Table* table = catalog.find(identity->id);
+    if (table == nullptr) return "table " + before + " is named but not there";
+    if (std::string wrong = table->index.verify(); !wrong.empty())
+      return "table " + before + ": " + wrong;
+  }
+  return {};
+}
+
+}  // namespace entitable

@@ -1,0 +1,71 @@
+// The write half of the store: requests become commits on a candidate version.
+//
+// Candidate is what stage() builds and publish() swaps in: everything that a write changes, so that
+// dropping it is forgetting it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/query/query.h"
+#include "core/store/call_window.h"
+#include "core/store/catalog.h"
+#include "core/store/commit_clock.h"
+#include "core/store/requests.h"
+
+namespace entitable {
+
+// One commit's framed bytes (core/log), waiting to be stored in a segment.
+struct PendingCommit {
+  std::uint64_t number;
+  std::string record;
+};
+
+// One version of everything that is stored.
+struct Version {
+  Catalog catalog;
+  CommitClock clock;
+  std::uint64_t last_commit = 0;
+  TableId next_table = 1;
+};
+
+class Candidate {
+ public:
+  // Starts from `base`, which stays as it is. `answered` is the window of calls answered before.
+  Candidate(const Version& base, const CallWindow& answered)
+      : version_(base), answered_(answered) {}
+
+  // Checks one request against this candidate and, if it holds, applies it. Nothing of a failed
+  // request stays, except that timestamps it drew are not given out again. NeedParts: nothing was
+  // applied.
+  std::variant<WriteAnswer, NeedParts> add(const WriteRequest& request, Ticks now);
+
+  bool changes() const { return !commits_.empty(); }
+  Version& version() { return version_; }
+  std::vector<PendingCommit>& commits() { return commits_; }
+  std::vector<ClientCall>& calls() { return calls_; }
+
+ private:
+  struct Prepared {  // what a request means, before it is applied
+    std::vector<Mutation> mutations;
+    std::vector<Ticks> timestamps;
+  };
+  using Preparation = std::variant<Prepared, GroupFailure, NeedParts>;
+
+  Preparation prepare(const WriteEntities& write, Ticks now);
+  Preparation prepare(const WriteCreateTable& write, Ticks now);
+  Preparation prepare(const WriteDropTable& write, Ticks now);
+  Preparation prepare(const WriteTableAcl& write, Ticks now);
+  Preparation prepare(const WriteServiceProperties& write, Ticks now);
+  const ClientCall* answered(const ClientCall& call) const;
+  void commit(Prepared prepared, const std::optional<ClientCall>& call);
+
+  Version version_;
+  const CallWindow& answered_;
+  std::vector<PendingCommit> commits_;
+  std::vector<ClientCall> calls_;
+};
+
+}  // namespace entitable

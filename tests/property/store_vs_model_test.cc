@@ -1,0 +1,286 @@
+// Random operations against the store and against the model: every answer, every row, through
+// aborts, crashes, checkpoints and reopening. ENTITABLE_SEED replays one seed, ENTITABLE_STEPS sets
+// the number of steps.
+#include <cstdlib>
+
+#include "core/filter/parser.h"
+#include "tests/support/catch.h"
+#include "tests/support/disk.h"
+#include "tests/support/model_store.h"
+#include "tests/support/prng.h"
+
+namespace entitable {
+namespace {
+
+using test::Disk;
+using test::ModelStore;
+using test::Prng;
+
+std::uint64_t setting(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+const std::vector<std::string> tables = {"people", "Orders", "x12"};
+const std::vector<std::string> partitions = {
+    "", "a", "b", "a b", "\xF0\x9F\x98\x80", "\xEF\xBD\x9E", std::string(512, 'p')};
+const std::vector<std::string> names = {"a", "b", "c", "Age", "name", "when", "\xC3\xA9t\xC3\xA9"};
+
+template <typename T>
+const T& pick(Prng& prng, const std::vector<T>& from) {
+  return from[prng.below(from.size())];
+}
+
+std::string random_row(Prng& prng) {
+  switch (prng.below(8)) {
+    case 0:
+      return pick(prng, partitions);
+    default:
+      return "r" + std::to_string(prng.below(60));
+  }
+}
+
+Value random_value(Prng& prng) {
+  switch (prng.below(8)) {
+    case 0:
+      return Value::of_int32(static_cast<std::int32_t>(prng.below(7)) - 3);
+    case 1:
+      return Value::of_int64(static_cast<std::int64_t>(prng.next()));
+    case 2:
+      return Value::of_double(static_cast<double>(prng.below(7)) / 2);
+    case 3:
+      return Value::of_boolean(prng.chance(2));
+    case 4:
+      return Value::of_date_time(limits::date_time_ticks_min +
+                                 static_cast<Ticks>(prng.below(1'000'000)));
+    case 5:
+      return Value::of_binary(std::string(prng.below(40), '\0'));
+    case 6:
+      return Value::of_guid(Guid{{static_cast<std::uint8_t>(prng.below(4))}});
+    default:
+      return Value::of_string(
+          std::string(prng.chance(50) ? prng.below(20'000) : prng.below(12), 's'));
+  }
+}
+
+class Run {
+ public:
+  explicit Run(std::uint64_t seed) : prng_(seed), store_(std::move(*disk_.open())) {}
+
+  void step() {
+    now_ += static_cast<Ticks>(prng_.below(30)) - 10;  // a clock that also runs backwards
+    write_group();
+    if (prng_.chance(3)) compare_query();
+    if (prng_.chance(200)) compare_everything();
+    if (prng_.chance(150)) checkpoint();
+    if (prng_.chance(300)) reopen();
+  }
+
+  void compare_everything() {
+    REQUIRE(store_.verify().empty());
+    const auto listed = store_.tables(Filter{}, 1000, "");
+    REQUIRE(listed.ok());
+    REQUIRE(listed->names.size() == model_.tables().size());
+    std::size_t at = 0;
+    for (const auto& [folded, table] : model_.tables()) {
+      REQUIRE(listed->names[at++] == table.name);
+      compare_rows(folded, Filter{});
+    }
+  }
+
+ private:
+  Operation random_operation(const std::string& partition, const std::string& table) {
+    Operation operation{static_cast<OperationKind>(prng_.below(6)),
+                        EntityKey(partition, random_row(prng_)),
+                        {},
+                        {}};
+    if (operation.kind != OperationKind::remove) {
+      for (const std::string& name : names) {
+        if (prng_.chance(3)) operation.properties.push_back({name, random_value(prng_)});
+      }
+    }
+    if (operation.kind == OperationKind::replace || operation.kind == OperationKind::merge ||
+        operation.kind == OperationKind::remove) {
+      operation.if_match = condition_for(table, operation.key);
+    }
+    return operation;
+  }
+
+  IfMatch condition_for(const std::string& table, const EntityKey& key) {
+    if (!prng_.chance(2)) return IfMatch::any();
+    const test::ModelTable* found = model_.find(table);
+    Ticks timestamp = 636'000'000'000'000'001;  // stale
+    if (found != nullptr && !prng_.chance(4)) {
+      const auto at = found->rows.find(test::ModelKey(key));
+      if (at != found->rows.end()) timestamp = at->second.timestamp;
+    }
+    return *IfMatch::parse(etag_text(timestamp));
+  }
+
+  WriteRequest random_request() {
+    const std::string& table = pick(prng_, tables);
+    if (prng_.chance(40)) return {std::nullopt, WriteCreateTable{table}};
+    if (prng_.chance(400)) return {std::nullopt, WriteDropTable{table}};
+    WriteEntities write{table, {}, prng_.chance(2)};
+    const std::string& partition = pick(prng_, partitions);
+    const std::size_t wanted = write.transaction ? 1 + prng_.below(12) : 1;
+    for (std::size_t i = 0; i < wanted; ++i) {
+      Operation operation = random_operation(partition, table);
+      const bool taken =
+          std::any_of(write.operations.begin(), write.operations.end(),
+                      [&](const Operation& other) { return other.key == operation.key; });
+      if (!taken) write.operations.push_back(std::move(operation));
+    }
+    return {std::nullopt, std::move(write)};
+  }
+
+  void write_group() {
+    std::vector<WriteRequest> requests;
+    for (std::uint64_t count = 1 + prng_.below(4); count > 0; --count)
+      requests.push_back(random_request());
+    ModelStore after = model_;
+    staged_timestamp_ = last_timestamp_;
+    const Staged staged = store_.stage(requests, now_);
+    REQUIRE(staged.need_parts.empty());
+    REQUIRE(staged.answers.size() == requests.size());
+    for (std::size_t i = 0; i < requests.size(); ++i)
+      check_answer(after, requests[i], staged.answers[i]);
+    if (!staged.changes) return;
+    switch (prng_.below(8)) {
+      case 0:  // the host could not store it
+        if (prng_.chance(2)) store_.seal();
+        store_.discard();
+        return;
+      case 1:
+      case 2:  // deferred: published now, stored some time
+        store_.publish();
+        accept(std::move(after));
+        if (prng_.chance(4)) store_now();
+        return;
+      default:
+        disk_.store_pending(store_);
+        store_.publish();
+        accept(std::move(after));
+        stored_model_ = model_;
+    }
+  }
+
+  // What the caller was told is now true. (Timestamps of dropped candidates were seen by nobody.)
+  void accept(ModelStore after) {
+    model_ = std::move(after);
+    last_timestamp_ = staged_timestamp_;
+  }
+
+  void check_answer(ModelStore& after, const WriteRequest& request, const WriteAnswer& answer) {
+    const auto expected = after.check(request);
+    if (expected.has_value()) {
+      const auto* failure = std::get_if<GroupFailure>(&answer);
+      REQUIRE(failure != nullptr);
+      REQUIRE(failure->error.code == expected->code);
+      REQUIRE(failure->index == expected->index);
+      return;
+    }
+    const auto* done = std::get_if<WriteDone>(&answer);
+    REQUIRE(done != nullptr);
+    for (const Ticks timestamp : done->timestamps) {
+      if (timestamp == 0) continue;
+      REQUIRE(timestamp > staged_timestamp_);
+      REQUIRE(timestamp % 10 != 0);
+      staged_timestamp_ = timestamp;
+    }
+    after.apply(request, done->timestamps);
+  }
+
+  void store_now() {
+    disk_.store_pending(store_);
+    stored_model_ = model_;
+  }
+
+  void checkpoint() {
+    if (prng_.chance(3)) {  // the host dies on the way
+      if (disk_.checkpoint(store_, prng_.below(4))) stored_model_ = model_;
+      store_.abandon_checkpoint();
+      reopen();
+      return;
+    }
+    // The manifest covers what is published, stored or not.
+    disk_.checkpoint(store_);
+    stored_model_ = model_;
+  }
+
+  // Whatever was not stored is gone; what was stored is all there, in order.
+  void reopen() {
+    auto opened = disk_.open();
+    REQUIRE(opened.ok());
+    store_ = std::move(*opened);
+    REQUIRE(store_.damage().empty());
+    model_ = stored_model_;
+    last_timestamp_ = 0;  // acknowledged but never stored: lost, as deferred writes may be
+    for (const auto& [folded, table] : model_.tables()) {
+      for (const auto& [key, entity] : table.rows)
+        last_timestamp_ = std::max(last_timestamp_, entity.timestamp);
+    }
+    compare_everything();
+  }
+
+  void compare_query() {
+    static const std::vector<std::string> filters = {
+        "PartitionKey eq 'a'",
+        "PartitionKey eq 'a' and RowKey ge 'r2' and RowKey lt 'r4'",
+        "PartitionKey eq 'b' and (RowKey eq 'r1' or RowKey eq 'r33' or RowKey eq 'r7')",
+        "PartitionKey gt 'a' and Age ge 1",
+        "not (PartitionKey eq 'a') and (a eq 'sss' or b gt 0.5)",
+        "Age ne 2",
+        "RowKey eq 'r5' or c",
+        "PartitionKey lt ''",
+    };
+    compare_rows(pick(prng_, tables), *parse_filter(pick(prng_, filters)));
+  }
+
+  void compare_rows(const std::string& table, const Filter& filter) {
+    if (model_.find(table) == nullptr) return;
+    const std::vector<Entity> expected = model_.query(table, filter);
+    Query query;
+    query.filter = filter;
+    query.top = static_cast<std::uint32_t>(1 + prng_.below(200));
+    std::size_t at = 0;
+    do {
+      auto answer = store_.query(table, query);
+      const auto* page = std::get_if<Page>(&answer);
+      REQUIRE(page != nullptr);
+      REQUIRE(page->rows.size() <= query.top);
+      for (const RowView& row : page->rows) {
+        REQUIRE(at < expected.size());
+        REQUIRE(test::sorted(row.materialize()) == test::sorted(expected[at]));
+        ++at;
+      }
+      query.from = page->next;
+    } while (query.from.has_value());
+    REQUIRE(at == expected.size());
+  }
+
+  Prng prng_;
+  Disk disk_;
+  Store store_;
+  ModelStore model_;
+  ModelStore stored_model_;
+  Ticks now_ = 638'000'000'000'000'000;
+  Ticks last_timestamp_ = 0;
+  Ticks staged_timestamp_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("random operations agree with the model after each step") {
+  const std::uint64_t seed = setting("ENTITABLE_SEED", 20261121);
+  const std::uint64_t steps = setting("ENTITABLE_STEPS", 3000);
+  INFO("replay with ENTITABLE_SEED=" << seed);
+  Run run(seed);
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    INFO("step " << step);
+    run.step();
+  }
+  run.compare_everything();
+}
+
+}  // namespace entitable
