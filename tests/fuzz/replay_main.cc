@@ -1,0 +1,54 @@
+// main() of every <name>_corpus program: gives each file of the corpus to the fuzz target once.
+//
+//   <name>_corpus                the target's own corpus, tests/fuzz/corpus/<name>
+//   <name>_corpus FILE...        only these, for example a find of the fuzzer
+//
+// A target fails by crashing (a check, a sanitizer), so the name of an input is printed before it
+// runs: the last name is the guilty one. No input at all is a failure too, or an empty folder would
+// pass for a tested one.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace {
+
+std::vector<std::filesystem::path> files_of(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code missing;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, missing)) {
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+bool replay(const std::filesystem::path& file) {
+  std::printf("%s\n", file.c_str());
+  std::fflush(stdout);
+  std::ifstream in(file, std::ios::binary);
+  if (!in) {
+    std::printf("cannot be read\n");
+    return false;
+  }
+  const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char* argv[]) {
+  const std::vector<std::filesystem::path> files =
+      argc > 1 ? std::vector<std::filesystem::path>(argv + 1, argv + argc)
+               : files_of(ENTITABLE_CORPUS);
+  const bool all_read = std::all_of(files.begin(), files.end(), replay);
+  std::printf("%zu inputs replayed\n", files.size());
+  return all_read && !files.empty() ? 0 : 1;
+}
