@@ -10,6 +10,7 @@ import { decode, encode, FakeEngine } from "./support/fake-engine.ts";
 import { FaultyStorage } from "./support/faulty-storage.ts";
 import { randomOf } from "./support/random.ts";
 import { loadAll } from "./support/storage-contract.ts";
+import { until } from "./support/until.ts";
 
 interface Reply {
   ok?: unknown;
@@ -483,12 +484,4 @@ async function checkPrefix(bench: Bench, acknowledged: string[], seed: number): 
   if (missing === -1) return;
   const later = acknowledged.slice(missing).filter((key) => stored.has(key));
   assert.deepEqual(later, [], `seed ${seed}: stored, although ${acknowledged[missing]} is not`);
-}
-
-async function until(condition: () => boolean, timeoutMs = 5000): Promise<void> {
-  const started = performance.now();
-  while (!condition()) {
-    assert(performance.now() - started < timeoutMs, "it did not come to pass");
-    await sleep(1);
-  }
 }

@@ -28,6 +28,7 @@ export interface CheckpointerOptions {
     | "abandonCheckpoint"
   >;
   storage: Pick<LogStorage, "putPart" | "commitManifest" | "dropParts">;
+  orphans: readonly number[]; // parts left by a checkpoint that never finished; removed first
   onFailure: (error: unknown) => void; // the old checkpoint stays in force; it is tried again later
 }
 
@@ -50,7 +51,9 @@ export class Checkpointer {
     this.#segments = stats.segmentsSinceCheckpoint;
     this.#bytes = stats.segmentBytesSinceCheckpoint;
     this.#setDue(stats.bytes);
-    this.#consider();
+    // Waited for before the first checkpoint, which may use their numbers again.
+    const swept = options.orphans.length > 0 ? this.#sweep(options.orphans) : Promise.resolve();
+    this.#begin(swept);
   }
 
   // A segment was stored.
@@ -71,10 +74,23 @@ export class Checkpointer {
     if (this.#segments < this.#dueSegments && this.#bytes < this.#dueBytes) return;
     this.#segments = 0;
     this.#bytes = 0;
-    this.#running = this.#run().finally(() => {
+    this.#begin(this.#run());
+  }
+
+  // One thing at a time; then looks whether a checkpoint is due.
+  #begin(work: Promise<void>): void {
+    this.#running = work.finally(() => {
       this.#running = undefined;
       this.#consider();
     });
+  }
+
+  async #sweep(parts: readonly number[]): Promise<void> {
+    try {
+      await this.#storage.dropParts(parts);
+    } catch {
+      // They are swept when the store opens next.
+    }
   }
 
   async #run(): Promise<void> {
@@ -106,9 +122,9 @@ export class Checkpointer {
       this.#engine.abandonCheckpoint();
       // If the manifest may have arrived, the parts may be in use.
       const unknown = error instanceof StorageError && error.failure === "unknown";
-      if (!unknown) await this.#storage.dropParts(written);
+      if (!unknown) await this.#sweep(written);
     } catch {
-      // What is left is swept when the store opens next.
+      // The engine is broken, which the next write will say.
     }
     if (!(error instanceof Stopped)) this.#onFailure(error);
   }

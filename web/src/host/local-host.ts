@@ -49,11 +49,7 @@ export class LocalHost implements Host {
   static async open(options: LocalHostOptions): Promise<LocalHost> {
     const { engine, storage, ownership } = options;
     try {
-      const orphans = await recover(engine, storage);
-      const host = new LocalHost(options);
-      // Left by a checkpoint that never finished. Nothing is removed from a damaged log.
-      if (!host.#readOnly) void storage.dropParts(orphans).catch(() => {});
-      return host;
+      return new LocalHost(options, await recover(engine, storage));
     } catch (error) {
       await storage.close().catch(() => {});
       engine.close();
@@ -62,7 +58,7 @@ export class LocalHost implements Host {
     }
   }
 
-  private constructor(options: LocalHostOptions) {
+  private constructor(options: LocalHostOptions, orphans: readonly number[]) {
     this.#o = options;
     this.#persisted = options.persisted;
     this.#onFirstWrite = options.onFirstWrite;
@@ -76,9 +72,11 @@ export class LocalHost implements Host {
       onStored: (bytes) => this.#stored(bytes),
       onPersistError: (error, retryInMs) => this.#persistError(error, retryInMs),
     });
-    const keepsLog = options.persistence !== "memory" && !this.#readOnly;
-    const onFailure = (error: unknown) => this.#checkpointFailed(error);
-    this.#checkpointer = keepsLog ? new Checkpointer({ ...options, onFailure }) : undefined;
+    // Nothing is removed from a damaged log; in memory there is none.
+    if (options.persistence !== "memory" && !this.#readOnly) {
+      const onFailure = (error: unknown) => this.#checkpointFailed(error);
+      this.#checkpointer = new Checkpointer({ ...options, orphans, onFailure });
+    }
     this.#unlisten = onLeaving(() => this.#queue.storeNow());
   }
 

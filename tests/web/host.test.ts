@@ -1,0 +1,372 @@
+// The host without its module: opening a log, the checkpointer, ownership of a store.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Emitter } from "../../web/src/host/emitter.ts";
+import { LocalHost, type LocalHostOptions } from "../../web/src/host/local-host.ts";
+import { own } from "../../web/src/host/ownership.ts";
+import { MemoryStorage } from "../../web/src/storage/memory.ts";
+import type { StoreWarning } from "../../web/src/types.ts";
+import { decode, encode, FakeEngine } from "./support/fake-engine.ts";
+import { FaultyStorage } from "./support/faulty-storage.ts";
+import { until } from "./support/until.ts";
+
+class Bench {
+  readonly files = new Map<string, Uint8Array>();
+  engine = new FakeEngine();
+  storage = new FaultyStorage(new MemoryStorage(this.files));
+  warnings: StoreWarning[] = [];
+  released = 0;
+
+  open(options: Partial<LocalHostOptions> = {}): Promise<LocalHost> {
+    this.engine = new FakeEngine();
+    this.storage = new FaultyStorage(new MemoryStorage(this.files));
+    return LocalHost.open({
+      name: "test",
+      engine: this.engine,
+      storage: this.storage,
+      persistence: "indexeddb",
+      ownership: {
+        release: () => {
+          this.released += 1;
+        },
+      },
+      durability: "strict",
+      deferredDelayMs: 5,
+      clock: { now: () => 1_000_000 },
+      readOnly: false,
+      persisted: false,
+      onWarning: (warning) => this.warnings.push(warning),
+      ...options,
+    });
+  }
+  names(prefix: string): string[] {
+    return [...this.files.keys()].filter((name) => name.startsWith(prefix)).sort();
+  }
+}
+
+function put(key: string, value: unknown): Uint8Array {
+  return encode({ put: key, value });
+}
+
+describe("a host", () => {
+  test("reads at once, without a promise", async () => {
+    const host = await new Bench().open();
+    await host.write(put("a", 1));
+    const reply = host.read(encode({ get: "a" }));
+    assert(reply instanceof Uint8Array);
+    assert.deepEqual(decode(reply), { value: 1 });
+    await host.close();
+  });
+
+  test("finds after reopening what was written", async () => {
+    const bench = new Bench();
+    const first = await bench.open();
+    for (const key of ["a", "b", "c"]) await first.write(put(key, key));
+    await first.close();
+    await bench.open();
+    assert.deepEqual(Object.fromEntries(bench.engine.rows), { a: "a", b: "b", c: "c" });
+  });
+
+  test("closing stores what is pending, releases everything once, and ends every call", async () => {
+    const bench = new Bench();
+    const host = await bench.open({ durability: "deferred", deferredDelayMs: 1000 });
+    await host.write(put("a", 1));
+    assert.equal(bench.names("wal-").length, 0);
+    assert.equal(host.status.state, "open");
+    const states: string[] = [];
+    host.on("status", ({ state }) => states.push(state));
+    await Promise.all([host.close(), host.close()]);
+    assert.equal(bench.names("wal-").length, 1);
+    assert.deepEqual([bench.released, bench.engine.closed, states], [1, true, ["closed"]]);
+    const closed = { name: "StoreError", code: "StoreClosed" };
+    assert.throws(() => host.read(encode({ get: "a" })), closed);
+    await assert.rejects(host.write(put("b", 1)), closed);
+    await assert.rejects(host.flush(), closed);
+    await assert.rejects(host.stats(), closed);
+    assert.equal(host.status.state, "closed");
+  });
+
+  test("closing rejects only if acknowledged writes are lost, and releases all the same", async () => {
+    const bench = new Bench();
+    const host = await bench.open({ durability: "deferred", deferredDelayMs: 1000 });
+    await host.write(put("a", 1));
+    bench.storage.failing = "quota";
+    await assert.rejects(host.close(), { code: "QuotaExceeded" });
+    assert.deepEqual([bench.released, bench.engine.closed], [1, true]);
+
+    const other = await new Bench().open();
+    await assert.rejects(other.write(encode({ fail: "trap" })));
+    await other.close(); // broken, but nothing is lost by closing
+  });
+
+  test("that can't be opened lets everything go", async () => {
+    const bench = new Bench();
+    bench.files.set("manifest", encode({ format: 2 }));
+    await assert.rejects(bench.open(), { code: "FormatTooNew" });
+    assert.deepEqual([bench.released, bench.engine.closed, bench.storage.closes], [1, true, 1]);
+  });
+
+  test("opened read-only refuses writes and touches nothing", async () => {
+    const bench = new Bench();
+    const writer = await bench.open();
+    await writer.write(put("a", 1));
+    await writer.close();
+    bench.files.set("part-0000000000000009", encode([]));
+    const host = await bench.open({ readOnly: true });
+    assert.equal(host.status.state, "read-only");
+    await assert.rejects(host.write(put("b", 1)), { code: "NotSupported" });
+    assert.deepEqual(decode(host.read(encode({ get: "a" }))), { value: 1 });
+    await host.close();
+    assert.equal(bench.storage.calls.length, 0);
+  });
+
+  test("tells of stored groups and of errors", async () => {
+    const bench = new Bench();
+    const host = await bench.open();
+    const events: unknown[] = [];
+    host.on("persisted", ({ at }) => events.push(at));
+    host.on("persist-error", ({ error, retryInMs }) => events.push([error.message, retryInMs]));
+    const off = host.on("reopened", () => events.push("reopened"));
+    await host.write(put("a", 1));
+    assert.deepEqual(events, [new Date(1_000_000)]);
+    assert.deepEqual(host.status.lastPersistedAt, new Date(1_000_000));
+    host.reopened();
+    off();
+    host.reopened();
+    bench.storage.failing = "gone";
+    await assert.rejects(host.write(put("b", 1)));
+    assert.deepEqual(events.slice(1), ["reopened", ["injected: gone", undefined]]);
+    assert.equal(host.status.state, "read-only");
+    await host.close();
+  });
+});
+
+describe("damage", () => {
+  async function damaged(harm: (files: Map<string, Uint8Array>) => void): Promise<Bench> {
+    const bench = new Bench();
+    const host = await bench.open();
+    for (const key of ["a", "b", "c"]) await host.write(put(key, key));
+    await host.close();
+    harm(bench.files);
+    return bench;
+  }
+
+  test("a missing segment ends the replay before it", async () => {
+    const bench = await damaged((files) => files.delete("wal-0000000000000002"));
+    const host = await bench.open();
+    assert.equal(host.status.state, "read-only");
+    assert.deepEqual(host.status.damage, [{ file: "wal-2", message: "is missing" }]);
+    assert.deepEqual([...bench.engine.rows.keys()], ["a"]);
+    await host.close();
+  });
+
+  test("nothing is removed from a damaged log, not even what looks left over", async () => {
+    const bench = await damaged((files) => {
+      files.set("manifest", new Uint8Array());
+      files.set("part-0000000000000001", encode([["x", 1]]));
+    });
+    const before = [...bench.files.keys()];
+    const host = await bench.open();
+    assert.equal(host.status.state, "read-only");
+    await sleep(5);
+    await host.close();
+    assert.deepEqual([...bench.files.keys()], before);
+  });
+
+  test("a missing part is said by the engine", async () => {
+    const bench = await damaged((files) => {
+      files.clear();
+      files.set("manifest", encode({ format: 1, firstLive: 1, parts: [7], lastCommit: 3 }));
+    });
+    const host = await bench.open();
+    assert.deepEqual(host.status.damage, [{ file: "part-7", message: "is missing" }]);
+    await host.close();
+  });
+});
+
+describe("checkpoints", () => {
+  // With segments of this size a checkpoint is due after a few.
+  const large = "x".repeat(1_500_000);
+
+  test("shorten the log when it is due, while writes go on", async () => {
+    const bench = new Bench();
+    const host = await bench.open();
+    for (let i = 0; i < 3; ++i) await host.write(put(`k${i}`, large));
+    await host.write(put("meanwhile", 1));
+    await until(() => bench.files.has("manifest"));
+    await host.write(put("after", 2));
+    await host.close();
+    assert(bench.names("wal-").length <= 2);
+    const { rows } = bench.engine;
+    await bench.open();
+    assert.deepEqual(bench.engine.rows, rows);
+    assert.deepEqual(bench.warnings, []);
+  });
+
+  test("are due after 256 segments too, counting those found at opening", async () => {
+    const bench = new Bench();
+    const first = await bench.open();
+    for (let i = 0; i < 250; ++i) await first.write(put("k", i));
+    assert.equal(bench.files.has("manifest"), false);
+    await first.close();
+    const second = await bench.open();
+    for (let i = 0; i < 6; ++i) await second.write(put("k", i));
+    await until(() => bench.files.has("manifest"));
+    await second.close();
+    assert.equal(bench.names("wal-").length, 0);
+  });
+
+  test("leave no part behind that no manifest names", async () => {
+    const bench = new Bench();
+    const host = await bench.open();
+    for (let round = 0; round < 3; ++round) {
+      for (let i = 0; i < 3; ++i) await host.write(put(`k${i}`, large));
+      const seen = bench.storage.calls.length;
+      await until(() => bench.storage.calls.slice(seen).some((c) => c.name === "commitManifest"));
+      await sleep(1);
+    }
+    await host.close();
+    assert.equal(bench.names("part-").length, 3);
+  });
+
+  for (const at of ["putPart", "commitManifest"] as const) {
+    test(`that fail at ${at} leave the old one in force, clean up and are tried again`, async () => {
+      const bench = new Bench();
+      const host = await bench.open();
+      bench.storage.auto = false;
+      const writes = [0, 1, 2].map((i) => host.write(put(`k${i}`, large)));
+      let failed = false;
+      const disk = (async () => {
+        while (!failed) {
+          const call = await bench.storage.next();
+          failed = call.name === at;
+          await (failed ? call.fail("quota") : call.succeed());
+        }
+        bench.storage.auto = true;
+        while (bench.storage.waiting > 0) await (await bench.storage.next()).succeed();
+      })();
+      await Promise.all(writes);
+      await disk;
+      await until(() => bench.warnings.length === 1);
+      assert.equal(bench.warnings[0]?.code, "CheckpointFailed");
+      assert.equal(bench.files.has("manifest"), false);
+      assert.deepEqual(bench.names("part-"), [], "what it wrote is gone");
+      for (let i = 3; i < 5; ++i) await host.write(put(`k${i}`, large));
+      await until(() => bench.files.has("manifest"));
+      await host.close();
+      const { rows } = bench.engine;
+      await bench.open();
+      assert.deepEqual(bench.engine.rows, rows);
+    });
+  }
+
+  test("under way end when the store closes; what they left is swept at the next opening", async () => {
+    const bench = new Bench();
+    const host = await bench.open();
+    bench.storage.auto = false;
+    const writes = Promise.all([0, 1, 2].map((i) => host.write(put(`k${i}`, large))));
+    let part = await bench.storage.next();
+    for (; part.name !== "putPart"; part = await bench.storage.next()) await part.succeed();
+    await writes;
+    const closing = host.close();
+    bench.storage.auto = true;
+    await part.succeed();
+    await closing;
+    assert.equal(bench.files.has("manifest"), false);
+    bench.files.set("part-0000000000000009", encode([]));
+    const again = await bench.open();
+    await until(() => bench.names("part-").length === 0);
+    await again.close();
+  });
+
+  test("are not made in memory", async () => {
+    const bench = new Bench();
+    const host = await bench.open({ persistence: "memory" });
+    for (let i = 0; i < 4; ++i) await host.write(put(`k${i}`, large));
+    await sleep(10);
+    assert.equal(bench.files.has("manifest"), false);
+    await host.close();
+  });
+});
+
+describe("ownership", () => {
+  const locks = navigator.locks;
+
+  test("a second owner waits, then is told StoreLocked", async () => {
+    const first = await own("o1", { locks, waitMs: 1000 });
+    await assert.rejects(own("o1", { locks, waitMs: 20 }), {
+      name: "StoreError",
+      code: "StoreLocked",
+    });
+    const other = await own("o2", { locks, waitMs: 20 });
+    first.release();
+    other.release();
+  });
+
+  test("a second owner gets it when the first releases in time", async () => {
+    const first = await own("o3", { locks, waitMs: 1000 });
+    const second = own("o3", { locks, waitMs: 1000 });
+    await sleep(5);
+    first.release();
+    first.release(); // again is fine
+    (await second).release();
+  });
+
+  test("an aborted wait rejects with AbortError and leaves nothing behind", async () => {
+    const first = await own("o4", { locks, waitMs: 1000 });
+    const abort = new AbortController();
+    const waiting = own("o4", { locks, waitMs: 1000, signal: abort.signal });
+    await sleep(5);
+    abort.abort();
+    await assert.rejects(waiting, { name: "AbortError" });
+    await assert.rejects(own("o4", { locks, waitMs: 1000, signal: AbortSignal.abort() }), {
+      name: "AbortError",
+    });
+    first.release();
+    await sleep(5);
+    const { held, pending } = await locks.query();
+    assert(![...(held ?? []), ...(pending ?? [])].some(({ name }) => name === "entitable/o4"));
+  });
+
+  test("without Web Locks a store opens without one", async () => {
+    (await own("o5", { locks: undefined, waitMs: 1 })).release();
+  });
+});
+
+describe("events", () => {
+  test("a listener that throws disturbs no other, and its error is not lost", async (t) => {
+    const emitter = new Emitter<{ e: number }>();
+    const seen: number[] = [];
+    emitter.on("e", () => {
+      throw new Error("listener");
+    });
+    emitter.on("e", (n) => seen.push(n));
+    const unhandled = new Promise<Error>((resolve) => {
+      const runners = process.listeners("unhandledRejection");
+      process.removeAllListeners("unhandledRejection");
+      process.once("unhandledRejection", (error) => resolve(error as Error));
+      t.after(() => {
+        for (const runner of runners) process.on("unhandledRejection", runner);
+      });
+    });
+    emitter.emit("e", 1);
+    assert.deepEqual(seen, [1]);
+    assert.equal((await unhandled).message, "listener");
+  });
+
+  test("the same function may listen twice and stop once", () => {
+    const emitter = new Emitter<{ e: number }>();
+    let calls = 0;
+    const listener = () => {
+      calls += 1;
+    };
+    const off = emitter.on("e", listener);
+    emitter.on("e", listener);
+    emitter.emit("e", 1);
+    off();
+    emitter.emit("e", 1);
+    assert.equal(calls, 3);
+  });
+});
