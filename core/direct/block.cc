@@ -1,0 +1,299 @@
+#include "core/direct/block.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/check.h"
+#include "core/base/utf8.h"
+
+namespace entitable::direct {
+namespace {
+
+std::uint32_t load_u32(const char* at) {
+  std::uint32_t v;
+  std::memcpy(&v, at, sizeof v);
+  return v;
+}
+
+void store_u32(char* at, std::uint32_t v) {
+  std::memcpy(at, &v, sizeof v);
+}
+
+constexpr std::size_t kept_bytes = std::size_t{4} << 20;
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "blocks are little-endian");
+
+bool is_ascii(std::string_view text) {
+  std::size_t i = 0;
+  for (; i + 8 <= text.size(); i += 8) {
+    std::uint64_t eight;
+    std::memcpy(&eight, text.data() + i, sizeof eight);
+    if ((eight & 0x8080'8080'8080'8080u) != 0) return false;
+  }
+  for (; i < text.size(); ++i) {
+    if ((static_cast<std::uint8_t>(text[i]) & 0x80) != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// ---- BlockReader
+// -----------------------------------------------------------------------------------------------
+
+BlockReader::BlockReader(std::string_view block) : block_(block) {
+  ok_ = false;
+  if (block.size() < header_bytes) return;
+  kind_ = static_cast<std::uint8_t>(block[0]);
+  const auto version = static_cast<std::uint8_t>(block[1]);
+  const auto flags = static_cast<std::uint8_t>(block[2]);
+  if (version != block_version || (flags & ~flag_utf16) != 0 || block[3] != 0) return;
+  // 64 bits, since the sum of three lengths may pass 32.
+  const std::uint64_t text_at = load_u32(block.data() + 4);
+  const std::uint64_t text_bytes = load_u32(block.data() + 8);
+  const std::uint64_t binary_bytes = load_u32(block.data() + 12);
+  if (text_at < header_bytes || text_at % 4 != 0) return;
+  if (text_at + text_bytes + binary_bytes != block.size()) return;
+  at_ = header_bytes;
+  words_end_ = text_at_ = static_cast<std::size_t>(text_at);
+  text_end_ = binary_at_ = static_cast<std::size_t>(text_at + text_bytes);
+  const std::string_view area = block.substr(text_at_, text_end_ - text_at_);
+  utf16_ = (flags & flag_utf16) != 0;
+  if (utf16_) {
+    ok_ = area.size() % 2 == 0;
+  } else {
+    ascii_ = is_ascii(area);
+    ok_ = ascii_ || is_wtf8(area);
+  }
+}
+
+std::uint32_t BlockReader::word() {
+  if (!ok_ || words_end_ - at_ < 4) {
+    fail();
+    return 0;
+  }
+  const std::uint32_t v = load_u32(block_.data() + at_);
+  at_ += 4;
+  return v;
+}
+
+std::uint64_t BlockReader::two_words() {
+  if (at_ % 8 != 0) word();
+  const std::uint64_t low = word();
+  return low | (static_cast<std::uint64_t>(word()) << 32);
+}
+
+double BlockReader::float64() {
+  const std::uint64_t bits = two_words();
+  double v;
+  std::memcpy(&v, &bits, sizeof v);
+  return v;
+}
+
+std::string_view BlockReader::take_last_words(std::size_t count) {
+  if (!ok_ || words_left() < count) {
+    fail();
+    return {};
+  }
+  words_end_ -= count * 4;
+  return block_.substr(words_end_, count * 4);
+}
+
+std::string_view BlockReader::text(std::uint32_t units) {
+  if (!ok_) return {};
+  if (utf16_) return utf16_text(units);
+  if (!ascii_) return utf8_text(units);
+  if (text_end_ - text_at_ < units) {
+    fail();
+    return {};
+  }
+  const std::string_view piece = block_.substr(text_at_, units);
+  text_at_ += units;
+  return piece;
+}
+
+std::optional<std::string_view> BlockReader::optional_text() {
+  const std::uint32_t units = word();
+  if (units == none) return std::nullopt;
+  return text(units);
+}
+
+std::string_view BlockReader::utf8_text(std::uint32_t units) {
+  const std::string_view area = block_.substr(0, text_end_);
+  const std::size_t begin = text_at_;
+  const char32_t first_half = pending_low_;
+  std::uint32_t left = units;
+  if (first_half != 0 && left > 0) {
+    --left;
+    pending_low_ = 0;
+  }
+  char32_t last_half = 0;
+  std::size_t end = begin;
+  while (left > 0 && end < text_end_ && last_half == 0) {
+    const char32_t c = next_code_point(area, end);
+    if (c < 0x10000) {
+      --left;
+    } else if (left >= 2) {
+      left -= 2;
+    } else {  // the string ends inside this pair
+      last_half = 0xD800 + ((c - 0x10000) >> 10);
+      pending_low_ = 0xDC00 + ((c - 0x10000) & 0x3FF);
+      left = 0;
+    }
+  }
+  text_at_ = end;
+  if (left > 0) {
+    fail();
+    return {};
+  }
+  if (units == 0 || (first_half == 0 && last_half == 0)) return area.substr(begin, end - begin);
+  std::string& own = own_text_.emplace_back();
+  if (first_half != 0) append_code_point(own, first_half);
+  own.append(area.substr(begin, (last_half != 0 ? end - 4 : end) - begin));
+  if (last_half != 0) append_code_point(own, last_half);
+  return own;
+}
+
+std::string_view BlockReader::utf16_text(std::uint32_t units) {
+  if ((text_end_ - text_at_) / 2 < units) {
+    fail();
+    return {};
+  }
+  std::u16string wide(units, u'\0');
+  if (units > 0) std::memcpy(wide.data(), block_.data() + text_at_, std::size_t{units} * 2);
+  text_at_ += std::size_t{units} * 2;
+  return own_text_.emplace_back(wtf8_from_utf16(wide));
+}
+
+std::string_view BlockReader::binary(std::uint32_t bytes) {
+  if (!ok_ || block_.size() - binary_at_ < bytes) {
+    fail();
+    return {};
+  }
+  const std::string_view piece = block_.substr(binary_at_, bytes);
+  binary_at_ += bytes;
+  return piece;
+}
+
+// ---- ReplyBuffer, BlockWriter
+// ----------------------------------------------------------------------------------
+
+void ReplyBuffer::reserve(std::size_t capacity) {
+  if (capacity <= capacity_) return;
+  const std::size_t grown = std::max(capacity, capacity_ + capacity_ / 2);
+  std::unique_ptr<char[]> bytes(new char[grown]);
+  if (size_ > 0) std::memcpy(bytes.get(), bytes_.get(), size_);
+  bytes_ = std::move(bytes);
+  capacity_ = grown;
+}
+
+BlockWriter::BlockWriter(ReplyBuffer& out, ReplyKind kind, std::size_t words_max)
+    : out_(out), kind_(kind), text_at_(header_bytes + words_max * 4), text_end_(text_at_) {
+  out_.size_ = 0;
+  if (out_.capacity_ > kept_bytes) {  // an unusually big reply does not stay for ever
+    out_.bytes_.reset();
+    out_.capacity_ = 0;
+  }
+  out_.reserve(text_at_ + 256);
+  out_.size_ = text_at_;
+}
+
+void BlockWriter::word(std::uint32_t value) {
+  ENTITABLE_CHECK(at_ + 4 <= text_at_);
+  store_u32(out_.bytes_.get() + at_, value);
+  at_ += 4;
+}
+
+void BlockWriter::two_words(std::uint64_t value) {
+  if (at_ % 8 != 0) word(0);
+  word(static_cast<std::uint32_t>(value));
+  word(static_cast<std::uint32_t>(value >> 32));
+}
+
+void BlockWriter::float64(double value) {
+  std::uint64_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  two_words(bits);
+}
+
+void BlockWriter::text(std::string_view wtf8) {
+  word(text_only(wtf8));
+}
+
+void BlockWriter::optional_text(const std::optional<std::string>& wtf8) {
+  if (wtf8.has_value()) {
+    text(*wtf8);
+  } else {
+    word(none);
+  }
+}
+
+void BlockWriter::binary(std::string_view bytes) {
+  word(static_cast<std::uint32_t>(bytes.size()));
+  binary_.append(bytes);
+}
+
+std::uint32_t BlockWriter::text_only(std::string_view wtf8) {
+  char* to = text_room(wtf8.size());
+  if (!wtf8.empty()) std::memcpy(to, wtf8.data(), wtf8.size());
+  if (is_ascii(wtf8)) return static_cast<std::uint32_t>(wtf8.size());
+  if (!is_well_formed(wtf8)) flags_ |= flag_utf16;
+  return static_cast<std::uint32_t>(utf16_units(wtf8));
+}
+
+void BlockWriter::ascii(std::string_view text) {
+  word(static_cast<std::uint32_t>(text.size()));
+  ascii_only(text);
+}
+
+void BlockWriter::ascii_only(std::string_view text) {
+  std::memcpy(text_room(text.size()), text.data(), text.size());
+}
+
+void BlockWriter::expect_text(std::size_t bytes) {
+  out_.reserve(text_end_ + bytes);
+}
+
+char* BlockWriter::text_room(std::size_t bytes) {
+  out_.reserve(text_end_ + bytes);
+  char* room = out_.bytes_.get() + text_end_;
+  text_end_ += bytes;
+  out_.size_ = text_end_;
+  return room;
+}
+
+// The area so far is WTF-8, string by string: halves of a pair that met at a seam stay two units.
+void BlockWriter::text_to_utf16() {
+  const std::string area(out_.bytes_.get() + text_at_, text_end_ - text_at_);
+  std::u16string wide;
+  wide.reserve(area.size());
+  for (std::size_t at = 0; at < area.size();) {
+    const char32_t c = next_code_point(area, at);
+    if (c < 0x10000) {
+      wide.push_back(static_cast<char16_t>(c));
+    } else {
+      wide.push_back(static_cast<char16_t>(0xD800 + ((c - 0x10000) >> 10)));
+      wide.push_back(static_cast<char16_t>(0xDC00 + ((c - 0x10000) & 0x3FF)));
+    }
+  }
+  text_end_ = text_at_;
+  std::memcpy(text_room(wide.size() * 2), wide.data(), wide.size() * 2);
+}
+
+void BlockWriter::finish() {
+  if ((flags_ & flag_utf16) != 0) text_to_utf16();
+  const std::size_t text_bytes = text_end_ - text_at_;
+  if (!binary_.empty()) std::memcpy(text_room(binary_.size()), binary_.data(), binary_.size());
+  char* header = out_.bytes_.get();
+  header[0] = static_cast<char>(kind_);
+  header[1] = static_cast<char>(block_version);
+  header[2] = static_cast<char>(flags_);
+  header[3] = 0;
+  // Unused words hold what was there before: nothing of an earlier reply leaves with this one.
+  std::memset(header + at_, 0, text_at_ - at_);
+  store_u32(header + 4, static_cast<std::uint32_t>(text_at_));
+  store_u32(header + 8, static_cast<std::uint32_t>(text_bytes));
+  store_u32(header + 12, static_cast<std::uint32_t>(binary_.size()));
+}
+
+}  // namespace entitable::direct

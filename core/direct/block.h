@@ -1,0 +1,140 @@
+// The frame of a block: header, words, text area, binary area (LAYOUT.md). Knows no operation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace entitable::direct {
+
+inline constexpr std::uint8_t block_version = 1;
+inline constexpr std::size_t header_bytes = 16;
+inline constexpr std::uint32_t none = 0xFFFF'FFFF;  // instead of a length: there is no text
+inline constexpr std::uint32_t not_text =
+    0xFFFF'FFFE;  // instead of a key's length: it was given, but is no string
+
+enum class RequestKind : std::uint8_t {
+  get = 1,
+  query = 2,
+  explain = 3,
+  list_tables = 4,
+  write = 16,
+  create_table = 17,
+  drop_table = 18,
+};
+
+enum class ReplyKind : std::uint8_t {
+  page = 1,
+  tables = 2,
+  written = 3,
+  explanation = 4,
+  need_parts = 5,
+  error = 15,
+};
+
+inline constexpr std::uint8_t flag_utf16 = 1;
+inline constexpr std::uint8_t flag_local_failure = 2;
+
+// Reads a request block. Never past the end: a reader that has failed stays failed, gives zeros and
+// empty text, and is asked once at the end (ok()). Text is always WTF-8, whatever the area holds.
+class BlockReader {
+ public:
+  // The views it gives are valid as long as both `block` and the reader.
+  explicit BlockReader(std::string_view block);
+
+  std::uint8_t kind() const { return kind_; }
+  bool ok() const { return ok_; }
+  void fail() { ok_ = false; }
+
+  std::uint32_t word();
+  std::uint64_t two_words();
+  double float64();
+  // Words from here to the text area.
+  std::size_t words_left() const { return (words_end_ - at_) / 4; }
+  // The last `count` words: for a list that stands behind what is read after it. They are no longer
+  // read by word().
+  std::string_view take_last_words(std::size_t count);
+
+  std::string_view text(std::uint32_t units);       // the next string of the area
+  std::string_view text() { return text(word()); }  // its length is the next word
+  std::optional<std::string_view> optional_text();  // nothing if the next word is `none`
+  std::string_view binary(std::uint32_t bytes);     // the next bytes of the binary area
+
+ private:
+  std::string_view utf8_text(std::uint32_t units);
+  std::string_view utf16_text(std::uint32_t units);
+
+  std::string_view block_;
+  std::uint8_t kind_ = 0;
+  bool ok_ = true;
+  bool utf16_ = false;
+  bool ascii_ = true;  // text positions are bytes: nothing to count
+  std::size_t at_ = 0;
+  std::size_t words_end_ = 0;
+  std::size_t text_at_ = 0;
+  std::size_t text_end_ = 0;
+  std::size_t binary_at_ = 0;
+  char32_t pending_low_ = 0;          // the second half of a pair that the last string ended in
+  std::deque<std::string> own_text_;  // text that does not stand in the block as it is
+};
+
+// A growing byte buffer that is not cleared when it grows, and keeps its memory when it is used
+// again.
+class ReplyBuffer {
+ public:
+  const char* data() const { return bytes_.get(); }
+  std::size_t size() const { return size_; }
+  std::string_view view() const { return {bytes_.get(), size_}; }
+  std::string str() const { return std::string(view()); }
+
+ private:
+  friend class BlockWriter;
+  void reserve(std::size_t capacity);  // contents up to size_ survive
+  std::unique_ptr<char[]> bytes_;
+  std::size_t capacity_ = 0;
+  std::size_t size_ = 0;
+};
+
+// Writes a reply block. The number of words is bounded first, so that text is written to its place
+// at once:
+//   BlockWriter w(out, ReplyKind::tables, 2 + names.size());
+//   w.word(…); w.text(…); w.finish();
+class BlockWriter {
+ public:
+  // Replaces what `out` holds. At most `words_max` words may be written.
+  BlockWriter(ReplyBuffer& out, ReplyKind kind, std::size_t words_max);
+
+  void flag(std::uint8_t flag) { flags_ |= flag; }
+  void word(std::uint32_t value);
+  void two_words(std::uint64_t value);  // aligned, with a zero word before it if need be
+  void float64(double value);
+  void text(std::string_view wtf8);  // its length as a word, and into the text area
+  void optional_text(const std::optional<std::string>& wtf8);
+  void binary(std::string_view bytes);  // its length as a word, and into the binary area
+  // Into the text area only; gives its length in units. For text whose word stands elsewhere.
+  std::uint32_t text_only(std::string_view wtf8);
+  // The same for text that is known to be ASCII.
+  void ascii(std::string_view text);
+  void ascii_only(std::string_view text);
+  // Room for this much more text: one growth instead of several.
+  void expect_text(std::size_t bytes);
+  void finish();
+
+ private:
+  char* text_room(std::size_t bytes);
+  void text_to_utf16();
+
+  ReplyBuffer& out_;
+  ReplyKind kind_;
+  std::uint8_t flags_ = 0;
+  std::size_t at_ = header_bytes;
+  std::size_t text_at_;
+  std::size_t text_end_;
+  std::string binary_;
+};
+
+}  // namespace entitable::direct

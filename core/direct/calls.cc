@@ -1,0 +1,285 @@
+#include "core/direct/calls.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "core/direct/page.h"
+#include "core/direct/record.h"
+#include "core/filter/parser.h"
+#include "core/model/etag.h"
+#include "core/model/limits.h"
+#include "core/model/service_error.h"
+#include "core/query/projection.h"
+
+namespace entitable::direct {
+namespace {
+
+Error malformed() {
+  return Error(Code::invalid_input, "The request block is malformed.");
+}
+
+// What only this machine can say; the service knows no such answer.
+bool is_local_failure(Code code) {
+  return code == Code::out_of_memory || code == Code::corrupted || code == Code::format_too_new;
+}
+
+void write_need_parts(ReplyBuffer& out, const std::vector<PartId>& ids) {
+  BlockWriter block(out, ReplyKind::need_parts, 2 + ids.size() * 2);
+  block.word(static_cast<std::uint32_t>(ids.size()));
+  for (const PartId id : ids) block.two_words(id);
+  block.finish();
+}
+
+void write_tables(ReplyBuffer& out, const TablePage& page) {
+  BlockWriter block(out, ReplyKind::tables, 2 + page.names.size());
+  block.word(static_cast<std::uint32_t>(page.names.size()));
+  block.optional_text(page.next);
+  for (const std::string& name : page.names) block.text(name);
+  block.finish();
+}
+
+void write_done(ReplyBuffer& out, const WriteDone& done) {
+  BlockWriter block(out, ReplyKind::written, 1 + done.timestamps.size());
+  block.word(static_cast<std::uint32_t>(done.timestamps.size()));
+  for (const Ticks timestamp : done.timestamps) {
+    if (timestamp == 0) {
+      block.word(none);
+    } else {
+      block.ascii(etag_text(timestamp));
+    }
+  }
+  block.finish();
+}
+
+void write_explanation(ReplyBuffer& out, const Explain& explain) {
+  constexpr std::size_t counts = 5;
+  BlockWriter block(out, ReplyKind::explanation,
+                    4 + counts * 3 + explain.ranges.size() * 4 + explain.warnings.size() * 3);
+  block.ascii(plan_kind_name(explain.kind));
+  block.ascii(plan_kind_name(explain.service_kind));
+  for (const std::uint64_t count : {explain.rows_read, explain.rows_returned, explain.bytes_read,
+                                    explain.service_round_trips, explain.service_transactions}) {
+    block.two_words(count);
+  }
+  block.word(static_cast<std::uint32_t>(explain.ranges.size()));
+  block.word(static_cast<std::uint32_t>(explain.warnings.size()));
+  for (const KeyRange& range : explain.ranges) {
+    block.text(range.lower.partition);
+    block.text(range.lower.row);
+    if (range.upper.has_value()) {
+      block.text(range.upper->partition);
+      block.text(range.upper->row);
+    } else {
+      block.word(none);
+      block.word(none);
+    }
+  }
+  for (const ExplainWarning& warning : explain.warnings) {
+    block.text(warning.code);
+    block.text(warning.message);
+    block.text(warning.help);
+  }
+  block.finish();
+}
+
+// ---- Requests
+// ------------------------------------------------------------------------------------
+
+std::vector<std::string_view> read_select(BlockReader& in) {
+  const std::uint32_t count = in.word();
+  std::vector<std::string_view> names;
+  if (in.words_left() < count) {
+    in.fail();
+    return names;
+  }
+  names.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) names.push_back(in.text());
+  return names;
+}
+
+// A word of `none` is the most a page may have.
+Result<std::uint32_t> checked_top(std::uint32_t top) {
+  if (top == none) return static_cast<std::uint32_t>(limits::page_rows_max);
+  if (top > limits::page_rows_max) return Error(Code::invalid_input);
+  return top;
+}
+
+Result<Filter> read_filter(std::optional<std::string_view> text) {
+  if (!text.has_value()) return Filter{};
+  return parse_filter(*text);
+}
+
+struct EntityQuery {
+  std::string_view table;
+  Query query;
+};
+
+Result<EntityQuery> read_entity_query(BlockReader& in) {
+  EntityQuery request;
+  request.table = in.text();
+  const std::optional<std::string_view> filter_text = in.optional_text();
+  const Result<std::uint32_t> top = checked_top(in.word());
+  const std::optional<std::string_view> partition = in.optional_text();
+  const std::optional<std::string_view> row = in.optional_text();
+  const std::vector<std::string_view> names = read_select(in);
+  if (!in.ok()) return malformed();
+  if (!top.ok()) return top.error();
+  request.query.top = *top;
+  Result<Filter> filter = read_filter(filter_text);
+  if (!filter.ok()) return filter.error();
+  request.query.filter = std::move(*filter);
+  Result<std::vector<std::string>> select = normalize_select(names);
+  if (!select.ok()) return select.error();
+  request.query.select = std::move(*select);
+  if (partition.has_value()) {
+    request.query.from = Continuation{EntityKey(*partition, row.value_or(std::string_view()))};
+  }
+  return request;
+}
+
+void read_get(const Store& store, BlockReader& in, ReplyBuffer& out) {
+  const std::string_view table = in.text();
+  const KeyView key{in.text(), in.text()};
+  const std::vector<std::string_view> names = read_select(in);
+  if (!in.ok()) return write_error(out, malformed());
+  const Result<std::vector<std::string>> select = normalize_select(names);
+  if (!select.ok()) return write_error(out, select.error());
+  const auto answer = store.get(table, key);
+  if (const auto* found = std::get_if<RowAnswer>(&answer)) {
+    write_page(out, table, {&found->row, 1}, *select, std::nullopt);
+  } else if (const auto* error = std::get_if<Error>(&answer)) {
+    write_error(out, *error);
+  } else {
+    write_need_parts(out, std::get<NeedParts>(answer).ids);
+  }
+}
+
+void read_query(const Store& store, BlockReader& in, ReplyBuffer& out) {
+  const Result<EntityQuery> request = read_entity_query(in);
+  if (!request.ok()) return write_error(out, request.error());
+  const auto answer = store.query(request->table, request->query);
+  if (const auto* page = std::get_if<Page>(&answer)) {
+    write_page(out, request->table, page->rows, request->query.select, page->next);
+  } else if (const auto* error = std::get_if<Error>(&answer)) {
+    write_error(out, *error);
+  } else {
+    write_need_parts(out, std::get<NeedParts>(answer).ids);
+  }
+}
+
+void read_explain(const Store& store, BlockReader& in, ReplyBuffer& out) {
+  const Result<EntityQuery> request = read_entity_query(in);
+  if (!request.ok()) return write_error(out, request.error());
+  const auto answer = store.explain(request->table, request->query);
+  if (const auto* explain = std::get_if<Explain>(&answer)) {
+    write_explanation(out, *explain);
+  } else if (const auto* error = std::get_if<Error>(&answer)) {
+    write_error(out, *error);
+  } else {
+    write_need_parts(out, std::get<NeedParts>(answer).ids);
+  }
+}
+
+void read_tables(const Store& store, BlockReader& in, ReplyBuffer& out) {
+  const std::optional<std::string_view> filter_text = in.optional_text();
+  const Result<std::uint32_t> top = checked_top(in.word());
+  const std::optional<std::string_view> from = in.optional_text();
+  if (!in.ok()) return write_error(out, malformed());
+  if (!top.ok()) return write_error(out, top.error());
+  const Result<Filter> filter = read_filter(filter_text);
+  if (!filter.ok()) return write_error(out, filter.error());
+  const Result<TablePage> page = store.tables(*filter, *top, from.value_or(std::string_view()));
+  if (!page.ok()) return write_error(out, page.error());
+  write_tables(out, *page);
+}
+
+void write_answer(ReplyBuffer& out, const WriteAnswer& answer) {
+  if (const auto* done = std::get_if<WriteDone>(&answer)) {
+    write_done(out, *done);
+  } else {
+    write_error(out, std::get<GroupFailure>(answer));
+  }
+}
+
+}  // namespace
+
+void write_error(ReplyBuffer& out, const Error& error) {
+  write_error(out, GroupFailure{error});
+}
+
+void write_error(ReplyBuffer& out, const GroupFailure& failure) {
+  const ServiceError& service = service_error(failure.error.code);
+  std::string message(message_of(failure.error));
+  if (failure.prefixed) message.insert(0, std::to_string(failure.index) + ":");
+  BlockWriter block(out, ReplyKind::error, 4);
+  if (is_local_failure(failure.error.code)) block.flag(flag_local_failure);
+  block.word(service.status);
+  block.word(failure.prefixed ? failure.index : none);
+  block.text(service.code);
+  block.text(message);
+  block.finish();
+}
+
+void read(const Store& store, std::string_view request, ReplyBuffer& out) {
+  BlockReader in(request);
+  if (!in.ok()) return write_error(out, malformed());
+  switch (static_cast<RequestKind>(in.kind())) {
+    case RequestKind::get:
+      return read_get(store, in, out);
+    case RequestKind::query:
+      return read_query(store, in, out);
+    case RequestKind::explain:
+      return read_explain(store, in, out);
+    case RequestKind::list_tables:
+      return read_tables(store, in, out);
+    case RequestKind::write:
+    case RequestKind::create_table:
+    case RequestKind::drop_table:
+      break;
+  }
+  write_error(out, malformed());
+}
+
+StagedReplies stage(Store& store, const std::vector<std::string_view>& blocks, Ticks now) {
+  StagedReplies out;
+  out.replies.resize(blocks.size());
+  out.failed.resize(blocks.size());
+  std::vector<WriteRequest> requests;
+  std::vector<std::size_t> positions;  // of the requests among the blocks
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    auto parsed = parse_write(blocks[i]);
+    if (auto* request = std::get_if<WriteRequest>(&parsed)) {
+      requests.push_back(std::move(*request));
+      positions.push_back(i);
+    } else {
+      write_error(out.replies[i], std::get<GroupFailure>(parsed));
+      out.failed[i] = true;
+    }
+  }
+  const Staged staged = store.stage(requests, now);
+  out.changes = staged.changes;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    ReplyBuffer& reply = out.replies[positions[i]];
+    if (staged.need_parts.empty()) {
+      write_answer(reply, staged.answers[i]);
+      out.failed[positions[i]] = std::holds_alternative<GroupFailure>(staged.answers[i]);
+    } else {
+      write_need_parts(reply, staged.need_parts);
+      out.failed[positions[i]] = true;
+    }
+  }
+  return out;
+}
+
+Ticks ticks_from_unix_ms(double milliseconds) {
+  constexpr double milliseconds_max = 1e14;  // the year 5138: no clock shows it
+  if (!(milliseconds >= 0 && milliseconds <= milliseconds_max)) return ticks_at_unix_epoch;
+  const double whole = std::floor(milliseconds);
+  const double rest = (milliseconds - whole) * static_cast<double>(ticks_per_millisecond);
+  return ticks_at_unix_epoch + static_cast<Ticks>(whole) * ticks_per_millisecond +
+         static_cast<Ticks>(rest);
+}
+
+}  // namespace entitable::direct

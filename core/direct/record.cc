@@ -1,0 +1,282 @@
+#include "core/direct/record.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/direct/block.h"
+#include "core/model/limits.h"
+#include "core/model/property_name.h"
+
+namespace entitable::direct {
+namespace {
+
+constexpr std::uint32_t flag_transaction = 1;
+constexpr std::uint32_t flag_call = 2;
+constexpr std::size_t operation_words = 4;
+constexpr std::size_t property_words = 4;
+
+enum class Form : std::uint8_t { native = 0, text = 1, number = 2, boolean = 3, unusable = 4 };
+
+// What a property record holds, taken out of the block but not yet looked at.
+struct Payload {
+  std::uint8_t type = 0;
+  Form form = Form::unusable;
+  std::uint64_t bits = 0;
+  std::string_view bytes;  // text or binary
+};
+
+Error malformed() {
+  return Error(Code::invalid_input, "The request block is malformed.");
+}
+// The service's text for a value that does not fit its type.
+Error misfit() {
+  return Error(Code::invalid_input, "An error occurred while processing this request.");
+}
+
+double as_double(std::uint64_t bits) {
+  double v;
+  std::memcpy(&v, &bits, sizeof v);
+  return v;
+}
+
+Payload take_payload(BlockReader& in) {
+  const std::uint32_t type_and_form = in.word();
+  Payload payload;
+  payload.type = static_cast<std::uint8_t>(type_and_form);
+  const std::uint32_t form = type_and_form >> 8;
+  payload.bits = in.two_words();
+  if (form > static_cast<std::uint32_t>(Form::unusable)) {
+    in.fail();
+    return payload;
+  }
+  payload.form = static_cast<Form>(form);
+  const auto length = static_cast<std::uint32_t>(payload.bits);
+  const bool native = payload.form == Form::native;
+  if (payload.form == Form::text ||
+      (native && payload.type == static_cast<std::uint8_t>(EdmType::string))) {
+    payload.bytes = in.text(length);
+  } else if (native && payload.type == static_cast<std::uint8_t>(EdmType::binary)) {
+    payload.bytes = in.binary(length);
+  }
+  return payload;
+}
+
+Result<Value> date_time_value(double milliseconds, std::string_view property) {
+  // The bound keeps the ticks within 64 bits; whether the date is in range is the model's rule.
+  constexpr double milliseconds_max = 5e14;
+  if (!(std::fabs(milliseconds) <= milliseconds_max) || milliseconds != std::floor(milliseconds)) {
+    return misfit();
+  }
+  const Ticks ticks =
+      static_cast<Ticks>(milliseconds) * ticks_per_millisecond + ticks_at_unix_epoch;
+  const Result<Ticks> checked = checked_date_time(ticks, property);
+  if (!checked.ok()) return checked.error();
+  return Value::of_date_time(*checked);
+}
+
+Result<Value> native_value(EdmType type, const Payload& payload, std::string_view property) {
+  switch (type) {
+    case EdmType::string:
+      return Value::of_string(payload.bytes);
+    case EdmType::binary:
+      return Value::of_binary(payload.bytes);
+    case EdmType::boolean:
+      return Value::of_boolean(payload.bits != 0);
+    case EdmType::date_time:
+      return date_time_value(as_double(payload.bits), property);
+    case EdmType::float64:
+      return Value::of_double(as_double(payload.bits));
+    case EdmType::int32:
+      return Value::of_int32(static_cast<std::int32_t>(payload.bits));
+    case EdmType::int64:
+      return Value::of_int64(static_cast<std::int64_t>(payload.bits));
+    case EdmType::guid:
+      break;  // crosses as text
+  }
+  return misfit();
+}
+
+// A JavaScript number given as the value of a type: it fits if nothing of it is lost.
+Result<Value> number_value(EdmType type, double number) {
+  if (type == EdmType::float64) return Value::of_double(number);
+  if (number != std::floor(number)) return misfit();  // also NaN
+  if (type == EdmType::int32 && number >= -0x1p31 && number < 0x1p31) {
+    return Value::of_int32(static_cast<std::int32_t>(number));
+  }
+  if (type == EdmType::int64 && number >= -0x1p63 && number < 0x1p63) {
+    return Value::of_int64(static_cast<std::int64_t>(number));
+  }
+  return misfit();
+}
+
+Result<Value> value_of(const Payload& payload, std::string_view property) {
+  const std::optional<EdmType> type = edm_from_number(payload.type);
+  if (!type.has_value()) return misfit();
+  switch (payload.form) {
+    case Form::native:
+      return native_value(*type, payload, property);
+    case Form::text:
+      return parse_value(*type, payload.bytes, property);
+    case Form::number:
+      return number_value(*type, as_double(payload.bits));
+    case Form::boolean:
+      if (*type == EdmType::boolean) return Value::of_boolean(payload.bits != 0);
+      break;
+    case Form::unusable:
+      break;
+  }
+  return misfit();
+}
+
+// Members that the service takes and never stores.
+bool is_ignored(std::string_view name) {
+  return name == "Timestamp" || name.substr(0, 6) == "odata.";
+}
+
+Result<void> read_properties(BlockReader& in, const std::vector<std::string_view>& names,
+                             std::uint32_t count, std::vector<Property>& out) {
+  out.reserve(std::min<std::size_t>(count, limits::custom_properties_max + 1));
+  std::optional<Error>
+      refusal;  // the first; the rest is still read, so that a malformed block is told apart
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+    const std::uint32_t name_at = in.word();
+    const Payload payload = take_payload(in);
+    if (!in.ok() || name_at >= names.size()) {
+      in.fail();
+      break;
+    }
+    const std::string_view name = names[name_at];
+    if (refusal.has_value() || is_ignored(name)) continue;
+    if (is_system_property(name)) {
+      refusal = Error(Code::duplicate_properties);
+      continue;
+    }
+    Result<Value> value = value_of(payload, name);
+    if (value.ok()) {
+      out.push_back(Property{std::string(name), std::move(*value)});
+    } else {
+      refusal = value.error();
+    }
+  }
+  if (!in.ok()) return malformed();
+  if (refusal.has_value()) return *refusal;
+  return {};
+}
+
+struct Key {
+  std::string_view text;
+  bool absent = false;
+  bool not_text = false;
+};
+
+Key read_key(BlockReader& in) {
+  const std::uint32_t units = in.word();
+  if (units == none) return Key{{}, true, false};
+  if (units == not_text) return Key{{}, false, true};
+  return Key{in.text(units), false, false};
+}
+
+Result<Operation> read_operation(BlockReader& in, const std::vector<std::string_view>& names) {
+  const std::uint32_t kind_and_count = in.word();
+  const std::uint32_t kind = kind_and_count & 0xFF;
+  const std::uint32_t count = kind_and_count >> 8;
+  const Key partition = read_key(in);
+  const Key row = read_key(in);
+  const std::optional<std::string_view> etag = in.optional_text();
+  if (!in.ok() || kind > static_cast<std::uint32_t>(OperationKind::remove) ||
+      in.words_left() / property_words < count) {
+    in.fail();
+    return malformed();
+  }
+  Operation operation{
+      static_cast<OperationKind>(kind), EntityKey(partition.text, row.text), {}, {}};
+  const Result<void> properties = read_properties(in, names, count, operation.properties);
+  if (!properties.ok()) return properties.error();
+  if (partition.absent || row.absent) return Error(Code::properties_need_value);
+  if (partition.not_text || row.not_text) return Error(Code::primary_key_type_invalid);
+  const bool conditional = operation.kind == OperationKind::replace ||
+                           operation.kind == OperationKind::merge ||
+                           operation.kind == OperationKind::remove;
+  if (conditional && etag.has_value()) {
+    Result<IfMatch> condition = IfMatch::parse(*etag);
+    if (!condition.ok()) return condition.error();
+    operation.if_match = std::move(*condition);
+  }
+  return operation;
+}
+
+ClientCall read_call(BlockReader& in) {
+  ClientCall call;
+  const std::uint64_t halves[2] = {in.two_words(), in.two_words()};
+  std::memcpy(call.client.data(), halves, call.client.size());
+  call.number = in.two_words();
+  in.two_words();
+  return call;
+}
+
+std::variant<WriteRequest, GroupFailure> parse_entities(BlockReader& in) {
+  const std::uint32_t flags = in.word();
+  const std::uint32_t count = in.word();
+  const std::uint32_t name_count = in.word();
+  WriteRequest request;
+  WriteEntities write;
+  write.transaction = (flags & flag_transaction) != 0;
+  write.table = in.text();
+  if ((flags & flag_call) != 0) request.call = read_call(in);
+
+  const std::string_view name_words = in.take_last_words(name_count);
+  std::vector<std::string_view> names;
+  names.reserve(name_words.size() / 4);
+  for (std::size_t at = 0; at < name_words.size(); at += 4) {
+    std::uint32_t units;
+    std::memcpy(&units, name_words.data() + at, sizeof units);
+    names.push_back(in.text(units));
+  }
+  if (!in.ok() || (flags & ~(flag_transaction | flag_call)) != 0 ||
+      in.words_left() / operation_words < count) {
+    return GroupFailure{malformed()};
+  }
+  write.operations.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Result<Operation> operation = read_operation(in, names);
+    if (!in.ok()) return GroupFailure{malformed()};
+    if (!operation.ok()) return GroupFailure{operation.error(), i, write.transaction};
+    write.operations.push_back(std::move(*operation));
+  }
+  request.body = std::move(write);
+  return request;
+}
+
+}  // namespace
+
+std::variant<WriteRequest, GroupFailure> parse_write(std::string_view block) {
+  BlockReader in(block);
+  if (!in.ok()) return GroupFailure{malformed()};
+  switch (static_cast<RequestKind>(in.kind())) {
+    case RequestKind::write:
+      return parse_entities(in);
+    case RequestKind::create_table: {
+      WriteRequest request{std::nullopt, WriteCreateTable{std::string(in.text())}};
+      if (!in.ok()) return GroupFailure{malformed()};
+      return request;
+    }
+    case RequestKind::drop_table: {
+      WriteRequest request{std::nullopt, WriteDropTable{std::string(in.text())}};
+      if (!in.ok()) return GroupFailure{malformed()};
+      return request;
+    }
+    case RequestKind::get:
+    case RequestKind::query:
+    case RequestKind::explain:
+    case RequestKind::list_tables:
+      break;
+  }
+  return GroupFailure{malformed()};
+}
+
+}  // namespace entitable::direct

@@ -1,0 +1,315 @@
+#include "core/direct/record.h"
+
+#include <cmath>
+#include <limits>
+
+#include "core/direct/block.h"
+#include "core/model/limits.h"
+#include "tests/core/direct/request_builder.h"
+#include "tests/support/catch.h"
+
+namespace entitable::direct {
+namespace {
+
+using test::binary_property;
+using test::bits_property;
+using test::float_property;
+using test::OperationRecord;
+using test::PropertyRecord;
+using test::RequestBuilder;
+using test::string_property;
+using test::text_property;
+using test::write_request;
+using test::WriteRecord;
+
+constexpr double number_nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double number_infinite = std::numeric_limits<double>::infinity();
+
+WriteEntities parsed(const WriteRecord& write) {
+  const std::string block = write_request(write).build();
+  auto result = parse_write(block);
+  REQUIRE(std::holds_alternative<WriteRequest>(result));
+  return std::get<WriteEntities>(std::get<WriteRequest>(result).body);
+}
+
+GroupFailure refused(const std::string& block) {
+  auto result = parse_write(block);
+  REQUIRE(std::holds_alternative<GroupFailure>(result));
+  return std::get<GroupFailure>(result);
+}
+
+WriteRecord one(std::vector<PropertyRecord> properties) {
+  return WriteRecord{"people", {OperationRecord{0, "p", "r", std::move(properties), ""}}, 0, "", 0};
+}
+
+Value stored(PropertyRecord property) {
+  const WriteEntities write = parsed(one({std::move(property)}));
+  REQUIRE(write.operations.size() == 1);
+  REQUIRE(write.operations[0].properties.size() == 1);
+  return write.operations[0].properties[0].value;
+}
+
+Error refusal(PropertyRecord property) {
+  return refused(write_request(one({std::move(property)})).build()).error;
+}
+
+const Error misfit(Code::invalid_input, "An error occurred while processing this request.");
+const Error malformed(Code::invalid_input, "The request block is malformed.");
+
+}  // namespace
+
+TEST_CASE("A write block gives table, operations, keys, conditions and properties") {
+  const std::string tag = "W/\"datetime'2020-07-24T14%3A34%3A48.4767Z'\"";
+  const WriteEntities write =
+      parsed({"People",
+              {OperationRecord{0, "p", "1", {string_property("Name", "Ann")}, ""},
+               OperationRecord{1, "p", "2", {}, tag},
+               OperationRecord{2, "p", "3", {string_property("Name", "B\xC3\xB6")}, "*"},
+               OperationRecord{3, "p", "4", {}, ""}, OperationRecord{4, "p", "5", {}, ""},
+               OperationRecord{5, "p", "", {}, ""}},
+              1,
+              "",
+              0});
+  CHECK(write.table == "People");
+  CHECK(write.transaction);
+  REQUIRE(write.operations.size() == 6);
+  CHECK(write.operations[0].kind == OperationKind::insert);
+  CHECK(write.operations[0].key == EntityKey("p", "1"));
+  CHECK(write.operations[0].properties == std::vector<Property>{{"Name", Value::of_string("Ann")}});
+  CHECK_FALSE(write.operations[0].if_match.given());
+  CHECK(write.operations[1].kind == OperationKind::replace);
+  CHECK(write.operations[1].if_match.given());
+  CHECK_FALSE(write.operations[1].if_match.matches(1));
+  CHECK(write.operations[2].kind == OperationKind::merge);
+  CHECK(write.operations[2].if_match.matches(1));
+  CHECK(write.operations[2].properties[0].value == Value::of_string("B\xC3\xB6"));
+  CHECK(write.operations[3].kind == OperationKind::insert_or_replace);
+  CHECK(write.operations[4].kind == OperationKind::insert_or_merge);
+  CHECK(write.operations[5].kind == OperationKind::remove);
+  CHECK(write.operations[5].key == EntityKey("p", ""));
+  CHECK_FALSE(write.operations[5].if_match.given());
+}
+
+TEST_CASE("A single write is no transaction") {
+  CHECK_FALSE(parsed(one({})).transaction);
+}
+
+TEST_CASE("A call's client and number come along") {
+  WriteRecord write = one({string_property("a", "b")});
+  write.flags = 3;
+  write.client = "0123456789abcdef";
+  write.call = 0x1'0000'0002;
+  const std::string block = write_request(write).build();
+  const auto result = parse_write(block);
+  REQUIRE(std::holds_alternative<WriteRequest>(result));
+  const WriteRequest& request = std::get<WriteRequest>(result);
+  REQUIRE(request.call.has_value());
+  CHECK(std::string(request.call->client.begin(), request.call->client.end()) == write.client);
+  CHECK(request.call->number == write.call);
+  CHECK(std::get<WriteEntities>(request.body).operations[0].properties[0].name == "a");
+  CHECK_FALSE(std::get<WriteRequest>(parse_write(write_request(one({})).build())).call.has_value());
+}
+
+TEST_CASE("Values in their native form") {
+  CHECK(stored(string_property("v", "")) == Value::of_string(""));
+  CHECK(stored(string_property("v", "\xED\xA0\xBD")) == Value::of_string("\xED\xA0\xBD"));
+  CHECK(stored(binary_property("v", std::string("\0\xFF", 2))) ==
+        Value::of_binary(std::string_view("\0\xFF", 2)));
+  CHECK(stored(binary_property("v", "")) == Value::of_binary(""));
+  CHECK(stored(bits_property("v", EdmType::boolean, 1)) == Value::of_boolean(true));
+  CHECK(stored(bits_property("v", EdmType::boolean, 0)) == Value::of_boolean(false));
+  CHECK(stored(bits_property("v", EdmType::int32, 0x8000'0000)) ==
+        Value::of_int32(std::numeric_limits<std::int32_t>::min()));
+  CHECK(stored(bits_property("v", EdmType::int64, 0x8000'0000'0000'0000)) ==
+        Value::of_int64(std::numeric_limits<std::int64_t>::min()));
+  CHECK(stored(float_property("v", EdmType::float64, -0.0)) == Value::of_double(-0.0));
+  CHECK(stored(float_property("v", EdmType::float64, number_infinite)) ==
+        Value::of_double(number_infinite));
+  CHECK(std::isnan(stored(float_property("v", EdmType::float64, number_nan)).view().float64()));
+  CHECK(stored(float_property("v", EdmType::date_time, 0)) ==
+        Value::of_date_time(ticks_at_unix_epoch));
+  CHECK(stored(float_property("v", EdmType::date_time, -1)) ==
+        Value::of_date_time(ticks_at_unix_epoch - ticks_per_millisecond));
+  CHECK(stored(float_property("v", EdmType::date_time, -11'644'473'600'000.0)) ==
+        Value::of_date_time(limits::date_time_ticks_min));
+  CHECK(stored(float_property("v", EdmType::date_time, 253'402'300'799'999.0)) ==
+        Value::of_date_time(limits::date_time_ticks_max - 9999));
+}
+
+TEST_CASE("Dates outside what the service stores are refused") {
+  CHECK(refusal(float_property("v", EdmType::date_time, -11'644'473'600'001.0)).code ==
+        Code::out_of_range_input);
+  CHECK(refusal(float_property("v", EdmType::date_time, 253'402'300'800'000.0)).code ==
+        Code::out_of_range_input);
+  for (const double ms : {number_nan, number_infinite, -number_infinite, 1e300, 0.5}) {
+    CAPTURE(ms);
+    CHECK(refusal(float_property("v", EdmType::date_time, ms)) == misfit);
+  }
+}
+
+TEST_CASE("Values in their text form follow the service's lexical rules") {
+  CHECK(stored(text_property("v", EdmType::guid, 1, "C9DA6455-213D-42C9-9A79-3E9149A57833")) ==
+        *parse_value(EdmType::guid, "c9da6455-213d-42c9-9a79-3e9149a57833", "v"));
+  CHECK(stored(text_property("v", EdmType::int64, 1, "-39")) == Value::of_int64(-39));
+  CHECK(stored(text_property("v", EdmType::float64, 1, "NaN")).type() == EdmType::float64);
+  CHECK(stored(text_property("v", EdmType::string, 1, "x")) == Value::of_string("x"));
+  CHECK(stored(text_property("v", EdmType::boolean, 1, "true")) == Value::of_boolean(true));
+  CHECK(stored(text_property("v", EdmType::date_time, 1, "1970-01-01T00:00:00.0000001Z")) ==
+        Value::of_date_time(ticks_at_unix_epoch + 1));
+  CHECK(stored(text_property("v", EdmType::binary, 1, "AP8=")) ==
+        Value::of_binary(std::string_view("\0\xFF", 2)));
+  CHECK(refusal(text_property("v", EdmType::int32, 1, "abc")) == misfit);
+  CHECK(refusal(text_property("v", EdmType::int64, 1, "9223372036854775808")) == misfit);
+  CHECK(refusal(text_property("v", EdmType::guid, 1, "no")) == misfit);
+}
+
+TEST_CASE("A number given as another type's value fits only if nothing of it is lost") {
+  CHECK(stored(float_property("v", EdmType::int32, 2'147'483'647, 2)) ==
+        Value::of_int32(2'147'483'647));
+  CHECK(stored(float_property("v", EdmType::int32, -2'147'483'648.0, 2)) ==
+        Value::of_int32(std::numeric_limits<std::int32_t>::min()));
+  CHECK(stored(float_property("v", EdmType::int64, -0x1p63, 2)) ==
+        Value::of_int64(std::numeric_limits<std::int64_t>::min()));
+  CHECK(stored(float_property("v", EdmType::float64, 3, 2)) == Value::of_double(3));
+  for (const double number :
+       {2'147'483'648.0, -2'147'483'649.0, 1.5, number_nan, number_infinite}) {
+    CAPTURE(number);
+    CHECK(refusal(float_property("v", EdmType::int32, number, 2)) == misfit);
+  }
+  CHECK(refusal(float_property("v", EdmType::int64, 0x1p63, 2)) == misfit);
+  for (const EdmType type :
+       {EdmType::string, EdmType::binary, EdmType::boolean, EdmType::date_time, EdmType::guid}) {
+    CHECK(refusal(float_property("v", type, 1, 2)) == misfit);
+  }
+}
+
+TEST_CASE("A boolean given as another type's value is refused") {
+  CHECK(stored(bits_property("v", EdmType::boolean, 1, 3)) == Value::of_boolean(true));
+  CHECK(refusal(bits_property("v", EdmType::string, 1, 3)) == misfit);
+  CHECK(refusal(bits_property("v", EdmType::int32, 1, 3)) == misfit);
+}
+
+TEST_CASE("What no type takes is refused") {
+  CHECK(refusal(bits_property("v", EdmType::string, 0, 4)) == misfit);
+  CHECK(refusal(PropertyRecord{"v", 0, 1, 1, "x", ""}) == misfit);  // an unknown type name
+  CHECK(refusal(PropertyRecord{"v", 9, 0, 0, "", ""}) == misfit);   // a number never given out
+  CHECK(refusal(bits_property("v", EdmType::guid, 0)) == misfit);   // a Guid crosses as text
+}
+
+TEST_CASE("The service's own members are ignored, whatever they hold") {
+  const WriteEntities write =
+      parsed(one({text_property("Timestamp", EdmType::date_time, 1, "never"),
+                  bits_property("odata.etag", EdmType::string, 0, 4), string_property("a", "1"),
+                  string_property("timestamp", "2")}));
+  CHECK(write.operations[0].properties ==
+        std::vector<Property>{{"a", Value::of_string("1")}, {"timestamp", Value::of_string("2")}});
+}
+
+TEST_CASE("A key among the properties is given twice") {
+  for (const char* name : {"PartitionKey", "RowKey"}) {
+    CHECK(refusal(string_property(name, "p")) == Error(Code::duplicate_properties));
+  }
+  CHECK(parsed(one({string_property("partitionkey", "p")})).operations[0].properties.size() == 1);
+}
+
+TEST_CASE("A key that is missing or no string has the service's error") {
+  const auto with_key = [](std::uint32_t partition) {
+    return RequestBuilder(RequestKind::write)
+        .word(0)
+        .word(1)
+        .word(0)
+        .text("people")
+        .word(0)
+        .word(partition)
+        .text("r")
+        .no_text()
+        .build();
+  };
+  CHECK(refused(with_key(none)).error == Error(Code::properties_need_value));
+  CHECK(refused(with_key(not_text)).error == Error(Code::primary_key_type_invalid));
+}
+
+TEST_CASE("The refusal of a transaction names the first operation that is wrong") {
+  WriteRecord write;
+  write.flags = 1;
+  write.operations = {OperationRecord{0, "p", "1", {string_property("a", "b")}, ""},
+                      OperationRecord{0, "p", "2", {bits_property("a", EdmType::int32, 0, 4)}, ""},
+                      OperationRecord{1, "p", "3", {}, "bad tag"}};
+  GroupFailure failure = refused(write_request(write).build());
+  CHECK(failure.error == misfit);
+  CHECK(failure.index == 1);
+  CHECK(failure.prefixed);
+  write.operations[1].properties.clear();
+  failure = refused(write_request(write).build());
+  CHECK(failure.error == IfMatch::parse("bad tag").error());
+  CHECK(failure.index == 2);
+  write.flags = 0;
+  CHECK_FALSE(refused(write_request(write).build()).prefixed);
+}
+
+TEST_CASE("An ETag is looked at only where it is a condition") {
+  for (const std::uint32_t kind : {0u, 3u, 4u}) {
+    WriteRecord write;
+    write.operations = {OperationRecord{kind, "p", "r", {}, "bad tag"}};
+    CHECK_FALSE(parsed(write).operations[0].if_match.given());
+  }
+}
+
+TEST_CASE("Table operations name their table") {
+  const auto create = parse_write(RequestBuilder(RequestKind::create_table).text("People").build());
+  CHECK(std::get<WriteCreateTable>(std::get<WriteRequest>(create).body).table == "People");
+  const auto drop = parse_write(RequestBuilder(RequestKind::drop_table).text("x").build());
+  CHECK(std::get<WriteDropTable>(std::get<WriteRequest>(drop).body).table == "x");
+  CHECK(refused(RequestBuilder(RequestKind::create_table).build()).error == malformed);
+  CHECK(refused(RequestBuilder(RequestKind::drop_table).word(1).build()).error == malformed);
+}
+
+TEST_CASE("Blocks that are no write are malformed") {
+  CHECK(refused("").error == malformed);
+  CHECK(refused(RequestBuilder(RequestKind::get).text("t").build()).error == malformed);
+  CHECK(refused(RequestBuilder(static_cast<RequestKind>(99)).build()).error == malformed);
+}
+
+TEST_CASE(
+    "A write block cut or changed in its words is malformed or another write, never a crash") {
+  WriteRecord write;
+  write.flags = 1;
+  write.operations = {
+      OperationRecord{0, "p", "1", {string_property("a", "text"), binary_property("b", "bin")}, ""},
+      OperationRecord{2, "p", "2", {float_property("c", EdmType::float64, 1.5)}, "*"}};
+  const std::string good = write_request(write).build();
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    for (const int change : {1, 0x40, 0x80, 0xFF}) {
+      std::string block = good;
+      block[at] = static_cast<char>(block[at] ^ change);
+      const auto result = parse_write(block);
+      if (const auto* failure = std::get_if<GroupFailure>(&result)) {
+        CHECK(failure->index < 2);
+      }
+    }
+    CHECK(refused(good.substr(0, at)).error == malformed);
+  }
+}
+
+TEST_CASE("Counts that cannot fit are malformed before anything is reserved for them") {
+  const auto with = [](std::uint32_t operations, std::uint32_t names, std::uint32_t properties) {
+    return RequestBuilder(RequestKind::write)
+        .word(0)
+        .word(operations)
+        .word(names)
+        .text("t")
+        .word(properties << 8)
+        .text("p")
+        .text("r")
+        .no_text()
+        .build();
+  };
+  CHECK(std::holds_alternative<WriteRequest>(parse_write(with(1, 0, 0))));
+  CHECK(refused(with(2, 0, 0)).error == malformed);
+  CHECK(refused(with(0xFFFF'FFFF, 0, 0)).error == malformed);
+  CHECK(refused(with(1, 0xFFFF'FFFF, 0)).error == malformed);
+  CHECK(refused(with(1, 0, 0xFF'FFFF)).error == malformed);
+  CHECK(refused(with(1, 0, 1)).error == malformed);
+}
+
+}  // namespace entitable::direct
