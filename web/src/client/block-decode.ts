@@ -478,6 +478,7 @@ export function decodeExplain(reply: Uint8Array): Explain {
   const rowsReturned = takeCount();
   const bytesRead = takeCount();
   const serviceRoundTrips = takeCount();
+  const serviceTransactions = takeCount();
   const rangeCount = takeWord();
   const warningCount = takeWord();
   const ranges: ExplainRange[] = [];
@@ -487,7 +488,7 @@ export function decodeExplain(reply: Uint8Array): Explain {
     warnings.push({ code: takeText(), message: takeText(), help: takeText() });
   }
   close();
-  return {
+  const explain = {
     kind,
     ranges,
     rowsRead,
@@ -495,8 +496,10 @@ export function decodeExplain(reply: Uint8Array): Explain {
     bytesRead,
     serviceKind,
     serviceRoundTrips,
+    serviceTransactions,
     warnings,
   };
+  return explain;
 }
 
 function takeRange(): ExplainRange {
