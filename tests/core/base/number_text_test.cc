@@ -3,6 +3,8 @@
 #include <charconv>
 #include <clocale>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -45,17 +47,32 @@ std::size_t digits_of(std::string_view text) {
   return digits.size();
 }
 
-// The standard library of the native builds as judge: reads back, no longer than its shortest form.
+// The judges: the standard library's own conversions where it has them (the native builds), else
+// the C library's, asked once per length.
+#if defined(__cpp_lib_to_chars) && __cpp_lib_to_chars >= 201611L
+std::size_t shortest_digits_of(double value) {
+  char text[64];
+  const auto end = std::to_chars(text, text + sizeof(text), value, std::chars_format::scientific);
+  return digits_of(std::string_view(text, static_cast<std::size_t>(end.ptr - text)));
+}
+#else
+std::size_t shortest_digits_of(double value) {
+  char text[64];
+  for (int digits = 1;; ++digits) {
+    std::snprintf(text, sizeof(text), "%.*e", digits - 1, value);
+    if (std::strtod(text, nullptr) == value || digits == 17) return digits_of(text);
+  }
+}
+#endif
+
+// Reads back, and is no longer than need be.
 void check_round_trip(double value) {
   const std::string text = to_text(value);
-  char shortest[64];
-  const auto judge =
-      std::to_chars(shortest, shortest + sizeof(shortest), value, std::chars_format::scientific);
-  const std::string_view judged(shortest, static_cast<std::size_t>(judge.ptr - shortest));
+  const std::size_t shortest = shortest_digits_of(value);
   const bool good = parses_to(text, value) && text.find_first_of(".E") != std::string::npos &&
-                    digits_of(text) == digits_of(judged);
+                    digits_of(text) <= shortest;
   if (!good) {
-    CAPTURE(text, judged, bits_of(value));
+    CAPTURE(text, shortest, bits_of(value));
     CHECK(good);
   }
 }
@@ -155,7 +172,7 @@ TEST_CASE("double text: ties go to even, and one digit far away breaks them") {
   CHECK(parses_to(std::string(100'000, '0') + "1", 1.0));
 }
 
-TEST_CASE("double text agrees with the standard library on random decimals") {
+TEST_CASE("double text agrees with the C library on random decimals") {
   constexpr std::uint64_t seed = 7;
   CAPTURE(seed);
   test::Prng prng(seed);
@@ -167,12 +184,9 @@ TEST_CASE("double text agrees with the standard library on random decimals") {
     if (prng.chance(2)) text.insert(prng.below(text.size()), ".");
     if (text[0] == '.') text.insert(0, "0");
     if (prng.chance(2)) text += "e" + std::to_string(static_cast<int>(prng.below(700)) - 360);
-    double expected = 0;
-    const auto judge = std::from_chars(text.data(), text.data() + text.size(), expected);
+    const double expected = std::strtod(text.c_str(), nullptr);
     const std::optional<double> value = parse_double(text);
-    // from_chars reports overflow and underflow alike as out of range.
-    const bool good = judge.ec == std::errc() ? value && bits_of(*value) == bits_of(expected)
-                                              : !value || std::fabs(*value) < 1e-300;
+    const bool good = std::isinf(expected) ? !value : value && bits_of(*value) == bits_of(expected);
     if (!good) {
       CAPTURE(text, expected);
       CHECK(good);

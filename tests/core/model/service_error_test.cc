@@ -1,0 +1,97 @@
+#include "core/model/service_error.h"
+
+#include <set>
+
+#include "tests/support/catch.h"
+
+using namespace entitable;
+
+namespace {
+
+struct Expected {
+  Code code;
+  int status;
+  std::string_view name;
+  std::string_view message;
+  bool at_commit;
+};
+
+// Typed from the spec (§9 and §6.3) a second time, so that a slip in one place shows.
+const Expected table[] = {
+    {Code::invalid_input, 400, "InvalidInput", "One of the request inputs is not valid.", false},
+    {Code::out_of_range_input, 400, "OutOfRangeInput", "One of the request inputs is out of range.",
+     false},
+    {Code::not_implemented, 501, "NotImplemented",
+     "The requested operation is not implemented on the specified resource.", false},
+    {Code::request_body_too_large, 413, "RequestBodyTooLarge",
+     "The request body is too large and exceeds the maximum permissible limit.", false},
+    {Code::duplicate_properties, 400, "DuplicatePropertiesSpecified",
+     "A property is specified more than one time.", false},
+    {Code::properties_need_value, 400, "PropertiesNeedValue",
+     "The values are not specified for all properties in the entity.", false},
+    {Code::property_name_invalid, 400, "PropertyNameInvalid", "The property name is invalid.",
+     false},
+    {Code::property_name_too_long, 400, "PropertyNameTooLong",
+     "The property name exceeds the maximum allowed length (255).", false},
+    {Code::property_value_too_large, 400, "PropertyValueTooLarge",
+     "The property value exceeds the maximum allowed size (64KB). If the property value is a "
+     "string, it is UTF-16 encoded and the maximum number of characters should be 32K or less.",
+     true},
+    {Code::too_many_properties, 400, "TooManyProperties",
+     "The entity contains more properties than allowed. Each entity can include up to 252 "
+     "properties to store data. Each entity also has 3 system properties.",
+     false},
+    {Code::entity_too_large, 400, "EntityTooLarge",
+     "The entity is larger than the maximum allowed size (1MB).", true},
+    {Code::invalid_resource_name, 400, "InvalidResourceName",
+     "The specifed resource name contains invalid characters.", false},
+    {Code::primary_key_type_invalid, 400, "PrimaryKeyPropertyIsInvalidType",
+     "PartitionKey and RowKey must be strings.", false},
+    {Code::table_not_found, 404, "TableNotFound", "The table specified does not exist.", false},
+    {Code::table_already_exists, 409, "TableAlreadyExists", "The table specified already exists.",
+     false},
+    {Code::resource_not_found, 404, "ResourceNotFound", "The specified resource does not exist.",
+     true},
+    {Code::entity_already_exists, 409, "EntityAlreadyExists",
+     "The specified entity already exists.", true},
+    {Code::update_condition_not_satisfied, 412, "UpdateConditionNotSatisfied",
+     "The update condition specified in the request was not satisfied.", true},
+    {Code::batch_partitions_differ, 400, "CommandsInBatchActOnDifferentPartitions",
+     "All commands in a batch must operate on same entity group.", false},
+    {Code::batch_duplicate_row, 400, "InvalidDuplicateRow",
+     "The batch request contains multiple changes with same row key. An entity can appear only "
+     "once in a batch request.",
+     false},
+    {Code::internal_error, 500, "InternalError",
+     "Server encountered an internal error. Please try again after some time.", true},
+    {Code::out_of_memory, 507, "OutOfMemory",
+     "There is not enough memory for this operation. Nothing was changed.", true},
+    {Code::corrupted, 500, "Corrupted", "Stored data is damaged and cannot be read.", true},
+    {Code::format_too_new, 501, "FormatTooNew",
+     "The store was written by a newer version of this software.", true},
+    {Code::read_only, 403, "ReadOnly",
+     "The store is open for reading only. Write operations are not allowed.", true},
+};
+
+}  // namespace
+
+TEST_CASE("every code has its status, name and text") {
+  std::set<std::string_view> names;
+  for (const Expected& expected : table) {
+    CAPTURE(expected.name);
+    const ServiceError& error = service_error(expected.code);
+    CHECK(error.status == expected.status);
+    CHECK(error.code == expected.name);
+    CHECK(error.message == expected.message);
+    CHECK(found_at_commit(expected.code) == expected.at_commit);
+    names.insert(error.code);
+  }
+  CHECK(std::size(table) == static_cast<std::size_t>(Code::read_only) + 1);
+  CHECK(names.size() == std::size(table));
+}
+
+TEST_CASE("an error shows its own text, or else the standard one") {
+  CHECK(message_of(Error(Code::invalid_input)) == "One of the request inputs is not valid.");
+  CHECK(message_of(Error(Code::invalid_input, "Syntax error at position 7 in 'aaa bbb ccc'.")) ==
+        "Syntax error at position 7 in 'aaa bbb ccc'.");
+}
