@@ -55,7 +55,7 @@ class PartWriter {
   FileWriter file_;
   std::string* bytes_;    // of file_, whose last record stays open until finish()
   std::size_t count_at_;  // where the number of rows goes in the end
-  ShapeNumbers shapes_;
+  RowShapes shapes_;
   EntityKey lower_;
   std::optional<EntityKey> upper_;
   EntityKey last_key_;
@@ -109,7 +109,6 @@ class PartReader {
   ShapeDictionary shapes_;
   std::uint32_t rows_read_ = 0;
   KeyView key_;
-  std::size_t partition_units_ = 0;
   Ticks timestamp_ = 0;
   std::vector<RowProperty> properties_;
 };

@@ -14,7 +14,8 @@
 namespace entitable {
 
 struct Record {
-  RecordType type;       // a known one
+  RecordType type;  // a known one
+  std::uint8_t flags;
   std::uint32_t number;  // 1 for the first of the file
   std::size_t offset;    // of its first byte in the file
   std::string_view payload;

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/base/bytes.h"
@@ -30,26 +31,39 @@ struct ShapeProperty {
   EdmType type;
 };
 
-// Gives numbers to shapes: the writing side.
+// Gives numbers to definitions, from 1 in order of first use.
 class ShapeNumbers {
  public:
   struct Numbered {
-    std::uint32_t number;  // from 1, in order of first use
+    std::uint32_t number;
     bool is_new;
   };
-  Numbered number_of(std::span<const RowProperty> properties);
-  // The same for a definition that was written before, by other numbers.
-  Numbered number_of_definition(std::string_view definition);
-  // Of the shape numbered last.
-  std::string_view definition() const { return *last_definition_; }
+  Numbered number_of(std::string_view definition);
+
+ private:
+  friend class RowShapes;
+  using Map = std::unordered_map<std::string, std::uint32_t>;  // keys never move
+  std::pair<Map::const_iterator, bool> find_or_add(const std::string& definition);
+
+  Map numbers_;
+  std::string scratch_;
+};
+
+// Gives numbers to the shapes of rows: the writing side.
+class RowShapes {
+ public:
+  ShapeNumbers::Numbered number_of(std::span<const RowProperty> properties);
+  // Of the row numbered last.
+  std::string_view definition() const { return definition_; }
 
  private:
   bool is_last(std::span<const RowProperty> properties) const;
 
-  std::unordered_map<std::string, std::uint32_t> numbers_;  // by definition; nodes never move
-  std::vector<ShapeProperty> last_;                         // the shape of last_number_
+  ShapeNumbers numbers_;
+  // Rows are nearly always of the shape of the row before.
+  std::vector<ShapeProperty> last_;
   std::uint32_t last_number_ = 0;
-  const std::string* last_definition_ = nullptr;
+  std::string_view definition_;
   std::string scratch_;
 };
 
@@ -66,9 +80,8 @@ class ShapeDictionary {
  public:
   // Reads a definition and appends it. Null, or why it is bad.
   const char* read_definition(ByteReader& reader);
-  // Reads a shape of either form. Null, or why it is bad; then `shape` is set, and valid until
-  // the next shape is read.
-  const char* read(ByteReader& reader, const LoggedShape*& shape);
+  // Reads a shape of either form. Null and the shape's number, or why it is bad.
+  const char* read(ByteReader& reader, std::uint64_t& number);
   // REQUIRES: 0 < number <= size().
   const LoggedShape& shape(std::uint64_t number) const {
     return shapes_[static_cast<std::size_t>(number - 1)];

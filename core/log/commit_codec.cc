@@ -1,0 +1,359 @@
+#include "core/log/commit_codec.h"
+
+#include <cstddef>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/log/field_codec.h"
+#include "core/log/row_codec.h"
+#include "core/model/limits.h"
+#include "core/model/table_name.h"
+
+namespace entitable {
+namespace {
+
+// These numbers never change. "beside": in the table and partition of the entity mutation before.
+enum class MutationKind : std::uint8_t {
+  put = 1,
+  put_beside = 2,
+  erase = 3,
+  erase_beside = 4,
+  create_table = 5,
+  drop_table = 6,
+  table_acl = 7,
+  service_properties = 8,
+};
+
+constexpr std::size_t mutation_bytes_min = 2;
+constexpr std::size_t shape_bytes_min = 1;
+
+// Where entity mutations are; null partition: nowhere yet.
+struct Place {
+  TableId table = 0;
+  std::optional<std::string_view> partition;
+};
+
+// ---- Writing -----------------------------------------------------------------------------------
+
+class CommitEncoder {
+ public:
+  explicit CommitEncoder(const Commit& commit) : commit_(commit) {}
+  std::string encode();
+
+ private:
+  void write(const PutEntity& mutation);
+  void write(const DeleteEntity& mutation);
+  void write(const CreateTable& mutation);
+  void write(const DropTable& mutation);
+  void write(const SetTableAcl& mutation);
+  void write(const SetServiceProperties& mutation);
+
+  void write_kind(MutationKind kind) { writer_.u8(static_cast<std::uint8_t>(kind)); }
+  void write_table(TableId table);
+  void write_place(TableId table, const KeyView& key, MutationKind kind, MutationKind beside);
+  std::uint32_t shape_of(const Entity& entity);
+
+  const Commit& commit_;
+  std::string shapes_;  // definitions, in order of first use
+  std::uint32_t shape_count_ = 0;
+  RowShapes row_shapes_;
+  std::vector<RowProperty> row_;  // of the entity being written
+  std::string mutations_;
+  ByteWriter writer_{mutations_};
+  Place place_;
+};
+
+std::string CommitEncoder::encode() {
+  ENTITABLE_CHECK(commit_.number > 0 && commit_.last_timestamp >= 0);
+  for (const Mutation& mutation : commit_.mutations) {
+    std::visit([this](const auto& m) { write(m); }, mutation);
+  }
+  std::string out;
+  out.reserve(64 + shapes_.size() + mutations_.size());
+  ByteWriter writer(out);
+  writer.varint(commit_.number);
+  writer.varint(shape_count_);
+  writer.raw(shapes_);
+  writer.u64(static_cast<std::uint64_t>(commit_.last_timestamp));
+  writer.u8(commit_.call.has_value() ? 1 : 0);
+  if (commit_.call.has_value()) append_call(*commit_.call, commit_.last_timestamp, out);
+  writer.varint(commit_.mutations.size());
+  writer.raw(mutations_);
+  return out;
+}
+
+void CommitEncoder::write_table(TableId table) {
+  ENTITABLE_CHECK(table > 0 && table <= table_id_max);
+  writer_.varint(table);
+}
+
+void CommitEncoder::write_place(TableId table, const KeyView& key, MutationKind kind,
+                                MutationKind beside) {
+  if (place_.table == table && place_.partition == key.partition) {
+    write_kind(beside);
+  } else {
+    write_kind(kind);
+    write_table(table);
+    writer_.bytes(key.partition);
+    place_ = {table, key.partition};
+  }
+  writer_.bytes(key.row);
+}
+
+std::uint32_t CommitEncoder::shape_of(const Entity& entity) {
+  row_.clear();
+  for (const Property& property : entity.properties) {
+    row_.push_back({property.name, property.value.view()});
+  }
+  const ShapeNumbers::Numbered shape = row_shapes_.number_of(row_);
+  if (shape.is_new) {
+    ByteWriter(shapes_).varint(0);
+    shapes_.append(row_shapes_.definition());
+    ++shape_count_;
+  }
+  return shape.number;
+}
+
+void CommitEncoder::write(const PutEntity& mutation) {
+  const Entity& entity = mutation.entity;
+  ENTITABLE_CHECK(entity.timestamp > 0 && entity.timestamp <= commit_.last_timestamp);
+  write_place(mutation.table, entity.key.view(), MutationKind::put, MutationKind::put_beside);
+  append_ticks(entity.timestamp, commit_.last_timestamp, mutations_);
+  writer_.varint(shape_of(entity));
+  append_values(row_, mutations_);
+}
+
+void CommitEncoder::write(const DeleteEntity& mutation) {
+  write_place(mutation.table, mutation.key.view(), MutationKind::erase, MutationKind::erase_beside);
+}
+
+void CommitEncoder::write(const CreateTable& mutation) {
+  write_kind(MutationKind::create_table);
+  write_table(mutation.table);
+  writer_.bytes(mutation.name);
+}
+
+void CommitEncoder::write(const DropTable& mutation) {
+  write_kind(MutationKind::drop_table);
+  write_table(mutation.table);
+}
+
+void CommitEncoder::write(const SetTableAcl& mutation) {
+  write_kind(MutationKind::table_acl);
+  write_table(mutation.table);
+  append_policies(mutation.policies, mutations_);
+}
+
+void CommitEncoder::write(const SetServiceProperties& mutation) {
+  write_kind(MutationKind::service_properties);
+  writer_.bytes(mutation.document);
+}
+
+// ---- Reading -----------------------------------------------------------------------------------
+
+// Reading functions give null, or why the bytes are bad.
+class CommitDecoder {
+ public:
+  CommitDecoder(std::string_view payload, ShapeDictionary& shapes)
+      : reader_(payload), shapes_(shapes) {}
+  Result<Commit> decode();
+
+ private:
+  const char* read_head();
+  const char* read_shapes();
+  const char* read_mutation();
+  const char* read_key(bool beside, KeyView& key);
+  const char* read_put(bool beside);
+  const char* read_erase(bool beside);
+  const char* read_create_table();
+  const char* read_drop_table();
+  const char* read_table_acl();
+
+  ByteReader reader_;
+  ShapeDictionary& shapes_;
+  std::vector<std::uint64_t> shape_numbers_;  // in the dictionary, of the commit's shapes
+  std::vector<RowProperty> row_;
+  Place place_;
+  Commit commit_;
+};
+
+Result<Commit> CommitDecoder::decode() {
+  if (const char* bad = read_head()) return Error(Code::corrupted, bad);
+  const std::size_t mutations = reader_.count(mutation_bytes_min);
+  if (!reader_.ok()) return Error(Code::corrupted, "it has fewer mutations than it says");
+  commit_.mutations.reserve(mutations);
+  for (std::size_t i = 0; i < mutations; ++i) {
+    if (const char* bad = read_mutation()) {
+      return Error(Code::corrupted, "mutation " + std::to_string(i + 1) + ": " + bad);
+    }
+  }
+  if (!reader_.at_end()) return Error(Code::corrupted, "it goes on behind its last mutation");
+  return std::move(commit_);
+}
+
+const char* CommitDecoder::read_head() {
+  commit_.number = reader_.varint();
+  if (reader_.ok() && commit_.number == 0) return "a commit has the number 0";
+  if (const char* bad = read_shapes()) return bad;
+  const std::uint64_t last_timestamp = reader_.u64();
+  if (last_timestamp > static_cast<std::uint64_t>(limits::date_time_ticks_max)) {
+    return "the last timestamp is out of range";
+  }
+  commit_.last_timestamp = static_cast<Ticks>(last_timestamp);
+  const std::uint8_t has_call = reader_.u8();
+  if (!reader_.ok()) return field_cut_short;
+  if (has_call > 1) return "it neither has a call nor has none";
+  return has_call == 1 ? read_call(reader_, commit_.last_timestamp, commit_.call.emplace())
+                       : nullptr;
+}
+
+const char* CommitDecoder::read_shapes() {
+  const std::size_t count = reader_.count(shape_bytes_min);
+  if (!reader_.ok()) return field_cut_short;
+  shape_numbers_.resize(count);
+  for (std::uint64_t& number : shape_numbers_) {
+    if (const char* bad = shapes_.read(reader_, number)) return bad;
+  }
+  return nullptr;
+}
+
+const char* CommitDecoder::read_mutation() {
+  switch (static_cast<MutationKind>(reader_.u8())) {
+    case MutationKind::put:
+      return read_put(false);
+    case MutationKind::put_beside:
+      return read_put(true);
+    case MutationKind::erase:
+      return read_erase(false);
+    case MutationKind::erase_beside:
+      return read_erase(true);
+    case MutationKind::create_table:
+      return read_create_table();
+    case MutationKind::drop_table:
+      return read_drop_table();
+    case MutationKind::table_acl:
+      return read_table_acl();
+    case MutationKind::service_properties:
+      commit_.mutations.push_back(SetServiceProperties{std::string(reader_.bytes())});
+      return reader_.ok() ? nullptr : field_cut_short;
+  }
+  return reader_.ok() ? "there is no such kind of mutation" : field_cut_short;
+}
+
+const char* CommitDecoder::read_key(bool beside, KeyView& key) {
+  if (!beside) {
+    if (const char* bad = read_table_id(reader_, place_.table)) return bad;
+    place_.partition = reader_.bytes();
+  } else if (!place_.partition) {
+    return "it is beside nothing";
+  }
+  key = {*place_.partition, reader_.bytes()};
+  if (!reader_.ok()) return field_cut_short;
+  return check_stored_key(key);
+}
+
+const char* CommitDecoder::read_put(bool beside) {
+  KeyView key;
+  Ticks timestamp = 0;
+  if (const char* bad = read_key(beside, key)) return bad;
+  if (const char* bad = read_ticks(reader_, commit_.last_timestamp, timestamp)) return bad;
+  if (timestamp == 0) return "a row has no timestamp";
+  if (timestamp > commit_.last_timestamp) return "a row is newer than the last timestamp";
+  const std::uint64_t shape = reader_.varint();
+  if (!reader_.ok()) return field_cut_short;
+  if (shape == 0 || shape > shape_numbers_.size()) return "a row has a shape that is not there";
+  const std::uint64_t number = shape_numbers_[static_cast<std::size_t>(shape - 1)];
+  if (const char* bad = read_values(reader_, shapes_.shape(number), key, row_)) return bad;
+  PutEntity put{place_.table, Entity{EntityKey(key.partition, key.row), timestamp, owned(row_)}};
+  commit_.mutations.push_back(std::move(put));
+  return nullptr;
+}
+
+const char* CommitDecoder::read_erase(bool beside) {
+  KeyView key;
+  if (const char* bad = read_key(beside, key)) return bad;
+  commit_.mutations.push_back(DeleteEntity{place_.table, EntityKey(key.partition, key.row)});
+  return nullptr;
+}
+
+const char* CommitDecoder::read_create_table() {
+  CreateTable create{0, {}};
+  if (const char* bad = read_table_id(reader_, create.table)) return bad;
+  create.name = reader_.bytes();
+  if (!reader_.ok()) return field_cut_short;
+  if (!TableName::parse(create.name).ok()) return "a table has a name that is not allowed";
+  commit_.mutations.push_back(std::move(create));
+  return nullptr;
+}
+
+const char* CommitDecoder::read_drop_table() {
+  DropTable drop{0};
+  if (const char* bad = read_table_id(reader_, drop.table)) return bad;
+  commit_.mutations.push_back(drop);
+  return nullptr;
+}
+
+const char* CommitDecoder::read_table_acl() {
+  SetTableAcl acl{0, {}};
+  if (const char* bad = read_table_id(reader_, acl.table)) return bad;
+  if (const char* bad = read_policies(reader_, acl.policies)) return bad;
+  commit_.mutations.push_back(std::move(acl));
+  return nullptr;
+}
+
+// Whether a reader of the bytes will find what was given: what encode_commit REQUIRES.
+[[maybe_unused]] bool reads_back(std::string_view bytes, const Commit& commit) {
+  ShapeDictionary shapes;
+  const Result<Commit> decoded = decode_commit(bytes, shapes);
+  return decoded.ok() && *decoded == commit;
+}
+
+// Passes over a definition and gives its bytes. REQUIRES: it is a good one.
+std::string_view skip_definition(ByteReader& reader, std::string_view all) {
+  const std::size_t start = all.size() - reader.remaining();
+  for (std::uint64_t left = reader.varint(); left > 0; --left) {
+    reader.u8();
+    reader.bytes();
+  }
+  return all.substr(start, all.size() - reader.remaining() - start);
+}
+
+}  // namespace
+
+std::string encode_commit(const Commit& commit) {
+  std::string bytes = CommitEncoder(commit).encode();
+  ENTITABLE_DCHECK(reads_back(bytes, commit));
+  return bytes;
+}
+
+Result<Commit> decode_commit(std::string_view payload, ShapeDictionary& shapes) {
+  return CommitDecoder(payload, shapes).decode();
+}
+
+void append_commit(std::string_view standalone, ShapeNumbers& shapes, std::string& out) {
+  ByteReader reader(standalone);
+  ByteWriter writer(out);
+  writer.varint(reader.varint());  // the number
+  const std::uint64_t shape_count = reader.varint();
+  writer.varint(shape_count);
+  for (std::uint64_t i = 0; i < shape_count; ++i) {
+    ENTITABLE_CHECK(reader.varint() == 0 && reader.ok());
+    const std::string_view definition = skip_definition(reader, standalone);
+    const ShapeNumbers::Numbered shape = shapes.number_of(definition);
+    writer.varint(shape.is_new ? 0 : shape.number);
+    if (shape.is_new) writer.raw(definition);
+  }
+  ENTITABLE_CHECK(reader.ok());
+  writer.raw(reader.raw(reader.remaining()));
+}
+
+std::uint64_t commit_number(std::string_view standalone) {
+  const std::uint64_t number = ByteReader(standalone).varint();
+  ENTITABLE_CHECK(number > 0);
+  return number;
+}
+
+}  // namespace entitable

@@ -1,0 +1,265 @@
+#include "core/log/manifest_codec.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "core/base/bytes.h"
+#include "core/base/check.h"
+#include "core/log/field_codec.h"
+#include "core/log/reader.h"
+#include "core/log/record.h"
+#include "core/model/limits.h"
+#include "core/model/table_name.h"
+
+namespace entitable {
+namespace {
+
+constexpr std::size_t option_bytes_min = 2;
+constexpr std::size_t call_bytes_min = 18;  // client, number, count
+constexpr std::size_t part_bytes_min = 9;   // two texts, three numbers, a checksum
+
+// ---- Writing -----------------------------------------------------------------------------------
+
+void write_state(const Manifest& manifest, FileWriter& file) {
+  ENTITABLE_CHECK(manifest.epoch > 0 && manifest.first_live_sequence > 0);
+  ENTITABLE_CHECK(manifest.next_table > 0 && manifest.next_part > 0);
+  ENTITABLE_CHECK(manifest.last_timestamp >= 0);
+  ByteWriter writer(file.begin(RecordType::manifest_state));
+  writer.varint(manifest.epoch);
+  writer.varint(manifest.first_live_sequence);
+  writer.varint(manifest.last_commit);
+  writer.u64(static_cast<std::uint64_t>(manifest.last_timestamp));
+  writer.varint(manifest.next_table);
+  writer.varint(manifest.next_part);
+  file.end();
+}
+
+void write_options(const Manifest& manifest, FileWriter& file) {
+  ByteWriter writer(file.begin(RecordType::manifest_options));
+  writer.varint(manifest.options.size());
+  for (const auto& [key, value] : manifest.options) {
+    writer.bytes(key);
+    writer.bytes(value);
+  }
+  file.end();
+}
+
+void write_service(const Manifest& manifest, FileWriter& file) {
+  ByteWriter(file.begin(RecordType::manifest_service)).bytes(manifest.service_properties);
+  file.end();
+}
+
+void write_calls(const Manifest& manifest, FileWriter& file) {
+  std::string& out = file.begin(RecordType::manifest_calls);
+  ByteWriter(out).varint(manifest.calls.size());
+  for (const ClientCall& call : manifest.calls) append_call(call, manifest.last_timestamp, out);
+  file.end();
+}
+
+void write_table(const ManifestTable& table, FileWriter& file) {
+  std::string& out = file.begin(RecordType::manifest_table);
+  ByteWriter writer(out);
+  writer.varint(table.id);
+  writer.bytes(table.name);
+  append_policies(table.acl, out);
+  writer.varint(table.parts.size());
+  for (const ManifestPart& part : table.parts) {
+    writer.bytes(part.lower.partition);
+    writer.bytes(part.lower.row);
+    writer.varint(part.id);
+    writer.varint(part.rows);
+    writer.varint(part.bytes);
+    writer.u32(part.checksum);
+  }
+  file.end();
+}
+
+// ---- Reading: null, or why the payload is bad ---------------------------------------------------
+
+const char* at_its_end(const ByteReader& reader) {
+  return reader.ok() && reader.at_end() ? nullptr : "it has the wrong length";
+}
+
+const char* read_state(ByteReader& reader, Manifest& manifest) {
+  manifest.epoch = reader.varint();
+  manifest.first_live_sequence = reader.varint();
+  manifest.last_commit = reader.varint();
+  const std::uint64_t last_timestamp = reader.u64();
+  if (last_timestamp > static_cast<std::uint64_t>(limits::date_time_ticks_max)) {
+    return "the last timestamp is out of range";
+  }
+  manifest.last_timestamp = static_cast<Ticks>(last_timestamp);
+  const std::uint64_t next_table = reader.varint();
+  manifest.next_part = reader.varint();
+  if (const char* bad = at_its_end(reader)) return bad;
+  if (manifest.epoch == 0 || manifest.first_live_sequence == 0) {
+    return "the epoch or the first live sequence is 0";
+  }
+  if (next_table == 0 || next_table > std::uint64_t{table_id_max} + 1 || manifest.next_part == 0) {
+    return "the next table or part id is out of range";
+  }
+  manifest.next_table = static_cast<TableId>(next_table);
+  return nullptr;
+}
+
+const char* read_options(ByteReader& reader, Manifest& manifest) {
+  const std::size_t count = reader.count(option_bytes_min);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string key(reader.bytes());
+    std::string value(reader.bytes());
+    if (!reader.ok()) return field_cut_short;
+    if (!is_text(key) || !is_text(value)) return "an option is no text";
+    if (!manifest.options.empty() && manifest.options.rbegin()->first >= key) {
+      return "the options are not in order";
+    }
+    manifest.options.emplace_hint(manifest.options.end(), key, std::move(value));
+  }
+  return at_its_end(reader);
+}
+
+const char* read_service(ByteReader& reader, Manifest& manifest) {
+  manifest.service_properties = reader.bytes();
+  return at_its_end(reader);
+}
+
+const char* read_calls(ByteReader& reader, Manifest& manifest) {
+  const std::size_t count = reader.count(call_bytes_min);
+  manifest.calls.resize(count);
+  for (ClientCall& call : manifest.calls) {
+    if (const char* bad = read_call(reader, manifest.last_timestamp, call)) return bad;
+  }
+  return at_its_end(reader);
+}
+
+const char* read_part(ByteReader& reader, const Manifest& manifest, ManifestTable& table) {
+  ManifestPart part;
+  part.lower.partition = reader.bytes();
+  part.lower.row = reader.bytes();
+  part.id = reader.varint();
+  part.rows = reader.varint();
+  part.bytes = reader.varint();
+  part.checksum = reader.u32();
+  if (!reader.ok()) return field_cut_short;
+  if (part.id == 0 || part.id >= manifest.next_part) return "a part id is out of range";
+  if (const char* bad = check_stored_key(part.lower.view())) return bad;
+  if (!table.parts.empty() && compare(table.parts.back().lower.view(), part.lower.view()) >= 0) {
+    return "the parts are not in order";
+  }
+  table.parts.push_back(std::move(part));
+  return nullptr;
+}
+
+const char* read_table(ByteReader& reader, Manifest& manifest) {
+  ManifestTable table;
+  if (const char* bad = read_table_id(reader, table.id)) return bad;
+  if (table.id >= manifest.next_table) return "a table id is out of range";
+  if (!manifest.tables.empty() && manifest.tables.back().id >= table.id) {
+    return "the tables are not in order";
+  }
+  table.name = reader.bytes();
+  if (!reader.ok()) return field_cut_short;
+  if (!TableName::parse(table.name).ok()) return "a table has a name that is not allowed";
+  if (const char* bad = read_policies(reader, table.acl)) return bad;
+  const std::size_t parts = reader.count(part_bytes_min);
+  table.parts.reserve(parts);
+  for (std::size_t i = 0; i < parts; ++i) {
+    if (const char* bad = read_part(reader, manifest, table)) return bad;
+  }
+  manifest.tables.push_back(std::move(table));
+  return at_its_end(reader);
+}
+
+const char* read_record(const Record& record, Manifest& manifest) {
+  ByteReader reader(record.payload);
+  switch (record.type) {
+    case RecordType::manifest_state:
+      return read_state(reader, manifest);
+    case RecordType::manifest_options:
+      return read_options(reader, manifest);
+    case RecordType::manifest_service:
+      return read_service(reader, manifest);
+    case RecordType::manifest_calls:
+      return read_calls(reader, manifest);
+    case RecordType::manifest_table:
+      return read_table(reader, manifest);
+    case RecordType::segment_header:
+    case RecordType::commit:
+    case RecordType::part_header:
+    case RecordType::part_rows:
+    case RecordType::end:
+      break;
+  }
+  return "it belongs elsewhere";
+}
+
+// The records of a manifest in their order, each once; then one for each table.
+constexpr RecordType records_in_order[] = {
+    RecordType::manifest_state,
+    RecordType::manifest_options,
+    RecordType::manifest_service,
+    RecordType::manifest_calls,
+};
+
+template <typename T>
+bool has_twins(std::vector<T> values) {
+  std::sort(values.begin(), values.end());
+  return std::adjacent_find(values.begin(), values.end()) != values.end();
+}
+
+// What holds of all tables together.
+const char* check_tables(const Manifest& manifest) {
+  std::vector<std::string> names;
+  std::vector<PartId> parts;
+  for (const ManifestTable& table : manifest.tables) {
+    names.push_back(fold_table_name(table.name));
+    for (const ManifestPart& part : table.parts) parts.push_back(part.id);
+  }
+  if (has_twins(std::move(names))) return "two tables have one name";
+  if (has_twins(std::move(parts))) return "a part is listed twice";
+  return nullptr;
+}
+
+[[maybe_unused]] bool reads_back(std::string_view file, const Manifest& manifest) {
+  const Result<Manifest> decoded = decode_manifest(file);
+  return decoded.ok() && *decoded == manifest;
+}
+
+}  // namespace
+
+std::string encode_manifest(const Manifest& manifest) {
+  FileWriter file(FileKind::manifest);
+  write_state(manifest, file);
+  write_options(manifest, file);
+  write_service(manifest, file);
+  write_calls(manifest, file);
+  for (const ManifestTable& table : manifest.tables) write_table(table, file);
+  std::string bytes = std::move(file).finish();
+  ENTITABLE_DCHECK(reads_back(bytes, manifest));
+  return bytes;
+}
+
+Result<Manifest> decode_manifest(std::string_view file) {
+  Result<RecordReader> records = RecordReader::open(file, FileKind::manifest);
+  if (!records.ok()) return records.error();
+  Manifest manifest;
+  std::size_t position = 0;
+  while (true) {
+    const Result<std::optional<Record>> record = records->next();
+    if (!record.ok()) return record.error();
+    if (!*record) break;
+    const RecordType expected = position < std::size(records_in_order) ? records_in_order[position]
+                                                                       : RecordType::manifest_table;
+    if ((*record)->type != expected) return bad_payload(**record, "it belongs elsewhere");
+    if (const char* bad = read_record(**record, manifest)) return bad_payload(**record, bad);
+    ++position;
+  }
+  if (position < std::size(records_in_order)) {
+    return Error(Code::corrupted, "the manifest lacks records");
+  }
+  if (const char* bad = check_tables(manifest)) return Error(Code::corrupted, bad);
+  return manifest;
+}
+
+}  // namespace entitable

@@ -1,0 +1,207 @@
+#include "core/log/part_codec.h"
+
+#include <limits>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/log/field_codec.h"
+
+namespace entitable {
+namespace {
+
+constexpr std::size_t count_bytes = 4;
+
+// The table, and the range if it has an end, each once.
+const char* read_part_header(std::string_view payload, PartHeader& header) {
+  ByteReader reader(payload);
+  header.id = reader.varint();
+  if (const char* bad = read_table_id(reader, header.table)) return bad;
+  header.lower.partition = reader.bytes();
+  header.lower.row = reader.bytes();
+  const std::uint8_t has_upper = reader.u8();
+  if (has_upper > 1) return "the range neither has an end nor has none";
+  if (has_upper == 1) {
+    header.upper.emplace();
+    header.upper->partition = reader.bytes();
+    header.upper->row = reader.bytes();
+  }
+  if (!reader.ok() || !reader.at_end()) return "it has the wrong length";
+  if (header.id == 0) return "the part id is 0";
+  if (const char* bad = check_stored_key(header.lower.view())) return bad;
+  if (!header.upper) return nullptr;
+  if (const char* bad = check_stored_key(header.upper->view())) return bad;
+  return compare(header.lower.view(), header.upper->view()) < 0 ? nullptr : "the range is empty";
+}
+
+Result<Record> expect(RecordReader& records, RecordType type) {
+  Result<std::optional<Record>> record = records.next();
+  if (!record.ok()) return record.error();
+  if (!*record) return Error(Code::corrupted, "the part has no header or no rows");
+  if ((*record)->type != type) return bad_payload(**record, "it belongs elsewhere");
+  return **record;
+}
+
+[[maybe_unused]] bool reads_back(std::string_view file, std::uint32_t rows) {
+  const Result<Part> part = decode_part(file);
+  return part.ok() && part->rows.size() == rows;
+}
+
+}  // namespace
+
+// ---- Writing -----------------------------------------------------------------------------------
+
+PartWriter::PartWriter(PartId id, TableId table, const KeyView& lower,
+                       const std::optional<KeyView>& upper)
+    : file_(FileKind::part), last_key_(lower.partition, lower.row) {
+  ENTITABLE_CHECK(id > 0 && table > 0 && table <= table_id_max);
+  if (upper) upper_.emplace(upper->partition, upper->row);
+  ENTITABLE_CHECK(!upper || compare(lower, *upper) < 0);
+  ByteWriter header(file_.begin(RecordType::part_header));
+  header.varint(id);
+  header.varint(table);
+  header.bytes(lower.partition);
+  header.bytes(lower.row);
+  header.u8(upper ? 1 : 0);
+  if (upper) {
+    header.bytes(upper->partition);
+    header.bytes(upper->row);
+  }
+  file_.end();
+  bytes_ = &file_.begin(RecordType::part_rows);
+  count_at_ = bytes_->size();
+  ByteWriter(*bytes_).u32(0);
+}
+
+void PartWriter::begin_row(std::string_view partition, std::string_view row, Ticks timestamp) {
+  ENTITABLE_CHECK(timestamp > 0);
+  key_ = {partition, row};
+  timestamp_ = timestamp;
+  properties_.clear();
+}
+
+void PartWriter::end_row() {
+  // The lower bound stands in for the row before the first, which may be equal to it.
+  const int order = compare(last_key_.view(), key_);
+  ENTITABLE_CHECK(order < 0 || (order == 0 && rows_ == 0));
+  ENTITABLE_CHECK(rows_ < std::numeric_limits<std::uint32_t>::max());
+  const bool new_partition = rows_ == 0 || key_.partition != last_key_.partition;
+  const ShapeNumbers::Numbered shape = shapes_.number_of(properties_);
+  ByteWriter writer(*bytes_);
+  const std::uint64_t number = shape.is_new ? 0 : shape.number;
+  writer.varint(number << 1 | static_cast<std::uint64_t>(new_partition));
+  if (shape.is_new) writer.raw(shapes_.definition());
+  if (new_partition) writer.bytes(key_.partition);
+  writer.bytes(key_.row);
+  append_ticks(timestamp_, last_timestamp_, *bytes_);
+  append_values(properties_, *bytes_);
+  if (new_partition) last_key_.partition = key_.partition;
+  last_key_.row = key_.row;
+  last_timestamp_ = timestamp_;
+  ++rows_;
+}
+
+std::string PartWriter::finish() && {
+  ENTITABLE_CHECK(rows_ == 0 || !upper_ || compare(last_key_.view(), upper_->view()) < 0);
+  for (std::size_t i = 0; i < count_bytes; ++i) {
+    (*bytes_)[count_at_ + i] = static_cast<char>(static_cast<std::uint8_t>(rows_ >> (8 * i)));
+  }
+  file_.end();
+  std::string file = std::move(file_).finish();
+  ENTITABLE_DCHECK(reads_back(file, rows_));
+  return file;
+}
+
+// ---- Reading -----------------------------------------------------------------------------------
+
+Result<PartReader> PartReader::open(std::string_view file) {
+  Result<RecordReader> records = RecordReader::open(file, FileKind::part);
+  if (!records.ok()) return records.error();
+  const Result<Record> first = expect(*records, RecordType::part_header);
+  if (!first.ok()) return first.error();
+  const Result<Record> rows = expect(*records, RecordType::part_rows);
+  if (!rows.ok()) return rows.error();
+  const Result<std::optional<Record>> end = records->next();
+  if (!end.ok()) return end.error();
+  if (*end) return bad_payload(**end, "it belongs elsewhere");
+
+  PartReader reader(*rows);
+  PartHeader& header = reader.header_;
+  if (const char* bad = read_part_header(first->payload, header)) return bad_payload(*first, bad);
+  header.row_count = reader.reader_.u32();
+  header.checksum = records->checksum();
+  if (!reader.reader_.ok()) return bad_payload(*rows, field_cut_short);
+  return reader;
+}
+
+Result<bool> PartReader::next() {
+  if (rows_read_ == header_.row_count) {
+    if (!reader_.at_end()) return bad_payload(record_, "it goes on behind its last row");
+    return false;
+  }
+  if (const char* bad = read_row()) {
+    return bad_payload(record_, "row " + std::to_string(rows_read_ + 1) + ": " + bad);
+  }
+  ++rows_read_;
+  return true;
+}
+
+const char* PartReader::read_row() {
+  const std::uint64_t tag = reader_.varint();
+  if (!reader_.ok()) return field_cut_short;
+  std::uint64_t shape = tag >> 1;
+  if (shape > shapes_.size()) return "it has a shape that is not there";
+  if (shape == 0) {
+    if (const char* bad = shapes_.read_definition(reader_)) return bad;
+    shape = shapes_.size();
+  }
+  if (const char* bad = read_key((tag & 1) != 0)) return bad;
+  if (const char* bad = read_ticks(reader_, timestamp_, timestamp_)) return bad;
+  if (timestamp_ == 0) return "it has no timestamp";
+  return read_values(reader_, shapes_.shape(shape), key_, properties_);
+}
+
+const char* PartReader::read_key(bool new_partition) {
+  const KeyView before = rows_read_ > 0 ? key_ : header_.lower.view();
+  const bool first = rows_read_ == 0;
+  if (new_partition) {
+    key_.partition = reader_.bytes();
+  } else if (first) {
+    return "it has no partition";
+  }
+  key_.row = reader_.bytes();
+  if (!reader_.ok()) return field_cut_short;
+  if (const char* bad = check_stored_key(key_)) return bad;
+  if (first && compare(key_, before) < 0) return "it is below the range of the part";
+  if (!first && compare(key_, before) <= 0) return "its key is not above that of the row before";
+  if (!first && new_partition && key_.partition == before.partition) {
+    return "its partition is named once more";
+  }
+  if (header_.upper && compare(key_, header_.upper->view()) >= 0) {
+    return "it is above the range of the part";
+  }
+  return nullptr;
+}
+
+Entity PartReader::entity() const {
+  return Entity{EntityKey(key_.partition, key_.row), timestamp_, owned(properties_)};
+}
+
+Result<Part> decode_part(std::string_view file) {
+  Result<PartReader> reader = PartReader::open(file);
+  if (!reader.ok()) return reader.error();
+  Part part{reader->header(), {}};
+  while (true) {
+    const Result<bool> more = reader->next();
+    if (!more.ok()) return more.error();
+    if (!*more) return part;
+    part.rows.push_back(reader->entity());
+  }
+}
+
+std::uint32_t part_checksum(std::string_view file) {
+  ENTITABLE_CHECK(file.size() >= record_layout::header_bytes + record_layout::end_bytes);
+  const std::size_t from_end = record_layout::checksum_bytes + record_layout::checksum_bytes;
+  return ByteReader(file.substr(file.size() - from_end)).u32();
+}
+
+}  // namespace entitable

@@ -1,0 +1,163 @@
+#include "core/log/reader.h"
+
+#include "core/base/bytes.h"
+#include "core/base/crc32c.h"
+
+namespace entitable {
+namespace {
+
+// Null: a type that this version does not know.
+const char* name_of(std::uint8_t type) {
+  switch (static_cast<RecordType>(type)) {
+    case RecordType::segment_header:
+      return "segment header";
+    case RecordType::commit:
+      return "commit";
+    case RecordType::part_header:
+      return "part header";
+    case RecordType::part_rows:
+      return "part rows";
+    case RecordType::manifest_state:
+      return "manifest state";
+    case RecordType::manifest_options:
+      return "manifest options";
+    case RecordType::manifest_service:
+      return "manifest service properties";
+    case RecordType::manifest_calls:
+      return "manifest calls";
+    case RecordType::manifest_table:
+      return "manifest table";
+    case RecordType::end:
+      return "end";
+  }
+  return nullptr;
+}
+
+std::string_view kind_name(FileKind kind) {
+  switch (kind) {
+    case FileKind::segment:
+      return "segment";
+    case FileKind::part:
+      return "part";
+    case FileKind::manifest:
+      return "manifest";
+  }
+  return "file";
+}
+
+std::string place_of(std::uint8_t type, std::uint32_t number, std::size_t offset) {
+  const char* name = name_of(type);
+  std::string place = "record " + std::to_string(number) + " (";
+  place += name != nullptr ? name : "type " + std::to_string(type);
+  return place + ") at byte " + std::to_string(offset);
+}
+
+Error corrupted(std::string place, std::string_view reason) {
+  return Error(Code::corrupted, place.append(": ").append(reason));
+}
+
+Error too_new(const Record& record, std::string_view reason) {
+  return Error(Code::format_too_new, place_of(record).append(": ").append(reason));
+}
+
+}  // namespace
+
+std::string place_of(const Record& record) {
+  return place_of(static_cast<std::uint8_t>(record.type), record.number, record.offset);
+}
+
+Error bad_payload(const Record& record, std::string_view reason) {
+  return corrupted(place_of(record), reason);
+}
+
+Result<RecordReader> RecordReader::open(std::string_view file, FileKind kind) {
+  if (file.size() < record_layout::header_bytes) {
+    return corrupted("header", "the file is cut short");
+  }
+  const std::string_view header = file.substr(0, record_layout::header_bytes);
+  ByteReader reader(header);
+  const std::string_view magic = reader.raw(record_layout::magic_bytes);
+  const std::uint16_t major = reader.u16();
+  reader.u16();  // a newer minor version is fine
+  if (magic != magic_of(kind)) {
+    return corrupted("header", std::string("this is no ").append(kind_name(kind)).append(" file"));
+  }
+  const std::size_t checked_bytes = header.size() - record_layout::checksum_bytes;
+  if (reader.u32() != masked_crc32c(header.substr(0, checked_bytes))) {
+    return corrupted("header", "the checksum is wrong");
+  }
+  if (major > format_major) {
+    return Error(Code::format_too_new, "header: the format is version " + std::to_string(major) +
+                                           ", this program reads up to " +
+                                           std::to_string(format_major));
+  }
+  if (major < 1) return corrupted("header", "there is no such format version");
+  RecordReader records(file);
+  records.at_ = record_layout::header_bytes;
+  records.chain_ = crc32c(header.substr(checked_bytes));
+  return records;
+}
+
+// A record with a good checksum, of whatever type.
+Result<Record> RecordReader::read_record() {
+  const std::size_t offset = at_;
+  if (offset == file_.size()) {
+    return corrupted("byte " + std::to_string(offset),
+                     "the file ends without its end marker; it is cut short");
+  }
+  ByteReader reader(file_.substr(offset));
+  const std::uint8_t type = reader.u8();
+  const std::uint8_t flags = reader.u8();
+  const std::uint64_t length = reader.u32();
+  const auto place = [&] { return place_of(type, records_ + 1, offset); };
+  if (!reader.ok() || length + record_layout::checksum_bytes > reader.remaining()) {
+    return corrupted(place(), "it runs past the end of the file");
+  }
+  const std::string_view payload = reader.raw(static_cast<std::size_t>(length));
+  const std::size_t checked_bytes = record_layout::prefix_bytes + payload.size();
+  if (reader.u32() != masked_crc32c(file_.substr(offset, checked_bytes))) {
+    return corrupted(place(), "the checksum is wrong");
+  }
+  at_ += checked_bytes + record_layout::checksum_bytes;
+  return Record{static_cast<RecordType>(type), flags, records_ + 1, offset, payload};
+}
+
+Result<std::optional<Record>> RecordReader::next() {
+  while (true) {
+    const Result<Record> record = read_record();
+    if (!record.ok()) return record.error();
+    const bool known = name_of(static_cast<std::uint8_t>(record->type)) != nullptr;
+    if (!known && (record->flags & record_skippable) == 0) {
+      return too_new(*record, "this program does not know such records");
+    }
+    if (known && (record->flags & ~record_skippable) != 0) {
+      return too_new(*record, "this program does not know its flags");
+    }
+    if (record->type == RecordType::end) {
+      if (auto error = check_end(*record)) return std::move(*error);
+      return std::optional<Record>();
+    }
+    ++records_;
+    const std::size_t checksum_at = at_ - record_layout::checksum_bytes;
+    chain_ = crc32c(file_.substr(checksum_at, record_layout::checksum_bytes), chain_);
+    if (known) return std::optional<Record>(*record);
+  }
+}
+
+std::optional<Error> RecordReader::check_end(const Record& end) {
+  ByteReader reader(end.payload);
+  const std::uint32_t records = reader.u32();
+  end_checksum_ = reader.u32();
+  if (!reader.ok() || !reader.at_end()) return bad_payload(end, "it has the wrong length");
+  if (records != records_) {
+    return bad_payload(end, "it counts " + std::to_string(records) + " records, there are " +
+                                std::to_string(records_));
+  }
+  if (end_checksum_ != masked_crc32c({}, chain_)) {
+    return bad_payload(end, "the records are not those that were written");
+  }
+  if (at_ != file_.size()) return bad_payload(end, "the file goes on behind it");
+  return std::nullopt;
+}
+
+}  // namespace entitable

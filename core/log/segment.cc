@@ -1,0 +1,109 @@
+#include "core/log/segment.h"
+
+#include <optional>
+#include <utility>
+
+#include "core/base/bytes.h"
+#include "core/base/check.h"
+#include "core/log/commit_codec.h"
+#include "core/log/reader.h"
+
+namespace entitable {
+namespace {
+
+struct SegmentHeader {
+  std::uint64_t sequence;
+  std::uint64_t epoch;
+  std::uint64_t first_commit;  // 0: there are no commits
+};
+
+Result<SegmentHeader> read_header(const std::optional<Record>& record) {
+  if (!record) return Error(Code::corrupted, "the segment has no header");
+  if (record->type != RecordType::segment_header) {
+    return bad_payload(*record, "a segment does not start so");
+  }
+  ByteReader reader(record->payload);
+  SegmentHeader header{};
+  header.sequence = reader.u64();
+  header.epoch = reader.varint();
+  header.first_commit = reader.varint();
+  if (!reader.ok() || !reader.at_end()) return bad_payload(*record, "it has the wrong length");
+  if (header.sequence == 0 || header.epoch == 0) {
+    return bad_payload(*record, "the sequence or the epoch is 0");
+  }
+  return header;
+}
+
+Result<Commit> read_commit(const Record& record, std::uint64_t number, ShapeDictionary& shapes) {
+  if (record.type != RecordType::commit) return bad_payload(record, "it belongs elsewhere");
+  Result<Commit> commit = decode_commit(record.payload, shapes);
+  if (!commit.ok()) return bad_payload(record, commit.error().message);
+  if (commit->number != number) {
+    return bad_payload(record, "it is commit " + std::to_string(commit->number) +
+                                   " in the place of " + std::to_string(number));
+  }
+  return commit;
+}
+
+}  // namespace
+
+SegmentWriter::SegmentWriter(std::uint64_t sequence, std::uint64_t epoch)
+    : file_(FileKind::segment), sequence_(sequence), epoch_(epoch) {
+  ENTITABLE_CHECK(sequence > 0 && epoch > 0);
+}
+
+void SegmentWriter::write_header(std::uint64_t first_commit) {
+  ByteWriter writer(file_.begin(RecordType::segment_header));
+  writer.u64(sequence_);
+  writer.varint(epoch_);
+  writer.varint(first_commit);
+  file_.end();
+}
+
+void SegmentWriter::add(std::string_view commit) {
+  const std::uint64_t number = commit_number(commit);
+  if (last_commit_ == 0) {
+    write_header(number);
+  } else {
+    ENTITABLE_CHECK(number == last_commit_ + 1);
+  }
+  append_commit(commit, shapes_, file_.begin(RecordType::commit));
+  file_.end();
+  last_commit_ = number;
+}
+
+std::string SegmentWriter::finish() && {
+  if (last_commit_ == 0) write_header(0);
+  return std::move(file_).finish();
+}
+
+Result<Segment> decode_segment(std::string_view file, std::uint64_t expected_sequence) {
+  Result<RecordReader> records = RecordReader::open(file, FileKind::segment);
+  if (!records.ok()) return records.error();
+  Result<std::optional<Record>> record = records->next();
+  if (!record.ok()) return record.error();
+  const Result<SegmentHeader> header = read_header(*record);
+  if (!header.ok()) return header.error();
+  if (header->sequence != expected_sequence) {
+    return bad_payload(**record, "it is segment " + std::to_string(header->sequence) +
+                                     " in the place of " + std::to_string(expected_sequence));
+  }
+  Segment segment{header->sequence, header->epoch, {}};
+  ShapeDictionary shapes;
+  std::uint64_t next_commit = header->first_commit;
+  while (true) {
+    record = records->next();
+    if (!record.ok()) return record.error();
+    if (!*record) break;
+    if (next_commit == 0) return bad_payload(**record, "the segment is to have no commits");
+    Result<Commit> commit = read_commit(**record, next_commit++, shapes);
+    if (!commit.ok()) return commit.error();
+    segment.commits.push_back(std::move(*commit));
+  }
+  if (header->first_commit != 0 && segment.commits.empty()) {
+    return Error(Code::corrupted, "the segment has none of its commits");
+  }
+  return segment;
+}
+
+}  // namespace entitable
