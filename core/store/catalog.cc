@@ -1,6 +1,7 @@
 #include "core/store/catalog.h"
 
 #include <algorithm>
+#include <map>
 #include <type_traits>
 #include <utility>
 
@@ -91,27 +92,43 @@ void Catalog::apply(const Commit& commit) {
 }
 
 std::string Catalog::check(const Commit& commit) const {
-  std::vector<TableId> created;
-  std::vector<TableId> dropped;
-  const auto has = [](const std::vector<TableId>& ids, TableId id) {
-    return std::find(ids.begin(), ids.end(), id) != ids.end();
+  // The tables as they are after the mutations looked at so far, as far as those changed them.
+  std::map<std::string, TableId> names;  // folded; 0: dropped
+  std::map<TableId, std::string> ids;    // folded name; empty: dropped
+  TableId seen = 0;                      // the table found last, as most mutations are of one table
+  TableId last_id = tables_->list.empty() ? 0 : tables_->list.back()->id();
+  const auto name_of = [&](TableId id) -> std::string {
+    if (const auto at = ids.find(id); at != ids.end()) return at->second;
+    const Table* table = find(id);
+    return table == nullptr ? std::string() : table->identity->name.folded();
+  };
+  const auto taken = [&](const TableName& name) {
+    if (const auto at = names.find(name.folded()); at != names.end()) return at->second != 0;
+    return find(name.text()) != nullptr;
   };
   for (const Mutation& mutation : commit.mutations) {
     if (std::holds_alternative<SetServiceProperties>(mutation)) continue;
     const TableId id = table_of(mutation);
-    const bool exists = (find(id) != nullptr || has(created, id)) && !has(dropped, id);
+    const bool rows_only = std::holds_alternative<PutEntity>(mutation) ||
+                           std::holds_alternative<DeleteEntity>(mutation);
+    if (rows_only && id == seen) continue;
     if (const auto* make = std::get_if<CreateTable>(&mutation)) {
-      if (exists || has(dropped, id)) return "a table id is used twice";
       const auto name = TableName::parse(make->name);
       if (!name.ok()) return "a table has an impossible name";
-      const Table* holder = find(make->name);
-      if (holder != nullptr && !has(dropped, holder->id()))
-        return "a table is created that is there already";
-      created.push_back(id);
-    } else if (!exists) {
-      return "a table that is not there is changed";
-    } else if (std::holds_alternative<DropTable>(mutation)) {
-      dropped.push_back(id);
+      if (taken(*name)) return "a table is created that is there already";
+      if (id <= last_id) return "a table id is used twice";
+      last_id = id;
+      names[name->folded()] = id;
+      ids[id] = name->folded();
+      continue;
+    }
+    const std::string name = name_of(id);
+    if (name.empty()) return "a table that is not there is changed";
+    seen = id;
+    if (std::holds_alternative<DropTable>(mutation)) {
+      names[name] = 0;
+      ids[id].clear();
+      seen = 0;
     }
   }
   return {};

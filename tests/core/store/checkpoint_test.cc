@@ -1,0 +1,175 @@
+#include "core/store/checkpoint.h"
+
+#include "tests/support/disk.h"
+#include "tests/support/prng.h"
+#include "tests/support/store_verbs.h"
+
+namespace entitable {
+namespace {
+
+using namespace test;  // the verbs
+
+std::string row_name(std::size_t number) {
+  std::string digits = std::to_string(number);
+  return std::string(6 - digits.size(), '0') + digits;
+}
+
+// About 2 KB a row, so that a few thousand rows are several parts.
+Operation large(std::size_t number, char fill) {
+  Operation result = operation(OperationKind::insert_or_replace, "p", row_name(number),
+                               static_cast<std::int32_t>(number));
+  result.properties.push_back({"text", Value::of_string(std::string(2000, fill))});
+  return result;
+}
+
+void load(Store& store, std::size_t rows) {
+  publish(store, {create("big")});
+  for (std::size_t first = 0; first < rows; first += 100) {
+    std::vector<Operation> operations;
+    for (std::size_t i = first; i < first + 100; ++i) operations.push_back(large(i, 'a'));
+    publish(store, {group("big", std::move(operations))});
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a checkpoint makes segments needless") {
+  Store store = new_store();
+  Disk disk;
+  load(store, 2000);
+  disk.store_pending(store);
+  REQUIRE(disk.checkpoint(store));
+  CHECK(disk.segments.empty());
+  CHECK(disk.parts.size() >= 4);
+  for (const auto& [id, bytes] : disk.parts) CHECK(bytes.size() < 1'200'000);
+  const auto reopened = disk.open();
+  REQUIRE(reopened.ok());
+  CHECK(rows_of(*reopened, "big") == rows_of(store, "big"));
+  CHECK(reopened->stats().segments_since_checkpoint == 0);
+}
+
+TEST_CASE("only parts with changes are written again") {
+  Store store = new_store();
+  Disk disk;
+  load(store, 3000);
+  disk.store_pending(store);
+  REQUIRE(disk.checkpoint(store));
+  const auto before = disk.parts;
+  const bool reopen = GENERATE(false, true);
+  if (reopen) store = std::move(*disk.open());
+
+  publish(store, {write("big", large(1500, 'b'))});
+  disk.store_pending(store);
+  REQUIRE(disk.checkpoint(store));
+  std::size_t kept = 0;
+  for (const auto& [id, bytes] : disk.parts) kept += before.count(id);
+  CHECK(kept == before.size() - 1);
+  CHECK(rows_of(*disk.open(), "big") == rows_of(store, "big"));
+}
+
+TEST_CASE("deleted rows stay deleted after a checkpoint") {
+  Store store = new_store();
+  Disk disk;
+  load(store, 2000);
+  disk.store_pending(store);
+  REQUIRE(disk.checkpoint(store));
+  for (std::size_t first = 600; first < 1400; first += 100) {
+    std::vector<Operation> operations;
+    for (std::size_t i = first; i < first + 100; ++i) {
+      operations.push_back(operation(OperationKind::remove, "p", row_name(i)));
+    }
+    publish(store, {group("big", std::move(operations))});
+  }
+  disk.store_pending(store);
+  REQUIRE(disk.checkpoint(store));
+  const auto reopened = disk.open();
+  REQUIRE(reopened.ok());
+  CHECK(reopened->stats().rows == 1200);
+  CHECK(rows_of(*reopened, "big") == rows_of(store, "big"));
+}
+
+TEST_CASE("writes go on while a checkpoint is being written") {
+  Store store = new_store();
+  Disk disk;
+  load(store, 1500);
+  disk.store_pending(store);
+  REQUIRE(store.begin_checkpoint());
+  std::size_t number = 0;
+  while (auto part = store.next_checkpoint_part()) {
+    disk.parts[part->id] = std::move(part->bytes);
+    publish(store, {write("big", large(number, 'z'))});
+    number += 400;
+    disk.store_pending(store);
+  }
+  CheckpointEnd end = store.finish_checkpoint();
+  disk.manifest = std::move(end.manifest);
+  disk.segments.erase(disk.segments.begin(), disk.segments.lower_bound(end.segments_below));
+  store.checkpoint_committed();
+  CHECK(disk.segments.size() == store.stats().segments_since_checkpoint);
+  const auto reopened = disk.open();
+  REQUIRE(reopened.ok());
+  CHECK(reopened->verify().empty());
+  const auto changed = reopened->get("big", {"p", row_name(400)});
+  CHECK(std::get<RowAnswer>(changed).row.find("text")->string()[0] == 'z');
+  // What was written meanwhile is dirty for the next one.
+  const auto parts_before = disk.parts;
+  REQUIRE(disk.checkpoint(store));
+  CHECK(disk.parts != parts_before);
+  CHECK(rows_of(*disk.open(), "big") == rows_of(store, "big"));
+}
+
+TEST_CASE("a checkpoint that dies at any file leaves the store as it was") {
+  for (std::size_t stop = 0;; ++stop) {
+    Store store = new_store();
+    Disk disk;
+    load(store, 1000);
+    disk.store_pending(store);
+    REQUIRE(disk.checkpoint(store));
+    publish(store, {write("big", large(0, 'b')), write("big", large(999, 'b'))});
+    disk.store_pending(store);
+    const bool finished = disk.checkpoint(store, stop);
+    const auto reopened = disk.open();
+    REQUIRE(reopened.ok());
+    REQUIRE(reopened->damage().empty());
+    CHECK(rows_of(*reopened, "big") == rows_of(store, "big"));
+    if (finished) break;
+    store.abandon_checkpoint();
+    REQUIRE(disk.checkpoint(store));  // and can be done again
+    CHECK(rows_of(*disk.open(), "big") == rows_of(store, "big"));
+  }
+}
+
+TEST_CASE("a checkpoint covers deferred writes that no segment holds yet") {
+  Store store = new_store();
+  Disk disk;
+  publish(store, {create("people"), insert("people", "p", "a", 1)});
+  REQUIRE(disk.checkpoint(store));
+  publish(store, {upsert("people", "p", "a", 2)});
+  disk.store_pending(store);  // holds all three commits, two of them covered
+  CHECK(rows_of(*disk.open(), "people") == "a=2");
+}
+
+TEST_CASE("with nothing new there is nothing to do") {
+  Store store = new_store();
+  Disk disk;
+  CHECK_FALSE(store.begin_checkpoint());
+  publish(store, {create("people")});
+  REQUIRE(disk.checkpoint(store));
+  CHECK_FALSE(store.begin_checkpoint());
+}
+
+TEST_CASE("dropping a table makes its parts obsolete") {
+  Store store = new_store();
+  Disk disk;
+  load(store, 1000);
+  disk.store_pending(store);
+  REQUIRE(disk.checkpoint(store));
+  REQUIRE_FALSE(disk.parts.empty());
+  publish(store, {drop("big")});
+  disk.store_pending(store);
+  REQUIRE(disk.checkpoint(store));
+  CHECK(disk.parts.empty());
+  CHECK(disk.open()->stats().tables.empty());
+}
+
+}  // namespace entitable

@@ -1,0 +1,166 @@
+// Damage and absence of files, byte by byte: never read silently, always reported, read-only from
+// then on.
+#include "core/store/recovery.h"
+
+#include "tests/support/disk.h"
+#include "tests/support/store_verbs.h"
+
+namespace entitable {
+namespace {
+
+using namespace test;  // the verbs
+
+// A checkpoint with rows a and b, then three segments with c, d and e.
+Disk small_disk() {
+  Disk disk;
+  Store store = new_store();
+  publish(store, {create("people"), insert("people", "p", "a", 1), insert("people", "p", "b", 2)});
+  disk.store_pending(store);
+  REQUIRE(disk.checkpoint(store));
+  for (const char* row : {"c", "d", "e"}) {
+    publish(store, {insert("people", "p", row, 3)});
+    disk.store_pending(store);
+  }
+  return disk;
+}
+
+// What was read, and that the damage is on record.
+std::string read_damaged(const Disk& disk, std::string_view file) {
+  auto store = disk.open();
+  if (!store.ok()) {  // a damaged version byte may look like a newer version
+    REQUIRE(store.error().code == Code::format_too_new);
+    return "refused";
+  }
+  REQUIRE(store->read_only());
+  REQUIRE_FALSE(store->damage().empty());
+  CHECK(store->damage()[0].file == file);
+  CHECK_FALSE(store->damage()[0].message.empty());
+  CHECK(store->verify().empty());
+  return rows_of(*store, "people");
+}
+
+}  // namespace
+
+TEST_CASE("an undamaged store opens with everything") {
+  const auto store = small_disk().open();
+  REQUIRE(store.ok());
+  CHECK_FALSE(store->read_only());
+  CHECK(rows_of(*store, "people") == "a=1 b=2 c=3 d=3 e=3");
+  CHECK(store->stats().segments_since_checkpoint == 3);
+}
+
+TEST_CASE("any flipped bit of a segment ends the replay before it") {
+  const Disk good = small_disk();
+  const auto& bytes = std::next(good.segments.begin())->second;
+  const auto sequence = std::next(good.segments.begin())->first;
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      Disk disk = good;
+      disk.segments[sequence][at] = static_cast<char>(bytes[at] ^ (1 << bit));
+      INFO("byte " << at << ", bit " << bit);
+      const std::string rows = read_damaged(disk, segment_name(sequence));
+      REQUIRE((rows == "a=1 b=2 c=3" || rows == "refused"));
+    }
+  }
+}
+
+TEST_CASE("a segment cut anywhere ends the replay before it") {
+  const Disk good = small_disk();
+  const auto sequence = std::prev(good.segments.end())->first;
+  const std::size_t size = good.segments.at(sequence).size();
+  for (std::size_t length = 0; length < size; ++length) {
+    Disk disk = good;
+    disk.segments[sequence].resize(length);
+    INFO("cut to " << length);
+    REQUIRE(read_damaged(disk, segment_name(sequence)) == "a=1 b=2 c=3 d=3");
+  }
+}
+
+TEST_CASE("a missing segment below the newest is damage") {
+  Disk disk = small_disk();
+  const auto sequence = std::next(disk.segments.begin())->first;
+  disk.segments.erase(sequence);
+  CHECK(read_damaged(disk, segment_name(sequence)) == "a=1 b=2 c=3");
+}
+
+TEST_CASE("segments in each other's place are damage") {
+  Disk disk = small_disk();
+  std::swap(disk.segments.begin()->second, std::next(disk.segments.begin())->second);
+  CHECK(read_damaged(disk, segment_name(disk.segments.begin()->first)) == "a=1 b=2");
+}
+
+TEST_CASE("any flipped bit of a part leaves its range empty and the rest readable") {
+  const Disk good = small_disk();
+  REQUIRE(good.parts.size() == 1);
+  const auto& [id, bytes] = *good.parts.begin();
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      Disk disk = good;
+      disk.parts[id][at] = static_cast<char>(bytes[at] ^ (1 << bit));
+      INFO("byte " << at << ", bit " << bit);
+      const std::string rows = read_damaged(disk, part_name(id));
+      REQUIRE((rows == "c=3 d=3 e=3" || rows == "refused"));
+    }
+  }
+}
+
+TEST_CASE("a missing part is damage") {
+  Disk disk = small_disk();
+  const PartId id = disk.parts.begin()->first;
+  disk.parts.clear();
+  CHECK(read_damaged(disk, part_name(id)) == "c=3 d=3 e=3");
+}
+
+TEST_CASE("any flipped bit of the manifest leaves nothing to be believed") {
+  const Disk good = small_disk();
+  for (std::size_t at = 0; at < good.manifest->size(); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      Disk disk = good;
+      (*disk.manifest)[at] = static_cast<char>((*good.manifest)[at] ^ (1 << bit));
+      INFO("byte " << at << ", bit " << bit);
+      const std::string rows = read_damaged(disk, manifest_name);
+      REQUIRE((rows == "no table" || rows == "refused"));
+    }
+  }
+}
+
+TEST_CASE("a manifest cut anywhere leaves nothing to be believed") {
+  const Disk good = small_disk();
+  for (std::size_t length = 0; length < good.manifest->size(); ++length) {
+    Disk disk = good;
+    disk.manifest->resize(length);
+    REQUIRE(read_damaged(disk, manifest_name) == "no table");
+  }
+}
+
+TEST_CASE("a manifest that was lost is noticed by the segments that are left") {
+  Disk disk = small_disk();
+  disk.manifest.reset();
+  CHECK(read_damaged(disk, segment_name(1)) == "no table");
+}
+
+TEST_CASE("a damaged store refuses to write") {
+  Disk disk = small_disk();
+  disk.segments.begin()->second.back() ^= 1;
+  auto store = disk.open();
+  REQUIRE(store.ok());
+  const Staged staged = store->stage({insert("people", "p", "z"), create("orders")}, noon);
+  CHECK_FALSE(staged.changes);
+  CHECK(code_of(staged.answers[0]) == Code::read_only);
+  CHECK(code_of(staged.answers[1]) == Code::read_only);
+  CHECK_FALSE(store->begin_checkpoint());
+}
+
+TEST_CASE("damage that the host reports makes the store read-only and ends the replay") {
+  const Disk disk = small_disk();
+  Store store;
+  REQUIRE(store.recover(*disk.manifest).ok());
+  REQUIRE(store.load_part(disk.parts.begin()->first, disk.parts.begin()->second).ok());
+  store.report_damage({segment_name(2), "the file cannot be read"});
+  REQUIRE(store.replay(disk.segments.begin()->first, disk.segments.begin()->second).ok());
+  store.recovered();
+  CHECK(store.read_only());
+  CHECK(rows_of(store, "people") == "a=1 b=2");
+}
+
+}  // namespace entitable

@@ -1,0 +1,267 @@
+#include "core/store/store.h"
+
+#include "core/model/service_error.h"
+#include "tests/support/disk.h"
+#include "tests/support/store_verbs.h"
+
+namespace entitable {
+namespace {
+
+using namespace test;  // the verbs
+
+std::vector<std::string> names_of(const Store& store, const char* filter = "",
+                                  std::uint32_t top = 1000, std::string_view from = "") {
+  const auto parsed = parse_filter(filter);
+  REQUIRE(parsed.ok());
+  const auto page = store.tables(*parsed, top, from);
+  REQUIRE(page.ok());
+  return page->names;
+}
+
+}  // namespace
+
+TEST_CASE("readers see what is published, not what is staged") {
+  Store store = new_store();
+  publish(store, {create("people"), insert("people", "p", "a", 1)});
+  const Staged staged =
+      store.stage({upsert("people", "p", "a", 2), insert("people", "p", "b", 3)}, noon);
+  REQUIRE(staged.changes);
+  CHECK(rows_of(store, "people") == "a=1");
+  store.publish();
+  CHECK(rows_of(store, "people") == "a=2 b=3");
+}
+
+TEST_CASE("each request of a group sees those before it") {
+  Store store = new_store();
+  const Staged staged = store.stage(
+      {insert("people", "p", "a", 1), create("people"), create("People"),
+       insert("people", "p", "a", 1), insert("PEOPLE", "p", "a", 2), remove("people", "p", "a"),
+       remove("people", "p", "a"), drop("people"), insert("people", "p", "a", 1), drop("people")},
+      noon);
+  REQUIRE(staged.answers.size() == 10);
+  CHECK(code_of(staged.answers[0]) == Code::table_not_found);
+  CHECK(succeeded(staged.answers[1]));
+  CHECK(code_of(staged.answers[2]) == Code::table_already_exists);
+  CHECK(succeeded(staged.answers[3]));
+  CHECK(code_of(staged.answers[4]) == Code::entity_already_exists);
+  CHECK(succeeded(staged.answers[5]));
+  CHECK(code_of(staged.answers[6]) == Code::resource_not_found);
+  CHECK(succeeded(staged.answers[7]));
+  CHECK(code_of(staged.answers[8]) == Code::table_not_found);
+  CHECK(code_of(staged.answers[9]) == Code::resource_not_found);
+}
+
+TEST_CASE("a transaction is applied whole or not at all") {
+  Store store = new_store();
+  publish(store, {create("people"), insert("people", "p", "b", 1)});
+  const Staged staged =
+      store.stage({group("people", {operation(OperationKind::insert, "p", "a", 2),
+                                    operation(OperationKind::merge, "p", "b", 2),
+                                    operation(OperationKind::insert, "p", "b", 2)})},
+                  noon);
+  REQUIRE_FALSE(staged.changes);
+  const auto& failure = std::get<GroupFailure>(staged.answers[0]);
+  CHECK(failure.error.code == Code::entity_already_exists);
+  CHECK(failure.index == 2);
+  CHECK(failure.prefixed);
+  CHECK(rows_of(store, "people") == "b=1");
+}
+
+TEST_CASE("a missing table fails the first operation of a transaction") {
+  Store store = new_store();
+  const Staged staged = store.stage(
+      {group("people", {operation(OperationKind::insert, "p", "a")}), insert("people", "p", "a")},
+      noon);
+  CHECK(std::get<GroupFailure>(staged.answers[0]).prefixed);
+  CHECK_FALSE(std::get<GroupFailure>(staged.answers[1]).prefixed);
+}
+
+TEST_CASE("when every request fails there is nothing to store or publish") {
+  Store store = new_store();
+  CHECK_FALSE(store.stage({drop("people")}, noon).changes);
+  CHECK_FALSE(store.seal().has_value());
+  publish(store, {create("people")});  // the next group is not in the way of anything
+}
+
+TEST_CASE("discarding leaves everything as it was") {
+  Store store = new_store();
+  Disk disk;
+  publish(store, {create("people"), insert("people", "p", "a", 1)});
+  disk.store_pending(store);
+  const Staged first = store.stage({upsert("people", "p", "a", 2), drop("people")}, noon + 100);
+  REQUIRE(store.seal().has_value());
+  store.discard();
+  CHECK(rows_of(store, "people") == "a=1");
+  CHECK_FALSE(store.seal().has_value());
+  const Staged again = store.stage({upsert("people", "p", "a", 2)}, noon + 100);
+  CHECK(std::get<WriteDone>(again.answers[0]).timestamps ==
+        std::get<WriteDone>(first.answers[0]).timestamps);
+  store.publish();
+}
+
+TEST_CASE("a segment holds everything that is pending, in order") {
+  Store store = new_store();
+  Disk disk;
+  publish(store, {create("people")});
+  publish(store, {insert("people", "p", "a", 1)});
+  CHECK(store.stats().pending_commits == 2);
+  CHECK(store.stats().pending_bytes > 0);
+  REQUIRE(store.stage({insert("people", "p", "b", 2)}, noon)
+              .changes);  // strict: after the deferred ones
+  disk.store_pending(store);
+  store.publish();
+  CHECK(store.stats().pending_commits == 0);
+  CHECK(disk.segments.size() == 1);
+  CHECK(rows_of(*disk.open(), "people") == "a=1 b=2");
+}
+
+TEST_CASE("a deferred write published while a segment is on its way waits for the next one") {
+  Store store = new_store();
+  Disk disk;
+  publish(store, {create("people")});
+  const auto segment = store.seal();
+  publish(store, {insert("people", "p", "a", 1)});
+  REQUIRE(segment.has_value());
+  disk.segments[segment->sequence] = segment->bytes;
+  store.stored(segment->sequence);
+  CHECK(store.stats().pending_commits == 1);
+  CHECK(rows_of(*disk.open(), "people").empty());
+  disk.store_pending(store);
+  CHECK(rows_of(*disk.open(), "people") == "a=1");
+}
+
+TEST_CASE("a failed store is sealed again under the same sequence") {
+  Store store = new_store();
+  publish(store, {create("people")});
+  const auto first = store.seal();
+  const auto second = store.seal();
+  REQUIRE(second.has_value());
+  CHECK(first->sequence == second->sequence);
+  CHECK(first->bytes == second->bytes);
+}
+
+TEST_CASE("a call sent again is answered and not applied twice") {
+  Store store = new_store();
+  Disk disk;
+  publish(store, {create("people")});
+  WriteRequest request = insert("people", "p", "a", 1);
+  request.call = ClientCall{ClientId{{1}}, 17, {}};
+  const Staged staged = store.stage({request, request}, noon);
+  REQUIRE(succeeded(staged.answers[1]));
+  const auto& timestamps = std::get<WriteDone>(staged.answers[0]).timestamps;
+  CHECK(std::get<WriteDone>(staged.answers[1]).timestamps == timestamps);
+  store.publish();
+  disk.store_pending(store);
+
+  SECTION("by this store") {
+    const Staged again = store.stage({request}, noon + 50);
+    CHECK_FALSE(again.changes);
+    CHECK(std::get<WriteDone>(again.answers[0]).timestamps == timestamps);
+  }
+  SECTION("by one that replayed its segment") {
+    const Staged again = disk.open()->stage({request}, noon + 50);
+    CHECK(std::get<WriteDone>(again.answers[0]).timestamps == timestamps);
+  }
+  SECTION("by one that opened its checkpoint") {
+    REQUIRE(disk.checkpoint(store));
+    const Staged again = disk.open()->stage({request}, noon + 50);
+    CHECK(std::get<WriteDone>(again.answers[0]).timestamps == timestamps);
+  }
+}
+
+TEST_CASE("a clock set back does not repeat a timestamp, also after reopening") {
+  Store store = new_store();
+  Disk disk;
+  publish(store, {create("people"), insert("people", "p", "a")}, noon + 1000);
+  disk.store_pending(store);
+  const bool checkpoint = GENERATE(false, true);
+  if (checkpoint) REQUIRE(disk.checkpoint(store));
+  auto reopened = disk.open();
+  const Staged staged = reopened->stage({insert("people", "p", "b")}, noon);
+  CHECK(std::get<WriteDone>(staged.answers[0]).timestamps[0] > noon + 1000);
+}
+
+TEST_CASE("reading names what is missing") {
+  Store store = new_store();
+  publish(store, {create("people"), insert("people", "p", "a")});
+  const auto no_table = store.get("nobody", {"p", "a"});
+  REQUIRE(std::holds_alternative<Error>(no_table));
+  CHECK(std::get<Error>(no_table).code == Code::table_not_found);
+  const auto no_row = store.get("people", {"p", "b"});
+  REQUIRE(std::holds_alternative<Error>(no_row));
+  CHECK(std::get<Error>(no_row).code == Code::resource_not_found);
+  CHECK(std::holds_alternative<RowAnswer>(store.get("PEOPLE", {"p", "a"})));
+  CHECK(std::holds_alternative<Error>(store.query("nobody", Query{})));
+  CHECK(std::holds_alternative<Error>(store.explain("nobody", Query{})));
+}
+
+TEST_CASE("a page is a snapshot that later writes do not touch") {
+  Store store = new_store();
+  publish(store, {create("people"), insert("people", "p", "a", 1), insert("people", "p", "b", 2)});
+  const auto answer = store.query("people", Query{});
+  publish(store, {upsert("people", "p", "a", 9), remove("people", "p", "b")});
+  const auto& page = std::get<Page>(answer);
+  REQUIRE(page.rows.size() == 2);
+  CHECK(page.rows[0].find("value")->int32() == 1);
+  CHECK(page.rows[1].find("value")->int32() == 2);
+}
+
+TEST_CASE("tables are listed by name, filtered and paged") {
+  Store store = new_store();
+  publish(store, {create("Delta"), create("alpha"), create("charlie"), create("Bravo")});
+  CHECK(names_of(store) == std::vector<std::string>{"alpha", "Bravo", "charlie", "Delta"});
+  CHECK(names_of(store, "TableName ge 'a'") == std::vector<std::string>{"alpha", "charlie"});
+  CHECK(names_of(store, "", 0).empty());
+  const auto page = store.tables(Filter{}, 2, "");
+  REQUIRE(page.ok());
+  CHECK(page->names == std::vector<std::string>{"alpha", "Bravo"});
+  REQUIRE(page->next.has_value());
+  CHECK(names_of(store, "", 2, *page->next) == std::vector<std::string>{"charlie", "Delta"});
+  CHECK_FALSE(store.tables(Filter{}, 4, "")->next.has_value());
+  const auto wrong = store.tables(*parse_filter("Name eq 'alpha'"), 10, "");
+  REQUIRE_FALSE(wrong.ok());
+  CHECK(wrong.error().code == Code::invalid_input);
+}
+
+TEST_CASE("names, policies and properties survive in the log and in a checkpoint") {
+  Store store = new_store();
+  Disk disk;
+  const std::vector<AccessPolicy> policies = {{"read", noon, std::nullopt, "r"}};
+  publish(store, {create("people"),
+                  {std::nullopt, WriteTableAcl{"people", policies}},
+                  {std::nullopt, WriteServiceProperties{"<cors/>"}}});
+  disk.store_pending(store);
+  if (GENERATE(false, true)) REQUIRE(disk.checkpoint(store));
+  const auto reopened = disk.open();
+  REQUIRE(reopened.ok());
+  CHECK(*reopened->table_acl("PEOPLE") == policies);
+  CHECK(reopened->service_properties() == "<cors/>");
+  CHECK(reopened->table_acl("nobody").error().code == Code::table_not_found);
+}
+
+TEST_CASE("table names are checked on creation") {
+  Store store = new_store();
+  const Staged staged = store.stage({create("tables"), create("ab"), create("a-bcd")}, noon);
+  CHECK(code_of(staged.answers[0]) == Code::invalid_input);
+  CHECK(code_of(staged.answers[1]) == Code::out_of_range_input);
+  CHECK(code_of(staged.answers[2]) == Code::invalid_resource_name);
+}
+
+TEST_CASE("statistics count rows and what waits to be stored") {
+  Store store = new_store();
+  Disk disk;
+  publish(store, {create("people"), insert("people", "p", "a"), insert("people", "p", "b")});
+  disk.store_pending(store);
+  const StoreStats stats = store.stats();
+  REQUIRE(stats.tables.size() == 1);
+  CHECK(stats.tables[0].name == "people");
+  CHECK(stats.rows == 2);
+  CHECK(stats.bytes > 0);
+  CHECK(stats.memory_bytes > 0);
+  CHECK(stats.last_commit == 3);
+  CHECK(stats.segments_since_checkpoint == 1);
+  CHECK(stats.segment_bytes_since_checkpoint == disk.segments[1].size());
+  CHECK(store.verify().empty());
+}
+
+}  // namespace entitable
