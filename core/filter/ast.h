@@ -1,11 +1,17 @@
 // The $filter tree: one node struct with a kind.
 //
-// Nodes live in one vector and refer to each other by position; children come before their parents, so a
-// tree of any depth is walked and destroyed without recursion if need be. Trees print as S-expressions.
+// Nodes live in one vector, in post-order, and refer to each other by position:
+//   - both children come before their parent, the left subtree before the right one, the root last;
+//   - every node but the root is the child of exactly one other;
+//   - a right (or only) child stands directly before its parent.
+// So one pass from front to back, with an array of answers beside it, evaluates a tree of any
+// depth. Don't recurse without counting: nesting is limited, but `a or b or c …` makes a
+// left-leaning chain of up to filter_bytes_max / 5 links. Trees print as S-expressions.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/model/value.h"
@@ -28,7 +34,7 @@ struct FilterNode {
   std::uint32_t left = 0;   // all_of, any_of, negation
   std::uint32_t right = 0;  // all_of, any_of
   CompareOp op = CompareOp::eq;
-  std::string property;             // comparison, flag
+  std::string property = {};                 // comparison, flag
   Value literal = Value::of_boolean(false);  // comparison, constant
 };
 
@@ -43,5 +49,7 @@ struct Filter {
 std::string to_sexpr(const Filter& filter);
 // The operator with sides exchanged: 5 lt x is x gt 5.
 CompareOp mirrored(CompareOp op);
+// "eq", "ne" and so on.
+std::string_view op_name(CompareOp op);
 
 }  // namespace entitable

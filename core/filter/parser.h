@@ -8,13 +8,22 @@
 
 namespace entitable {
 
-// Errors, all of which change nothing and none of which depends on data:
-//   InvalidInput "Syntax error at position N in '<filter>'."  N = offset in units just past the first bad token
-//   InvalidInput "Unrecognized 'Edm.Int32' literal '…'"       an integer outside Int32 without L
-//   InvalidInput                                              bad literal content, null, unknown literal type,
-//                                                             over limits::filter_bytes_max or filter_depth_max
-//   NotImplemented                                            property–property, constant–constant, arithmetic, functions
-// Time is linear in the text; the stack used is bounded by filter_depth_max.
+// Errors, none of which depends on data:
+//   InvalidInput "Syntax error at position N in '<filter>'."
+//       N = offset in UTF-16 units just past the first token that cannot stand where it does;
+//       the length of the text if something is missing at its end
+//   InvalidInput "Unrecognized 'Edm.Int32' literal '5454161346626'"
+//       an integer outside Int32 without L; the same with another type for any bad content
+//   InvalidInput, standard text
+//       null, a literal of a type no property can have; text that is not WTF-8, is over
+//       limits::filter_bytes_max or nests deeper than limits::filter_depth_max
+//   NotImplemented
+//       what is legal OData and not run: property–property, constant–constant, a condition
+//       compared, arithmetic, functions, a constant other than true and false as a condition
+// The leftmost InvalidInput wins; NotImplemented is said only of a text that has none.
+//
+// Time and memory are linear in the text, and nothing recurses. Nesting is the number of
+// parentheses, `not`s and signs that are open at one place.
 Result<Filter> parse_filter(std::string_view text);
 
 }  // namespace entitable

@@ -1,0 +1,138 @@
+#include "core/filter/lexer.h"
+
+#include "core/base/utf8.h"
+#include "core/model/property_name.h"
+
+namespace entitable {
+namespace {
+
+bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// The prefixes of OData's quoted literals, also of the types that no property can have: those must
+// be known to be literals, since the error is another one than for any word with a string after it.
+bool is_literal_prefix(std::string_view word) {
+  for (const std::string_view prefix : {"datetime", "guid", "X", "x", "binary", "time",
+                                        "datetimeoffset", "duration", "geography", "geometry"}) {
+    if (word == prefix) return true;
+  }
+  return false;
+}
+
+bool is_number_suffix(std::string_view word) {
+  return word.size() == 1 && std::string_view("LlDdMmFf").find(word[0]) != std::string_view::npos;
+}
+
+}  // namespace
+
+Token Lexer::next() {
+  Token token;
+  token.after_blank = skip_blanks();
+  const std::size_t start = at_;
+  token.kind = take();
+  token.text = text_.substr(start, at_ - start);
+  token.end = at_;
+  return token;
+}
+
+bool Lexer::skip_blanks() {
+  const std::size_t start = at_;
+  while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
+  return at_ != start;
+}
+
+TokenKind Lexer::take() {
+  if (at_ == text_.size()) return TokenKind::end;
+  const char first = text_[at_];
+  if (is_digit(first)) return take_number();
+  switch (first) {
+    case '(':
+      return ++at_, TokenKind::open;
+    case ')':
+      return ++at_, TokenKind::close;
+    case ',':
+      return ++at_, TokenKind::comma;
+    case '-':
+      return take_minus();
+    case '\'':
+      return take_string(TokenKind::string);
+    default:
+      return take_word();
+  }
+}
+
+TokenKind Lexer::take_word() {
+  const std::string_view word = word_at(at_);
+  if (word.empty()) {
+    next_code_point(text_, at_);
+    return TokenKind::bad;
+  }
+  at_ += word.size();
+  const bool quoted = at_ < text_.size() && text_[at_] == '\'';
+  return quoted && is_literal_prefix(word) ? take_string(TokenKind::typed) : TokenKind::word;
+}
+
+// The identifier that starts at `at`; empty if none does.
+std::string_view Lexer::word_at(std::size_t at) const {
+  std::size_t end = at;
+  while (end < text_.size()) {
+    std::size_t next = end;
+    const char32_t c = next_code_point(text_, next);
+    if (end == at ? !is_identifier_start(c) : !is_identifier_part(c)) break;
+    end = next;
+  }
+  return text_.substr(at, end - at);
+}
+
+// digits [. digits] [e [+|-] digits] [suffix]. Letters that are no suffix are left to be the next
+// token.
+TokenKind Lexer::take_number() {
+  take_digits();
+  if (at_ + 1 < text_.size() && text_[at_] == '.' && is_digit(text_[at_ + 1])) {
+    ++at_;
+    take_digits();
+  }
+  take_exponent();
+  if (is_number_suffix(word_at(at_))) ++at_;
+  return TokenKind::number;
+}
+
+void Lexer::take_digits() {
+  while (at_ < text_.size() && is_digit(text_[at_])) ++at_;
+}
+
+void Lexer::take_exponent() {
+  std::size_t digits = at_;
+  if (digits == text_.size() || (text_[digits] != 'e' && text_[digits] != 'E')) return;
+  ++digits;
+  if (digits < text_.size() && (text_[digits] == '+' || text_[digits] == '-')) ++digits;
+  if (digits == text_.size() || !is_digit(text_[digits])) return;
+  at_ = digits;
+  take_digits();
+}
+
+TokenKind Lexer::take_minus() {
+  ++at_;
+  if (at_ < text_.size() && is_digit(text_[at_])) return take_number();
+  const std::string_view word = word_at(at_);
+  if (word != "INF" && word != "Infinity") return TokenKind::minus;
+  at_ += word.size();
+  return TokenKind::number;
+}
+
+// A quoted text from its first quote on; whatever prefix it has is read already.
+TokenKind Lexer::take_string(TokenKind kind) {
+  ++at_;
+  while (at_ < text_.size()) {
+    if (text_[at_++] != '\'') continue;
+    if (at_ == text_.size() || text_[at_] != '\'') return kind;
+    ++at_;
+  }
+  return TokenKind::bad;
+}
+
+}  // namespace entitable

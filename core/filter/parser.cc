@@ -1,0 +1,363 @@
+// An operator-precedence parser with two stacks: operands that are read, and operators that still
+// wait for their right side. Reducing an operator appends its node, which is what puts nodes in
+// post-order.
+#include "core/filter/parser.h"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/base/utf8.h"
+#include "core/filter/lexer.h"
+#include "core/filter/literal.h"
+#include "core/model/limits.h"
+
+namespace entitable {
+namespace {
+
+// What waits for its right side, the weakest binding first. `group` and `call` wait for ")".
+enum class Binding : std::uint8_t {
+  group,
+  call,
+  any_of,
+  all_of,
+  comparison,
+  sum,
+  product,
+  sign,
+  negation,
+};
+
+struct Operator {
+  Binding binding;
+  CompareOp op = CompareOp::eq;  // comparison
+};
+
+bool nests(Binding binding) {
+  return binding == Binding::group || binding == Binding::call || binding == Binding::sign ||
+         binding == Binding::negation;
+}
+
+// The operators that stand between two operands.
+std::optional<Operator> infix_operator(const Token& token) {
+  struct Line {
+    std::string_view word;
+    Operator meaning;
+  };
+  static constexpr Line lines[] = {
+      {"or", {Binding::any_of}},
+      {"and", {Binding::all_of}},
+      {"eq", {Binding::comparison, CompareOp::eq}},
+      {"ne", {Binding::comparison, CompareOp::ne}},
+      {"gt", {Binding::comparison, CompareOp::gt}},
+      {"ge", {Binding::comparison, CompareOp::ge}},
+      {"lt", {Binding::comparison, CompareOp::lt}},
+      {"le", {Binding::comparison, CompareOp::le}},
+      {"add", {Binding::sum}},
+      {"sub", {Binding::sum}},
+      {"mul", {Binding::product}},
+      {"div", {Binding::product}},
+      {"mod", {Binding::product}},
+  };
+  if (token.kind != TokenKind::word) return std::nullopt;
+  for (const Line& line : lines) {
+    if (token.text == line.word) return line.meaning;
+  }
+  return std::nullopt;
+}
+
+struct Operand {
+  enum class Kind : std::uint8_t {
+    property,   // not yet known whether a flag or the side of a comparison
+    literal,    // likewise: a constant or the side of a comparison
+    condition,  // a node, and the newest one unless it is the left side of a waiting `and` or `or`
+    computed,   // of no use here: arithmetic, a function, a comparison that is not run
+  };
+  Kind kind;
+  std::uint32_t node = 0;                    // condition
+  std::string_view property = {};            // property
+  Value literal = Value::of_boolean(false);  // literal
+};
+
+class Parser {
+ public:
+  // REQUIRES: is_wtf8(text).
+  explicit Parser(std::string_view text) : text_(text), lexer_(text) {}
+  Result<Filter> parse();
+
+ private:
+  // Takes token_ where an operand, or else an operator, is due, and sets which of them is due next.
+  Result<void> take_operand();
+  Result<void> take_operator();
+
+  Result<void> take_literal();
+  Result<void> take_function();
+  Result<void> take_infix(const Operator& infix);
+  Result<void> take_close();
+  Result<void> take_comma();
+  Result<void> finish();
+
+  Result<void> push_operator(const Operator& waiting);
+  void push_operand(Operand operand);
+  void push_condition(FilterNode node);
+  Operand pop_operand();
+  std::uint32_t pop_condition();
+
+  void reduce_above(Binding binding);  // all that binds more tightly
+  void reduce();
+  void reduce_comparison(CompareOp op);
+  Operand computed();
+  bool waits_for(Binding binding) const {
+    return !operators_.empty() && operators_.back().binding == binding;
+  }
+  Error syntax_error() const;
+
+  std::string_view text_;
+  Lexer lexer_;
+  Token token_;
+  TokenKind previous_ = TokenKind::open;  // as if the whole stood in parentheses
+  bool operand_due_ = true;
+  bool implemented_ = true;  // nothing met so far is legal but not run
+  std::size_t depth_ = 0;    // operators that nest
+  std::vector<Operator> operators_;
+  std::vector<Operand> operands_;
+  Filter filter_;
+};
+
+bool is_parenthesis_like(TokenKind kind) {
+  return kind == TokenKind::open || kind == TokenKind::close || kind == TokenKind::comma;
+}
+
+// Blanks must part any two tokens but those next to a parenthesis, comma or sign.
+bool is_glued(TokenKind previous, const Token& token) {
+  return !token.after_blank && token.kind != TokenKind::end && !is_parenthesis_like(token.kind) &&
+         !is_parenthesis_like(previous) && previous != TokenKind::minus;
+}
+
+// ------------------------------------------------------------------------------------------------
+// Reading
+
+Result<Filter> Parser::parse() {
+  token_ = lexer_.next();
+  while (token_.kind != TokenKind::end) {
+    if (is_glued(previous_, token_)) return syntax_error();
+    const Result<void> taken = operand_due_ ? take_operand() : take_operator();
+    if (!taken.ok()) return taken.error();
+    previous_ = token_.kind;
+    token_ = lexer_.next();
+  }
+  const Result<void> finished = finish();
+  if (!finished.ok()) return finished.error();
+  if (!implemented_) return Error(Code::not_implemented);
+  return std::move(filter_);
+}
+
+Result<void> Parser::take_operand() {
+  if (token_.kind == TokenKind::open) return push_operator({Binding::group});
+  if (token_.kind == TokenKind::minus) return push_operator({Binding::sign});
+  if (token_.text == "not") return push_operator({Binding::negation});
+  if (is_literal(token_)) return take_literal();
+  if (token_.kind != TokenKind::word) return syntax_error();
+  if (lexer_.at_open()) {
+    if (infix_operator(token_)) return syntax_error();  // `or (` with nothing to its left
+    return take_function();
+  }
+  push_operand({.kind = Operand::Kind::property, .property = token_.text});
+  return {};
+}
+
+Result<void> Parser::take_literal() {
+  Result<Value> value = parse_literal(token_);
+  if (!value.ok()) return value.error();
+  push_operand({.kind = Operand::Kind::literal, .literal = std::move(*value)});
+  return {};
+}
+
+// token_ is the name, and "(" follows.
+Result<void> Parser::take_function() {
+  token_ = lexer_.next();
+  const Result<void> pushed = push_operator({Binding::call});
+  if (!pushed.ok()) return pushed;
+  Lexer ahead = lexer_;
+  if (ahead.next().kind == TokenKind::close) push_operand(computed());  // no arguments
+  return {};
+}
+
+Result<void> Parser::take_operator() {
+  if (token_.kind == TokenKind::close) return take_close();
+  if (token_.kind == TokenKind::comma) return take_comma();
+  if (const std::optional<Operator> infix = infix_operator(token_)) return take_infix(*infix);
+  return syntax_error();
+}
+
+Result<void> Parser::take_infix(const Operator& infix) {
+  reduce_above(infix.binding);
+  if (waits_for(infix.binding)) {
+    if (infix.binding == Binding::comparison) return syntax_error();  // a eq 1 eq 2
+    reduce();                                                         // to the left
+  }
+  if (infix.binding == Binding::any_of || infix.binding == Binding::all_of) {
+    // Now, so that the nodes of the left side come before those of the right one.
+    const std::uint32_t left = pop_condition();
+    push_operand({.kind = Operand::Kind::condition, .node = left});
+  }
+  return push_operator(infix);
+}
+
+Result<void> Parser::take_close() {
+  reduce_above(Binding::call);
+  if (operators_.empty()) return syntax_error();
+  if (waits_for(Binding::call)) {
+    pop_operand();
+    push_operand(computed());
+  }
+  operators_.pop_back();
+  --depth_;
+  return {};
+}
+
+// Between the arguments of a function.
+Result<void> Parser::take_comma() {
+  reduce_above(Binding::call);
+  if (!waits_for(Binding::call)) return syntax_error();
+  pop_operand();
+  operand_due_ = true;
+  return {};
+}
+
+// At the end of the text.
+Result<void> Parser::finish() {
+  if (previous_ == TokenKind::open && operators_.empty()) return {};  // a blank text
+  if (operand_due_) return syntax_error();
+  reduce_above(Binding::call);
+  if (!operators_.empty()) return syntax_error();
+  pop_condition();
+  return {};
+}
+
+// ------------------------------------------------------------------------------------------------
+// The stacks
+
+Result<void> Parser::push_operator(const Operator& waiting) {
+  if (nests(waiting.binding) && ++depth_ > limits::filter_depth_max) {
+    return Error(Code::invalid_input);
+  }
+  operators_.push_back(waiting);
+  operand_due_ = true;
+  return {};
+}
+
+void Parser::push_operand(Operand operand) {
+  operands_.push_back(std::move(operand));
+  operand_due_ = false;
+}
+
+void Parser::push_condition(FilterNode node) {
+  filter_.nodes.push_back(std::move(node));
+  const auto newest = static_cast<std::uint32_t>(filter_.nodes.size() - 1);
+  push_operand({.kind = Operand::Kind::condition, .node = newest});
+}
+
+Operand Parser::pop_operand() {
+  ENTITABLE_CHECK(!operands_.empty());
+  Operand operand = std::move(operands_.back());
+  operands_.pop_back();
+  return operand;
+}
+
+// The node of the last operand, which stands where a condition is due.
+std::uint32_t Parser::pop_condition() {
+  Operand operand = pop_operand();
+  switch (operand.kind) {
+    case Operand::Kind::condition:
+      return operand.node;
+    case Operand::Kind::property:
+      push_condition({.kind = FilterKind::flag, .property = std::string(operand.property)});
+      break;
+    case Operand::Kind::literal:
+      if (operand.literal.type() != EdmType::boolean) implemented_ = false;
+      push_condition({.kind = FilterKind::constant, .literal = std::move(operand.literal)});
+      break;
+    case Operand::Kind::computed:
+      push_condition({.kind = FilterKind::constant});  // stands in: the tree won't be used
+      break;
+  }
+  return pop_operand().node;
+}
+
+void Parser::reduce_above(Binding binding) {
+  while (!operators_.empty() && operators_.back().binding > binding) reduce();
+}
+
+// Gives the last operator its operands, which are complete.
+void Parser::reduce() {
+  const Operator last = operators_.back();
+  operators_.pop_back();
+  if (nests(last.binding)) --depth_;
+  switch (last.binding) {
+    case Binding::any_of:
+    case Binding::all_of: {
+      const std::uint32_t right = pop_condition();
+      const std::uint32_t left = pop_condition();
+      const FilterKind kind =
+          last.binding == Binding::any_of ? FilterKind::any_of : FilterKind::all_of;
+      return push_condition({.kind = kind, .left = left, .right = right});
+    }
+    case Binding::negation:
+      return push_condition({.kind = FilterKind::negation, .left = pop_condition()});
+    case Binding::comparison:
+      return reduce_comparison(last.op);
+    case Binding::sum:
+    case Binding::product:
+      pop_operand();
+      [[fallthrough]];
+    case Binding::sign:
+      pop_operand();
+      return push_operand(computed());
+    case Binding::group:
+    case Binding::call:
+      break;
+  }
+  ENTITABLE_CHECK(false);
+}
+
+void Parser::reduce_comparison(CompareOp op) {
+  Operand right = pop_operand();
+  Operand left = pop_operand();
+  if (left.kind == Operand::Kind::literal) {
+    std::swap(left, right);
+    op = mirrored(op);
+  }
+  if (left.kind != Operand::Kind::property || right.kind != Operand::Kind::literal) {
+    return push_operand(computed());
+  }
+  ++filter_.comparisons;
+  push_condition({.kind = FilterKind::comparison,
+                  .op = op,
+                  .property = std::string(left.property),
+                  .literal = std::move(right.literal)});
+}
+
+Operand Parser::computed() {
+  implemented_ = false;
+  return {.kind = Operand::Kind::computed};
+}
+
+Error Parser::syntax_error() const {
+  std::string message = "Syntax error at position ";
+  message.append(std::to_string(utf16_units(text_.substr(0, token_.end))));
+  message.append(" in '").append(text_).append("'.");
+  return Error(Code::invalid_input, std::move(message));
+}
+
+}  // namespace
+
+Result<Filter> parse_filter(std::string_view text) {
+  if (text.size() > limits::filter_bytes_max || !is_wtf8(text)) return Error(Code::invalid_input);
+  return Parser(text).parse();
+}
+
+}  // namespace entitable
