@@ -1,0 +1,41 @@
+# Sourced by tests/run and demo/run after env.sh: how the things that are not tests are built. Each step builds what it
+# needs first, does nothing when all is up to date, and happens once per command; its log is build/logs/<step>.log.
+# REQUIRES: env.sh.
+declare -A built  # step -> exit status
+
+# Runs the step of that name once, and from then on only repeats its status.
+build() {
+  local step=$1
+  if [[ ! -v built[$step] ]]; then
+    mkdir -p "$root/build/logs"
+    if (set -e; "build_$step") >"$root/build/logs/$step.log" 2>&1; then built[$step]=0; else built[$step]=1; fi
+  fi
+  return "${built[$step]}"
+}
+
+# As build, and ends the command with the end of the log if it fails.
+build_or_exit() {
+  echo "building: $1"
+  build "$1" || { tail -n 40 "$root/build/logs/$1.log" >&2; exit 1; }
+}
+
+# The wasm module: build/wasm/bindings.
+build_wasm() {
+  cd "$root"
+  emcmake cmake --preset wasm
+  cmake --build --preset wasm
+}
+
+# The npm package: build/package/entitable-<version>.tgz. Prints sizes.
+build_package() {
+  cd "$root"
+  node web/build.mjs
+}
+
+# The playground: build/site. Installs the packed package into it, as a user would.
+build_site() {
+  cd "$root/demo/site"
+  npm ci
+  npm install --no-save "$root"/build/package/entitable-*.tgz
+  npm run build
+}
