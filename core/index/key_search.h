@@ -84,11 +84,15 @@ Head head_of(const KeyView& key, std::size_t skip) {
   });
 }
 
-// Bytes that two stored keys share at their start, cut back to whole characters, at most `max`.
+// Bytes that two stored keys share at their start, at most `max`. Cut back to whole characters, and
+// a lone high surrogate is not whole: in a probe it may be the first half of a pair, which would be
+// on different sides of different keys.
 inline std::size_t shared_prefix(std::string_view a, std::string_view b, std::size_t max) {
   const std::size_t shorter = a.size() < b.size() ? a.size() : b.size();
   std::size_t at = detail::first_difference(a.data(), b.data(), shorter < max ? shorter : max);
-  while (at > 0 && at < a.size() && (static_cast<std::uint8_t>(a[at]) & 0xC0) == 0x80) --at;
+  const auto byte = [a](std::size_t i) { return static_cast<std::uint8_t>(a[i]); };
+  while (at > 0 && at < a.size() && (byte(at) & 0xC0) == 0x80) --at;
+  while (at >= 3 && byte(at - 3) == 0xED && byte(at - 2) >= 0xA0 && byte(at - 2) < 0xB0) at -= 3;
   return at;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <limits>
 
 #include "core/base/check.h"
 #include "core/index/key_search.h"
@@ -29,22 +30,28 @@ std::uint64_t row_cost(const RowSource& row) {
   return Leaf::cost(row_layout::packed_bytes(row.base));
 }
 
-// Where to cut rows that do not fit together, so that both sides are as equal as they can be.
+// Where to cut rows that do not fit together: so that both sides are as equal as they can be, but
+// between two partitions if neither side gets more than three quarters by that. Rows are often
+// appended to many partitions in turn, and each then comes to fill leaves of its own.
 std::size_t balanced_cut(std::span<const RowSource> rows) {
-  std::uint64_t right = 0;
-  for (const RowSource& row : rows) right += row_cost(row);
+  std::uint64_t total = 0;
+  for (const RowSource& row : rows) total += row_cost(row);
+  struct Best {
+    std::size_t cut = 1;
+    std::uint64_t larger = std::numeric_limits<std::uint64_t>::max();
+  };
+  Best anywhere;
+  Best between;
   std::uint64_t left = 0;
-  std::uint64_t best_larger = right;
-  std::size_t best = 1;
   for (std::size_t cut = 1; cut < rows.size(); ++cut) {
     left += row_cost(rows[cut - 1]);
-    right -= row_cost(rows[cut - 1]);
-    const std::uint64_t larger = std::max(left, right);
-    if (larger >= best_larger) break;
-    best_larger = larger;
-    best = cut;
+    const std::uint64_t larger = std::max(left, total - left);
+    if (larger < anywhere.larger) anywhere = {cut, larger};
+    if (larger < between.larger && rows[cut - 1].partition != rows[cut].partition) {
+      between = {cut, larger};
+    }
   }
-  return best;
+  return between.larger <= total / 4 * 3 ? between.cut : anywhere.cut;
 }
 
 // Behind a row that rises from its neighbour, before one that falls; else in the middle.

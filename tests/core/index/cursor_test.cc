@@ -1,0 +1,233 @@
+#include "core/index/cursor.h"
+
+#include "tests/core/index/index_testing.h"
+#include "tests/support/catch.h"
+
+namespace entitable {
+
+using test::digits;
+using test::entity;
+using test::keys_in;
+using test::Prng;
+
+namespace {
+
+// Three partitions a, b, c of 200 rows each: many leaves, and leaves with two partitions.
+TableIndex three_partitions() {
+  TableIndex index;
+  for (const char* partition : {"b", "a", "c"}) {
+    for (std::uint64_t i = 0; i < 200; ++i) index.put(test::sized(partition, digits(i), 100));
+  }
+  return index;
+}
+
+std::vector<std::string> expected_keys(std::string_view partition, std::uint64_t from,
+                                       std::uint64_t to) {
+  std::vector<std::string> keys;
+  for (std::uint64_t i = from; i < to; ++i)
+    keys.push_back(std::string(partition) + "|" + digits(i));
+  return keys;
+}
+
+std::vector<std::string> keys_by_runs(const TableIndex& index, const KeyRange& range) {
+  std::vector<std::string> keys;
+  for (Cursor cursor(index, range); cursor.valid();) {
+    const RowRun run = cursor.run();
+    REQUIRE(run.size() > 0);
+    for (std::size_t i = 0; i < run.size(); ++i) {
+      REQUIRE(run[i].partition() == run.partition());
+      keys.push_back(std::string(run.partition()) + "|" + std::string(run[i].row()));
+    }
+    cursor.skip(run.size());
+  }
+  return keys;
+}
+
+}  // namespace
+
+TEST_CASE("a cursor over nothing is at its end") {
+  const TableIndex empty;
+  CHECK(Cursor(empty, {}).at_end());
+  const TableIndex index = three_partitions();
+  CHECK(Cursor(index, KeyRange{EntityKey("b", ""), EntityKey("b", "")}).at_end());
+  CHECK(Cursor(index, KeyRange{EntityKey("c", ""), EntityKey("a", "")}).at_end());
+  CHECK(Cursor(index, KeyRange::partition("bb")).at_end());
+  CHECK(Cursor(index, KeyRange{EntityKey("d", ""), std::nullopt}).at_end());
+  CHECK(Cursor(index, KeyRange{EntityKey(), EntityKey("a", "")}).at_end());
+}
+
+TEST_CASE("a cursor gives the rows of its range in order") {
+  const TableIndex index = three_partitions();
+  REQUIRE(index.verify() == "");
+  CHECK(keys_in(index).size() == 600);
+  CHECK(keys_in(index, KeyRange::partition("a")) == expected_keys("a", 0, 200));
+  CHECK(keys_in(index, KeyRange::partition("b")) == expected_keys("b", 0, 200));
+  CHECK(keys_in(index, KeyRange::partition("c")) == expected_keys("c", 0, 200));
+  CHECK(keys_in(index, KeyRange{EntityKey("b", digits(50)), EntityKey("b", digits(61))}) ==
+        expected_keys("b", 50, 61));
+  CHECK(keys_in(index, KeyRange::point({"b", digits(7)})) == expected_keys("b", 7, 8));
+  std::vector<std::string> across = expected_keys("a", 190, 200);
+  for (std::string& key : expected_keys("b", 0, 10)) across.push_back(std::move(key));
+  const KeyRange range{EntityKey("a", digits(190)), EntityKey("b", digits(10))};
+  CHECK(keys_in(index, range) == across);
+  CHECK(keys_by_runs(index, range) == across);
+  CHECK(keys_by_runs(index, {}) == keys_in(index));
+}
+
+TEST_CASE("runs may be left part of the way") {
+  const TableIndex index = three_partitions();
+  std::vector<std::string> keys;
+  for (Cursor cursor(index, {}); cursor.valid();) {
+    const RowRun run = cursor.run();
+    const std::size_t step = run.size() < 3 ? run.size() : 3;
+    for (std::size_t i = 0; i < step; ++i) {
+      keys.push_back(std::string(run[i].partition()) + "|" + std::string(run[i].row()));
+    }
+    cursor.skip(step);
+  }
+  CHECK(keys == keys_in(index));
+}
+
+TEST_CASE("seek goes forward and back, within the range") {
+  const TableIndex index = three_partitions();
+  Cursor cursor(index, KeyRange{EntityKey("a", digits(100)), EntityKey("c", digits(100))});
+  const auto at = [&cursor] {
+    return std::string(cursor.row().partition()) + "|" + std::string(cursor.row().row());
+  };
+  CHECK(at() == "a|" + digits(100));
+  cursor.seek({"b", digits(5)});
+  CHECK(at() == "b|" + digits(5));
+  CHECK(cursor.position() == EntityKey("b", digits(5)));
+  cursor.seek({"b", digits(5) + "x"});
+  CHECK(at() == "b|" + digits(6));
+  cursor.seek({"a", digits(150)});
+  CHECK(at() == "a|" + digits(150));
+  cursor.seek({"a", digits(3)});
+  CHECK(at() == "a|" + digits(100));  // not before the range
+  cursor.seek({"c", digits(99)});
+  CHECK(at() == "c|" + digits(99));
+  cursor.next();
+  CHECK(cursor.at_end());
+  cursor.seek({"c", digits(100)});
+  CHECK(cursor.at_end());
+  cursor.seek({"z", ""});
+  CHECK(cursor.at_end());
+  cursor.seek({"b", ""});
+  CHECK(at() == "b|" + digits(0));
+
+  Cursor nothing(index, KeyRange::partition("bb"));
+  nothing.seek({"b", ""});
+  CHECK(nothing.at_end());
+}
+
+TEST_CASE("bounds may hold U+0000") {
+  const TableIndex index = three_partitions();
+  const KeyRange range{EntityKey("a", successor(digits(10))),
+                       EntityKey("a", successor(digits(12)))};
+  CHECK(keys_in(index, range) == expected_keys("a", 11, 13));
+  CHECK(keys_in(index, KeyRange{EntityKey(successor("a"), ""), EntityKey(successor("b"), "")}) ==
+        expected_keys("b", 0, 200));
+}
+
+TEST_CASE("a cursor holds the version that it walks") {
+  TableIndex index = three_partitions();
+  Cursor cursor(index, KeyRange::partition("b"));
+  Cursor copy = cursor;
+  std::vector<std::string> keys;
+  while (cursor.valid()) {
+    keys.push_back("b|" + std::string(cursor.row().row()));
+    index.erase({"b", cursor.row().row()});
+    index.put(entity("b", "new" + digits(keys.size())));
+    cursor.next();
+  }
+  CHECK(keys == expected_keys("b", 0, 200));
+  index = TableIndex();
+  keys.clear();
+  for (; copy.valid(); copy.next()) keys.push_back("b|" + std::string(copy.row().row()));
+  CHECK(keys == expected_keys("b", 0, 200));
+}
+
+TEST_CASE("a cursor stops at an absent leaf in its range, and nowhere else") {
+  TableIndex index;
+  index.add_absent({EntityKey("a", ""), EntityKey("b", "5")}, 11, 10, 100);
+  index.add_absent({EntityKey("b", "5"), EntityKey("c", "")}, 12, 10, 100);
+  index.add_absent({EntityKey("d", ""), std::nullopt}, 13, 10, 100);
+  index.put(entity("c", "1"));
+  index.put(entity("c", "2"));
+  index.put(entity("A", "1"));
+  REQUIRE(index.verify() == "");
+
+  Cursor all(index, {});
+  REQUIRE(all.valid());
+  CHECK(all.row().partition() == "A");
+  all.next();
+  CHECK_FALSE(all.valid());
+  CHECK_FALSE(all.at_end());
+  CHECK(all.need_part() == 11);
+  CHECK(all.position() == EntityKey("a", ""));
+
+  Cursor inside(index, KeyRange::point({"b", "3"}));
+  CHECK(inside.need_part() == 11);
+  CHECK(inside.position() == EntityKey("b", "3"));
+  inside.seek({"b", "4"});
+  CHECK(inside.at_end());
+
+  CHECK(Cursor(index, KeyRange::partition("c")).valid());
+  CHECK(keys_in(index, KeyRange::partition("c")) == std::vector<std::string>{"c|1", "c|2"});
+  CHECK(Cursor(index, KeyRange{EntityKey("b", "5"), EntityKey("b", "6")}).need_part() == 12);
+  CHECK(Cursor(index, KeyRange{EntityKey("e", ""), std::nullopt}).need_part() == 13);
+
+  // A range that ends where an absent leaf starts does not need it.
+  Cursor before(index, KeyRange{EntityKey("c", ""), EntityKey("d", "")});
+  before.next();
+  CHECK(before.valid());
+  before.next();
+  CHECK(before.at_end());
+  Cursor into(index, KeyRange{EntityKey("c", "2"), EntityKey("d", "0")});
+  REQUIRE(into.valid());
+  into.next();
+  CHECK(into.need_part() == 13);
+  CHECK(into.position() == EntityKey("d", ""));
+}
+
+TEST_CASE("random ranges and seeks agree with a sorted list") {
+  const std::uint64_t seed = 23;
+  CAPTURE(seed);
+  Prng random(seed);
+  TableIndex index;
+  test::Model model;
+  for (int i = 0; i < 1'500; ++i) {
+    const Entity row = entity(test::hard_text(random, 2), test::hard_text(random, 4));
+    index.put(row);
+    model.insert_or_assign(row.key, row);
+  }
+  REQUIRE(index.verify() == "");
+  const auto bound = [&random] {
+    std::string row = test::hard_text(random, 4);
+    if (random.chance(3)) row = successor(row);
+    return EntityKey(test::hard_text(random, 2), row);
+  };
+  for (int round = 0; round < 300; ++round) {
+    CAPTURE(round);
+    KeyRange range{bound(), std::nullopt};
+    if (!random.chance(5)) range.upper = bound();
+    const EntityKey target = bound();
+    std::vector<EntityKey> expected;
+    std::vector<EntityKey> expected_after;
+    for (const auto& [key, row] : model) {
+      if (!range.contains(key.view())) continue;
+      expected.push_back(key);
+      if (compare(key.view(), target.view()) >= 0) expected_after.push_back(key);
+    }
+    std::vector<EntityKey> found;
+    Cursor cursor(index, range);
+    for (; cursor.valid(); cursor.next()) found.push_back(cursor.position());
+    REQUIRE(found == expected);
+    found.clear();
+    for (cursor.seek(target.view()); cursor.valid(); cursor.next())
+      found.push_back(cursor.position());
+    REQUIRE(found == expected_after);
+  }
+}
+
+}  // namespace entitable

@@ -1,0 +1,150 @@
+#include "core/index/key_search.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/core/index/index_testing.h"
+#include "tests/support/catch.h"
+
+namespace entitable {
+
+using test::hard_text;
+using test::Prng;
+
+TEST_CASE("a head is the bytes after the prefix, most significant first") {
+  CHECK(head_of<std::uint32_t>(std::string_view("abcdef"), 0) == 0x61626364u);
+  CHECK(head_of<std::uint32_t>(std::string_view("abcdef"), 2) == 0x63646566u);
+  CHECK(head_of<std::uint32_t>(std::string_view("abcdef"), 4) == 0x65660000u);
+  CHECK(head_of<std::uint32_t>(std::string_view("abcdef"), 6) == 0u);
+  CHECK(head_of<std::uint32_t>(std::string_view("abcdef"), 9) == 0u);
+  CHECK(head_of<std::uint64_t>(std::string_view("abcdefgh"), 0) == 0x6162636465666768u);
+}
+
+TEST_CASE("a head ends where bytes and units may disagree") {
+  CHECK(head_of<std::uint32_t>(std::string_view("a\xC3\xA4x"), 0) == 0x61C3A478u);
+  CHECK(head_of<std::uint32_t>(std::string_view("a\xEC\x80\x80"), 0) == 0x61EC8080u);
+  CHECK(head_of<std::uint32_t>(std::string_view("a\xED\x80\x80"), 0) == 0x61ED0000u);
+  CHECK(head_of<std::uint32_t>(std::string_view("a\xEF\xBC\x81"), 0) == 0x61ED0000u);
+  CHECK(head_of<std::uint32_t>(std::string_view("a\xF0\x9F\x98\x80"), 0) == 0x61ED0000u);
+}
+
+TEST_CASE("the head of a whole key goes on from the partition to the row") {
+  CHECK(head_of<std::uint64_t>(KeyView{"abc", "defg"}, 0) == 0x6162630064656667u);
+  CHECK(head_of<std::uint64_t>(KeyView{"abc", "defg"}, 2) == 0x6300646566670000u);
+  CHECK(head_of<std::uint64_t>(KeyView{"abc", "defg"}, 3) == 0x0064656667000000u);
+  CHECK(head_of<std::uint64_t>(KeyView{"abc", "defg"}, 4) == 0x6465666700000000u);
+  // U+0000 in a probe's partition is above the partition's end.
+  CHECK(head_of<std::uint64_t>(KeyView{std::string_view("abc\0", 4), "defg"}, 0) ==
+        0x6162630100000000u);
+}
+
+TEST_CASE("heads never fall where keys rise") {
+  const std::uint64_t seed = 7;
+  CAPTURE(seed);
+  Prng random(seed);
+  std::vector<EntityKey> keys;
+  for (int i = 0; i < 400; ++i) {
+    std::string partition = hard_text(random, 3);
+    if (random.chance(5)) partition = successor(partition);
+    keys.emplace_back(partition, hard_text(random, 4));
+  }
+  std::sort(keys.begin(), keys.end(), test::KeyOrder());
+  for (std::size_t i = 1; i < keys.size(); ++i) {
+    CAPTURE(i);
+    REQUIRE(head_of<std::uint64_t>(keys[i - 1].view(), 0) <=
+            head_of<std::uint64_t>(keys[i].view(), 0));
+  }
+  std::sort(keys.begin(), keys.end(),
+            [](const EntityKey& a, const EntityKey& b) { return compare_utf16(a.row, b.row) < 0; });
+  for (std::size_t i = 1; i < keys.size(); ++i) {
+    REQUIRE(head_of<std::uint32_t>(keys[i - 1].row, 0) <= head_of<std::uint32_t>(keys[i].row, 0));
+  }
+}
+
+TEST_CASE("a shared prefix is whole characters") {
+  const auto shared = [](std::string_view a, std::string_view b) {
+    return shared_prefix(a, b, std::string_view::npos);
+  };
+  CHECK(shared("abc", "abd") == 2);
+  CHECK(shared("abc", "abc") == 3);
+  CHECK(shared("abc", "ab") == 2);
+  CHECK(shared("", "ab") == 0);
+  CHECK(shared("a\xC3\xA4", "a\xC3\xB6") == 1);
+  CHECK(shared("\xF0\x9F\x98\x80", "\xF0\x9F\x98\x81") == 0);
+  CHECK(shared("\xF0\x9F\x98\x80x", "\xF0\x9F\x98\x80y") == 4);
+  CHECK(shared_prefix(std::string_view("abcdef"), std::string_view("abcdef"), 4) == 4);
+  CHECK(shared_prefix(std::string_view("a\xC3\xA4"), std::string_view("a\xC3\xA4"), 2) == 1);
+
+  // A lone high surrogate at the end may be the first half of a pair in some other key.
+  CHECK(shared("a\xED\xA0\x80x", "a\xED\xA0\x80y") == 1);
+  CHECK(shared("a\xED\xA0\x80", "a\xED\xA0\x80y") == 1);
+  CHECK(shared("a\xED\xA0\x80\xED\xAF\xBF", "a\xED\xA0\x80\xED\xAF\xBF") == 1);
+  CHECK(shared("a\xED\xB0\x80", "a\xED\xB0\x80y") == 4);
+
+  const auto shared_keys = [](const KeyView& a, const KeyView& b) {
+    return shared_prefix(a, b, 100);
+  };
+  CHECK(shared_keys({"ab", "x"}, {"ac", "x"}) == 1);
+  CHECK(shared_keys({"ab", "x"}, {"abc", "x"}) == 2);
+  CHECK(shared_keys({"ab", "x"}, {"ab", "y"}) == 3);
+  CHECK(shared_keys({"ab", "xy"}, {"ab", "xz"}) == 4);
+  CHECK(shared_prefix(KeyView{"ab", "xy"}, KeyView{"ab", "xz"}, 2) == 2);
+  CHECK(shared_prefix(KeyView{"ab", "xy"}, KeyView{"ab", "xz"}, 3) == 3);
+}
+
+TEST_CASE("a probe has a prefix or not") {
+  CHECK(has_prefix(std::string_view("abc"), std::string_view("abd"), 2));
+  CHECK_FALSE(has_prefix(std::string_view("abc"), std::string_view("abd"), 3));
+  CHECK_FALSE(has_prefix(std::string_view("a"), std::string_view("abd"), 2));
+  CHECK(has_prefix(KeyView{"abx", "1"}, KeyView{"ab", "1"}, 2));
+  CHECK_FALSE(has_prefix(KeyView{"abx", "1"}, KeyView{"ab", "1"}, 3));
+  CHECK(has_prefix(KeyView{"ab", "9"}, KeyView{"ab", "1"}, 3));
+  CHECK_FALSE(has_prefix(KeyView{"ab", "9"}, KeyView{"ab", "1"}, 4));
+  CHECK_FALSE(has_prefix(KeyView{"ac", "1"}, KeyView{"ab", "1"}, 3));
+}
+
+TEST_CASE("search agrees with a plain search of the keys") {
+  const std::uint64_t seed = 11;
+  CAPTURE(seed);
+  Prng random(seed);
+  for (int round = 0; round < 300; ++round) {
+    CAPTURE(round);
+    const std::string common = hard_text(random, 5);
+    std::vector<std::string> keys;
+    const std::size_t count = 1 + random.below(40);
+    for (std::size_t i = 0; i < count; ++i) keys.push_back(common + hard_text(random, 4));
+    for (std::string& key : keys) key = wtf8_from_utf16(utf16_from_wtf8(key));  // join pairs
+    const auto below = [](const std::string& a, const std::string& b) {
+      return compare_utf16(a, b) < 0;
+    };
+    std::sort(keys.begin(), keys.end(), below);
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    const std::size_t prefix = shared_prefix(keys.front(), keys.back(), keys.front().size());
+
+    for (int probing = 0; probing < 60; ++probing) {
+      std::string probe = random.chance(2)
+                              ? keys[random.below(keys.size())]
+                              : wtf8_from_utf16(utf16_from_wtf8(common + hard_text(random, 4)));
+      if (random.chance(4)) probe = hard_text(random, 6);
+      if (random.chance(6)) probe = successor(probe);
+      const auto expected = std::lower_bound(keys.begin(), keys.end(), probe, below);
+      const Position position = search<std::uint32_t>(
+          0, static_cast<std::uint32_t>(keys.size()), prefix, std::string_view(probe),
+          [&](std::uint32_t i) { return head_of<std::uint32_t>(keys[i], prefix); },
+          [&](std::uint32_t i) { return std::string_view(keys[i]); });
+      REQUIRE(position.index == static_cast<std::size_t>(expected - keys.begin()));
+      REQUIRE(position.found == (expected != keys.end() && *expected == probe));
+    }
+  }
+}
+
+TEST_CASE("search of nothing finds nothing") {
+  const Position position = search<std::uint32_t>(
+      3, 3, 0, std::string_view("x"), [](std::uint32_t) { return 0u; },
+      [](std::uint32_t) { return std::string_view(); });
+  CHECK(position.index == 3);
+  CHECK_FALSE(position.found);
+}
+
+}  // namespace entitable

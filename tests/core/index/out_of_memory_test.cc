@@ -1,0 +1,140 @@
+// Memory that runs out in the middle of a change: the shared version is untouched, nothing leaks
+// (AddressSanitizer watches), and the copy that was being changed can be dropped. The allocator of
+// this whole program fails on demand.
+#include <cstdlib>
+#include <new>
+
+#include "tests/core/index/index_testing.h"
+#include "tests/support/catch.h"
+
+namespace {
+
+constexpr long never = -1;
+long allocations_left = never;
+
+void* allocate(std::size_t size) {
+  if (allocations_left == 0) throw std::bad_alloc();
+  if (allocations_left > 0) --allocations_left;
+  if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  return allocate(size);
+}
+void* operator new[](std::size_t size) {
+  return allocate(size);
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return std::malloc(size == 0 ? 1 : size);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return std::malloc(size == 0 ? 1 : size);
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+namespace entitable {
+
+using test::digits;
+
+namespace {
+
+// Runs change(copy) on copies of `shared`, with the first, the second, … allocation failing, until
+// none does.
+template <typename Change>
+void fail_everywhere(const TableIndex& shared, Change change) {
+  const std::vector<std::string> keys = test::keys_in(shared);
+  const std::uint64_t bytes = shared.bytes();
+  bool failed = true;
+  for (long left = 0; failed; ++left) {
+    CAPTURE(left);
+    TableIndex candidate = shared;
+    failed = false;
+    allocations_left = left;
+    try {
+      change(candidate);
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    allocations_left = never;
+    if (!failed) REQUIRE(candidate.verify() == "");
+    candidate = TableIndex();
+    REQUIRE(shared.verify() == "");
+    REQUIRE(shared.bytes() == bytes);
+    REQUIRE(left < 1'000);
+  }
+  REQUIRE(test::keys_in(shared) == keys);
+}
+
+TableIndex two_levels() {
+  TableIndex index;
+  for (std::uint64_t i = 0; i < 6'000; ++i) index.put(test::sized("p", digits(i * 2), 100));
+  return index;
+}
+
+}  // namespace
+
+TEST_CASE("memory runs out in an insert") {
+  const TableIndex shared = two_levels();
+  const Entity row = test::sized("p", digits(3'001), 100);
+  fail_everywhere(shared, [&row](TableIndex& index) { index.put(row); });
+}
+
+TEST_CASE("memory runs out in an insert with a new shape") {
+  const TableIndex shared = two_levels();
+  int round = 0;
+  fail_everywhere(shared, [&round](TableIndex& index) {
+    const std::string name =
+        "name that is new and long enough to allocate " + std::to_string(round++ / 40);
+    const std::vector<PropertyView> properties = {{name, ValueView::of_int32(1)}};
+    index.put({"p", "x"}, 1, properties);
+  });
+}
+
+TEST_CASE("memory runs out in splits up to the root") {
+  TableIndex shared = two_levels();
+  const Entity huge = test::sized("p", digits(3'001), 500'000);
+  fail_everywhere(shared, [&huge](TableIndex& index) { index.put(huge); });
+
+  // Fill one inner node, so that the next split goes up.
+  TableIndex index;
+  std::uint64_t i = 0;
+  while (test::leaves_of(index).size() < 64) index.put(test::sized("p", digits(i++ * 2), 100));
+  const std::uint64_t middle = i;
+  for (std::uint64_t extra = 0; test::leaves_of(index).size() == 64; ++extra) {
+    shared = index;
+    index.put(test::sized("p", digits(middle) + digits(extra), 100));
+  }
+  const Entity row = test::sized("p", digits(middle) + "x", 8'000);
+  fail_everywhere(shared, [&row](TableIndex& copy) { copy.put(row); });
+}
+
+TEST_CASE("memory runs out in erasing and merging") {
+  TableIndex shared = two_levels();
+  fail_everywhere(shared, [](TableIndex& index) {
+    for (std::uint64_t i = 2'000; i < 2'200; ++i) index.erase({"p", digits(i)});
+  });
+}
+
+TEST_CASE("memory runs out in loading a part") {
+  TableIndex shared;
+  shared.add_absent({EntityKey("b", ""), std::nullopt}, 4, 300, 30'000);
+  std::vector<Entity> rows;
+  for (std::uint64_t i = 0; i < 300; ++i) rows.push_back(test::sized("b", digits(i), 100));
+  fail_everywhere(shared, [&rows](TableIndex& index) { index.load_part(4, rows); });
+}
+
+}  // namespace entitable

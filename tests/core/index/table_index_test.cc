@@ -1,0 +1,456 @@
+#include "core/index/table_index.h"
+
+#include "core/index/leaf.h"
+#include "tests/core/index/index_testing.h"
+#include "tests/support/catch.h"
+
+namespace entitable {
+
+using test::digits;
+using test::entity;
+using test::keys_in;
+using test::leaves_of;
+using test::Prng;
+using test::sized;
+using test::sorted;
+
+TEST_CASE("an empty index") {
+  const TableIndex index;
+  CHECK(index.rows() == 0);
+  CHECK(index.bytes() == 0);
+  CHECK_FALSE(index.find({"p", "r"}).row);
+  CHECK(index.find({"p", "r"}).need_part == 0);
+  CHECK(index.verify() == "");
+  CHECK(index.memory_bytes() > 0);
+  const std::vector<LeafSpan> leaves = leaves_of(index);
+  REQUIRE(leaves.size() == 1);
+  CHECK(leaves[0].lower == EntityKey());
+  CHECK(leaves[0].part == 0);
+  CHECK(leaves[0].part_leaves == 0);
+  CHECK(leaves[0].rows == 0);
+  CHECK_FALSE(leaves[0].absent);
+}
+
+TEST_CASE("what is put is found, until it is erased") {
+  TableIndex index;
+  const Entity first =
+      entity("p", "r", 5, {{"a", Value::of_int32(1)}, {"b", Value::of_string("x")}});
+  index.put(first);
+  REQUIRE(index.find({"p", "r"}).row);
+  CHECK(index.find({"p", "r"}).row->materialize() == first);
+  CHECK(index.rows() == 1);
+  CHECK(index.bytes() == index.find({"p", "r"}).row->packed_bytes());
+  CHECK_FALSE(index.find({"p", "s"}).row);
+  CHECK_FALSE(index.find({"q", "r"}).row);
+  CHECK_FALSE(index.find({"", ""}).row);
+
+  const Entity second = entity("p", "r", 6, {{"c", Value::of_double(1.5)}});
+  index.put(second);
+  CHECK(index.rows() == 1);
+  CHECK(index.find({"p", "r"}).row->materialize() == second);
+
+  CHECK_FALSE(index.erase({"p", "s"}));
+  CHECK(index.erase({"p", "r"}));
+  CHECK_FALSE(index.erase({"p", "r"}));
+  CHECK(index.rows() == 0);
+  CHECK(index.bytes() == 0);
+  CHECK(index.verify() == "");
+}
+
+TEST_CASE("keys may be empty") {
+  TableIndex index;
+  index.put(entity("", "", 1));
+  index.put(entity("", "a", 2));
+  index.put(entity("a", "", 3));
+  CHECK(index.find({"", ""}).row->timestamp() == 1);
+  CHECK(keys_in(index) == std::vector<std::string>{"|", "|a", "a|"});
+}
+
+TEST_CASE("a row may be put from views into the very index") {
+  TableIndex index;
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    index.put(entity("p", digits(i), 1, {{"text", Value::of_string(digits(i, 100))}}));
+  }
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    const RowView row = *index.find({"p", digits(i)}).row;
+    const std::vector<PropertyView> grown = {{"text", *row.find("text")},
+                                             {"again", *row.find("text")}};
+    index.put(row.key(), row.timestamp() + 1, grown);
+  }
+  REQUIRE(index.verify() == "");
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    const RowView row = *index.find({"p", digits(i)}).row;
+    REQUIRE(row.find("again")->string() == digits(i, 100));
+    REQUIRE(row.find("text")->string() == digits(i, 100));
+  }
+  while (index.rows() > 0) {
+    const Cursor cursor(index, {});
+    const RowView row = cursor.row();
+    REQUIRE(index.erase(row.key()));
+  }
+}
+
+TEST_CASE("a copy is a version of its own") {
+  TableIndex index;
+  for (std::uint64_t i = 0; i < 1'000; ++i) index.put(sized("p", digits(i), 100));
+  const TableIndex before = index;
+  const std::vector<std::string> keys = keys_in(before);
+  for (std::uint64_t i = 0; i < 1'000; i += 2) index.erase({"p", digits(i)});
+  for (std::uint64_t i = 0; i < 1'000; ++i) index.put(sized("q", digits(i), 100));
+  index.put(sized("p", digits(1), 5, 99));
+  CHECK(keys_in(before) == keys);
+  CHECK(before.find({"p", digits(1)}).row->timestamp() == 1);
+  CHECK(index.find({"p", digits(1)}).row->timestamp() == 99);
+  CHECK(before.rows() == 1'000);
+  CHECK(index.rows() == 1'500);
+  CHECK(before.verify() == "");
+  CHECK(index.verify() == "");
+  CHECK(&before.schema() == &index.schema());
+}
+
+TEST_CASE("a change clones the path to one leaf, and erasing nothing clones nothing") {
+  TableIndex index;
+  for (std::uint64_t i = 0; i < 20'000; ++i) index.put(sized("p", digits(i), 100));
+  const TableIndex pinned = index;
+  CHECK_FALSE(index.erase({"p", "none"}));
+  const std::vector<LeafSpan> leaves = leaves_of(pinned);
+  TableIndex::set_part(pinned, {}, 1);  // marks every leaf that is still shared
+  index.put(sized("p", digits(10'000), 100, 2));
+  std::size_t unmarked = 0;
+  index.for_each_leaf([&unmarked](const LeafSpan& leaf) { unmarked += leaf.part == 0; });
+  CHECK(unmarked == 1);
+  CHECK(leaves.size() > 100);
+}
+
+TEST_CASE("rows that come in order fill their leaves, from either end and in the middle") {
+  const auto fill_of = [](const TableIndex& index) {
+    REQUIRE(index.verify() == "");
+    return static_cast<double>(index.bytes()) /
+           static_cast<double>(leaves_of(index).size() * leaf_bytes_max);
+  };
+  TableIndex rising;
+  TableIndex falling;
+  TableIndex middle;
+  middle.put(sized("p", "0", 100));
+  middle.put(sized("p", "9", 100));
+  TableIndex random_order;
+  Prng random(1);
+  for (std::uint64_t i = 0; i < 5'000; ++i) {
+    rising.put(sized("p", digits(i), 100));
+    falling.put(sized("p", digits(99'999 - i), 100));
+    middle.put(sized("p", "5" + digits(i), 100));
+    random_order.put(sized("p", digits(random.below(1'000'000)), 100));
+  }
+  CHECK(fill_of(rising) > 0.85);
+  CHECK(fill_of(falling) > 0.85);
+  CHECK(fill_of(middle) > 0.85);
+  CHECK(fill_of(random_order) > 0.5);
+
+  TableIndex many;  // 50 partitions, appended in turn
+  for (std::uint64_t i = 0; i < 10'000; ++i) many.put(sized("p" + digits(i % 50), digits(i), 100));
+  CHECK(fill_of(many) > 0.7);
+}
+
+TEST_CASE("memory stays near what the rows take") {
+  TableIndex index;
+  const std::uint64_t schema_bytes = index.schema().memory_bytes();
+  Prng random(2);
+  for (std::uint64_t i = 0; i < 20'000; ++i)
+    index.put(sized("p", digits(random.below(1'000'000)), 150));
+  const auto packed = static_cast<double>(index.bytes());
+  CHECK(static_cast<double>(index.memory_bytes() - schema_bytes) < 1.35 * packed);
+  for (std::uint64_t i = 0; i < 1'000'000; ++i) {
+    if (i % 10 != 0) index.erase({"p", digits(i)});
+  }
+  // A tenth is left, spread evenly: leaves have merged.
+  CHECK(static_cast<double>(index.memory_bytes() - schema_bytes) < 0.35 * packed);
+  CHECK(index.verify() == "");
+}
+
+TEST_CASE("deleting everything leaves a small empty tree, in any order") {
+  for (const int order : {0, 1, 2}) {
+    CAPTURE(order);
+    TableIndex index;
+    std::vector<std::uint64_t> numbers;
+    for (std::uint64_t i = 0; i < 20'000; ++i) numbers.push_back(i);
+    for (const std::uint64_t i : numbers) index.put(sized("p" + digits(i % 7), digits(i), 60));
+    if (order == 1) std::reverse(numbers.begin(), numbers.end());
+    if (order == 2) {
+      Prng random(4);
+      for (std::size_t i = numbers.size(); i > 1; --i)
+        std::swap(numbers[i - 1], numbers[random.below(i)]);
+    }
+    for (const std::uint64_t i : numbers) REQUIRE(index.erase({"p" + digits(i % 7), digits(i)}));
+    CHECK(index.verify() == "");
+    CHECK(index.rows() == 0);
+    CHECK(index.bytes() == 0);
+    CHECK(leaves_of(index).size() == 1);
+    CHECK(index.memory_bytes() - index.schema().memory_bytes() < 2'000);
+  }
+}
+
+TEST_CASE("count agrees with a walk over the rows") {
+  const std::uint64_t seed = 31;
+  CAPTURE(seed);
+  Prng random(seed);
+  TableIndex index;
+  for (int i = 0; i < 4'000; ++i) {
+    index.put(
+        sized("p" + digits(random.below(20), 2), digits(random.below(3'000)), random.below(200)));
+  }
+  const auto key = [&random] {
+    EntityKey made("p" + digits(random.below(21), 2),
+                   random.chance(4) ? "" : digits(random.below(3'000)));
+    if (random.chance(4)) made.row = successor(made.row);
+    return made;
+  };
+  for (int round = 0; round < 200; ++round) {
+    KeyRange range{key(), std::nullopt};
+    if (!random.chance(6)) range.upper = key();
+    RangeCount expected;
+    for (Cursor cursor(index, range); cursor.valid(); cursor.next()) {
+      ++expected.rows;
+      expected.bytes += cursor.row().packed_bytes();
+    }
+    const RangeCount counted = index.count(range);
+    REQUIRE(counted.rows == expected.rows);
+    REQUIRE(counted.bytes == expected.bytes);
+    REQUIRE(counted.complete);
+  }
+  CHECK(index.count({}).rows == index.rows());
+  CHECK(index.count({}).bytes == index.bytes());
+  CHECK(index.count(KeyRange::partition("p07")).rows ==
+        keys_in(index, KeyRange::partition("p07")).size());
+}
+
+TEST_CASE("100,000 rows of 100,000 shapes") {
+  TableIndex index;
+  for (std::uint64_t i = 0; i < 100'000; ++i) {
+    index.put(entity("p", digits(i), static_cast<Ticks>(i),
+                     {{"common", Value::of_int64(static_cast<std::int64_t>(i))},
+                      {"own" + std::to_string(i), Value::of_string(digits(i))}}));
+  }
+  CHECK(index.rows() == 100'000);
+  CHECK(index.schema().shape_count() == shapes_max + 1);
+  CHECK(index.verify() == "");
+  for (std::uint64_t i = 0; i < 100'000; i += 997) {
+    const RowView row = *index.find({"p", digits(i)}).row;
+    REQUIRE(row.shape().is_generic() == (i >= shapes_max));
+    REQUIRE(row.find("common")->int64() == static_cast<std::int64_t>(i));
+    REQUIRE(row.find("own" + std::to_string(i))->string() == digits(i));
+    REQUIRE_FALSE(row.find("own" + std::to_string(i + 1)));
+  }
+  // Names of rows without a shape of their own are in those rows, not in the dictionary.
+  CHECK(index.schema().memory_bytes() < 1'000'000);
+}
+
+TEST_CASE("252 properties merged one by one, in random order, into several rows") {
+  const std::uint64_t seed = 252;
+  CAPTURE(seed);
+  Prng random(seed);
+  TableIndex index;
+  for (std::uint64_t row = 0; row < 12; ++row) {
+    std::vector<std::uint32_t> order(252);
+    for (std::uint32_t i = 0; i < 252; ++i) order[i] = i;
+    for (std::size_t i = 252; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+    Entity merged = entity("p", digits(row));
+    for (const std::uint32_t i : order) {
+      merged.properties.push_back(
+          {"property" + std::to_string(i), Value::of_int32(static_cast<std::int32_t>(i))});
+      ++merged.timestamp;
+      index.put(merged);
+    }
+    REQUIRE(sorted(index.find(merged.key.view()).row->materialize()) == sorted(merged));
+  }
+  CHECK(index.schema().shape_count() <= shapes_max + 1);
+  CHECK(index.verify() == "");
+  CHECK(index.rows() == 12);
+  // All rows end with the same set.
+  const Shape& shape = index.find({"p", digits(0)}).row->shape();
+  CHECK(shape.columns().size() == 252);
+  CHECK(&index.find({"p", digits(11)}).row->shape() == &shape);
+}
+
+TEST_CASE("rows up to a mebibyte among small ones") {
+  TableIndex index;
+  for (std::uint64_t i = 0; i < 300; ++i) index.put(sized("p", digits(i), 100));
+  Entity large = entity("p", digits(150) + "x", 7);
+  for (int i = 0; i < 15; ++i) {
+    large.properties.push_back(
+        {"p" + std::to_string(i), Value::of_binary(std::string(65'536, 'b'))});
+  }
+  index.put(large);
+  REQUIRE(index.verify() == "");
+  CHECK(sorted(index.find(large.key.view()).row->materialize()) == sorted(large));
+  for (std::uint64_t i = 0; i < 300; i += 10) {
+    Entity replaced = large;
+    replaced.key.row = digits(i);
+    index.put(replaced);
+    REQUIRE(index.verify() == "");
+  }
+  CHECK(index.rows() == 301);
+  CHECK(index.bytes() > 30'000'000);
+  for (std::uint64_t i = 0; i < 300; i += 10) index.put(sized("p", digits(i), 10));
+  index.erase(large.key.view());
+  CHECK(index.verify() == "");
+  CHECK(index.memory_bytes() - index.schema().memory_bytes() < 100'000);
+}
+
+TEST_CASE("a row beside huge neighbours may be erased") {
+  TableIndex index;
+  for (std::uint64_t i = 0; i < 9; ++i) index.put(sized("p", digits(i), i % 3 == 1 ? 10 : 65'000));
+  for (std::uint64_t i = 1; i < 9; i += 3) REQUIRE(index.erase({"p", digits(i)}));
+  CHECK(index.verify() == "");
+  CHECK(index.rows() == 6);
+}
+
+// ---- Parts -------------------------------------------------------------------
+
+TEST_CASE("absent leaves answer need_part, and everything between them is known to be empty") {
+  TableIndex index;
+  index.add_absent({EntityKey("b", ""), EntityKey("d", "5")}, 21, 100, 20'000);
+  index.add_absent({EntityKey("d", "5"), EntityKey("f", "")}, 22, 50, 9'000);
+  index.add_absent({EntityKey("h", ""), std::nullopt}, 23, 7, 700);
+  CHECK(index.verify() == "");
+  CHECK(index.rows() == 157);
+  CHECK(index.bytes() == 29'700);
+  CHECK(index.find({"a", "z"}).need_part == 0);
+  CHECK(index.find({"b", ""}).need_part == 21);
+  CHECK(index.find({"d", "4"}).need_part == 21);
+  CHECK(index.find({"d", "5"}).need_part == 22);
+  CHECK(index.find({"f", ""}).need_part == 0);
+  CHECK(index.find({"g", ""}).need_part == 0);
+  CHECK(index.find({"h", "1"}).need_part == 23);
+  CHECK(index.find({"z", "1"}).need_part == 23);
+
+  const std::vector<LeafSpan> leaves = leaves_of(index);
+  REQUIRE(leaves.size() == 5);
+  CHECK(leaves[0].lower == EntityKey());
+  CHECK_FALSE(leaves[0].absent);
+  CHECK(leaves[1].absent);
+  CHECK(leaves[1].part == 21);
+  CHECK(leaves[1].part_leaves == 1);
+  CHECK(leaves[1].rows == 100);
+  CHECK(leaves[1].lower == EntityKey("b", ""));
+  CHECK(leaves[2].part == 22);
+  CHECK(leaves[3].lower == EntityKey("f", ""));
+  CHECK_FALSE(leaves[3].absent);
+  CHECK(leaves[4].part == 23);
+
+  index.put(entity("g", "1"));
+  index.put(entity("a", "1"));
+  CHECK(index.verify() == "");
+  CHECK(index.rows() == 159);
+  CHECK(index.erase({"g", "1"}));
+  CHECK(index.erase({"a", "1"}));
+  CHECK(index.verify() == "");
+  CHECK(index.rows() == 157);
+  CHECK(index.find({"d", "5"}).need_part == 22);
+}
+
+TEST_CASE("one part may be all there is") {
+  TableIndex index;
+  index.add_absent({}, 9, 3, 30);
+  CHECK(leaves_of(index).size() == 1);
+  CHECK(index.find({"", ""}).need_part == 9);
+  CHECK(index.count({}).rows == 3);
+  CHECK(index.count({}).complete);
+  CHECK(index.verify() == "");
+}
+
+TEST_CASE("counting over absent leaves") {
+  TableIndex index;
+  index.add_absent({EntityKey("b", ""), EntityKey("d", "")}, 21, 100, 20'000);
+  index.add_absent({EntityKey("d", ""), EntityKey("f", "")}, 22, 50, 9'000);
+  index.put(entity("a", "1"));
+  index.put(entity("g", "1"));
+  const auto count = [&index](EntityKey lower, std::optional<EntityKey> upper) {
+    return index.count({std::move(lower), std::move(upper)});
+  };
+  // Whole leaves: exact.
+  CHECK(count(EntityKey(), std::nullopt).rows == 152);
+  CHECK(count(EntityKey(), std::nullopt).complete);
+  CHECK(count(EntityKey("b", ""), EntityKey("d", "")).rows == 100);
+  CHECK(count(EntityKey("b", ""), EntityKey("d", "")).bytes == 20'000);
+  CHECK(count(EntityKey("b", ""), EntityKey("d", "")).complete);
+  // Torn at the upper end, at the lower end, at both, and twice the same leaf.
+  CHECK(count(EntityKey("b", ""), EntityKey("e", "")).rows == 150);
+  CHECK_FALSE(count(EntityKey("b", ""), EntityKey("e", "")).complete);
+  CHECK(count(EntityKey("c", ""), EntityKey("f", "")).rows == 150);
+  CHECK_FALSE(count(EntityKey("c", ""), EntityKey("f", "")).complete);
+  CHECK(count(EntityKey("c", ""), EntityKey("e", "")).rows == 150);
+  CHECK_FALSE(count(EntityKey("c", ""), EntityKey("e", "")).complete);
+  CHECK(count(EntityKey("c", "1"), EntityKey("c", "2")).rows == 100);
+  CHECK(count(EntityKey("c", "1"), EntityKey("c", "2")).bytes == 20'000);
+  CHECK_FALSE(count(EntityKey("c", "1"), EntityKey("c", "2")).complete);
+  CHECK(count(EntityKey("c", ""), std::nullopt).rows == 151);
+  CHECK(count(EntityKey("f", ""), std::nullopt).rows == 1);
+  CHECK(count(EntityKey("f", ""), std::nullopt).complete);
+}
+
+TEST_CASE("set_part marks the leaves of the pinned version that are still there") {
+  TableIndex index;
+  for (std::uint64_t i = 0; i < 2'000; ++i) index.put(sized("p", digits(i), 100));
+  const TableIndex pinned = index;
+  const std::vector<LeafSpan> leaves = leaves_of(pinned);
+  REQUIRE(leaves.size() > 20);
+
+  // Written meanwhile: one change in the 5th leaf. Then the part of leaves 0..9 is stored.
+  index.put(sized("p", leaves[5].lower.row, 100, 2));
+  TableIndex::set_part(pinned, {EntityKey(), leaves[10].lower}, 77);
+
+  const std::vector<LeafSpan> now = leaves_of(index);
+  const std::vector<LeafSpan> then = leaves_of(pinned);
+  REQUIRE(now.size() == leaves.size());
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    CAPTURE(i);
+    CHECK(then[i].part == (i < 10 ? 77u : 0u));
+    CHECK(then[i].part_leaves == (i < 10 ? 10u : 0u));
+    CHECK(now[i].part == (i < 10 && i != 5 ? 77u : 0u));
+    CHECK(now[i].part_leaves == (i < 10 && i != 5 ? 10u : 0u));
+  }
+
+  // A later part that starts in the middle of the table.
+  TableIndex::set_part(pinned, {leaves[10].lower, std::nullopt}, 78);
+  CHECK(leaves_of(index)[10].part == 78);
+  CHECK(leaves_of(index).back().part_leaves == leaves.size() - 10);
+  CHECK(leaves_of(index)[9].part == 77);
+}
+
+TEST_CASE("a removed leaf is missed by its part") {
+  TableIndex index;
+  for (std::uint64_t i = 0; i < 2'000; ++i) index.put(sized("p", digits(i), 100));
+  const std::vector<LeafSpan> leaves = leaves_of(index);
+  TableIndex::set_part(index, {}, 5);
+  // Empty the third leaf: it goes, and no other leaf changes.
+  for (Cursor cursor(TableIndex(index), {leaves[3].lower, leaves[4].lower}); cursor.valid();
+       cursor.next()) {
+    REQUIRE(index.erase(cursor.row().key()));
+  }
+  std::size_t of_part = 0;
+  std::uint32_t part_leaves = 0;
+  index.for_each_leaf([&](const LeafSpan& leaf) {
+    of_part += leaf.part == 5;
+    if (leaf.part == 5) part_leaves = leaf.part_leaves;
+  });
+  CHECK(index.verify() == "");
+  CHECK(part_leaves == leaves.size());
+  CHECK(of_part == leaves.size() - 1);
+}
+
+TEST_CASE("appending leaves the part of the full leaf before it alone") {
+  TableIndex index;
+  for (std::uint64_t i = 0; i < 1'000; ++i) index.put(sized("p", digits(i), 100));
+  std::uint64_t next = 1'000;
+  const std::size_t count = leaves_of(index).size();
+  while (leaves_of(index).size() == count) {
+    TableIndex::set_part(index, {}, 6);
+    index.put(sized("p", digits(next++), 100));
+  }
+  const std::vector<LeafSpan> leaves = leaves_of(index);
+  for (std::size_t i = 0; i + 1 < leaves.size(); ++i) CHECK(leaves[i].part == 6);
+  CHECK(leaves.back().part == 0);
+  CHECK(leaves.back().rows == 1);
+}
+
+}  // namespace entitable

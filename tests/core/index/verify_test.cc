@@ -1,0 +1,56 @@
+// verify() must be able to fail: damage is done to the bytes of rows, and it must notice.
+#include <cstring>
+
+#include "tests/core/index/index_testing.h"
+#include "tests/support/catch.h"
+
+namespace entitable {
+
+using test::digits;
+
+namespace {
+
+TableIndex small_index() {
+  TableIndex index;
+  for (std::uint64_t i = 0; i < 200; ++i) index.put(test::sized("p", digits(i), 100));
+  REQUIRE(index.verify() == "");
+  return index;
+}
+
+// The bytes of a row, from its key on.
+char* row_bytes(const TableIndex& index, std::uint64_t number) {
+  return const_cast<char*>(index.find({"p", digits(number)}).row->row().data());
+}
+
+constexpr std::size_t base = 6;  // after the key
+
+}  // namespace
+
+TEST_CASE("verify notices a key out of order") {
+  const TableIndex index = small_index();
+  row_bytes(index, 77)[0] = '9';
+  CHECK(index.verify() != "");
+}
+
+TEST_CASE("verify notices an unknown shape") {
+  const TableIndex index = small_index();
+  const std::uint16_t shape = 999;
+  std::memcpy(row_bytes(index, 100) + base + row_layout::shape_at, &shape, 2);
+  CHECK(index.verify() == "row: unknown shape");
+}
+
+TEST_CASE("verify notices texts out of place") {
+  const TableIndex index = small_index();
+  const std::uint32_t start = 5'000;
+  std::memcpy(row_bytes(index, 100) + base + row_layout::columns_at, &start, 4);
+  CHECK(index.verify() == "row: text out of place");
+}
+
+TEST_CASE("verify notices a wrong size") {
+  const TableIndex index = small_index();
+  const std::uint32_t end = 10;
+  std::memcpy(row_bytes(index, 100) + base + row_layout::end_at, &end, 4);
+  CHECK(index.verify() == "row: shorter than its columns");
+}
+
+}  // namespace entitable
