@@ -26,12 +26,14 @@ export class RestError extends Error {
   static readonly REQUEST_SEND_ERROR: string = "REQUEST_SEND_ERROR";
   static readonly PARSE_ERROR: string = "PARSE_ERROR";
 
-  code?: string;
-  statusCode?: number;
+  // "declare": what an error does not have is no property of it.
+  declare code?: string;
+  declare statusCode?: number;
   declare request?: unknown;
   declare response?: unknown;
-  details?: RestErrorDetails;
-  hint?: string; // one sentence on how to fix it
+  declare details?: RestErrorDetails;
+  /** One sentence on how to fix it. */
+  declare hint?: string;
 
   constructor(message: string, options: RestErrorOptions = {}) {
     super(message);
@@ -87,7 +89,8 @@ export interface StoreErrorOptions {
 
 export class StoreError extends Error {
   readonly code: StoreErrorCode;
-  hint?: string; // one sentence on how to fix it
+  /** One sentence on how to fix it. */
+  declare hint?: string;
 
   constructor(code: StoreErrorCode, message: string, options: StoreErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });

@@ -1,5 +1,5 @@
 // The public types. The first half has the names and shapes of @azure/data-tables 13 (mutually assignable with
-// them, which tests/web/types checks); the second half is what this package adds.
+// them, which tests/web/types.test-d.ts checks); the second half is what this package adds.
 
 // ---- Entities and values ------------------------------------------------------------------------------------------
 
@@ -23,7 +23,7 @@ export type TableEntity<T extends object = Record<string, unknown>> = T & {
   rowKey: string;
 };
 
-// Keys and timestamp are left out when a `select` doesn't name them; the ETag always comes.
+/** Keys and timestamp are left out when a `select` doesn't name them; the ETag always comes. */
 export type TableEntityResult<T> = T & {
   etag: string;
   partitionKey?: string;
@@ -39,7 +39,7 @@ export type UpdateMode = "Merge" | "Replace";
 
 // ---- Options --------------------------------------------------------------------------------------------------
 
-// Satisfied by every AbortSignal; the shape that the official client accepts.
+/** Satisfied by every AbortSignal; the shape that the official client accepts. */
 export interface AbortSignalLike {
   readonly aborted: boolean;
   addEventListener(
@@ -55,12 +55,12 @@ export interface AbortSignalLike {
 }
 
 export interface OperationOptions {
-  // Already aborted: nothing happens. Aborted while a write still waits for its turn: it is withdrawn. Later: ignored.
+  /** Already aborted: nothing happens. Aborted while a write still waits for its turn: it is withdrawn. Later: ignored. */
   abortSignal?: AbortSignalLike;
-  // Accepted and without effect here: there is no request.
+  /** Accepted and without effect here: there is no request. */
   requestOptions?: { timeout?: number; allowInsecureConnection?: boolean };
   tracingOptions?: object;
-  serializerOptions?: object;
+  serializerOptions?: { xml: { rootName?: string; includeRoot?: boolean; xmlCharKey?: string } };
 }
 
 export type GetTableEntityOptions = OperationOptions & {
@@ -166,7 +166,7 @@ export interface PagedAsyncIterableIterator<
   TPageSettings = PageSettings,
 > {
   next(): Promise<IteratorResult<TElement>>;
-  // Ends the iteration and frees everything at once (an addition: the official iterator has none).
+  /** Ends the iteration and frees everything at once (an addition: the official iterator has none). */
   return(): Promise<IteratorResult<TElement>>;
   [Symbol.asyncIterator](): PagedAsyncIterableIterator<TElement, TPage, TPageSettings>;
   byPage: (settings?: TPageSettings) => AsyncIterableIterator<TPage>;
@@ -177,8 +177,10 @@ export interface PagedAsyncIterableIterator<
 export type PlanKind = "empty" | "point" | "range" | "partition" | "table";
 
 export interface ExplainRange {
-  from: { partitionKey: string; rowKey: string }; // inclusive
-  to?: { partitionKey: string; rowKey: string }; // exclusive; absent: to the end of the table
+  /** Inclusive. */
+  from: { partitionKey: string; rowKey: string };
+  /** Exclusive; absent: to the end of the table. */
+  to?: { partitionKey: string; rowKey: string };
 }
 
 export interface ExplainWarning {
@@ -188,23 +190,27 @@ export interface ExplainWarning {
 }
 
 export interface Explain {
-  kind: PlanKind; // the widest of its ranges
+  /** The widest of its ranges. */
+  kind: PlanKind;
   ranges: ExplainRange[];
   rowsRead: number;
   rowsReturned: number;
   bytesRead: number;
-  serviceKind: PlanKind; // the scan that the real service would run
-  serviceRoundTrips: number; // requests that it would take there to read the whole result
+  /** The scan that the real service would run. */
+  serviceKind: PlanKind;
+  /** Requests that it would take there to read the whole result. */
+  serviceRoundTrips: number;
   warnings: ExplainWarning[];
 }
 
 // ---- Clients ----------------------------------------------------------------------------------------------------
 
 export interface WriteOptions {
-  durability?: Durability; // of this call; default: the handle's, then the store's
+  /** Of this call; default: the handle's, then the store's. */
+  durability?: Durability;
 }
 
-// The official client's methods for one table. Rules: README.md and the tests in tests/web/table-client.
+/** The official client's methods for one table. Rules: README.md and the tests in tests/web/table-client. */
 export interface TableClient {
   readonly tableName: string;
   createTable(options?: OperationOptions & WriteOptions): Promise<void>;
@@ -242,10 +248,10 @@ export interface TableClient {
   ): Promise<TableTransactionResponse>;
 }
 
-// What may be written for a property that reads as T: the value, the value with its Edm type, or null (not stored).
+/** What may be written for a property that reads as T: the value, the value with its Edm type, or null (not stored). */
 export type EntityInput<T extends object> = { [K in keyof T]: T[K] | Edm<EdmTypes> | null };
 
-// A TableClient whose entities are all of type T, with more.
+/** A TableClient whose entities are all of type T, with more. */
 export interface Table<T extends object = Record<string, unknown>> {
   readonly tableName: string;
   createTable(options?: OperationOptions & WriteOptions): Promise<void>;
@@ -281,7 +287,7 @@ export interface Table<T extends object = Record<string, unknown>> {
     actions: TransactionAction[],
     options?: OperationOptions & WriteOptions,
   ): Promise<TableTransactionResponse>;
-  // How listEntities with the same options would run, and what the real service would do.
+  /** How listEntities with the same options would run, and what the real service would do. */
   explain(options?: ListTableEntitiesOptions): Promise<Explain>;
 }
 
@@ -294,32 +300,36 @@ export interface TableServiceClient {
 }
 
 export interface TableOptions<T extends object = Record<string, unknown>> {
-  // Fixes the Edm type of plain values, for example { price: "Double" }: 3 is then stored as a Double.
+  /** Fixes the Edm type of plain values, for example { price: "Double" }: 3 is then stored as a Double. */
   types?: Partial<Record<keyof T, EdmTypes>>;
-  durability?: Durability; // of this handle's writes; default: the store's
+  /** Of this handle's writes; default: the store's. */
+  durability?: Durability;
 }
 
 // ---- Store ------------------------------------------------------------------------------------------------------
 
 export type Persistence = "auto" | "memory" | "indexeddb";
 
-// When a write is acknowledged, in IndexedDB's own words. strict: its transaction completed and was flushed to
-// disk (survives power loss). relaxed: its transaction completed (survives the death of page, tab and browser).
-// deferred: it is in memory, and stored within a bounded delay.
+/**
+ * When a write is acknowledged, in IndexedDB's own words. strict: its transaction completed and was flushed to
+ * disk (survives power loss). relaxed: its transaction completed (survives the death of page, tab and browser).
+ * deferred: it is in memory, and stored within a bounded delay.
+ */
 export type Durability = "strict" | "relaxed" | "deferred";
 
 export interface Clock {
-  now(): number; // milliseconds since 1970
+  /** Milliseconds since 1970. */
+  now(): number;
 }
 
-//   PersistenceUnavailable  "auto" found no usable IndexedDB: the store is in memory and ends with the page
-//   StorageNotPersisted     the browser may evict this origin's data when space runs out (once per page)
-//   Damaged                 something in the log did not verify: the store is read-only, see status.damage
-//   CheckpointFailed        the log could not be shortened; nothing is lost, opening takes longer
 export type WarningCode =
+  /** "auto" found no usable IndexedDB: the store is in memory and ends with the page. */
   | "PersistenceUnavailable"
+  /** The browser may evict this origin's data when space runs out. Said once per page. */
   | "StorageNotPersisted"
+  /** Something in the log did not verify: the store is read-only, see status.damage. */
   | "Damaged"
+  /** The log could not be shortened. Nothing is lost; opening takes longer. */
   | "CheckpointFailed";
 
 export interface StoreWarning {
@@ -328,21 +338,30 @@ export interface StoreWarning {
 }
 
 export interface OpenOptions {
-  name?: string; // 1–63 of [A-Za-z0-9._-]; default "default"
-  persistence?: Persistence; // default "auto": IndexedDB where there is one, else memory with a warning
-  durability?: Durability; // default "strict"
-  deferredDelayMs?: number; // 0–1000, default 200: how long a deferred write may wait (at most 1000 under load)
-  // The module: where it is, or what it is. Default: entitable.wasm beside this package's code.
+  /** 1–63 of [A-Za-z0-9._-]; default "default". */
+  name?: string;
+  /** Default "auto": IndexedDB where there is one, else memory with a warning. */
+  persistence?: Persistence;
+  /** Default "strict". */
+  durability?: Durability;
+  /** 0–1000, default 200: how long a deferred write may wait (at most 1000 under load). */
+  deferredDelayMs?: number;
+  /** The module: where it is, or what it is. Default: entitable.wasm beside this package's code. */
   wasm?: string | URL | Response | BufferSource | WebAssembly.Module;
-  requestPersistence?: "never" | "on-open" | "on-first-write"; // navigator.storage.persist(); default "never"
+  /** Whether to ask the browser not to evict the data (navigator.storage.persist()); default "never". */
+  requestPersistence?: "never" | "on-open" | "on-first-write";
   clock?: Clock;
-  readOnly?: boolean; // writes reject; default false
-  signal?: AbortSignalLike; // gives up opening, for example while another tab holds the store
-  onWarning?: (warning: StoreWarning) => void; // nothing is ever printed
+  /** Writes reject; default false. */
+  readOnly?: boolean;
+  /** Gives up opening, for example while another tab holds the store. */
+  signal?: AbortSignalLike;
+  /** Nothing is ever printed. */
+  onWarning?: (warning: StoreWarning) => void;
 }
 
 export interface StoreDamage {
-  file: string; // "manifest", "part-…", "wal-…"
+  /** "manifest", "part-…", "wal-…". */
+  file: string;
   message: string;
 }
 
@@ -350,10 +369,13 @@ export interface StoreStatus {
   readonly state: "open" | "read-only" | "closed";
   readonly persistence: "memory" | "indexeddb";
   readonly owner: "self";
-  readonly pendingBytes: number; // acknowledged (deferred) and not stored yet
+  /** Acknowledged (deferred) and not stored yet. */
+  readonly pendingBytes: number;
   readonly lastPersistedAt: Date | undefined;
-  readonly persisted: boolean; // the browser promised not to evict this origin's storage
-  readonly damage: readonly StoreDamage[]; // what did not verify at opening; not empty: read-only
+  /** The browser promised not to evict this origin's storage. */
+  readonly persisted: boolean;
+  /** What did not verify at opening; not empty: read-only. */
+  readonly damage: readonly StoreDamage[];
 }
 
 export interface TableStats {
@@ -365,10 +387,13 @@ export interface TableStats {
 export interface StoreStats {
   tables: TableStats[];
   rows: number;
-  bytes: number; // of packed rows
-  memoryBytes: number; // of the index that holds them
+  /** Of packed rows. */
+  bytes: number;
+  /** Of the index that holds them. */
+  memoryBytes: number;
   pendingBytes: number;
-  segments: number; // log segments since the last checkpoint
+  /** Log segments since the last checkpoint. */
+  segments: number;
   segmentBytes: number;
 }
 
@@ -376,7 +401,8 @@ export interface StoreEvents {
   status: StoreStatus;
   persisted: { at: Date };
   "persist-error": { error: Error; pendingBytes: number; retryInMs: number | undefined };
-  reopened: { at: Date }; // the connection to IndexedDB was lost and made anew
+  /** The connection to IndexedDB was lost and made anew. */
+  reopened: { at: Date };
 }
 
 export interface StoreInfo {
@@ -387,16 +413,18 @@ export interface StoreInfo {
 export interface Store {
   readonly name: string;
   readonly status: StoreStatus;
-  // A handle; nothing happens until one of its methods is called, and the table need not exist.
+  /** A handle; nothing happens until one of its methods is called, and the table need not exist. */
   table<T extends object = Record<string, unknown>>(
     name: string,
     options?: TableOptions<T>,
   ): Table<T>;
   tableClient(name: string): TableClient;
   serviceClient(): TableServiceClient;
-  flush(): Promise<void>; // resolves when all earlier writes are stored
+  /** Resolves when all earlier writes are stored. */
+  flush(): Promise<void>;
   stats(): Promise<StoreStats>;
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;
-  close(): Promise<void>; // stores what is pending, then lets the store go
+  /** Stores what is pending, then lets the store go. */
+  close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

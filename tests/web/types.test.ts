@@ -1,0 +1,13 @@
+// The compiler's word on types.test-d.ts, and on the tests themselves.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+test("the types hold", () => {
+  const tsc = fileURLToPath(new URL("../node_modules/.bin/tsc", import.meta.url));
+  const run = spawnSync(tsc, ["-p", import.meta.dirname], { encoding: "utf8" });
+  assert.equal(run.stdout, "");
+  assert.equal(run.status, 0, run.stderr);
+});

@@ -1,0 +1,232 @@
+// Lists page by page: continuation tokens and the iterators over items and pages.
+
+import { serviceError } from "../errors.ts";
+import type { PagedAsyncIterableIterator, PageSettings } from "../types.ts";
+
+// ---- Tokens -----------------------------------------------------------------------------------------------------------
+// An entity token is what the official client makes of the service's two continuation headers: base64 of the JSON
+// {"nextPartitionKey": ..., "nextRowKey": ...}, the second left out when the key is empty. A header's value is
+// 1!<n>!<t>: t = base64 of the key in UTF-8 with * for +, _ for / and - for =, and n = its length (core/query/continuation.h). The
+// keys are those of the next entity, so a token holds however much is written meanwhile, after a restart, and in another tab.
+//
+// A table token is the bare name of the next table; what a header says (1!<n>!<t>) is taken too.
+
+export interface NextKeys {
+  partitionKey: string;
+  rowKey: string;
+}
+
+export function encodeEntityToken(next: NextKeys): string {
+  const nextPartitionKey = encodeKey(next.partitionKey);
+  const nextRowKey = next.rowKey === "" ? undefined : encodeKey(next.rowKey);
+  return btoa(JSON.stringify({ nextPartitionKey, nextRowKey }));
+}
+
+export function decodeEntityToken(token: string): NextKeys {
+  try {
+    const parts: unknown = JSON.parse(atob(token));
+    if (typeof parts !== "object" || parts === null) throw invalidInput();
+    const { nextPartitionKey, nextRowKey } = parts as Record<string, unknown>;
+    return { partitionKey: decodeKey(nextPartitionKey), rowKey: decodeKey(nextRowKey ?? "1!0!") };
+  } catch {
+    throw invalidInput();
+  }
+}
+
+export function decodeTableToken(token: string): string {
+  if (!token.startsWith("1!")) return token;
+  try {
+    return decodeKey(token);
+  } catch {
+    throw invalidInput();
+  }
+}
+
+// A page size as $top. What can't be one at all is refused here; its bounds are the core's to check.
+export function pageSize(maxPageSize: number): number {
+  const fits = Number.isInteger(maxPageSize) && maxPageSize >= 0 && maxPageSize <= 0x7fffffff;
+  if (!fits) throw invalidInput();
+  return maxPageSize;
+}
+
+function invalidInput(): Error {
+  return serviceError(400, "InvalidInput", "One of the request inputs is not valid.");
+}
+
+function encodeKey(key: string): string {
+  const bytes: number[] = [];
+  for (const character of key) {
+    const point = character.codePointAt(0) as number;
+    // Unpaired surrogates are encoded like any other code point, which TextEncoder would not do: keys may hold them.
+    if (point < 0x80) bytes.push(point);
+    else if (point < 0x800) bytes.push(0xc0 | (point >> 6), tail(point));
+    else if (point < 0x10000) bytes.push(0xe0 | (point >> 12), tail(point >> 6), tail(point));
+    else bytes.push(0xf0 | (point >> 18), tail(point >> 12), tail(point >> 6), tail(point));
+  }
+  const text = btoa(String.fromCharCode(...bytes));
+  const coded = text.replaceAll("+", "*").replaceAll("/", "_").replaceAll("=", "-");
+  return `1!${coded.length}!${coded}`;
+}
+
+function tail(bits: number): number {
+  return 0x80 | (bits & 0x3f);
+}
+
+function decodeKey(value: unknown): string {
+  const match = typeof value === "string" ? /^1!(\d+)!([\w*-]*)$/.exec(value) : null;
+  const coded = match?.[2];
+  if (coded === undefined || coded.length !== Number(match?.[1])) throw invalidInput();
+  const text = coded.replaceAll("*", "+").replaceAll("_", "/").replaceAll("-", "=");
+  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const key = decodeUtf8(bytes);
+  if (encodeKey(key) !== value) throw invalidInput(); // one token per key: overlong or broken text is refused
+  return key;
+}
+
+// Lenient: what is not UTF-8 gives some text, which then does not encode to the same bytes.
+function decodeUtf8(bytes: Uint8Array): string {
+  let text = "";
+  for (let i = 0; i < bytes.length; ) {
+    const lead = bytes[i++] as number;
+    const more = lead < 0x80 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
+    let point = more === 0 ? lead : lead & (0x3f >> more);
+    for (let k = 0; k < more; ++k) point = (point << 6) | ((bytes[i++] ?? 0) & 0x3f);
+    text += String.fromCodePoint(Math.min(point, 0x10ffff));
+  }
+  return text;
+}
+
+// ---- Iterators ----------------------------------------------------------------------------------------------------------
+
+type Page<T> = T[] & { continuationToken?: string };
+
+// Gives one page. Inline it comes at once; over a port as a promise. A throw and a rejection mean the same.
+export type PageReader<P> = (settings: PageSettings) => P | Promise<P>;
+
+export function paged<T, P extends Page<T>>(
+  readPage: PageReader<P>,
+): PagedAsyncIterableIterator<T, P> {
+  const items = new ItemIterator<T, P>(new PageIterator<P>(readPage, {}));
+  return {
+    next: () => items.next(),
+    return: () => items.return(),
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    byPage: (settings = {}) => new PageIterator<P>(readPage, settings),
+  };
+}
+
+// Nothing runs before the first next(); after return() nothing is kept. Calls that overlap are answered in order.
+class PageIterator<P extends { continuationToken?: string }> implements AsyncIterableIterator<P> {
+  #readPage: PageReader<P> | undefined; // undefined: done
+  readonly #pageSize: number | undefined;
+  #token: string | undefined;
+  #last: Promise<unknown> | undefined; // the read under way
+
+  constructor(readPage: PageReader<P>, settings: PageSettings) {
+    this.#readPage = readPage;
+    this.#pageSize = settings.maxPageSize;
+    this.#token = settings.continuationToken || undefined;
+  }
+
+  next(): Promise<IteratorResult<P>> {
+    if (this.#last !== undefined) return this.#after(this.#last, () => this.next());
+    if (this.#readPage === undefined) return Promise.resolve({ done: true, value: undefined });
+    try {
+      const settings: PageSettings = {};
+      if (this.#token !== undefined) settings.continuationToken = this.#token;
+      if (this.#pageSize !== undefined) settings.maxPageSize = this.#pageSize;
+      const page = this.#readPage(settings);
+      if (!(page instanceof Promise)) return Promise.resolve(this.#took(page));
+      const reading = page.then(
+        (value) => this.#took(value),
+        (error) => this.#failed(error),
+      );
+      this.#last = reading;
+      return reading;
+    } catch (error) {
+      this.#readPage = undefined;
+      return Promise.reject(error);
+    }
+  }
+
+  return(): Promise<IteratorResult<P>> {
+    this.#readPage = undefined;
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  #took(page: P): IteratorResult<P> {
+    this.#last = undefined;
+    if (this.#readPage === undefined) return { done: true, value: undefined }; // return() came meanwhile
+    this.#token = page.continuationToken;
+    if (this.#token === undefined) this.#readPage = undefined;
+    return { done: false, value: page };
+  }
+
+  #failed(error: unknown): never {
+    this.#last = undefined;
+    this.#readPage = undefined;
+    throw error;
+  }
+
+  #after<T>(last: Promise<unknown>, then: () => Promise<T>): Promise<T> {
+    return last.then(then, then);
+  }
+}
+
+class ItemIterator<T, P extends Page<T>> {
+  readonly #pages: PageIterator<P>;
+  #page: readonly T[] = [];
+  #at = 0;
+  #last: Promise<unknown> | undefined;
+  #returned = false;
+
+  constructor(pages: PageIterator<P>) {
+    this.#pages = pages;
+  }
+
+  next(): Promise<IteratorResult<T>> {
+    if (this.#last !== undefined) {
+      const again = () => this.next();
+      return this.#last.then(again, again);
+    }
+    if (this.#at < this.#page.length) {
+      return Promise.resolve({ done: false, value: this.#page[this.#at++] as T });
+    }
+    const reading = this.#advance();
+    this.#last = reading;
+    return reading;
+  }
+
+  return(): Promise<IteratorResult<T>> {
+    this.#returned = true;
+    this.#page = [];
+    void this.#pages.return();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  // The first item of the next page that has one. An empty page with a token is legal.
+  async #advance(): Promise<IteratorResult<T>> {
+    try {
+      for (;;) {
+        const next = await this.#pages.next();
+        if (next.done) {
+          this.#page = [];
+          return { done: true, value: undefined };
+        }
+        if (next.value.length > 0) {
+          this.#page = this.#returned ? [] : next.value;
+          this.#at = 1;
+          return { done: false, value: next.value[0] as T };
+        }
+      }
+    } finally {
+      this.#last = undefined;
+    }
+  }
+}

@@ -1,0 +1,233 @@
+// One table, with the methods, shapes and checks of the official TableClient, over the direct door.
+
+import type { Transport } from "../transport.ts";
+import type {
+  CreateTableEntityResponse,
+  DeleteTableEntityOptions,
+  DeleteTableEntityResponse,
+  Durability,
+  EdmTypes,
+  Explain,
+  GetTableEntityOptions,
+  ListTableEntitiesOptions,
+  OperationOptions,
+  PagedAsyncIterableIterator,
+  PageSettings,
+  Table,
+  TableClient,
+  TableEntity,
+  TableEntityResult,
+  TableEntityResultPage,
+  TableTransactionResponse,
+  TransactionAction,
+  UpdateEntityResponse,
+  UpdateMode,
+  UpdateTableEntityOptions,
+  UpsertEntityResponse,
+  WriteOptions,
+} from "../types.ts";
+import {
+  decodeEntity,
+  decodeExplain,
+  decodePage,
+  decodeWrite,
+  type EntityQuery,
+  encodeExplain,
+  encodeGet,
+  encodeQuery,
+  encodeWrite,
+  type WriteOperation,
+} from "./block.ts";
+import { decodeEntityToken, encodeEntityToken, paged, pageSize } from "./paging.ts";
+import { createTable, deleteTable } from "./table-service-client.ts";
+import { operationsOf, transactionResponse } from "./transaction.ts";
+import { checkOptions, requireKeys, writeKind } from "./write-rules.ts";
+
+// What a handle may fix for all its calls.
+export interface TableHandleOptions {
+  types?: Record<string, EdmTypes> | undefined;
+  durability?: Durability | undefined;
+}
+
+// Serves both TableClient (the official types) and Table<T> (typed by T): they differ in types only.
+export class TableHandle implements TableClient, Pick<Table, "explain"> {
+  readonly tableName: string;
+  readonly #transport: Transport;
+  readonly #types: Record<string, EdmTypes> | undefined;
+  readonly #durability: Durability | undefined;
+
+  constructor(transport: Transport, tableName: string, options: TableHandleOptions = {}) {
+    this.tableName = tableName;
+    this.#transport = transport;
+    this.#types = options.types;
+    this.#durability = options.durability;
+  }
+
+  createTable(options: OperationOptions & WriteOptions = {}): Promise<void> {
+    return createTable(this.#transport, this.tableName, this.#withDurability(options));
+  }
+
+  deleteTable(options: OperationOptions & WriteOptions = {}): Promise<void> {
+    return deleteTable(this.#transport, this.tableName, this.#withDurability(options));
+  }
+
+  // ---- Reading ------------------------------------------------------------------------------------------------------
+
+  // Throws at the call if a key is missing, like the official client. Not async, so that a point read costs one promise.
+  getEntity<T extends object = Record<string, unknown>>(
+    partitionKey: string,
+    rowKey: string,
+    options: GetTableEntityOptions = {},
+  ): Promise<TableEntityResult<T>> {
+    requireKeys(partitionKey, rowKey);
+    try {
+      checkOptions(options);
+      const select = serviceNames(options.queryOptions?.select);
+      const reply = this.#transport.read(encodeGet(this.tableName, partitionKey, rowKey, select));
+      const decode = (block: Uint8Array) => decodeEntity(block, options) as TableEntityResult<T>;
+      return reply instanceof Promise ? reply.then(decode) : Promise.resolve(decode(reply));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  listEntities<T extends object = Record<string, unknown>>(
+    options: ListTableEntitiesOptions = {},
+  ): PagedAsyncIterableIterator<TableEntityResult<T>, TableEntityResultPage<T>> {
+    return paged((settings) => this.#readPage<T>(options, settings));
+  }
+
+  #readPage<T>(
+    options: ListTableEntitiesOptions,
+    settings: PageSettings,
+  ): TableEntityResultPage<T> | Promise<TableEntityResultPage<T>> {
+    checkOptions(options);
+    const reply = this.#transport.read(encodeQuery(this.tableName, entityQuery(options, settings)));
+    const decode = (block: Uint8Array): TableEntityResultPage<T> => {
+      const { rows, next } = decodePage(block, options);
+      const page = rows as TableEntityResultPage<T>;
+      if (next !== undefined) page.continuationToken = encodeEntityToken(next);
+      return page;
+    };
+    return reply instanceof Promise ? reply.then(decode) : decode(reply);
+  }
+
+  async explain(options: ListTableEntitiesOptions = {}): Promise<Explain> {
+    checkOptions(options);
+    const block = encodeExplain(this.tableName, entityQuery(options, {}));
+    return decodeExplain(await this.#transport.read(block));
+  }
+
+  // ---- Writing ------------------------------------------------------------------------------------------------------
+
+  async createEntity<T extends object>(
+    entity: TableEntity<T>,
+    options: OperationOptions & WriteOptions = {},
+  ): Promise<CreateTableEntityResponse> {
+    const { partitionKey, rowKey } = entity;
+    const written = await this.#writeOne({ kind: "insert", partitionKey, rowKey, entity }, options);
+    return { ...written, preferenceApplied: "return-no-content" };
+  }
+
+  // Throws at the call if a key is missing, like the official client; so does deleteEntity.
+  updateEntity<T extends object>(
+    entity: TableEntity<T>,
+    mode: UpdateMode = "Merge",
+    options: UpdateTableEntityOptions & WriteOptions = {},
+  ): Promise<UpdateEntityResponse> {
+    const { partitionKey, rowKey } = entity;
+    requireKeys(partitionKey, rowKey);
+    return this.#update(entity, mode, options);
+  }
+
+  async #update(
+    entity: TableEntity<object>,
+    mode: UpdateMode,
+    options: UpdateTableEntityOptions & WriteOptions,
+  ): Promise<UpdateEntityResponse> {
+    const { partitionKey, rowKey } = entity;
+    const kind = writeKind(mode, "merge", "replace");
+    const etag = options.etag ?? "*";
+    return await this.#writeOne({ kind, partitionKey, rowKey, entity, etag }, options);
+  }
+
+  async upsertEntity<T extends object>(
+    entity: TableEntity<T>,
+    mode: UpdateMode = "Merge",
+    options: OperationOptions & WriteOptions = {},
+  ): Promise<UpsertEntityResponse> {
+    const { partitionKey, rowKey } = entity;
+    requireKeys(partitionKey, rowKey);
+    const kind = writeKind(mode, "insertOrMerge", "insertOrReplace");
+    return await this.#writeOne({ kind, partitionKey, rowKey, entity }, options);
+  }
+
+  deleteEntity(
+    partitionKey: string,
+    rowKey: string,
+    options: DeleteTableEntityOptions & WriteOptions = {},
+  ): Promise<DeleteTableEntityResponse> {
+    requireKeys(partitionKey, rowKey);
+    const etag = options.etag ?? "*";
+    return this.#writeOne({ kind: "delete", partitionKey, rowKey, etag }, options);
+  }
+
+  async submitTransaction(
+    actions: TransactionAction[],
+    options: OperationOptions & WriteOptions = {},
+  ): Promise<TableTransactionResponse> {
+    const operations = operationsOf(actions);
+    const { etags } = await this.#write(operations, true, options);
+    return transactionResponse(operations, etags);
+  }
+
+  async #writeOne(
+    operation: WriteOperation,
+    options: OperationOptions & WriteOptions,
+  ): Promise<{ date: Date; etag?: string }> {
+    const { etags } = await this.#write([operation], false, options);
+    const etag = etags[0];
+    const date = new Date(this.#transport.now());
+    return etag === undefined ? { date } : { date, etag };
+  }
+
+  async #write(
+    operations: readonly WriteOperation[],
+    transaction: boolean,
+    options: OperationOptions & WriteOptions,
+  ): Promise<{ etags: (string | undefined)[] }> {
+    checkOptions(options);
+    const block = encodeWrite(this.tableName, operations, transaction, this.#types);
+    const { durability, abortSignal } = this.#withDurability(options);
+    return decodeWrite(await this.#transport.write(block, durability, abortSignal));
+  }
+
+  #withDurability<O extends WriteOptions>(options: O): O {
+    if (this.#durability === undefined || options.durability !== undefined) return options;
+    return { ...options, durability: this.#durability };
+  }
+}
+
+function entityQuery(options: ListTableEntitiesOptions, settings: PageSettings): EntityQuery {
+  const query: EntityQuery = {};
+  const { filter, select } = options.queryOptions ?? {};
+  if (filter !== undefined) query.filter = filter;
+  if (select !== undefined) query.select = serviceNames(select) ?? [];
+  const top = settings.maxPageSize;
+  if (top !== undefined) query.top = pageSize(top);
+  if (settings.continuationToken) query.next = decodeEntityToken(settings.continuationToken);
+  return query;
+}
+
+const ownNames: Record<string, string> = {
+  partitionKey: "PartitionKey",
+  rowKey: "RowKey",
+  timestamp: "Timestamp",
+};
+
+// $select in service names. The ETag always comes and is not a property that could be selected.
+function serviceNames(select: readonly string[] | undefined): string[] | undefined {
+  return select
+    ?.filter((name) => name !== "etag" && name !== "odata.etag")
+    .map((name) => (Object.hasOwn(ownNames, name) ? (ownNames[name] as string) : name));
+}
