@@ -1,0 +1,52 @@
+// Importing the package runs nothing and touches no global, so it may be imported while rendering on a server.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { createContext, runInContext } from "node:vm";
+import { build } from "esbuild";
+import { packageFolder } from "./support/package.ts";
+
+test("importing works where there is nothing but the language", async () => {
+  const bundle = await build({
+    entryPoints: [fileURLToPath(new URL("dist/index.js", packageFolder))],
+    bundle: true,
+    format: "iife",
+    globalName: "entitable",
+    write: false,
+    logLevel: "silent",
+  });
+  const context = createContext(Object.create(null));
+  const before = runInContext("Object.getOwnPropertyNames(globalThis)", context) as string[];
+  runInContext(bundle.outputFiles[0]?.text ?? "", context);
+  const after = runInContext("Object.getOwnPropertyNames(globalThis)", context) as string[];
+  const added = Array.from(after).filter((name) => !before.includes(name));
+  assert.deepEqual(added, ["entitable"]);
+  const exported = runInContext("Object.keys(entitable).sort().join()", context);
+  assert.equal(
+    exported,
+    "RestError,StoreError,TableTransaction,deleteStore,edm,listStores,openStore",
+  );
+});
+
+test("importing adds no listener to the process", async () => {
+  const before = process.eventNames();
+  await import(new URL("dist/index.js", packageFolder).href);
+  assert.deepEqual(process.eventNames(), before);
+});
+
+test("a bundler drops what is not used", async () => {
+  const bundle = await build({
+    stdin: {
+      contents: `export { RestError } from "./dist/index.js";`,
+      resolveDir: fileURLToPath(packageFolder),
+    },
+    bundle: true,
+    minify: true,
+    format: "esm",
+    write: false,
+    logLevel: "silent",
+  });
+  const bytes = bundle.outputFiles[0]?.contents.length ?? 0;
+  assert(bytes < 1500, `${bytes} bytes`);
+});

@@ -1,0 +1,69 @@
+// Every ```ts block of the READMEs runs, each as a module of its own, with the built package. What a line prints is what
+// its trailing comment says: console.log(x); // text. A line that runs several times lists its outputs with ", ".
+
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { format } from "node:util";
+import { packageFolder } from "./support/package.ts";
+
+// The blocks are put where `import ... from "entitable"` finds the built package, as in a user's project.
+const project = mkdtempSync(join(tmpdir(), "entitable-readme-"));
+mkdirSync(join(project, "node_modules"));
+symlinkSync(fileURLToPath(packageFolder), join(project, "node_modules/entitable"));
+writeFileSync(join(project, "package.json"), '{ "type": "module" }');
+after(() => rmSync(project, { recursive: true }));
+
+interface Block {
+  line: number; // of its first line in the file
+  source: string;
+}
+
+function blocksOf(markdown: string): Block[] {
+  const blocks: Block[] = [];
+  for (const match of markdown.matchAll(/^```ts\n(.*?)^```$/gms)) {
+    const line = markdown.slice(0, match.index).split("\n").length + 1;
+    blocks.push({ line, source: match[1] ?? "" });
+  }
+  return blocks;
+}
+
+declare global {
+  var readmePrinted: (line: number, ...values: unknown[]) => void;
+}
+
+for (const name of ["README.md", "web/README.md"]) {
+  describe(name, () => {
+    const file = fileURLToPath(new URL(`../../${name}`, import.meta.url));
+    const blocks = blocksOf(readFileSync(file, "utf8"));
+
+    test("has blocks to run", () => assert(blocks.length > 0));
+
+    for (const { line: first, source } of blocks) {
+      test(`the block at line ${first}`, async () => {
+        const expected = new Map<number, string>();
+        const printed = new Map<number, string[]>();
+        globalThis.readmePrinted = (line, ...values) => {
+          const lines = printed.get(line) ?? [];
+          lines.push(format(...values));
+          printed.set(line, lines);
+        };
+        const lines = source.split("\n").map((text, i) => {
+          const comment = /console\.log\(.*\);.*?\/\/ (.*)$/.exec(text)?.[1];
+          if (comment === undefined) return text;
+          expected.set(first + i, comment);
+          return text.replace("console.log(", `readmePrinted(${first + i}, `);
+        });
+        const module = join(project, `${name.replace("/", "-")}-${first}.ts`);
+        writeFileSync(module, lines.join("\n"));
+        await import(pathToFileURL(module).href);
+        for (const [line, text] of expected) {
+          assert.equal(printed.get(line)?.join(", "), text, `${name}:${line}`);
+        }
+      });
+    }
+  });
+}

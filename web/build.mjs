@@ -1,0 +1,141 @@
+// node web/build.mjs [<folder of the built module>] [<folder for the package>]
+//
+// Puts the npm package together from the TypeScript sources and the WebAssembly build, packs it, and prints its sizes.
+// Defaults: build/wasm/bindings and build/package. Result: staging/, the package as it is unpacked, and
+// entitable-<version>.tgz.
+
+import { execFileSync } from "node:child_process";
+import {
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, relative, resolve } from "node:path";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+
+const web = import.meta.dirname;
+const root = dirname(web);
+const moduleFolder = resolve(process.argv[2] ?? join(root, "build/wasm/bindings"));
+const packageFolder = resolve(process.argv[3] ?? join(root, "build/package"));
+const staging = join(packageFolder, "staging");
+const dist = join(staging, "dist");
+const tools = createRequire(join(root, "tests/package.json")); // where the pinned tools are
+
+const manifest = JSON.parse(readFileSync(join(web, "package.json"), "utf8"));
+
+rmSync(staging, { recursive: true, force: true });
+mkdirSync(join(dist, "wasm"), { recursive: true });
+compile();
+rewriteTypeImports();
+keepReachable(".d.ts");
+keepReachable(".js");
+await addModule();
+for (const [from, name] of [
+  [web, "package.json"],
+  [web, "README.md"],
+  [root, "LICENSE"],
+]) {
+  copyFileSync(join(from, name), join(staging, name));
+}
+const tarball = pack();
+printSizes(tarball);
+
+function compile() {
+  const tsc = join(root, "tests/node_modules/.bin/tsc");
+  const options = ["--noEmit", "false", "--outDir", dist];
+  execFileSync(tsc, ["-p", web, ...options], { stdio: "inherit" });
+}
+
+// Keeps what index.js and index.d.ts lead to. The rest (declarations of what is inside, JavaScript of files that hold only
+// types) would be weight, and the declarations an invitation to import it.
+function keepReachable(extension) {
+  const reachable = new Set();
+  const visit = (file) => {
+    if (reachable.has(file) || !existsSync(file)) return;
+    reachable.add(file);
+    const text = readFileSync(file, "utf8");
+    for (const [, path] of text.matchAll(/from "(\.[^"]+)\.js"/g)) {
+      visit(join(dirname(file), path + extension));
+    }
+  };
+  visit(join(dist, `index${extension}`));
+  for (const name of globSync(`**/*${extension}`, { cwd: dist })) {
+    const file = join(dist, name);
+    if (!reachable.has(file)) rmSync(file);
+  }
+}
+
+// The compiler rewrites the endings of imports in JavaScript only.
+function rewriteTypeImports() {
+  for (const name of globSync("**/*.d.ts", { cwd: dist })) {
+    const file = join(dist, name);
+    const text = readFileSync(file, "utf8");
+    writeFileSync(file, text.replace(/(from |import\()"(\.[^"]+)\.ts"/g, '$1"$2.js"'));
+  }
+}
+
+async function addModule() {
+  const glue = readFileSync(join(moduleFolder, "entitable.mjs"), "utf8");
+  const wasm = readFileSync(join(moduleFolder, "entitable.wasm"));
+  const { transform } = tools("esbuild");
+  const minified = await transform(glue, { minify: true, format: "esm", legalComments: "none" });
+  const folder = join(dist, "wasm");
+  writeFileSync(join(folder, "entitable.mjs"), minified.code);
+  writeFileSync(join(folder, "entitable.wasm"), wasm);
+  // For where no second file can be fetched: a bundler that copies no assets, a server that answers with HTML.
+  const inline = `export default "${wasm.toString("base64")}";\n`;
+  writeFileSync(join(folder, "entitable-wasm-inline.js"), inline);
+}
+
+// What package.json's allow-list lets in is compared with what was put together, in both directions.
+function pack() {
+  const output = execFileSync(
+    "npm",
+    ["pack", "--json", "--ignore-scripts", "--pack-destination", packageFolder],
+    { cwd: staging, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] },
+  );
+  const result = JSON.parse(output);
+  const [packed] = Array.isArray(result) ? result : Object.values(result); // npm 12 answers by name
+  const inside = packed.files.map(({ path }) => path).sort();
+  const staged = globSync("**/*", { cwd: staging, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(staging, join(entry.parentPath, entry.name)))
+    .sort();
+  if (inside.join("\n") !== staged.join("\n")) {
+    throw new Error(`Packed and staged differ:\n${inside.join("\n")}\n---\n${staged.join("\n")}`);
+  }
+  const file = join(packageFolder, `${manifest.name}-${manifest.version}.tgz`);
+  if (!existsSync(file)) throw new Error(`npm pack did not write ${file}`);
+  return file;
+}
+
+function printSizes(tarball) {
+  const glue = join(dist, "wasm/entitable.mjs");
+  const inline = join(dist, "wasm/entitable-wasm-inline.js");
+  const scripts = globSync("**/*.js", { cwd: dist })
+    .map((name) => join(dist, name))
+    .filter((file) => file !== inline);
+  const rows = [
+    ["package code", scripts],
+    ["glue", [glue]],
+    ["wasm", [join(dist, "wasm/entitable.wasm")]],
+    ["wasm inline (fallback)", [inline]],
+  ];
+  process.stdout.write(`${"".padEnd(24)}${["raw", "gzip", "brotli"].map(right).join("")}\n`);
+  for (const [name, files] of rows) {
+    const bytes = Buffer.concat(files.map((file) => readFileSync(file)));
+    const sizes = [bytes.length, gzipSync(bytes, { level: 9 }).length, brotliCompressSync(bytes).length];
+    process.stdout.write(`${name.padEnd(24)}${sizes.map(right).join("")}\n`);
+  }
+  const packed = readFileSync(tarball).length;
+  process.stdout.write(`${"tarball".padEnd(24)}${right(packed)}  ${relative(root, tarball)}\n`);
+}
+
+function right(value) {
+  return String(value).padStart(10);
+}

@@ -1,0 +1,14 @@
+// Everything that the package exports, and nothing else.
+
+export { TableTransaction } from "./client/transaction.ts";
+export { edm } from "./edm.ts";
+export type {
+  ODataError,
+  RestErrorDetails,
+  RestErrorOptions,
+  StoreErrorCode,
+  StoreErrorOptions,
+} from "./errors.ts";
+export { RestError, StoreError } from "./errors.ts";
+export { deleteStore, listStores, openStore } from "./open.ts";
+export type * from "./types.ts";

@@ -1,0 +1,259 @@
+// Opens, deletes and lists stores: the one place that wires module, storage, host and clients together, and that
+// looks at the globals of its environment. Importing it looks at none.
+
+import { AbortError, StoreError } from "./errors.ts";
+import { LocalHost } from "./host/local-host.ts";
+import { own } from "./host/ownership.ts";
+import { IdbfsStorage } from "./storage/idbfs.ts";
+import { deleteDatabase, listDatabases, mountPoint } from "./storage/idbfs-database.ts";
+import type { LogStorage } from "./storage/log-storage.ts";
+import { MemoryStorage } from "./storage/memory.ts";
+import { StoreHandle } from "./store.ts";
+import type { OpenOptions, Persistence, Store, StoreInfo, StoreWarning } from "./types.ts";
+import { createEngine, type Engine } from "./wasm/engine.ts";
+
+const lockWaitMs = 3000; // a reloaded page meets the lock of the page before it
+const deferredDelayMaxMs = 1000;
+
+/**
+ * Opens a store, making it if need be. Rejects with StoreError: ValidationFailed (an option), PersistenceUnavailable,
+ * StoreLocked (open in another tab), FormatTooNew (stored by a newer version), WasmLoadFailed, WasmVersionMismatch; or
+ * with AbortError.
+ */
+export async function openStore(options: OpenOptions = {}): Promise<Store> {
+  const settings = check(options);
+  if (options.signal?.aborted) throw new AbortError();
+  if (settings.persistence === "memory") return await openInMemory(settings);
+  const factory = globalThis.indexedDB as IDBFactory | undefined;
+  if (factory === undefined) {
+    const missing = unavailable("There is no IndexedDB here.");
+    if (settings.persistence === "indexeddb") throw missing;
+    return await openInMemory(settings, missing);
+  }
+  try {
+    return await openInIndexedDb(settings, factory);
+  } catch (error) {
+    // Only where the browser forbids IndexedDB altogether. If it merely fails, data may well be there, and an empty
+    // store in memory would pass for its loss.
+    if (settings.persistence === "auto" && isForbidden(error)) {
+      return await openInMemory(settings, error);
+    }
+    throw error;
+  }
+}
+
+/** Deletes a store and all that is in it, whether it exists or not. Rejects with StoreLocked if it is open. */
+export async function deleteStore(
+  name: string,
+  options: { persistence?: Persistence } = {},
+): Promise<void> {
+  checkName(name);
+  const factory = databases(options.persistence);
+  if (factory === undefined) return; // a store in memory ends with close()
+  const ownership = await own(name, { locks: locks(), waitMs: lockWaitMs });
+  try {
+    await deleteDatabase(factory, mountPoint(name), lockWaitMs);
+  } finally {
+    ownership.release();
+  }
+}
+
+/** The stores of this origin. Stores in memory are known to whoever opened them only. */
+export async function listStores(
+  options: { persistence?: Persistence } = {},
+): Promise<StoreInfo[]> {
+  const factory = databases(options.persistence);
+  if (factory === undefined) return [];
+  const names = await listDatabases(factory);
+  return names.map((name) => ({ name, persistence: "indexeddb" }));
+}
+
+// ---- Opening ----------------------------------------------------------------------------------------------------------
+
+type Settings = ReturnType<typeof check>;
+
+async function openInMemory(settings: Settings, instead?: StoreError): Promise<Store> {
+  const engine = await createEngine({ wasm: settings.wasm });
+  const host = await LocalHost.open({
+    ...settings,
+    engine,
+    storage: new MemoryStorage(),
+    persistence: "memory",
+    ownership: { release() {} },
+    persisted: false,
+  });
+  if (instead !== undefined) {
+    const message = `${instead.message} The store is in memory and ends with this page.`;
+    settings.onWarning({ code: "PersistenceUnavailable", message });
+  }
+  return new StoreHandle(settings.name, host);
+}
+
+async function openInIndexedDb(settings: Settings, factory: IDBFactory): Promise<Store> {
+  const { name, signal } = settings;
+  const loading = createEngine({ wasm: settings.wasm }); // meanwhile
+  loading.catch(() => {});
+  let host: LocalHost | undefined;
+  const ownership = await own(name, { locks: locks(), waitMs: lockWaitMs, signal }).catch(
+    async (error: unknown) => {
+      await loading.then((engine) => engine.close()).catch(() => {});
+      throw error;
+    },
+  );
+  let engine: Engine | undefined;
+  let storage: LogStorage | undefined;
+  try {
+    engine = await loading;
+    storage = await connect(engine, name, factory, () => host?.reopened());
+    if (signal?.aborted) throw new AbortError();
+  } catch (error) {
+    await storage?.close();
+    engine?.close();
+    ownership.release();
+    throw error;
+  }
+  const persisted = await isPersisted();
+  host = await LocalHost.open({
+    ...settings,
+    engine,
+    storage,
+    persistence: "indexeddb",
+    ownership,
+    persisted,
+    onFirstWrite:
+      settings.requestPersistence === "on-first-write" ? () => requestPersistence(host) : undefined,
+  });
+  if (settings.requestPersistence === "on-open") requestPersistence(host);
+  else if (!persisted) warnOfEviction(settings.onWarning);
+  const [damaged] = host.status.damage;
+  if (damaged !== undefined) {
+    const message = `Store "${name}" is damaged and read-only: ${damaged.file} ${damaged.message}`;
+    settings.onWarning({ code: "Damaged", message });
+  }
+  return new StoreHandle(name, host);
+}
+
+async function connect(
+  engine: Engine,
+  store: string,
+  factory: IDBFactory,
+  onReopened: () => void,
+): Promise<LogStorage> {
+  try {
+    const connect = (mount: string) => engine.idbfs(mount);
+    return await IdbfsStorage.open({ store, factory, connect, onReopened });
+  } catch (cause) {
+    throw cause instanceof StoreError
+      ? cause
+      : unavailable("IndexedDB could not be opened.", cause);
+  }
+}
+
+// ---- Options ----------------------------------------------------------------------------------------------------------
+
+function check(options: OpenOptions) {
+  const {
+    name = "default",
+    persistence = "auto",
+    durability = "strict",
+    deferredDelayMs = 200,
+    requestPersistence = "never",
+  } = options;
+  checkName(name);
+  oneOf("persistence", persistence, ["auto", "memory", "indexeddb"]);
+  oneOf("durability", durability, ["strict", "relaxed", "deferred"]);
+  oneOf("requestPersistence", requestPersistence, ["never", "on-open", "on-first-write"]);
+  if (!(deferredDelayMs >= 0 && deferredDelayMs <= deferredDelayMaxMs)) {
+    throw invalid(`deferredDelayMs must be from 0 to ${deferredDelayMaxMs}.`);
+  }
+  return {
+    name,
+    persistence,
+    durability,
+    deferredDelayMs,
+    requestPersistence,
+    wasm: options.wasm,
+    clock: options.clock ?? { now: () => Date.now() },
+    readOnly: options.readOnly ?? false,
+    signal: options.signal,
+    onWarning: options.onWarning ?? (() => {}),
+  };
+}
+
+// The name becomes that of a folder, a database and a lock.
+function checkName(name: string): void {
+  if (!/^[A-Za-z0-9._-]{1,63}$/.test(name) || name === "." || name === "..") {
+    throw invalid(`A store's name is 1 to 63 of A-Z a-z 0-9 . _ -, not ${JSON.stringify(name)}.`);
+  }
+}
+
+function oneOf(option: string, value: string, allowed: readonly string[]): void {
+  if (allowed.includes(value)) return;
+  throw invalid(`${option} must be one of ${allowed.join(", ")}, not ${JSON.stringify(value)}.`);
+}
+
+function invalid(message: string): StoreError {
+  return new StoreError("ValidationFailed", message);
+}
+
+function unavailable(message: string, cause?: unknown): StoreError {
+  return new StoreError("PersistenceUnavailable", message, {
+    cause,
+    hint: 'Open the store with persistence: "memory", or where the browser allows IndexedDB.',
+  });
+}
+
+function isForbidden(error: unknown): error is StoreError {
+  if (!(error instanceof StoreError && error.code === "PersistenceUnavailable")) return false;
+  const name = (error.cause as { name?: string } | undefined)?.name;
+  return name === "SecurityError" || name === "InvalidStateError";
+}
+
+// ---- The environment ----------------------------------------------------------------------------------------------------
+
+// The databases that the option means; undefined for stores in memory.
+function databases(persistence: Persistence = "auto"): IDBFactory | undefined {
+  if (persistence === "memory") return undefined;
+  const factory = globalThis.indexedDB as IDBFactory | undefined;
+  if (factory === undefined && persistence === "indexeddb") {
+    throw unavailable("There is no IndexedDB here.");
+  }
+  return factory;
+}
+
+function locks(): LockManager | undefined {
+  return (globalThis.navigator as Navigator | undefined)?.locks;
+}
+
+function storageManager(): StorageManager | undefined {
+  return (globalThis.navigator as Navigator | undefined)?.storage;
+}
+
+async function isPersisted(): Promise<boolean> {
+  try {
+    return (await storageManager()?.persisted?.()) ?? false;
+  } catch {
+    return false;
+  }
+}
+
+// Not awaited: some browsers ask the user.
+function requestPersistence(host: LocalHost | undefined): void {
+  storageManager()
+    ?.persist?.()
+    .then((granted) => {
+      if (granted) host?.setPersisted();
+    })
+    .catch(() => {});
+}
+
+let warnedOfEviction = false; // once per page, whatever the number of stores
+
+function warnOfEviction(onWarning: (warning: StoreWarning) => void): void {
+  if (warnedOfEviction) return;
+  warnedOfEviction = true;
+  const message =
+    "The browser may delete this origin's data when space runs out; " +
+    "the option requestPersistence asks it not to.";
+  onWarning({ code: "StorageNotPersisted", message });
+}

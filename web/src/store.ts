@@ -1,0 +1,66 @@
+// The handle of an open store: gives out clients, and passes the rest to its host.
+
+import { TableHandle } from "./client/table-client.ts";
+import { ServiceHandle } from "./client/table-service-client.ts";
+import type { Host } from "./transport.ts";
+import type {
+  EdmTypes,
+  Store,
+  StoreEvents,
+  StoreStats,
+  StoreStatus,
+  Table,
+  TableClient,
+  TableOptions,
+  TableServiceClient,
+} from "./types.ts";
+
+export class StoreHandle implements Store {
+  readonly name: string;
+  readonly #host: Host;
+
+  constructor(name: string, host: Host) {
+    this.name = name;
+    this.#host = host;
+  }
+
+  get status(): StoreStatus {
+    return this.#host.status;
+  }
+
+  table<T extends object = Record<string, unknown>>(
+    name: string,
+    options: TableOptions<T> = {},
+  ): Table<T> {
+    const types = options.types as Record<string, EdmTypes> | undefined;
+    return new TableHandle(this.#host, name, { types, durability: options.durability }) as Table<T>;
+  }
+
+  tableClient(name: string): TableClient {
+    return new TableHandle(this.#host, name);
+  }
+
+  serviceClient(): TableServiceClient {
+    return new ServiceHandle(this.#host);
+  }
+
+  flush(): Promise<void> {
+    return this.#host.flush();
+  }
+
+  stats(): Promise<StoreStats> {
+    return this.#host.stats();
+  }
+
+  on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
+    return this.#host.on(event, listener);
+  }
+
+  close(): Promise<void> {
+    return this.#host.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
