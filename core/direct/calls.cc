@@ -139,7 +139,7 @@ Result<EntityQuery> read_entity_query(BlockReader& in) {
   return request;
 }
 
-void read_get(const Store& store, BlockReader& in, ReplyBuffer& out) {
+void read_get(const Store& store, BlockReader& in, PageWriter& pages, ReplyBuffer& out) {
   const std::string_view table = in.text();
   const KeyView key{in.text(), in.text()};
   const std::vector<std::string_view> names = read_select(in);
@@ -148,7 +148,7 @@ void read_get(const Store& store, BlockReader& in, ReplyBuffer& out) {
   if (!select.ok()) return write_error(out, select.error());
   const auto answer = store.get(table, key);
   if (const auto* found = std::get_if<RowAnswer>(&answer)) {
-    write_page(out, table, {&found->row, 1}, *select, std::nullopt);
+    pages.write(out, table, {&found->row, 1}, *select, std::nullopt);
   } else if (const auto* error = std::get_if<Error>(&answer)) {
     write_error(out, *error);
   } else {
@@ -156,12 +156,12 @@ void read_get(const Store& store, BlockReader& in, ReplyBuffer& out) {
   }
 }
 
-void read_query(const Store& store, BlockReader& in, ReplyBuffer& out) {
+void read_query(const Store& store, BlockReader& in, PageWriter& pages, ReplyBuffer& out) {
   const Result<EntityQuery> request = read_entity_query(in);
   if (!request.ok()) return write_error(out, request.error());
   const auto answer = store.query(request->table, request->query);
   if (const auto* page = std::get_if<Page>(&answer)) {
-    write_page(out, request->table, page->rows, request->query.select, page->next);
+    pages.write(out, request->table, page->rows, request->query.select, page->next);
   } else if (const auto* error = std::get_if<Error>(&answer)) {
     write_error(out, *error);
   } else {
@@ -222,14 +222,14 @@ void write_error(ReplyBuffer& out, const GroupFailure& failure) {
   block.finish();
 }
 
-void read(const Store& store, std::string_view request, ReplyBuffer& out) {
+void read(const Store& store, std::string_view request, PageWriter& pages, ReplyBuffer& out) {
   BlockReader in(request);
   if (!in.ok()) return write_error(out, malformed());
   switch (static_cast<RequestKind>(in.kind())) {
     case RequestKind::get:
-      return read_get(store, in, out);
+      return read_get(store, in, pages, out);
     case RequestKind::query:
-      return read_query(store, in, out);
+      return read_query(store, in, pages, out);
     case RequestKind::explain:
       return read_explain(store, in, out);
     case RequestKind::list_tables:

@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "core/direct/block.h"
+#include "core/direct/page.h"
 #include "core/store/store.h"
 
 namespace entitable::direct {
 
-// get, query, explain, list tables. Replaces what `out` holds.
-void read(const Store& store, std::string_view request, ReplyBuffer& out);
+// get, query, explain, list tables. Replaces what `out` holds; `pages` only lends its memory.
+void read(const Store& store, std::string_view request, PageWriter& pages, ReplyBuffer& out);
 
 struct StagedReplies {
   std::vector<ReplyBuffer> replies;  // one per block, in order

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "core/base/check.h"
-#include "core/direct/timestamp_text.h"
 #include "core/query/projection.h"
 
 namespace entitable::direct {
@@ -13,12 +11,6 @@ namespace {
 
 constexpr std::size_t guid_units = 36;
 constexpr std::size_t timestamp_text_bytes = 80;  // of a Timestamp and an ETag together
-
-struct WireColumn {
-  std::uint8_t type;
-  std::string_view name;   // none for system columns
-  std::uint32_t slot = 0;  // of the row's shape
-};
 
 std::uint32_t mix(std::uint32_t hash, std::uint32_t value) {
   hash = (hash ^ value) * 0x85EB'CA6Bu;
@@ -30,6 +22,7 @@ std::uint32_t mix(std::uint32_t hash, std::string_view text) {
   return mix(hash, static_cast<std::uint32_t>(text.size()));
 }
 
+// With the word that may align it.
 std::size_t payload_words_max(std::uint8_t type) {
   switch (type) {
     case column_null:
@@ -44,210 +37,6 @@ std::size_t payload_words_max(std::uint8_t type) {
       return 1;
   }
 }
-
-// One shape of the block: what a row of one index shape gives under the selection.
-struct WireShape {
-  std::vector<WireColumn> columns;
-  std::uint32_t hint = 0;
-  std::size_t row_words_max = 1;                     // its shape, and payloads with their alignment
-  std::size_t row_text_more = timestamp_text_bytes;  // text that is not in the row as it is
-
-  void add(std::uint8_t type, std::string_view name = {}, std::uint32_t slot = 0) {
-    columns.push_back(WireColumn{type, name, slot});
-    row_words_max += payload_words_max(type);
-    if (type == static_cast<std::uint8_t>(EdmType::guid)) row_text_more += guid_units;
-  }
-};
-
-class PageWriter {
- public:
-  PageWriter(std::string_view table, const std::vector<std::string>& select)
-      : select_(select), seed_(mix(0x811C'9DC5u, table)) {
-    for (const std::string& name : select) seed_ = mix(seed_, name);
-  }
-
-  void write(ReplyBuffer& out, std::span<const RowView> rows,
-             const std::optional<Continuation>& next);
-
- private:
-  std::uint32_t shape_of(const RowView& row);
-  WireShape make_shape(const RowView& row) const;
-  void add_everything(WireShape& shape, const RowView& row) const;
-  void add_selected(WireShape& shape, const RowView& row) const;
-  void write_shapes(BlockWriter& out) const;
-  void write_row(BlockWriter& out, const RowView& row, const WireShape& shape);
-  void write_system(BlockWriter& out, const RowView& row, std::uint8_t type);
-  void write_slot(BlockWriter& out, const RowView& row, const WireColumn& column) const;
-  void write_value(BlockWriter& out, const ValueView& value) const;
-
-  const std::vector<std::string>& select_;
-  std::uint32_t seed_;
-  std::vector<WireShape> shapes_;
-  std::vector<std::uint32_t>
-      by_shape_id_;  // position in shapes_ + 1, or 0; the generic shape is not in it
-  TimestampText times_;
-  std::optional<std::string_view> partition_;  // of the row before
-};
-
-// Every generic row has a shape of its own.
-std::uint32_t PageWriter::shape_of(const RowView& row) {
-  const auto add = [&] {
-    shapes_.push_back(make_shape(row));
-    return static_cast<std::uint32_t>(shapes_.size() - 1);
-  };
-  if (row.shape().is_generic()) return add();
-  const ShapeId id = row.shape().id();
-  if (id >= by_shape_id_.size()) by_shape_id_.resize(std::size_t{id} + 1);
-  if (by_shape_id_[id] == 0) by_shape_id_[id] = add() + 1;
-  return by_shape_id_[id] - 1;
-}
-
-WireShape PageWriter::make_shape(const RowView& row) const {
-  WireShape shape;
-  shape.add(column_etag);
-  if (select_.empty()) {
-    add_everything(shape, row);
-  } else {
-    add_selected(shape, row);
-  }
-  // 0 says that it is not worth keeping, as it is for a generic row.
-  if (!row.shape().is_generic()) shape.hint = std::max(1u, mix(seed_, row.shape().id()));
-  return shape;
-}
-
-void PageWriter::add_everything(WireShape& shape, const RowView& row) const {
-  for (const std::uint8_t type : {column_partition, column_row, column_timestamp}) shape.add(type);
-  if (row.shape().is_generic()) {
-    row.for_each_property([&shape](std::string_view name, const ValueView& value) {
-      shape.add(static_cast<std::uint8_t>(value.type()), name);
-    });
-    return;
-  }
-  for (const Column& column : row.shape().columns()) {
-    shape.add(static_cast<std::uint8_t>(column.type), column.name, column.slot);
-  }
-}
-
-void PageWriter::add_selected(WireShape& shape, const RowView& row) const {
-  const std::vector<SelectedProperty> properties = select_properties(select_, row.shape());
-  for (std::size_t i = 0; i < properties.size(); ++i) {
-    const std::string& name = select_[i];
-    switch (properties[i].kind) {
-      case SelectedKind::partition_key:
-        shape.add(column_partition);
-        break;
-      case SelectedKind::row_key:
-        shape.add(column_row);
-        break;
-      case SelectedKind::timestamp:
-        shape.add(column_timestamp);
-        break;
-      case SelectedKind::column: {
-        const Column& column = row.shape().columns()[properties[i].column];
-        shape.add(static_cast<std::uint8_t>(column.type), name, column.slot);
-        break;
-      }
-      case SelectedKind::by_name: {
-        const std::optional<ValueView> value = row.find(name);
-        shape.add(value.has_value() ? static_cast<std::uint8_t>(value->type()) : column_null, name);
-        break;
-      }
-      case SelectedKind::missing:
-        shape.add(column_null, name);
-        break;
-    }
-  }
-}
-
-void PageWriter::write(ReplyBuffer& out, std::span<const RowView> rows,
-                       const std::optional<Continuation>& next) {
-  std::vector<std::uint32_t> shape_at;
-  shape_at.reserve(rows.size());
-  std::size_t words = 4;
-  std::size_t text = 0;
-  for (const RowView& row : rows) {
-    shape_at.push_back(shape_of(row));
-    const WireShape& shape = shapes_[shape_at.back()];
-    words += shape.row_words_max;
-    text += shape.row_text_more + row.packed_bytes() + row.partition().size();
-  }
-  for (const WireShape& shape : shapes_) words += 3 + shape.columns.size();
-
-  BlockWriter block(out, ReplyKind::page, words);
-  // A selection may take little of rows that are big: then the area grows as it is filled.
-  if (select_.empty()) block.expect_text(text);
-  block.word(static_cast<std::uint32_t>(rows.size()));
-  block.word(static_cast<std::uint32_t>(shapes_.size()));
-  if (next.has_value()) {
-    block.text(next->next.partition);
-    block.text(next->next.row);
-  } else {
-    block.word(none);
-    block.word(none);
-  }
-  write_shapes(block);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    block.word(shape_at[i]);
-    write_row(block, rows[i], shapes_[shape_at[i]]);
-  }
-  block.finish();
-}
-
-void PageWriter::write_shapes(BlockWriter& out) const {
-  std::vector<std::uint32_t> columns;
-  for (const WireShape& shape : shapes_) {
-    columns.clear();
-    std::uint32_t names_units = 0;
-    for (const WireColumn& column : shape.columns) {
-      const std::uint32_t units = out.text_only(column.name);
-      names_units += units;
-      columns.push_back(units | static_cast<std::uint32_t>(column.type) << 24);
-    }
-    out.word(shape.hint);
-    out.word(static_cast<std::uint32_t>(columns.size()));
-    out.word(names_units);
-    for (const std::uint32_t column : columns) out.word(column);
-  }
-}
-
-void PageWriter::write_row(BlockWriter& out, const RowView& row, const WireShape& shape) {
-  const bool generic = row.shape().is_generic();
-  for (const WireColumn& column : shape.columns) {
-    if (column.type >= column_etag) {
-      write_system(out, row, column.type);
-    } else if (column.type == column_null) {
-      continue;
-    } else if (!generic) {
-      write_slot(out, row, column);
-    } else if (!select_.empty()) {
-      const std::optional<ValueView> value = row.find(column.name);
-      ENTITABLE_CHECK(value.has_value());
-      write_value(out, *value);
-    }
-  }
-  if (generic && select_.empty()) {
-    row.for_each_property(
-        [&](std::string_view, const ValueView& value) { write_value(out, value); });
-  }
-}
-
-void PageWriter::write_system(BlockWriter& out, const RowView& row, std::uint8_t type) {
-  switch (type) {
-    case column_etag:
-      return out.ascii(times_.etag(row.timestamp()));
-    case column_timestamp:
-      return out.ascii(times_.timestamp(row.timestamp()));
-    case column_row:
-      return out.text(row.row());
-    default:
-      if (partition_ == row.partition()) return out.word(none);
-      partition_ = row.partition();
-      return out.text(row.partition());
-  }
-}
-
-// ---- Payloads
-// ------------------------------------------------------------------------------------------------------
 
 void write_date_time(BlockWriter& out, Ticks ticks) {
   const Ticks since_epoch = ticks - ticks_at_unix_epoch;
@@ -275,9 +64,8 @@ void write_guid(BlockWriter& out, std::string_view bytes) {
   out.ascii_only({text.data(), text.size()});
 }
 
-void PageWriter::write_slot(BlockWriter& out, const RowView& row, const WireColumn& column) const {
-  const std::uint32_t slot = column.slot;
-  switch (static_cast<EdmType>(column.type)) {
+void write_slot(BlockWriter& out, const RowView& row, EdmType type, std::uint32_t slot) {
+  switch (type) {
     case EdmType::string:
       return out.text(row.text(slot));
     case EdmType::binary:
@@ -296,7 +84,7 @@ void PageWriter::write_slot(BlockWriter& out, const RowView& row, const WireColu
   }
 }
 
-void PageWriter::write_value(BlockWriter& out, const ValueView& value) const {
+void write_value(BlockWriter& out, const ValueView& value) {
   switch (value.type()) {
     case EdmType::string:
       return out.text(value.string());
@@ -319,9 +107,189 @@ void PageWriter::write_value(BlockWriter& out, const ValueView& value) const {
 
 }  // namespace
 
-void write_page(ReplyBuffer& out, std::string_view table, std::span<const RowView> rows,
-                const std::vector<std::string>& select, const std::optional<Continuation>& next) {
-  PageWriter(table, select).write(out, rows, next);
+void PageWriter::write(ReplyBuffer& out, std::string_view table, std::span<const RowView> rows,
+                       const std::vector<std::string>& select,
+                       const std::optional<Continuation>& next) {
+  forget_page();
+  select_ = &select;
+  seed_ = mix(0x811C'9DC5u, table);
+  for (const std::string& name : select) seed_ = mix(seed_, name);
+
+  std::size_t words = 4;
+  std::size_t text = 0;
+  for (const RowView& row : rows) {
+    shape_at_.push_back(shape_of(row));
+    const WireShape& shape = shapes_[shape_at_.back()];
+    words += shape.row_words_max;
+    text += shape.row_text_more + row.packed_bytes() + row.partition().size();
+  }
+  for (std::uint32_t i = 0; i < shape_count_; ++i) words += 3 + shapes_[i].columns.size();
+
+  BlockWriter block(out, ReplyKind::page, words);
+  // A selection may take little of rows that are big: then the area grows as it is filled.
+  if (select.empty()) block.expect_text(text);
+  block.word(static_cast<std::uint32_t>(rows.size()));
+  block.word(shape_count_);
+  if (next.has_value()) {
+    block.text(next->next.partition);
+    block.text(next->next.row);
+  } else {
+    block.word(none);
+    block.word(none);
+  }
+  write_shapes(block);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    block.word(shape_at_[i]);
+    write_row(block, rows[i], shapes_[shape_at_[i]]);
+  }
+  block.finish();
+}
+
+// Of the page before. One of thousands of generic rows leaves no memory behind.
+void PageWriter::forget_page() {
+  constexpr std::size_t shapes_kept = 64;
+  for (std::uint32_t i = 0; i < shape_count_; ++i) {
+    if (shapes_[i].source < by_shape_id_.size()) by_shape_id_[shapes_[i].source] = 0;
+  }
+  shape_count_ = 0;
+  if (shapes_.size() > shapes_kept) shapes_.resize(shapes_kept);
+  shape_at_.clear();
+  partition_.reset();
+}
+
+// ---- Shapes
+// --------------------------------------------------------------------------------------
+
+void PageWriter::WireShape::add(std::uint8_t type, std::string_view name, std::uint32_t slot) {
+  columns.push_back(WireColumn{type, slot, name});
+  row_words_max += payload_words_max(type);
+  if (type == static_cast<std::uint8_t>(EdmType::guid)) row_text_more += guid_units;
+}
+
+// Every generic row has a shape of its own.
+std::uint32_t PageWriter::shape_of(const RowView& row) {
+  if (row.shape().is_generic()) return add_shape(row);
+  const ShapeId id = row.shape().id();
+  if (id >= by_shape_id_.size()) by_shape_id_.resize(std::size_t{id} + 1);
+  if (by_shape_id_[id] == 0) by_shape_id_[id] = add_shape(row) + 1;
+  return by_shape_id_[id] - 1;
+}
+
+std::uint32_t PageWriter::add_shape(const RowView& row) {
+  if (shape_count_ == shapes_.size()) shapes_.emplace_back();
+  WireShape& shape = shapes_[shape_count_];
+  shape.columns.clear();
+  shape.source = row.shape().id();
+  // 0 says that it is not worth keeping, as it is for a generic row.
+  shape.hint = row.shape().is_generic() ? 0 : std::max(1u, mix(seed_, shape.source));
+  shape.row_words_max = 1;
+  shape.row_text_more = timestamp_text_bytes;
+  shape.add(column_etag);
+  if (select_->empty()) {
+    add_everything(shape, row);
+  } else {
+    add_selected(shape, row);
+  }
+  return shape_count_++;
+}
+
+void PageWriter::add_everything(WireShape& shape, const RowView& row) const {
+  for (const std::uint8_t type : {column_partition, column_row, column_timestamp}) shape.add(type);
+  if (row.shape().is_generic()) {
+    row.for_each_property([&shape](std::string_view name, const ValueView& value) {
+      shape.add(static_cast<std::uint8_t>(value.type()), name);
+    });
+    return;
+  }
+  for (const Column& column : row.shape().columns()) {
+    shape.add(static_cast<std::uint8_t>(column.type), column.name, column.slot);
+  }
+}
+
+void PageWriter::add_selected(WireShape& shape, const RowView& row) const {
+  const std::vector<SelectedProperty> properties = select_properties(*select_, row.shape());
+  for (std::size_t i = 0; i < properties.size(); ++i) {
+    const std::string& name = (*select_)[i];
+    switch (properties[i].kind) {
+      case SelectedKind::partition_key:
+        shape.add(column_partition);
+        break;
+      case SelectedKind::row_key:
+        shape.add(column_row);
+        break;
+      case SelectedKind::timestamp:
+        shape.add(column_timestamp);
+        break;
+      case SelectedKind::column: {
+        const Column& column = row.shape().columns()[properties[i].column];
+        shape.add(static_cast<std::uint8_t>(column.type), name, column.slot);
+        break;
+      }
+      case SelectedKind::by_name: {
+        const std::optional<ValueView> value = row.find(name);
+        shape.add(value.has_value() ? static_cast<std::uint8_t>(value->type()) : column_null, name);
+        break;
+      }
+      case SelectedKind::missing:
+        shape.add(column_null, name);
+        break;
+    }
+  }
+}
+
+void PageWriter::write_shapes(BlockWriter& out) {
+  for (std::uint32_t i = 0; i < shape_count_; ++i) {
+    column_words_.clear();
+    std::uint32_t names_units = 0;
+    for (const WireColumn& column : shapes_[i].columns) {
+      const std::uint32_t units = out.text_only(column.name);
+      names_units += units;
+      column_words_.push_back(units | static_cast<std::uint32_t>(column.type) << 24);
+    }
+    out.word(shapes_[i].hint);
+    out.word(static_cast<std::uint32_t>(column_words_.size()));
+    out.word(names_units);
+    for (const std::uint32_t word : column_words_) out.word(word);
+  }
+}
+
+// ---- Rows
+// ----------------------------------------------------------------------------------------
+
+void PageWriter::write_row(BlockWriter& out, const RowView& row, const WireShape& shape) {
+  const bool generic = row.shape().is_generic();
+  for (const WireColumn& column : shape.columns) {
+    if (column.type >= column_etag) {
+      write_system(out, row, column.type);
+    } else if (column.type == column_null) {
+      continue;
+    } else if (!generic) {
+      write_slot(out, row, static_cast<EdmType>(column.type), column.slot);
+    } else if (!select_->empty()) {
+      const std::optional<ValueView> value = row.find(column.name);
+      ENTITABLE_CHECK(value.has_value());
+      write_value(out, *value);
+    }
+  }
+  if (generic && select_->empty()) {
+    row.for_each_property(
+        [&out](std::string_view, const ValueView& value) { write_value(out, value); });
+  }
+}
+
+void PageWriter::write_system(BlockWriter& out, const RowView& row, std::uint8_t type) {
+  switch (type) {
+    case column_etag:
+      return out.ascii(times_.etag(row.timestamp()));
+    case column_timestamp:
+      return out.ascii(times_.timestamp(row.timestamp()));
+    case column_row:
+      return out.text(row.row());
+    default:
+      if (partition_ == row.partition()) return out.word(none);
+      partition_ = row.partition();
+      return out.text(row.partition());
+  }
 }
 
 }  // namespace entitable::direct

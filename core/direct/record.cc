@@ -238,7 +238,7 @@ std::variant<WriteRequest, GroupFailure> parse_entities(BlockReader& in) {
     names.push_back(in.text(units));
   }
   if (!in.ok() || (flags & ~(flag_transaction | flag_call)) != 0 ||
-      in.words_left() / operation_words < count) {
+      in.words_left() / operation_words < count || (count > 1 && !write.transaction)) {
     return GroupFailure{malformed()};
   }
   write.operations.reserve(count);

@@ -84,9 +84,10 @@ std::string framed(std::string_view input) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static Store store = make_store();
+  static entitable::direct::PageWriter pages;
   const std::string block = framed({reinterpret_cast<const char*>(data), size});
   ReplyBuffer reply;
-  entitable::direct::read(store, block, reply);
+  entitable::direct::read(store, block, pages, reply);
   check_reply(reply);
 
   const auto rows = store.stats().rows;

@@ -48,7 +48,7 @@ struct Table {
   std::string bytes(const std::vector<std::string_view>& select = {},
                     const std::optional<Continuation>& next = {}) const {
     ReplyBuffer out;
-    write_page(out, "people", rows(), *normalize_select(select), next);
+    PageWriter().write(out, "people", rows(), *normalize_select(select), next);
     return out.str();
   }
   ReplyPage page(const std::vector<std::string_view>& select = {}) const {

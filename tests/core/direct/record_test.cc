@@ -244,7 +244,10 @@ TEST_CASE("The refusal of a transaction names the first operation that is wrong"
   CHECK(failure.error == IfMatch::parse("bad tag").error());
   CHECK(failure.index == 2);
   write.flags = 0;
-  CHECK_FALSE(refused(write_request(write).build()).prefixed);
+  write.operations.erase(write.operations.begin(), write.operations.begin() + 2);
+  failure = refused(write_request(write).build());
+  CHECK(failure.error == IfMatch::parse("bad tag").error());
+  CHECK_FALSE(failure.prefixed);
 }
 
 TEST_CASE("An ETag is looked at only where it is a condition") {
