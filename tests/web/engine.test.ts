@@ -1,0 +1,336 @@
+// The engine's calls by themselves: opening, groups, segments, checkpoints, and what happens when something goes wrong.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+  decodePage,
+  decodeWrite,
+  encodeCreateTable,
+  encodeGet,
+  encodeQuery,
+  encodeWrite,
+} from "../../web/src/client/block.ts";
+import { RestError, StoreError } from "../../web/src/errors.ts";
+import { createEngine, type Engine } from "../../web/src/wasm/engine.ts";
+
+const now = Date.UTC(2026, 0, 1);
+
+// What a host would have stored.
+class Files {
+  manifest: Uint8Array | undefined;
+  readonly parts = new Map<number, Uint8Array>();
+  readonly segments = new Map<number, Uint8Array>();
+
+  async open(): Promise<Engine> {
+    const engine = await createEngine();
+    for (const part of engine.recover(this.manifest)) {
+      const bytes = this.parts.get(part.id);
+      assert.ok(bytes !== undefined);
+      assert.equal(bytes.length, part.bytes);
+      engine.loadPart(part.id, bytes);
+    }
+    for (const sequence of [...this.segments.keys()].sort((a, b) => a - b)) {
+      if (sequence < engine.firstLiveSequence) continue;
+      engine.replay(sequence, this.segments.get(sequence) as Uint8Array);
+    }
+    engine.recovered();
+    return engine;
+  }
+
+  store(engine: Engine): void {
+    for (let sealed = engine.seal(); sealed !== undefined; sealed = engine.seal()) {
+      this.segments.set(sealed.sequence, sealed.bytes);
+      engine.stored(sealed.sequence);
+    }
+  }
+
+  commit(engine: Engine, ...blocks: Uint8Array[]): Uint8Array[] {
+    const staged = engine.stage(blocks, now);
+    if (staged.changes) engine.publish();
+    this.store(engine);
+    return staged.replies;
+  }
+
+  checkpoint(engine: Engine): void {
+    assert.ok(engine.beginCheckpoint());
+    for (let part = engine.nextCheckpointPart(); part; part = engine.nextCheckpointPart()) {
+      this.parts.set(part.id, part.bytes);
+    }
+    const end = engine.finishCheckpoint();
+    this.manifest = end.manifest;
+    for (const id of end.obsoleteParts) this.parts.delete(id);
+    for (const sequence of [...this.segments.keys()]) {
+      if (sequence < end.segmentsBelow) this.segments.delete(sequence);
+    }
+    engine.checkpointCommitted();
+  }
+}
+
+const create = encodeCreateTable("people");
+function insert(rowKey: string, entity: object = {}): Uint8Array {
+  return encodeWrite("people", [{ kind: "insert", partitionKey: "p", rowKey, entity }], false);
+}
+function rows(engine: Engine): unknown[] {
+  return decodePage(engine.read(encodeQuery("people", {}))).rows.map((row) => row.rowKey);
+}
+
+describe("opening", () => {
+  test("a new store has nothing to load", async () => {
+    const engine = await createEngine();
+    assert.deepEqual(engine.recover(undefined), []);
+    engine.recovered();
+    assert.equal(engine.readOnly, false);
+    assert.deepEqual(engine.damage(), []);
+    assert.equal(engine.verify(), "");
+    assert.equal(engine.seal(), undefined);
+    engine.close();
+  });
+
+  test("segments bring everything back, timestamps included", async () => {
+    const files = new Files();
+    const first = await files.open();
+    files.commit(first, create, insert("1", { v: 1.5 }), insert("2"));
+    files.commit(first, insert("3", { text: "\ud83d" }));
+    const before = decodePage(first.read(encodeQuery("people", {})));
+    first.close();
+    const second = await files.open();
+    assert.deepEqual(decodePage(second.read(encodeQuery("people", {}))), before);
+    assert.equal(second.verify(), "");
+  });
+
+  test("a checkpoint and the segments after it do so too", async () => {
+    const files = new Files();
+    const first = await files.open();
+    files.commit(first, create, insert("1"), insert("2", { a: "b".repeat(1000) }));
+    files.checkpoint(first);
+    assert.equal(files.segments.size, 0);
+    assert.ok(files.parts.size > 0);
+    files.commit(first, insert("3"));
+    assert.equal(files.segments.size, 1);
+    const before = decodePage(first.read(encodeQuery("people", {})));
+    const second = await files.open();
+    assert.deepEqual(decodePage(second.read(encodeQuery("people", {}))), before);
+    assert.ok(second.firstLiveSequence > 1);
+    files.commit(second, insert("4"));
+    files.checkpoint(second);
+    assert.deepEqual(rows(await files.open()), ["1", "2", "3", "4"]);
+  });
+
+  test("an abandoned checkpoint leaves no trace", async () => {
+    const files = new Files();
+    const engine = await files.open();
+    files.commit(engine, create, insert("1"));
+    assert.ok(engine.beginCheckpoint());
+    engine.nextCheckpointPart();
+    engine.abandonCheckpoint();
+    files.commit(engine, insert("2"));
+    files.checkpoint(engine);
+    assert.deepEqual(rows(await files.open()), ["1", "2"]);
+  });
+
+  test("a damaged segment is reported and the store opens read-only with what verified", async () => {
+    const files = new Files();
+    const first = await files.open();
+    files.commit(first, create, insert("1"));
+    files.commit(first, insert("2"));
+    const last = files.segments.get(2) as Uint8Array;
+    last[last.length - 1] = (last[last.length - 1] as number) ^ 1;
+    const second = await files.open();
+    assert.equal(second.readOnly, true);
+    assert.equal(second.damage().length, 1);
+    assert.match((second.damage()[0] as { file: string }).file, /^wal-/);
+    assert.deepEqual(rows(second), ["1"]);
+    const { failed, changes } = second.stage([insert("9")], now);
+    assert.deepEqual([failed, changes], [[true], false]);
+  });
+
+  test("damage that the host found is kept", async () => {
+    const engine = await createEngine();
+    engine.recover(undefined);
+    engine.reportDamage({ file: "wal-é", message: "could not be read – 💥" });
+    engine.recovered();
+    assert.deepEqual(engine.damage(), [{ file: "wal-é", message: "could not be read – 💥" }]);
+    assert.equal(engine.readOnly, true);
+  });
+
+  test("a manifest of a newer format refuses to open", async () => {
+    const files = new Files();
+    const first = await files.open();
+    files.commit(first, create);
+    files.checkpoint(first);
+    const engine = await createEngine();
+    const garbage = new Uint8Array([1, 2, 3]);
+    assert.throws(
+      () => {
+        engine.recover(garbage);
+        engine.recovered();
+        if (engine.readOnly) throw new StoreError("Corrupted", "damage was reported");
+      },
+      (error: StoreError) => ["Corrupted", "FormatTooNew"].includes(error.code),
+    );
+  });
+});
+
+describe("groups", () => {
+  test("blocks of one group see each other and are answered one by one", async () => {
+    const files = new Files();
+    const engine = await files.open();
+    files.commit(engine, create);
+    const staged = engine.stage([insert("1"), insert("1"), insert("2")], now);
+    assert.deepEqual(staged.failed, [false, true, false]);
+    assert.equal(staged.changes, true);
+    assert.equal(decodeWrite(staged.replies[0] as Uint8Array).etags.length, 1);
+    assert.throws(() => decodeWrite(staged.replies[1] as Uint8Array), {
+      code: "EntityAlreadyExists",
+    });
+    assert.deepEqual(rows(engine), [], "readers see the published version only");
+    engine.publish();
+    assert.deepEqual(rows(engine), ["1", "2"]);
+  });
+
+  test("a discarded group never was", async () => {
+    const files = new Files();
+    const engine = await files.open();
+    files.commit(engine, create);
+    engine.stage([insert("1")], now);
+    engine.discard();
+    assert.equal(engine.seal(), undefined);
+    assert.deepEqual(rows(engine), []);
+    files.commit(engine, insert("1"));
+    assert.deepEqual(rows(engine), ["1"]);
+  });
+
+  test("a group of failures changes nothing", async () => {
+    const files = new Files();
+    const engine = await files.open();
+    files.commit(engine, create);
+    const staged = engine.stage([create, encodeGet("people", "p", "r"), new Uint8Array(3)], now);
+    assert.deepEqual(staged.failed, [true, true, true]);
+    assert.equal(staged.changes, false);
+    assert.throws(() => decodeWrite(staged.replies[1] as Uint8Array), { code: "InvalidInput" });
+    assert.deepEqual(engine.stage([], now), { replies: [], failed: [], changes: false });
+  });
+
+  test("several published groups are sealed into one segment, in order", async () => {
+    const files = new Files();
+    const engine = await files.open();
+    for (const block of [create, insert("1"), insert("2")]) {
+      engine.stage([block], now);
+      engine.publish();
+    }
+    assert.equal(engine.stats().pendingCommits, 3);
+    files.store(engine);
+    assert.equal(files.segments.size, 1);
+    assert.equal(engine.stats().pendingCommits, 0);
+    assert.deepEqual(rows(await files.open()), ["1", "2"]);
+  });
+
+  test("a clock set back gives rising timestamps", async () => {
+    const files = new Files();
+    const engine = await files.open();
+    files.commit(engine, create, insert("1"));
+    engine.stage([insert("2")], now - 1e9);
+    engine.publish();
+    const page = decodePage(engine.read(encodeQuery("people", {}))).rows;
+    assert.ok(String(page[1]?.timestamp) > String(page[0]?.timestamp));
+  });
+});
+
+describe("memory", () => {
+  test("what is given out is the reader's own, however memory grows", async () => {
+    const files = new Files();
+    const engine = await files.open();
+    files.commit(engine, create);
+    const { replies } = engine.stage([insert("1", { v: "x" })], now);
+    engine.publish();
+    const sealed = engine.seal();
+    assert.ok(sealed !== undefined);
+    for (const bytes of [replies[0] as Uint8Array, sealed.bytes]) {
+      assert.equal(bytes.byteOffset, 0);
+      assert.equal(bytes.buffer.byteLength, bytes.length);
+    }
+    engine.stored(sealed.sequence);
+    const copy = sealed.bytes.slice();
+    for (let i = 0; i < 40; ++i) {
+      const operations = Array.from({ length: 50 }, (_, j) => ({
+        kind: "insert" as const,
+        partitionKey: "big",
+        rowKey: `${i}-${j}`,
+        entity: { text: "y".repeat(20000) },
+      }));
+      files.commit(engine, encodeWrite("people", operations, true));
+    }
+    assert.deepEqual(sealed.bytes, copy);
+    assert.equal(decodeWrite(replies[0] as Uint8Array).etags.length, 1);
+    const page = decodePage(engine.read(encodeQuery("people", {})));
+    assert.equal(page.rows.length, 1000);
+    assert.ok(
+      page.rows.every((row) => row.partitionKey !== "big" || row.text === "y".repeat(20000)),
+    );
+    assert.equal(engine.verify(), "");
+  });
+
+  test("stats count tables, rows and bytes", async () => {
+    const files = new Files();
+    const engine = await files.open();
+    files.commit(engine, create, encodeCreateTable("Other"), insert("1"), insert("2"));
+    const stats = engine.stats();
+    assert.deepEqual(
+      stats.tables.map(({ name, rows: count }) => [name, count]),
+      [
+        ["Other", 0],
+        ["people", 2],
+      ],
+    );
+    assert.equal(stats.rows, 2);
+    assert.ok(stats.bytes > 0 && stats.memoryBytes >= stats.bytes);
+    assert.equal(stats.lastCommit, 4);
+    assert.equal(stats.nextSequence, 2);
+    assert.equal(stats.segmentsSinceCheckpoint, 1);
+    assert.equal(stats.segmentBytesSinceCheckpoint, (files.segments.get(1) as Uint8Array).length);
+  });
+});
+
+describe("failures", () => {
+  test("a closed engine says so", async () => {
+    const engine = await createEngine();
+    engine.close();
+    engine.close();
+    const closed = (error: unknown) => error instanceof StoreError && error.code === "StoreClosed";
+    assert.throws(() => engine.recover(undefined), closed);
+    assert.throws(() => engine.read(create), closed);
+    assert.throws(() => engine.readOnly, closed);
+    assert.throws(() => engine.stats(), closed);
+  });
+
+  test("a broken rule of the facade poisons the handle: it refuses writes, and nothing escapes", async () => {
+    const files = new Files();
+    const engine = await files.open();
+    files.commit(engine, create, insert("1"));
+    assert.throws(
+      () => engine.publish(), // nothing is staged
+      (error: RestError) => error instanceof RestError && error.code === "InternalError",
+    );
+    assert.throws(
+      () => engine.stage([insert("2")], now),
+      (error: RestError) => error instanceof RestError && /Open it again/.test(error.message),
+    );
+    assert.equal(engine.readOnly, true);
+    assert.deepEqual(rows(engine), ["1"]);
+  });
+
+  test("two stores in one process are strangers", async () => {
+    const [a, b] = await Promise.all([new Files().open(), new Files().open()]);
+    new Files().commit(a, create, insert("1"));
+    new Files().commit(b, create);
+    assert.deepEqual([rows(a), rows(b)], [["1"], []]);
+  });
+
+  test("IndexedDB is missing here, which is an error and not an abort", async () => {
+    const engine = await createEngine();
+    await assert.rejects(
+      engine.idbfs("/entitable/none"),
+      (error: StoreError) => error.code === "PersistenceUnavailable",
+    );
+  });
+});

@@ -1,0 +1,151 @@
+// Finding, checking and instantiating the module; its surface against the hand-written types.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import { after, before, describe, test } from "node:test";
+import { StoreError } from "../../web/src/errors.ts";
+import { buildId } from "../../web/src/wasm/entitable.mjs";
+import { instantiate } from "../../web/src/wasm/module.ts";
+
+const wasmUrl = new URL("../../web/src/wasm/entitable.wasm", import.meta.url);
+const bytes = new Uint8Array(await readFile(wasmUrl));
+
+// Serves whatever the path asks for, as servers do.
+let server: Server;
+let origin = "";
+let requests = 0;
+before(async () => {
+  server = createServer((request, response) => {
+    ++requests;
+    switch (request.url?.split("?")[0]) {
+      case "/right":
+        return response.setHeader("content-type", "application/wasm").end(bytes);
+      case "/octets":
+        return response.setHeader("content-type", "application/octet-stream").end(bytes);
+      case "/cut":
+        return response.setHeader("content-type", "application/wasm").end(bytes.subarray(0, 5000));
+      case "/html":
+        return response.setHeader("content-type", "text/html").end("<!doctype html><p>hello");
+      default:
+        response.statusCode = 404;
+        return response.end("not found");
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  origin = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+});
+after(() => server.close());
+
+function fails(code: string, message?: RegExp) {
+  return (error: unknown) => {
+    assert.ok(error instanceof StoreError);
+    assert.equal(error.code, code);
+    assert.ok(error.hint);
+    if (message !== undefined) assert.match(error.message, message);
+    return true;
+  };
+}
+
+describe("where the binary comes from", () => {
+  test("beside the JavaScript, with no option at all", async () => {
+    assert.match((await instantiate()).version(), /^\d+\.\d+\.\d+$/);
+  });
+  test("a URL object, a file: text", async () => {
+    for (const source of [wasmUrl, wasmUrl.href]) assert.ok(await instantiate(source));
+  });
+  test("an http: URL, streamed or not", async () => {
+    assert.ok(await instantiate(`${origin}/right`));
+    assert.ok(await instantiate(new URL(`${origin}/octets`)));
+  });
+  test("a Response", async () => {
+    for (const path of ["right", "octets"])
+      assert.ok(await instantiate(await fetch(`${origin}/${path}`)));
+  });
+  test("bytes: a view, a view into something larger, a buffer", async () => {
+    const larger = new Uint8Array(bytes.length + 7);
+    larger.set(bytes, 3);
+    const sources = [bytes, larger.subarray(3, 3 + bytes.length), bytes.slice().buffer];
+    for (const source of sources) assert.ok(await instantiate(source));
+    assert.ok(await instantiate(new DataView(bytes.buffer, bytes.byteOffset, bytes.length)));
+  });
+  test("a compiled module", async () => {
+    assert.ok(await instantiate(await WebAssembly.compile(bytes)));
+  });
+  test("one URL is fetched and compiled once, also by calls at the same time", async () => {
+    const before = requests;
+    await Promise.all([1, 2, 3].map(() => instantiate(`${origin}/right?once`)));
+    await instantiate(`${origin}/right?once`);
+    assert.equal(requests - before, 1);
+  });
+  test("a failure is not kept", async () => {
+    const before = requests;
+    for (let i = 0; i < 2; ++i) await assert.rejects(instantiate(`${origin}/missing`));
+    assert.equal(requests - before, 2);
+  });
+});
+
+describe("what is no module is said to be none", () => {
+  test("404, HTML, cut off", async () => {
+    await assert.rejects(instantiate(`${origin}/missing`), fails("WasmLoadFailed", /404/));
+    await assert.rejects(
+      instantiate(`${origin}/html`),
+      fails("WasmLoadFailed", /not a WebAssembly/),
+    );
+    await assert.rejects(instantiate(`${origin}/cut`), fails("WasmLoadFailed"));
+  });
+  test("unreachable, nonsense, empty", async () => {
+    await assert.rejects(instantiate("http://127.0.0.1:1/x"), fails("WasmLoadFailed"));
+    await assert.rejects(instantiate("no url"), fails("WasmLoadFailed"));
+    await assert.rejects(instantiate(new Uint8Array(0)), fails("WasmLoadFailed"));
+    await assert.rejects(instantiate(5 as unknown as string), fails("WasmLoadFailed"));
+  });
+});
+
+describe("a binary of another build", () => {
+  test("is told apart before it runs", async () => {
+    const stale = bytes.slice();
+    stale[stale.length - 1] = stale[stale.length - 1] === 0x30 ? 0x31 : 0x30; // the build id ends the file
+    await assert.rejects(instantiate(stale), fails("WasmVersionMismatch", new RegExp(buildId)));
+  });
+  test("also one without any id", async () => {
+    const empty = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
+    await assert.rejects(instantiate(empty), fails("WasmVersionMismatch", /it is none/));
+  });
+});
+
+describe("the inline copy", () => {
+  test("has the same bytes", async () => {
+    const inline = await import("../../web/src/wasm/entitable-wasm-inline.js");
+    assert.deepEqual(new Uint8Array(Buffer.from(inline.default, "base64")), bytes);
+  });
+});
+
+describe("the module's surface", () => {
+  test("is what module.d.ts says, no more and no less", async () => {
+    const text = await readFile(new URL("../../bindings/module.d.ts", import.meta.url), "utf8");
+    const body = /export interface EntitableModule \{([\s\S]*?)\n\}/.exec(text)?.[1] ?? "";
+    const declared = [...body.matchAll(/^ {2}(?:readonly )?(\w+)[(:]/gm)].map((match) => match[1]);
+    const module = (await instantiate()) as unknown as Record<string, unknown>;
+    for (const name of declared) assert.ok((name as string) in module, `${name} is not there`);
+    const functions = Object.keys(module).filter((name) => name.startsWith("_entitable_"));
+    const bound = ["version", "stats", "damage", "verify"];
+    assert.deepEqual(
+      declared.filter((name) => !/^(HEAP|FS|IDBFS)/.test(name as string)).sort(),
+      [...functions, ...bound].sort(),
+    );
+  });
+  test("has the version of the package and of the build id", async () => {
+    const file = await readFile(new URL("../../web/package.json", import.meta.url), "utf8");
+    const { version } = JSON.parse(file) as { version: string };
+    assert.equal((await instantiate()).version(), version);
+    assert.ok(buildId.startsWith(`${version}-`));
+  });
+  test("leaves no process listeners and prints nothing", async () => {
+    const events = ["uncaughtException", "unhandledRejection"];
+    const count = () => events.map((event) => process.listenerCount(event));
+    const before = count();
+    await instantiate();
+    assert.deepEqual(count(), before);
+  });
+});
