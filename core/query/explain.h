@@ -15,21 +15,15 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <variant>
 #include <vector>
 
 #include "core/query/executor.h"
+#include "core/query/explain_warnings.h"
 #include "core/query/planner.h"
 #include "core/query/query.h"
 
 namespace entitable {
-
-struct ExplainWarning {
-  std::string code;     // stable, PascalCase; explain.cc lists them
-  std::string message;  // what is so
-  std::string help;     // what to do about it
-};
 
 struct Explain {
   PlanKind kind = PlanKind::empty;

@@ -1,12 +1,8 @@
 // A filter to a plan: the key ranges that hold every row it can match, and what is left to test in
 // them.
 //
-// Each node of the tree is read as two sets of keys (key_set.h): those of rows that *may* match and
-// those of rows that *must* match, whatever their properties. `and` intersects, `or` unites, `not`
-// exchanges the two and takes complements; a comparison of PartitionKey or RowKey with a String is
-// exact, one with any other type is a constant (spec §4.4), one of any other property may match
-// everywhere and must match nowhere. The plan is the root's *may*; a condition that already holds
-// for all of it is not tested again.
+// The ranges are the keys that may match (key_analysis.h); a top-level condition that already holds
+// for all of them is not tested again.
 //
 //   PartitionKey eq 'S' and (RowKey eq 'a' or RowKey eq 'b')   two points, nothing to test
 //   PartitionKey eq 'S' and Age gt 30                          one partition, Age to test
@@ -49,16 +45,11 @@ struct Plan {
 
 Plan make_plan(const Filter& filter);
 
-// How the real service would run it (spec §4.6): it looks only at top-level `and` conditions that
-// compare PartitionKey or RowKey with a String by eq, gt, ge, lt or le, and reads one contiguous
-// range.
-struct ServicePlan {
-  PlanKind kind = PlanKind::table;  // table also when PartitionKey is only bounded
-  KeyRange range;                   // what it reads; meaningless if kind is empty
-};
-ServicePlan make_service_plan(const Filter& filter);
-
-// "range residual\n  ('S','a') .. ('S','b')\n": for tests and people.
+// For tests and people. The kind and how much of the filter is left to test, then a line a range,
+// in which 'x'+ is the successor of 'x':
+//
+//   range, test rest
+//     'S' 'a' .. 'S' 'b'+
 std::string to_text(const Plan& plan);
 
 }  // namespace entitable

@@ -1,0 +1,118 @@
+// A filter bound to a shape: names resolved to slots, literals converted, whatever the shape
+// settles (a missing property, another type) folded away. What is left is a list of tests, each
+// of which says where to go on if it holds and if not: `and`, `or` and `not` cost nothing, and
+// nothing is allocated and nothing recurses while rows are tested.
+//
+//   Age gt 30 and not (City eq 'Rome')     on a shape {Age: Int32, City: String}
+//
+//     0: Age   > 30       holds: 1         fails: reject
+//     1: City == 'Rome'   holds: reject    fails: accept
+//
+// and on a shape without Age: reject, at once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/filter/ast.h"
+#include "core/index/row.h"
+#include "core/index/shape.h"
+
+namespace entitable {
+
+class BoundFilter {
+ public:
+  // For rows of one shape. implied[i]: node i is known to hold, so it is not tested (empty: none
+  // is). REQUIRES: the filter outlives this, for its literals.
+  BoundFilter(const Filter& filter, const std::vector<bool>& implied, const Shape& shape);
+  // For rows of any shape: looks properties up by name, row by row.
+  BoundFilter(const Filter& filter, const std::vector<bool>& implied);
+
+  bool always() const { return entry_ == accept; }
+  bool never() const { return entry_ == reject; }
+  std::size_t size() const { return tests_.size(); }
+  // REQUIRES: row is of the shape.
+  bool matches(const RowView& row) const {
+    Target at = entry_;
+    while (at < reject) {
+      const Test& test = tests_[at];
+      at = holds(test, row) ? test.if_holds : test.if_fails;
+    }
+    return at == accept;
+  }
+
+ private:
+  using Target = std::uint32_t;  // a position in tests_, or
+  static constexpr Target reject = 0xFFFF'FFFE;
+  static constexpr Target accept = 0xFFFF'FFFF;
+
+  // What is compared, and how. The "same" kinds serve eq and ne, which need no order.
+  enum class TestKind : std::uint8_t {
+    int32,
+    int64,  // also DateTime
+    float64,
+    boolean,
+    timestamp,
+    same_text,   // String, Binary
+    text_units,  // String in the order of UTF-16 units
+    text_bytes,  // Binary
+    guid,
+    same_partition,
+    partition,
+    same_row,
+    row,
+    by_name,
+  };
+  struct Test {
+    TestKind kind = TestKind::by_name;
+    std::uint8_t accepted = 0;  // bit i: holds if the Ordering is i
+    std::uint32_t slot = 0;
+    Target if_holds = accept;
+    Target if_fails = reject;
+    union {  // the literal, but for texts
+      std::int64_t integer = 0;
+      double number;
+    };
+    std::string_view text;
+    const FilterNode* node = nullptr;  // by_name
+  };
+  class Binder;
+
+  static bool holds(const Test& test, const RowView& row);
+
+  std::vector<Test> tests_;
+  Target entry_ = accept;
+};
+
+// A filter on rows of all shapes: binds each shape when it is first met. When all that is bound
+// has grown to bound_tests_max tests, further shapes look properties up by name.
+class ShapeFilters {
+ public:
+  // REQUIRES: the filter and `implied` outlive this.
+  ShapeFilters(const Filter& filter, const std::vector<bool>& implied);
+
+  const BoundFilter& of(const Shape& shape) {
+    if (shape.id() < bound_.size() && bound_[shape.id()] != nullptr) return *bound_[shape.id()];
+    return bind(shape);
+  }
+  // The shapes met so far, and whether these are all: beyond bound_tests_max they are not kept, and
+  // the generic shape says nothing about its rows.
+  const std::vector<const Shape*>& shapes() const { return shapes_; }
+  bool knows_shapes() const;
+
+ private:
+  const BoundFilter& bind(const Shape& shape);
+
+  const Filter& filter_;
+  const std::vector<bool>& implied_;
+  std::vector<const Shape*> shapes_;
+  std::vector<std::unique_ptr<BoundFilter>> bound_;  // by shape id
+  std::unique_ptr<BoundFilter> by_name_;
+  std::size_t tests_ = 0;
+};
+
+inline constexpr std::size_t bound_tests_max = 65'536;  // about 4 MB
+
+}  // namespace entitable

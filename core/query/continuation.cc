@@ -1,0 +1,80 @@
+#include "core/query/continuation.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/base64.h"
+#include "core/base/utf8.h"
+
+namespace entitable {
+namespace {
+
+constexpr std::string_view version_mark = "1!";
+
+// Standard base64 and what tokens write instead.
+struct Replacement {
+  char base64;
+  char token;
+};
+constexpr std::array<Replacement, 3> replacements{{{'=', '-'}, {'/', '_'}, {'+', '*'}}};
+
+std::string to_token_alphabet(std::string text) {
+  for (const Replacement& r : replacements) {
+    std::replace(text.begin(), text.end(), r.base64, r.token);
+  }
+  return text;
+}
+
+// Nothing if the text has characters that no token has.
+std::optional<std::string> to_base64_alphabet(std::string text) {
+  for (const Replacement& r : replacements) {
+    if (text.find(r.base64) != std::string::npos) return std::nullopt;
+    std::replace(text.begin(), text.end(), r.token, r.base64);
+  }
+  return text;
+}
+
+Error bad_token() {
+  return Error(Code::invalid_input);
+}
+
+}  // namespace
+
+std::string encode_token(std::string_view key) {
+  const std::string text = to_token_alphabet(base64_encode(key));
+  return std::string(version_mark) + std::to_string(text.size()) + "!" + text;
+}
+
+Result<std::string> decode_token(std::string_view token) {
+  if (token.substr(0, version_mark.size()) != version_mark) return bad_token();
+  const std::size_t length_end = token.find('!', version_mark.size());
+  if (length_end == std::string_view::npos) return bad_token();
+  const std::string_view length =
+      token.substr(version_mark.size(), length_end - version_mark.size());
+  const std::string_view text = token.substr(length_end + 1);
+  if (length != std::to_string(text.size())) return bad_token();
+  const auto base64 = to_base64_alphabet(std::string(text));
+  if (!base64.has_value()) return bad_token();
+  auto key = base64_decode(*base64);
+  if (!key.has_value() || !is_wtf8(*key)) return bad_token();
+  return std::move(*key);
+}
+
+ContinuationTokens encode_continuation(const Continuation& continuation) {
+  return {encode_token(continuation.next.partition), encode_token(continuation.next.row)};
+}
+
+Result<Continuation> decode_continuation(std::string_view next_partition_key,
+                                         std::optional<std::string_view> next_row_key) {
+  const auto partition = decode_token(next_partition_key);
+  if (!partition.ok()) return partition.error();
+  Continuation continuation{EntityKey(*partition, "")};
+  if (!next_row_key.value_or("").empty()) {
+    auto row = decode_token(*next_row_key);
+    if (!row.ok()) return row.error();
+    continuation.next.row = std::move(*row);
+  }
+  return continuation;
+}
+
+}  // namespace entitable

@@ -1,0 +1,101 @@
+#include "core/query/explain.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/check.h"
+#include "core/index/cursor.h"
+#include "core/model/limits.h"
+#include "core/query/scan.h"
+#include "core/query/service_plan.h"
+
+namespace entitable {
+namespace {
+
+// Takes the matching rows in key order; tells how many responses they fill in their partitions
+// beyond the first one, which each partition has anyway.
+class ResponseCounter {
+ public:
+  explicit ResponseCounter(std::uint64_t page_rows) : page_rows_(page_rows) {}
+  void add(std::string_view partition) {
+    if (partition != partition_) {
+      partition_ = partition;
+      in_partition_ = 0;
+    }
+    if (in_partition_ != 0 && in_partition_ % page_rows_ == 0) ++extra_;
+    ++in_partition_;
+    ++rows_;
+  }
+  std::uint64_t rows() const { return rows_; }
+  std::uint64_t extra() const { return extra_; }
+
+ private:
+  std::uint64_t page_rows_;
+  std::string_view partition_;
+  std::uint64_t in_partition_ = 0;
+  std::uint64_t rows_ = 0;
+  std::uint64_t extra_ = 0;
+};
+
+struct PartitionCount {
+  std::uint64_t partitions = 0;  // that have rows in the range
+  PartId need_part = 0;          // not 0: not all were counted
+};
+
+PartitionCount count_partitions(const TableIndex& index, const KeyRange& range) {
+  PartitionCount count;
+  Cursor cursor(index, range);
+  std::string last;
+  while (cursor.valid()) {
+    const RowRun run = cursor.run();
+    if (count.partitions > 0 && run.partition() == last) {
+      cursor.seek({successor(last), ""});  // it goes on from leaf to leaf: jump to its end
+      continue;
+    }
+    ++count.partitions;
+    last = run.partition();
+    cursor.skip(run.size());
+  }
+  count.need_part = cursor.need_part();
+  return count;
+}
+
+}  // namespace
+
+std::variant<Explain, NeedParts> explain(const TableIndex& index, const Query& query) {
+  ENTITABLE_CHECK(query.top <= limits::page_rows_max);
+  Plan plan = make_plan(query.filter);
+  ServicePlan service = make_service_plan(query.filter);
+  if (query.from.has_value()) {
+    service.range = intersect(service.range, KeyRange{query.from->next, std::nullopt});
+  }
+
+  Explain explain;
+  Scan scan(index, query.filter, plan, query.from);
+  ResponseCounter responses(std::max<std::uint64_t>(1, query.top));
+  PartitionCount visited;
+  if (query.top > 0) {
+    scan.run([&](const RowView& row) {
+      responses.add(row.partition());
+      return true;
+    });
+    if (scan.need_part() != 0) return NeedParts{scan.parts_ahead(index.rows())};
+    if (service.kind != PlanKind::empty) visited = count_partitions(index, service.range);
+    if (visited.need_part != 0) return NeedParts{{visited.need_part}};
+  }
+  explain.kind = plan.kind;
+  explain.rows_read = scan.rows_read();
+  explain.rows_returned = responses.rows();
+  explain.bytes_read = scan.bytes_read();
+  explain.service_kind = service.kind;
+  explain.service_round_trips = std::max<std::uint64_t>(1, visited.partitions + responses.extra());
+  explain.service_transactions = explain.service_round_trips;
+  explain.warnings = explain_warnings({query.filter, plan, service, scan.rows_read(),
+                                       scan.filters().shapes(), scan.filters().knows_shapes()});
+  explain.ranges = std::move(plan.ranges);
+  return explain;
+}
+
+}  // namespace entitable

@@ -1,0 +1,169 @@
+#include "core/query/explain_warnings.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "core/filter/evaluate.h"
+#include "core/filter/literal.h"
+#include "core/model/limits.h"
+
+namespace entitable {
+namespace {
+
+// A filter may have thousands of comparisons; the first ones tell enough.
+constexpr std::size_t comparisons_told_max = 32;
+
+std::string quoted(std::string_view text) {
+  return "'" + std::string(text) + "'";
+}
+
+std::string comparison_text(const FilterNode& node) {
+  return node.property + " " + std::string(op_name(node.op)) + " " +
+         literal_text(node.literal.view());
+}
+
+// The type of a system property; nothing for any other.
+std::optional<EdmType> system_type(std::string_view property) {
+  if (property == "PartitionKey" || property == "RowKey") return EdmType::string;
+  if (property == "Timestamp") return EdmType::date_time;
+  return std::nullopt;
+}
+
+std::string example_of(EdmType type) {
+  switch (type) {
+    case EdmType::string:
+      return "'text'";
+    case EdmType::binary:
+      return "X'0a1b'";
+    case EdmType::boolean:
+      return "true";
+    case EdmType::date_time:
+      return "datetime'2024-01-31T00:00:00Z'";
+    case EdmType::float64:
+      return "1.5";
+    case EdmType::guid:
+      return "guid'a455c695-df98-5678-aaaa-81d3367e5a34'";
+    case EdmType::int32:
+      return "5";
+    case EdmType::int64:
+      return "5L";
+  }
+  return {};
+}
+
+ExplainWarning type_mismatch(const FilterNode& node, EdmType type, bool system) {
+  const std::string name(edm_name(type));
+  std::string message = quoted(comparison_text(node)) + " compares with an " +
+                        std::string(edm_name(node.literal.type())) + ", but " + node.property;
+  if (system) {
+    message += " is an " + name + ", so the answer is always ";
+    message += mismatch_answer(node.op) ? "yes." : "no.";
+  } else {
+    message += " is an " + name + " in rows that were read; such a value counts as less.";
+  }
+  return {"TypeMismatch", std::move(message),
+          "Write the literal as an " + name + ": " + example_of(type) + "."};
+}
+
+class Warnings {
+ public:
+  explicit Warnings(const ExplainFindings& findings) : findings_(findings) {}
+
+  std::vector<ExplainWarning> collect() {
+    if (findings_.plan.kind == PlanKind::empty) {
+      add("Contradiction", "No key satisfies the filter, so nothing is read.",
+          "Look at its conditions on PartitionKey and RowKey: together they leave no key.");
+    } else if (!findings_.filter.empty()) {
+      add_access_path();
+    }
+    if (findings_.filter.comparisons > limits::filter_comparisons_documented) {
+      add("ManyComparisons",
+          "The filter has " + std::to_string(findings_.filter.comparisons) +
+              " comparisons; the service documents at most " +
+              std::to_string(limits::filter_comparisons_documented) + ".",
+          "Split the query, or expect that the service may refuse it.");
+    }
+    add_comparisons();
+    return std::move(warnings_);
+  }
+
+ private:
+  void add(std::string code, std::string message, std::string help) {
+    warnings_.push_back({std::move(code), std::move(message), std::move(help)});
+  }
+
+  void add_access_path() {
+    const PlanKind kind = findings_.plan.kind;
+    const PlanKind service = findings_.service.kind;
+    if (service == PlanKind::table) {
+      add("TableScan", "The service reads across partitions: all between the bounds, or the table.",
+          "Fix PartitionKey by a condition PartitionKey eq '…' that is not under or, not or ne.");
+    } else if (service == PlanKind::partition && (findings_.plan.residual || kind < service)) {
+      add("PartitionScan", "The service reads every row of the partition.",
+          "Bound RowKey on at least one side, or store the rows once more under a RowKey that "
+          "begins with what is looked for.");
+    }
+    if (kind < service) {
+      const std::size_t ranges = findings_.plan.ranges.size();
+      add("WiderOnService",
+          "This store reads only " + std::to_string(ranges) + (ranges == 1 ? " range" : " ranges") +
+              "; the service would run a " + std::string(plan_kind_name(service)) + " scan.",
+          "For the service, send one query per range, in parallel.");
+    }
+  }
+
+  void add_comparisons() {
+    std::set<std::tuple<std::string_view, FilterKind, EdmType>> told;
+    for (const FilterNode& node : findings_.filter.nodes) {
+      if (node.kind != FilterKind::comparison && node.kind != FilterKind::flag) continue;
+      if (!told.insert({node.property, node.kind, node.literal.type()}).second) continue;
+      if (told.size() > comparisons_told_max) return;
+      if (const auto type = system_type(node.property)) {
+        add_system_comparison(node, *type);
+      } else if (findings_.shapes_complete && !findings_.shapes.empty()) {
+        add_property_comparison(node);
+      }
+    }
+  }
+
+  void add_system_comparison(const FilterNode& node, EdmType type) {
+    if (node.kind == FilterKind::comparison &&
+        comparable(type, node.literal.type()) == Comparable::mismatch) {
+      warnings_.push_back(type_mismatch(node, type, true));
+    }
+  }
+
+  void add_property_comparison(const FilterNode& node) {
+    bool found = false;
+    std::optional<EdmType> other;
+    for (const Shape* shape : findings_.shapes) {
+      const std::optional<std::uint32_t> column = shape->find(node.property);
+      if (!column.has_value()) continue;
+      found = true;
+      const EdmType type = shape->columns()[*column].type;
+      if (comparable(type, node.literal.type()) == Comparable::mismatch) other = type;
+    }
+    if (!found) {
+      add("UnknownProperty",
+          "None of the " + std::to_string(findings_.rows_read) + " rows read has a property " +
+              quoted(node.property) + ".",
+          "Names are case-sensitive: compare it with the names that the rows have.");
+    } else if (other.has_value() && node.kind == FilterKind::comparison) {
+      warnings_.push_back(type_mismatch(node, *other, false));
+    }
+  }
+
+  const ExplainFindings& findings_;
+  std::vector<ExplainWarning> warnings_;
+};
+
+}  // namespace
+
+std::vector<ExplainWarning> explain_warnings(const ExplainFindings& findings) {
+  return Warnings(findings).collect();
+}
+
+}  // namespace entitable

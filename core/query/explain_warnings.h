@@ -1,0 +1,40 @@
+// What explain() has to say about a query beyond its numbers. Internal to core/query.
+//
+//   Contradiction     no key can match
+//   TableScan         the service reads across partitions, or the whole table
+//   PartitionScan     the service reads a whole partition and leaves most of the work to a test
+//   WiderOnService    this store reads less than the service would
+//   TypeMismatch      a comparison with a literal of another type (spec §4.4: it counts as greater)
+//   UnknownProperty   none of the rows read has the property
+//   ManyComparisons   more than the service documents
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/index/shape.h"
+#include "core/query/planner.h"
+#include "core/query/service_plan.h"
+
+namespace entitable {
+
+struct ExplainWarning {
+  std::string code;     // stable, PascalCase: one of the above
+  std::string message;  // what is so
+  std::string help;     // what to do about it
+};
+
+struct ExplainFindings {
+  const Filter& filter;
+  const Plan& plan;
+  const ServicePlan& service;
+  std::uint64_t rows_read;
+  // The shapes of all rows that were tested; nothing is said about properties if not all are known.
+  const std::vector<const Shape*>& shapes;
+  bool shapes_complete;
+};
+
+std::vector<ExplainWarning> explain_warnings(const ExplainFindings& findings);
+
+}  // namespace entitable

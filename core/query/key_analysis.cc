@@ -1,0 +1,169 @@
+#include "core/query/key_analysis.h"
+
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/filter/evaluate.h"
+
+namespace entitable {
+namespace {
+
+// ---- Single nodes ----
+
+KeyKnowledge constant(bool value) {
+  if (!value) return {};
+  return {all_keys(), all_keys()};
+}
+
+KeyKnowledge depends_on_properties() {
+  return {all_keys(), {}};
+}
+
+KeyKnowledge exactly(KeySet keys) {
+  KeyKnowledge knowledge{keys, {}};
+  knowledge.must = std::move(keys);
+  return knowledge;
+}
+
+// Of a comparison, a flag or a constant. Keys compare as String, Timestamp as DateTime.
+KeyKnowledge leaf_knowledge(const FilterNode& node) {
+  if (node.kind == FilterKind::constant) return constant(node.literal.view().boolean());
+  const bool partition = node.property == "PartitionKey";
+  const bool row = node.property == "RowKey";
+  const bool timestamp = node.property == "Timestamp";
+  if (!partition && !row && !timestamp) return depends_on_properties();
+  if (node.kind == FilterKind::flag) return constant(false);
+
+  const EdmType type = timestamp ? EdmType::date_time : EdmType::string;
+  if (comparable(type, node.literal.type()) == Comparable::mismatch) {
+    return constant(mismatch_answer(node.op));
+  }
+  if (timestamp) return depends_on_properties();
+  KeySet keys;
+  for (const KeyInterval& strings : strings_with(node.op, node.literal.view().string())) {
+    const KeySet some =
+        partition ? keys_with(strings, KeyInterval::all()) : keys_with(KeyInterval::all(), strings);
+    keys = unite(keys, some, Rounding::up);  // two pieces at most: exact
+  }
+  return exactly(std::move(keys));
+}
+
+// ---- Chains ----
+
+bool is_chain(FilterKind kind) {
+  return kind == FilterKind::all_of || kind == FilterKind::any_of;
+}
+
+KeyKnowledge combine(FilterKind kind, const KeyKnowledge& a, const KeyKnowledge& b) {
+  if (kind == FilterKind::all_of) {
+    return {intersect(a.may, b.may, Rounding::up), intersect(a.must, b.must, Rounding::down)};
+  }
+  return {unite(a.may, b.may, Rounding::up), unite(a.must, b.must, Rounding::down)};
+}
+
+// In pairs, then pairs of pairs, so that a long chain takes n log n.
+KeyKnowledge combine_all(FilterKind kind, std::vector<KeyKnowledge> operands) {
+  while (operands.size() > 1) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < operands.size(); i += 2, ++kept) {
+      if (i + 1 < operands.size()) {
+        operands[kept] = combine(kind, operands[i], operands[i + 1]);
+      } else if (kept != i) {
+        operands[kept] = std::move(operands[i]);
+      }
+    }
+    operands.resize(kept);
+  }
+  return std::move(operands.front());
+}
+
+// Nodes whose parent is a chain of their own kind: the first node of the chain speaks for them.
+std::vector<bool> inside_chains(const Filter& filter) {
+  std::vector<bool> inside(filter.nodes.size());
+  for (const FilterNode& node : filter.nodes) {
+    if (!is_chain(node.kind)) continue;
+    inside[node.left] = filter.nodes[node.left].kind == node.kind;
+    inside[node.right] = filter.nodes[node.right].kind == node.kind;
+  }
+  return inside;
+}
+
+KeyCondition condition(std::uint32_t node, const KeyKnowledge& known) {
+  const bool exact = known.exact();
+  return {node, exact, exact ? known.must : KeySet{}};
+}
+
+}  // namespace
+
+std::vector<KeyInterval> strings_with(CompareOp op, std::string_view text) {
+  const KeyBound before = KeyBound::before(text);
+  const KeyBound after = KeyBound::after(text);
+  const KeyInterval below{KeyBound::start(), before};
+  const KeyInterval above{after, KeyBound::end()};
+  switch (op) {
+    case CompareOp::eq:
+      return {{before, after}};
+    case CompareOp::ne:
+      return {below, above};
+    case CompareOp::gt:
+      return {above};
+    case CompareOp::ge:
+      return {{before, KeyBound::end()}};
+    case CompareOp::lt:
+      return {below};
+    case CompareOp::le:
+      return {{KeyBound::start(), after}};
+  }
+  ENTITABLE_CHECK(false);
+}
+
+std::vector<std::uint32_t> chain_operands(const Filter& filter, std::uint32_t root,
+                                          FilterKind kind) {
+  std::vector<std::uint32_t> operands;
+  std::vector<std::uint32_t> pending{root};
+  while (!pending.empty()) {
+    const std::uint32_t at = pending.back();
+    pending.pop_back();
+    const FilterNode& node = filter.nodes[at];
+    if (node.kind == kind) {
+      pending.push_back(node.right);
+      pending.push_back(node.left);
+    } else {
+      operands.push_back(at);
+    }
+  }
+  return operands;
+}
+
+// Children come before their parents, so one pass over the nodes does.
+KeyAnalysis analyse_keys(const Filter& filter) {
+  ENTITABLE_CHECK(!filter.empty());
+  const auto root = static_cast<std::uint32_t>(filter.nodes.size() - 1);
+  const std::vector<bool> inside = inside_chains(filter);
+  std::vector<KeyKnowledge> known(filter.nodes.size());
+  KeyAnalysis analysis;
+  for (std::uint32_t i = 0; i <= root; ++i) {
+    const FilterNode& node = filter.nodes[i];
+    if (inside[i]) continue;
+    if (node.kind == FilterKind::negation) {
+      const KeyKnowledge operand = std::move(known[node.left]);
+      known[i] = {complement(operand.must), complement(operand.may)};
+    } else if (is_chain(node.kind)) {
+      std::vector<KeyKnowledge> operands;
+      for (const std::uint32_t operand : chain_operands(filter, i, node.kind)) {
+        if (i == root && node.kind == FilterKind::all_of) {
+          analysis.conditions.push_back(condition(operand, known[operand]));
+        }
+        operands.push_back(std::move(known[operand]));
+      }
+      known[i] = combine_all(node.kind, std::move(operands));
+    } else {
+      known[i] = leaf_knowledge(node);
+    }
+  }
+  if (analysis.conditions.empty()) analysis.conditions.push_back(condition(root, known[root]));
+  analysis.filter = std::move(known[root]);
+  return analysis;
+}
+
+}  // namespace entitable

@@ -1,0 +1,46 @@
+// What a filter says about the keys of the rows that match it. Internal to core/query.
+//
+// For every node two sets: *may* holds the keys of all rows that match, and perhaps more; *must*
+// holds only keys whose rows match whatever their properties are, and perhaps not all. A comparison
+// of PartitionKey or RowKey with a String is exact (the two are equal); with another type it is a
+// constant; a comparison of another property may match everywhere and must match nowhere. `and`
+// and `or` combine both sets, `not` exchanges their complements.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/filter/ast.h"
+#include "core/query/key_set.h"
+
+namespace entitable {
+
+struct KeyKnowledge {
+  KeySet may;
+  KeySet must;
+  bool exact() const { return may == must; }
+};
+
+// One of the conditions of which a filter is the `and`; the whole filter if it is none.
+struct KeyCondition {
+  std::uint32_t node;  // in filter.nodes
+  bool exact;
+  KeySet keys;  // if exact: those whose rows it holds for
+};
+
+struct KeyAnalysis {
+  KeyKnowledge filter;
+  std::vector<KeyCondition> conditions;  // left to right
+};
+
+// REQUIRES: !filter.empty(), and the filter outlives the result.
+KeyAnalysis analyse_keys(const Filter& filter);
+
+// The strings that compare so with `text`, in one or two intervals; below '' it may be empty().
+std::vector<KeyInterval> strings_with(CompareOp op, std::string_view text);
+// The positions in filter.nodes of the operands of a chain `a and b and c` (or of ors), however it
+// is nested, left to right; of a node of another kind, its own.
+std::vector<std::uint32_t> chain_operands(const Filter& filter, std::uint32_t root,
+                                          FilterKind kind);
+
+}  // namespace entitable

@@ -1,0 +1,59 @@
+#include "core/query/key_ranges.h"
+
+#include <utility>
+
+namespace entitable {
+namespace {
+
+// From the first row to the last of many partitions. If not all of their rows are in the set, the
+// range holds more than the segment.
+KeyRange range_over_partitions(const KeySegment& segment) {
+  const KeyInterval& partitions = segment.partitions;
+  KeyRange range;
+  range.lower = EntityKey(partitions.lower.key(), segment.rows.front().lower.key());
+  if (partitions.upper.is_end()) return range;
+  const KeyBound& last_row = segment.rows.back().upper;
+  range.upper = partitions.upper.is_after() && !last_row.is_end()
+                    ? EntityKey(partitions.upper.text(), last_row.key())
+                    : EntityKey(partitions.upper.key(), "");
+  return range;
+}
+
+void append(std::vector<KeyRange>& ranges, KeyRange range) {
+  if (!ranges.empty() && ranges.back().upper == range.lower) {
+    ranges.back().upper = std::move(range.upper);
+  } else {
+    ranges.push_back(std::move(range));
+  }
+}
+
+bool has_all_rows(const KeySegment& segment) {
+  return segment.rows.size() == 1 && segment.rows.front() == KeyInterval::all();
+}
+
+}  // namespace
+
+KeyRange range_in_partition(std::string_view partition, const KeyInterval& rows) {
+  KeyRange range;
+  range.lower = EntityKey(partition, rows.lower.key());
+  range.upper = rows.upper.is_end() ? EntityKey(successor(partition), "")
+                                    : EntityKey(partition, rows.upper.key());
+  return range;
+}
+
+CoveringRanges ranges_of(const KeySet& set) {
+  CoveringRanges covering;
+  for (const KeySegment& segment : set) {
+    if (segment.partitions.single()) {
+      for (const KeyInterval& rows : segment.rows) {
+        append(covering.ranges, range_in_partition(segment.partitions.lower.text(), rows));
+      }
+    } else {
+      append(covering.ranges, range_over_partitions(segment));
+      covering.exact = covering.exact && has_all_rows(segment);
+    }
+  }
+  return covering;
+}
+
+}  // namespace entitable

@@ -1,0 +1,113 @@
+#include "core/query/planner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/query/key_analysis.h"
+#include "core/query/key_ranges.h"
+
+namespace entitable {
+namespace {
+
+// ---- What is left to test ----
+
+// The exact conditions hold for all of `keys`, or they are all tested: it is hardly ever mixed,
+// since only rounding and ranges over partitions lose anything.
+void mark_implied(const KeyAnalysis& analysis, bool ranges_exact, Plan& plan) {
+  plan.residual = true;
+  if (!ranges_exact) return;
+  KeySet common = all_keys();
+  for (const KeyCondition& condition : analysis.conditions) {
+    if (condition.exact) common = intersect(common, condition.keys, Rounding::down);
+  }
+  if (!is_subset(analysis.filter.may, common)) return;
+  plan.residual = false;
+  for (const KeyCondition& condition : analysis.conditions) {
+    plan.implied[condition.node] = condition.exact;
+    plan.residual = plan.residual || !condition.exact;
+  }
+}
+
+// Whether `text` is successor(of).
+bool is_successor(std::string_view text, std::string_view of) {
+  return text.size() == of.size() + 1 && text.back() == '\0' && text.substr(0, of.size()) == of;
+}
+
+// ---- Text ----
+
+std::string key_text(std::string_view key) {
+  const bool successor = !key.empty() && key.back() == '\0';
+  std::string text = "'";
+  for (const char c : successor ? key.substr(0, key.size() - 1) : key) {
+    if (c == '\'') text += '\'';
+    text += c;
+  }
+  return text += successor ? "'+" : "'";
+}
+
+std::string key_text(const EntityKey& key) {
+  return key_text(key.partition) + " " + key_text(key.row);
+}
+
+}  // namespace
+
+std::string_view plan_kind_name(PlanKind kind) {
+  switch (kind) {
+    case PlanKind::empty:
+      return "empty";
+    case PlanKind::point:
+      return "point";
+    case PlanKind::range:
+      return "range";
+    case PlanKind::partition:
+      return "partition";
+    case PlanKind::table:
+      return "table";
+  }
+  ENTITABLE_CHECK(false);
+}
+
+PlanKind kind_of(const KeyRange& range) {
+  if (range.empty()) return PlanKind::empty;
+  if (!range.upper.has_value()) return PlanKind::table;
+  const EntityKey& lower = range.lower;
+  if (range.upper->partition == lower.partition) {
+    return is_successor(range.upper->row, lower.row) ? PlanKind::point : PlanKind::range;
+  }
+  if (!range.upper->row.empty() || !is_successor(range.upper->partition, lower.partition)) {
+    return PlanKind::table;
+  }
+  return lower.row.empty() ? PlanKind::partition : PlanKind::range;
+}
+
+Plan make_plan(const Filter& filter) {
+  Plan plan;
+  plan.implied.resize(filter.nodes.size());
+  if (filter.empty()) {
+    plan.ranges.emplace_back();
+  } else {
+    const KeyAnalysis analysis = analyse_keys(filter);
+    CoveringRanges covering = ranges_of(analysis.filter.may);
+    plan.ranges = std::move(covering.ranges);
+    if (!plan.ranges.empty()) mark_implied(analysis, covering.exact, plan);
+  }
+  for (const KeyRange& range : plan.ranges) plan.kind = std::max(plan.kind, kind_of(range));
+  return plan;
+}
+
+std::string to_text(const Plan& plan) {
+  const bool some = std::find(plan.implied.begin(), plan.implied.end(), true) != plan.implied.end();
+  std::string text(plan_kind_name(plan.kind));
+  text += !plan.residual ? "\n" : some ? ", test rest\n" : ", test all\n";
+  for (const KeyRange& range : plan.ranges) {
+    text += "  " + key_text(range.lower);
+    if (kind_of(range) != PlanKind::point) {
+      text += " .. " + (range.upper.has_value() ? key_text(*range.upper) : "end");
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace entitable

@@ -1,0 +1,79 @@
+#include "core/query/scan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+
+namespace entitable {
+namespace {
+
+// A scan that tests rows may need all that it meets, but what matters is to save round trips.
+constexpr std::size_t parts_ahead_max = 8;
+
+// Parts to ask for, each once.
+class PartList {
+ public:
+  explicit PartList(PartId first) : ids_{first} {}
+  bool full() const { return ids_.size() >= parts_ahead_max; }
+  void add(PartId id) {
+    if (std::find(ids_.begin(), ids_.end(), id) == ids_.end()) ids_.push_back(id);
+  }
+  std::vector<PartId> take() {
+    std::sort(ids_.begin(), ids_.end());
+    return std::move(ids_);
+  }
+
+ private:
+  std::vector<PartId> ids_;
+};
+
+// Adds the missing parts of the leaves that start in the range, until they are enough for `rows`.
+void add_missing(const TableIndex& index, const KeyRange& range, std::uint64_t& rows,
+                 PartList& parts) {
+  for (LeafWalk walk(index, range.lower.view()); !walk.done() && !parts.full() && rows > 0;
+       walk.next()) {
+    if (range.upper.has_value() && compare(walk.lower(), range.upper->view()) >= 0) return;
+    const LeafSpan leaf = walk.span();
+    if (leaf.absent) parts.add(leaf.part);
+    rows -= std::min(rows, leaf.rows);
+  }
+}
+
+}  // namespace
+
+Scan::Scan(const TableIndex& index, const Filter& filter, const Plan& plan,
+           const std::optional<Continuation>& from)
+    : index_(index), plan_(plan), from_(from), filters_(filter, plan.implied) {
+  if (!from_.has_value()) return;
+  const auto first =
+      std::partition_point(plan_.ranges.begin(), plan_.ranges.end(), [this](const KeyRange& range) {
+        return range.upper.has_value() && compare(range.upper->view(), from_->next.view()) <= 0;
+      });
+  range_ = static_cast<std::size_t>(first - plan_.ranges.begin());
+}
+
+KeyRange Scan::current_range() const {
+  KeyRange range = plan_.ranges[range_];
+  if (from_.has_value() && compare(range.lower.view(), from_->next.view()) < 0) {
+    range.lower = from_->next;
+  }
+  return range;
+}
+
+std::vector<PartId> Scan::parts_ahead(std::uint64_t rows) const {
+  ENTITABLE_CHECK(need_part_ != 0);
+  PartList parts(need_part_);
+  KeyRange range = plan_.ranges[range_];
+  range.lower = stopped_at_;
+  std::uint64_t wanted = plan_.residual ? index_.rows() : rows;
+  add_missing(index_, range, wanted, parts);
+  for (std::size_t i = range_ + 1; i < plan_.ranges.size() && !parts.full() && wanted > 0; ++i) {
+    const Cursor start(index_, plan_.ranges[i]);
+    if (start.need_part() != 0) parts.add(start.need_part());
+    add_missing(index_, plan_.ranges[i], wanted, parts);
+  }
+  return parts.take();
+}
+
+}  // namespace entitable

@@ -1,0 +1,122 @@
+// One walk over the ranges of a plan, testing what is left of the filter. Internal to core/query;
+// the executor turns it into pages, explain counts with it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/index/cursor.h"
+#include "core/query/bound_filter.h"
+#include "core/query/planner.h"
+#include "core/query/query.h"
+
+namespace entitable {
+
+class Scan {
+ public:
+  // From `from` on, if given. REQUIRES: plan is make_plan(filter); all of them outlive this.
+  Scan(const TableIndex& index, const Filter& filter, const Plan& plan,
+       const std::optional<Continuation>& from);
+
+  // Calls take(row) for every row that matches, in key order, until it returns false, rows end, or
+  // a part is missing. To be called once.
+  template <typename Take>
+  void run(Take take);
+
+  PartId need_part() const { return need_part_; }  // 0 unless a missing part stopped it
+  // That part and others that the scan would meet next, ascending; `rows` is how many rows the
+  // caller still wants. REQUIRES: need_part() != 0.
+  std::vector<PartId> parts_ahead(std::uint64_t rows) const;
+
+  std::uint64_t rows_read() const { return rows_read_; }
+  std::uint64_t bytes_read() const { return bytes_read_; }
+  const ShapeFilters& filters() const { return filters_; }
+
+ private:
+  // What is left of the current range.
+  KeyRange current_range() const;
+  template <typename Take>
+  bool scan_point(const KeyView& key, Take& take);
+  template <typename Take>
+  bool scan_range(const KeyRange& range, Take& take);
+  template <typename Take>
+  bool scan_run(const RowRun& run, Take& take);
+  bool tests_fail(const RowView& row) {
+    if (!plan_.residual) return false;
+    if (&row.shape() != shape_) {
+      shape_ = &row.shape();
+      bound_ = &filters_.of(*shape_);
+    }
+    return !bound_->matches(row);
+  }
+
+  const TableIndex& index_;
+  const Plan& plan_;
+  const std::optional<Continuation>& from_;
+  ShapeFilters filters_;
+  const Shape* shape_ = nullptr;  // of the row tested last, and its filter
+  const BoundFilter* bound_ = nullptr;
+  std::size_t range_ = 0;  // the current one
+  PartId need_part_ = 0;
+  EntityKey stopped_at_;  // where the missing part begins to matter
+  std::uint64_t rows_read_ = 0;
+  std::uint64_t bytes_read_ = 0;
+};
+
+// ---- Inline ----
+
+template <typename Take>
+void Scan::run(Take take) {
+  for (; range_ < plan_.ranges.size(); ++range_) {
+    const KeyRange range = current_range();
+    if (range.empty()) continue;
+    const bool point = kind_of(range) == PlanKind::point;
+    if (point ? !scan_point(range.lower.view(), take) : !scan_range(range, take)) return;
+  }
+}
+
+template <typename Take>
+bool Scan::scan_point(const KeyView& key, Take& take) {
+  const TableIndex::Found found = index_.find(key);
+  if (found.need_part != 0) {
+    need_part_ = found.need_part;
+    stopped_at_ = EntityKey(key.partition, key.row);
+    return false;
+  }
+  if (!found.row.has_value()) return true;
+  ++rows_read_;
+  bytes_read_ += found.row->packed_bytes();
+  return tests_fail(*found.row) || take(*found.row);
+}
+
+template <typename Take>
+bool Scan::scan_range(const KeyRange& range, Take& take) {
+  Cursor cursor(index_, range);
+  while (cursor.valid()) {
+    const RowRun run = cursor.run();
+    if (!scan_run(run, take)) return false;
+    cursor.skip(run.size());
+  }
+  if (cursor.at_end()) return true;
+  need_part_ = cursor.need_part();
+  stopped_at_ = cursor.position();
+  return false;
+}
+
+template <typename Take>
+bool Scan::scan_run(const RowRun& run, Take& take) {
+  std::size_t i = 0;
+  std::uint64_t bytes = 0;
+  bool wanted = true;
+  while (wanted && i < run.size()) {
+    const RowView row = run[i++];
+    bytes += row.packed_bytes();
+    wanted = tests_fail(row) || take(row);
+  }
+  rows_read_ += i;
+  bytes_read_ += bytes;
+  return wanted;
+}
+
+}  // namespace entitable

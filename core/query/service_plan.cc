@@ -1,0 +1,50 @@
+#include "core/query/service_plan.h"
+
+#include "core/query/key_analysis.h"
+#include "core/query/key_ranges.h"
+
+namespace entitable {
+namespace {
+
+// The part of `bounds` in which the comparison holds.
+KeyInterval narrowed(const KeyInterval& bounds, const FilterNode& comparison) {
+  const KeyInterval strings =
+      strings_with(comparison.op, comparison.literal.view().string()).front();
+  KeyInterval narrow = bounds;
+  if (compare(narrow.lower, strings.lower) < 0) narrow.lower = strings.lower;
+  if (compare(strings.upper, narrow.upper) < 0) narrow.upper = strings.upper;
+  return narrow;
+}
+
+bool is_usable(const FilterNode& node) {
+  return node.kind == FilterKind::comparison && node.op != CompareOp::ne &&
+         node.literal.type() == EdmType::string;
+}
+
+}  // namespace
+
+ServicePlan make_service_plan(const Filter& filter) {
+  ServicePlan plan;
+  if (filter.empty()) return plan;
+  KeyInterval partitions = KeyInterval::all();
+  KeyInterval rows = KeyInterval::all();
+  const auto root = static_cast<std::uint32_t>(filter.nodes.size() - 1);
+  for (const std::uint32_t at : chain_operands(filter, root, FilterKind::all_of)) {
+    const FilterNode& node = filter.nodes[at];
+    if (!is_usable(node)) continue;
+    if (node.property == "PartitionKey") partitions = narrowed(partitions, node);
+    if (node.property == "RowKey") rows = narrowed(rows, node);
+  }
+  if (partitions.empty() || (partitions.single() && rows.empty())) {
+    plan.kind = PlanKind::empty;
+  } else if (partitions.single()) {
+    plan.range = range_in_partition(partitions.lower.text(), rows);
+    plan.kind = kind_of(plan.range);
+  } else {
+    plan.range.lower.partition = partitions.lower.key();
+    if (!partitions.upper.is_end()) plan.range.upper = EntityKey(partitions.upper.key(), "");
+  }
+  return plan;
+}
+
+}  // namespace entitable
