@@ -40,7 +40,6 @@ class Recovery {
   // FormatTooNew, or success; damage is recorded and leaves the part's range empty.
   Result<void> load_part(PartId id, std::string_view bytes);
   Result<void> replay(std::uint64_t sequence, std::string_view bytes);
-  void stop_replay() { replaying_ = false; }
   // Parts that never came are damage. After it the results below are final.
   void finish();
 

@@ -87,7 +87,6 @@ const std::vector<Damage>& Store::damage() const {
 }
 
 void Store::report_damage(Damage damage) {
-  if (state_->recovery.has_value()) state_->recovery->stop_replay();
   state_->damage.push_back(std::move(damage));
 }
 

@@ -26,10 +26,7 @@ class Disk {
     if (!parts_needed.ok()) return parts_needed.error();
     for (const PartInfo& info : *parts_needed) {
       const auto at = parts.find(info.id);
-      if (at == parts.end()) {
-        store.report_damage({part_name(info.id), "the file is missing"});
-        continue;
-      }
+      if (at == parts.end()) continue;
       if (const auto loaded = store.load_part(info.id, at->second); !loaded.ok())
         return loaded.error();
     }

@@ -53,18 +53,18 @@ TEST_CASE("each request of a group sees those before it") {
 
 TEST_CASE("a transaction is applied whole or not at all") {
   Store store = new_store();
-  publish(store, {create("people"), insert("people", "p", "b", 1)});
+  publish(store, {create("people"), insert("people", "p", "b", 1), insert("people", "p", "c", 1)});
   const Staged staged =
       store.stage({group("people", {operation(OperationKind::insert, "p", "a", 2),
                                     operation(OperationKind::merge, "p", "b", 2),
-                                    operation(OperationKind::insert, "p", "b", 2)})},
+                                    operation(OperationKind::insert, "p", "c", 2)})},
                   noon);
   REQUIRE_FALSE(staged.changes);
   const auto& failure = std::get<GroupFailure>(staged.answers[0]);
   CHECK(failure.error.code == Code::entity_already_exists);
   CHECK(failure.index == 2);
   CHECK(failure.prefixed);
-  CHECK(rows_of(store, "people") == "b=1");
+  CHECK(rows_of(store, "people") == "b=1 c=1");
 }
 
 TEST_CASE("a missing table fails the first operation of a transaction") {
