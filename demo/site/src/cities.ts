@@ -1,0 +1,76 @@
+// The data and the design of its table. Who chooses keys chooses what is fast:
+//
+//   PartitionKey  the country, so that one country is one partition and can be changed in one transaction
+//   RowKey        the population counted down from 9,999,999,999 in ten digits, then the city's number: rows of a country
+//                 sort from the largest city to the smallest, and "over a million" is a range of row keys
+import type { Store, Table, TransactionAction } from "entitable";
+
+export interface City {
+  name: string;
+  altName: string;
+  adminCode: string;
+  featureCode: string;
+  population: number;
+  longitude: number;
+  latitude: number;
+  cityId: number;
+}
+
+type Row = [number, string, string, string, string, string, number, number, number];
+
+const transactionSize = 100;
+
+export const cityTable = "cities";
+
+export function citiesOf(store: Store): Table<City> {
+  // Coordinates are Doubles even where they happen to be whole numbers.
+  return store.table<City>(cityTable, { types: { longitude: "Double", latitude: "Double" } });
+}
+
+export function rowKeyOf(population: number, cityId: number): string {
+  return `${String(9_999_999_999 - population).padStart(10, "0")}-${cityId}`;
+}
+
+function action(row: Row): TransactionAction {
+  const [cityId, name, altName, country, featureCode, adminCode, population, longitude, latitude] = row;
+  return [
+    "upsert",
+    {
+      partitionKey: country,
+      rowKey: rowKeyOf(population, cityId),
+      name,
+      ...(altName ? { altName } : {}),
+      adminCode,
+      featureCode,
+      population,
+      longitude: { type: "Double", value: longitude },
+      latitude: { type: "Double", value: latitude },
+      cityId,
+    },
+    "Replace",
+  ];
+}
+
+export interface Batches {
+  cities: number;
+  batches: TransactionAction[][];
+}
+
+// Entity group transactions of at most 100, each within one country.
+export async function fetchBatches(signal?: AbortSignal): Promise<Batches> {
+  const response = await fetch(new URL("cities.json", document.baseURI), { signal: signal ?? null });
+  if (!response.ok) throw new Error(`cities.json: ${response.status} ${response.statusText}`);
+  const rows = (await response.json()) as Row[];
+  const batches: TransactionAction[][] = [];
+  let country = "";
+  for (const row of rows) {
+    const open = batches.at(-1);
+    if (open === undefined || row[3] !== country || open.length === transactionSize) {
+      batches.push([action(row)]);
+      country = row[3];
+    } else {
+      open.push(action(row));
+    }
+  }
+  return { cities: rows.length, batches };
+}

@@ -1,0 +1,71 @@
+// The card that loads the cities: button, progress, rate, pause, and starting again.
+import { deleteStore, type Store } from "entitable";
+import { cityTable } from "./cities.ts";
+import { byId, count, describe, h } from "./dom.ts";
+import { Loader, type Progress } from "./loader.ts";
+
+export class LoadPanel {
+  #store: Store;
+  #loader: Loader | undefined;
+  #changed: (done: boolean) => void;
+
+  constructor(store: Store, changed: (done: boolean) => void) {
+    this.#store = store;
+    this.#changed = changed;
+    byId("load-button").addEventListener("click", () => void this.#press());
+    byId("clear-button").addEventListener("click", () => void this.#clear());
+  }
+
+  // A load that was interrupted by closing the page goes on by itself.
+  async start(): Promise<void> {
+    const { tables } = await this.#store.stats();
+    const rows = tables.find((table) => table.name === cityTable)?.rows ?? 0;
+    const complete = await Loader.isComplete(this.#store);
+    byId<HTMLButtonElement>("load-button").disabled = false;
+    if (complete) this.#done(rows);
+    else if (rows > 0) await this.#press();
+    this.#changed(complete);
+  }
+
+  async #press(): Promise<void> {
+    if (this.#loader !== undefined) {
+      if (this.#loader.paused) this.#loader.resume();
+      else this.#loader.pause();
+      return;
+    }
+    byId("load-progress").hidden = false;
+    this.#loader = new Loader(this.#store, (progress) => this.#show(progress));
+    try {
+      await this.#loader.run();
+    } catch (error) {
+      const { title, text } = describe(error);
+      byId("load-numbers").replaceChildren(h("span", { class: "error" }, `${title}: ${text}`));
+      this.#loader = undefined;
+      byId("load-button").textContent = "Try again";
+    }
+  }
+
+  #show({ stored, total, perSecond, state }: Progress): void {
+    byId<HTMLProgressElement>("load-bar").value = stored / total;
+    byId("load-numbers").textContent =
+      `${count(stored)} of ${count(total)} cities stored` +
+      (state === "loading" ? `, ${count(Math.round(perSecond))} a second` : state === "paused" ? ", paused" : "");
+    byId("load-button").textContent = state === "paused" ? "Go on" : "Pause";
+    this.#changed(state === "done");
+    if (state === "done") this.#done(stored);
+  }
+
+  #done(rows: number): void {
+    byId("load-button").hidden = true;
+    byId("clear-button").hidden = false;
+    byId("load-text").textContent = `${count(rows)} cities are stored in this browser and survive a reload. Each country is a partition; its cities are sorted from the largest to the smallest.`;
+  }
+
+  async #clear(): Promise<void> {
+    byId<HTMLButtonElement>("clear-button").disabled = true;
+    const { name } = this.#store;
+    await this.#store.close();
+    await deleteStore(name);
+    location.reload();
+  }
+}

@@ -1,0 +1,133 @@
+// Loads the cities, a transaction at a time with several in flight, and can pause. How far it came is itself
+// a row of a table, so a page that is closed half-way goes on where it was: every write is an upsert, so writing a batch again is harmless.
+import type { Store } from "entitable";
+import { citiesOf, fetchBatches } from "./cities.ts";
+
+export interface Progress {
+  stored: number; // cities
+  total: number;
+  perSecond: number;
+  state: "loading" | "paused" | "done";
+}
+
+const inFlight = 24;
+const noteEvery = 40; // batches between two notes of the progress
+
+interface Note {
+  batches: number;
+  complete: boolean;
+}
+
+export class Loader {
+  #store: Store;
+  #report: (progress: Progress) => void;
+  #paused = false;
+  #resume: () => void = () => {};
+
+  constructor(store: Store, report: (progress: Progress) => void) {
+    this.#store = store;
+    this.#report = report;
+  }
+
+  static async isComplete(store: Store): Promise<boolean> {
+    return (await readNote(store))?.complete ?? false;
+  }
+
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#resume();
+  }
+
+  async run(): Promise<void> {
+    const { cities, batches } = await fetchBatches();
+    const table = citiesOf(this.#store);
+    await table.createTable();
+    await notes(this.#store).createTable();
+    const first = (await readNote(this.#store))?.batches ?? 0;
+    let stored = batches.slice(0, first).reduce((sum, batch) => sum + batch.length, 0);
+    let done = first;
+    let noted = first;
+    const rate = new Rate();
+    const report = (state: Progress["state"]) =>
+      this.#report({ stored, total: cities, perSecond: rate.perSecond(), state });
+    report("loading");
+
+    const waiting: Promise<void>[] = [];
+    for (const batch of batches.slice(first)) {
+      if (this.#paused) {
+        await Promise.all(waiting.splice(0));
+        await this.#note({ batches: done, complete: false });
+        report("paused");
+        await new Promise<void>((resolve) => {
+          this.#resume = resolve;
+        });
+        rate.restart();
+      }
+      waiting.push(
+        table.submitTransaction(batch).then(() => {
+          stored += batch.length;
+          done += 1;
+          rate.add(batch.length);
+        }),
+      );
+      if (waiting.length >= inFlight) {
+        await Promise.all(waiting.splice(0));
+        if (done - noted >= noteEvery) {
+          noted = done;
+          await this.#note({ batches: done, complete: false });
+        }
+        report("loading");
+      }
+    }
+    await Promise.all(waiting);
+    await this.#note({ batches: done, complete: true });
+    report("done");
+  }
+
+  async #note(note: Note): Promise<void> {
+    await notes(this.#store).upsertEntity({ partitionKey: "load", rowKey: "cities", ...note }, "Replace");
+  }
+}
+
+function notes(store: Store) {
+  return store.table<Note>("progress");
+}
+
+async function readNote(store: Store): Promise<Note | undefined> {
+  try {
+    return await notes(store).getEntity("load", "cities");
+  } catch (error) {
+    if ((error as { statusCode?: number }).statusCode === 404) return undefined;
+    throw error;
+  }
+}
+
+// Entities a second over the last two seconds.
+class Rate {
+  #marks: { at: number; count: number }[] = [];
+
+  add(count: number): void {
+    const at = performance.now();
+    this.#marks.push({ at, count });
+    while (this.#marks[0] !== undefined && this.#marks[0].at < at - 2000) this.#marks.shift();
+  }
+
+  restart(): void {
+    this.#marks = [];
+  }
+
+  perSecond(): number {
+    const [oldest] = this.#marks;
+    if (oldest === undefined) return 0;
+    const seconds = Math.max(0.05, (performance.now() - oldest.at) / 1000);
+    return this.#marks.reduce((sum, mark) => sum + mark.count, 0) / seconds;
+  }
+}

@@ -1,0 +1,71 @@
+// An entity group transaction that must fail, and the proof that nothing of it happened.
+import type { Store, TransactionAction } from "entitable";
+import { citiesOf, rowKeyOf } from "./cities.ts";
+import { byId, count, describe, h } from "./dom.ts";
+
+const country = "IS";
+
+export class TransactionPanel {
+  #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+    byId("transaction-button").addEventListener("click", () => void this.#run());
+  }
+
+  async #run(): Promise<void> {
+    const result = byId("transaction-result");
+    try {
+      result.replaceChildren(await this.#attempt());
+    } catch (error) {
+      const { title, text } = describe(error);
+      result.replaceChildren(h("div", { class: "error" }, h("strong", {}, title), text));
+    }
+  }
+
+  async #attempt(): Promise<HTMLElement> {
+    const cities = citiesOf(this.#store);
+    const before = await this.#partition();
+    const [largest, second] = before;
+    if (largest === undefined || second === undefined) {
+      return h("p", { class: "numbers" }, "Load the cities first.");
+    }
+    const key = (rowKey: string) => ({ partitionKey: country, rowKey });
+    const actions: TransactionAction[] = [
+      ["create", { ...key(rowKeyOf(1, 1)), name: "Nýborg", population: 1 }],
+      ["update", { ...key(largest.rowKey), population: 0 }, "Merge"],
+      ["create", { ...key(second.rowKey), name: "There already", population: 2 }],
+    ];
+    let failure: ReturnType<typeof describe> | undefined;
+    try {
+      await cities.submitTransaction(actions);
+    } catch (error) {
+      failure = describe(error);
+    }
+    const after = await this.#partition();
+    const same = JSON.stringify(before) === JSON.stringify(after);
+    const step = (cls: string, text: string) => h("li", { class: cls }, h("span", {}, text));
+    return h(
+      "ol",
+      { class: "steps" },
+      step("undone", "Insert Nýborg: undone"),
+      step("undone", `Set the population of ${largest.name} to 0: undone`),
+      step("failed", `Insert ${second.name} again: ${failure === undefined ? "worked?!" : `${failure.title}, “${failure.text}”`}`),
+      step(
+        same ? "ok" : "failed",
+        same
+          ? `All ${count(after.length)} cities of Iceland are as before, ETags included.`
+          : "Something changed. That is a bug: please report it.",
+      ),
+    );
+  }
+
+  async #partition(): Promise<{ rowKey: string; name: string; etag: string }[]> {
+    const rows: { rowKey: string; name: string; etag: string }[] = [];
+    const filter = `PartitionKey eq '${country}'`;
+    for await (const city of citiesOf(this.#store).listEntities({ queryOptions: { filter } })) {
+      rows.push({ rowKey: city.rowKey ?? "", name: city.name, etag: city.etag });
+    }
+    return rows;
+  }
+}

@@ -1,0 +1,227 @@
+// The playground as a visitor uses it, in real Chromium on real IndexedDB: load all cities, reload, query and compare with
+// plain JavaScript over the same data, edit with a conflict, run a transaction that fails.
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { after, before, test } from "node:test";
+import type { BrowserContext, Page } from "playwright-core";
+import { newProfile, type Profile } from "./support/browser.ts";
+import { serve, type Site } from "./support/server.ts";
+
+const build = new URL("../../build/", import.meta.url);
+const screenshots = new URL("screenshots/", build);
+const total = 135_233;
+
+type Row = [number, string, string, string, string, string, number, number, number];
+interface City {
+  pk: string;
+  rk: string;
+  name: string;
+  population: number;
+  latitude: number;
+}
+
+function allCities(): City[] {
+  const rows = JSON.parse(readFileSync(new URL("site/cities.json", build), "utf8")) as Row[];
+  return rows.map(([id, name, , country, , , population, , latitude]) => ({
+    pk: country,
+    rk: `${String(9_999_999_999 - population).padStart(10, "0")}-${id}`,
+    name,
+    population,
+    latitude,
+  }));
+}
+
+let profile: Profile;
+let site: Site;
+let context: BrowserContext;
+let page: Page;
+const problems: string[] = [];
+
+async function openPage(): Promise<Page> {
+  const opened = await context.newPage();
+  opened.on("pageerror", (error) => problems.push(String(error)));
+  opened.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") problems.push(message.text());
+  });
+  await opened.goto(site.url);
+  return opened;
+}
+
+async function screenshot(name: string): Promise<void> {
+  await page.screenshot({ path: fileURLToPath(new URL(`${name}.png`, screenshots)), fullPage: true });
+}
+
+// Runs a query through the form and reads every page of it from the table's model of rows.
+async function query(filter: string, select = ""): Promise<{ kind: string; text: string }> {
+  await page.fill("#filter", filter);
+  await page.fill("#select", select);
+  await page.click("#run");
+  await page.waitForFunction((wanted) => (document.querySelector("#filter") as HTMLInputElement).value === wanted && !document.querySelector<HTMLElement>("#plan")?.hidden, filter);
+  await page.waitForTimeout(50);
+  return {
+    kind: (await page.textContent("#plan-kind")) ?? "",
+    text: (await page.textContent("#plan")) ?? "",
+  };
+}
+
+before(async () => {
+  mkdirSync(screenshots, { recursive: true });
+  profile = await newProfile();
+  site = await serve(fileURLToPath(new URL("site/", build)));
+  context = await profile.open();
+  page = await openPage();
+});
+
+after(async () => {
+  await context?.close();
+  await site?.close();
+  await profile?.remove();
+});
+
+test("loads every city with a progress bar, and can pause", { timeout: 240_000 }, async () => {
+  await page.waitForSelector("#load-button:not([disabled])");
+  await screenshot("1-empty");
+  await page.click("#load-button");
+  await page.waitForFunction(() => (document.querySelector("#load-bar") as HTMLProgressElement).value > 0.02);
+  await page.click("#load-button");
+  await page.waitForFunction(() => document.querySelector("#load-numbers")?.textContent?.includes("paused"));
+  const paused = await page.textContent("#load-numbers");
+  await page.waitForTimeout(300);
+  assert.equal(await page.textContent("#load-numbers"), paused);
+  await screenshot("2-paused");
+  await page.click("#load-button");
+  await page.waitForSelector("#clear-button:not([hidden])", { timeout: 200_000 });
+  assert.equal(await page.textContent("#fact-rows"), (total + 1).toLocaleString("en-US"));
+  await screenshot("3-loaded");
+});
+
+test("finds everything again after a reload", async () => {
+  await page.reload();
+  await page.waitForSelector("#clear-button:not([hidden])");
+  assert.match((await page.textContent("#load-text")) ?? "", /^135,233 cities are stored/);
+});
+
+test("queries return what plain JavaScript computes over the same data", async () => {
+  const cities = allCities();
+  assert.equal(cities.length, total);
+  const paris = cities.find((city) => city.pk === "FR" && city.name === "Paris") as City;
+  const cases: [filter: string, kind: string, matches: (city: City) => boolean][] = [
+    [`PartitionKey eq 'FR' and RowKey eq '${paris.rk}'`, "Point query", (c) => c === paris],
+    ["PartitionKey eq 'BR' and RowKey lt '9999000000'", "Row range", (c) => c.pk === "BR" && c.population >= 1_000_000],
+    ["PartitionKey eq 'JP'", "Partition scan", (c) => c.pk === "JP"],
+    ["PartitionKey eq 'US' and latitude gt 60.0", "Partition scan", (c) => c.pk === "US" && c.latitude > 60],
+    ["population gt 5000000", "Table scan", (c) => c.population > 5_000_000],
+    ["name eq 'Springfield'", "Table scan", (c) => c.name === "Springfield"],
+    ["PartitionKey eq 'IS' or PartitionKey eq 'LU'", "Partition scan", (c) => c.pk === "IS" || c.pk === "LU"],
+    ["PartitionKey ge 'N' and PartitionKey lt 'O'", "Table scan", (c) => c.pk >= "N" && c.pk < "O"],
+  ];
+  for (const [filter, kind, matches] of cases) {
+    const expected = cities.filter(matches);
+    const plan = await query(filter);
+    assert.equal(plan.kind, kind, filter);
+    assert.ok(plan.text.includes(`Rows returned${expected.length.toLocaleString("en-US")}`), `${filter}: ${plan.text}`);
+    // The first rows shown are the first in key order.
+    const sorted = expected.toSorted((a, b) => (a.pk < b.pk ? -1 : a.pk > b.pk ? 1 : a.rk < b.rk ? -1 : 1));
+    const shown = await page.$$eval("tbody tr[data-row]", (rows) => rows.slice(0, 8).map((row) => row.children[1]?.textContent));
+    assert.deepEqual(shown, sorted.slice(0, 8).map((city) => city.rk).slice(0, shown.length), filter);
+  }
+  await query("PartitionKey eq 'US' and latitude gt 60.0");
+  await screenshot("4-query");
+});
+
+test("a page is followed by the next one", async () => {
+  await page.fill("#page-size", "100");
+  await query("PartitionKey eq 'IS' or PartitionKey eq 'LU'");
+  const expected = allCities().filter((city) => city.pk === "IS" || city.pk === "LU").length;
+  for (let shown = 100; shown < expected; shown += 100) {
+    assert.match((await page.textContent("#results-text")) ?? "", new RegExp(`^${shown} entities shown`));
+    await page.click("#next-page");
+    await page.waitForFunction((before) => !document.querySelector("#results-text")?.textContent?.startsWith(`${before} `), shown);
+  }
+  assert.match((await page.textContent("#results-text")) ?? "", new RegExp(`^${expected} entities shown, that is all`));
+});
+
+test("$select shows the columns asked for", async () => {
+  await query("PartitionKey eq 'JP'", "name,population");
+  assert.deepEqual(await page.$$eval("thead th", (cells) => cells.map((cell) => cell.textContent)), ["name", "population"]);
+  await page.fill("#select", "");
+});
+
+test("a mistake in a filter is shown with its position", async () => {
+  await page.fill("#filter", "PartitionKey eq 'FR' adn name eq 'Lyon'");
+  await page.click("#run");
+  await page.waitForSelector("#query-error:not([hidden])");
+  assert.match((await page.textContent("#query-error")) ?? "", /400 InvalidInput.*Syntax error at position/s);
+  await screenshot("5-error");
+});
+
+test("an ETag conflict is shown and nothing is overwritten", async () => {
+  await query("PartitionKey eq 'IS'");
+  await page.focus("tbody tr[data-row='0']");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("#entity-dialog[open] #dialog-etag");
+  const name = await page.inputValue("[name=name]");
+  await page.click("#rival");
+  await page.waitForSelector("#dialog-error:not([hidden])");
+  await page.fill("[name=name]", "Overwritten");
+  await page.click("#dialog-save");
+  await page.waitForFunction(() => document.querySelector("#dialog-error")?.textContent?.includes("412"));
+  await screenshot("6-conflict");
+  await page.keyboard.press("Escape");
+  // Opened again, with a fresh ETag, it saves.
+  await page.click("tbody tr[data-row='1']");
+  await page.waitForSelector("#entity-dialog[open] #dialog-etag");
+  assert.equal(await page.inputValue("[name=name]"), name);
+  await page.fill("[name=name]", `${name} (edited)`);
+  await page.click("#dialog-save");
+  await page.waitForSelector("#entity-dialog:not([open])", { state: "attached" });
+  await page.waitForFunction((wanted) => document.querySelector("tbody")?.textContent?.includes(wanted), `${name} (edited)`);
+});
+
+test("a city is inserted, found, and deleted", async () => {
+  await page.click("#insert-button");
+  await page.fill("[name=country]", "IS");
+  await page.fill("[name=name]", "Testvík");
+  await page.fill("[name=population]", "7");
+  await page.fill("[name=adminCode]", "99");
+  await page.fill("[name=latitude]", "64");
+  await page.fill("[name=longitude]", "-21.5");
+  await page.click("#dialog-save");
+  await page.waitForSelector("#entity-dialog:not([open])", { state: "attached" });
+  await query("name eq 'Testvík'");
+  await page.click("tbody tr[data-row='0']");
+  await page.click("#entity-dialog .danger");
+  await page.waitForSelector("#entity-dialog:not([open])", { state: "attached" });
+  await page.waitForFunction(() => document.querySelector("#results-text")?.textContent === "No entity matches.");
+});
+
+test("a transaction that fails changes nothing", async () => {
+  await page.click("#transaction-button");
+  await page.waitForSelector("#transaction-result .steps");
+  const text = (await page.textContent("#transaction-result")) ?? "";
+  assert.match(text, /409 EntityAlreadyExists.*2:The specified entity already exists\./s);
+  assert.match(text, /are as before, ETags included/);
+  await screenshot("7-transaction");
+});
+
+test("works on a phone-sized window, and in the dark", async () => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.emulateMedia({ colorScheme: "dark" });
+  await query("PartitionKey eq 'IS'");
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "no sideways scrolling");
+  await screenshot("8-phone-dark");
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await screenshot("9-dark");
+});
+
+test("everything is there after the browser was closed", async () => {
+  await context.close();
+  context = await profile.open();
+  page = await openPage();
+  await page.waitForSelector("#clear-button:not([hidden])");
+  await query("PartitionKey eq 'IS'");
+  assert.match((await page.textContent("tbody")) ?? "", /\(edited\)/);
+  assert.deepEqual(problems, []);
+});

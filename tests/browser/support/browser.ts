@@ -1,0 +1,45 @@
+// Real Chromium, driven by Playwright. ENTITABLE_CHROMIUM names another executable.
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type BrowserContext, chromium } from "playwright-core";
+
+// Debian's Chromium cannot sandbox as root, and tries to reach its maker's services unless told not to.
+const flags = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--disable-dev-shm-usage",
+];
+
+function executable(): string {
+  const named = process.env["ENTITABLE_CHROMIUM"];
+  return named ?? execFileSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).trim();
+}
+
+export interface Profile {
+  readonly folder: string;
+  // A browser on this profile; what it stored before is there again.
+  open(): Promise<BrowserContext>;
+  remove(): Promise<void>;
+}
+
+export async function newProfile(): Promise<Profile> {
+  const folder = await mkdtemp(join(tmpdir(), "entitable-profile-"));
+  return {
+    folder,
+    open: () =>
+      chromium.launchPersistentContext(folder, {
+        executablePath: executable(),
+        headless: true,
+        args: flags,
+        viewport: { width: 1280, height: 900 },
+      }),
+    remove: () => rm(folder, { recursive: true, force: true, maxRetries: 5 }),
+  };
+}

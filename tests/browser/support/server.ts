@@ -1,0 +1,56 @@
+// A static file server for tests: a folder under "/", with the headers that a careful host would send.
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { extname, join, normalize } from "node:path";
+
+const types: Record<string, string> = {
+  ".css": "text/css",
+  ".html": "text/html",
+  ".js": "text/javascript",
+  ".json": "application/json",
+  ".mjs": "text/javascript",
+  ".svg": "image/svg+xml",
+  ".wasm": "application/wasm",
+};
+
+export interface Site {
+  readonly url: string; // ends with a slash
+  close(): Promise<void>;
+}
+
+export interface SiteOptions {
+  headers?: Record<string, string>;
+  // Answers instead of the file, for example a page for every path or a wrong MIME type.
+  override?: (path: string) => { status?: number; type?: string; body: string } | undefined;
+}
+
+export async function serve(folder: string, options: SiteOptions = {}): Promise<Site> {
+  const server = createServer(async (request, response) => {
+    const path = decodeURIComponent(new URL(request.url ?? "/", "http://site").pathname);
+    const headers = { "cache-control": "no-store", ...options.headers };
+    const instead = options.override?.(path);
+    if (instead !== undefined) {
+      response.writeHead(instead.status ?? 200, { ...headers, "content-type": instead.type ?? "text/html" });
+      response.end(instead.body);
+      return;
+    }
+    const file = join(folder, normalize(path.endsWith("/") ? `${path}index.html` : path));
+    const found = file.startsWith(folder) ? await stat(file).catch(() => undefined) : undefined;
+    if (found?.isFile() !== true) {
+      response.writeHead(404, headers).end("not found");
+      return;
+    }
+    response.writeHead(200, { ...headers, "content-type": types[extname(file)] ?? "application/octet-stream" });
+    createReadStream(file).pipe(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/`, close: () => closed(server) };
+}
+
+function closed(server: Server): Promise<void> {
+  server.closeAllConnections();
+  return new Promise((resolve) => server.close(() => resolve()));
+}
