@@ -1,0 +1,70 @@
+#include "bindings/handle.h"
+
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/model/service_error.h"
+
+namespace entitable::bindings {
+namespace {
+
+std::uint32_t address_of(const void* pointer) {
+  return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(pointer));
+}
+
+}  // namespace
+
+const CallResult* Handle::give(std::string_view out, std::uint32_t value) {
+  result = CallResult{Status::done, address_of(out.data()), static_cast<std::uint32_t>(out.size()),
+                      value};
+  return &result;
+}
+
+const CallResult* Handle::give_bytes(std::string out, std::uint32_t value) {
+  bytes = std::move(out);
+  return give(bytes, value);
+}
+
+const CallResult* Handle::nothing() {
+  result = CallResult{Status::nothing};
+  return &result;
+}
+
+const CallResult* Handle::fail(const Error& error) {
+  bytes = std::string(service_error(error.code).code) + "\n" + std::string(message_of(error));
+  give(bytes);
+  result.status = Status::failed;
+  return &result;
+}
+
+const CallResult* Handle::fail_in_reply(const Error& error) {
+  direct::write_error(reply, error);
+  return give(reply.view());
+}
+
+void catch_failed_checks() {
+  set_check_handler([](const char* condition, const char* file, int line) {
+    throw CheckFailure{std::string(file) + ":" + std::to_string(line) + ": " + condition};
+  });
+}
+
+Error caught(Handle& handle) {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return Error(Code::out_of_memory);
+  } catch (const std::length_error&) {  // a container that could never be so big: memory again
+    return Error(Code::out_of_memory);
+  } catch (const CheckFailure& failure) {
+    handle.poisoned = true;
+    return Error(Code::internal_error, failure.what);
+  } catch (const std::exception& exception) {
+    handle.poisoned = true;
+    return Error(Code::internal_error, exception.what());
+  } catch (...) {
+    handle.poisoned = true;
+    return Error(Code::internal_error);
+  }
+}
+
+}  // namespace entitable::bindings

@@ -1,0 +1,94 @@
+// What a store handle of JavaScript points to, and the guard around every call: no exception leaves
+// the module.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/direct/calls.h"
+#include "core/store/store.h"
+
+namespace entitable::bindings {
+
+enum class Status : std::uint32_t {
+  done = 0,
+  nothing = 1,        // nothing to give: no candidate, no more parts
+  failed = 2,         // bytes: "<service code>\n<message>", UTF-8
+  out_of_memory = 3,  // not even memory for an error
+};
+
+// What every call gives back; JavaScript reads it as four words. Overwritten by the next call on
+// the same handle.
+struct CallResult {
+  Status status = Status::done;
+  std::uint32_t address = 0;  // of the bytes, valid until the next call on the same handle
+  std::uint32_t size = 0;
+  std::uint32_t value = 0;  // a small number, where the call says so
+};
+
+// The check that failed, on its way from core/base/check to the guard.
+struct CheckFailure {
+  std::string what;
+};
+
+struct Handle {
+  Store store;
+  bool poisoned = false;  // a check failed or something threw: memory can't be trusted, so nothing
+                          // more is written
+  CallResult result;
+  std::vector<char> input;  // what JavaScript writes before a call
+  direct::PageWriter pages;
+  direct::ReplyBuffer reply;  // what a read gives
+  std::string bytes;          // what any other call gives
+
+  std::string_view in(std::uint32_t size) const { return {input.data(), size}; }
+  const CallResult* give(std::string_view out, std::uint32_t value = 0);
+  const CallResult* give_bytes(std::string out, std::uint32_t value = 0);
+  const CallResult* nothing();
+  const CallResult* fail(const Error& error);
+  const CallResult* fail_in_reply(const Error& error);  // as an error block
+};
+
+// Makes failed checks throw CheckFailure. Once per module.
+void catch_failed_checks();
+
+// The error that an exception means; poisons the handle unless it is only about memory. REQUIRES:
+// in a catch block.
+Error caught(Handle& handle);
+
+// Runs a call; an exception becomes Status::failed.
+template <typename Call>
+const CallResult* guarded(Handle* handle, Call call) {
+  try {
+    return call(*handle);
+  } catch (...) {
+    try {
+      return handle->fail(caught(*handle));
+    } catch (...) {
+      handle->result = CallResult{Status::out_of_memory};
+      return &handle->result;
+    }
+  }
+}
+
+// The same for calls whose answer is a reply block: an exception becomes an error block.
+template <typename Call>
+const CallResult* guarded_reply(Handle* handle, Call call) {
+  try {
+    return call(*handle);
+  } catch (...) {
+    try {
+      return handle->fail_in_reply(caught(*handle));
+    } catch (...) {
+      handle->result = CallResult{Status::out_of_memory};
+      return &handle->result;
+    }
+  }
+}
+
+}  // namespace entitable::bindings
