@@ -460,7 +460,7 @@ export function decodeTables(reply: Uint8Array): { names: string[]; next?: strin
   return next === undefined ? { names } : { names, next };
 }
 
-// One ETag per operation, undefined for a delete. Empty for a table operation.
+// One ETag per operation, undefined for a delete and for a table operation.
 export function decodeWrite(reply: Uint8Array): { etags: (string | undefined)[] } {
   open(reply, replyKind.written);
   const count = takeWord();

@@ -25,7 +25,7 @@ export interface WriteOperation {
   partitionKey: string;
   rowKey: string;
   entity?: object;
-  etag?: string; // replace, merge, delete: "*" or one ETag; absent: it must exist, whatever its ETag
+  etag?: string; // replace, merge, delete: "*" or one ETag; a delete needs it, as on the wire
 }
 
 export interface EntityQuery {

@@ -10,7 +10,7 @@ import { instantiate, type WasmSource } from "./module.ts";
 
 export interface PartInfo {
   id: number;
-  bytes: number;
+  bytes: number; // packed bytes of its rows: about the size of the file
 }
 
 export interface Damage {
