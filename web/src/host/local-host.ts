@@ -43,6 +43,7 @@ export class LocalHost implements Host {
   #lastPersistedAt: Date | undefined;
   #persisted: boolean;
   #onFirstWrite: (() => void) | undefined;
+  readonly #refusal: StoreError | undefined; // of every write, in a store that is open for reading only
   #closing: Promise<void> | undefined;
 
   // Reads the log into the engine. On failure everything given in is closed and released.
@@ -62,6 +63,7 @@ export class LocalHost implements Host {
     this.#o = options;
     this.#persisted = options.persisted;
     this.#onFirstWrite = options.onFirstWrite;
+    this.#refusal = refusal(options);
     this.#queue = new CommitQueue({
       engine: options.engine,
       storage: options.storage,
@@ -89,12 +91,7 @@ export class LocalHost implements Host {
 
   write(block: Uint8Array, durability?: Durability, signal?: AbortSignalLike): Promise<Uint8Array> {
     if (this.#closing !== undefined) return Promise.reject(this.#closed());
-    if (this.#o.readOnly) {
-      const error = new StoreError("NotSupported", `The store "${this.#o.name}" is read-only.`, {
-        hint: "It was opened with readOnly: true.",
-      });
-      return Promise.reject(error);
-    }
+    if (this.#refusal !== undefined) return Promise.reject(this.#refusal);
     this.#onFirstWrite?.();
     this.#onFirstWrite = undefined;
     return this.#queue.write(block, durability, signal);
@@ -181,7 +178,7 @@ export class LocalHost implements Host {
   // ---- Inside -----------------------------------------------------------------------------------------------------------
 
   get #readOnly(): boolean {
-    return this.#o.readOnly || this.#o.engine.readOnly || this.#queue.failed !== undefined;
+    return this.#refusal !== undefined || this.#queue.failed !== undefined;
   }
 
   #stored(bytes: number): void {
@@ -206,6 +203,20 @@ export class LocalHost implements Host {
   #closed(): StoreError {
     return new StoreError("StoreClosed", `The store "${this.#o.name}" is closed.`);
   }
+}
+
+function refusal({ name, engine, readOnly }: LocalHostOptions): StoreError | undefined {
+  if (readOnly) {
+    return new StoreError("NotSupported", `The store "${name}" is open for reading only.`, {
+      hint: "It was opened with readOnly: true.",
+    });
+  }
+  if (engine.readOnly) {
+    return new StoreError("Corrupted", `The store "${name}" is damaged and takes no writes.`, {
+      hint: "status.damage says what is missing; copy what can be read, then delete the store.",
+    });
+  }
+  return undefined;
 }
 
 // Resolves to the parts that no manifest names.

@@ -1,0 +1,407 @@
+// Opening, closing, deleting and listing stores, in memory and in an IndexedDB that lives in memory; the real one is
+// used in tests/browser.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import "fake-indexeddb/auto";
+import { forceCloseDatabase } from "fake-indexeddb";
+import type { OpenOptions, StoreWarning } from "../../web/src/types.ts";
+import { deleteStore, listStores, openStore } from "./support/package.ts";
+import { until } from "./support/until.ts";
+
+const key = { partitionKey: "p", rowKey: "r" };
+let stores = 0;
+const newName = () => `store-${++stores}`;
+
+function closed(error: unknown): boolean {
+  const { name, code } = error as { name: string; code: string };
+  assert.deepEqual([name, code], ["StoreError", "StoreClosed"]);
+  return true;
+}
+
+describe("a store in memory", () => {
+  test("is its own world, and ends with close", async () => {
+    const a = await openStore({ persistence: "memory", name: "same" });
+    const b = await openStore({ persistence: "memory", name: "same" });
+    await a.table("people").createTable();
+    await assert.rejects(b.table("people").getEntity("p", "r"), { code: "TableNotFound" });
+    assert.equal(a.status.persistence, "memory");
+    await a.close();
+    await b.close();
+    assert(!(await listStores()).some(({ name }) => name === "same"));
+  });
+
+  test("takes writes of every durability", async () => {
+    await using store = await openStore({ persistence: "memory" });
+    const table = store.table("people");
+    await table.createTable();
+    for (const durability of ["strict", "relaxed", "deferred"] as const) {
+      await table.upsertEntity({ ...key, durability }, "Merge", { durability });
+    }
+    await store.flush();
+    assert.equal(store.status.pendingBytes, 0);
+  });
+});
+
+describe("a store in IndexedDB", () => {
+  test("is there again after closing and opening", async () => {
+    const name = newName();
+    const first = await openStore({ name, persistence: "indexeddb" });
+    assert.deepEqual(
+      [first.name, first.status.state, first.status.persistence, first.status.owner],
+      [name, "open", "indexeddb", "self"],
+    );
+    const table = first.table("people");
+    await table.createTable();
+    const { etag } = await table.createEntity({
+      ...key,
+      big: 2n ** 60n,
+      bytes: new Uint8Array([1]),
+    });
+    await first.close();
+    const second = await openStore({ name, persistence: "indexeddb" });
+    const entity = await second.table("people").getEntity("p", "r");
+    assert.deepEqual([entity.etag, entity.big], [etag, 2n ** 60n]);
+    await second.close();
+  });
+
+  test("is there again with everything after a thousand commits and their checkpoints", async () => {
+    const name = newName();
+    const store = await openStore({ name, durability: "relaxed" });
+    const table = store.table("many");
+    await table.createTable();
+    for (let i = 0; i < 1000; ++i) {
+      await table.upsertEntity({ partitionKey: `p${i % 7}`, rowKey: `r${i % 300}`, i });
+    }
+    const before = await rowsOf(table);
+    await until(() => true);
+    const stats = await store.stats();
+    assert(stats.segments < 600, `${stats.segments} segments`);
+    await store.close();
+    const again = await openStore({ name });
+    assert.deepEqual(await rowsOf(again.table("many")), before);
+    assert.equal((await again.stats()).rows, before.length);
+    await again.close();
+  });
+
+  test("keeps deferred writes that were flushed or closed over", async () => {
+    const name = newName();
+    const store = await openStore({ name, durability: "deferred", deferredDelayMs: 1000 });
+    const table = store.table("people");
+    await table.createTable();
+    await table.createEntity(key);
+    assert(store.status.pendingBytes > 0);
+    await store.flush();
+    assert.equal(store.status.pendingBytes, 0);
+    await table.createEntity({ ...key, rowKey: "s" });
+    await store.close();
+    const again = await openStore({ name });
+    assert.equal((await rowsOf(again.table("people"))).length, 2);
+    await again.close();
+  });
+
+  test("tells of what it stored", async () => {
+    await using store = await openStore({ name: newName() });
+    const seen: Date[] = [];
+    store.on("persisted", ({ at }) => seen.push(at));
+    await store.table("people").createTable();
+    assert.deepEqual(seen, [store.status.lastPersistedAt]);
+  });
+
+  test("goes on when its connection is lost", async () => {
+    const name = newName();
+    const real = indexedDB.open;
+    const databases: IDBDatabase[] = [];
+    indexedDB.open = function (...args: Parameters<IDBFactory["open"]>) {
+      const request = real.apply(this, args);
+      request.addEventListener("success", () => databases.push(request.result));
+      return request;
+    };
+    const store = await openStore({ name });
+    indexedDB.open = real;
+    const table = store.table("people");
+    await table.createTable();
+    let reopened = 0;
+    store.on("reopened", () => {
+      reopened += 1;
+    });
+    forceCloseDatabase(databases.at(-1) as never);
+    await table.createEntity(key);
+    assert.equal(reopened, 1);
+    await store.close();
+    const again = await openStore({ name });
+    await again.table("people").getEntity("p", "r");
+    await again.close();
+  });
+
+  test("whose database is deleted under it goes on reading and takes no more writes", async () => {
+    const name = newName();
+    const store = await openStore({ name });
+    const table = store.table("people");
+    await table.createTable();
+    await table.createEntity(key);
+    await new Promise((resolve, reject) => {
+      const request = indexedDB.deleteDatabase(`/entitable/${name}`);
+      request.onsuccess = resolve;
+      request.onerror = reject;
+    });
+    await assert.rejects(table.createEntity({ ...key, rowKey: "s" }), { code: "ConnectionLost" });
+    assert.equal(store.status.state, "read-only");
+    await table.getEntity("p", "r");
+    await store.close();
+  });
+
+  test("opened read-only refuses writes", async () => {
+    const name = newName();
+    const writer = await openStore({ name });
+    await writer.table("people").createTable();
+    await writer.close();
+    const reader = await openStore({ name, readOnly: true });
+    assert.equal(reader.status.state, "read-only");
+    await assert.rejects(reader.table("people").createEntity(key), { code: "NotSupported" });
+    await assert.rejects(reader.table("people").getEntity("p", "r"), { code: "ResourceNotFound" });
+    await reader.close();
+  });
+
+  test("with a damaged segment opens read-only with what verifies, and says so", async () => {
+    const name = newName();
+    const store = await openStore({ name });
+    const table = store.table("people");
+    await table.createTable();
+    await table.createEntity(key);
+    await table.createEntity({ ...key, rowKey: "s" });
+    await store.close();
+    await damage(`/entitable/${name}`, "wal-0000000000000003");
+    const warnings: StoreWarning[] = [];
+    const again = await openStore({ name, onWarning: (warning) => warnings.push(warning) });
+    assert.equal(again.status.state, "read-only");
+    assert.equal(again.status.damage[0]?.file, "wal-0000000000000003");
+    assert(warnings.some(({ code }) => code === "Damaged"));
+    assert.equal((await rowsOf(again.table("people"))).length, 1);
+    await assert.rejects(again.table("people").createEntity({ ...key, rowKey: "t" }), {
+      name: "StoreError",
+      code: "Corrupted",
+    });
+    await again.close();
+  });
+});
+
+describe("one owner at a time", () => {
+  test("a second opener waits for the first to close", async () => {
+    const name = newName();
+    const first = await openStore({ name });
+    const second = openStore({ name });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await first.close();
+    await (await second).close();
+  });
+
+  test("or is told StoreLocked after 3 seconds, and deleteStore too", async () => {
+    const name = newName();
+    const first = await openStore({ name });
+    const started = performance.now();
+    const locked = { name: "StoreError", code: "StoreLocked" };
+    await Promise.all([
+      assert.rejects(openStore({ name }), locked),
+      assert.rejects(deleteStore(name), locked),
+    ]);
+    const waited = performance.now() - started;
+    assert(waited > 2900 && waited < 6000, `${waited} ms`);
+    await first.table("people").createTable();
+    await first.close();
+  });
+
+  test("waiting can be given up", async () => {
+    const name = newName();
+    const first = await openStore({ name });
+    const abort = new AbortController();
+    const second = openStore({ name, signal: abort.signal });
+    abort.abort();
+    await assert.rejects(second, { name: "AbortError" });
+    await assert.rejects(openStore({ name, signal: AbortSignal.abort() }), { name: "AbortError" });
+    await first.close();
+    await (await openStore({ name })).close(); // nothing is left locked
+  });
+});
+
+describe("close", () => {
+  test("makes every call StoreClosed; handles included", async () => {
+    const store = await openStore({ name: newName() });
+    const table = store.table("people");
+    await table.createTable();
+    const last = table.createEntity(key);
+    await store.close();
+    await last; // what was asked before is answered
+    await store.close();
+    assert.equal(store.status.state, "closed");
+    const calls = [
+      () => table.createTable(),
+      () => table.deleteTable(),
+      () => table.createEntity(key),
+      () => table.getEntity("p", "r"),
+      () => table.listEntities().next(),
+      () => table.listEntities().byPage().next(),
+      () => table.updateEntity(key),
+      () => table.upsertEntity(key),
+      () => table.deleteEntity("p", "r"),
+      () => table.submitTransaction([["create", key]]),
+      () => table.explain(),
+      () => store.tableClient("people").getEntity("p", "r"),
+      () => store.serviceClient().createTable("x"),
+      () => store.serviceClient().listTables().next(),
+      () => store.flush(),
+      () => store.stats(),
+    ];
+    for (const call of calls) await assert.rejects(call(), closed, String(call));
+  });
+
+  test("is what `await using` does", async () => {
+    const name = newName();
+    {
+      await using store = await openStore({ name });
+      await store.table("people").createTable();
+    }
+    await (await openStore({ name })).close();
+  });
+});
+
+describe("listStores and deleteStore", () => {
+  test("a deleted store is gone; deleting what is not there is fine", async () => {
+    const name = newName();
+    const store = await openStore({ name });
+    await store.table("people").createTable();
+    await store.close();
+    assert(
+      (await listStores()).some((info) => info.name === name && info.persistence === "indexeddb"),
+    );
+    await deleteStore(name);
+    assert(!(await listStores()).some((info) => info.name === name));
+    await deleteStore(name);
+    const again = await openStore({ name });
+    await assert.rejects(again.table("people").getEntity("p", "r"), { code: "TableNotFound" });
+    await again.close();
+  });
+
+  test("stores in memory are neither listed nor there to delete", async () => {
+    assert.deepEqual(await listStores({ persistence: "memory" }), []);
+    await deleteStore("anything", { persistence: "memory" });
+  });
+});
+
+describe("options that are wrong", () => {
+  const invalid = { name: "StoreError", code: "ValidationFailed" };
+  const bad: OpenOptions[] = [
+    { name: "" },
+    { name: "a/b" },
+    { name: "ü" },
+    { name: ".." },
+    { name: "." },
+    { name: "x".repeat(64) },
+    { persistence: "disk" as "memory" },
+    { durability: "sync" as "strict" },
+    { deferredDelayMs: -1 },
+    { deferredDelayMs: 1001 },
+    { deferredDelayMs: Number.NaN },
+    { requestPersistence: "yes" as "never" },
+  ];
+  for (const options of bad) {
+    test(JSON.stringify(options), () => assert.rejects(openStore(options), invalid));
+  }
+
+  test("a name of 63 characters is right", async () => {
+    const name = "a".repeat(63);
+    await (await openStore({ name })).close();
+    await deleteStore(name);
+    await assert.rejects(deleteStore("a/b"), invalid);
+  });
+});
+
+describe("without IndexedDB", () => {
+  async function without<T>(run: () => Promise<T>): Promise<T> {
+    const real = globalThis.indexedDB;
+    delete (globalThis as { indexedDB?: IDBFactory }).indexedDB;
+    try {
+      return await run();
+    } finally {
+      globalThis.indexedDB = real;
+    }
+  }
+
+  test('"auto" means memory, with a warning; "indexeddb" is PersistenceUnavailable', () =>
+    without(async () => {
+      const warnings: StoreWarning[] = [];
+      const store = await openStore({ onWarning: (warning) => warnings.push(warning) });
+      assert.equal(store.status.persistence, "memory");
+      assert.deepEqual(
+        warnings.map(({ code }) => code),
+        ["PersistenceUnavailable"],
+      );
+      await store.close();
+      const unavailable = { name: "StoreError", code: "PersistenceUnavailable" };
+      await assert.rejects(openStore({ persistence: "indexeddb" }), unavailable);
+      await assert.rejects(listStores({ persistence: "indexeddb" }), unavailable);
+      await assert.rejects(deleteStore("x", { persistence: "indexeddb" }), unavailable);
+      assert.deepEqual(await listStores(), []);
+    }));
+
+  test("forbidden IndexedDB is as none; one that merely fails is an error", async () => {
+    const real = indexedDB.open;
+    const failWith = (name: string) => {
+      indexedDB.open = () => {
+        throw new DOMException("no", name);
+      };
+    };
+    try {
+      failWith("SecurityError");
+      const store = await openStore();
+      assert.equal(store.status.persistence, "memory");
+      await store.close();
+      failWith("UnknownError");
+      await assert.rejects(openStore(), { code: "PersistenceUnavailable" });
+    } finally {
+      indexedDB.open = real;
+    }
+    await (await openStore()).close(); // nothing is left locked
+  });
+});
+
+test("a clock decides timestamps", async () => {
+  const at = new Date("2030-01-02T03:04:05.678Z");
+  await using store = await openStore({
+    persistence: "memory",
+    clock: { now: () => at.getTime() },
+  });
+  const table = store.table("people");
+  await table.createTable();
+  const { date } = await table.createEntity(key);
+  assert.deepEqual(date, at);
+  assert.match(String((await table.getEntity("p", "r")).timestamp), /^2030-01-02T03:04:05\.678/);
+});
+
+async function rowsOf(table: { listEntities(): AsyncIterable<object> }): Promise<object[]> {
+  const rows: object[] = [];
+  for await (const row of table.listEntities()) rows.push(row);
+  return rows;
+}
+
+// Flips one bit in the middle of a file.
+async function damage(database: string, file: string): Promise<void> {
+  const open = indexedDB.open(database);
+  await new Promise((resolve, reject) => {
+    open.onsuccess = resolve;
+    open.onerror = reject;
+  });
+  const tx = open.result.transaction("FILE_DATA", "readwrite");
+  const files = tx.objectStore("FILE_DATA");
+  const get = files.get(`${database}/${file}`);
+  get.onsuccess = () => {
+    const entry = get.result as { contents: Uint8Array };
+    const middle = entry.contents.length >> 1;
+    entry.contents[middle] = (entry.contents[middle] ?? 0) ^ 1;
+    files.put(entry, `${database}/${file}`);
+  };
+  await new Promise((resolve) => {
+    tx.oncomplete = resolve;
+  });
+  open.result.close();
+}
