@@ -46,7 +46,7 @@ CoveringRanges ranges_of(const KeySet& set) {
   for (const KeySegment& segment : set) {
     if (segment.partitions.single()) {
       for (const KeyInterval& rows : segment.rows) {
-        append(covering.ranges, range_in_partition(segment.partitions.lower.text(), rows));
+        append(covering.ranges, range_in_partition(segment.partitions.upper.text(), rows));
       }
     } else {
       append(covering.ranges, range_over_partitions(segment));

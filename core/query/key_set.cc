@@ -71,6 +71,16 @@ RowSet complement(Rows rows) {
   return gaps;
 }
 
+// Intervals of a canonical list do not touch, so each of `a` must lie in a single one of `b`.
+bool is_subset(Rows a, Rows b) {
+  auto from_b = b.begin();
+  for (const KeyInterval& interval : a) {
+    while (from_b != b.end() && compare(from_b->upper, interval.upper) < 0) ++from_b;
+    if (from_b == b.end() || compare(interval.lower, from_b->lower) < 0) return false;
+  }
+  return true;
+}
+
 RowSet hull(Rows rows) {
   if (rows.empty()) return {};
   return {{rows.front().lower, rows.back().upper}};
@@ -195,6 +205,13 @@ std::string KeyBound::key() const {
   return is_after() ? successor(text_) : std::string(text_);
 }
 
+bool KeyInterval::single() const {
+  if (lower.is_end() || !upper.is_after()) return false;
+  if (!lower.is_after()) return lower.text() == upper.text();
+  const std::string_view only = upper.text();  // is it the successor of what lies below?
+  return !only.empty() && only.back() == '\0' && only.substr(0, only.size() - 1) == lower.text();
+}
+
 int compare(const KeyBound& a, const KeyBound& b) {
   if (a.is_end() || b.is_end()) return static_cast<int>(a.is_end()) - static_cast<int>(b.is_end());
   const int order = compare_utf16(a.text_, b.text_);
@@ -241,7 +258,11 @@ KeySet complement(const KeySet& set) {
 }
 
 bool is_subset(const KeySet& a, const KeySet& b) {
-  return intersect(a, complement(b), Rounding::up).empty();
+  bool subset = true;
+  sweep_both(a, b, [&](const KeyInterval&, Rows rows_a, Rows rows_b) {
+    subset = subset && is_subset(rows_a, rows_b);
+  });
+  return subset;
 }
 
 }  // namespace entitable

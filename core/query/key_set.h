@@ -53,10 +53,8 @@ struct KeyInterval {
   KeyBound upper;
   static KeyInterval all() { return {KeyBound::start(), KeyBound::end()}; }
   bool empty() const { return compare(lower, upper) >= 0; }
-  // Whether it holds exactly one string: lower.text().
-  bool single() const {
-    return !lower.is_after() && upper.is_after() && lower.text() == upper.text();
-  }
+  // Whether it holds exactly one string: upper.text().
+  bool single() const;
   friend bool operator==(const KeyInterval&, const KeyInterval&) = default;
 };
 
@@ -88,7 +86,7 @@ bool is_all(const KeySet& set);
 KeySet unite(const KeySet& a, const KeySet& b, Rounding rounding);
 KeySet intersect(const KeySet& a, const KeySet& b, Rounding rounding);
 KeySet complement(const KeySet& set);
-// Whether all of `a` is in `b`. May say no where it would take too many pieces to tell.
+// Whether all of `a` is in `b`.
 bool is_subset(const KeySet& a, const KeySet& b);
 
 }  // namespace entitable

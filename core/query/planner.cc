@@ -37,13 +37,11 @@ bool is_successor(std::string_view text, std::string_view of) {
 // ---- Text ----
 
 std::string key_text(std::string_view key) {
-  const bool successor = !key.empty() && key.back() == '\0';
+  const std::size_t last = key.find_last_not_of('\0');
+  const std::size_t length = last == std::string_view::npos ? 0 : last + 1;
   std::string text = "'";
-  for (const char c : successor ? key.substr(0, key.size() - 1) : key) {
-    if (c == '\'') text += '\'';
-    text += c;
-  }
-  return text += successor ? "'+" : "'";
+  for (const char c : key.substr(0, length)) text.append(c == '\'' ? 2 : 1, c);
+  return text.append("'").append(key.size() - length, '+');
 }
 
 std::string key_text(const EntityKey& key) {

@@ -38,7 +38,7 @@ ServicePlan make_service_plan(const Filter& filter) {
   if (partitions.empty() || (partitions.single() && rows.empty())) {
     plan.kind = PlanKind::empty;
   } else if (partitions.single()) {
-    plan.range = range_in_partition(partitions.lower.text(), rows);
+    plan.range = range_in_partition(partitions.upper.text(), rows);
     plan.kind = kind_of(plan.range);
   } else {
     plan.range.lower.partition = partitions.lower.key();

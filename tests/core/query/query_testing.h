@@ -1,0 +1,125 @@
+// What the tests of queries share: filters from text, tables from lists, and the slow obvious
+// answer.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/filter/evaluate.h"
+#include "core/filter/parser.h"
+#include "core/index/table_index.h"
+#include "tests/support/catch.h"
+#include "tests/support/generators.h"
+#include "tests/support/prng.h"
+
+namespace entitable::test {
+
+inline Filter filter_of(std::string_view text) {
+  CAPTURE(text);
+  Result<Filter> filter = parse_filter(text);
+  REQUIRE(filter.ok());
+  return std::move(*filter);
+}
+
+inline Entity entity_of(std::string_view partition, std::string_view row,
+                        std::vector<Property> properties = {}, Ticks timestamp = 1) {
+  return {EntityKey(partition, row), timestamp, std::move(properties)};
+}
+
+// "000042": keys whose order is that of the numbers.
+inline std::string digits(std::uint64_t number, std::size_t width = 6) {
+  const std::string text = std::to_string(number);
+  return text.size() < width ? std::string(width - text.size(), '0') + text : text;
+}
+
+// Rows in key order, each key once. The model of a table.
+class Rows {
+ public:
+  void put(Entity entity) {
+    const auto at = place(entity.key);
+    if (at != rows_.end() && at->key == entity.key) {
+      *at = std::move(entity);
+    } else {
+      rows_.insert(at, std::move(entity));
+    }
+  }
+  void erase(const EntityKey& key) {
+    const auto at = place(key);
+    if (at != rows_.end() && at->key == key) rows_.erase(at);
+  }
+  const std::vector<Entity>& all() const { return rows_; }
+
+  // The slow obvious query.
+  std::vector<Entity> matching(const Filter& filter, const EntityKey& from = {}) const {
+    std::vector<Entity> found;
+    for (const Entity& entity : rows_) {
+      if (compare(entity.key.view(), from.view()) >= 0 && matches(filter, entity)) {
+        found.push_back(entity);
+      }
+    }
+    return found;
+  }
+
+  TableIndex index() const {
+    TableIndex index;
+    for (const Entity& entity : rows_) index.put(entity);
+    return index;
+  }
+
+ private:
+  std::vector<Entity>::iterator place(const EntityKey& key) {
+    return std::partition_point(rows_.begin(), rows_.end(), [&key](const Entity& entity) {
+      return compare(entity.key.view(), key.view()) < 0;
+    });
+  }
+  std::vector<Entity> rows_;
+};
+
+// "a|1 a|2": short, for messages and expectations.
+inline std::string key_text(const KeyView& key) {
+  return std::string(key.partition) + "|" + std::string(key.row);
+}
+
+template <typename Range>
+std::string keys_text(const Range& entities) {
+  std::string text;
+  for (const Entity& entity : entities) {
+    text += (text.empty() ? "" : " ") + key_text(entity.key.view());
+  }
+  return text;
+}
+
+inline std::string keys_text(const std::vector<RowView>& rows) {
+  std::string text;
+  for (const RowView& row : rows) text += (text.empty() ? "" : " ") + key_text(row.key());
+  return text;
+}
+
+// A few rows with hostile keys and properties of all types.
+inline Rows random_rows(Prng& prng, std::size_t count_max) {
+  Rows rows;
+  for (std::uint64_t i = prng.below(count_max + 1); i > 0; --i) {
+    Entity entity{random_entity_key(prng), random_ticks(prng), random_properties(prng, 5)};
+    rows.put(std::move(entity));
+  }
+  return rows;
+}
+
+// Many rows of few shapes in few partitions: more than one leaf.
+inline Rows regular_rows(Prng& prng, std::size_t count) {
+  Rows rows;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<Property> properties = {{"Number", Value::of_int32(static_cast<int>(i % 17))}};
+    if (prng.chance(2)) {
+      properties.push_back({"Text", Value::of_string(std::string(prng.below(60), 'x'))});
+    }
+    rows.put(entity_of("p" + digits(prng.below(5), 1), digits(i, 4), std::move(properties),
+                       static_cast<Ticks>(i) + 1));
+  }
+  return rows;
+}
+
+}  // namespace entitable::test
