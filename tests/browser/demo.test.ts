@@ -57,8 +57,7 @@ async function query(filter: string, select = ""): Promise<{ kind: string; text:
   await page.fill("#filter", filter);
   await page.fill("#select", select);
   await page.click("#run");
-  await page.waitForFunction((wanted) => (document.querySelector("#filter") as HTMLInputElement).value === wanted && !document.querySelector<HTMLElement>("#plan")?.hidden, filter);
-  await page.waitForTimeout(50);
+  await page.waitForSelector("#query:not([aria-busy])");
   return {
     kind: (await page.textContent("#plan-kind")) ?? "",
     text: (await page.textContent("#plan")) ?? "",

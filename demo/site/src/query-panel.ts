@@ -65,6 +65,7 @@ export class QueryPanel {
     const maxPageSize = byId<HTMLInputElement>("page-size").valueAsNumber || 200;
     const queryOptions = { ...(filter ? { filter } : {}), ...(select.length ? { select } : {}) };
     byId("query-error").hidden = true;
+    byId("query").setAttribute("aria-busy", "true");
     try {
       const cities = citiesOf(this.#store);
       const pages = cities.listEntities({ queryOptions }).byPage({ maxPageSize })[Symbol.asyncIterator]() as Pages;
@@ -80,6 +81,8 @@ export class QueryPanel {
       this.#showRest(done || first.continuationToken === undefined);
     } catch (error) {
       if (run === this.#run) this.#fail(error);
+    } finally {
+      if (run === this.#run) byId("query").removeAttribute("aria-busy");
     }
   }
 
@@ -121,11 +124,10 @@ export class QueryPanel {
     const box = byId("query-error");
     const position = /position (\d+) in/.exec(text)?.[1];
     const filter = byId<HTMLInputElement>("filter").value.trim();
-    box.replaceChildren(
-      h("strong", {}, title),
-      text,
-      position === undefined ? undefined : h("pre", {}, `${filter}\n${" ".repeat(Math.max(0, Number(position) - 1))}▲`),
-    );
+    box.replaceChildren(h("strong", {}, title), text);
+    if (position !== undefined) {
+      box.append(h("pre", {}, `${filter}\n${" ".repeat(Math.max(0, Number(position) - 1))}▲`));
+    }
     box.hidden = false;
     byId("plan").hidden = true;
     byId("results").hidden = true;

@@ -91,7 +91,7 @@ export class VirtualTable {
     const cells = this.#columns.map((name) => {
       const value = row[name];
       const text = textOf(value);
-      return h("td", { class: value == null ? "null" : this.#class(name), title: text }, text);
+      return h("td", { class: value === null ? "null" : this.#class(name), title: text }, text);
     });
     return h(
       "tr",
@@ -127,7 +127,11 @@ export class VirtualTable {
       Home: 0,
       End: this.#rows.length - 1,
     };
-    if (event.key === "Enter") return this.#activate(event.target);
+    if (event.key === "Enter") {
+      event.preventDefault(); // or the same key press would go on to submit the dialog that it opens
+      this.#activate(event.target);
+      return;
+    }
     const wanted = moves[event.key];
     if (wanted === undefined) return;
     event.preventDefault();
@@ -152,7 +156,8 @@ function columnsOf(rows: Row[]): string[] {
 }
 
 export function textOf(value: unknown): string {
-  if (value === null || value === undefined) return "null";
+  if (value === undefined) return ""; // the entity lacks it
+  if (value === null) return "null"; // asked for by $select, and the entity lacks it
   if (value instanceof Date) return value.toISOString();
   if (value instanceof Uint8Array) return `${value.length} bytes`;
   if (typeof value === "object" && "value" in value) return String((value as { value: unknown }).value);
