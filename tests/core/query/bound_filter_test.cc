@@ -1,0 +1,279 @@
+#include "core/query/bound_filter.h"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/index/cursor.h"
+#include "tests/core/query/query_testing.h"
+#include "tests/support/random_filter.h"
+
+using namespace entitable;
+using namespace entitable::test;
+
+namespace {
+
+const std::vector<CompareOp> all_ops = {CompareOp::eq, CompareOp::ne, CompareOp::gt,
+                                        CompareOp::ge, CompareOp::lt, CompareOp::le};
+
+Filter comparison(std::string property, CompareOp op, Value literal) {
+  FilterNode node{FilterKind::comparison};
+  node.op = op;
+  node.property = std::move(property);
+  node.literal = std::move(literal);
+  Filter filter;
+  filter.nodes.push_back(std::move(node));
+  filter.comparisons = 1;
+  return filter;
+}
+
+// Values of every type where answers change hands.
+std::vector<Value> telling_values() {
+  using numbers = std::numeric_limits<double>;
+  std::vector<Value> values;
+  for (const char* text : {"", "a", "ab", "\xEF\xBD\x9E", "\xF0\x9F\x98\x80", "3", "true"}) {
+    values.push_back(Value::of_string(text));
+    values.push_back(Value::of_binary(text));
+  }
+  values.push_back(Value::of_binary(std::string_view("\xFF\x00", 2)));
+  for (const bool boolean : {false, true}) values.push_back(Value::of_boolean(boolean));
+  for (const std::int64_t number :
+       {std::int64_t{0}, std::int64_t{3}, std::int64_t{-1}, std::int64_t{9007199254740993},
+        std::numeric_limits<std::int64_t>::min()}) {
+    values.push_back(Value::of_int64(number));
+    values.push_back(Value::of_double(static_cast<double>(number)));
+    values.push_back(Value::of_date_time(ticks_at_unix_epoch + number % 10));
+  }
+  for (const int number : {0, 3, -1, std::numeric_limits<int>::max()}) {
+    values.push_back(Value::of_int32(number));
+  }
+  for (const double number :
+       {-0.0, 2.5, numbers::quiet_NaN(), numbers::infinity(), -numbers::infinity()}) {
+    values.push_back(Value::of_double(number));
+  }
+  values.push_back(Value::of_guid(Guid{}));
+  Guid guid{};
+  guid[0] = 0xFF;
+  values.push_back(Value::of_guid(guid));
+  return values;
+}
+
+bool bound_matches(const Filter& filter, const RowView& row) {
+  const BoundFilter bound(filter, {}, row.shape());
+  const BoundFilter by_name(filter, {});
+  const bool answer = bound.matches(row);
+  REQUIRE(by_name.matches(row) == answer);
+  if (bound.always()) REQUIRE(answer);
+  if (bound.never()) REQUIRE_FALSE(answer);
+  return answer;
+}
+
+// A table whose schema is full: what comes now has the generic shape.
+TableIndex full_table() {
+  TableIndex index;
+  for (std::size_t i = 0; i < shapes_max; ++i) {
+    index.put(entity_of("filler", digits(i), {{"f" + digits(i), Value::of_boolean(true)}}));
+  }
+  return index;
+}
+
+RowView row_of(const TableIndex& index, const EntityKey& key) {
+  return *index.find(key.view()).row;
+}
+
+}  // namespace
+
+TEST_CASE("a bound filter answers as the slow one for all pairs of types") {
+  const std::vector<Value> values = telling_values();
+  for (const Value& value : values) {
+    Entity entity = entity_of("p", "r", {{"before", Value::of_string("x")}, {"v", value}});
+    TableIndex index;
+    index.put(entity);
+    const RowView row = row_of(index, entity.key);
+    for (const Value& literal : values) {
+      for (const CompareOp op : all_ops) {
+        const Filter filter = comparison("v", op, literal);
+        CAPTURE(value_text(value.view()), edm_name(value.type()), to_sexpr(filter));
+        REQUIRE(bound_matches(filter, row) == matches(filter, entity));
+      }
+    }
+  }
+}
+
+TEST_CASE("system properties are bound too") {
+  const std::vector<Value> values = telling_values();
+  for (const char* key : {"", "a", "\xEF\xBD\x9E", "3"}) {
+    const Entity entity = entity_of(key, key, {}, ticks_at_unix_epoch + 3);
+    TableIndex index;
+    index.put(entity);
+    const RowView row = row_of(index, entity.key);
+    for (const char* property : {"PartitionKey", "RowKey", "Timestamp"}) {
+      for (const Value& literal : values) {
+        for (const CompareOp op : all_ops) {
+          const Filter filter = comparison(property, op, literal);
+          CAPTURE(key, to_sexpr(filter));
+          REQUIRE(bound_matches(filter, row) == matches(filter, entity));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("flags hold for Boolean true only") {
+  const Entity entity = entity_of("p", "r",
+                                  {{"yes", Value::of_boolean(true)},
+                                   {"no", Value::of_boolean(false)},
+                                   {"one", Value::of_int32(1)},
+                                   {"text", Value::of_string("true")}});
+  TableIndex index;
+  index.put(entity);
+  const RowView row = row_of(index, entity.key);
+  CHECK(bound_matches(filter_of("yes"), row));
+  for (const char* text : {"no", "one", "text", "absent", "PartitionKey", "RowKey", "Timestamp"}) {
+    CAPTURE(text);
+    CHECK_FALSE(bound_matches(filter_of(text), row));
+    CHECK(bound_matches(filter_of("not " + std::string(text)), row));
+  }
+}
+
+TEST_CASE("what a shape settles is not tested") {
+  TableIndex index;
+  index.put(entity_of("p", "r", {{"Age", Value::of_int32(30)}}));
+  const Shape& shape = row_of(index, EntityKey("p", "r")).shape();
+  struct Case {
+    const char* text;
+    bool always;
+    bool never;
+    std::size_t tests;
+  };
+  for (const Case& one : {
+           Case{"", true, false, 0},
+           Case{"true", true, false, 0},
+           Case{"Name eq 'x'", false, true, 0},        // missing
+           Case{"Name ne 'x'", false, true, 0},        //
+           Case{"not (Name eq 'x')", true, false, 0},  //
+           Case{"Age eq '30'", false, true, 0},        // another type
+           Case{"Age lt '30'", true, false, 0},        //
+           Case{"Age gt 3 and Name eq 'x'", false, true, 0},
+           Case{"Age gt 3 or Name eq 'x'", false, false, 1},
+           Case{"Age gt 3 or not (Name eq 'x')", true, false, 0},
+           Case{"Name eq 'x' or (City eq 'y' or Zip eq 3)", false, true, 0},
+           Case{"Age gt 3 and Age lt 9", false, false, 2},
+           Case{"PartitionKey eq 3", false, true, 0},
+           Case{"Timestamp ne 'x'", true, false, 0},
+       }) {
+    CAPTURE(one.text);
+    const Filter filter = filter_of(one.text);
+    const BoundFilter bound(filter, {}, shape);
+    CHECK(bound.always() == one.always);
+    CHECK(bound.never() == one.never);
+    CHECK(bound.size() == one.tests);
+  }
+}
+
+TEST_CASE("implied nodes are not tested") {
+  TableIndex index;
+  index.put(entity_of("p", "r", {{"Age", Value::of_int32(30)}}));
+  const RowView row = row_of(index, EntityKey("p", "r"));
+  const Filter filter = filter_of("PartitionKey eq 'other' and Age gt 3");
+  std::vector<bool> implied(filter.nodes.size());
+  CHECK_FALSE(BoundFilter(filter, implied, row.shape()).matches(row));
+  implied[0] = true;
+  const BoundFilter bound(filter, implied, row.shape());
+  CHECK(bound.matches(row));
+  CHECK(bound.size() == 1);
+  implied.back() = true;
+  CHECK(BoundFilter(filter, implied, row.shape()).always());
+}
+
+TEST_CASE("random filters answer as the slow one on rows of all shapes") {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    CAPTURE(seed);
+    Prng prng(seed);
+    const Rows rows = random_rows(prng, 12);
+    const TableIndex index = rows.index();
+    const FilterVocabulary vocabulary = vocabulary_of(rows.all());
+    for (int i = 0; i < 10; ++i) {
+      const Filter filter = RandomFilter(prng, vocabulary).make(4);
+      CAPTURE(to_sexpr(filter));
+      for (const Entity& entity : rows.all()) {
+        REQUIRE(bound_matches(filter, row_of(index, entity.key)) == matches(filter, entity));
+      }
+    }
+  }
+}
+
+TEST_CASE("rows of the generic shape answer by name") {
+  TableIndex index = full_table();
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    Prng prng(seed);
+    Entity entity{EntityKey("generic", "r"), random_ticks(prng), random_properties(prng, 6)};
+    entity.properties.push_back({"always", Value::of_boolean(true)});  // so that no shape fits
+    index.put(entity);
+    const RowView row = row_of(index, entity.key);
+    REQUIRE(row.shape().is_generic());
+    const FilterVocabulary vocabulary = vocabulary_of({entity});
+    for (int i = 0; i < 30; ++i) {
+      const Filter filter = RandomFilter(prng, vocabulary).make(3);
+      CAPTURE(to_sexpr(filter));
+      REQUIRE(bound_matches(filter, row) == matches(filter, entity));
+    }
+  }
+}
+
+TEST_CASE("shapes are bound when they are met") {
+  TableIndex index;
+  index.put(entity_of("p", "1", {{"Age", Value::of_int32(30)}}));
+  index.put(entity_of("p", "2", {{"Age", Value::of_double(30)}}));
+  const Filter filter = filter_of("Age gt 3");
+  const std::vector<bool> implied;
+  ShapeFilters filters(filter, implied);
+  CHECK(filters.shapes().empty());
+  for (const char* row_key : {"1", "2", "1"}) {
+    const RowView row = row_of(index, EntityKey("p", row_key));
+    CHECK(filters.of(row.shape()).matches(row));
+  }
+  CHECK(filters.shapes().size() == 2);
+  CHECK(filters.knows_shapes());
+}
+
+TEST_CASE("what is bound takes bounded memory, and beyond it answers stay the same") {
+  const TableIndex index = full_table();
+  std::string text = "f000000";
+  for (std::size_t i = 0; i < 60; ++i) text += " or PartitionKey eq '" + digits(i) + "'";
+  text += " or f000700";
+  const Filter filter = filter_of(text);
+  const std::vector<bool> implied;
+  ShapeFilters filters(filter, implied);
+  std::size_t matching = 0;
+  for (Cursor cursor(index, {}); cursor.valid(); cursor.next()) {
+    matching += filters.of(cursor.row().shape()).matches(cursor.row());
+  }
+  CHECK(matching == 2);
+  CHECK(filters.shapes().size() > 500);
+  CHECK(filters.shapes().size() < shapes_max);
+  CHECK_FALSE(filters.knows_shapes());
+}
+
+TEST_CASE("the deepest and the longest filter are bound without recursion") {
+  const Entity entity = entity_of("p", "r", {{"a", Value::of_int32(1)}});
+  TableIndex index;
+  index.put(entity);
+  const RowView row = row_of(index, entity.key);
+  // Deeper than any text may nest: a right-leaning chain of 100,000.
+  Filter deep;
+  for (int i = 0; i <= 100'000; ++i) {
+    FilterNode leaf{FilterKind::comparison};
+    leaf.property = "a";
+    leaf.op = CompareOp::eq;
+    leaf.literal = Value::of_int32(1);
+    deep.nodes.push_back(leaf);
+  }
+  for (std::uint32_t i = 0; i < 100'000; ++i) {
+    const auto above = static_cast<std::uint32_t>(deep.nodes.size() - 1);
+    const FilterKind kind = i % 2 == 0 ? FilterKind::all_of : FilterKind::any_of;
+    deep.nodes.push_back({kind, 99'999 - i, above});
+  }
+  CHECK(BoundFilter(deep, {}, row.shape()).matches(row) == matches(deep, entity));
+}

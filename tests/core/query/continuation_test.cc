@@ -1,0 +1,110 @@
+#include "core/query/continuation.h"
+
+#include <string>
+#include <vector>
+
+#include "core/base/utf8.h"
+#include "tests/support/catch.h"
+#include "tests/support/generators.h"
+
+using namespace entitable;
+using namespace entitable::test;
+
+namespace {
+
+void check_refused(std::string_view token) {
+  CAPTURE(token);
+  const Result<std::string> key = decode_token(token);
+  REQUIRE_FALSE(key.ok());
+  CHECK(key.error() == Error(Code::invalid_input));
+}
+
+}  // namespace
+
+TEST_CASE("tokens have the shape of the service") {
+  CHECK(encode_token("pk801016e8") == "1!16!cGs4MDEwMTZlOA--");
+  CHECK(encode_token("") == "1!0!");
+  CHECK(encode_token("a") == "1!4!YQ--");
+  CHECK(encode_token("ab") == "1!4!YWI-");
+  CHECK(encode_token("abc") == "1!4!YWJj");
+  CHECK(*decode_token("1!16!cGs4MDEwMTZlOA--") == "pk801016e8");
+  CHECK(decode_token("1!0!")->empty());
+}
+
+TEST_CASE("a final hyphen is padding, never a digit") {
+  // In the URL-safe alphabet both would be YWI-.
+  CHECK(encode_token("ab>") == "1!4!YWI*");
+  CHECK(*decode_token("1!4!YWI*") == "ab>");
+  CHECK(*decode_token("1!4!YWI-") == "ab");
+  CHECK(encode_token("ab\x7F") == "1!4!YWJ_");
+}
+
+TEST_CASE("every key survives its token") {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    CAPTURE(seed);
+    Prng prng(seed);
+    const Continuation continuation{random_entity_key(prng)};
+    const ContinuationTokens tokens = encode_continuation(continuation);
+    for (const std::string* token : {&tokens.next_partition_key, &tokens.next_row_key}) {
+      REQUIRE_FALSE(token->empty());
+      for (const char c : *token) REQUIRE((c > 0x20 && c < 0x7F));
+      REQUIRE(token->find_first_of("%&+=/?#\"\\") == std::string::npos);
+    }
+    const auto decoded = decode_continuation(tokens.next_partition_key, tokens.next_row_key);
+    REQUIRE(decoded.ok());
+    REQUIRE(*decoded == continuation);
+  }
+}
+
+TEST_CASE("the row token may be missing or empty") {
+  CHECK(decode_continuation("1!4!YQ--", std::nullopt)->next == EntityKey("a", ""));
+  CHECK(decode_continuation("1!4!YQ--", "")->next == EntityKey("a", ""));
+  CHECK(decode_continuation("1!4!YQ--", "1!0!")->next == EntityKey("a", ""));
+  CHECK(decode_continuation("1!4!YQ--", "1!4!YWI-")->next == EntityKey("a", "ab"));
+}
+
+TEST_CASE("the partition token may not be empty, nor either be anything else") {
+  CHECK_FALSE(decode_continuation("", "1!0!").ok());
+  CHECK_FALSE(decode_continuation("1!4!YQ--", "x").ok());
+  CHECK(decode_continuation("x", std::nullopt).error() == Error(Code::invalid_input));
+}
+
+TEST_CASE("what encode_token does not give is refused") {
+  for (const char* token : {
+           "",
+           "1",
+           "1!",
+           "1!0",
+           "!0!",
+           "2!0!",
+           "1!00!",
+           "1!+0!",
+           "1! 0!",
+           "1!0! ",
+           " 1!0!",
+           "1!-0!",
+           "1!3!YQ--",
+           "1!5!YQ--",
+           "1!04!YQ--",
+           "1!4!YQ==",
+           "1!4!YQ-",
+           "1!2!YQ",
+           "1!4!Y---",
+           "1!4!----",
+           "1!4!YR--",
+           "1!4!YWJ-",
+           "1!4!YW+-",
+           "1!4!YW/-",
+           "1!4!Y Q-",
+           "1!4!\xC3\xA4YQ",
+           "1!4!YQ--1!4!YQ--",
+           "1!99999999999999999999!YQ--",
+       }) {
+    check_refused(token);
+  }
+  check_refused("1!4!/w--");
+  check_refused("1!4!_w--");             // the byte FF is no text
+  check_refused("1!8!7aC97bG_");         // a surrogate pair in two halves
+  CHECK(decode_token("1!4!7aC9").ok());  // half of one alone is text
+  check_refused(std::string_view("1!0!\0", 5));
+}
