@@ -1,0 +1,54 @@
+// Arrows of the TypeScript side, against the picture in ARCHITECTURE.md.
+
+import { posix } from "node:path";
+import { parsePicture, pictureFile } from "../picture.ts";
+import { matching, type Repository } from "../repository.ts";
+
+const importing = /(?:\bfrom |\bimport\(|^import )"([^"]+)"/gm;
+
+/** The room of a file of web/src: its folder, or its name without ending. */
+function roomOf(path: string): string {
+  const [first = ""] = path.replace(/^web\/src\//, "").split("/");
+  return first.replace(/(\.d)?\.m?[jt]s$/, "");
+}
+
+/** A room imports only what it was given; nothing is imported from outside the package. */
+export function importsFollowPicture(repository: Repository): string[] {
+  const picture = parsePicture(repository.text.get(pictureFile) ?? "", "web");
+  const complaints: string[] = [];
+  for (const [path, text] of matching(repository, /^web\/src\/.*\.m?ts$/)) {
+    const from = roomOf(path);
+    const room = picture.get(from);
+    if (!room) {
+      complaints.push(`${path}: ${from} is not in ${pictureFile}`);
+      continue;
+    }
+    for (const [, target] of text.matchAll(importing)) {
+      if (target === undefined) continue;
+      const to = target.startsWith(".")
+        ? posix.join(posix.dirname(path), target)
+        : `package ${target}`;
+      const used = to.startsWith("web/src/") ? roomOf(to) : (to.split("/")[0] ?? to);
+      if (used !== from && !room.uses.includes(used)) {
+        complaints.push(`${path}: ${from} may not use ${used}: ${target}`);
+      }
+    }
+  }
+  return complaints;
+}
+
+/** The demo lives on what users get: the package by its name, and its own files. */
+export function demoUsesThePackage(repository: Repository): string[] {
+  const complaints: string[] = [];
+  for (const [path, text] of matching(repository, /^demo\/\w+\/src\/.*\.ts$/)) {
+    const home = path.split("/").slice(0, 3).join("/");
+    for (const [, target] of text.matchAll(importing)) {
+      if (target === undefined || target === "entitable") continue;
+      const to = posix.join(posix.dirname(path), target);
+      if (!target.startsWith(".") || !to.startsWith(`${home}/`)) {
+        complaints.push(`${path}: imports ${target}, which is not the package`);
+      }
+    }
+  }
+  return complaints;
+}

@@ -1,0 +1,253 @@
+// The house rules, each with a canary: a sketch that breaks it, to show that the rule can fail.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type Rule, readRepository, sketch } from "./repository.ts";
+import {
+  everyFuzzTargetHasSeeds,
+  everyGoldenFileIsUsed,
+  linksLeadSomewhere,
+  noFileIsDead,
+} from "./rules/documents.ts";
+import { functionsGetShorter, longestFunction, recordFile } from "./rules/functions.ts";
+import { demoUsesThePackage, importsFollowPicture } from "./rules/imports.ts";
+import {
+  arrowsGoDown,
+  coreIsPure,
+  linksFollowPicture,
+  onlyBindingsKnowEmscripten,
+  pictureIsComplete,
+} from "./rules/includes.ts";
+import {
+  headersIntroduceThemselves,
+  modulesIntroduceThemselves,
+  namesNoMachine,
+  nothingIsBig,
+  nothingLeftToDo,
+  packagePrintsNothing,
+  textIsTidy,
+} from "./rules/text.ts";
+
+const repository = readRepository(`${import.meta.dirname}/../..`);
+
+// Two rooms, one above the other, and a package of three modules.
+const architecture = [
+  "```rooms",
+  "core/base   uses nothing",
+  "  low       what is below",
+  "  high      and above",
+  "core/model  uses core/base",
+  "  key",
+  "```",
+  "```web",
+  "errors      uses nothing",
+  "host        uses errors",
+  "client      uses errors",
+  "```",
+  "",
+].join("\n");
+
+type Files = Record<string, string>;
+
+// The rule holds here, and breaks for each of the sketches, which are given without ARCHITECTURE.md.
+function rule(name: string, check: Rule, broken: Files[], fine: Files): void {
+  describe(name, () => {
+    test("holds", () => assert.equal(check(repository).join("\n"), ""));
+    test("lets pass what is right", () => {
+      const complaints = check(sketch({ "ARCHITECTURE.md": architecture, ...fine }));
+      assert.equal(complaints.join("\n"), "");
+    });
+    broken.forEach((files, index) => {
+      test(`canary ${index + 1}: ${Object.keys(files).join(", ")}`, () => {
+        const complaints = check(sketch({ "ARCHITECTURE.md": architecture, ...files }));
+        assert.equal(complaints.length, 1, complaints.join("\n"));
+      });
+    });
+  });
+}
+
+const includes = (path: string) => `#include "${path}"\n`;
+
+rule(
+  "includes go down",
+  arrowsGoDown,
+  [
+    { "core/base/low.h": includes("core/model/key.h") },
+    { "core/base/low.cc": includes("core/base/high.h") },
+    { "core/base/low.h": includes("tests/support/prng.h") },
+  ],
+  {
+    "core/base/high.cc": includes("core/base/high.h") + includes("core/base/low.h"),
+    "core/model/key.h": includes("core/base/high.h"),
+  },
+);
+
+const allFiles = { "core/base/low.h": "", "core/base/high.h": "", "core/model/key.cc": "" };
+
+rule(
+  "the picture names every file of the rooms",
+  pictureIsComplete,
+  [
+    { ...allFiles, "core/base/other.h": "" },
+    { "core/base/low.h": "", "core/model/key.h": "" },
+    { ...allFiles, "bindings/handle.h": "" },
+  ],
+  allFiles,
+);
+
+rule(
+  "libraries are linked as drawn",
+  linksFollowPicture,
+  [{ "core/CMakeLists.txt": "entitable_room(base)\nentitable_room(model)\n" }],
+  { "core/CMakeLists.txt": "entitable_room(base)\nentitable_room(model base)\n" },
+);
+
+rule(
+  "only bindings know Emscripten",
+  onlyBindingsKnowEmscripten,
+  [{ "core/base/low.h": "#ifdef __EMSCRIPTEN__\n" }, { "core/base/low.cc": "EM_ASM(0);\n" }],
+  { "bindings/embind.cc": "#include <emscripten/bind.h>\n" },
+);
+
+rule(
+  "the core is a pure function",
+  coreIsPure,
+  [
+    { "core/base/low.cc": "#include <iostream>\n" },
+    { "core/base/low.cc": "#include <chrono>\n" },
+    { "core/base/low.cc": '  printf("here");\n' },
+  ],
+  { "core/base/low.cc": "#include <string>\n", "tests/support/disk.h": "#include <fstream>\n" },
+);
+
+rule(
+  "imports follow the picture",
+  importsFollowPicture,
+  [
+    { "web/src/client/a.ts": 'import { x } from "../host/b.ts";\n' },
+    { "web/src/host/b.ts": 'import type { X } from "somewhere";\n' },
+    { "web/src/client/a.ts": 'const x = await import("../host/b.ts");\n' },
+    { "web/src/errors.ts": 'import "../../tests/web/support/x.ts";\n' },
+    { "web/src/other.ts": "export const x = 1;\n" },
+  ],
+  { "web/src/client/a.ts": 'export * from "../errors.ts";\nimport { c } from "./c.ts";\n' },
+);
+
+rule(
+  "the demo uses the package",
+  demoUsesThePackage,
+  [
+    { "demo/site/src/main.ts": 'import { x } from "../../../web/src/index.ts";\n' },
+    { "demo/site/src/main.ts": 'import { x } from "lodash";\n' },
+  ],
+  { "demo/site/src/main.ts": 'import { openStore } from "entitable";\nimport "./dom.ts";\n' },
+);
+
+rule(
+  "nothing is left to do",
+  nothingLeftToDo,
+  [{ "a.ts": `// ${"TO"}${"DO"}: later\n` }, { "b.md": `${"FIX"}${"ME"}\n` }],
+  { "a.ts": "// What is to do is done.\n" },
+);
+
+rule(
+  "the package prints nothing",
+  packagePrintsNothing,
+  [{ "web/src/open.ts": "  console.log(1);\n" }, { "web/src/open.ts": "debugger;\n" }],
+  { "web/src/open.ts": " * console.log(1);\n", "web/build.mjs": "console.log(1);\n" },
+);
+
+rule(
+  "nothing names a machine or a registry",
+  namesNoMachine,
+  [
+    { "a.md": `see /${"work"}/main\n` },
+    { "a.sh": `cd /${"home"}/me\n` },
+    { "package-lock.json": `"resolved": "${"http"}s://example/x.tgz"\n` },
+    { "a.sh": `curl https://${"registry"}.example\n` },
+  ],
+  { "a.md": `src/${"work"}/x, \${root}/${"work"}/x\n` },
+);
+
+rule("text is tidy", textIsTidy, [{ "a.md": "a" }, { "a.md": "a \nb\n" }, { "a.md": "a\r\n" }], {
+  "a.md": "a\n",
+  "tests/testdata/x.txt": "a \r\n",
+});
+
+rule(
+  "headers introduce themselves",
+  headersIntroduceThemselves,
+  [
+    { "core/base/a.h": "#pragma once\n// x\n".replace("#pragma once\n", "") },
+    { "tests/support/a.h": "// A.\n" },
+  ],
+  { "core/base/a.h": "// A.\n//\n// B.\n#pragma once\n" },
+);
+
+rule(
+  "modules introduce themselves",
+  modulesIntroduceThemselves,
+  [{ "web/src/a.ts": "export const a = 1;\n" }],
+  { "web/src/a.ts": "// A.\n", "web/src/b.ts": "/** B. */\n" },
+);
+
+rule("nothing is big", nothingIsBig, [{ "a.bin": "x".repeat((1 << 20) + 1) }], {
+  "a.bin": "x".repeat(1 << 20),
+});
+
+rule(
+  "links lead somewhere",
+  linksLeadSomewhere,
+  [
+    { "docs/a.md": "[b](b.md)\n" },
+    { "a.md": "# One\n\n[x](#two)\n" },
+    { "a.md": "[b](b.md#c)\n", "b.md": "# D\n" },
+  ],
+  {
+    "a.md": "# One `thing`, two\n[x](#one-thing-two) [d](docs) [e](docs/b.md#c) [f](https://x.y)\n",
+    "docs/b.md": "## C\n```\n[g](nowhere.md)\n```\n",
+  },
+);
+
+rule(
+  "no file is dead",
+  noFileIsDead,
+  [{ "core/base/a.h": "// See a.h.\n" }, { "web/src/b.ts": "", "web/src/c.test.ts": "b.tsx" }],
+  { "core/base/a.h": "", "core/base/b.cc": includes("core/base/a.h"), "web/src/index.test.ts": "" },
+);
+
+rule("every golden file is used", everyGoldenFileIsUsed, [{ "tests/testdata/filter/a.txt": "" }], {
+  "tests/testdata/filter/a.txt": "",
+  "tests/core/a_test.cc": 'golden("filter/" + name)',
+});
+
+rule(
+  "every fuzz target has seeds",
+  everyFuzzTargetHasSeeds,
+  [{ "tests/fuzz/a_fuzz.cc": "" }, { "tests/fuzz/corpus/b/seed": "" }],
+  { "tests/fuzz/a_fuzz.cc": "", "tests/fuzz/corpus/a/seed": "" },
+);
+
+const threeLines = "int f() {\n  return 1;\n}\n";
+
+rule(
+  "functions get shorter",
+  functionsGetShorter,
+  [
+    { "core/base/low.cc": threeLines, [recordFile]: '{ "core": 2 }' },
+    { "core/base/low.cc": threeLines, [recordFile]: '{ "core": 4 }' },
+  ],
+  { "core/base/low.cc": threeLines, [recordFile]: '{ "core": 3 }' },
+);
+
+test("the length of a function", () => {
+  const lines = (text: string) => longestFunction("a", text).lines;
+  const body = "  x();\n".repeat(8);
+  assert.equal(lines(`void f() {\n${body}}\n`), 10);
+  assert.equal(lines(`namespace a {\n${body}}\n`), 0);
+  assert.equal(lines(`class A {\n void f() const {\n${body} }\n};\n`), 10);
+  assert.equal(lines(`export async function f(): Promise<void> {\n${body}}\n`), 10);
+  assert.equal(lines(`const f = () => {\n${body}};\n`), 10);
+  assert.equal(lines(`export class A {\n  f(): void {\n${body}  }\n}\n`), 10);
+  assert.equal(lines(`void f() {\n  if (a) {\n${body}  } else {\n${body}  }\n}\n`), 21);
+});
