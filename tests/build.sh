@@ -32,10 +32,12 @@ build_package() {
   node web/build.mjs
 }
 
-# The playground: build/site. Installs the packed package into it, as a user would.
+# The playground: build/site. The packed package is unpacked into it; npm would keep an older one of the same version.
 build_site() {
   cd "$root/demo/site"
-  npm ci
-  npm install --no-save "$root"/build/package/entitable-*.tgz
+  "$root/tests/setup" demo/site
+  rm -rf node_modules/entitable
+  mkdir node_modules/entitable
+  tar -xzf "$root"/build/package/entitable-*.tgz -C node_modules/entitable --strip-components=1
   npm run build
 }
