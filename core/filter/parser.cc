@@ -179,7 +179,7 @@ Result<void> Parser::take_literal() {
 // token_ is the name, and "(" follows.
 Result<void> Parser::take_function() {
   token_ = lexer_.next();
-  const Result<void> pushed = push_operator({Binding::call});
+  Result<void> pushed = push_operator({Binding::call});
   if (!pushed.ok()) return pushed;
   Lexer ahead = lexer_;
   if (ahead.next().kind == TokenKind::close) push_operand(computed());  // no arguments

@@ -80,8 +80,8 @@ inline std::string to_filter_text(const Filter& filter) {
   return out;
 }
 
-// Whether the nodes keep the promises of ast.h; says which one is broken, or nothing.
-inline std::string broken_promise(const Filter& filter) {
+// "sound" if the nodes keep the promises of ast.h, else which one they break.
+inline std::string soundness(const Filter& filter) {
   std::uint32_t comparisons = 0;
   std::vector<std::uint32_t> roots;  // of the trees that have no parent yet, from left to right
   for (std::uint32_t at = 0; at < filter.nodes.size(); ++at) {
@@ -104,7 +104,7 @@ inline std::string broken_promise(const Filter& filter) {
   }
   if (roots.size() > 1) return "one root";
   if (comparisons != filter.comparisons) return "the number of comparisons";
-  return {};
+  return "sound";
 }
 
 }  // namespace entitable::test

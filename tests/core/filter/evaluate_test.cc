@@ -223,8 +223,10 @@ TEST_CASE("a constant on the left asks the same as the property on the left") {
     const Value literal = test::random_value(prng);
     const CompareOp op = all_ops[prng.below(all_ops.size())];
     const std::string text = literal_text(literal.view());
-    const std::string left = text + " " + std::string(op_name(mirrored(op))) + " p";
-    const std::string right = "p " + std::string(op_name(op)) + " " + text;
+    std::string left = text;
+    left.append(" ").append(op_name(mirrored(op))).append(" p");
+    std::string right = "p ";
+    right.append(op_name(op)).append(" ").append(text);
     const bool expected = compare_property(entity.properties[0].value.view(), op, literal.view());
     CAPTURE(i, left, literal_text(entity.properties[0].value.view()));
     CHECK(matches(filter_of(left), entity) == expected);
@@ -245,8 +247,9 @@ TEST_CASE("the longest chain and the deepest nesting evaluate") {
   CHECK(matches(filter_of(chain), with_b));
   CHECK_FALSE(matches(filter_of(chain), without));
 
-  std::string nested = "b";
-  for (std::size_t i = 0; i < limits::filter_depth_max; ++i) nested = "not " + nested;
+  std::string nested;
+  for (std::size_t i = 0; i < limits::filter_depth_max; ++i) nested.append("not ");
+  nested.append("b");
   CHECK(limits::filter_depth_max % 2 == 0);
   CHECK(matches(filter_of(nested), with_b));
   CHECK_FALSE(matches(filter_of(nested), without));

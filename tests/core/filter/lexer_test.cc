@@ -51,7 +51,7 @@ std::string tokens(std::string_view text) {
 }  // namespace
 
 TEST_CASE("the lexer parts words, literals and signs") {
-  CHECK(tokens("") == "");
+  CHECK(tokens("").empty());
   CHECK(tokens("a eq 5") == "word:a _word:eq _number:5");
   CHECK(tokens("(a)or(b)") == "open:( word:a close:) word:or open:( word:b close:)");
   CHECK(tokens("f(a,'b')") == "word:f open:( word:a comma:, string:'b' close:)");
