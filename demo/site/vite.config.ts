@@ -4,5 +4,10 @@ import { defineConfig } from "vite";
 export default defineConfig({
   base: "./",
   publicDir: "../../build/site-data",
-  build: { outDir: "../../build/site", emptyOutDir: true, target: "es2022", chunkSizeWarningLimit: 1000 },
+  build: {
+    outDir: "../../build/site",
+    emptyOutDir: true,
+    target: "es2022",
+    chunkSizeWarningLimit: 1000,
+  },
 });

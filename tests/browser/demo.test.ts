@@ -2,11 +2,11 @@
 // plain JavaScript over the same data, edit with a conflict, run a transaction that fails.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
 import { newProfile, type Profile } from "./support/browser.ts";
-import { serve, type Site } from "./support/server.ts";
+import { type Site, serve } from "./support/server.ts";
 
 const build = new URL("../../build/", import.meta.url);
 const screenshots = new URL("screenshots/", build);
@@ -49,7 +49,10 @@ async function openPage(): Promise<Page> {
 }
 
 async function screenshot(name: string): Promise<void> {
-  await page.screenshot({ path: fileURLToPath(new URL(`${name}.png`, screenshots)), fullPage: true });
+  await page.screenshot({
+    path: fileURLToPath(new URL(`${name}.png`, screenshots)),
+    fullPage: true,
+  });
 }
 
 // Runs a query through the form and reads every page of it from the table's model of rows.
@@ -82,9 +85,13 @@ test("loads every city with a progress bar, and can pause", { timeout: 240_000 }
   await page.waitForSelector("#load-button:not([disabled])");
   await screenshot("1-empty");
   await page.click("#load-button");
-  await page.waitForFunction(() => (document.querySelector("#load-bar") as HTMLProgressElement).value > 0.02);
+  await page.waitForFunction(
+    () => (document.querySelector("#load-bar") as HTMLProgressElement).value > 0.02,
+  );
   await page.click("#load-button");
-  await page.waitForFunction(() => document.querySelector("#load-numbers")?.textContent?.includes("paused"));
+  await page.waitForFunction(() =>
+    document.querySelector("#load-numbers")?.textContent?.includes("paused"),
+  );
   const paused = await page.textContent("#load-numbers");
   await page.waitForTimeout(300);
   assert.equal(await page.textContent("#load-numbers"), paused);
@@ -107,23 +114,49 @@ test("queries return what plain JavaScript computes over the same data", async (
   const paris = cities.find((city) => city.pk === "FR" && city.name === "Paris") as City;
   const cases: [filter: string, kind: string, matches: (city: City) => boolean][] = [
     [`PartitionKey eq 'FR' and RowKey eq '${paris.rk}'`, "Point query", (c) => c === paris],
-    ["PartitionKey eq 'BR' and RowKey lt '9999000000'", "Row range", (c) => c.pk === "BR" && c.population >= 1_000_000],
+    [
+      "PartitionKey eq 'BR' and RowKey lt '9999000000'",
+      "Row range",
+      (c) => c.pk === "BR" && c.population >= 1_000_000,
+    ],
     ["PartitionKey eq 'JP'", "Partition scan", (c) => c.pk === "JP"],
-    ["PartitionKey eq 'US' and latitude gt 60.0", "Partition scan", (c) => c.pk === "US" && c.latitude > 60],
+    [
+      "PartitionKey eq 'US' and latitude gt 60.0",
+      "Partition scan",
+      (c) => c.pk === "US" && c.latitude > 60,
+    ],
     ["population gt 5000000", "Table scan", (c) => c.population > 5_000_000],
     ["name eq 'Springfield'", "Table scan", (c) => c.name === "Springfield"],
-    ["PartitionKey eq 'IS' or PartitionKey eq 'LU'", "Partition scan", (c) => c.pk === "IS" || c.pk === "LU"],
+    [
+      "PartitionKey eq 'IS' or PartitionKey eq 'LU'",
+      "Partition scan",
+      (c) => c.pk === "IS" || c.pk === "LU",
+    ],
     ["PartitionKey ge 'N' and PartitionKey lt 'O'", "Table scan", (c) => c.pk >= "N" && c.pk < "O"],
   ];
   for (const [filter, kind, matches] of cases) {
     const expected = cities.filter(matches);
     const plan = await query(filter);
     assert.equal(plan.kind, kind, filter);
-    assert.ok(plan.text.includes(`Rows returned${expected.length.toLocaleString("en-US")}`), `${filter}: ${plan.text}`);
+    assert.ok(
+      plan.text.includes(`Rows returned${expected.length.toLocaleString("en-US")}`),
+      `${filter}: ${plan.text}`,
+    );
     // The first rows shown are the first in key order.
-    const sorted = expected.toSorted((a, b) => (a.pk < b.pk ? -1 : a.pk > b.pk ? 1 : a.rk < b.rk ? -1 : 1));
-    const shown = await page.$$eval("tbody tr[data-row]", (rows) => rows.slice(0, 8).map((row) => row.children[1]?.textContent));
-    assert.deepEqual(shown, sorted.slice(0, 8).map((city) => city.rk).slice(0, shown.length), filter);
+    const sorted = expected.toSorted((a, b) =>
+      a.pk < b.pk ? -1 : a.pk > b.pk ? 1 : a.rk < b.rk ? -1 : 1,
+    );
+    const shown = await page.$$eval("tbody tr[data-row]", (rows) =>
+      rows.slice(0, 8).map((row) => row.children[1]?.textContent),
+    );
+    assert.deepEqual(
+      shown,
+      sorted
+        .slice(0, 8)
+        .map((city) => city.rk)
+        .slice(0, shown.length),
+      filter,
+    );
   }
   await query("PartitionKey eq 'US' and latitude gt 60.0");
   await screenshot("4-query");
@@ -134,16 +167,28 @@ test("a page is followed by the next one", async () => {
   await query("PartitionKey eq 'IS' or PartitionKey eq 'LU'");
   const expected = allCities().filter((city) => city.pk === "IS" || city.pk === "LU").length;
   for (let shown = 100; shown < expected; shown += 100) {
-    assert.match((await page.textContent("#results-text")) ?? "", new RegExp(`^${shown} entities shown`));
+    assert.match(
+      (await page.textContent("#results-text")) ?? "",
+      new RegExp(`^${shown} entities shown`),
+    );
     await page.click("#next-page");
-    await page.waitForFunction((before) => !document.querySelector("#results-text")?.textContent?.startsWith(`${before} `), shown);
+    await page.waitForFunction(
+      (before) => !document.querySelector("#results-text")?.textContent?.startsWith(`${before} `),
+      shown,
+    );
   }
-  assert.match((await page.textContent("#results-text")) ?? "", new RegExp(`^${expected} entities shown, that is all`));
+  assert.match(
+    (await page.textContent("#results-text")) ?? "",
+    new RegExp(`^${expected} entities shown, that is all`),
+  );
 });
 
 test("$select shows the columns asked for", async () => {
   await query("PartitionKey eq 'JP'", "name,population");
-  assert.deepEqual(await page.$$eval("thead th", (cells) => cells.map((cell) => cell.textContent)), ["name", "population"]);
+  assert.deepEqual(
+    await page.$$eval("thead th", (cells) => cells.map((cell) => cell.textContent)),
+    ["name", "population"],
+  );
   await page.fill("#select", "");
 });
 
@@ -151,7 +196,10 @@ test("a mistake in a filter is shown with its position", async () => {
   await page.fill("#filter", "PartitionKey eq 'FR' adn name eq 'Lyon'");
   await page.click("#run");
   await page.waitForSelector("#query-error:not([hidden])");
-  assert.match((await page.textContent("#query-error")) ?? "", /400 InvalidInput.*Syntax error at position/s);
+  assert.match(
+    (await page.textContent("#query-error")) ?? "",
+    /400 InvalidInput.*Syntax error at position/s,
+  );
   await screenshot("5-error");
 });
 
@@ -166,7 +214,9 @@ test("an ETag conflict is shown and nothing is overwritten", async () => {
   await page.waitForSelector("#dialog-error:not([hidden])");
   await page.fill("[name=name]", "Overwritten");
   await page.click("#dialog-save");
-  await page.waitForFunction(() => document.querySelector("#dialog-error")?.textContent?.includes("412"));
+  await page.waitForFunction(() =>
+    document.querySelector("#dialog-error")?.textContent?.includes("412"),
+  );
   await screenshot("6-conflict");
   await page.keyboard.press("Escape");
   // Opened again, with a fresh ETag, it saves.
@@ -176,7 +226,10 @@ test("an ETag conflict is shown and nothing is overwritten", async () => {
   await page.fill("[name=name]", `${name} (edited)`);
   await page.click("#dialog-save");
   await page.waitForSelector("#entity-dialog:not([open])", { state: "attached" });
-  await page.waitForFunction((wanted) => document.querySelector("tbody")?.textContent?.includes(wanted), `${name} (edited)`);
+  await page.waitForFunction(
+    (wanted) => document.querySelector("tbody")?.textContent?.includes(wanted),
+    `${name} (edited)`,
+  );
 });
 
 test("a city is inserted, found, and deleted", async () => {
@@ -193,7 +246,9 @@ test("a city is inserted, found, and deleted", async () => {
   await page.click("tbody tr[data-row='0']");
   await page.click("#entity-dialog .danger");
   await page.waitForSelector("#entity-dialog:not([open])", { state: "attached" });
-  await page.waitForFunction(() => document.querySelector("#results-text")?.textContent === "No entity matches.");
+  await page.waitForFunction(
+    () => document.querySelector("#results-text")?.textContent === "No entity matches.",
+  );
 });
 
 test("a transaction that fails changes nothing", async () => {
@@ -209,7 +264,10 @@ test("works on a phone-sized window, and in the dark", async () => {
   await page.setViewportSize({ width: 390, height: 844 });
   await page.emulateMedia({ colorScheme: "dark" });
   await query("PartitionKey eq 'IS'");
-  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "no sideways scrolling");
+  assert.ok(
+    await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth),
+    "no sideways scrolling",
+  );
   await screenshot("8-phone-dark");
   await page.setViewportSize({ width: 1280, height: 900 });
   await screenshot("9-dark");

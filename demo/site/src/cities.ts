@@ -32,7 +32,8 @@ export function rowKeyOf(population: number, cityId: number): string {
 }
 
 function action(row: Row): TransactionAction {
-  const [cityId, name, altName, country, featureCode, adminCode, population, longitude, latitude] = row;
+  const [cityId, name, altName, country, featureCode, adminCode, population, longitude, latitude] =
+    row;
   return [
     "upsert",
     {
@@ -58,7 +59,9 @@ export interface Batches {
 
 // Entity group transactions of at most 100, each within one country.
 export async function fetchBatches(signal?: AbortSignal): Promise<Batches> {
-  const response = await fetch(new URL("cities.json", document.baseURI), { signal: signal ?? null });
+  const response = await fetch(new URL("cities.json", document.baseURI), {
+    signal: signal ?? null,
+  });
   if (!response.ok) throw new Error(`cities.json: ${response.status} ${response.statusText}`);
   const rows = (await response.json()) as Row[];
   const batches: TransactionAction[][] = [];

@@ -44,6 +44,7 @@ export function describe(error: unknown): { title: string; text: string } {
     code?: string;
     message?: string;
   };
-  const title = statusCode === undefined ? (code ?? name ?? "Error") : `${statusCode} ${code ?? ""}`;
+  const title =
+    statusCode === undefined ? (code ?? name ?? "Error") : `${statusCode} ${code ?? ""}`;
   return { title: title.trim(), text: message ?? String(error) };
 }

@@ -41,7 +41,12 @@ export class EntityDialog {
     this.#show("A new city", undefined, undefined, undefined);
   }
 
-  #show(title: string, city: Partial<City> | undefined, keys: Keys | undefined, etag: string | undefined): void {
+  #show(
+    title: string,
+    city: Partial<City> | undefined,
+    keys: Keys | undefined,
+    etag: string | undefined,
+  ): void {
     const gone = keys !== undefined && city === undefined;
     const form = h(
       "form",
@@ -52,16 +57,47 @@ export class EntityDialog {
         },
       },
       h("h2", { id: "dialog-title" }, title),
-      etag === undefined ? undefined : h("p", { class: "etag mono", id: "dialog-etag" }, `ETag ${etag}`),
-      gone ? undefined : h("div", { class: "fields" }, ...(keys ? [] : [input("country", "Country code (PartitionKey)", "text", "IS")]), ...this.#inputs(city)),
+      etag === undefined
+        ? undefined
+        : h("p", { class: "etag mono", id: "dialog-etag" }, `ETag ${etag}`),
+      gone
+        ? undefined
+        : h(
+            "div",
+            { class: "fields" },
+            ...(keys ? [] : [input("country", "Country code (PartitionKey)", "text", "IS")]),
+            ...this.#inputs(city),
+          ),
       h("div", { class: "error", role: "alert", id: "dialog-error", hidden: true }),
       h(
         "div",
         { class: "actions" },
-        etag === undefined ? undefined : h("button", { type: "button", class: "danger start", onclick: () => void this.#remove(keys as Keys, etag) }, "Delete"),
-        etag === undefined ? undefined : h("button", { type: "button", id: "rival", onclick: () => void this.#rival(keys as Keys) }, "Let someone else change it"),
+        etag === undefined
+          ? undefined
+          : h(
+              "button",
+              {
+                type: "button",
+                class: "danger start",
+                onclick: () => void this.#remove(keys as Keys, etag),
+              },
+              "Delete",
+            ),
+        etag === undefined
+          ? undefined
+          : h(
+              "button",
+              { type: "button", id: "rival", onclick: () => void this.#rival(keys as Keys) },
+              "Let someone else change it",
+            ),
         h("button", { type: "button", onclick: () => this.#dialog.close() }, "Close"),
-        gone ? undefined : h("button", { type: "submit", class: "primary", id: "dialog-save" }, keys === undefined ? "Insert" : "Save"),
+        gone
+          ? undefined
+          : h(
+              "button",
+              { type: "submit", class: "primary", id: "dialog-save" },
+              keys === undefined ? "Insert" : "Save",
+            ),
       ),
     );
     this.#dialog.replaceChildren(form);
@@ -69,11 +105,14 @@ export class EntityDialog {
   }
 
   #inputs(city: Partial<City> | undefined): HTMLElement[] {
-    return fields.map(({ name, label, type, step }) => input(name, label, type, city?.[name], step));
+    return fields.map(({ name, label, type, step }) =>
+      input(name, label, type, city?.[name], step),
+    );
   }
 
   #read(): Omit<City, "cityId" | "featureCode"> {
-    const text = (name: string) => this.#dialog.querySelector<HTMLInputElement>(`[name="${name}"]`)?.value ?? "";
+    const text = (name: string) =>
+      this.#dialog.querySelector<HTMLInputElement>(`[name="${name}"]`)?.value ?? "";
     return {
       name: text("name"),
       altName: text("altName"),
@@ -89,15 +128,23 @@ export class EntityDialog {
     const country = this.#dialog.querySelector<HTMLInputElement>('[name="country"]')?.value ?? "";
     const cityId = Date.now() % 2 ** 31;
     const keys = { partitionKey: country, rowKey: rowKeyOf(city.population, cityId) };
-    await this.#try(() => citiesOf(this.#store).createEntity({ ...keys, ...city, featureCode: "PPL", cityId }));
+    await this.#try(() =>
+      citiesOf(this.#store).createEntity({ ...keys, ...city, featureCode: "PPL", cityId }),
+    );
   }
 
   async #save(keys: Keys, etag: string | undefined): Promise<void> {
-    await this.#try(() => citiesOf(this.#store).updateEntity({ ...keys, ...this.#read() }, "Merge", { etag: etag ?? "*" }));
+    await this.#try(() =>
+      citiesOf(this.#store).updateEntity({ ...keys, ...this.#read() }, "Merge", {
+        etag: etag ?? "*",
+      }),
+    );
   }
 
   async #remove(keys: Keys, etag: string): Promise<void> {
-    await this.#try(() => citiesOf(this.#store).deleteEntity(keys.partitionKey, keys.rowKey, { etag }));
+    await this.#try(() =>
+      citiesOf(this.#store).deleteEntity(keys.partitionKey, keys.rowKey, { etag }),
+    );
   }
 
   // Another writer, for the sake of the example: the entity changes and the ETag in this dialog is stale.
@@ -105,7 +152,10 @@ export class EntityDialog {
     const cities = citiesOf(this.#store);
     const { population } = await cities.getEntity(keys.partitionKey, keys.rowKey);
     await cities.updateEntity({ ...keys, population: population + 1 }, "Merge");
-    this.#say({ title: "Someone else moved in", text: "The population grew by one. Now save or delete with the ETag you read." });
+    this.#say({
+      title: "Someone else moved in",
+      text: "The population grew by one. Now save or delete with the ETag you read.",
+    });
   }
 
   async #try(write: () => Promise<unknown>): Promise<void> {
@@ -126,8 +176,19 @@ export class EntityDialog {
   }
 }
 
-function input(name: string, label: string, type: string, value: unknown = "", step = ""): HTMLElement {
-  const attributes: Record<string, string | boolean> = { name, type, value: String(value ?? ""), ...(step ? { step } : {}) };
+function input(
+  name: string,
+  label: string,
+  type: string,
+  value: unknown = "",
+  step = "",
+): HTMLElement {
+  const attributes: Record<string, string | boolean> = {
+    name,
+    type,
+    value: String(value ?? ""),
+    ...(step ? { step } : {}),
+  };
   if (name !== "altName") attributes["required"] = true;
   return h("label", {}, h("span", {}, label), h("input", attributes));
 }

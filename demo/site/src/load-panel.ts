@@ -49,7 +49,11 @@ export class LoadPanel {
     byId<HTMLProgressElement>("load-bar").value = stored / total;
     byId("load-numbers").textContent =
       `${count(stored)} of ${count(total)} cities stored` +
-      (state === "loading" ? `, ${count(Math.round(perSecond))} a second` : state === "paused" ? ", paused" : "");
+      (state === "loading"
+        ? `, ${count(Math.round(perSecond))} a second`
+        : state === "paused"
+          ? ", paused"
+          : "");
     byId("load-button").textContent = state === "paused" ? "Go on" : "Pause";
     this.#changed(state === "done");
     if (state === "done") this.#done(stored);
@@ -58,7 +62,8 @@ export class LoadPanel {
   #done(rows: number): void {
     byId("load-button").hidden = true;
     byId("clear-button").hidden = false;
-    byId("load-text").textContent = `${count(rows)} cities are stored in this browser and survive a reload. Each country is a partition; its cities are sorted from the largest to the smallest.`;
+    byId("load-text").textContent =
+      `${count(rows)} cities are stored in this browser and survive a reload. Each country is a partition; its cities are sorted from the largest to the smallest.`;
   }
 
   async #clear(): Promise<void> {

@@ -93,7 +93,10 @@ export class Loader {
   }
 
   async #note(note: Note): Promise<void> {
-    await notes(this.#store).upsertEntity({ partitionKey: "load", rowKey: "cities", ...note }, "Replace");
+    await notes(this.#store).upsertEntity(
+      { partitionKey: "load", rowKey: "cities", ...note },
+      "Replace",
+    );
   }
 }
 

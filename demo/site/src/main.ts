@@ -10,14 +10,20 @@ async function showFacts(store: Store): Promise<void> {
   const stats = await store.stats();
   byId("fact-rows").textContent = count(stats.rows);
   byId("fact-bytes").textContent = bytes(stats.bytes);
-  byId("fact-persistence").textContent = store.status.persistence === "indexeddb" ? "IndexedDB" : "memory only";
+  byId("fact-persistence").textContent =
+    store.status.persistence === "indexeddb" ? "IndexedDB" : "memory only";
 }
 
 function failed(error: unknown): void {
   const { title, text } = describe(error);
   const hint = (error as { hint?: string }).hint;
   byId("load").replaceChildren(
-    h("div", { class: "error", role: "alert" }, h("strong", {}, `The store did not open: ${title}`), [text, hint].filter(Boolean).join(" ")),
+    h(
+      "div",
+      { class: "error", role: "alert" },
+      h("strong", {}, `The store did not open: ${title}`),
+      [text, hint].filter(Boolean).join(" "),
+    ),
   );
 }
 

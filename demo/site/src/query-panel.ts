@@ -11,8 +11,15 @@ interface Example {
 }
 
 const examples: Example[] = [
-  { name: "Point: Paris", filter: `PartitionKey eq 'FR' and RowKey eq '${rowKeyOf(2_138_551, 2_988_507)}'` },
-  { name: "Range: Brazil over a million", filter: "PartitionKey eq 'BR' and RowKey lt '9999000000'", select: "name,population" },
+  {
+    name: "Point: Paris",
+    filter: `PartitionKey eq 'FR' and RowKey eq '${rowKeyOf(2_138_551, 2_988_507)}'`,
+  },
+  {
+    name: "Range: Brazil over a million",
+    filter: "PartitionKey eq 'BR' and RowKey lt '9999000000'",
+    select: "name,population",
+  },
   { name: "Partition: Japan", filter: "PartitionKey eq 'JP'" },
   { name: "Partition + filter: northern USA", filter: "PartitionKey eq 'US' and latitude gt 60.0" },
   { name: "Two partitions", filter: "PartitionKey eq 'IS' or PartitionKey eq 'LU'" },
@@ -43,7 +50,9 @@ export class QueryPanel {
     this.#table = new VirtualTable(open);
     byId("grid").replaceChildren(this.#table.element);
     byId("examples").replaceChildren(
-      ...examples.map((example) => h("button", { type: "button", onclick: () => this.#use(example) }, example.name)),
+      ...examples.map((example) =>
+        h("button", { type: "button", onclick: () => this.#use(example) }, example.name),
+      ),
     );
     byId("query-form").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -61,14 +70,20 @@ export class QueryPanel {
   async run(): Promise<void> {
     const run = ++this.#run;
     const filter = byId<HTMLInputElement>("filter").value.trim();
-    const select = byId<HTMLInputElement>("select").value.split(",").map((name) => name.trim()).filter((name) => name !== "");
+    const select = byId<HTMLInputElement>("select")
+      .value.split(",")
+      .map((name) => name.trim())
+      .filter((name) => name !== "");
     const maxPageSize = byId<HTMLInputElement>("page-size").valueAsNumber || 200;
     const queryOptions = { ...(filter ? { filter } : {}), ...(select.length ? { select } : {}) };
     byId("query-error").hidden = true;
     byId("query").setAttribute("aria-busy", "true");
     try {
       const cities = citiesOf(this.#store);
-      const pages = cities.listEntities({ queryOptions }).byPage({ maxPageSize })[Symbol.asyncIterator]() as Pages;
+      const pages = cities
+        .listEntities({ queryOptions })
+        .byPage({ maxPageSize })
+        [Symbol.asyncIterator]() as Pages;
       const started = performance.now();
       const { value: first, done } = await pages.next();
       const elapsed = performance.now() - started;
@@ -76,7 +91,10 @@ export class QueryPanel {
       const { rows: total } = await this.#store.stats();
       if (run !== this.#run) return;
       this.#pages = pages;
-      this.#table.show(done ? [] : ([...first] as unknown as Row[]), select.length ? asRead(select) : undefined);
+      this.#table.show(
+        done ? [] : ([...first] as unknown as Row[]),
+        select.length ? asRead(select) : undefined,
+      );
       this.#showPlan(explain, elapsed, total);
       this.#showRest(done || first.continuationToken === undefined);
     } catch (error) {
@@ -99,7 +117,9 @@ export class QueryPanel {
     byId<HTMLButtonElement>("next-page").disabled = Boolean(atEnd);
     const shown = this.#table.length;
     byId("results-text").textContent =
-      shown === 0 ? "No entity matches." : `${count(shown)} ${shown === 1 ? "entity" : "entities"} shown${atEnd ? ", that is all" : ""}`;
+      shown === 0
+        ? "No entity matches."
+        : `${count(shown)} ${shown === 1 ? "entity" : "entities"} shown${atEnd ? ", that is all" : ""}`;
   }
 
   #showPlan(explain: Explain, elapsed: number, total: number): void {
@@ -107,15 +127,30 @@ export class QueryPanel {
       h("div", {}, h("dt", {}, name), h("dd", { class: cls }, value));
     byId("plan").hidden = false;
     byId("plan").replaceChildren(
-      h("div", {}, h("dt", {}, "Plan"), h("dd", { class: "kind", id: "plan-kind" }, kindNames[explain.kind] ?? explain.kind)),
+      h(
+        "div",
+        {},
+        h("dt", {}, "Plan"),
+        h("dd", { class: "kind", id: "plan-kind" }, kindNames[explain.kind] ?? explain.kind),
+      ),
       fact("Rows read", count(explain.rowsRead)),
       fact("Rows returned", count(explain.rowsReturned)),
       fact("Bytes read", bytes(explain.bytesRead)),
       fact("First page in", milliseconds(elapsed)),
-      fact("On the real service", `${kindNames[explain.serviceKind] ?? explain.serviceKind}, ${count(explain.serviceRoundTrips)} round trip${explain.serviceRoundTrips === 1 ? "" : "s"}`),
+      fact(
+        "On the real service",
+        `${kindNames[explain.serviceKind] ?? explain.serviceKind}, ${count(explain.serviceRoundTrips)} round trip${explain.serviceRoundTrips === 1 ? "" : "s"}`,
+      ),
       meter(explain, total),
-      h("div", { class: "ranges" }, h("dt", {}, "Key ranges"), h("dd", { class: "mono ranges" }, ranges(explain))),
-      ...explain.warnings.map((warning) => h("p", { class: "note" }, `${warning.message} ${warning.help}`)),
+      h(
+        "div",
+        { class: "ranges" },
+        h("dt", {}, "Key ranges"),
+        h("dd", { class: "mono ranges" }, ranges(explain)),
+      ),
+      ...explain.warnings.map((warning) =>
+        h("p", { class: "note" }, `${warning.message} ${warning.help}`),
+      ),
     );
   }
 
@@ -136,13 +171,18 @@ export class QueryPanel {
 
 // $select takes the service's names; entities come back with the client's.
 function asRead(select: string[]): string[] {
-  const names: Record<string, string> = { PartitionKey: "partitionKey", RowKey: "rowKey", Timestamp: "timestamp" };
+  const names: Record<string, string> = {
+    PartitionKey: "partitionKey",
+    RowKey: "rowKey",
+    Timestamp: "timestamp",
+  };
   return select.map((name) => names[name] ?? name);
 }
 
 function ranges(explain: Explain): string {
   const shown = explain.ranges.slice(0, 4).map(({ from, to }) => {
-    const key = (k: { partitionKey: string; rowKey: string }) => `(${visible(k.partitionKey)}, ${visible(k.rowKey)})`;
+    const key = (k: { partitionKey: string; rowKey: string }) =>
+      `(${visible(k.partitionKey)}, ${visible(k.rowKey)})`;
     return `${key(from)} … ${to === undefined ? "end" : key(to)}`;
   });
   const more = explain.ranges.length - shown.length;
@@ -154,8 +194,13 @@ const visible = (key: string) => `'${key.replaceAll("\u0000", "␀")}'`;
 
 // How much of the table was read, and how much of that came back.
 function meter(explain: Explain, total: number): HTMLElement {
-  const box = h("div", { class: "meter", role: "img", "aria-label": `${count(explain.rowsRead)} of ${count(total)} rows read` });
-  const width = (rows: number) => (total === 0 ? 0 : Math.max(rows === 0 ? 0 : 0.4, (100 * rows) / total));
+  const box = h("div", {
+    class: "meter",
+    role: "img",
+    "aria-label": `${count(explain.rowsRead)} of ${count(total)} rows read`,
+  });
+  const width = (rows: number) =>
+    total === 0 ? 0 : Math.max(rows === 0 ? 0 : 0.4, (100 * rows) / total);
   box.innerHTML = `<svg viewBox="0 0 100 1" preserveAspectRatio="none"><rect class="read" width="${width(explain.rowsRead)}" height="1"/><rect class="returned" width="${width(explain.rowsReturned)}" height="1"/></svg>`;
   return box;
 }

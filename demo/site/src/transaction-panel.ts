@@ -50,7 +50,10 @@ export class TransactionPanel {
       { class: "steps" },
       step("undone", "Insert Nýborg: undone"),
       step("undone", `Set the population of ${largest.name} to 0: undone`),
-      step("failed", `Insert ${second.name} again: ${failure === undefined ? "worked?!" : `${failure.title}, “${failure.text}”`}`),
+      step(
+        "failed",
+        `Insert ${second.name} again: ${failure === undefined ? "worked?!" : `${failure.title}, “${failure.text}”`}`,
+      ),
       step(
         same ? "ok" : "failed",
         same

@@ -2,7 +2,11 @@
 // Arrow keys, Page Up and Down, Home and End move between rows; Enter opens one.
 import { h } from "./dom.ts";
 
-export type Row = Record<string, unknown> & { partitionKey?: string; rowKey?: string; etag: string };
+export type Row = Record<string, unknown> & {
+  partitionKey?: string;
+  rowKey?: string;
+  etag: string;
+};
 
 const rowHeight = 37; // --row in style.css
 const overscan = 10;
@@ -36,7 +40,11 @@ export class VirtualTable {
     this.#columns = columns ?? columnsOf(rows);
     this.#table().setAttribute("aria-rowcount", String(rows.length + 1));
     this.#head.replaceChildren(
-      h("tr", {}, ...this.#columns.map((name) => h("th", { scope: "col", class: this.#class(name) }, name))),
+      h(
+        "tr",
+        {},
+        ...this.#columns.map((name) => h("th", { scope: "col", class: this.#class(name) }, name)),
+      ),
     );
     this.element.scrollTop = 0;
     this.#redraw();
@@ -152,7 +160,10 @@ function columnsOf(rows: Row[]): string[] {
   const names = new Set<string>(["partitionKey", "rowKey"]);
   for (const row of rows) for (const name in row) names.add(name);
   const last = ["timestamp", "etag"];
-  return [...[...names].filter((name) => !last.includes(name)), ...last.filter((name) => names.has(name))];
+  return [
+    ...[...names].filter((name) => !last.includes(name)),
+    ...last.filter((name) => names.has(name)),
+  ];
 }
 
 export function textOf(value: unknown): string {
@@ -160,6 +171,7 @@ export function textOf(value: unknown): string {
   if (value === null) return "null"; // asked for by $select, and the entity lacks it
   if (value instanceof Date) return value.toISOString();
   if (value instanceof Uint8Array) return `${value.length} bytes`;
-  if (typeof value === "object" && "value" in value) return String((value as { value: unknown }).value);
+  if (typeof value === "object" && "value" in value)
+    return String((value as { value: unknown }).value);
   return String(value);
 }

@@ -22,6 +22,7 @@ export interface Site {
 
 export interface SiteOptions {
   headers?: Record<string, string>;
+  types?: Record<string, string>; // MIME types by ending, instead of the right ones
   // Answers instead of the file, for example a page for every path or a wrong MIME type.
   override?: (path: string) => { status?: number; type?: string; body: string } | undefined;
 }
@@ -32,7 +33,10 @@ export async function serve(folder: string, options: SiteOptions = {}): Promise<
     const headers = { "cache-control": "no-store", ...options.headers };
     const instead = options.override?.(path);
     if (instead !== undefined) {
-      response.writeHead(instead.status ?? 200, { ...headers, "content-type": instead.type ?? "text/html" });
+      response.writeHead(instead.status ?? 200, {
+        ...headers,
+        "content-type": instead.type ?? "text/html",
+      });
       response.end(instead.body);
       return;
     }
@@ -42,7 +46,11 @@ export async function serve(folder: string, options: SiteOptions = {}): Promise<
       response.writeHead(404, headers).end("not found");
       return;
     }
-    response.writeHead(200, { ...headers, "content-type": types[extname(file)] ?? "application/octet-stream" });
+    response.writeHead(200, {
+      ...headers,
+      "content-type":
+        options.types?.[extname(file)] ?? types[extname(file)] ?? "application/octet-stream",
+    });
     createReadStream(file).pipe(response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
