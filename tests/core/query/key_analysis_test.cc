@@ -1,0 +1,78 @@
+#include "core/query/key_analysis.h"
+
+#include "core/query/key_ranges.h"
+#include "tests/core/query/query_testing.h"
+
+using namespace entitable;
+using namespace entitable::test;
+
+namespace {
+
+bool may_be_all(const KeyKnowledge& known) {
+  return is_all(known.may);
+}
+
+}  // namespace
+
+TEST_CASE("a comparison of a key with a String is exact") {
+  const Filter filter = filter_of("PartitionKey ge 'b'");
+  const KeyAnalysis analysis = analyse_keys(filter);
+  CHECK(analysis.filter.exact());
+  CHECK(analysis.filter.may.size() == 1);
+  CHECK(analysis.filter.may[0].partitions == KeyInterval{KeyBound::before("b"), KeyBound::end()});
+}
+
+TEST_CASE("a comparison of a property may match anywhere and must match nowhere") {
+  for (const char* text :
+       {"Age gt 3", "not (Age gt 3)", "Active", "Timestamp gt datetime'2020-01-01T00:00:00Z'"}) {
+    CAPTURE(text);
+    const Filter filter = filter_of(text);
+    const KeyAnalysis analysis = analyse_keys(filter);
+    CHECK(may_be_all(analysis.filter));
+    CHECK(analysis.filter.must.empty());
+    REQUIRE(analysis.conditions.size() == 1);
+    CHECK(analysis.conditions[0].node == filter.nodes.size() - 1);
+    CHECK_FALSE(analysis.conditions[0].exact);
+  }
+}
+
+TEST_CASE("or with a property must still match where the key does") {
+  const Filter filter = filter_of("PartitionKey eq 'a' or Age gt 3");
+  const KeyAnalysis analysis = analyse_keys(filter);
+  CHECK(may_be_all(analysis.filter));
+  CHECK(ranges_of(analysis.filter.must).ranges == std::vector<KeyRange>{KeyRange::partition("a")});
+}
+
+TEST_CASE("negation exchanges what may and what must match") {
+  const Filter filter = filter_of("not (PartitionKey eq 'a' or Age gt 3)");
+  const KeyAnalysis analysis = analyse_keys(filter);
+  CHECK(analysis.filter.must.empty());
+  CHECK(complement(analysis.filter.may) ==
+        keys_with({KeyBound::before("a"), KeyBound::after("a")}, KeyInterval::all()));
+}
+
+TEST_CASE("the conditions of an and chain are listed left to right, however it is nested") {
+  const Filter filter =
+      filter_of("(PartitionKey eq 'a' and Age gt 3) and (RowKey eq 'b' and (x eq 1 or y eq 2))");
+  const KeyAnalysis analysis = analyse_keys(filter);
+  REQUIRE(analysis.conditions.size() == 4);
+  CHECK(filter.nodes[analysis.conditions[0].node].property == "PartitionKey");
+  CHECK(filter.nodes[analysis.conditions[1].node].property == "Age");
+  CHECK(filter.nodes[analysis.conditions[2].node].property == "RowKey");
+  CHECK(filter.nodes[analysis.conditions[3].node].kind == FilterKind::any_of);
+  CHECK(analysis.conditions[0].exact);
+  CHECK_FALSE(analysis.conditions[1].exact);
+  CHECK(analysis.conditions[2].exact);
+  CHECK_FALSE(analysis.conditions[3].exact);
+}
+
+TEST_CASE("strings that compare so with a text") {
+  CHECK(strings_with(CompareOp::eq, "m").front().single());
+  CHECK(strings_with(CompareOp::ne, "m").size() == 2);
+  CHECK(strings_with(CompareOp::ne, "").front().empty());
+  CHECK(strings_with(CompareOp::lt, "").front().empty());
+  CHECK(strings_with(CompareOp::ge, "").front() == KeyInterval::all());
+  CHECK(strings_with(CompareOp::le, "").front().single());
+  CHECK(strings_with(CompareOp::gt, "m").front() ==
+        KeyInterval{KeyBound::after("m"), KeyBound::end()});
+}
