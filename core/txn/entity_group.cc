@@ -7,33 +7,40 @@
 #include "core/base/check.h"
 #include "core/model/limits.h"
 #include "core/model/service_error.h"
+#include "core/txn/size_bound.h"
 
 namespace entitable {
 namespace {
 
-// What each operation carries, its key included.
-std::size_t group_bytes(const std::vector<Operation>& operations) {
+bool fits_into_group(const std::vector<Operation>& operations) {
+  std::size_t bound = 0;
+  for (const Operation& operation : operations) {
+    bound += entity_bytes_bound(operation.key, operation.properties);
+  }
+  if (bound <= limits::group_bytes_max) return true;
   std::size_t bytes = 0;
   for (const Operation& operation : operations) {
-    bytes += 4 + 2 * (utf16_units(operation.key.partition) + utf16_units(operation.key.row));
-    for (const Property& property : operation.properties) {
-      bytes += 8 + 2 * utf16_units(property.name) + value_bytes(property.value.view());
-    }
+    bytes += entity_bytes({operation.key, 0, operation.properties});
   }
-  return bytes;
+  return bytes <= limits::group_bytes_max;
 }
 
-std::optional<Error> check_operation(const Operation& operation, const Operation& first,
-                                     std::set<std::string_view>& rows) {
-  if (operation.key.partition != first.key.partition) return Error(Code::batch_partitions_differ);
-  if (!rows.insert(operation.key.row).second) return Error(Code::batch_duplicate_row);
+// What an operation must hold by itself.
+std::optional<Error> check_operation(const Operation& operation) {
   if (operation.kind == OperationKind::remove && !operation.if_match.given()) {
     return Error(Code::invalid_input);
   }
-  if (const auto checked = check_properties(operation.properties); !checked.ok()) {
+  if (const Result<void> checked = check_properties(operation.properties); !checked.ok()) {
     return checked.error();
   }
   return std::nullopt;
+}
+
+GroupFailure too_many_operations(std::size_t operations, bool transaction) {
+  Error error(Code::invalid_input,
+              "The batch request operation exceeds the maximum 100 changes per change set.");
+  return operation_failure(std::move(error), limits::group_operations_max - 1, operations,
+                           transaction);
 }
 
 }  // namespace
@@ -48,20 +55,24 @@ std::optional<GroupFailure> check_group(const std::vector<Operation>& operations
                                         bool transaction) {
   ENTITABLE_CHECK(transaction || operations.size() <= 1);
   if (operations.empty()) return GroupFailure{Error(Code::invalid_input), 0, false};
-  if (group_bytes(operations) > limits::group_bytes_max) {
+  if (!fits_into_group(operations)) {
     return GroupFailure{Error(Code::request_body_too_large), 0, false};
   }
   if (operations.size() > limits::group_operations_max) {
-    Error error(Code::invalid_input,
-                "The batch request operation exceeds the maximum 100 changes per change set.");
-    return operation_failure(std::move(error), limits::group_operations_max - 1, operations.size(),
-                             transaction);
+    return too_many_operations(operations.size(), transaction);
   }
   std::set<std::string_view> rows;
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    if (auto error = check_operation(operations[i], operations.front(), rows)) {
-      return operation_failure(std::move(*error), i, operations.size(), transaction);
+    const Operation& operation = operations[i];
+    std::optional<Error> error;
+    if (operation.key.partition != operations.front().key.partition) {
+      error = Error(Code::batch_partitions_differ);
+    } else if (operations.size() > 1 && !rows.insert(operation.key.row).second) {
+      error = Error(Code::batch_duplicate_row);
+    } else {
+      error = check_operation(operation);
     }
+    if (error) return operation_failure(std::move(*error), i, operations.size(), transaction);
   }
   return std::nullopt;
 }

@@ -1,9 +1,12 @@
 #include "core/txn/stage.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/model/limits.h"
+#include "core/txn/size_bound.h"
 
 namespace entitable {
 namespace {
@@ -46,6 +49,18 @@ Entity after_image(const Operation& operation, const std::optional<RowView>& row
   return entity;
 }
 
+// Limits of the whole; key, names and values are checked already.
+std::optional<Error> check_size(const Entity& entity) {
+  if (entity.properties.size() > limits::custom_properties_max) {
+    return Error(Code::too_many_properties);
+  }
+  if (entity_bytes_bound(entity.key, entity.properties) > limits::entity_bytes_max &&
+      entity_bytes(entity) > limits::entity_bytes_max) {
+    return Error(Code::entity_too_large);
+  }
+  return std::nullopt;
+}
+
 // The mutation, its timestamp still to be drawn; or why not.
 Result<Mutation> stage_operation(TableId table, const Operation& operation,
                                  const std::optional<RowView>& row) {
@@ -57,7 +72,7 @@ Result<Mutation> stage_operation(TableId table, const Operation& operation,
     return Mutation(DeleteEntity{table, operation.key});
   }
   Entity entity = after_image(operation, row);
-  if (const auto checked = check_entity(entity); !checked.ok()) return checked.error();
+  if (auto error = check_size(entity)) return std::move(*error);
   return Mutation(PutEntity{table, std::move(entity)});
 }
 

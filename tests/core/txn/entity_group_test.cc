@@ -1,0 +1,178 @@
+#include "core/txn/entity_group.h"
+
+#include <string>
+#include <vector>
+
+#include "core/model/limits.h"
+#include "core/model/service_error.h"
+#include "tests/core/txn/txn_testing.h"
+#include "tests/support/catch.h"
+
+using namespace entitable;
+using namespace entitable::test;
+
+namespace {
+
+std::vector<Operation> inserts(std::size_t count) {
+  std::vector<Operation> operations;
+  for (std::size_t i = 0; i < count; ++i) operations.push_back(insert("p", std::to_string(i)));
+  return operations;
+}
+
+void check_failure(const std::vector<Operation>& operations, bool transaction, const Error& error,
+                   std::uint32_t index, bool prefixed) {
+  const std::optional<GroupFailure> failure = check_group(operations, transaction);
+  REQUIRE(failure.has_value());
+  CHECK(failure->error.code == error.code);
+  CHECK(message_of(failure->error) == message_of(error));
+  CHECK(failure->index == index);
+  CHECK(failure->prefixed == prefixed);
+}
+
+void check_good(const std::vector<Operation>& operations, bool transaction) {
+  const std::optional<GroupFailure> failure = check_group(operations, transaction);
+  const std::string message(failure.has_value() ? message_of(failure->error) : "");
+  CAPTURE(message);
+  CHECK_FALSE(failure.has_value());
+}
+
+const Error too_many(Code::invalid_input,
+                     "The batch request operation exceeds the maximum 100 changes per change set.");
+
+}  // namespace
+
+TEST_CASE("a group has 1 to 100 operations") {
+  check_failure({}, true, Error(Code::invalid_input), 0, false);
+  check_failure({}, false, Error(Code::invalid_input), 0, false);
+  check_good(inserts(1), false);
+  check_good(inserts(1), true);
+  check_good(inserts(100), true);
+  check_failure(inserts(101), true, too_many, 99, true);
+  check_failure(inserts(250), true, too_many, 99, true);
+}
+
+TEST_CASE("all operations of a group are in one partition") {
+  check_failure({insert("a", "1"), insert("a", "2"), insert("b", "3"), insert("c", "4")}, true,
+                Error(Code::batch_partitions_differ), 2, true);
+  check_failure({insert("a", "1"), insert("A", "2")}, true, Error(Code::batch_partitions_differ), 1,
+                true);
+  check_good({insert("", "1"), insert("", "2")}, true);
+}
+
+TEST_CASE("a group touches each row once") {
+  check_failure({insert("p", "1"), insert("p", "2"), operation(OperationKind::remove, "p", "1")},
+                true, Error(Code::batch_duplicate_row), 2, true);
+  check_failure({insert("p", ""), insert("p", "")}, true, Error(Code::batch_duplicate_row), 1,
+                true);
+  check_good({insert("p", "a"), insert("p", "A")}, true);
+}
+
+TEST_CASE("a remove needs a condition, other operations do not") {
+  Operation remove = operation(OperationKind::remove, "p", "r");
+  check_good({remove}, false);
+  check_good({with_etag(remove, 5)}, true);
+  remove.if_match = IfMatch();
+  check_failure({remove}, false, Error(Code::invalid_input), 0, false);
+  check_failure({remove}, true, Error(Code::invalid_input), 0, true);
+  check_failure({insert("p", "1"), remove}, true, Error(Code::invalid_input), 1, true);
+  for (const OperationKind kind : {OperationKind::replace, OperationKind::merge}) {
+    Operation unconditional = operation(kind, "p", "r");
+    unconditional.if_match = IfMatch();
+    check_good({unconditional}, false);
+  }
+}
+
+TEST_CASE("properties must be writable") {
+  const auto with = [](std::string name) {
+    return insert("p", "r", {{std::move(name), Value::of_int32(1)}});
+  };
+  check_good({with("ok")}, false);
+  check_failure({with("not ok")}, false, Error(Code::property_name_invalid), 0, false);
+  check_failure({with("RowKey")}, true, Error(Code::property_name_invalid), 0, true);
+  check_failure({with(std::string(256, 'x'))}, false, Error(Code::property_name_too_long), 0,
+                false);
+  check_good({with(std::string(255, 'x'))}, false);
+  check_failure({insert("p", "r", {{"a", Value::of_int32(1)}, {"a", Value::of_int32(2)}})}, false,
+                Error(Code::duplicate_properties), 0, false);
+  check_good({insert("p", "r", {text_property("a", limits::string_units_max)})}, false);
+  const Operation too_long = insert("p", "r", {text_property("a", limits::string_units_max + 1)});
+  check_failure({too_long}, false, Error(Code::property_value_too_large), 0, false);
+  // Found at commit, so one operation alone has no prefix (spec §6.3).
+  check_failure({too_long}, true, Error(Code::property_value_too_large), 0, false);
+  check_failure({insert("p", "q"), too_long}, true, Error(Code::property_value_too_large), 1, true);
+}
+
+TEST_CASE("252 properties may be written, 253 not") {
+  std::vector<Property> properties;
+  for (int i = 0; i < 252; ++i) {
+    properties.push_back({"n" + std::to_string(i), Value::of_boolean(true)});
+  }
+  check_good({insert("p", "r", properties)}, false);
+  properties.push_back({"last", Value::of_boolean(true)});
+  check_failure({insert("p", "r", properties)}, true, Error(Code::too_many_properties), 0, true);
+}
+
+TEST_CASE("keys are not looked at before the table is") {
+  check_good({insert("a/b", std::string(2000, 'x'))}, false);
+}
+
+TEST_CASE("a group carries at most 4 MiB") {
+  std::vector<Operation> operations;
+  for (const char* row : {"1", "2", "3", "4"}) {
+    operations.push_back(insert("p", row, properties_of_bytes(limits::entity_bytes_max)));
+  }
+  check_good(operations, true);
+  std::vector<Operation> more = operations;
+  more[3].properties = properties_of_bytes(limits::entity_bytes_max + 1);
+  check_failure(more, true, Error(Code::request_body_too_large), 0, false);
+  // A remove has a key, too.
+  operations.push_back(operation(OperationKind::remove, "p", "5"));
+  check_failure(operations, true, Error(Code::request_body_too_large), 0, false);
+}
+
+TEST_CASE("the size of a group counts units, not bytes") {
+  // Three bytes of UTF-8 each, but one unit: the quick bound is over the limit, the size is not.
+  std::string text;
+  for (int i = 0; i < 30'000; ++i) text += "\xE2\x82\xAC";
+  std::vector<Operation> operations;
+  for (int row = 0; row < 4; ++row) {
+    std::vector<Property> properties;
+    for (int i = 0; i < 16; ++i) {
+      properties.push_back({"p" + std::to_string(i), Value::of_string(text)});
+    }
+    operations.push_back(insert("p", std::to_string(row), std::move(properties)));
+  }
+  check_good(operations, true);
+}
+
+TEST_CASE("a single write of more than 4 MiB is refused as such") {
+  check_failure({insert("p", "r", properties_of_bytes(limits::group_bytes_max + 1))}, false,
+                Error(Code::request_body_too_large), 0, false);
+  check_good({insert("p", "r", properties_of_bytes(limits::group_bytes_max))}, false);
+}
+
+TEST_CASE("the first offending operation is told, in the order of checks") {
+  Operation bad_name = insert("p", "1", {{"not ok", Value::of_int32(1)}});
+  check_failure({bad_name, insert("q", "2")}, true, Error(Code::property_name_invalid), 0, true);
+  check_failure({insert("q", "2"), bad_name}, true, Error(Code::batch_partitions_differ), 1, true);
+  std::vector<Operation> many = inserts(101);
+  many[0] = bad_name;
+  check_failure(many, true, too_many, 99, true);
+}
+
+TEST_CASE("messages are prefixed by the rule of the service") {
+  struct Case {
+    Code code;
+    bool alone;  // prefixed as the only operation of a transaction
+  };
+  for (const Case& one :
+       {Case{Code::entity_already_exists, false}, Case{Code::update_condition_not_satisfied, false},
+        Case{Code::property_value_too_large, false}, Case{Code::resource_not_found, false},
+        Case{Code::table_not_found, true}, Case{Code::out_of_range_input, true},
+        Case{Code::properties_need_value, true}, Case{Code::invalid_input, true}}) {
+    CAPTURE(service_error(one.code).code);
+    CHECK(operation_failure(Error(one.code), 0, 1, true).prefixed == one.alone);
+    CHECK(operation_failure(Error(one.code), 1, 2, true).prefixed);
+    CHECK_FALSE(operation_failure(Error(one.code), 0, 1, false).prefixed);
+  }
+}

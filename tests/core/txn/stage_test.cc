@@ -1,0 +1,414 @@
+#include "core/txn/stage.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/model/limits.h"
+#include "core/model/service_error.h"
+#include "tests/core/txn/txn_testing.h"
+#include "tests/support/catch.h"
+#include "tests/support/generators.h"
+
+using namespace entitable;
+using namespace entitable::test;
+
+namespace {
+
+constexpr TableId table = 7;
+
+// Ticks 101, 102, …; counts how many were drawn.
+struct Clock {
+  Ticks drawn = 0;
+  TimestampSource source() {
+    return [this] { return 100 + ++drawn; };
+  }
+};
+
+StageOutcome stage(const TableIndex& index, const std::vector<Operation>& operations,
+                   Clock& clock) {
+  const bool transaction = operations.size() > 1;
+  REQUIRE_FALSE(check_group(operations, transaction).has_value());
+  return stage_group(table, index, operations, transaction, clock.source());
+}
+
+StagedMutations staged(const TableIndex& index, const std::vector<Operation>& operations) {
+  Clock clock;
+  StageOutcome outcome = stage(index, operations, clock);
+  REQUIRE(std::holds_alternative<StagedMutations>(outcome));
+  return std::get<StagedMutations>(std::move(outcome));
+}
+
+Entity stored_entity(const TableIndex& index, const Operation& operation) {
+  const StagedMutations done = staged(index, {operation});
+  REQUIRE(done.mutations.size() == 1);
+  REQUIRE(std::holds_alternative<PutEntity>(done.mutations[0]));
+  return std::get<PutEntity>(done.mutations[0]).entity;
+}
+
+void check_failure(const TableIndex& index, const std::vector<Operation>& operations,
+                   const Error& error, std::uint32_t failing = 0) {
+  Clock clock;
+  const StageOutcome outcome = stage(index, operations, clock);
+  REQUIRE(std::holds_alternative<GroupFailure>(outcome));
+  const GroupFailure& failure = std::get<GroupFailure>(outcome);
+  CHECK(failure.error.code == error.code);
+  CHECK(message_of(failure.error) == message_of(error));
+  CHECK(failure.index == failing);
+  CHECK(failure.prefixed == (operations.size() > 1));
+  CHECK(clock.drawn == 0);
+}
+
+Entity sorted(Entity entity) {
+  std::sort(entity.properties.begin(), entity.properties.end(),
+            [](const Property& a, const Property& b) { return a.name < b.name; });
+  return entity;
+}
+
+Property number(std::string name, int value) {
+  return {std::move(name), Value::of_int32(value)};
+}
+
+constexpr Ticks written = 50;
+
+// One row ("p", "there") with a, b and c.
+TableIndex one_row() {
+  TableIndex index;
+  index.put({EntityKey("p", "there"),
+             written,
+             {number("a", 1), number("b", 2), {"c", Value::of_string("text")}}});
+  return index;
+}
+
+const std::vector<OperationKind> conditional = {OperationKind::replace, OperationKind::merge,
+                                                OperationKind::remove};
+const std::vector<OperationKind> creating = {
+    OperationKind::insert, OperationKind::insert_or_replace, OperationKind::insert_or_merge};
+
+}  // namespace
+
+TEST_CASE("insert stores what it carries, once") {
+  const TableIndex index = one_row();
+  const Operation operation = insert("p", "new", {number("x", 1)});
+  CHECK(stored_entity(index, operation) == Entity{operation.key, 101, operation.properties});
+  check_failure(index, {insert("p", "there")}, Error(Code::entity_already_exists));
+}
+
+TEST_CASE("what must be there is not found otherwise, whatever its condition") {
+  const TableIndex index = one_row();
+  for (const OperationKind kind : conditional) {
+    check_failure(index, {operation(kind, "p", "absent")}, Error(Code::resource_not_found));
+    check_failure(index, {with_etag(operation(kind, "p", "absent"), written)},
+                  Error(Code::resource_not_found));
+  }
+}
+
+TEST_CASE("a condition must hold") {
+  const TableIndex index = one_row();
+  for (const OperationKind kind : conditional) {
+    const Operation any = operation(kind, "p", "there");
+    CHECK(staged(index, {any}).mutations.size() == 1);
+    CHECK(staged(index, {with_etag(any, written)}).mutations.size() == 1);
+    check_failure(index, {with_etag(any, written + 1)},
+                  Error(Code::update_condition_not_satisfied));
+  }
+  for (const OperationKind kind : {OperationKind::replace, OperationKind::merge}) {
+    Operation none = operation(kind, "p", "there");
+    none.if_match = IfMatch();
+    CHECK(staged(index, {none}).mutations.size() == 1);
+  }
+}
+
+TEST_CASE("replace drops what it does not carry") {
+  const TableIndex index = one_row();
+  for (const OperationKind kind : {OperationKind::replace, OperationKind::insert_or_replace}) {
+    const Entity after = stored_entity(index, operation(kind, "p", "there", {number("b", 9)}));
+    CHECK(after == Entity{EntityKey("p", "there"), 101, {number("b", 9)}});
+    CHECK(stored_entity(index, operation(kind, "p", "there")).properties.empty());
+  }
+}
+
+TEST_CASE("merge keeps what it does not carry; a type may change") {
+  const TableIndex index = one_row();
+  for (const OperationKind kind : {OperationKind::merge, OperationKind::insert_or_merge}) {
+    const Entity after = stored_entity(
+        index, operation(kind, "p", "there", {number("d", 4), {"b", Value::of_double(2.5)}}));
+    CHECK(sorted(after) == Entity{EntityKey("p", "there"),
+                                  101,
+                                  {number("a", 1),
+                                   {"b", Value::of_double(2.5)},
+                                   {"c", Value::of_string("text")},
+                                   number("d", 4)}});
+  }
+}
+
+TEST_CASE("an upsert of an absent row inserts it") {
+  const TableIndex index = one_row();
+  for (const OperationKind kind : creating) {
+    const Operation upsert = operation(kind, "p", "new", {number("x", 1)});
+    CHECK(stored_entity(index, upsert) == Entity{upsert.key, 101, upsert.properties});
+  }
+}
+
+TEST_CASE("a write that changes nothing still gets a timestamp") {
+  const TableIndex index = one_row();
+  const Entity after = stored_entity(index, operation(OperationKind::merge, "p", "there"));
+  CHECK(after.timestamp == 101);
+  CHECK(after.properties.size() == 3);
+}
+
+TEST_CASE("remove is a deletion, and has no timestamp") {
+  const StagedMutations done = staged(one_row(), {operation(OperationKind::remove, "p", "there")});
+  REQUIRE(done.mutations.size() == 1);
+  CHECK(std::get<DeleteEntity>(done.mutations[0]) == DeleteEntity{table, EntityKey("p", "there")});
+  CHECK(done.timestamps == std::vector<Ticks>{0});
+}
+
+TEST_CASE("keys are checked where a row may be created") {
+  const TableIndex index = one_row();
+  const std::string longest(limits::key_units_max, 'k');
+  for (const OperationKind kind : creating) {
+    CHECK(staged(index, {operation(kind, longest, longest)}).mutations.size() == 1);
+    check_failure(index, {operation(kind, longest + "k", "r")},
+                  Error(Code::property_value_too_large));
+    check_failure(index, {operation(kind, "p", longest + "k")},
+                  Error(Code::property_value_too_large));
+    check_failure(index, {operation(kind, "a/b", "r")},
+                  Error(Code::out_of_range_input,
+                        "The 'PartitionKey' parameter of value 'a/b' is out of range."));
+    check_failure(
+        index, {operation(kind, "p", "#")},
+        Error(Code::out_of_range_input, "The 'RowKey' parameter of value '#' is out of range."));
+  }
+  for (const OperationKind kind : conditional) {
+    check_failure(index, {operation(kind, "p", longest + "k")}, Error(Code::resource_not_found));
+    check_failure(index, {operation(kind, "a/b", "r")}, Error(Code::resource_not_found));
+  }
+}
+
+TEST_CASE("an entity may be stored up to 1 MiB") {
+  const TableIndex index = one_row();
+  const auto of_bytes = [](std::size_t bytes) {
+    return insert("p", "r", properties_of_bytes(bytes));
+  };
+  CHECK(staged(index, {of_bytes(limits::entity_bytes_max)}).mutations.size() == 1);
+  check_failure(index, {of_bytes(limits::entity_bytes_max + 1)}, Error(Code::entity_too_large));
+}
+
+TEST_CASE("limits are those of the merged entity") {
+  TableIndex index;
+  index.put({EntityKey("p", "r"), written, properties_of_bytes(limits::entity_bytes_max - 25)});
+  std::vector<Property> many;
+  for (int i = 0; i < 252; ++i) many.push_back(number("n" + std::to_string(i), i));
+  index.put({EntityKey("p", "m"), written, many});
+
+  // 8 + 2 * 6 + 4 bytes, and one more.
+  CHECK(staged(index, {operation(OperationKind::merge, "p", "r", {number("sixsix", 1)})})
+            .mutations.size() == 1);
+  const Property too_much{"sixsix", Value::of_binary("xx")};
+  check_failure(index, {operation(OperationKind::merge, "p", "r", {too_much})},
+                Error(Code::entity_too_large));
+  check_failure(index, {operation(OperationKind::insert_or_merge, "p", "r", {too_much})},
+                Error(Code::entity_too_large));
+  CHECK(staged(index, {operation(OperationKind::replace, "p", "r", {too_much})}).mutations.size() ==
+        1);
+
+  CHECK(staged(index, {operation(OperationKind::merge, "p", "m", {number("n7", 0)})})
+            .mutations.size() == 1);
+  const Operation one_more = operation(OperationKind::merge, "p", "m", {number("more", 0)});
+  check_failure(index, {insert("p", "x"), one_more}, Error(Code::too_many_properties), 1);
+}
+
+TEST_CASE("checks come in the order of the specification") {
+  TableIndex index = one_row();
+  const std::vector<Property> too_large = properties_of_bytes(limits::entity_bytes_max + 100);
+  // Existence and condition before the size.
+  check_failure(index, {insert("p", "there", too_large)}, Error(Code::entity_already_exists));
+  check_failure(index, {operation(OperationKind::replace, "p", "absent", too_large)},
+                Error(Code::resource_not_found));
+  check_failure(index, {with_etag(operation(OperationKind::merge, "p", "there", too_large), 1)},
+                Error(Code::update_condition_not_satisfied));
+  // The key before the size.
+  check_failure(
+      index, {insert("p", "a/b", too_large)},
+      Error(Code::out_of_range_input, "The 'RowKey' parameter of value 'a/b' is out of range."));
+}
+
+TEST_CASE("a group is staged whole, in order, with rising timestamps") {
+  const StagedMutations done =
+      staged(one_row(), {insert("p", "1"), operation(OperationKind::remove, "p", "there"),
+                         operation(OperationKind::insert_or_merge, "p", "2"), insert("p", "3")});
+  CHECK(done.timestamps == std::vector<Ticks>{101, 0, 102, 103});
+  REQUIRE(done.mutations.size() == 4);
+  CHECK(std::get<PutEntity>(done.mutations[0]) ==
+        PutEntity{table, Entity{EntityKey("p", "1"), 101, {}}});
+  CHECK(std::holds_alternative<DeleteEntity>(done.mutations[1]));
+  CHECK(std::get<PutEntity>(done.mutations[2]).entity.timestamp == 102);
+  CHECK(std::get<PutEntity>(done.mutations[3]).entity.timestamp == 103);
+}
+
+TEST_CASE("a group fails at its first bad operation and draws no timestamp") {
+  check_failure(
+      one_row(),
+      {insert("p", "1"), insert("p", "there"), operation(OperationKind::remove, "p", "absent")},
+      Error(Code::entity_already_exists), 1);
+  check_failure(
+      one_row(),
+      {insert("p", "1"), operation(OperationKind::remove, "p", "absent"), insert("p", "there")},
+      Error(Code::resource_not_found), 1);
+}
+
+TEST_CASE("the only operation of a transaction is prefixed by the rule of the service") {
+  Clock clock;
+  const TableIndex index = one_row();
+  const auto prefixed = [&](const Operation& operation) {
+    const StageOutcome outcome = stage_group(table, index, {operation}, true, clock.source());
+    return std::get<GroupFailure>(outcome).prefixed;
+  };
+  CHECK_FALSE(prefixed(insert("p", "there")));
+  CHECK_FALSE(prefixed(operation(OperationKind::remove, "p", "absent")));
+  CHECK_FALSE(prefixed(with_etag(operation(OperationKind::merge, "p", "there"), 1)));
+  CHECK(prefixed(insert("p", "a/b")));
+}
+
+TEST_CASE("staging changes nothing") {
+  const TableIndex index = one_row();
+  staged(index, {insert("p", "1"), operation(OperationKind::remove, "p", "there")});
+  CHECK(index.rows() == 1);
+  CHECK(index.find({"p", "there"}).row->timestamp() == written);
+}
+
+TEST_CASE("missing parts are asked for all at once") {
+  TableIndex index;
+  const auto row = [](const char* key) { return Entity{EntityKey("p", key), written, {}}; };
+  index.add_absent({EntityKey("p", "a"), EntityKey("p", "b")}, 5, 1, 10);
+  index.add_absent({EntityKey("p", "b"), EntityKey("p", "c")}, 3, 2, 20);
+  Clock clock;
+  const std::vector<Operation> operations = {insert("p", "b0"),
+                                             operation(OperationKind::merge, "p", "a1"),
+                                             insert("p", "b3"), insert("p", "z")};
+  StageOutcome outcome = stage(index, operations, clock);
+  REQUIRE(std::holds_alternative<NeedPartsToStage>(outcome));
+  CHECK(std::get<NeedPartsToStage>(outcome).ids == std::vector<PartId>{3, 5});
+  CHECK(clock.drawn == 0);
+  index.load_part(3, {row("b1"), row("b2")});
+  outcome = stage(index, operations, clock);
+  CHECK(std::get<NeedPartsToStage>(outcome).ids == std::vector<PartId>{5});
+  index.load_part(5, {row("a1")});
+  outcome = stage(index, operations, clock);
+  CHECK(std::holds_alternative<StagedMutations>(outcome));
+}
+
+// ---- Random groups against the plainest rules ----
+
+namespace {
+
+using Model = std::map<std::string, Entity>;  // by row key, one partition
+
+struct Expected {
+  std::optional<Code> failure;
+  std::uint32_t index = 0;
+  Model after;
+};
+
+Expected apply_slowly(Model rows, const std::vector<Operation>& operations, Ticks first_tick) {
+  const Model before = rows;
+  for (std::uint32_t i = 0; i < operations.size(); ++i) {
+    const Operation& one = operations[i];
+    const auto at = rows.find(one.key.row);
+    const bool there = at != rows.end();
+    const bool must_exist = one.kind == OperationKind::replace ||
+                            one.kind == OperationKind::merge || one.kind == OperationKind::remove;
+    if (one.kind == OperationKind::insert && there) {
+      return {Code::entity_already_exists, i, before};
+    }
+    if (must_exist && !there) return {Code::resource_not_found, i, before};
+    if (must_exist && !one.if_match.matches(at->second.timestamp)) {
+      return {Code::update_condition_not_satisfied, i, before};
+    }
+    if (one.kind == OperationKind::remove) {
+      rows.erase(at);
+      continue;
+    }
+    Entity entity{one.key, first_tick++, one.properties};
+    const bool merges =
+        one.kind == OperationKind::merge || one.kind == OperationKind::insert_or_merge;
+    if (merges && there) {
+      for (const Property& old : at->second.properties) {
+        if (entity.find(old.name) == nullptr) entity.properties.push_back(old);
+      }
+    }
+    rows.insert_or_assign(one.key.row, std::move(entity));
+  }
+  return {std::nullopt, 0, rows};
+}
+
+std::vector<Operation> random_group(Prng& prng, const Model& rows) {
+  std::vector<Operation> operations;
+  std::set<std::string> used;
+  for (std::uint64_t i = 1 + prng.below(5); i > 0; --i) {
+    std::string row = "r" + std::to_string(prng.below(8));
+    if (!used.insert(row).second) continue;
+    const auto kind = static_cast<OperationKind>(prng.below(6));
+    Operation made = operation(kind, "p", row);
+    if (kind != OperationKind::remove) made.properties = random_properties(prng, 4);
+    const auto at = rows.find(row);
+    if (made.if_match.given() && prng.chance(2)) {
+      const Ticks seen = at == rows.end() || prng.chance(5) ? 1 : at->second.timestamp;
+      made = with_etag(std::move(made), seen);
+    }
+    operations.push_back(std::move(made));
+  }
+  return operations;
+}
+
+void apply(TableIndex& index, const StagedMutations& done) {
+  for (const Mutation& mutation : done.mutations) {
+    if (const auto* put = std::get_if<PutEntity>(&mutation)) {
+      index.put(put->entity);
+    } else {
+      REQUIRE(index.erase(std::get<DeleteEntity>(mutation).key.view()));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("random groups are staged as the plainest rules say") {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    Prng prng(seed);
+    TableIndex index;
+    Model rows;
+    Clock clock;
+    for (int step = 0; step < 40; ++step) {
+      const std::vector<Operation> operations = random_group(prng, rows);
+      const bool transaction = operations.size() > 1 || prng.chance(2);
+      const Expected expected = apply_slowly(rows, operations, 100 + clock.drawn + 1);
+      const StageOutcome outcome =
+          stage_group(table, index, operations, transaction, clock.source());
+      if (expected.failure.has_value()) {
+        const auto* failure = std::get_if<GroupFailure>(&outcome);
+        REQUIRE(failure != nullptr);
+        REQUIRE(failure->error.code == *expected.failure);
+        REQUIRE(failure->index == expected.index);
+        continue;
+      }
+      const auto* done = std::get_if<StagedMutations>(&outcome);
+      REQUIRE(done != nullptr);
+      REQUIRE(done->timestamps.size() == operations.size());
+      apply(index, *done);
+      rows = expected.after;
+      REQUIRE(index.rows() == rows.size());
+      for (const auto& [row, entity] : rows) {
+        const TableIndex::Found found = index.find(entity.key.view());
+        REQUIRE(found.row.has_value());
+        REQUIRE(sorted(found.row->materialize()) == sorted(entity));
+      }
+    }
+  }
+}
