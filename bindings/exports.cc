@@ -35,9 +35,14 @@ const CallResult* done(Handle& h, std::uint32_t value = 0) {
   return &h.result;
 }
 
-void put_count(ByteWriter& out, std::uint64_t count) {
-  out.u64(count);
-}
+// Memory ran out half-way: as if nothing had been staged.
+struct DiscardUnlessDone {
+  Handle& handle;
+  bool done = false;
+  ~DiscardUnlessDone() {
+    if (!done) handle.store.discard();
+  }
+};
 
 }  // namespace
 
@@ -97,8 +102,8 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_recover(Handle* handle, std::ui
     std::string bytes;
     ByteWriter out(bytes);
     for (const PartInfo& part : *parts) {
-      put_count(out, part.id);
-      put_count(out, part.bytes);
+      out.u64(part.id);
+      out.u64(part.bytes);
     }
     return h.give_bytes(std::move(bytes));
   });
@@ -161,8 +166,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_read(Handle* handle, std::uint3
 }
 
 // Input: `count` lengths of one word each, then that many write blocks. Bytes: per block three
-// words (offset and size of its reply within the bytes, 1 if it failed), then the replies, each at
-// a multiple of 8. Value: 1 if there are changes.
+// words (address and size of its reply, 1 if it failed). Value: 1 if there are changes.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage(Handle* handle, std::uint32_t count,
                                                        std::uint32_t size, double now_ms) {
   return guarded(handle, [&](Handle& h) {
@@ -170,44 +174,28 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage(Handle* handle, std::uint
       return h.fail(Error(entitable::Code::internal_error,
                           "The store failed before and accepts no more writes. Open it again."));
     }
-    const std::string_view input = h.in(size);
     std::vector<std::string_view> blocks;
+    blocks.reserve(count);
     std::size_t at = std::size_t{count} * 4;
     for (std::uint32_t i = 0; i < count; ++i) {
       std::uint32_t length;
-      std::memcpy(&length, input.data() + std::size_t{i} * 4, 4);
-      blocks.push_back(input.substr(at, length));
+      std::memcpy(&length, h.input.data() + std::size_t{i} * 4, 4);
+      blocks.push_back(h.in(size).substr(at, length));
       at += length;
     }
-    bool staged_whole = false;
-    struct DiscardUnlessWhole {  // memory ran out half-way: as if nothing had been staged
-      Handle& handle;
-      const bool& whole;
-      ~DiscardUnlessWhole() {
-        if (!whole) handle.store.discard();
-      }
-    } discard_unless_whole{h, staged_whole};
-    const entitable::direct::StagedReplies staged =
+    DiscardUnlessDone discard{h};
+    h.staged =
         entitable::direct::stage(h.store, blocks, entitable::direct::ticks_from_unix_ms(now_ms));
-    std::size_t total = std::size_t{count} * 12;
-    for (const auto& reply : staged.replies) total = (total + 7) / 8 * 8 + reply.size();
-    std::string bytes;
-    bytes.reserve(total);
-    ByteWriter out(bytes);
-    std::size_t offset = std::size_t{count} * 12;
+    h.words.clear();
     for (std::uint32_t i = 0; i < count; ++i) {
-      offset = (offset + 7) / 8 * 8;
-      out.u32(static_cast<std::uint32_t>(offset));
-      out.u32(static_cast<std::uint32_t>(staged.replies[i].size()));
-      out.u32(staged.failed[i] ? 1 : 0);
-      offset += staged.replies[i].size();
+      const auto& reply = h.staged.replies[i];
+      h.words.push_back(entitable::bindings::address_of(reply.data()));
+      h.words.push_back(static_cast<std::uint32_t>(reply.size()));
+      h.words.push_back(h.staged.failed[i] ? 1 : 0);
     }
-    for (const auto& reply : staged.replies) {
-      bytes.resize((bytes.size() + 7) / 8 * 8);
-      bytes.append(reply.view());
-    }
-    staged_whole = true;
-    return h.give_bytes(std::move(bytes), staged.changes ? 1 : 0);
+    discard.done = true;
+    return h.give({reinterpret_cast<const char*>(h.words.data()), h.words.size() * 4},
+                  h.staged.changes ? 1 : 0);
   });
 }
 
@@ -225,17 +213,12 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_discard(Handle* handle) {
   });
 }
 
-// Bytes: u64 sequence, then the segment. Nothing: nothing is pending.
+// Bytes: the segment. Number: its sequence. Nothing: nothing is pending.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_seal(Handle* handle) {
   return guarded(handle, [](Handle& h) {
     std::optional<SealedSegment> segment = h.store.seal();
     if (!segment.has_value()) return h.nothing();
-    std::string bytes;
-    bytes.reserve(segment->bytes.size() + 8);
-    ByteWriter out(bytes);
-    put_count(out, segment->sequence);
-    out.raw(segment->bytes);
-    return h.give_bytes(std::move(bytes));
+    return h.give_bytes(std::move(segment->bytes), 0, segment->sequence);
   });
 }
 
@@ -254,31 +237,26 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_checkpoint(Handle* handle
   return guarded(handle, [](Handle& h) { return done(h, h.store.begin_checkpoint() ? 1 : 0); });
 }
 
-// Bytes: u64 id, then the part. Nothing: no more parts.
+// Bytes: the part. Number: its id. Nothing: no more parts.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_next_checkpoint_part(Handle* handle) {
   return guarded(handle, [](Handle& h) {
     std::optional<CheckpointPart> part = h.store.next_checkpoint_part();
     if (!part.has_value()) return h.nothing();
-    std::string bytes;
-    bytes.reserve(part->bytes.size() + 8);
-    ByteWriter out(bytes);
-    put_count(out, part->id);
-    out.raw(part->bytes);
-    return h.give_bytes(std::move(bytes));
+    return h.give_bytes(std::move(part->bytes), 0, part->id);
   });
 }
 
-// Bytes: u64 segments_below, the obsolete parts as u64 each, then the manifest. Value: how many
-// obsolete parts.
+// Bytes: the obsolete parts as u64 each, then the manifest. Value: how many obsolete parts. Number:
+// segments_below.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_finish_checkpoint(Handle* handle) {
   return guarded(handle, [](Handle& h) {
     const CheckpointEnd end = h.store.finish_checkpoint();
     std::string bytes;
     ByteWriter out(bytes);
-    put_count(out, end.segments_below);
-    for (const PartId part : end.obsolete_parts) put_count(out, part);
+    for (const PartId part : end.obsolete_parts) out.u64(part);
     out.raw(end.manifest);
-    return h.give_bytes(std::move(bytes), static_cast<std::uint32_t>(end.obsolete_parts.size()));
+    return h.give_bytes(std::move(bytes), static_cast<std::uint32_t>(end.obsolete_parts.size()),
+                        end.segments_below);
   });
 }
 

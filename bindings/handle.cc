@@ -6,23 +6,20 @@
 #include "core/model/service_error.h"
 
 namespace entitable::bindings {
-namespace {
 
 std::uint32_t address_of(const void* pointer) {
   return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(pointer));
 }
 
-}  // namespace
-
-const CallResult* Handle::give(std::string_view out, std::uint32_t value) {
+const CallResult* Handle::give(std::string_view out, std::uint32_t value, std::uint64_t number) {
   result = CallResult{Status::done, address_of(out.data()), static_cast<std::uint32_t>(out.size()),
-                      value};
+                      value, number};
   return &result;
 }
 
-const CallResult* Handle::give_bytes(std::string out, std::uint32_t value) {
+const CallResult* Handle::give_bytes(std::string out, std::uint32_t value, std::uint64_t number) {
   bytes = std::move(out);
-  return give(bytes, value);
+  return give(bytes, value, number);
 }
 
 const CallResult* Handle::nothing() {

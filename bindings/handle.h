@@ -22,13 +22,14 @@ enum class Status : std::uint32_t {
   out_of_memory = 3,  // not even memory for an error
 };
 
-// What every call gives back; JavaScript reads it as four words. Overwritten by the next call on
+// What every call gives back; JavaScript reads it as six words. Overwritten by the next call on
 // the same handle.
 struct CallResult {
   Status status = Status::done;
   std::uint32_t address = 0;  // of the bytes, valid until the next call on the same handle
   std::uint32_t size = 0;
-  std::uint32_t value = 0;  // a small number, where the call says so
+  std::uint32_t value = 0;   // a small number, where the call says so
+  std::uint64_t number = 0;  // a sequence or id, where the call says so
 };
 
 // The check that failed, on its way from core/base/check to the guard.
@@ -43,16 +44,21 @@ struct Handle {
   CallResult result;
   std::vector<char> input;  // what JavaScript writes before a call
   direct::PageWriter pages;
-  direct::ReplyBuffer reply;  // what a read gives
-  std::string bytes;          // what any other call gives
+  direct::ReplyBuffer reply;         // what a read gives
+  direct::StagedReplies staged;      // what a stage gives
+  std::vector<std::uint32_t> words;  // where its replies are
+  std::string bytes;                 // what any other call gives
 
   std::string_view in(std::uint32_t size) const { return {input.data(), size}; }
-  const CallResult* give(std::string_view out, std::uint32_t value = 0);
-  const CallResult* give_bytes(std::string out, std::uint32_t value = 0);
+  const CallResult* give(std::string_view out, std::uint32_t value = 0, std::uint64_t number = 0);
+  const CallResult* give_bytes(std::string out, std::uint32_t value = 0, std::uint64_t number = 0);
   const CallResult* nothing();
   const CallResult* fail(const Error& error);
   const CallResult* fail_in_reply(const Error& error);  // as an error block
 };
+
+// An address as JavaScript knows it.
+std::uint32_t address_of(const void* pointer);
 
 // Makes failed checks throw CheckFailure. Once per module.
 void catch_failed_checks();

@@ -3,7 +3,7 @@
 
 // Addresses are unsigned only after `>>> 0`: above 2 GB they come back negative.
 export type Address = number;
-// Of four words in HEAPU32: status, address of the bytes, their size, a small value.
+// Of six words in HEAPU32: status, address of the bytes, their size, a small value, a 64-bit number.
 export type ResultAddress = Address;
 
 export interface Stats {

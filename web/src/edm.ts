@@ -63,15 +63,20 @@ export function doubleText(n: number): string {
   return Object.is(n, -0) ? "-0" : String(n);
 }
 
-// Uint8Array and Date also when they come from another realm (an iframe, a vm context).
-export function isBytes(value: object): value is Uint8Array {
-  return value instanceof Uint8Array || tagOf(value) === "Uint8Array";
-}
-export function isDate(value: object): value is Date {
-  return value instanceof Date || tagOf(value) === "Date";
-}
-function tagOf(value: object): string {
-  return Object.prototype.toString.call(value).slice(8, -1);
+// Whether an object is bytes or a date, also when it comes from another realm (an iframe, a vm context).
+export function kindOf(value: object): "bytes" | "date" | undefined {
+  if (value instanceof Uint8Array) return "bytes";
+  if (value instanceof Date) return "date";
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null) return undefined;
+  switch (Object.prototype.toString.call(value)) {
+    case "[object Uint8Array]":
+      return "bytes";
+    case "[object Date]":
+      return "date";
+    default:
+      return undefined;
+  }
 }
 
 // A value that no Edm type takes. The first words are the official client's.

@@ -3,7 +3,7 @@
 // A block is built in one scratch buffer that is kept: words go straight to their place, strings are joined and
 // encoded once. What a caller gets is an exact copy of its own.
 
-import { edmNumbers, isBytes, isDate, unknownTypeError } from "../edm.ts";
+import { edmNumbers, kindOf, unknownTypeError } from "../edm.ts";
 import type { EdmTypes } from "../types.ts";
 import {
   blockVersion,
@@ -219,30 +219,53 @@ export function encodeDropTable(name: string): Uint8Array {
   return finish(requestKind.dropTable);
 }
 
-// The names of one block, numbered as they are first seen. Entities of one message mostly list the same names in
-// the same order, so the name that stood at this place in the entity before is tried before the map.
-const nameNumbers = new Map<string, number>();
-let names: string[] = [];
-let expectedNames: string[] = [];
-let expectedNumbers: number[] = []; // -1: not stored
-
-function beginNames(): void {
-  nameNumbers.clear();
-  names = [];
-  expectedNames = [];
-  expectedNumbers = [];
+// Names are numbered anew in every block, as they are first seen in it. What is known of a name is kept from block to
+// block, and entities mostly list the same names in the same order: so the name that stood at this place in the entity
+// before is tried first.
+interface Name {
+  readonly text: string;
+  readonly stored: boolean;
+  block: number; // the block in which `number` holds
+  number: number;
 }
 
-function numberOf(name: string, place: number): number {
-  if (expectedNames[place] === name) return expectedNumbers[place] as number;
-  let number = nameNumbers.get(name);
-  if (number === undefined) {
-    number = isStored(name) ? names.push(name) - 1 : -1;
-    nameNumbers.set(name, number);
+const knownNames = new Map<string, Name>();
+const knownNamesMax = 10000;
+let expectedNames: Name[] = []; // by place in the entity
+let block = 0;
+let names: string[] = []; // of this block
+
+function beginNames(): void {
+  ++block;
+  names = [];
+  if (knownNames.size > knownNamesMax) {
+    knownNames.clear();
+    expectedNames = [];
   }
-  expectedNames[place] = name;
-  expectedNumbers[place] = number;
-  return number;
+}
+
+// The name's number in this block; -1: not stored.
+function numberOf(text: string, place: number): number {
+  let name = expectedNames[place];
+  if (name === undefined || name.text !== text) {
+    name = knownName(text);
+    expectedNames[place] = name;
+  }
+  if (!name.stored) return -1;
+  if (name.block !== block) {
+    name.block = block;
+    name.number = names.push(text) - 1;
+  }
+  return name.number;
+}
+
+function knownName(text: string): Name {
+  let name = knownNames.get(text);
+  if (name === undefined) {
+    name = { text, stored: isStored(text), block: 0, number: 0 };
+    knownNames.set(text, name);
+  }
+  return name;
 }
 
 function isStored(name: string): boolean {
@@ -345,13 +368,13 @@ function putValue(
       putBigint(edmNumbers.Int64, value);
       return true;
     case "object":
-      if (isBytes(value as object)) {
-        putBytes(value as Uint8Array);
-        return true;
-      }
-      if (isDate(value as object)) {
-        putDate(edmNumbers.DateTime, value as Date);
-        return true;
+      switch (kindOf(value as object)) {
+        case "bytes":
+          putBytes(value as Uint8Array);
+          return true;
+        case "date":
+          putDate(edmNumbers.DateTime, value as Date);
+          return true;
       }
       {
         const pair = value as { type?: unknown; value?: unknown };
@@ -431,13 +454,14 @@ function putTyped(typeName: unknown, value: unknown): boolean {
       return true;
     case "object":
       if (value === null) return false;
-      if (type === edmNumbers.Binary && isBytes(value)) {
-        putBytes(value);
-        return true;
-      }
-      if (isDate(value)) {
-        putDate(type, value);
-        return true;
+      switch (kindOf(value)) {
+        case "bytes":
+          if (type !== edmNumbers.Binary) break;
+          putBytes(value as Uint8Array);
+          return true;
+        case "date":
+          putDate(type, value as Date);
+          return true;
       }
   }
   putInt32(type | formUnusable, 0);

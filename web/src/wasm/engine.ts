@@ -96,7 +96,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
   return new WasmEngine(await instantiate(options.wasm));
 }
 
-// Status of a CallResult (bindings/handle.h).
+// Status of a CallResult (bindings/handle.h), whose words are: status, address, size, value, number (two words).
 const done = 0;
 const nothing = 1;
 const failed = 2;
@@ -118,10 +118,10 @@ class WasmEngine implements Engine {
     const size = manifest?.length ?? 0;
     const has = manifest === undefined ? 0 : 1;
     this.#call((m, h) => m._entitable_recover(h, size, has));
-    const counts = this.#counts(this.#bytes.length / 8);
+    const numbers = this.#numbers(this.#size / 8);
     const parts: PartInfo[] = [];
-    for (let i = 0; i < counts.length; i += 2) {
-      parts.push({ id: counts[i] as number, bytes: counts[i + 1] as number });
+    for (let i = 0; i < numbers.length; i += 2) {
+      parts.push({ id: numbers[i] as number, bytes: numbers[i + 1] as number });
     }
     return parts;
   }
@@ -180,22 +180,28 @@ class WasmEngine implements Engine {
   }
 
   stage(blocks: readonly Uint8Array[], nowMs: number): StagedReplies {
-    const lengths = new Uint32Array(blocks.length);
-    blocks.forEach((block, i) => {
-      lengths[i] = block.length;
-    });
-    const size = this.#put(new Uint8Array(lengths.buffer), ...blocks);
-    const changes = this.#call((m, h) => m._entitable_stage(h, blocks.length, size, nowMs));
-    const out = this.#bytes.slice(); // one copy for all; each reply is cut out of it
-    const words = new Uint32Array(out.buffer, 0, blocks.length * 3);
+    const count = blocks.length;
+    let size = count * 4;
+    for (const block of blocks) size += block.length;
+    const input = this.#input(size);
+    const { HEAPU8: bytes, HEAPU32: words } = this.#module;
+    let at = input + count * 4;
+    for (let i = 0; i < count; ++i) {
+      const block = blocks[i] as Uint8Array;
+      words[(input >>> 2) + i] = block.length;
+      bytes.set(block, at);
+      at += block.length;
+    }
+    const changes = this.#call((m, h) => m._entitable_stage(h, count, size, nowMs)) !== 0;
+    const { HEAPU8: heap, HEAPU32: out } = this.#module;
     const replies: Uint8Array[] = [];
     const failures: boolean[] = [];
-    for (let i = 0; i < words.length; i += 3) {
-      const from = words[i] as number;
-      replies.push(out.slice(from, from + (words[i + 1] as number)));
-      failures.push(words[i + 2] !== 0);
+    for (let i = 0, word = this.#address >>> 2; i < count; ++i, word += 3) {
+      const from = out[word] as number;
+      replies.push(heap.slice(from, from + (out[word + 1] as number)));
+      failures.push(out[word + 2] !== 0);
     }
-    return { replies, failed: failures, changes: changes !== 0 };
+    return { replies, failed: failures, changes };
   }
 
   publish(): void {
@@ -208,8 +214,7 @@ class WasmEngine implements Engine {
 
   seal(): Sealed | undefined {
     if (this.#call((m, h) => m._entitable_seal(h)) === undefined) return undefined;
-    const [sequence] = this.#counts(1);
-    return { sequence: sequence as number, bytes: this.#bytes.slice(8) };
+    return { sequence: this.#number, bytes: this.#copy() };
   }
 
   stored(sequence: number): void {
@@ -224,15 +229,13 @@ class WasmEngine implements Engine {
 
   nextCheckpointPart(): CheckpointPart | undefined {
     if (this.#call((m, h) => m._entitable_next_checkpoint_part(h)) === undefined) return undefined;
-    const [id] = this.#counts(1);
-    return { id: id as number, bytes: this.#bytes.slice(8) };
+    return { id: this.#number, bytes: this.#copy() };
   }
 
   finishCheckpoint(): CheckpointEnd {
     const obsolete = this.#call((m, h) => m._entitable_finish_checkpoint(h)) ?? 0;
-    const [segmentsBelow, ...obsoleteParts] = this.#counts(1 + obsolete);
-    const manifest = this.#bytes.slice(8 * (1 + obsolete));
-    return { manifest, segmentsBelow: segmentsBelow as number, obsoleteParts };
+    const obsoleteParts = this.#numbers(obsolete);
+    return { manifest: this.#copy(obsolete * 8), segmentsBelow: this.#number, obsoleteParts };
   }
 
   checkpointCommitted(): void {
@@ -266,26 +269,26 @@ class WasmEngine implements Engine {
 
   // ---- Calling ----------------------------------------------------------------------------------------------------------
 
-  #bytes: Uint8Array<ArrayBuffer> = emptyBytes; // what the last #call gave: a view of wasm memory
+  // What the last #call gave: bytes in wasm memory, and a number.
+  #address = 0;
+  #size = 0;
+  #number = 0;
 
   #open(): number {
     if (this.#handle === 0) throw new StoreError("StoreClosed", "The store is closed.");
     return this.#handle;
   }
 
-  // Copies the parts, one after another, to where the next call expects its input; gives their length.
-  #put(...parts: Uint8Array[]): number {
-    let size = 0;
-    for (const part of parts) size += part.length;
+  // Where the next call expects `size` bytes of input; a multiple of 8.
+  #input(size: number): number {
     const input = this.#guarded((m, h) => m._entitable_input(h, size)) >>> 0;
     if (input === 0) throw outOfMemory();
-    const heap = this.#module.HEAPU8;
-    let at = input;
-    for (const part of parts) {
-      heap.set(part, at);
-      at += part.length;
-    }
-    return size;
+    return input;
+  }
+
+  #put(bytes: Uint8Array): void {
+    const input = this.#input(bytes.length);
+    this.#module.HEAPU8.set(bytes, input);
   }
 
   // Runs a call that answers with a CallResult: its small value, or undefined if there is nothing to give.
@@ -293,18 +296,21 @@ class WasmEngine implements Engine {
     const result = this.#guarded(call) >>> 2;
     const words = this.#module.HEAPU32;
     const status = words[result];
-    const address = words[result + 1] as number;
-    const size = words[result + 2] as number;
-    this.#bytes = this.#module.HEAPU8.subarray(address, address + size);
+    this.#address = words[result + 1] as number;
+    this.#size = words[result + 2] as number;
+    this.#number = (words[result + 4] as number) + (words[result + 5] as number) * 2 ** 32;
     if (status === done) return words[result + 3] as number;
     if (status === nothing) return undefined;
-    throw status === failed ? failure(new TextDecoder().decode(this.#bytes)) : outOfMemory();
+    throw status === failed ? failure(new TextDecoder().decode(this.#copy())) : outOfMemory();
   }
 
-  // The first numbers of #bytes, u64 each. (It may start anywhere, so no BigUint64Array over it.)
-  #counts(count: number): number[] {
-    const { buffer, byteOffset } = this.#bytes;
-    const view = new DataView(buffer, byteOffset);
+  #copy(from = 0): Uint8Array<ArrayBuffer> {
+    return this.#module.HEAPU8.slice(this.#address + from, this.#address + this.#size);
+  }
+
+  // The first numbers among the bytes, u64 each.
+  #numbers(count: number): number[] {
+    const view = new DataView(this.#module.HEAPU8.buffer, this.#address);
     return Array.from({ length: count }, (_, i) => Number(view.getBigUint64(i * 8, true)));
   }
 
