@@ -1,6 +1,5 @@
-# Sourced by tests/run and demo/run after env.sh: how the things that are not tests are built. Each step builds what it
-# needs first, does nothing when all is up to date, and happens once per command; its log is build/logs/<step>.log.
-# REQUIRES: env.sh.
+# Sourced by tests/run and demo/run after env.sh: how the module, the package and the site are built. A step happens once
+# per command, does little when all is up to date, and REQUIRES the one before; its log is build/logs/<step>.log.
 declare -A built  # step -> exit status
 
 # Runs the step of that name once, and from then on only repeats its status.
@@ -8,7 +7,7 @@ build() {
   local step=$1
   if [[ ! -v built[$step] ]]; then
     mkdir -p "$root/build/logs"
-    if (set -e; "build_$step") >"$root/build/logs/$step.log" 2>&1; then built[$step]=0; else built[$step]=1; fi
+    if ("build_$step") >"$root/build/logs/$step.log" 2>&1; then built[$step]=0; else built[$step]=1; fi
   fi
   return "${built[$step]}"
 }
@@ -19,25 +18,21 @@ build_or_exit() {
   build "$1" || { tail -n 40 "$root/build/logs/$1.log" >&2; exit 1; }
 }
 
+# Each step is one chain: whoever asks for its status switches `set -e` off in it.
+
 # The wasm module: build/wasm/bindings.
 build_wasm() {
-  cd "$root"
-  emcmake cmake --preset wasm
-  cmake --build --preset wasm
+  cd "$root" && emcmake cmake --preset wasm && cmake --build --preset wasm
 }
 
 # The npm package: build/package/entitable-<version>.tgz. Prints sizes.
 build_package() {
-  cd "$root"
-  node web/build.mjs
+  cd "$root" && rm -f build/package/*.tgz && node web/build.mjs
 }
 
 # The playground: build/site. The packed package is unpacked into it; npm would keep an older one of the same version.
 build_site() {
-  cd "$root/demo/site"
-  "$root/tests/setup" demo/site
-  rm -rf node_modules/entitable
-  mkdir node_modules/entitable
-  tar -xzf "$root"/build/package/entitable-*.tgz -C node_modules/entitable --strip-components=1
-  npm run build
+  local unpacked=node_modules/entitable
+  "$root/tests/setup" demo/site && cd "$root/demo/site" && rm -rf $unpacked && mkdir $unpacked &&
+    tar -xzf "$root"/build/package/entitable-*.tgz -C $unpacked --strip-components=1 && npm run build
 }
