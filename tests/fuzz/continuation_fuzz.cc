@@ -1,0 +1,34 @@
+// Any text as a continuation token: refused, or the very text that its key is encoded as.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/check.h"
+#include "core/query/continuation.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace entitable;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const Result<std::string> key = decode_token(text);
+  if (key.ok()) {
+    ENTITABLE_CHECK(encode_token(*key) == text);
+  } else {
+    ENTITABLE_CHECK(key.error() == Error(Code::invalid_input));
+  }
+  // The same bytes as a key, if they are text.
+  if (is_wtf8(text)) {
+    const Result<std::string> again = decode_token(encode_token(text));
+    ENTITABLE_CHECK(again.ok() && *again == text);
+  }
+  // Cut in two at the first line break: a pair of tokens.
+  const std::size_t cut = text.find('\n');
+  if (cut == std::string_view::npos) return 0;
+  const std::string_view row = text.substr(cut + 1);
+  const auto continuation = decode_continuation(text.substr(0, cut), row);
+  if (!continuation.ok()) return 0;
+  const ContinuationTokens tokens = encode_continuation(*continuation);
+  ENTITABLE_CHECK(tokens.next_partition_key == text.substr(0, cut));
+  ENTITABLE_CHECK(tokens.next_row_key == row || row.empty());
+  return 0;
+}
