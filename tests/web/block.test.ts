@@ -566,9 +566,10 @@ describe("operations", () => {
     assert.deepEqual(store.properties("p", "ops"), { a: 1, b: 3, c: 4, d: 5 });
     write("replace", { e: 6 });
     assert.deepEqual(store.properties("p", "ops"), { e: 6 });
-    assert.deepEqual(store.write([{ kind: "delete", partitionKey: "p", rowKey: "ops", etag: "*" }]), [
-      undefined,
-    ]);
+    assert.deepEqual(
+      store.write([{ kind: "delete", partitionKey: "p", rowKey: "ops", etag: "*" }]),
+      [undefined],
+    );
     assert.throws(() => store.get("p", "ops"), refused(404, "ResourceNotFound"));
   });
   test("entities with different members in one transaction keep their own", () => {
