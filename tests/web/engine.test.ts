@@ -12,6 +12,7 @@ import {
 } from "../../web/src/client/block.ts";
 import { RestError, StoreError } from "../../web/src/errors.ts";
 import { createEngine, type Engine } from "../../web/src/wasm/engine.ts";
+import { wasmWithPages } from "./support/small-memory.ts";
 
 const now = Date.UTC(2026, 0, 1);
 
@@ -143,6 +144,22 @@ describe("opening", () => {
     assert.deepEqual([failed, changes], [[true], false]);
   });
 
+  test("a part that is lost is damage: what it held is gone, the rest is read", async () => {
+    const files = new Files();
+    const first = await files.open();
+    files.commit(first, create, insert("1"));
+    files.checkpoint(first);
+    files.commit(first, encodeCreateTable("other"));
+    const engine = await createEngine();
+    const parts = engine.recover(files.manifest);
+    assert.equal(parts.length, 1);
+    engine.reportDamage({ file: `part-${parts[0]?.id}`, message: "missing" });
+    engine.recovered();
+    assert.equal(engine.readOnly, true);
+    assert.deepEqual(rows(engine), []);
+    assert.equal(engine.stats().tables.length, 1);
+  });
+
   test("damage that the host found is kept", async () => {
     const engine = await createEngine();
     engine.recover(undefined);
@@ -266,6 +283,51 @@ describe("memory", () => {
     assert.ok(
       page.rows.every((row) => row.partitionKey !== "big" || row.text === "y".repeat(20000)),
     );
+    assert.equal(engine.verify(), "");
+  });
+
+  test("running out of it rejects what did not fit and leaves the store usable", async () => {
+    const engine = await createEngine({ wasm: await wasmWithPages(400) });
+    engine.recover(undefined);
+    engine.recovered();
+    const files = new Files();
+    files.commit(engine, create);
+    let stored = 0;
+    const outOfMemory = (error: unknown) => {
+      assert.ok(error instanceof StoreError);
+      assert.equal(error.code, "OutOfMemory");
+      return true;
+    };
+    const batch = (i: number) =>
+      encodeWrite(
+        "people",
+        Array.from({ length: 10 }, (_, j) => ({
+          kind: "insert" as const,
+          partitionKey: "p",
+          rowKey: `${i}-${j}`,
+          entity: { text: "y".repeat(10000) },
+        })),
+        true,
+      );
+    assert.throws(() => {
+      for (; ; ++stored) {
+        engine.stage([batch(stored)], now);
+        engine.publish();
+        files.store(engine);
+      }
+    }, outOfMemory);
+    assert.ok(stored > 50);
+    assert.equal(engine.verify(), "");
+    assert.ok(engine.stats().rows >= stored * 10);
+    const first = decodePage(engine.read(encodeQuery("people", { top: 1 }))).rows[0];
+    assert.ok(first !== undefined);
+    const remove = encodeWrite(
+      "people",
+      [{ kind: "delete", partitionKey: "p", rowKey: String(first.rowKey), etag: "*" }],
+      false,
+    );
+    assert.deepEqual(engine.stage([remove], now).failed, [false]);
+    engine.publish();
     assert.equal(engine.verify(), "");
   });
 
