@@ -60,7 +60,7 @@ class CommitEncoder {
   std::string shapes_;  // definitions, in order of first use
   std::uint32_t shape_count_ = 0;
   RowShapes row_shapes_;
-  std::vector<RowProperty> row_;  // of the entity being written
+  std::vector<PropertyView> row_;  // of the entity being written
   std::string mutations_;
   ByteWriter writer_{mutations_};
   Place place_;
@@ -175,7 +175,7 @@ class CommitDecoder {
   ByteReader reader_;
   ShapeDictionary& shapes_;
   std::vector<std::uint64_t> shape_numbers_;  // in the dictionary, of the commit's shapes
-  std::vector<RowProperty> row_;
+  std::vector<PropertyView> row_;
   Place place_;
   Commit commit_;
 };

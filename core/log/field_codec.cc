@@ -1,5 +1,6 @@
 #include "core/log/field_codec.h"
 
+#include <array>
 #include <cstddef>
 #include <cstring>
 
@@ -16,10 +17,6 @@ constexpr std::uint8_t policy_has_expiry = 2;
 constexpr std::uint8_t policy_has_permission = 4;
 constexpr std::size_t policy_bytes_min = 2;
 constexpr std::size_t ticks_bytes_min = 1;
-
-bool is_date(Ticks ticks) {
-  return ticks >= limits::date_time_ticks_min && ticks <= limits::date_time_ticks_max;
-}
 
 void append_date(Ticks ticks, ByteWriter& writer) {
   ENTITABLE_CHECK(is_date(ticks));
@@ -43,6 +40,22 @@ const char* read_policy(ByteReader& reader, AccessPolicy& policy) {
     return "a date of an access policy is out of range";
   }
   return nullptr;
+}
+
+// The ASCII characters that a key may have.
+constexpr std::array<bool, 256> plain_key_bytes = [] {
+  std::array<bool, 256> plain{};
+  for (std::size_t byte = 0x20; byte < 0x7F; ++byte) {
+    plain[byte] = byte != '/' && byte != '\\' && byte != '#' && byte != '?';
+  }
+  return plain;
+}();
+
+// True only for a key that needs no closer look, which nearly all do not.
+bool is_plain_key(std::string_view text) {
+  bool plain = text.size() <= limits::key_units_max;
+  for (const char c : text) plain &= plain_key_bytes[static_cast<std::uint8_t>(c)];
+  return plain;
 }
 
 }  // namespace
@@ -91,7 +104,12 @@ bool is_text(std::string_view text) {
   return (bits & high_bits) == 0 || is_wtf8(text);
 }
 
+bool is_date(Ticks ticks) {
+  return ticks >= limits::date_time_ticks_min && ticks <= limits::date_time_ticks_max;
+}
+
 const char* check_stored_key(const KeyView& key) {
+  if (is_plain_key(key.partition) && is_plain_key(key.row)) return nullptr;
   if (!is_text(key.partition) || !is_text(key.row)) return "a key is no text";
   return check_key(key).ok() ? nullptr : "a key is not allowed";
 }

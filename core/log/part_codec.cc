@@ -170,9 +170,12 @@ const char* PartReader::read_key(bool new_partition) {
   }
   key_.row = reader_.bytes();
   if (!reader_.ok()) return field_cut_short;
-  if (const char* bad = check_stored_key(key_)) return bad;
-  if (first && compare(key_, before) < 0) return "it is below the range of the part";
-  if (!first && compare(key_, before) <= 0) return "its key is not above that of the row before";
+  // A partition that goes on has been checked, and is the one before.
+  const KeyView unchecked = {new_partition ? key_.partition : std::string_view(), key_.row};
+  if (const char* bad = check_stored_key(unchecked)) return bad;
+  const int order = new_partition ? compare(before, key_) : compare_utf16(before.row, key_.row);
+  if (first && order > 0) return "it is below the range of the part";
+  if (!first && order >= 0) return "its key is not above that of the row before";
   if (!first && new_partition && key_.partition == before.partition) {
     return "its partition is named once more";
   }

@@ -64,7 +64,7 @@ class PartWriter {
   // The row between begin_row and end_row.
   KeyView key_;
   Ticks timestamp_ = 0;
-  std::vector<RowProperty> properties_;
+  std::vector<PropertyView> properties_;
 };
 
 // What the file says of itself.
@@ -95,7 +95,7 @@ class PartReader {
   // Of the row that next() went to; valid until it is called again.
   KeyView key() const { return key_; }
   Ticks timestamp() const { return timestamp_; }
-  std::span<const RowProperty> properties() const { return properties_; }
+  std::span<const PropertyView> properties() const { return properties_; }
   Entity entity() const;
 
  private:
@@ -110,7 +110,7 @@ class PartReader {
   std::uint32_t rows_read_ = 0;
   KeyView key_;
   Ticks timestamp_ = 0;
-  std::vector<RowProperty> properties_;
+  std::vector<PropertyView> properties_;
 };
 
 struct Part : PartHeader {

@@ -10,7 +10,7 @@
 namespace entitable {
 namespace {
 
-constexpr std::string_view magic_start = "entabl1";  // the kind follows
+constexpr std::string_view magic_start = "entitab";  // the kind follows
 
 }  // namespace
 
@@ -24,10 +24,11 @@ std::uint32_t masked_crc32c(std::string_view bytes, std::uint32_t seed) {
   return (crc >> 15 | crc << 17) + 0xA282EAD8u;
 }
 
-FileWriter::FileWriter(FileKind kind) : file_(magic_of(kind)) {
+FileWriter::FileWriter(FileKind kind, std::uint16_t major, std::uint16_t minor)
+    : file_(magic_of(kind)) {
   ByteWriter writer(file_);
-  writer.u16(format_major);
-  writer.u16(format_minor);
+  writer.u16(major);
+  writer.u16(minor);
   const std::uint32_t checksum = masked_crc32c(file_);
   writer.u32(checksum);
   chain_ = crc32c(std::string_view(file_).substr(file_.size() - record_layout::checksum_bytes));

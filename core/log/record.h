@@ -60,7 +60,9 @@ std::uint32_t masked_crc32c(std::string_view bytes, std::uint32_t seed = 0);
 // Writes a file, record by record.
 class FileWriter {
  public:
-  explicit FileWriter(FileKind kind);
+  // Versions other than this one are for tests.
+  explicit FileWriter(FileKind kind, std::uint16_t major = format_major,
+                      std::uint16_t minor = format_minor);
 
   // Opens a record and gives the file's bytes, to which its payload is to be appended; what is
   // already there must not be touched. REQUIRES: no record is open.

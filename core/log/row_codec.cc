@@ -61,39 +61,92 @@ char* put_value(char* at, const ValueView& value) {
   check_failed("a value has a type", __FILE__, __LINE__);
 }
 
-// ---- Reading -----------------------------------------------------------------------------------
+// ---- Reading: by pointer, since this is most of the time of opening a store
+// ----------------------
 
-// The value, of which `reader` knows whether it was there. Null, or why it is bad.
-const char* read_value(ByteReader& reader, EdmType type, ValueView& value) {
+struct Cursor {
+  const char* at;
+  const char* end;
+
+  // Null: there are not that many bytes left.
+  const char* take(std::size_t size) {
+    if (static_cast<std::size_t>(end - at) < size) return nullptr;
+    const char* from = at;
+    at += size;
+    return from;
+  }
+  // A length, then that many bytes. False: they are not there, or the length is malformed.
+  bool take_bytes(std::string_view& bytes) {
+    if (at != end && static_cast<std::uint8_t>(*at) < 0x80) {
+      const std::size_t size = static_cast<std::uint8_t>(*at++);
+      const char* from = take(size);
+      if (from == nullptr) return false;
+      bytes = {from, size};
+      return true;
+    }
+    ByteReader reader(std::string_view(at, static_cast<std::size_t>(end - at)));
+    bytes = reader.bytes();
+    at = end - reader.remaining();
+    return reader.ok();
+  }
+};
+
+template <typename Integer>
+Integer load(const char* from) {
+  Integer value = 0;
+  for (std::size_t i = 0; i < sizeof(Integer); ++i) {
+    value |= static_cast<Integer>(static_cast<std::uint8_t>(from[i])) << (8 * i);
+  }
+  return value;
+}
+
+const char* read_text(Cursor& cursor, EdmType type, ValueView& value) {
+  std::string_view bytes;
+  if (!cursor.take_bytes(bytes)) return field_cut_short;
+  value = type == EdmType::string ? ValueView::of_string(bytes) : ValueView::of_binary(bytes);
+  if (type == EdmType::string && !is_text(bytes)) return "a String is no text";
+  // A unit takes at least a byte, so most texts need no counting.
+  if (bytes.size() <= limits::string_units_max || check_value(value, {}).ok()) return nullptr;
+  return type == EdmType::string ? "a String is too long" : "a Binary is too long";
+}
+
+// Null, or why the value is bad.
+const char* read_value(Cursor& cursor, EdmType type, ValueView& value) {
+  const char* from = nullptr;
   switch (type) {
     case EdmType::string:
-      value = ValueView::of_string(reader.bytes());
-      if (!is_text(value.string())) return "a String is no text";
-      return check_value(value, {}).ok() ? nullptr : "a String is too long";
     case EdmType::binary:
-      value = ValueView::of_binary(reader.bytes());
-      return check_value(value, {}).ok() ? nullptr : "a Binary is too long";
-    case EdmType::boolean: {
-      const std::uint8_t byte = reader.u8();
-      value = ValueView::of_boolean(byte != 0);
-      return byte <= 1 ? nullptr : "a Boolean is neither true nor false";
-    }
+      return read_text(cursor, type, value);
+    case EdmType::boolean:
+      if ((from = cursor.take(1)) == nullptr) return field_cut_short;
+      value = ValueView::of_boolean(*from != 0);
+      return *from == 0 || *from == 1 ? nullptr : "a Boolean is neither true nor false";
     case EdmType::date_time:
-      value = ValueView::of_date_time(static_cast<Ticks>(reader.u64()));
-      if (!reader.ok() || check_value(value, {}).ok()) return nullptr;
-      return "a DateTime is out of range";
+      if ((from = cursor.take(8)) == nullptr) return field_cut_short;
+      value = ValueView::of_date_time(static_cast<Ticks>(load<std::uint64_t>(from)));
+      return is_date(value.date_time()) ? nullptr : "a DateTime is out of range";
     case EdmType::float64:
+      if ((from = cursor.take(8)) == nullptr) return field_cut_short;
+      value = ValueView::from_parts(type, static_cast<std::int64_t>(load<std::uint64_t>(from)), {});
+      return nullptr;
     case EdmType::int64:
-      value = ValueView::from_parts(type, static_cast<std::int64_t>(reader.u64()), {});
+      if ((from = cursor.take(8)) == nullptr) return field_cut_short;
+      value = ValueView::of_int64(static_cast<std::int64_t>(load<std::uint64_t>(from)));
       return nullptr;
     case EdmType::guid:
-      value = ValueView::of_guid(reader.raw(guid_bytes));
+      if ((from = cursor.take(guid_bytes)) == nullptr) return field_cut_short;
+      value = ValueView::of_guid({from, guid_bytes});
       return nullptr;
     case EdmType::int32:
-      value = ValueView::of_int32(static_cast<std::int32_t>(reader.u32()));
+      if ((from = cursor.take(4)) == nullptr) return field_cut_short;
+      value = ValueView::of_int32(static_cast<std::int32_t>(load<std::uint32_t>(from)));
       return nullptr;
   }
   check_failed("a property has a type", __FILE__, __LINE__);
+}
+
+bool has_text(EdmType type) {
+  return type == EdmType::string || type == EdmType::binary;
 }
 
 std::size_t text_bytes(const ValueView& value) {
@@ -105,47 +158,51 @@ std::size_t text_bytes(const ValueView& value) {
 // `bytes_bound`: the size if every byte of a text were one unit. Counting units is needed only for
 // rows near the limit.
 bool is_too_large(std::size_t bytes_bound, std::size_t shape_bytes, const KeyView& key,
-                  const std::vector<RowProperty>& properties) {
+                  const std::vector<PropertyView>& properties) {
   if (bytes_bound <= limits::entity_bytes_max) return false;
   std::size_t bytes = 4 + 2 * (utf16_units(key.partition) + utf16_units(key.row)) + shape_bytes;
-  for (const RowProperty& property : properties) bytes += text_bytes(property.value);
+  for (const PropertyView& property : properties) bytes += text_bytes(property.value);
   return bytes > limits::entity_bytes_max;
 }
 
 }  // namespace
 
-void append_values(std::span<const RowProperty> properties, std::string& out) {
+void append_values(std::span<const PropertyView> properties, std::string& out) {
   std::size_t room = 0;
-  for (const RowProperty& property : properties) {
+  for (const PropertyView& property : properties) {
     room += property.value.type() == EdmType::guid ? guid_bytes : value_room(property.value);
   }
   const std::size_t start = out.size();
   out.resize(start + room);
   char* at = out.data() + start;
-  for (const RowProperty& property : properties) at = put_value(at, property.value);
+  for (const PropertyView& property : properties) at = put_value(at, property.value);
   out.resize(static_cast<std::size_t>(at - out.data()));
 }
 
 const char* read_values(ByteReader& reader, const LoggedShape& shape, const KeyView& key,
-                        std::vector<RowProperty>& out) {
-  out.clear();
-  std::size_t bytes_bound = 4 + 2 * (key.partition.size() + key.row.size()) + shape.entity_bytes;
-  for (const ShapeProperty& property : shape.properties) {
-    ValueView value = ValueView::of_boolean(false);
-    if (const char* bad = read_value(reader, property.type, value)) return bad;
-    if (property.type == EdmType::string || property.type == EdmType::binary) {
-      bytes_bound += 2 * value.bytes().size();
-    }
-    out.push_back({property.name, value});
-  }
+                        std::vector<PropertyView>& out) {
   if (!reader.ok()) return field_cut_short;
+  ByteReader ahead = reader;
+  const std::string_view rest = ahead.raw(reader.remaining());
+  Cursor cursor{rest.data(), rest.data() + rest.size()};
+  std::size_t bytes_bound = 4 + 2 * (key.partition.size() + key.row.size()) + shape.entity_bytes;
+  // Values are made in their places: to copy them there would cost more than to read them.
+  out.resize(shape.properties.size(), {{}, ValueView::of_boolean(false)});
+  PropertyView* place = out.data();
+  for (const ShapeProperty& property : shape.properties) {
+    place->name = property.name;
+    if (const char* bad = read_value(cursor, property.type, place->value)) return bad;
+    if (has_text(property.type)) bytes_bound += 2 * place->value.bytes().size();
+    ++place;
+  }
+  reader.raw(rest.size() - static_cast<std::size_t>(cursor.end - cursor.at));
   return is_too_large(bytes_bound, shape.entity_bytes, key, out) ? "the row is too large" : nullptr;
 }
 
-std::vector<Property> owned(std::span<const RowProperty> properties) {
+std::vector<Property> owned(std::span<const PropertyView> properties) {
   std::vector<Property> copies;
   copies.reserve(properties.size());
-  for (const RowProperty& property : properties) {
+  for (const PropertyView& property : properties) {
     copies.push_back({std::string(property.name), Value(property.value)});
   }
   return copies;

@@ -16,15 +16,15 @@
 namespace entitable {
 
 // Appends the values in the order of `properties`.
-void append_values(std::span<const RowProperty> properties, std::string& out);
+void append_values(std::span<const PropertyView> properties, std::string& out);
 
 // Replaces `out` by the row's properties, which look into the bytes being read. All values are
 // within their limits, and the row with this key is at most entity_bytes_max. Null, or why the
 // bytes are bad.
 const char* read_values(ByteReader& reader, const LoggedShape& shape, const KeyView& key,
-                        std::vector<RowProperty>& out);
+                        std::vector<PropertyView>& out);
 
 // The properties in the owning form.
-std::vector<Property> owned(std::span<const RowProperty> properties);
+std::vector<Property> owned(std::span<const PropertyView> properties);
 
 }  // namespace entitable

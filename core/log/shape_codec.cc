@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::size_t property_bytes_min = 3;  // type, length, one character
 
-void write_definition(std::span<const RowProperty> properties, std::string& out) {
+void write_definition(std::span<const PropertyView> properties, std::string& out) {
   ByteWriter writer(out);
   writer.varint(properties.size());
-  for (const RowProperty& property : properties) {
+  for (const PropertyView& property : properties) {
     writer.u8(static_cast<std::uint8_t>(property.value.type()));
     writer.bytes(property.name);
   }
@@ -68,7 +68,7 @@ ShapeNumbers::Numbered ShapeNumbers::number_of(std::string_view definition) {
   return {at->second, is_new};
 }
 
-bool RowShapes::is_last(std::span<const RowProperty> properties) const {
+bool RowShapes::is_last(std::span<const PropertyView> properties) const {
   if (last_number_ == 0 || properties.size() != last_.size()) return false;
   for (std::size_t i = 0; i < properties.size(); ++i) {
     if (properties[i].value.type() != last_[i].type || properties[i].name != last_[i].name) {
@@ -78,7 +78,7 @@ bool RowShapes::is_last(std::span<const RowProperty> properties) const {
   return true;
 }
 
-ShapeNumbers::Numbered RowShapes::number_of(std::span<const RowProperty> properties) {
+ShapeNumbers::Numbered RowShapes::number_of(std::span<const PropertyView> properties) {
   if (is_last(properties)) return {last_number_, false};
   scratch_.clear();
   write_definition(properties, scratch_);

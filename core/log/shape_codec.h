@@ -23,9 +23,6 @@
 
 namespace entitable {
 
-// A property that owns nothing.
-using RowProperty = PropertyView;
-
 struct ShapeProperty {
   std::string_view name;
   EdmType type;
@@ -52,12 +49,12 @@ class ShapeNumbers {
 // Gives numbers to the shapes of rows: the writing side.
 class RowShapes {
  public:
-  ShapeNumbers::Numbered number_of(std::span<const RowProperty> properties);
+  ShapeNumbers::Numbered number_of(std::span<const PropertyView> properties);
   // Of the row numbered last.
   std::string_view definition() const { return definition_; }
 
  private:
-  bool is_last(std::span<const RowProperty> properties) const;
+  bool is_last(std::span<const PropertyView> properties) const;
 
   ShapeNumbers numbers_;
   // Rows are nearly always of the shape of the row before.

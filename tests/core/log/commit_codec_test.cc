@@ -1,0 +1,207 @@
+#include "core/log/commit_codec.h"
+
+#include "core/model/limits.h"
+#include "tests/support/catch.h"
+#include "tests/support/log_files.h"
+
+using namespace entitable;
+
+namespace {
+
+constexpr Ticks last = 1'000'000;
+
+Result<Commit> decode(std::string_view payload) {
+  ShapeDictionary shapes;
+  return decode_commit(payload, shapes);
+}
+
+std::string error_of(std::string_view payload) {
+  const Result<Commit> commit = decode(payload);
+  if (commit.ok()) return "";
+  CHECK(commit.error().code == Code::corrupted);
+  return commit.error().message;
+}
+
+// What stands before the mutations: number 1, one shape {a: Int32}, last timestamp, no call.
+std::string head(std::uint8_t mutations) {
+  std::string out = test::from_hex("01 01 00 01 07 01 61");
+  ByteWriter(out).u64(last);
+  return out + '\0' + static_cast<char>(mutations);
+}
+
+// put: table 1, partition "p", row "r", ticks `last`, shape 1, value 5
+const std::string put = test::from_hex("01 01 01 70 01 72 01 01 05000000");
+const std::string put_beside = test::from_hex("02 01 73 01 01 06000000");
+
+Entity entity_of(std::string_view row, Ticks timestamp) {
+  return Entity{EntityKey("p", row), timestamp, {{"a", Value::of_int32(5)}}};
+}
+
+}  // namespace
+
+TEST_CASE("a commit has the layout of FORMAT.md") {
+  Commit commit;
+  commit.number = 1;
+  commit.last_timestamp = last;
+  commit.mutations = {PutEntity{1, entity_of("r", last)}};
+  CHECK(encode_commit(commit) == head(1) + put);
+  commit.mutations.push_back(PutEntity{1, entity_of("s", last - 1)});
+  CHECK(encode_commit(commit) == head(2) + put + test::from_hex("02 01 73 03 01 05000000"));
+  commit.mutations.push_back(DeleteEntity{1, EntityKey("p", "t")});
+  commit.mutations.push_back(DeleteEntity{2, EntityKey("p", "t")});
+  commit.mutations.push_back(DeleteEntity{2, EntityKey("", "t")});
+  CHECK(encode_commit(commit) ==
+        head(5) + put + test::from_hex("02 01 73 03 01 05000000 04 01 74 03 02 01 70 01 74") +
+            test::from_hex("03 02 00 01 74"));
+}
+
+TEST_CASE("what is not about rows has its layout too") {
+  Commit commit;
+  commit.number = 300;
+  commit.last_timestamp = last;
+  commit.call = ClientCall{ClientId{1, 2}, 9, {0, last, last - 2}};
+  commit.mutations = {CreateTable{1, "Abc"}, DropTable{2}, SetTableAcl{3, {}},
+                      SetServiceProperties{"<x/>"}};
+  std::string expected = test::from_hex("ac02 00");
+  ByteWriter(expected).u64(last);
+  expected += test::from_hex("01 0102") + std::string(14, '\0') + test::from_hex("09 03 00 01 05");
+  expected += test::from_hex("04 05 01 03 416263 06 02 07 03 00 08 04") + "<x/>";
+  CHECK(encode_commit(commit) == expected);
+  const Result<Commit> read = decode(expected);
+  REQUIRE(read.ok());
+  CHECK(*read == commit);
+}
+
+TEST_CASE("random commits come back, and the same commit gives the same bytes") {
+  constexpr std::uint64_t seed = 33;
+  CAPTURE(seed);
+  test::Prng prng(seed);
+  for (std::uint64_t round = 1; round <= 1000; ++round) {
+    const Commit commit = test::random_commit(prng, round);
+    const std::string bytes = encode_commit(commit);
+    CHECK(encode_commit(Commit(commit)) == bytes);
+    CHECK(commit_number(bytes) == round);
+    const Result<Commit> read = decode(bytes);
+    REQUIRE(read.ok());
+    REQUIRE(*read == commit);
+  }
+}
+
+TEST_CASE("a commit without mutations may be") {
+  Commit commit;
+  commit.number = 1;
+  const Result<Commit> read = decode(encode_commit(commit));
+  REQUIRE(read.ok());
+  CHECK(*read == commit);
+}
+
+TEST_CASE("the largest entity and the longest keys come back") {
+  Commit commit;
+  commit.number = std::numeric_limits<std::uint64_t>::max();
+  commit.last_timestamp = limits::date_time_ticks_max;
+  Entity entity;
+  entity.key = EntityKey(std::string(limits::key_units_max, 'p'), std::string());
+  entity.timestamp = limits::date_time_ticks_max;
+  for (int i = 0; i < 15; ++i) {
+    entity.properties.push_back(
+        {"s" + std::to_string(i), Value::of_string(std::string(limits::string_units_max, 'x'))});
+  }
+  for (std::size_t i = entity.properties.size(); i < limits::custom_properties_max; ++i) {
+    entity.properties.push_back({"p" + std::to_string(i), Value::of_boolean(true)});
+  }
+  REQUIRE(check_entity(entity).ok());
+  commit.mutations = {PutEntity{table_id_max, entity}};
+  const Result<Commit> read = decode(encode_commit(commit));
+  REQUIRE(read.ok());
+  CHECK(*read == commit);
+}
+
+TEST_CASE("shapes that the segment has are not written again") {
+  Commit commit;
+  commit.number = 1;
+  commit.last_timestamp = last;
+  commit.mutations = {PutEntity{1, entity_of("r", last)}};
+  const std::string standalone = encode_commit(commit);
+  ShapeNumbers numbers;
+  std::string first;
+  append_commit(standalone, numbers, first);
+  CHECK(first == standalone);
+  std::string second = "kept";
+  append_commit(standalone, numbers, second);
+  CHECK(second == "kept" + test::from_hex("01 01 01") + standalone.substr(7));
+
+  ShapeDictionary shapes;
+  CHECK(decode_commit(first, shapes).ok());
+  const auto read = decode_commit(std::string_view(second).substr(4), shapes);
+  REQUIRE(read.ok());
+  CHECK(*read == commit);
+  CHECK(error_of(std::string_view(second).substr(4)) == "a row has a shape that is not there");
+}
+
+TEST_CASE("a commit that is cut short or goes on is bad") {
+  const std::string good = head(2) + put + put_beside;
+  REQUIRE(error_of(good).empty());
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    CAPTURE(size);
+    CHECK(!error_of(good.substr(0, size)).empty());
+  }
+  CHECK(error_of(good + '\0') == "it goes on behind its last mutation");
+  CHECK(error_of(head(1) + put + put_beside) == "it goes on behind its last mutation");
+  CHECK(error_of(head(3) + put + put_beside) == "mutation 3: it is cut short");
+  CHECK(error_of(head(100) + put) == "it has fewer mutations than it says");
+}
+
+TEST_CASE("the head of a commit is checked") {
+  std::string bytes = head(0);
+  REQUIRE(error_of(bytes).empty());
+  bytes[0] = 0;
+  CHECK(error_of(bytes) == "a commit has the number 0");
+
+  const std::string start = test::from_hex("01 00");
+  const auto with_last = [&](Ticks ticks) {
+    std::string out = start;
+    ByteWriter(out).u64(static_cast<std::uint64_t>(ticks));
+    return out + test::from_hex("00 00");
+  };
+  CHECK(error_of(with_last(0)).empty());
+  CHECK(error_of(with_last(limits::date_time_ticks_max)).empty());
+  CHECK(error_of(with_last(limits::date_time_ticks_max + 1)) ==
+        "the last timestamp is out of range");
+  CHECK(error_of(with_last(-1)) == "the last timestamp is out of range");
+  bytes = with_last(0);
+  bytes[10] = 2;
+  CHECK(error_of(bytes) == "it neither has a call nor has none");
+  CHECK(error_of(test::from_hex("01 01 01")) == "a row has a shape that is not there");
+  CHECK(error_of(test::from_hex("01 ff7f")) == "it is cut short");
+}
+
+TEST_CASE("mutations are checked") {
+  const auto error = [](std::string_view hex) {
+    return error_of(head(2) + put + test::from_hex(hex));
+  };
+  REQUIRE(error("04 01 73").empty());
+  CHECK(error("00 00") == "mutation 2: there is no such kind of mutation");
+  CHECK(error("09 00") == "mutation 2: there is no such kind of mutation");
+  CHECK(error("01 00 01 70 01 73 01 01 00000000") == "mutation 2: a table id is out of range");
+  CHECK(error("02 01 2f 01 01 00000000") == "mutation 2: a key is not allowed");
+  CHECK(error("02 01 ff 01 01 00000000") == "mutation 2: a key is no text");
+  CHECK(error("04 01 2f") == "mutation 2: a key is not allowed");
+  CHECK(error("02 01 73 00 01 00000000") == "mutation 2: a row has no timestamp");
+  CHECK(error("02 01 73 02 01 00000000") == "mutation 2: a row is newer than the last timestamp");
+  CHECK(error("02 01 73 01 00 00000000") == "mutation 2: a row has a shape that is not there");
+  CHECK(error("02 01 73 01 02 00000000") == "mutation 2: a row has a shape that is not there");
+  CHECK(error("02 01 73 01 01 000000") == "mutation 2: it is cut short");
+  CHECK(error("05 01 02 4142") == "mutation 2: a table has a name that is not allowed");
+  CHECK(error("05 01 06 7461626c6573") == "mutation 2: a table has a name that is not allowed");
+  CHECK(error("05 01 03 41ff42") == "mutation 2: a table has a name that is not allowed");
+  CHECK(error("05 00 03 414243") == "mutation 2: a table id is out of range");
+  CHECK(error("06 00") == "mutation 2: a table id is out of range");
+  CHECK(error("07 01 01 01 61 08") == "mutation 2: an access policy has unknown fields");
+  CHECK(error("08 05 00") == "mutation 2: it is cut short");
+}
+
+TEST_CASE("beside needs something to be beside of") {
+  CHECK(error_of(head(1) + put_beside) == "mutation 1: it is beside nothing");
+  CHECK(error_of(head(2) + test::from_hex("06 01 04 01 72")) == "mutation 2: it is beside nothing");
+  CHECK(error_of(head(3) + put + test::from_hex("06 01") + put_beside).empty());
+}

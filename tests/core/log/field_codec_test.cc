@@ -1,0 +1,204 @@
+#include "core/log/field_codec.h"
+
+#include "core/base/utf8.h"
+#include "core/model/limits.h"
+#include "tests/support/catch.h"
+#include "tests/support/log_files.h"
+
+using namespace entitable;
+using limits::date_time_ticks_max;
+using limits::date_time_ticks_min;
+
+namespace {
+
+std::string ticks_bytes(Ticks ticks, Ticks base) {
+  std::string out;
+  append_ticks(ticks, base, out);
+  return out;
+}
+
+// The ticks, or why they are bad.
+std::variant<Ticks, std::string> read_back(std::string_view bytes, Ticks base) {
+  ByteReader reader(bytes);
+  Ticks ticks = -1;
+  if (const char* bad = read_ticks(reader, base, ticks)) return std::string(bad);
+  CHECK(reader.at_end());
+  return ticks;
+}
+
+std::string varint(std::uint64_t value) {
+  std::string out;
+  ByteWriter(out).varint(value);
+  return out;
+}
+
+std::string read_policies_error(const std::string& bytes) {
+  ByteReader reader(bytes);
+  std::vector<AccessPolicy> policies;
+  const char* bad = read_policies(reader, policies);
+  return bad == nullptr ? "" : bad;
+}
+
+std::string date_bytes(Ticks ticks) {
+  std::string out;
+  ByteWriter(out).u64(static_cast<std::uint64_t>(ticks));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("text is what WTF-8 allows, however long the ASCII before it") {
+  for (std::size_t length = 0; length < 40; ++length) {
+    const std::string ascii(length, 'x');
+    CAPTURE(length);
+    CHECK(is_text(ascii));
+    for (std::size_t at = 0; at <= length; ++at) {
+      std::string text = ascii;
+      CHECK(is_text(text.insert(at, "\xC3\xA4")));
+      text = ascii;
+      CHECK(is_text(text.insert(at, "\xED\xA0\x80")));
+      text = ascii;
+      CHECK(!is_text(text.insert(at, "\xC3")));
+      text = ascii;
+      CHECK(!is_text(text.insert(at, "\x80")));
+      text = ascii;
+      CHECK(!is_text(text.insert(at, "\xED\xA0\xBD\xED\xB8\x80")));
+    }
+  }
+}
+
+TEST_CASE("a stored key is text and allowed") {
+  CHECK(check_stored_key({"p", "r"}) == nullptr);
+  CHECK(check_stored_key({"", ""}) == nullptr);
+  CHECK(check_stored_key({"p", "\xFF"}) == std::string("a key is no text"));
+  CHECK(check_stored_key({"\xC3", "r"}) == std::string("a key is no text"));
+  CHECK(check_stored_key({"p/q", "r"}) == std::string("a key is not allowed"));
+  CHECK(check_stored_key({"p", std::string("r\0", 2)}) == std::string("a key is not allowed"));
+  CHECK(check_stored_key({std::string(limits::key_units_max, 'k'), "r"}) == nullptr);
+  CHECK(check_stored_key({std::string(limits::key_units_max + 1, 'k'), "r"}) ==
+        std::string("a key is not allowed"));
+}
+
+TEST_CASE("ticks near their base are short") {
+  constexpr Ticks base = 638'000'000'000'000'000;
+  CHECK(ticks_bytes(0, base) == test::from_hex("00"));
+  CHECK(ticks_bytes(base, base) == test::from_hex("01"));
+  CHECK(ticks_bytes(base + 1, base) == test::from_hex("02"));
+  CHECK(ticks_bytes(base - 1, base) == test::from_hex("03"));
+  CHECK(ticks_bytes(base - 63, base).size() == 1);
+  CHECK(ticks_bytes(base - 64, base).size() == 2);
+}
+
+TEST_CASE("ticks come back whatever their base") {
+  const Ticks edges[] = {
+      0, 1, 2, date_time_ticks_min, date_time_ticks_max - 1, date_time_ticks_max};
+  for (const Ticks base : edges) {
+    for (const Ticks ticks : edges) {
+      CAPTURE(base, ticks);
+      CHECK(std::get<Ticks>(read_back(ticks_bytes(ticks, base), base)) == ticks);
+    }
+  }
+}
+
+TEST_CASE("ticks out of range are refused") {
+  const std::string out_of_range = "a timestamp is out of range";
+  CHECK(std::get<std::string>(read_back("", 5)) == "it is cut short");
+  // 1 + zigzag(back): back = 5 gives 0, back = 6 gives -1; 0 has a form of its own.
+  CHECK(std::get<Ticks>(read_back(varint(1 + 8), 5)) == 1);
+  CHECK(std::get<std::string>(read_back(varint(1 + 10), 5)) == out_of_range);
+  CHECK(std::get<std::string>(read_back(varint(1 + 12), 5)) == out_of_range);
+  CHECK(std::get<Ticks>(read_back(varint(1 + 1), date_time_ticks_max - 1)) == date_time_ticks_max);
+  CHECK(std::get<std::string>(read_back(varint(1 + 1), date_time_ticks_max)) == out_of_range);
+  CHECK(std::get<std::string>(read_back(varint(~std::uint64_t{0}), 5)) == out_of_range);
+}
+
+TEST_CASE("policies come back with the fields they have") {
+  std::vector<AccessPolicy> policies(4);
+  policies[0] = {"all", date_time_ticks_min, date_time_ticks_max, "raud"};
+  policies[1] = {"", std::nullopt, ticks_at_unix_epoch, std::nullopt};
+  policies[2] = {"\xED\xA0\x80", ticks_at_unix_epoch, std::nullopt, ""};
+  policies[3] = {"none", std::nullopt, std::nullopt, std::nullopt};
+  std::string bytes;
+  append_policies(policies, bytes);
+  ByteReader reader(bytes);
+  std::vector<AccessPolicy> read = policies;  // is replaced
+  REQUIRE(read_policies(reader, read) == nullptr);
+  CHECK(read == policies);
+  CHECK(reader.at_end());
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    CAPTURE(size);
+    CHECK(!read_policies_error(bytes.substr(0, size)).empty());
+  }
+}
+
+TEST_CASE("bad policies are refused") {
+  const std::string head = test::from_hex("01 02") + "id";
+  CHECK(read_policies_error(head + '\x00').empty());
+  CHECK(read_policies_error(head + '\x08') == "an access policy has unknown fields");
+  CHECK(read_policies_error(test::from_hex("01 01 ff 00")) ==
+        "a text of an access policy is no text");
+  CHECK(read_policies_error(head + test::from_hex("04 01 ff")) ==
+        "a text of an access policy is no text");
+  const std::string out_of_range = "a date of an access policy is out of range";
+  for (const char field : {'\x01', '\x02'}) {
+    CHECK(read_policies_error(head + field + date_bytes(date_time_ticks_min)).empty());
+    CHECK(read_policies_error(head + field + date_bytes(date_time_ticks_min - 1)) == out_of_range);
+    CHECK(read_policies_error(head + field + date_bytes(date_time_ticks_max)).empty());
+    CHECK(read_policies_error(head + field + date_bytes(date_time_ticks_max + 1)) == out_of_range);
+    CHECK(read_policies_error(head + field + date_bytes(-1)) == out_of_range);
+  }
+  CHECK(read_policies_error(varint(~std::uint64_t{0})) == "it is cut short");
+}
+
+TEST_CASE("calls come back") {
+  constexpr std::uint64_t seed = 31;
+  CAPTURE(seed);
+  test::Prng prng(seed);
+  for (int round = 0; round < 200; ++round) {
+    const Ticks last = test::random_last_timestamp(prng);
+    const ClientCall call = test::random_call(prng, last);
+    std::string bytes;
+    append_call(call, last, bytes);
+    ByteReader reader(bytes);
+    ClientCall read;
+    REQUIRE(read_call(reader, last, read) == nullptr);
+    CHECK(read == call);
+    CHECK(reader.at_end());
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+      ByteReader cut(std::string_view(bytes).substr(0, size));
+      CHECK(read_call(cut, last, read) != nullptr);
+    }
+  }
+}
+
+TEST_CASE("an answer is not newer than the last timestamp") {
+  const std::string head = std::string(16, 'c') + '\x07' + '\x01';
+  const auto error_of = [&](std::uint64_t code) {
+    const std::string bytes = head + varint(code);
+    ByteReader reader(bytes);
+    ClientCall call;
+    const char* bad = read_call(reader, 1000, call);
+    return std::string(bad == nullptr ? "" : bad);
+  };
+  CHECK(error_of(1).empty());
+  CHECK(error_of(2) == "an answer is newer than the last timestamp");
+}
+
+TEST_CASE("table ids have a range") {
+  const auto error_of = [](std::uint64_t id) {
+    const std::string bytes = varint(id);
+    ByteReader reader(bytes);
+    TableId table = 0;
+    const char* bad = read_table_id(reader, table);
+    if (bad == nullptr) CHECK(table == id);
+    return std::string(bad == nullptr ? "" : bad);
+  };
+  CHECK(error_of(0) == "a table id is out of range");
+  CHECK(error_of(1).empty());
+  CHECK(error_of(table_id_max).empty());
+  CHECK(error_of(std::uint64_t{table_id_max} + 1) == "a table id is out of range");
+  CHECK(error_of(std::uint64_t{1} << 32 | 1) == "a table id is out of range");
+  ByteReader empty("");
+  TableId table = 0;
+  CHECK(read_table_id(empty, table) == std::string("it is cut short"));
+}

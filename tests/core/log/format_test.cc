@@ -1,0 +1,148 @@
+// What is written in stone: stored fixtures that every later build opens, the example of FORMAT.md,
+// and the seeds of the fuzzers.
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "core/log/file_names.h"
+#include "tests/support/catch.h"
+#include "tests/support/log_checks.h"
+#include "tests/support/log_samples.h"
+
+using namespace entitable;
+using namespace entitable::test;
+
+namespace {
+
+const std::string testdata = ENTITABLE_TESTDATA;
+const std::string fixture = testdata + "/log/v1/";
+const std::string corpus = testdata + "/../fuzz/corpus/";
+
+bool rewriting() {
+  const char* rewrite = std::getenv("ENTITABLE_REWRITE");
+  return rewrite != nullptr && std::string_view(rewrite) == "1";
+}
+
+// The stored file, which is what this build writes; with ENTITABLE_REWRITE=1 it is written first.
+std::string stored(const std::string& path, const std::string& written_now) {
+  if (rewriting()) {
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    std::ofstream(path, std::ios::binary) << written_now;
+  }
+  std::string bytes = read_file(path);
+  CAPTURE(path);
+  REQUIRE(!bytes.empty());
+  CHECK((bytes == written_now));
+  return bytes;
+}
+
+// The bytes of the example in FORMAT.md: lines "offset  hex hex hex ; what it is" between two
+// marks.
+std::string documented_example() {
+  std::istringstream text(read_file(testdata + "/../../core/log/FORMAT.md"));
+  std::string bytes;
+  bool inside = false;
+  for (std::string line; std::getline(text, line);) {
+    if (line.find("<!-- example") != std::string::npos) inside = true;
+    if (line.find("<!-- end") != std::string::npos) inside = false;
+    const std::size_t comment = line.find(';');
+    if (!inside || comment == std::string::npos) continue;
+    CAPTURE(line);
+    CHECK(std::stoul(line.substr(0, 8)) == bytes.size());
+    bytes += from_hex(line.substr(8, comment - 8));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("segments of version 1 open") {
+  const std::string bytes =
+      stored(fixture + segment_name(sample_sequence), bytes_of(sample_segment()));
+  const Result<Segment> segment = decode_segment(bytes, sample_sequence);
+  REQUIRE(segment.ok());
+  CHECK(*segment == sample_segment());
+}
+
+TEST_CASE("segments of an epoch of version 1 open") {
+  const Segment epoch{sample_sequence + 1, 4, {}};
+  const std::string bytes = stored(fixture + segment_name(epoch.sequence), bytes_of(epoch));
+  const Result<Segment> segment = decode_segment(bytes, epoch.sequence);
+  REQUIRE(segment.ok());
+  CHECK(*segment == epoch);
+}
+
+TEST_CASE("segments of a later minor version open") {
+  const std::string bytes =
+      stored(fixture + segment_name(sample_sequence + 2), segment_with_unknown_record());
+  const Result<Segment> segment = decode_segment(bytes, sample_sequence + 2);
+  REQUIRE(segment.ok());
+  CHECK(segment->commits == sample_segment().commits);
+}
+
+TEST_CASE("parts of version 1 open") {
+  const Part expected = sample_part();
+  const std::string bytes = stored(fixture + part_name(expected.id), bytes_of(expected));
+  const Result<Part> part = decode_part(bytes);
+  REQUIRE(part.ok());
+  CHECK(part->id == expected.id);
+  CHECK(part->table == expected.table);
+  CHECK(part->lower == expected.lower);
+  CHECK(part->upper == expected.upper);
+  CHECK(part->rows == expected.rows);
+  CHECK(part->row_count == expected.rows.size());
+}
+
+TEST_CASE("manifests of version 1 open") {
+  const std::string bytes = stored(fixture + manifest_name, encode_manifest(sample_manifest()));
+  const Result<Manifest> manifest = decode_manifest(bytes);
+  REQUIRE(manifest.ok());
+  CHECK(*manifest == sample_manifest());
+}
+
+TEST_CASE("the samples hold every mutation and every type") {
+  std::vector<bool> mutations(std::variant_size_v<Mutation>);
+  std::vector<bool> types(edm_type_last + 1u);
+  for (const Commit& commit : sample_segment().commits) {
+    for (const Mutation& mutation : commit.mutations) mutations[mutation.index()] = true;
+  }
+  for (const Entity& row : sample_part().rows) {
+    for (const Property& p : row.properties) types[static_cast<std::size_t>(p.value.type())] = true;
+  }
+  CHECK(mutations == std::vector<bool>(mutations.size(), true));
+  types[0] = true;
+  CHECK(types == std::vector<bool>(types.size(), true));
+}
+
+TEST_CASE("the example of FORMAT.md is what is written") {
+  Commit commit;
+  commit.number = 1;
+  commit.last_timestamp = sample_time;
+  commit.mutations = {
+      PutEntity{1, {EntityKey("CH", "Bern"), sample_time - 1, {{"Pop", Value::of_int32(133'883)}}}},
+      PutEntity{1, {EntityKey("CH", "Chur"), sample_time, {{"Pop", Value::of_int32(37'106)}}}}};
+  const std::string written = bytes_of(Segment{1, 1, {commit}});
+  const std::string documented = documented_example();
+  CHECK(documented.size() == written.size());
+  CHECK((documented == written));
+  const Result<Segment> segment = decode_segment(documented, 1);
+  REQUIRE(segment.ok());
+  CHECK(segment->commits == std::vector<Commit>{commit});
+}
+
+TEST_CASE("the fuzzers start from the samples") {
+  const auto seed = [](const std::string& name, FileKind kind, const std::string& file) {
+    for (const std::string& input : {"f" + file, fuzz_input(records_of(file))}) {
+      const std::string form = input[0] == 'f' ? "-file" : "-records";
+      stored(corpus + name + form, input);
+      check_fuzz_input(kind, input);
+    }
+  };
+  seed("segment/sample", FileKind::segment, bytes_of(sample_segment()));
+  seed("segment/epoch", FileKind::segment, bytes_of(Segment{sample_sequence, 2, {}}));
+  seed("segment/unknown", FileKind::segment, segment_with_unknown_record());
+  seed("part/sample", FileKind::part, bytes_of(sample_part()));
+  seed("part/empty", FileKind::part, part_of(1, 1, {}));
+  seed("manifest/sample", FileKind::manifest, encode_manifest(sample_manifest()));
+  seed("manifest/empty", FileKind::manifest, encode_manifest(Manifest()));
+}

@@ -1,0 +1,228 @@
+#include "core/log/manifest_codec.h"
+
+#include "core/model/limits.h"
+#include "tests/support/catch.h"
+#include "tests/support/log_files.h"
+
+using namespace entitable;
+using entitable::test::file_of;
+using entitable::test::from_hex;
+using entitable::test::RawRecord;
+
+namespace {
+
+// Epoch 1, first live sequence 1, last commit 0, last timestamp 1000, next table 9, next part 9.
+const RawRecord state{RecordType::manifest_state, from_hex("01 01 00 e803000000000000 09 09")};
+const RawRecord options{RecordType::manifest_options, from_hex("00")};
+const RawRecord service{RecordType::manifest_service, from_hex("00")};
+const RawRecord calls{RecordType::manifest_calls, from_hex("00")};
+
+RawRecord table(std::string_view hex) {
+  return {RecordType::manifest_table, from_hex(hex)};
+}
+
+std::string manifest_file(const std::vector<RawRecord>& tables) {
+  std::vector<RawRecord> records = {state, options, service, calls};
+  records.insert(records.end(), tables.begin(), tables.end());
+  return file_of(FileKind::manifest, records);
+}
+
+std::string error_of(std::string_view file) {
+  const Result<Manifest> manifest = decode_manifest(file);
+  if (manifest.ok()) return "";
+  CHECK(manifest.error().code == Code::corrupted);
+  return manifest.error().message;
+}
+
+// The reason without the place.
+std::string reason_of(std::string_view file) {
+  const std::string message = error_of(file);
+  const std::size_t at = message.find(": ");
+  return at == std::string::npos ? message : message.substr(at + 2);
+}
+
+std::string reason_of(const RawRecord& s, const RawRecord& o, const RawRecord& v,
+                      const RawRecord& c) {
+  return reason_of(file_of(FileKind::manifest, {s, o, v, c}));
+}
+
+}  // namespace
+
+TEST_CASE("a manifest has the layout of FORMAT.md") {
+  Manifest manifest;
+  manifest.last_timestamp = 1000;
+  manifest.next_table = 9;
+  manifest.next_part = 9;
+  manifest.tables = {{1, "abc", {}, {{EntityKey("p", "r"), 2, 3, 4, 5}}}};
+  CHECK(encode_manifest(manifest) ==
+        manifest_file({table("01 03 616263 00 01 01 70 01 72 02 03 04 05000000")}));
+  manifest.epoch = 2;
+  manifest.first_live_sequence = 300;
+  manifest.last_commit = 5;
+  manifest.service_properties = "<x/>";
+  manifest.options = {{"a", "1"}, {"b", ""}};
+  manifest.calls = {{ClientId{7}, 3, {1000}}};
+  manifest.tables.clear();
+  CHECK(encode_manifest(manifest) ==
+        file_of(FileKind::manifest,
+                {{RecordType::manifest_state, from_hex("02 ac02 05 e803000000000000 09 09")},
+                 {RecordType::manifest_options, from_hex("02 01 61 01 31 01 62 00")},
+                 {RecordType::manifest_service, from_hex("04 3c782f3e")},
+                 {RecordType::manifest_calls,
+                  from_hex("01 07") + std::string(15, '\0') + from_hex("03 01 01")}}));
+}
+
+TEST_CASE("a manifest of nothing comes back") {
+  const Result<Manifest> manifest = decode_manifest(encode_manifest(Manifest()));
+  REQUIRE(manifest.ok());
+  CHECK(*manifest == Manifest());
+}
+
+TEST_CASE("random manifests come back, and the same one gives the same bytes") {
+  constexpr std::uint64_t seed = 37;
+  CAPTURE(seed);
+  test::Prng prng(seed);
+  for (int round = 0; round < 500; ++round) {
+    const Manifest manifest = test::random_manifest(prng);
+    const std::string file = encode_manifest(manifest);
+    CHECK(encode_manifest(Manifest(manifest)) == file);
+    const Result<Manifest> read = decode_manifest(file);
+    REQUIRE(read.ok());
+    REQUIRE(*read == manifest);
+  }
+}
+
+TEST_CASE("ids reach their ends") {
+  Manifest manifest;
+  manifest.epoch = manifest.first_live_sequence = manifest.last_commit = ~std::uint64_t{0};
+  manifest.last_timestamp = limits::date_time_ticks_max;
+  manifest.next_table = table_id_max + 1;
+  manifest.next_part = ~PartId{0};
+  manifest.tables = {{table_id_max, "abc", {}, {{EntityKey(), ~PartId{0} - 1, ~0ull, ~0ull, ~0u}}}};
+  const Result<Manifest> read = decode_manifest(encode_manifest(manifest));
+  REQUIRE(read.ok());
+  CHECK(*read == manifest);
+}
+
+TEST_CASE("the state is checked") {
+  const auto reason = [](std::string_view hex) {
+    return reason_of({RecordType::manifest_state, from_hex(hex)}, options, service, calls);
+  };
+  REQUIRE(reason("01 01 00 0000000000000000 01 01").empty());
+  CHECK(reason("00 01 00 0000000000000000 01 01") == "the epoch or the first live sequence is 0");
+  CHECK(reason("01 00 00 0000000000000000 01 01") == "the epoch or the first live sequence is 0");
+  const std::string bad_next = "the next table or part id is out of range";
+  CHECK(reason("01 01 00 0000000000000000 00 01") == bad_next);
+  CHECK(reason("01 01 00 0000000000000000 01 00") == bad_next);
+  CHECK(reason("01 01 00 0000000000000000 ffffffff0f 01").empty());
+  CHECK(reason("01 01 00 0000000000000000 8080808010 01") == bad_next);
+  CHECK(reason("01 01 00 ff3f37f4 7528ca2b 01 01").empty());
+  CHECK(reason("01 01 00 00 40 37f4 7528ca2b 01 01") == "the last timestamp is out of range");
+  CHECK(reason("01 01 00 ffffffffffffffff 01 01") == "the last timestamp is out of range");
+  CHECK(reason("01 01 00 0000000000000000 01") == "it has the wrong length");
+  CHECK(reason("01 01 00 0000000000000000 01 01 00") == "it has the wrong length");
+}
+
+TEST_CASE("options are text in order of their keys") {
+  const auto reason = [](std::string_view hex) {
+    return reason_of(state, {RecordType::manifest_options, from_hex(hex)}, service, calls);
+  };
+  REQUIRE(reason("02 01 61 01 31 01 62 00").empty());
+  CHECK(reason("02 01 62 01 31 01 61 00") == "the options are not in order");
+  CHECK(reason("02 01 61 01 31 01 61 00") == "the options are not in order");
+  CHECK(reason("01 01 ff 00") == "an option is no text");
+  CHECK(reason("01 00 01 ff") == "an option is no text");
+  CHECK(reason("02 01 61 01 31 01 62") == "it is cut short");
+  CHECK(reason("09 01 61 01 31 01 62 00") == "it has the wrong length");
+  CHECK(reason("01 01 61 01 31 00") == "it has the wrong length");
+}
+
+TEST_CASE("service properties and calls have their length") {
+  CHECK(reason_of(state, options, {RecordType::manifest_service, from_hex("02 61")}, calls) ==
+        "it has the wrong length");
+  CHECK(reason_of(state, options, {RecordType::manifest_service, from_hex("00 61")}, calls) ==
+        "it has the wrong length");
+  const std::string call = std::string(16, 'c') + from_hex("05 01");
+  const auto reason = [&](const std::string& payload) {
+    return reason_of(state, options, service, {RecordType::manifest_calls, payload});
+  };
+  CHECK(reason('\1' + call + '\1').empty());
+  CHECK(reason('\1' + call + '\2') == "an answer is newer than the last timestamp");
+  CHECK(reason('\1' + call) == "it is cut short");
+  CHECK(reason('\2' + call + '\1') == "it has the wrong length");
+  CHECK(reason('\1' + call + "\1\1") == "it has the wrong length");
+}
+
+TEST_CASE("tables are checked") {
+  const auto reason = [](const std::vector<RawRecord>& tables) {
+    return reason_of(manifest_file(tables));
+  };
+  REQUIRE(reason({table("01 03 616263 00 00"), table("08 03 616264 00 00")}).empty());
+  CHECK(reason({table("00 03 616263 00 00")}) == "a table id is out of range");
+  CHECK(reason({table("09 03 616263 00 00")}) == "a table id is out of range");
+  CHECK(reason({table("02 03 616263 00 00"), table("01 03 616264 00 00")}) ==
+        "the tables are not in order");
+  CHECK(reason({table("01 03 616263 00 00"), table("01 03 616264 00 00")}) ==
+        "the tables are not in order");
+  CHECK(reason({table("01 03 616263 00 00"), table("02 03 414243 00 00")}) ==
+        "two tables have one name");
+  CHECK(reason({table("01 02 6162 00 00")}) == "a table has a name that is not allowed");
+  CHECK(reason({table("01 03 616263 01 01 61 08 00")}) == "an access policy has unknown fields");
+  CHECK(reason({table("01 03 616263 00")}) == "it has the wrong length");
+  CHECK(reason({table("01 03 616263 00 00 00")}) == "it has the wrong length");
+  CHECK(reason({table("01 03 6162")}) == "it is cut short");
+}
+
+TEST_CASE("parts are checked") {
+  const std::string head = "01 03 616263 00";
+  const auto reason = [&](const std::string& hex) {
+    return reason_of(manifest_file({table(head + hex)}));
+  };
+  REQUIRE(reason("02 00 00 01 01 01 00000000 01 61 00 02 01 01 00000000").empty());
+  const std::string not_in_order = "the parts are not in order";
+  CHECK(reason("02 01 61 00 01 01 01 00000000 01 61 00 02 01 01 00000000") == not_in_order);
+  CHECK(reason("02 01 61 01 61 01 01 01 00000000 01 61 00 02 01 01 00000000") == not_in_order);
+  CHECK(reason("01 00 00 00 01 01 00000000") == "a part id is out of range");
+  CHECK(reason("01 00 00 08 01 01 00000000").empty());
+  CHECK(reason("01 00 00 09 01 01 00000000") == "a part id is out of range");
+  CHECK(reason("02 00 00 01 01 01 00000000 01 61 00 01 01 01 00000000") ==
+        "a part is listed twice");
+  CHECK(reason("01 01 2f 00 01 01 01 00000000") == "a key is not allowed");
+  CHECK(reason("01 00 01 ff 01 01 01 00000000") == "a key is no text");
+  CHECK(reason("02 00 00 01 01 01 00000000 01 61 00 02 01 01 000000") == "it is cut short");
+  CHECK(reason("ff7f 00 00 01 01 01 00000000") == "it has the wrong length");
+  const std::string other = "02 03 616264 00 01 00 00 01 01 01 00000000";
+  CHECK(reason_of(manifest_file({table(head + "01 00 00 01 01 01 00000000"), table(other)})) ==
+        "a part is listed twice");
+}
+
+TEST_CASE("the records of a manifest have one order") {
+  const std::vector<RawRecord> good = {state, options, service, calls};
+  REQUIRE(error_of(file_of(FileKind::manifest, good)).empty());
+  for (std::size_t count = 0; count < good.size(); ++count) {
+    const std::vector<RawRecord> fewer(good.begin(), good.begin() + static_cast<long>(count));
+    CHECK(error_of(file_of(FileKind::manifest, fewer)) == "the manifest lacks records");
+  }
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    std::vector<RawRecord> wrong = good;
+    wrong.insert(wrong.begin() + static_cast<long>(i), good[i]);
+    CHECK(reason_of(file_of(FileKind::manifest, wrong)) == "it belongs elsewhere");
+  }
+  CHECK(error_of(file_of(FileKind::manifest, {options, state, service, calls})) ==
+        "record 1 (manifest options) at byte 16: it belongs elsewhere");
+  CHECK(reason_of(manifest_file({{RecordType::commit, "x"}})) == "it belongs elsewhere");
+}
+
+TEST_CASE("what newer versions may add to a manifest is passed over or refused") {
+  const RawRecord skippable{200, "whatever", record_skippable};
+  std::vector<RawRecord> records = {skippable, state, skippable, options,
+                                    service,   calls, skippable};
+  CHECK(error_of(file_of(FileKind::manifest, records)).empty());
+  records.push_back({200, "whatever"});
+  const auto needed = decode_manifest(file_of(FileKind::manifest, records));
+  REQUIRE(!needed.ok());
+  CHECK(needed.error().code == Code::format_too_new);
+  const auto newer = decode_manifest(file_of(FileKind::manifest, {}, format_major + 1));
+  REQUIRE(!newer.ok());
+  CHECK(newer.error().code == Code::format_too_new);
+}

@@ -1,0 +1,57 @@
+#include "core/log/record.h"
+
+#include "core/base/crc32c.h"
+#include "tests/support/catch.h"
+#include "tests/support/log_files.h"
+
+using namespace entitable;
+using entitable::test::from_hex;
+
+TEST_CASE("a checksum is a CRC-32C, rotated and moved") {
+  // 0xE3069283 is that of "123456789".
+  constexpr std::uint32_t rotated = 0xE3069283u >> 15 | 0xE3069283u << 17;
+  CHECK(masked_crc32c("123456789") == rotated + 0xA282EAD8u);
+  CHECK(masked_crc32c("6789", crc32c("12345")) == masked_crc32c("123456789"));
+}
+
+TEST_CASE("the checksum of a whole file depends on what is in it") {
+  // With plain checksums these two would be equal: each record would bring the CRC to the same
+  // value whatever it holds.
+  const std::string a = test::file_of(FileKind::part, {{RecordType::commit, "a"}});
+  const std::string b = test::file_of(FileKind::part, {{RecordType::commit, "b"}});
+  CHECK(crc32c(a) != crc32c(b));
+}
+
+TEST_CASE("each kind of file starts with its magic") {
+  CHECK(magic_of(FileKind::segment) == "entitabw");
+  CHECK(magic_of(FileKind::part) == "entitabp");
+  CHECK(magic_of(FileKind::manifest) == "entitabm");
+}
+
+TEST_CASE("a file is its header, its records and its end") {
+  FileWriter file(FileKind::part);
+  CHECK(file.size() == record_layout::header_bytes);
+  file.begin(RecordType::part_rows, record_skippable).append("payload");
+  file.end();
+  CHECK(file.size() == record_layout::header_bytes + 6 + 7 + 4);
+  const std::string bytes = std::move(file).finish();
+
+  std::string expected = "entitabp" + from_hex("0100 0000");
+  const auto checksum = [&](std::size_t from) {
+    const std::uint32_t own = masked_crc32c(std::string_view(expected).substr(from));
+    ByteWriter(expected).u32(own);
+    return std::string_view(expected).substr(expected.size() - 4);
+  };
+  std::uint32_t chain = crc32c(checksum(0));
+  expected += from_hex("11 01 07000000") + "payload";
+  chain = crc32c(checksum(16), chain);
+  expected += from_hex("7f 00 08000000 01000000");
+  ByteWriter(expected).u32(masked_crc32c({}, chain));
+  checksum(33);
+  CHECK(bytes == expected);
+}
+
+TEST_CASE("a file without records has an end") {
+  const std::string bytes = FileWriter(FileKind::manifest).finish();
+  CHECK(bytes.size() == record_layout::header_bytes + record_layout::end_bytes);
+}

@@ -1,0 +1,93 @@
+// What must hold of any bytes given to the decoders of the log: an error with a text, or values
+// that can be written again and come back the same. For fuzzers and random tests; fails by a CHECK.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/check.h"
+#include "tests/support/log_files.h"
+#include "tests/support/log_samples.h"
+
+namespace entitable::test {
+
+inline void check_error(const Error& error) {
+  ENTITABLE_CHECK(error.code == Code::corrupted || error.code == Code::format_too_new);
+  ENTITABLE_CHECK(!error.message.empty());
+}
+
+inline void check_segment_bytes(std::string_view file) {
+  // The sequence that the file says it has, if it says one.
+  constexpr std::size_t sequence_at = record_layout::header_bytes + record_layout::prefix_bytes;
+  ByteReader reader(file.substr(std::min(sequence_at, file.size())));
+  const std::uint64_t sequence = reader.u64();
+  const Result<Segment> segment = decode_segment(file, sequence);
+  if (!segment.ok()) return check_error(segment.error());
+  const Result<Segment> again = decode_segment(bytes_of(*segment), sequence);
+  ENTITABLE_CHECK(again.ok() && *again == *segment);
+}
+
+inline void check_part_bytes(std::string_view file) {
+  const Result<Part> part = decode_part(file);
+  if (!part.ok()) return check_error(part.error());
+  ENTITABLE_CHECK(part->row_count == part->rows.size());
+  for (const Entity& row : part->rows) ENTITABLE_CHECK(check_entity(row).ok());
+  const Result<Part> again = decode_part(bytes_of(*part));
+  ENTITABLE_CHECK(again.ok() && again->rows == part->rows && again->id == part->id);
+  ENTITABLE_CHECK(again->lower == part->lower && again->upper == part->upper);
+}
+
+inline void check_manifest_bytes(std::string_view file) {
+  const Result<Manifest> manifest = decode_manifest(file);
+  if (!manifest.ok()) return check_error(manifest.error());
+  const Result<Manifest> again = decode_manifest(encode_manifest(*manifest));
+  ENTITABLE_CHECK(again.ok() && *again == *manifest);
+}
+
+inline void check_bytes(FileKind kind, std::string_view file) {
+  switch (kind) {
+    case FileKind::segment:
+      return check_segment_bytes(file);
+    case FileKind::part:
+      return check_part_bytes(file);
+    case FileKind::manifest:
+      return check_manifest_bytes(file);
+  }
+}
+
+// An input of the fuzzers: 'f' and the bytes of a file, or 'r' and records, from which a file with
+// the right checksums is made, so that the checksums don't keep the fuzzer out.
+//
+//   input   = 'f' byte* | 'r' record*
+//   record  = type:u8 flags:u8 length:u16 payload      the last one may be cut short
+inline std::string fuzz_input(const std::vector<RawRecord>& records) {
+  std::string input = "r";
+  ByteWriter writer(input);
+  for (const RawRecord& record : records) {
+    writer.u8(record.type);
+    writer.u8(record.flags);
+    writer.u16(static_cast<std::uint16_t>(record.payload.size()));
+    writer.raw(record.payload);
+  }
+  return input;
+}
+
+inline void check_fuzz_input(FileKind kind, std::string_view input) {
+  if (input.empty()) return;
+  const char form = input.front();
+  input.remove_prefix(1);
+  if (form == 'f') return check_bytes(kind, input);
+  std::vector<RawRecord> records;
+  ByteReader reader(input);
+  while (reader.remaining() >= 4) {
+    const std::uint8_t type = reader.u8();
+    const std::uint8_t flags = reader.u8();
+    const std::size_t length = reader.u16();
+    records.emplace_back(type, std::string(reader.raw(std::min(length, reader.remaining()))),
+                         flags);
+  }
+  check_bytes(kind, file_of(kind, records));
+}
+
+}  // namespace entitable::test

@@ -1,0 +1,278 @@
+// Random commits and manifests, files put together record by record, and every small damage that a
+// file can take.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <initializer_list>
+#include <iterator>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/log/field_codec.h"
+#include "core/log/manifest_codec.h"
+#include "core/log/part_codec.h"
+#include "core/log/reader.h"
+#include "core/log/record.h"
+#include "core/model/table_name.h"
+#include "tests/support/generators.h"
+
+namespace entitable::test {
+
+// ---- Random model values -----------------------------------------------------------------------
+
+inline Ticks random_issued(Prng& prng, Ticks last) {
+  if (prng.chance(2)) return last - static_cast<Ticks>(prng.below(200));
+  return 1 + static_cast<Ticks>(prng.below(static_cast<std::uint64_t>(last)));
+}
+
+inline Ticks random_last_timestamp(Prng& prng) {
+  return prng.chance(20) ? 1000 + static_cast<Ticks>(prng.below(1000)) : random_ticks(prng);
+}
+
+inline ClientCall random_call(Prng& prng, Ticks last) {
+  ClientCall call;
+  call.client = random_guid(prng);
+  call.number = prng.next() >> prng.below(64);
+  for (std::uint64_t i = prng.below(4); i > 0; --i) {
+    call.timestamps.push_back(prng.chance(3) ? 0 : random_issued(prng, last));
+  }
+  return call;
+}
+
+inline std::vector<AccessPolicy> random_policies(Prng& prng) {
+  std::vector<AccessPolicy> policies(prng.below(limits::access_policies_max + 1));
+  for (AccessPolicy& policy : policies) {
+    policy.id = random_text(prng, 5);
+    if (prng.chance(2)) policy.start = random_ticks(prng);
+    if (prng.chance(2)) policy.expiry = random_ticks(prng);
+    if (prng.chance(2)) policy.permission = random_text(prng, 3);
+  }
+  return policies;
+}
+
+inline TableId random_table_id(Prng& prng) {
+  return prng.chance(20) ? table_id_max : static_cast<TableId>(1 + prng.below(3));
+}
+
+inline Mutation random_mutation(Prng& prng, Ticks last) {
+  const TableId table = random_table_id(prng);
+  switch (prng.below(12)) {
+    case 0:
+      return CreateTable{table, random_table_name(prng)};
+    case 1:
+      return DropTable{table};
+    case 2:
+      return SetTableAcl{table, random_policies(prng)};
+    case 3:
+      return SetServiceProperties{random_bytes(prng, 20)};
+    case 4:
+    case 5:
+      return DeleteEntity{table, random_entity_key(prng)};
+    default: {
+      Entity entity = random_entity(prng);
+      entity.timestamp = random_issued(prng, last);
+      return PutEntity{table, std::move(entity)};
+    }
+  }
+}
+
+inline Commit random_commit(Prng& prng, std::uint64_t number, std::size_t mutations_max = 12) {
+  Commit commit;
+  commit.number = number;
+  commit.last_timestamp = random_last_timestamp(prng);
+  if (prng.chance(2)) commit.call = random_call(prng, commit.last_timestamp);
+  for (std::uint64_t i = prng.below(mutations_max + 1); i > 0; --i) {
+    commit.mutations.push_back(random_mutation(prng, commit.last_timestamp));
+  }
+  return commit;
+}
+
+// In key order, each key once.
+inline std::vector<Entity> random_rows(Prng& prng, std::size_t count_max) {
+  std::vector<Entity> rows;
+  for (std::uint64_t i = prng.below(count_max + 1); i > 0; --i) {
+    rows.push_back(random_stored_entity(prng));
+  }
+  const auto order = [](const Entity& a, const Entity& b) {
+    return compare(a.key.view(), b.key.view());
+  };
+  std::sort(rows.begin(), rows.end(),
+            [&](const auto& a, const auto& b) { return order(a, b) < 0; });
+  rows.erase(std::unique(rows.begin(), rows.end(),
+                         [&](const auto& a, const auto& b) { return order(a, b) == 0; }),
+             rows.end());
+  return rows;
+}
+
+inline Manifest random_manifest(Prng& prng) {
+  Manifest manifest;
+  manifest.epoch = 1 + prng.below(9);
+  manifest.first_live_sequence = 1 + (prng.next() >> (1 + prng.below(63)));
+  manifest.last_commit = prng.next() >> prng.below(64);
+  manifest.last_timestamp = random_last_timestamp(prng);
+  manifest.service_properties = random_bytes(prng, 30);
+  for (std::uint64_t i = prng.below(4); i > 0; --i) {
+    manifest.options[random_text(prng, 3)] = random_text(prng, 6);
+  }
+  for (std::uint64_t i = prng.below(4); i > 0; --i) {
+    manifest.calls.push_back(random_call(prng, manifest.last_timestamp));
+  }
+  std::map<std::string, std::string> names;  // by folded name
+  for (std::uint64_t i = prng.below(5); i > 0; --i) {
+    std::string name = random_table_name(prng);
+    names[fold_table_name(name)] = std::move(name);
+  }
+  for (const auto& [folded, name] : names) {
+    ManifestTable table;
+    table.id = manifest.next_table + static_cast<TableId>(prng.below(3));
+    manifest.next_table = table.id + 1;
+    table.name = name;
+    table.acl = random_policies(prng);
+    for (const Entity& row : random_rows(prng, 5)) {
+      ManifestPart part;
+      part.lower = row.key;
+      part.id = manifest.next_part++;
+      part.rows = prng.below(1000);
+      part.bytes = prng.next() >> prng.below(64);
+      part.checksum = static_cast<std::uint32_t>(prng.next());
+      table.parts.push_back(std::move(part));
+    }
+    manifest.tables.push_back(std::move(table));
+  }
+  return manifest;
+}
+
+inline void write_row(PartWriter& writer, const Entity& row) {
+  writer.begin_row(row.key.partition, row.key.row, row.timestamp);
+  for (const Property& property : row.properties) {
+    writer.property(property.name, property.value.view());
+  }
+  writer.end_row();
+}
+
+inline std::string part_of(PartId id, TableId table, const std::vector<Entity>& rows) {
+  PartWriter writer(id, table);
+  for (const Entity& row : rows) write_row(writer, row);
+  return std::move(writer).finish();
+}
+
+// ---- Files by hand -----------------------------------------------------------------------------
+
+struct RawRecord {
+  std::uint8_t type;
+  std::string payload;
+  std::uint8_t flags = 0;
+
+  RawRecord(RecordType t, std::string p) : RawRecord(static_cast<std::uint8_t>(t), std::move(p)) {}
+  RawRecord(std::uint8_t t, std::string p, std::uint8_t f = 0)
+      : type(t), payload(std::move(p)), flags(f) {}
+};
+
+// A file of any records with the right checksums, whatever they say.
+inline std::string file_of(FileKind kind, const std::vector<RawRecord>& records,
+                           std::uint16_t major = format_major, std::uint16_t minor = format_minor) {
+  FileWriter file(kind, major, minor);
+  for (const RawRecord& record : records) {
+    file.begin(static_cast<RecordType>(record.type), record.flags).append(record.payload);
+    file.end();
+  }
+  return std::move(file).finish();
+}
+
+// The records of a good file, the end left out.
+inline std::vector<RawRecord> records_of(std::string_view file) {
+  std::vector<RawRecord> records;
+  std::size_t at = record_layout::header_bytes;
+  while (at + record_layout::end_bytes < file.size()) {
+    ByteReader reader(file.substr(at));
+    const std::uint8_t type = reader.u8();
+    const std::uint8_t flags = reader.u8();
+    const std::uint32_t length = reader.u32();
+    records.emplace_back(type, std::string(reader.raw(length)), flags);
+    at += record_layout::prefix_bytes + length + record_layout::checksum_bytes;
+  }
+  return records;
+}
+
+// Bytes in hex, blanks ignored: "01 0a ff".
+inline std::string from_hex(std::string_view hex) {
+  std::string bytes;
+  int high = -1;
+  for (const char c : hex) {
+    const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    if (digit < 0) continue;
+    if (high < 0) {
+      high = digit;
+    } else {
+      bytes.push_back(static_cast<char>(high * 16 + digit));
+      high = -1;
+    }
+  }
+  return bytes;
+}
+
+// ---- Damage ------------------------------------------------------------------------------------
+
+// Calls visit(what, damaged) for every file that is `file` with one bit flipped, cut short
+// anywhere, with a byte taken out, doubled or put in, with a run of bytes repeated or taken out,
+// and with two neighbouring records swapped or one of them doubled or taken out.
+template <typename Visit>
+void for_each_damage(const std::string& file, Visit visit) {
+  const auto report = [&](const char* what, std::size_t at, const std::string& damaged) {
+    if (damaged != file) visit(std::string(what) + " at " + std::to_string(at), damaged);
+  };
+  for (std::size_t at = 0; at < file.size(); ++at) {
+    std::string damaged = file;
+    for (int bit = 0; bit < 8; ++bit) {
+      damaged[at] = static_cast<char>(file[at] ^ (1 << bit));
+      report("a bit flipped", at, damaged);
+    }
+    report("cut short", at, file.substr(0, at));
+    for (const std::size_t length : {std::size_t{1}, std::size_t{2}, std::size_t{4}, std::size_t{8},
+                                     std::size_t{16}, std::size_t{64}}) {
+      if (at + length > file.size()) break;
+      damaged = file;
+      report("bytes taken out", at, damaged.erase(at, length));
+      damaged = file;
+      report("bytes doubled", at, damaged.insert(at, file, at, length));
+      damaged = file;
+      report("bytes zeroed", at, damaged.replace(at, length, length, '\0'));
+    }
+  }
+  for (std::size_t at = 0; at <= file.size(); ++at) {
+    for (const char byte : {'\x00', '\x01', '\x7F', '\xFF'}) {
+      std::string damaged = file;
+      report("a byte put in", at, damaged.insert(at, 1, byte));
+    }
+  }
+  std::vector<std::size_t> starts = {record_layout::header_bytes};  // of records, end included
+  for (const RawRecord& record : records_of(file)) {
+    starts.push_back(starts.back() + record_layout::prefix_bytes + record.payload.size() +
+                     record_layout::checksum_bytes);
+  }
+  for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
+    const std::size_t at = starts[i];
+    const std::string record = file.substr(at, starts[i + 1] - at);
+    std::string damaged = file;
+    report("a record taken out", at, damaged.erase(at, record.size()));
+    damaged = file;
+    report("a record doubled", at, damaged.insert(at, record));
+    if (i + 2 >= starts.size()) continue;
+    const std::string next = file.substr(starts[i + 1], starts[i + 2] - starts[i + 1]);
+    damaged = file;
+    report("two records swapped", at,
+           damaged.replace(at, record.size() + next.size(), next + record));
+  }
+}
+
+inline std::string read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+}  // namespace entitable::test

@@ -1,0 +1,123 @@
+// One file of each kind that holds everything a file can hold: the fixture of format version 1, the
+// prey of the damage tests and the seeds of the fuzzers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/log/commit_codec.h"
+#include "core/log/manifest_codec.h"
+#include "core/log/part_codec.h"
+#include "core/log/segment.h"
+#include "core/model/limits.h"
+#include "tests/support/log_files.h"
+
+namespace entitable::test {
+
+inline constexpr Ticks sample_time = 637'311'980'884'767'001;  // 2020-07-24T14:34:48.4767001Z
+inline constexpr std::uint64_t sample_sequence = 7;
+
+inline std::vector<Property> properties_of_every_type() {
+  const Guid guid{0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
+                  0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE, 0xFF};
+  return {{"Text", Value::of_string("Z\xC3\xBCrich \xF0\x9F\x98\x80 \xED\xA0\xBD")},
+          {"Bytes", Value::of_binary(std::string("\x00\x7F\x80\xFF", 4))},
+          {"Yes", Value::of_boolean(true)},
+          {"When", Value::of_date_time(sample_time)},
+          {"Share", Value::of_double(-0.125)},
+          {"Id", Value::of_guid(guid)},
+          {"Count", Value::of_int32(-42)},
+          {"Big", Value::of_int64(9'007'199'254'740'993)}};
+}
+
+inline ClientCall sample_call() {
+  return {ClientId{0xC1, 0x1E, 0x47}, 5, {sample_time - 1, 0, sample_time}};
+}
+
+inline std::vector<AccessPolicy> sample_policies() {
+  return {{"full", limits::date_time_ticks_min, limits::date_time_ticks_max, "raud"},
+          {"\xC3\xA4", std::nullopt, sample_time, std::nullopt},
+          {"bare", std::nullopt, std::nullopt, std::nullopt}};
+}
+
+// Every kind of mutation, over several tables.
+inline Segment sample_segment() {
+  Commit tables;
+  tables.number = 40;
+  tables.last_timestamp = sample_time - 10;
+  tables.mutations = {CreateTable{1, "Cities"}, CreateTable{2, "People"}, DropTable{2},
+                      SetTableAcl{1, sample_policies()}, SetServiceProperties{"<x/>"}};
+  Commit rows;
+  rows.number = 41;
+  rows.last_timestamp = sample_time;
+  rows.call = sample_call();
+  rows.mutations = {
+      PutEntity{1, {EntityKey("CH", "1"), sample_time - 1, properties_of_every_type()}},
+      PutEntity{1, {EntityKey("CH", "2"), sample_time, {{"Count", Value::of_int32(1)}}}},
+      DeleteEntity{1, EntityKey("CH", "3")}, DeleteEntity{3, EntityKey("", "")},
+      PutEntity{3, {EntityKey("", "\xED\xB8\x80"), 1, {}}}};
+  Commit more;
+  more.number = 42;
+  more.last_timestamp = sample_time;
+  more.mutations = {PutEntity{1, {EntityKey("DE", "1"), sample_time, properties_of_every_type()}}};
+  return {sample_sequence, 3, {tables, rows, more}};
+}
+
+inline std::string bytes_of(const Segment& segment) {
+  SegmentWriter writer(segment.sequence, segment.epoch);
+  for (const Commit& commit : segment.commits) writer.add(encode_commit(commit));
+  return std::move(writer).finish();
+}
+
+inline Part sample_part() {
+  Part part;
+  part.id = 12;
+  part.table = 1;
+  part.lower = EntityKey("CH", "");
+  part.upper = EntityKey("D", "");
+  part.rows = {{EntityKey("CH", "1"), sample_time, properties_of_every_type()},
+               {EntityKey("CH", "2"), sample_time + 5, {{"Count", Value::of_int32(1)}}},
+               {EntityKey("CH", "\xEF\xBD\x9E"), 1, properties_of_every_type()},
+               {EntityKey("CZ", ""), limits::date_time_ticks_max, {}}};
+  return part;
+}
+
+inline std::string bytes_of(const Part& part) {
+  std::optional<KeyView> upper;
+  if (part.upper) upper = part.upper->view();
+  PartWriter writer(part.id, part.table, part.lower.view(), upper);
+  for (const Entity& row : part.rows) write_row(writer, row);
+  return std::move(writer).finish();
+}
+
+inline Manifest sample_manifest() {
+  Manifest manifest;
+  manifest.epoch = 3;
+  manifest.first_live_sequence = sample_sequence;
+  manifest.last_commit = 39;
+  manifest.last_timestamp = sample_time;
+  manifest.next_table = 4;
+  manifest.next_part = 300;
+  manifest.service_properties = "<x/>";
+  manifest.options = {{"limits", "service"}, {"z", ""}};
+  manifest.calls = {sample_call(), {ClientId{}, 0, {}}};
+  manifest.tables = {{1,
+                      "Cities",
+                      sample_policies(),
+                      {{EntityKey(), 299, 7, 900, 0x01020304},
+                       {EntityKey("CH", ""), 12, 4, 600, 0xFFFFFFFF},
+                       {EntityKey("D", ""), 13, 0, 0, 0}}},
+                     {3, "Empty", {}, {}}};
+  return manifest;
+}
+
+// What a newer minor version might write: a record that says it may be passed over.
+inline std::string segment_with_unknown_record() {
+  Segment segment = sample_segment();
+  segment.sequence = sample_sequence + 2;
+  std::vector<RawRecord> records = records_of(bytes_of(segment));
+  records.insert(records.begin() + 2, RawRecord(200, "from the future", record_skippable));
+  return file_of(FileKind::segment, records, format_major, 1);
+}
+
+}  // namespace entitable::test
