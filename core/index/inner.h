@@ -1,8 +1,9 @@
 // An inner node: its children, and the lower bound of the range of each but the first. Internal to
 // core/index.
 //
-// Bounds are short (tree_edit.h cuts them), lie in one text, and are searched by their heads
-// (key_search.h).
+// Bounds are short (leaf_split.h cuts them), lie in one text, and are searched in two steps like
+// the keys of a leaf (key_search.h): partition first, then row. Where a partition starts, the bound
+// mostly has an empty row; it takes no part in its run's prefix.
 #pragma once
 
 #include <array>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/index/key_search.h"
 #include "core/index/node.h"
 #include "core/model/key.h"
 
@@ -33,9 +35,7 @@ class Inner : public Node {
   std::uint32_t size() const { return size_; }
   const Ref<Node>& child(std::uint32_t i) const { return children_[i]; }
   KeyView lower(std::uint32_t i) const {  // REQUIRES: 1 <= i < size()
-    const Bound& bound = bounds_[i];
-    const char* const at = text_.data() + bound.at;
-    return {{at, bound.partition_bytes}, {at + bound.partition_bytes, bound.row_bytes}};
+    return {partition(run_holding(runs_.data(), run_count(), i)), row(i)};
   }
   // The child whose range holds the key.
   std::uint32_t find(const KeyView& key) const;
@@ -59,23 +59,36 @@ class Inner : public Node {
   std::string verify() const;
 
  private:
-  struct Bound {
-    std::uint32_t at;  // in text_: partition, then row
-    std::uint16_t partition_bytes;
-    std::uint16_t row_bytes;
+  struct Row {
+    std::uint32_t at;  // in text_
+    std::uint32_t bytes;
   };
-  Bound add_text(const KeyView& key);
+  // Bounds in order, [0] unused; those of a change look into the text that they replace.
+  using Bounds = std::array<KeyView, inner_children_max>;
+
+  std::uint32_t run_count() const { return static_cast<std::uint32_t>(runs_.size()); }
+  std::uint32_t run_end(std::uint32_t r) const {
+    return r + 1 < run_count() ? runs_[r + 1].first : size_;
+  }
+  std::string_view partition(std::uint32_t r) const {
+    return {text_.data() + runs_[r].text, runs_[r].text_bytes};
+  }
+  std::string_view row(std::uint32_t i) const {
+    return {text_.data() + rows_[i].at, rows_[i].bytes};
+  }
+  Bounds bounds() const;
+  void set_bounds(const Bounds& bounds);
+  void set_row_heads(std::uint32_t run);
   void insert(std::uint32_t i, const KeyView& lower, const Ref<Node>& node);
-  void compact_text();
-  void set_heads();
+  bool insert_into_run(std::uint32_t i, const KeyView& lower);
   std::uint64_t own_memory() const;
 
   std::uint32_t size_ = 0;
-  std::uint32_t prefix_ = 0;                               // bytes that all bounds share
-  std::uint32_t garbage_ = 0;                              // bytes of text_ that no bound uses
-  std::array<std::uint64_t, inner_children_max> heads_{};  // [0] unused, as in bounds_
+  std::uint32_t partition_prefix_ = 0;                     // bytes that all partition keys share
+  std::vector<KeyRun> runs_;                               // of bounds; the first starts at 1
+  std::array<std::uint32_t, inner_children_max> heads_{};  // of row keys, [0] unused
+  std::array<Row, inner_children_max> rows_{};             // likewise
   std::array<Ref<Node>, inner_children_max> children_;
-  std::array<Bound, inner_children_max> bounds_{};
   std::string text_;
 };
 

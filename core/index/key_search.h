@@ -9,9 +9,8 @@
 // order of UTF-16 units up to the lead byte 0xEC; from 0xED on it may not be. So a head ends at the
 // first byte of 0xED or more, which counts as 0xED, and is filled up with zeros.
 //
-// A KeyView counts as its partition, one zero byte, its row. Stored keys have no U+0000 (nor
-// U+0001), a probe may: in a partition it must come after the zero that ends one, so it counts as 1
-// and ends the head.
+// Keys have two parts. Keys of one partition that lie together are a *run*: partitions are searched
+// first, among the runs, then row keys within one run, which has a prefix of its own.
 #pragma once
 
 #include <cstdint>
@@ -22,66 +21,23 @@
 
 namespace entitable {
 
-namespace detail {
-
-inline constexpr std::uint8_t head_byte_max = 0xED;
-
-template <typename Head>
-Head load_big_endian(const char* from) {
-  Head head = 0;
-  for (std::size_t i = 0; i < sizeof(Head); ++i) {
-    head = static_cast<Head>(head << 8) | static_cast<std::uint8_t>(from[i]);
-  }
-  return head;
-}
-
-// All bytes below 0x80: the head is the bytes as they are.
-template <typename Head>
-bool is_ascii(Head head) {
-  return (head & static_cast<Head>(0x8080808080808080u)) == 0;
-}
-
-// The general case: byte_at(i) for i = skip, skip + 1, …; a negative answer ends the head with its
-// magnitude.
-template <typename Head, typename ByteAt>
-Head head_by_bytes(std::size_t skip, ByteAt byte_at) {
-  Head head = 0;
-  for (std::size_t i = 0; i < sizeof(Head); ++i) {
-    const int byte = byte_at(skip + i);
-    const auto shift = static_cast<unsigned>(8 * (sizeof(Head) - 1 - i));
-    const int magnitude = byte < 0 ? -byte : byte < head_byte_max ? byte : int{head_byte_max};
-    head |= static_cast<Head>(static_cast<Head>(magnitude) << shift);
-    if (byte < 0 || byte >= head_byte_max) break;
-  }
-  return head;
-}
-
-}  // namespace detail
-
 // The head of a text after its first `skip` bytes; of a text that is not even that long, zero.
-template <typename Head>
-Head head_of(std::string_view text, std::size_t skip) {
-  if (text.size() >= skip + sizeof(Head)) {
-    const Head head = detail::load_big_endian<Head>(text.data() + skip);
-    if (detail::is_ascii(head)) return head;
+inline std::uint32_t head_of(std::string_view text, std::size_t skip) {
+  constexpr std::uint8_t byte_max = 0xED;
+  const auto byte = [text, skip](std::size_t i) -> std::uint32_t {
+    return static_cast<std::uint8_t>(text[skip + i]);
+  };
+  if (text.size() >= skip + 4) {
+    const std::uint32_t head = byte(0) << 24 | byte(1) << 16 | byte(2) << 8 | byte(3);
+    if ((head & 0x80808080u) == 0) return head;  // ASCII, as nearly always
   }
-  return detail::head_by_bytes<Head>(skip, [text](std::size_t i) -> int {
-    return i < text.size() ? static_cast<std::uint8_t>(text[i]) : 0;
-  });
-}
-
-template <typename Head>
-Head head_of(const KeyView& key, std::size_t skip) {
-  const std::size_t row_at = key.partition.size() + 1;
-  if (skip >= row_at) return head_of<Head>(key.row, skip - row_at);
-  return detail::head_by_bytes<Head>(skip, [&key, row_at](std::size_t i) -> int {
-    if (i + 1 < row_at) {
-      const auto byte = static_cast<std::uint8_t>(key.partition[i]);
-      return byte <= 1 ? -1 : byte;
-    }
-    if (i + 1 == row_at) return 0;
-    return i - row_at < key.row.size() ? static_cast<std::uint8_t>(key.row[i - row_at]) : 0;
-  });
+  std::uint32_t head = 0;
+  for (std::size_t i = 0; i < 4 && skip + i < text.size(); ++i) {
+    const std::uint32_t magnitude = byte(i) < byte_max ? byte(i) : byte_max;
+    head |= magnitude << (24 - 8 * i);
+    if (magnitude == byte_max) break;
+  }
+  return head;
 }
 
 // Bytes that two stored keys share at their start, at most `max`. Cut back to whole characters, and
@@ -96,15 +52,6 @@ inline std::size_t shared_prefix(std::string_view a, std::string_view b, std::si
   return at;
 }
 
-inline std::size_t shared_prefix(const KeyView& a, const KeyView& b, std::size_t max) {
-  const std::size_t in_partition = shared_prefix(a.partition, b.partition, max);
-  const std::size_t row_at = a.partition.size() + 1;
-  if (in_partition != a.partition.size() || in_partition != b.partition.size() || max < row_at) {
-    return in_partition;
-  }
-  return row_at + shared_prefix(a.row, b.row, max - row_at);
-}
-
 // Whether `probe` starts with the first `prefix` bytes of `sample`. REQUIRES: prefix is at most the
 // bytes of `sample`.
 inline bool has_prefix(std::string_view probe, std::string_view sample, std::size_t prefix) {
@@ -112,17 +59,14 @@ inline bool has_prefix(std::string_view probe, std::string_view sample, std::siz
          detail::first_difference(probe.data(), sample.data(), prefix) == prefix;
 }
 
-inline bool has_prefix(const KeyView& probe, const KeyView& sample, std::size_t prefix) {
-  const std::size_t row_at = sample.partition.size() + 1;
-  if (prefix < row_at) return has_prefix(probe.partition, sample.partition, prefix);
-  return probe.partition.size() + 1 == row_at &&
-         has_prefix(probe.partition, sample.partition, row_at - 1) &&
-         has_prefix(probe.row, sample.row, prefix - row_at);
-}
-
-inline int compare(std::string_view a, std::string_view b) {
-  return compare_utf16(a, b);
-}
+// Neighbouring keys of one partition, in a node that keeps its partition keys apart.
+struct KeyRun {
+  std::uint32_t head;  // of the partition key, after the prefix that all partition keys share
+  std::uint32_t text;  // where the partition key starts among the node's texts
+  std::uint16_t text_bytes;
+  std::uint16_t prefix;  // bytes that all row keys of the run share, or fewer
+  std::uint32_t first;   // position of its first key
+};
 
 // Where a probe is, or where it would be put.
 struct Position {
@@ -132,11 +76,11 @@ struct Position {
 
 // The first key of [first, last) that is not below `probe`. head_at(i) and key_at(i) give the keys,
 // which rise strictly and share their first `prefix` bytes.
-template <typename Head, typename Key, typename HeadAt, typename KeyAt>
-Position search(std::uint32_t first, std::uint32_t last, std::size_t prefix, const Key& probe,
+template <typename HeadAt, typename KeyAt>
+Position search(std::uint32_t first, std::uint32_t last, std::size_t prefix, std::string_view probe,
                 HeadAt head_at, KeyAt key_at) {
   if (first == last) return {first, false};
-  const Head head = head_of<Head>(probe, prefix);
+  const std::uint32_t head = head_of(probe, prefix);
   std::uint32_t low = first;
   for (std::uint32_t left = last - first; left > 0;) {
     const std::uint32_t half = left / 2;
@@ -146,18 +90,18 @@ Position search(std::uint32_t first, std::uint32_t last, std::size_t prefix, con
   }
   // One look at a key tells whether the probe shares the prefix at all; all keys are on one side of
   // it if not.
-  const Key& sample = key_at(low < last ? low : last - 1);
-  if (!has_prefix(probe, sample, prefix)) return {compare(probe, sample) < 0 ? first : last, false};
+  const std::string_view sample = key_at(low < last ? low : last - 1);
+  if (!has_prefix(probe, sample, prefix))
+    return {compare_utf16(probe, sample) < 0 ? first : last, false};
   if (low == last || head_at(low) != head) return {low, false};
-  const int order = compare(probe, sample);
+  const int order = compare_utf16(probe, sample);
   if (order <= 0) return {low, order == 0};
 
   // Equal heads: the keys themselves decide.
-  std::uint32_t high = low + 1;
-  while (high < last && head_at(high) == head) ++high;
+  std::uint32_t high = last;
   for (++low; low < high;) {
     const std::uint32_t middle = low + (high - low) / 2;
-    const int side = compare(probe, key_at(middle));
+    const int side = head_at(middle) > head ? -1 : compare_utf16(probe, key_at(middle));
     if (side == 0) return {middle, true};
     if (side < 0) {
       high = middle;
@@ -166,6 +110,24 @@ Position search(std::uint32_t first, std::uint32_t last, std::size_t prefix, con
     }
   }
   return {low, false};
+}
+
+// The run of a partition, or the one it would stand before.
+template <typename TextAt>
+Position search_runs(const KeyRun* runs, std::uint32_t count, std::size_t prefix,
+                     std::string_view partition, TextAt text_at) {
+  return search(
+      0, count, prefix, partition, [runs](std::uint32_t r) { return runs[r].head; }, text_at);
+}
+
+// The run that holds the key at a position. REQUIRES: one does.
+inline std::uint32_t run_holding(const KeyRun* runs, std::uint32_t count, std::uint32_t position) {
+  std::uint32_t low = 0;
+  for (std::uint32_t high = count; high - low > 1;) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    (runs[middle].first <= position ? low : high) = middle;
+  }
+  return low;
 }
 
 }  // namespace entitable

@@ -73,14 +73,18 @@ void Leaf::allocate(std::uint32_t capacity) {
   capacity_ = capacity;
 }
 
-// Fills a fresh leaf. The runs come first, since the slots lie behind them.
+// Fills a fresh leaf, from front to back.
 void Leaf::append_all(std::span<const RowSource> rows) {
   size_ = static_cast<std::uint32_t>(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i == 0 || rows[i].partition != rows[i - 1].partition) ++runs_;
+  }
+  std::uint32_t run = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::string_view partition = rows[i].partition;
     if (i != 0 && partition == rows[i - 1].partition) continue;
-    const std::uint32_t text = push(partition);
-    run_table()[runs_++] = {0, text, narrow(partition.size()), 0, static_cast<std::uint32_t>(i)};
+    run_table()[run++] = {0, texts_, narrow(partition.size()), 0, static_cast<std::uint32_t>(i)};
+    add_text(partition);
   }
   LeafSlot* const slot = slots();
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -104,6 +108,7 @@ void Leaf::append_all(std::span<const RowSource> rows) {
 void Leaf::copy_from(const Leaf& from) {
   size_ = from.size_;
   runs_ = from.runs_;
+  texts_ = from.texts_;
   partition_prefix_ = from.partition_prefix_;
   totals_ = from.totals_;
   if (size_ == 0) return;
@@ -113,11 +118,18 @@ void Leaf::copy_from(const Leaf& from) {
     std::memcpy(end() - heap_, from.end() - heap_, heap_);
     return;
   }
-  for (std::uint32_t r = 0; r < runs_; ++r) run_table()[r].text = push(from.partition(r));
   for (std::uint32_t i = 0; i < size_; ++i) {
     const char* const base = from.base(i);
     slots()[i].offset = push(row_layout::packed(base)) - row_layout::key_bytes(base);
   }
+}
+
+// Behind the partition keys; whatever lies there is overwritten.
+void Leaf::add_text(std::string_view partition) {
+  char* const at = texts() + texts_;
+  if (!partition.empty()) std::memcpy(at, partition.data(), partition.size());
+  std::memset(at + partition.size(), 0, padded(partition) - partition.size());
+  texts_ += padded(partition);
 }
 
 // Puts bytes into the heap and returns the offset of their start. REQUIRES: the gap has room.
@@ -149,26 +161,15 @@ void Leaf::count_memory() {
   if (capacity_ != 0) totals_.memory += capacity_ + block_overhead;
 }
 
-std::uint32_t Leaf::run_of(std::uint32_t i) const {
-  std::uint32_t low = 0;
-  for (std::uint32_t high = runs_; high - low > 1;) {
-    const std::uint32_t middle = low + (high - low) / 2;
-    (run_first(middle) <= i ? low : high) = middle;
-  }
-  return low;
-}
-
 Leaf::Place Leaf::find(const KeyView& key) const {
-  const LeafRun* const table = run_table();
-  const Position run = search<std::uint32_t>(
-      0, runs_, partition_prefix_, key.partition,
-      [table](std::uint32_t r) { return table[r].head; },
-      [this](std::uint32_t r) { return partition(r); });
+  const KeyRun* const table = run_table();
+  const Position run = search_runs(table, runs_, partition_prefix_, key.partition,
+                                   [this](std::uint32_t r) { return partition(r); });
   if (!run.found) {
     return {run.index, run.index < runs_ ? run_first(run.index) : size_, false, false};
   }
   const LeafSlot* const slot = slots();
-  const Position row = search<std::uint32_t>(
+  const Position row = search(
       run_first(run.index), run_end(run.index), table[run.index].prefix, key.row,
       [slot](std::uint32_t i) { return slot[i].head; },
       [this](std::uint32_t i) { return row_key(i); });
@@ -196,12 +197,11 @@ void Leaf::insert(const Place& place, std::string_view partition, std::string_vi
   } else {
     insert_run(place, partition, key_bytes);
   }
-  LeafRun* const table = run_table();
+  KeyRun* const table = run_table();
   for (std::uint32_t r = place.run + 1; r < runs_; ++r) ++table[r].first;
   LeafSlot* const slot = slots();
   std::memmove(slot + place.slot + 1, slot + place.slot, (size_ - place.slot) * sizeof(LeafSlot));
-  slot[place.slot] = {head_of<std::uint32_t>(key, table[place.run].prefix),
-                      push(packed) - key_bytes};
+  slot[place.slot] = {head_of(key, table[place.run].prefix), push(packed) - key_bytes};
   ++size_;
   ++totals_.rows;
   totals_.bytes += packed_bytes;
@@ -216,11 +216,32 @@ void Leaf::insert_run(const Place& place, std::string_view partition, std::uint3
   } else {
     narrow_partition_prefix(partition);
   }
-  LeafRun* const at = run_table() + place.run;
-  std::memmove(at + 1, at, directory_bytes() - place.run * sizeof(LeafRun));
+  char* const slots_before = texts() + texts_;
+  std::memmove(slots_before + run_cost(partition), slots_before, size_ * sizeof(LeafSlot));
+  std::memmove(texts() + sizeof(KeyRun), texts(), texts_);
+  KeyRun* const at = run_table() + place.run;
+  std::memmove(at + 1, at, (runs_ - place.run) * sizeof(KeyRun));
   ++runs_;
-  *at = {head_of<std::uint32_t>(partition, partition_prefix_), push(partition),
-         narrow(partition.size()), narrow(key_bytes), place.slot};
+  *at = {head_of(partition, partition_prefix_), texts_, narrow(partition.size()), narrow(key_bytes),
+         place.slot};
+  add_text(partition);
+}
+
+// A run that has no row any more.
+void Leaf::erase_run(std::uint32_t run) {
+  KeyRun* const at = run_table() + run;
+  const std::uint32_t text = at->text;
+  const std::uint32_t bytes = padded(partition(run));
+  char* const slots_before = texts() + texts_;
+  std::memmove(texts() + text, texts() + text + bytes, texts_ - text - bytes);
+  texts_ -= bytes;
+  std::memmove(at, at + 1, (runs_ - run - 1) * sizeof(KeyRun));
+  std::memmove(texts() - sizeof(KeyRun), texts(), texts_);
+  --runs_;
+  for (std::uint32_t r = 0; r < runs_; ++r) {
+    if (run_table()[r].text > text) run_table()[r].text -= bytes;
+  }
+  std::memmove(slots(), slots_before, size_ * sizeof(LeafSlot));
 }
 
 void Leaf::replace(std::uint32_t i, std::string_view packed, std::uint32_t key_bytes) {
@@ -250,27 +271,22 @@ void Leaf::erase(const Place& place) {
   --totals_.rows;
   totals_.bytes -= packed_bytes;
   garbage_ += packed_bytes;
-  LeafRun* const table = run_table();
+  KeyRun* const table = run_table();
   for (std::uint32_t r = place.run + 1; r < runs_; ++r) --table[r].first;
-  if (run_first(place.run) == run_end(place.run)) {
-    LeafRun* const at = table + place.run;
-    garbage_ += at->text_bytes;
-    std::memmove(at, at + 1, directory_bytes() - (place.run + 1) * sizeof(LeafRun));
-    --runs_;
-  }
+  if (run_first(place.run) == run_end(place.run)) erase_run(place.run);
   streak_ = 0;
   set_part(0, 0);
   give_back();
 }
 
-// Makes the buffer anew when less than half of it is in use.
+// Makes the buffer anew when it has become far larger than its rows need.
 void Leaf::give_back() {
   const std::uint32_t capacity = capacity_for(used());
   if (capacity_ > 2 * capacity) remake(capacity);
 }
 
 void Leaf::narrow_run_prefix(std::uint32_t run, std::string_view key) {
-  LeafRun& entry = run_table()[run];
+  KeyRun& entry = run_table()[run];
   const std::size_t prefix = shared_prefix(row_key(entry.first), key, entry.prefix);
   if (prefix == entry.prefix) return;
   entry.prefix = narrow(prefix);
@@ -287,13 +303,13 @@ void Leaf::narrow_partition_prefix(std::string_view added) {
 void Leaf::set_run_heads(std::uint32_t run) {
   const std::uint32_t prefix = run_table()[run].prefix;
   for (std::uint32_t i = run_first(run); i < run_end(run); ++i) {
-    slots()[i].head = head_of<std::uint32_t>(row_key(i), prefix);
+    slots()[i].head = head_of(row_key(i), prefix);
   }
 }
 
 void Leaf::set_partition_heads() {
   for (std::uint32_t r = 0; r < runs_; ++r) {
-    run_table()[r].head = head_of<std::uint32_t>(partition(r), partition_prefix_);
+    run_table()[r].head = head_of(partition(r), partition_prefix_);
   }
 }
 

@@ -1,11 +1,12 @@
 // A leaf: the packed rows of a short key range, in one buffer. Internal to core/index.
 //
-//   [ LeafRun × runs ][ LeafSlot × rows ][ gap ][ heap ]
+//   [ KeyRun × runs ][ partition keys ][ LeafSlot × rows ][ gap ][ heap ]
 //
-// The heap grows downwards and holds packed rows (row.h) and each partition key once; offsets count
-// from the end of the buffer, so they survive its growth. A run is the rows of one partition.
-// Replaced and erased rows leave garbage, which goes whenever the buffer is made anew. Heads
-// (key_search.h) answer most comparisons without touching a row.
+// A run is the rows of one partition, whose key is kept once. The heap grows downwards and holds
+// packed rows (row.h); offsets into it count from the end of the buffer, so they survive its
+// growth. Replaced and erased rows leave garbage, which goes whenever the buffer is made anew.
+// Heads (key_search.h) answer most comparisons without touching a row; all that a search reads
+// before it has found its row lies together at the front.
 #pragma once
 
 #include <memory>
@@ -14,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/index/key_search.h"
 #include "core/index/node.h"
 #include "core/index/row.h"
 
@@ -25,14 +27,6 @@ inline constexpr std::uint32_t leaf_bytes_max = 8 * 1024;
 struct LeafSlot {
   std::uint32_t head;    // of the row key, after the run's prefix
   std::uint32_t offset;  // of the row's base
-};
-
-struct LeafRun {
-  std::uint32_t head;  // of the partition key, after the leaf's partition prefix
-  std::uint32_t text;  // offset of the partition key
-  std::uint16_t text_bytes;
-  std::uint16_t prefix;  // bytes that all row keys of the run share (whole characters), or fewer
-  std::uint32_t first;   // its first slot
 };
 
 // A row on its way into a leaf.
@@ -56,7 +50,7 @@ class Leaf : public Node {
     return packed_bytes + static_cast<std::uint32_t>(sizeof(LeafSlot));
   }
   static std::uint32_t run_cost(std::string_view partition) {
-    return static_cast<std::uint32_t>(partition.size() + sizeof(LeafRun));
+    return padded(partition) + static_cast<std::uint32_t>(sizeof(KeyRun));
   }
 
   bool is_absent() const { return absent_; }
@@ -78,18 +72,16 @@ class Leaf : public Node {
   // Of slot i. REQUIRES: i < size(), run r holds it.
   const char* base(std::uint32_t i) const { return end() - slots()[i].offset; }
   std::string_view row_key(std::uint32_t i) const { return row_layout::key(base(i)); }
-  std::uint32_t run_of(std::uint32_t i) const;
+  std::uint32_t run_of(std::uint32_t i) const { return run_holding(run_table(), runs_, i); }
   std::string_view partition(std::uint32_t r) const {
-    return {end() - run_table()[r].text, run_table()[r].text_bytes};
+    return {texts() + run_table()[r].text, run_table()[r].text_bytes};
   }
   std::uint32_t run_first(std::uint32_t r) const { return run_table()[r].first; }
   std::uint32_t run_end(std::uint32_t r) const {
     return r + 1 < runs_ ? run_table()[r + 1].first : size_;
   }
   KeyView key(std::uint32_t i) const { return {partition(run_of(i)), row_key(i)}; }
-  const LeafSlot* slots() const {
-    return reinterpret_cast<const LeafSlot*>(buffer_.get() + runs_ * sizeof(LeafRun));
-  }
+  const LeafSlot* slots() const { return reinterpret_cast<const LeafSlot*>(texts() + texts_); }
   const char* end() const { return buffer_.get() + capacity_; }
 
   // All rows, behind those in `rows`; valid as long as the leaf.
@@ -123,12 +115,18 @@ class Leaf : public Node {
   Leaf(const Leaf&) = delete;
   static constexpr std::int32_t streak_min = 3;
 
-  LeafRun* run_table() { return reinterpret_cast<LeafRun*>(buffer_.get()); }
-  const LeafRun* run_table() const { return reinterpret_cast<const LeafRun*>(buffer_.get()); }
-  LeafSlot* slots() { return reinterpret_cast<LeafSlot*>(buffer_.get() + runs_ * sizeof(LeafRun)); }
+  // Partition keys are filled up to whole words, so that slots are aligned.
+  static std::uint32_t padded(std::string_view partition) {
+    return (static_cast<std::uint32_t>(partition.size()) + 3) & ~std::uint32_t{3};
+  }
+  KeyRun* run_table() { return reinterpret_cast<KeyRun*>(buffer_.get()); }
+  const KeyRun* run_table() const { return reinterpret_cast<const KeyRun*>(buffer_.get()); }
+  LeafSlot* slots() { return reinterpret_cast<LeafSlot*>(texts() + texts_); }
+  char* texts() { return buffer_.get() + runs_ * sizeof(KeyRun); }
+  const char* texts() const { return buffer_.get() + runs_ * sizeof(KeyRun); }
   char* end() { return buffer_.get() + capacity_; }
   std::uint32_t directory_bytes() const {
-    return static_cast<std::uint32_t>(runs_ * sizeof(LeafRun) + size_ * sizeof(LeafSlot));
+    return static_cast<std::uint32_t>(runs_ * sizeof(KeyRun) + texts_ + size_ * sizeof(LeafSlot));
   }
   std::uint32_t gap() const { return capacity_ - directory_bytes() - heap_; }
   void allocate(std::uint32_t capacity);
@@ -137,8 +135,10 @@ class Leaf : public Node {
   void reserve(std::uint32_t room);
   void remake(std::uint32_t capacity);
   void give_back();
+  void add_text(std::string_view partition);
   std::uint32_t push(std::string_view bytes);
   void insert_run(const Place& place, std::string_view partition, std::uint32_t key_bytes);
+  void erase_run(std::uint32_t run);
   void narrow_run_prefix(std::uint32_t run, std::string_view key);
   void narrow_partition_prefix(std::string_view added);
   void set_run_heads(std::uint32_t run);
@@ -150,6 +150,7 @@ class Leaf : public Node {
   std::uint32_t capacity_ = 0;
   std::uint32_t size_ = 0;
   std::uint32_t runs_ = 0;
+  std::uint32_t texts_ = 0;    // bytes of the partition keys
   std::uint32_t heap_ = 0;     // bytes of the heap, garbage included
   std::uint32_t garbage_ = 0;  // bytes of the heap that nothing points to
   std::uint16_t partition_prefix_ =

@@ -18,7 +18,7 @@ std::string_view text_between(std::string_view below, std::string_view above) {
   do {
     ENTITABLE_CHECK(at < above.size());
     next_code_point(above, at);
-  } while (compare(below, above.substr(0, at)) >= 0);
+  } while (compare_utf16(below, above.substr(0, at)) >= 0);
   return above.substr(0, at);
 }
 

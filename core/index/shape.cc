@@ -6,7 +6,7 @@
 
 #include "core/base/check.h"
 #include "core/base/utf8.h"
-#include "core/index/row.h"
+#include "core/index/row_layout.h"
 
 namespace entitable {
 

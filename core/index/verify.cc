@@ -71,23 +71,25 @@ std::string Leaf::verify(const Schema& schema) const {
   if (static_cast<std::uint64_t>(directory_bytes()) + heap_ > capacity_) return "leaf: overflow";
   if (size_ > 1 && used() > leaf_bytes_max) return "leaf: too full";
   std::uint64_t live = 0;
+  std::uint64_t texts = 0;
   Totals sum{0, 0, totals_.memory};
   for (std::uint32_t r = 0; r < runs_; ++r) {
-    const LeafRun& run = run_table()[r];
+    const KeyRun& run = run_table()[r];
     if (run.first != (r == 0 ? 0 : run_end(r - 1)) || run_end(r) <= run.first) {
       return "leaf: runs do not tile the rows";
     }
     if (!has_prefix(partition(r), partition(0), partition_prefix_)) return "leaf: prefix";
-    if (run.head != head_of<std::uint32_t>(partition(r), partition_prefix_)) return "leaf: head";
-    if (r > 0 && compare(partition(r - 1), partition(r)) >= 0)
+    if (run.head != head_of(partition(r), partition_prefix_)) return "leaf: head";
+    if (r > 0 && compare_utf16(partition(r - 1), partition(r)) >= 0)
       return "leaf: partitions do not rise";
-    live += run.text_bytes;
+    texts += padded(partition(r));
+    if (run.text + run.text_bytes > texts_) return "leaf: a partition key out of place";
     for (std::uint32_t i = run.first; i < run_end(r); ++i) {
       if (slots()[i].offset > heap_) return "leaf: a row outside the heap";
       const std::string_view key = row_key(i);
       if (!has_prefix(key, row_key(run.first), run.prefix)) return "leaf: row prefix";
-      if (slots()[i].head != head_of<std::uint32_t>(key, run.prefix)) return "leaf: row head";
-      if (i > run.first && compare(row_key(i - 1), key) >= 0) return "leaf: rows do not rise";
+      if (slots()[i].head != head_of(key, run.prefix)) return "leaf: row head";
+      if (i > run.first && compare_utf16(row_key(i - 1), key) >= 0) return "leaf: rows do not rise";
       std::string fault = verify_row(base(i), schema);
       if (!fault.empty()) return fault;
       live += row_layout::packed_bytes(base(i));
@@ -97,6 +99,7 @@ std::string Leaf::verify(const Schema& schema) const {
   }
   if (sum.rows != size_ || (runs_ == 0) != (size_ == 0)) return "leaf: rows outside runs";
   if (live + garbage_ != heap_) return "leaf: garbage";
+  if (texts != texts_) return "leaf: partition keys";
   return sum == totals_ ? "" : "leaf: sums";
 }
 

@@ -13,52 +13,34 @@ using test::hard_text;
 using test::Prng;
 
 TEST_CASE("a head is the bytes after the prefix, most significant first") {
-  CHECK(head_of<std::uint32_t>(std::string_view("abcdef"), 0) == 0x61626364u);
-  CHECK(head_of<std::uint32_t>(std::string_view("abcdef"), 2) == 0x63646566u);
-  CHECK(head_of<std::uint32_t>(std::string_view("abcdef"), 4) == 0x65660000u);
-  CHECK(head_of<std::uint32_t>(std::string_view("abcdef"), 6) == 0u);
-  CHECK(head_of<std::uint32_t>(std::string_view("abcdef"), 9) == 0u);
-  CHECK(head_of<std::uint64_t>(std::string_view("abcdefgh"), 0) == 0x6162636465666768u);
+  CHECK(head_of(std::string_view("abcdef"), 0) == 0x61626364u);
+  CHECK(head_of(std::string_view("abcdef"), 2) == 0x63646566u);
+  CHECK(head_of(std::string_view("abcdef"), 4) == 0x65660000u);
+  CHECK(head_of(std::string_view("abcdef"), 6) == 0u);
+  CHECK(head_of(std::string_view("abcdef"), 9) == 0u);
 }
 
 TEST_CASE("a head ends where bytes and units may disagree") {
-  CHECK(head_of<std::uint32_t>(std::string_view("a\xC3\xA4x"), 0) == 0x61C3A478u);
-  CHECK(head_of<std::uint32_t>(std::string_view("a\xEC\x80\x80"), 0) == 0x61EC8080u);
-  CHECK(head_of<std::uint32_t>(std::string_view("a\xED\x80\x80"), 0) == 0x61ED0000u);
-  CHECK(head_of<std::uint32_t>(std::string_view("a\xEF\xBC\x81"), 0) == 0x61ED0000u);
-  CHECK(head_of<std::uint32_t>(std::string_view("a\xF0\x9F\x98\x80"), 0) == 0x61ED0000u);
-}
-
-TEST_CASE("the head of a whole key goes on from the partition to the row") {
-  CHECK(head_of<std::uint64_t>(KeyView{"abc", "defg"}, 0) == 0x6162630064656667u);
-  CHECK(head_of<std::uint64_t>(KeyView{"abc", "defg"}, 2) == 0x6300646566670000u);
-  CHECK(head_of<std::uint64_t>(KeyView{"abc", "defg"}, 3) == 0x0064656667000000u);
-  CHECK(head_of<std::uint64_t>(KeyView{"abc", "defg"}, 4) == 0x6465666700000000u);
-  // U+0000 in a probe's partition is above the partition's end.
-  CHECK(head_of<std::uint64_t>(KeyView{std::string_view("abc\0", 4), "defg"}, 0) ==
-        0x6162630100000000u);
+  CHECK(head_of(std::string_view("a\xC3\xA4x"), 0) == 0x61C3A478u);
+  CHECK(head_of(std::string_view("a\xEC\x80\x80"), 0) == 0x61EC8080u);
+  CHECK(head_of(std::string_view("a\xED\x80\x80"), 0) == 0x61ED0000u);
+  CHECK(head_of(std::string_view("a\xEF\xBC\x81"), 0) == 0x61ED0000u);
+  CHECK(head_of(std::string_view("a\xF0\x9F\x98\x80"), 0) == 0x61ED0000u);
 }
 
 TEST_CASE("heads never fall where keys rise") {
   const std::uint64_t seed = 7;
   CAPTURE(seed);
   Prng random(seed);
-  std::vector<EntityKey> keys;
-  for (int i = 0; i < 400; ++i) {
-    std::string partition = hard_text(random, 3);
-    if (random.chance(5)) partition = successor(partition);
-    keys.emplace_back(partition, hard_text(random, 4));
-  }
-  std::sort(keys.begin(), keys.end(), test::KeyOrder());
-  for (std::size_t i = 1; i < keys.size(); ++i) {
-    CAPTURE(i);
-    REQUIRE(head_of<std::uint64_t>(keys[i - 1].view(), 0) <=
-            head_of<std::uint64_t>(keys[i].view(), 0));
+  std::vector<std::string> keys;
+  for (int i = 0; i < 1'000; ++i) {
+    keys.push_back(hard_text(random, 4));
+    if (random.chance(5)) keys.back() = successor(keys.back());
   }
   std::sort(keys.begin(), keys.end(),
-            [](const EntityKey& a, const EntityKey& b) { return compare_utf16(a.row, b.row) < 0; });
+            [](const std::string& a, const std::string& b) { return compare_utf16(a, b) < 0; });
   for (std::size_t i = 1; i < keys.size(); ++i) {
-    REQUIRE(head_of<std::uint32_t>(keys[i - 1].row, 0) <= head_of<std::uint32_t>(keys[i].row, 0));
+    REQUIRE(head_of(keys[i - 1], 0) <= head_of(keys[i], 0));
   }
 }
 
@@ -81,27 +63,12 @@ TEST_CASE("a shared prefix is whole characters") {
   CHECK(shared("a\xED\xA0\x80", "a\xED\xA0\x80y") == 1);
   CHECK(shared("a\xED\xA0\x80\xED\xAF\xBF", "a\xED\xA0\x80\xED\xAF\xBF") == 1);
   CHECK(shared("a\xED\xB0\x80", "a\xED\xB0\x80y") == 4);
-
-  const auto shared_keys = [](const KeyView& a, const KeyView& b) {
-    return shared_prefix(a, b, 100);
-  };
-  CHECK(shared_keys({"ab", "x"}, {"ac", "x"}) == 1);
-  CHECK(shared_keys({"ab", "x"}, {"abc", "x"}) == 2);
-  CHECK(shared_keys({"ab", "x"}, {"ab", "y"}) == 3);
-  CHECK(shared_keys({"ab", "xy"}, {"ab", "xz"}) == 4);
-  CHECK(shared_prefix(KeyView{"ab", "xy"}, KeyView{"ab", "xz"}, 2) == 2);
-  CHECK(shared_prefix(KeyView{"ab", "xy"}, KeyView{"ab", "xz"}, 3) == 3);
 }
 
 TEST_CASE("a probe has a prefix or not") {
   CHECK(has_prefix(std::string_view("abc"), std::string_view("abd"), 2));
   CHECK_FALSE(has_prefix(std::string_view("abc"), std::string_view("abd"), 3));
   CHECK_FALSE(has_prefix(std::string_view("a"), std::string_view("abd"), 2));
-  CHECK(has_prefix(KeyView{"abx", "1"}, KeyView{"ab", "1"}, 2));
-  CHECK_FALSE(has_prefix(KeyView{"abx", "1"}, KeyView{"ab", "1"}, 3));
-  CHECK(has_prefix(KeyView{"ab", "9"}, KeyView{"ab", "1"}, 3));
-  CHECK_FALSE(has_prefix(KeyView{"ab", "9"}, KeyView{"ab", "1"}, 4));
-  CHECK_FALSE(has_prefix(KeyView{"ac", "1"}, KeyView{"ab", "1"}, 3));
 }
 
 TEST_CASE("search agrees with a plain search of the keys") {
@@ -129,9 +96,9 @@ TEST_CASE("search agrees with a plain search of the keys") {
       if (random.chance(4)) probe = hard_text(random, 6);
       if (random.chance(6)) probe = successor(probe);
       const auto expected = std::lower_bound(keys.begin(), keys.end(), probe, below);
-      const Position position = search<std::uint32_t>(
+      const Position position = search(
           0, static_cast<std::uint32_t>(keys.size()), prefix, std::string_view(probe),
-          [&](std::uint32_t i) { return head_of<std::uint32_t>(keys[i], prefix); },
+          [&](std::uint32_t i) { return head_of(keys[i], prefix); },
           [&](std::uint32_t i) { return std::string_view(keys[i]); });
       REQUIRE(position.index == static_cast<std::size_t>(expected - keys.begin()));
       REQUIRE(position.found == (expected != keys.end() && *expected == probe));
@@ -139,8 +106,34 @@ TEST_CASE("search agrees with a plain search of the keys") {
   }
 }
 
+TEST_CASE("a position's run is found") {
+  const KeyRun runs[] = {{0, 0, 0, 0, 1}, {0, 0, 0, 0, 4}, {0, 0, 0, 0, 5}};
+  CHECK(run_holding(runs, 1, 7) == 0);
+  CHECK(run_holding(runs, 3, 1) == 0);
+  CHECK(run_holding(runs, 3, 3) == 0);
+  CHECK(run_holding(runs, 3, 4) == 1);
+  CHECK(run_holding(runs, 3, 5) == 2);
+  CHECK(run_holding(runs, 3, 9) == 2);
+}
+
+TEST_CASE("equal heads are told apart by the keys") {
+  std::vector<std::string> keys;
+  for (int i = 0; i < 100; ++i)
+    keys.push_back("\xF0\x9F\x98\x80" + test::digits(static_cast<std::uint64_t>(i)));
+  keys.insert(keys.begin(), "a");
+  keys.push_back("\xEF\xBF\xBF");  // the same head, but not below the pairs
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const Position position = search(
+        0, static_cast<std::uint32_t>(keys.size()), 0, std::string_view(keys[i]),
+        [&](std::uint32_t k) { return head_of(keys[k], 0); },
+        [&](std::uint32_t k) { return std::string_view(keys[k]); });
+    REQUIRE(position.found);
+    REQUIRE(position.index == i);
+  }
+}
+
 TEST_CASE("search of nothing finds nothing") {
-  const Position position = search<std::uint32_t>(
+  const Position position = search(
       3, 3, 0, std::string_view("x"), [](std::uint32_t) { return 0u; },
       [](std::uint32_t) { return std::string_view(); });
   CHECK(position.index == 3);
