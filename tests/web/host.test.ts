@@ -262,6 +262,27 @@ describe("checkpoints", () => {
     });
   }
 
+  test("of which it is not known whether they are in force are offered again until it is", async () => {
+    const bench = new Bench();
+    const host = await bench.open();
+    bench.storage.auto = false;
+    const writes = Promise.all([0, 1, 2].map((i) => host.write(put(`k${i}`, large))));
+    let call = await bench.storage.next();
+    for (; call.name !== "commitManifest"; call = await bench.storage.next()) await call.succeed();
+    await writes;
+    await call.storeAndFail("unknown");
+    const again = await bench.storage.next();
+    assert.equal(again.name, "commitManifest");
+    bench.storage.auto = true;
+    await again.succeed();
+    await host.write(put("after", 1));
+    await host.close();
+    assert.deepEqual(bench.warnings, []);
+    const { rows } = bench.engine;
+    await bench.open();
+    assert.deepEqual(bench.engine.rows, rows);
+  });
+
   test("under way end when the store closes; what they left is swept at the next opening", async () => {
     const bench = new Bench();
     const host = await bench.open();

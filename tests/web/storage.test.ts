@@ -179,6 +179,57 @@ describe("idbfs", () => {
     }
   });
 
+  test("a connection that closes and never ends what runs on it", async () => {
+    const place = new IdbfsPlace();
+    const storage = await place.open();
+    const database = place.databases[0] as IDBDatabase;
+    onNextTransaction(database, (tx) => {
+      for (const name of ["oncomplete", "onabort"]) Object.defineProperty(tx, name, { set() {} });
+      setTimeout(() => forceCloseDatabase(database as never), 5);
+    });
+    await storage.addSegment(1, bytes, "strict");
+    assert.deepEqual((await loadAll(storage)).segments, [[1, [1, 2, 3]]]);
+    await storage.close();
+  });
+
+  test("a connection that can't be made anew: unknown, until the same call finds out", async () => {
+    const calls: ((storage: IdbfsStorage) => Promise<void>)[] = [
+      (storage) => storage.addSegment(1, bytes, "strict"),
+      (storage) => storage.commitManifest(bytes, { segmentsBelow: 0, obsoleteParts: [] }),
+    ];
+    const real = indexedDB.open;
+    const ends = calls.flatMap((call) =>
+      [true, false].map(async (arrived) => {
+        const place = new IdbfsPlace();
+        const storage = await place.open();
+        breakNextTransaction(place.databases[0] as IDBDatabase, arrived);
+        const first = call(storage);
+        first.catch(() => {}); // looked at below
+        return { storage, call, first };
+      }),
+    );
+    const places = await Promise.all(ends);
+    indexedDB.open = () => {
+      throw new DOMException("disk", "UnknownError");
+    };
+    try {
+      for (const { first } of places)
+        await assert.rejects(first, { failure: "unknown", final: false });
+      const [segment] = places;
+      await assert.rejects(segment?.call(segment.storage) as Promise<void>, { failure: "unknown" });
+      const other = segment?.storage.putPart(1, bytes) as Promise<void>;
+      await assert.rejects(other, { failure: "aborted" }, "this one surely did not arrive");
+    } finally {
+      indexedDB.open = real;
+    }
+    for (const { storage, call } of places) {
+      await call(storage);
+      const { segments, manifest } = await loadAll(storage);
+      assert.deepEqual(segments[0]?.[1] ?? manifest, [1, 2, 3]);
+      await storage.close();
+    }
+  });
+
   test("a connection that breaks while another owner takes the number: fenced", async () => {
     const place = new IdbfsPlace();
     const storage = await place.open();
@@ -199,6 +250,10 @@ describe("idbfs", () => {
     await assert.rejects(storage.addSegment(1, bytes, "strict"), failure);
     assert.deepEqual((await loadAll(storage)).segments, []);
     await storage.addSegment(1, bytes, "strict");
+    abortNextTransaction(database, new DOMException("Failed to write blobs", "DataError"));
+    await assert.rejects(storage.putPart(1, bytes), failure);
+    abortNextTransaction(database, new DOMException("FILE_ERROR_NO_SPACE", "UnknownError"));
+    await assert.rejects(storage.putPart(1, bytes), failure);
     abortNextTransaction(database, new DOMException("disk", "UnknownError"));
     await assert.rejects(storage.putPart(1, bytes), { failure: "aborted", code: "ConnectionLost" });
     assert.deepEqual((await loadAll(storage)).orphans, []);
@@ -285,10 +340,21 @@ function breakNextTransaction(database: IDBDatabase, arrives: boolean): void {
         handler?.();
       });
     } else {
-      tx.commit = () => {
-        tx.abort(); // its error is null, as when the browser does it
-        database.close();
+      const real = tx.objectStore;
+      tx.objectStore = (name: string) => {
+        const files = real.call(tx, name);
+        for (const method of ["add", "put"] as const) {
+          const write = files[method];
+          files[method] = (...args: Parameters<IDBObjectStore["put"]>) => {
+            const request = write.apply(files, args);
+            tx.abort(); // its error is null, as when the browser does it
+            database.close();
+            return request;
+          };
+        }
+        return files;
       };
+      tx.commit = () => {};
     }
   });
 }

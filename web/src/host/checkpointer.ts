@@ -3,8 +3,7 @@
 // Each part is a small write of its own; only the manifest, last and atomic, makes them count. A checkpoint that fails
 // leaves the old one in force: what it wrote is removed, now or when the store opens next.
 
-import type { LogStorage } from "../storage/log-storage.ts";
-import { StorageError } from "../storage/log-storage.ts";
+import { type LogStorage, type Obsolete, StorageError } from "../storage/log-storage.ts";
 import type { Engine } from "../wasm/engine.ts";
 import { nextTurn } from "./event-loop.ts";
 
@@ -42,6 +41,7 @@ export class Checkpointer {
   #dueBytes = bytesMin;
   #running: Promise<void> | undefined;
   #stopped = false;
+  #wake: () => void = () => {};
 
   constructor(options: CheckpointerOptions) {
     this.#engine = options.engine;
@@ -66,6 +66,7 @@ export class Checkpointer {
   // Ends a checkpoint under way at its next slice, and waits for that.
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#wake();
     await this.#running;
   }
 
@@ -107,12 +108,37 @@ export class Checkpointer {
         if (this.#stopped) throw new Stopped();
       }
       const { manifest, segmentsBelow, obsoleteParts } = this.#engine.finishCheckpoint();
-      await this.#storage.commitManifest(manifest, { segmentsBelow, obsoleteParts });
+      await this.#commit(manifest, { segmentsBelow, obsoleteParts });
       this.#engine.checkpointCommitted();
       this.#setDue(this.#engine.stats().bytes);
     } catch (error) {
       await this.#abandon(written, error);
     }
+  }
+
+  // As long as it is not known whether the manifest is in force, the engine must not build on either case.
+  async #commit(manifest: Uint8Array, obsolete: Obsolete): Promise<void> {
+    for (let waitMs = 1000; ; waitMs = Math.min(waitMs * 2, 30_000)) {
+      try {
+        return await this.#storage.commitManifest(manifest, obsolete);
+      } catch (error) {
+        const unknown = error instanceof StorageError && error.failure === "unknown";
+        if (!unknown) throw error;
+        await this.#sleep(waitMs);
+        if (this.#stopped) throw error;
+      }
+    }
+  }
+
+  // Ends early when the checkpointer is stopped.
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
   async #abandon(written: readonly number[], error: unknown): Promise<void> {

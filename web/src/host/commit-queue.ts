@@ -6,15 +6,16 @@
 //
 // Invariants:
 //   - Writes are staged in the order of the calls, so what is stored is always a prefix of what was acknowledged.
-//   - At most one segment is being stored. While it holds a candidate, nothing else is staged; while it holds only
-//     deferred writes, which are published already, further deferred writes go on.
-//   - A write is answered once. An error answer from storage means that it had no effect, unless its message says
-//     that this is unknown.
+//   - At most one segment is being stored (segment-writer.ts). While it holds a candidate, nothing else is staged; while
+//     it holds only deferred writes, which are published already, further deferred writes go on.
+//   - A write is answered once. An error means that it had no effect, unless it says that this is not known (failure
+//     "unknown"); then no write is accepted until it is known.
 
 import { AbortError, StoreError } from "../errors.ts";
-import { type LogStorage, type SegmentDurability, StorageError } from "../storage/log-storage.ts";
+import { type LogStorage, StorageError } from "../storage/log-storage.ts";
 import type { AbortSignalLike, Durability } from "../types.ts";
 import type { Engine, StagedReplies } from "../wasm/engine.ts";
+import { asError, isFinal, type Outcome, SegmentWriter } from "./segment-writer.ts";
 
 const groupBytesMax = 4 * 1024 * 1024; // keeps one group's staging short, and holds the largest transaction
 const pendingBytesMax = 8 * 1024 * 1024;
@@ -51,18 +52,21 @@ export class CommitQueue {
   readonly #o: CommitQueueOptions;
   #waiting: Waiting[] = [];
   #scheduled = false;
-  #storing: "candidate" | "published" | undefined;
+  readonly #writer: SegmentWriter;
   #failed: Error | undefined; // final: what every later write rejects with
 
   // Deferred writes, published and not yet stored. Measured in bytes of their blocks.
   #pendingBytes = 0;
   #pendingSince = 0;
+  #pendingInSegment = 0; // of them, how much is in the segment that is being stored
+  #sealedAt = 0;
   #lastDeferredAt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #retryMs = 0; // not 0: the last attempt to store failed
 
   constructor(options: CommitQueueOptions) {
     this.#o = options;
+    this.#writer = new SegmentWriter(options);
   }
 
   get pendingBytes(): number {
@@ -133,14 +137,12 @@ export class CommitQueue {
 
   // Starts whatever can start. Called whenever a write arrives or a store ends.
   #pump(): void {
-    while (this.#waiting.length > 0 && this.#storing !== "candidate") {
-      const deferred = this.#takeDeferred();
-      if (deferred.length > 0) {
-        this.#publishDeferred(deferred);
-      } else {
-        if (this.#storing !== undefined) return;
-        this.#storeGroup(this.#takeGroup());
-      }
+    while (this.#waiting.length > 0) {
+      const deferred = this.#writer.holdsCandidate ? [] : this.#takeDeferred();
+      if (deferred.length > 0) this.#publishDeferred(deferred);
+      else if (this.#writer.running) return;
+      else if (!this.#writer.idle) this.#settle();
+      else this.#storeGroup(this.#takeGroup());
     }
   }
 
@@ -177,12 +179,9 @@ export class CommitQueue {
   // ---- Deferred: publish, answer, store later -------------------------------------------------------------------------
 
   #publishDeferred(group: Waiting[]): void {
-    const staged = this.#stage(group);
+    const staged = this.#stage(group, "publish");
     if (staged === undefined) return;
-    if (staged.changes) {
-      this.#o.engine.publish();
-      this.#notePending(group, staged);
-    }
+    if (staged.changes) this.#notePending(group, staged);
     answer(group, staged);
   }
 
@@ -195,9 +194,11 @@ export class CommitQueue {
     this.#arm();
   }
 
-  // Sees to it that pending writes are stored in time.
+  // Sees to it that pending writes are stored in time, and that an unsettled segment is offered again.
   #arm(delayMs = this.#o.deferredDelayMs): void {
-    if (this.#timer !== undefined || this.#pendingBytes === 0 || this.#failed !== undefined) return;
+    const unsettled = !this.#writer.idle && !this.#writer.running;
+    if (this.#pendingBytes === 0 && !unsettled) return;
+    if (this.#timer !== undefined || this.#failed !== undefined) return;
     const atOnce = this.#o.hidden() && this.#retryMs === 0;
     const wait = atOnce ? 0 : Math.max(delayMs, this.#retryMs);
     this.#timer = setTimeout(() => {
@@ -217,19 +218,17 @@ export class CommitQueue {
   }
 
   #storePending(): void {
-    if (this.#storing !== undefined || this.#pendingBytes === 0) return; // a store that ends arms again
-    if (this.#failed !== undefined) return;
-    void this.#store("published", "relaxed").then((error) => {
-      if (error !== undefined) this.#keepPending(error);
-      this.#arm();
-      this.#pump();
+    if (this.#writer.running || this.#failed !== undefined) return; // a store that ends arms again
+    if (!this.#writer.idle) {
+      this.#settle();
+      return;
+    }
+    if (this.#pendingBytes === 0) return;
+    this.#sealing();
+    void this.#writer.store("published", "relaxed").then((outcome) => {
+      this.#finish(outcome);
+      this.#goOn();
     });
-  }
-
-  #keepPending(error: Error): void {
-    if (this.#pendingBytes === 0 || this.#failed !== undefined) return;
-    this.#retryMs = this.#retryMs === 0 ? retryFirstMs : Math.min(this.#retryMs * 2, retryMaxMs);
-    this.#o.onPersistError(error, this.#retryMs);
   }
 
   // ---- Strict and relaxed: store, publish, answer -----------------------------------------------------------------------
@@ -244,12 +243,15 @@ export class CommitQueue {
       return;
     }
     const durability = group.some((item) => item.durability === "strict") ? "strict" : "relaxed";
-    void this.#store(staged.changes ? "candidate" : "published", durability).then((error) => {
-      if (error === undefined) answer(group, staged);
-      else this.#undo(group, staged, error);
-      this.#arm();
-      this.#pump();
-    });
+    this.#sealing();
+    void this.#writer
+      .store(staged.changes ? "candidate" : "published", durability)
+      .then((outcome) => {
+        if (outcome.stored) answer(group, staged);
+        else this.#undo(group, staged, outcome);
+        this.#finish(outcome);
+        this.#goOn();
+      });
   }
 
   // Storing fails and the bound on pending bytes is reached: deferred writes can't be accepted.
@@ -265,29 +267,82 @@ export class CommitQueue {
     return true;
   }
 
-  // The group was not stored. What succeeded in it is rejected. What failed may have failed because of a sibling that is
-  // lost now, so it is staged again; and so is what was deferred, which need not wait for the disk.
-  #undo(group: Waiting[], staged: StagedReplies, error: Error): void {
+  // The group was not stored, or it is not known. What succeeded in it is rejected. If it is known, what failed may have
+  // failed because of a sibling that is lost now, so it is staged again; and so is what was deferred, which need not
+  // wait for the disk.
+  #undo(group: Waiting[], staged: StagedReplies, outcome: Outcome & { stored: false }): void {
+    const { error, settled } = outcome;
+    const goesOn = settled && !isFinal(error) && this.#failed === undefined;
     const again: Waiting[] = [];
     for (const [i, item] of group.entries()) {
-      const retry =
-        item.block !== undefined && (staged.failed[i] || item.durability === "deferred");
-      if (retry && this.#failed === undefined) again.push(item);
+      const retry = staged.failed[i] || item.durability === "deferred";
+      if (retry && goesOn) again.push(item);
       else item.reject(error);
     }
     this.#waiting.unshift(...again);
-    this.#keepPending(error);
   }
 
-  // ---- Engine and storage -------------------------------------------------------------------------------------------------
+  // ---- The end of a store -----------------------------------------------------------------------------------------------
 
-  // Stages a group; undefined if it could not be, and then its writes are queued again or answered.
-  #stage(group: Waiting[]): StagedReplies | undefined {
+  // Called before a segment is sealed: everything pending goes into it.
+  #sealing(): void {
+    this.#pendingInSegment = this.#pendingBytes;
+    this.#sealedAt = performance.now();
+  }
+
+  #settle(): void {
+    void this.#writer.settle().then((outcome) => {
+      this.#finish(outcome);
+      this.#goOn();
+    });
+  }
+
+  #finish(outcome: Outcome): void {
+    if (outcome.stored) {
+      this.#pendingBytes -= this.#pendingInSegment;
+      this.#pendingSince = this.#sealedAt; // what is pending now came after that
+      this.#retryMs = 0;
+      this.#o.onStored(outcome.bytes);
+    } else if (isFinal(outcome.error)) {
+      this.#break(outcome.error);
+    } else {
+      if (!outcome.settled) this.#rejectWaiting();
+      if (this.#pendingBytes === 0 && outcome.settled) return;
+      this.#retryMs = Math.min(Math.max(this.#retryMs * 2, retryFirstMs), retryMaxMs);
+      this.#o.onPersistError(outcome.error, this.#retryMs);
+    }
+  }
+
+  #goOn(): void {
+    this.#arm();
+    this.#pump();
+  }
+
+  // A segment is unsettled. What can't go on before it is settled is not kept waiting for that.
+  #rejectWaiting(): void {
+    const blocked = (item: Waiting) =>
+      this.#writer.holdsCandidate || item.durability !== "deferred";
+    const error = new StorageError("aborted", "The connection to IndexedDB is lost.");
+    const waiting = this.#waiting;
+    this.#waiting = waiting.filter((item) => !blocked(item));
+    for (const item of waiting.filter(blocked)) {
+      item.withdrawn();
+      item.reject(error);
+    }
+  }
+
+  // ---- The engine -------------------------------------------------------------------------------------------------
+
+  // Stages a group, and publishes it if told to; undefined if it could not be, and then its writes are queued again or
+  // answered.
+  #stage(group: Waiting[], then?: "publish"): StagedReplies | undefined {
     const blocks: Uint8Array[] = [];
     for (const item of group) if (item.block !== undefined) blocks.push(item.block);
     if (blocks.length === 0) return { replies: [], failed: [], changes: false };
     try {
-      return spread(group, this.#o.engine.stage(blocks, this.#o.now()));
+      const staged = this.#o.engine.stage(blocks, this.#o.now());
+      if (staged.changes && then === "publish") this.#o.engine.publish();
+      return spread(group, staged);
     } catch (cause) {
       const error = asError(cause);
       if (!isFinal(error) && group.length > 1) {
@@ -301,52 +356,11 @@ export class CommitQueue {
     }
   }
 
-  // Seals everything that is not stored yet into a segment and stores it. Resolves to the error if that failed; a candidate
-  // in it is then gone.
-  async #store(
-    holds: "candidate" | "published",
-    durability: SegmentDurability,
-  ): Promise<Error | undefined> {
-    const { engine, storage } = this.#o;
-    const pendingInIt = this.#pendingBytes;
-    const sealedAt = performance.now();
-    this.#storing = holds;
-    try {
-      const sealed = engine.seal();
-      if (sealed === undefined) throw new Error("There was nothing to seal.");
-      await storage.addSegment(sealed.sequence, sealed.bytes, durability);
-      engine.stored(sealed.sequence);
-      if (holds === "candidate") engine.publish();
-      this.#o.onStored(sealed.bytes.length);
-    } catch (cause) {
-      this.#storing = undefined;
-      const error = asError(cause);
-      if (isFinal(error)) this.#break(error);
-      else if (holds === "candidate") engine.discard();
-      return error;
-    }
-    this.#storing = undefined;
-    this.#pendingBytes -= pendingInIt;
-    this.#pendingSince = sealedAt; // what is pending now came after that
-    this.#retryMs = 0;
-    return undefined;
-  }
-
   // Nothing can be stored any more.
   #break(error: Error): void {
     this.stop(error);
     this.#o.onPersistError(error, undefined);
   }
-}
-
-// Errors after which the engine, the storage or both can't be trusted to go on. Lack of room or memory is not one.
-function isFinal(error: Error): boolean {
-  if (error instanceof StorageError) return error.final;
-  return !(error instanceof StoreError && error.code === "OutOfMemory");
-}
-
-function asError(cause: unknown): Error {
-  return cause instanceof Error ? cause : new Error(String(cause));
 }
 
 function bytesOf(item: Waiting): number {

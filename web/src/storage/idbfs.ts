@@ -27,7 +27,8 @@ import {
 const regularFile = 0o100644; // what IDBFS stores for a file of mode rw-r--r--
 const batchBytesMax = 32 * 1024 * 1024; // of one getAll: more would hold it all twice
 const segmentBatchMax = 64; // segments of a batch, whose sizes are not known before
-const reopenDelaysMs = [0, 50, 250, 1000, 3000];
+const reopenDelaysMs = [0, 50, 250, 1000, 3000]; // before each attempt of a call
+const reopenWaitMs = 2000; // of an attempt: on a full disk the browser may never answer
 const deleteWaitMs = 3000;
 
 export interface IdbfsOptions {
@@ -43,6 +44,8 @@ export class IdbfsStorage implements LogStorage {
   readonly #onReopened: (() => void) | undefined;
   #database: IDBDatabase | undefined; // undefined: the connection is lost
   #final: StorageError | undefined; // what every later call rejects with
+  #reopening: Promise<IDBDatabase> | undefined;
+  #unknown: string | undefined; // the segment of which it is not known whether it arrived
   readonly #running = new Set<Promise<unknown>>();
 
   static async open(options: IdbfsOptions): Promise<IdbfsStorage> {
@@ -78,9 +81,12 @@ export class IdbfsStorage implements LogStorage {
   ): Promise<void> {
     const path = this.#path(segmentName(sequence));
     const entry = fileEntry(bytes);
+    const again = this.#unknown === path;
+    this.#unknown = undefined;
     try {
-      await this.#write(durability, (files) => void files.add(entry, path));
+      await this.#write(durability, (files) => void files.add(entry, path), again);
     } catch (error) {
+      if (error instanceof StorageError && error.failure === "unknown") this.#unknown = path;
       if (!(error instanceof DOMException && error.name === "ConstraintError")) throw error;
       // Either an attempt of ours arrived although its connection was lost, or somebody else took the number.
       const there = await this.#write<FileEntry | undefined>("relaxed", (files) =>
@@ -101,8 +107,12 @@ export class IdbfsStorage implements LogStorage {
   // and keep the deletions. (One flush covers the parts before it: they are in the same database.)
   async commitManifest(bytes: Uint8Array, obsolete: Obsolete): Promise<void> {
     const entry = fileEntry(bytes);
-    await this.#write("strict", (files) => {
-      files.put(entry, this.#path(manifestName));
+    const path = this.#path(manifestName);
+    await this.#write("strict", async (files) => {
+      // An attempt of ours may have arrived although its connection was lost; then there is nothing left to do.
+      const there = contentsOf(await result(files.get(path)));
+      if (there !== undefined && sameBytes(there, bytes)) return;
+      files.put(entry, path);
       const first = this.#path(segmentName(0));
       const end = this.#path(segmentName(obsolete.segmentsBelow));
       if (first < end) files.delete(IDBKeyRange.bound(first, end, false, true));
@@ -226,9 +236,10 @@ export class IdbfsStorage implements LogStorage {
   #write<T>(
     durability: SegmentDurability,
     body: (files: IDBObjectStore) => T | Promise<T>,
+    mayHaveArrivedBefore = false,
   ): Promise<T> {
     return this.#track(async () => {
-      let mayHaveArrived = false;
+      let mayHaveArrived = mayHaveArrivedBefore;
       for (const delayMs of reopenDelaysMs) {
         if (delayMs > 0) await sleep(delayMs);
         try {
@@ -247,22 +258,31 @@ export class IdbfsStorage implements LogStorage {
         }
       }
       const failure = mayHaveArrived ? "unknown" : "aborted";
-      const error = new StorageError(failure, "The connection to IndexedDB was lost.");
-      if (error.final) this.#final = error;
-      throw error;
+      const message = "The connection to IndexedDB is lost and can't be made anew.";
+      throw new StorageError(failure, message);
     });
   }
 
+  // One request at a time, however many calls and attempts wait for it.
   async #reopen(): Promise<IDBDatabase> {
-    try {
-      const database = await reopenDatabase(this.#factory, this.#mount);
-      this.#use(database);
-      this.#onReopened?.();
-      return database;
-    } catch (error) {
-      if (error instanceof StorageError) this.#final = error;
-      throw error;
-    }
+    this.#reopening ??= reopenDatabase(this.#factory, this.#mount)
+      .then((database) => {
+        if (this.#final === undefined || this.#running.size > 0) {
+          this.#use(database);
+          this.#onReopened?.();
+        } else {
+          database.close(); // too late: the storage is closed
+        }
+        return database;
+      })
+      .catch((error: unknown) => {
+        if (error instanceof StorageError) this.#final = error;
+        throw error;
+      })
+      .finally(() => {
+        this.#reopening = undefined;
+      });
+    return await within(reopenWaitMs, this.#reopening);
   }
 
   #use(database: IDBDatabase): void {
@@ -337,8 +357,15 @@ function transaction<T>(
         reject(thrown); // it had ended already
       }
     };
-    running.oncomplete = () => resolve(value);
+    // When the browser closes the connection it should abort what runs on it; on a full disk it may also just never end it.
+    const onClose = () => reject(new NotConnected(database, true, thrown));
+    database.addEventListener("close", onClose);
+    running.oncomplete = () => {
+      database.removeEventListener("close", onClose);
+      resolve(value);
+    };
     running.onabort = () => {
+      database.removeEventListener("close", onClose);
       // An abort that neither we nor a request caused: the browser closed the connection.
       const error = thrown ?? running.error;
       const lost = error === null || nameOf(error) === "AbortError";
@@ -379,14 +406,33 @@ function contentsOf(entry: unknown): Uint8Array | undefined {
 }
 
 function storageError(error: unknown): StorageError {
-  if (nameOf(error) === "QuotaExceededError") {
+  if (isLackOfRoom(error)) {
     return new StorageError("quota", "There is no room left for this origin's data.", error);
   }
   return new StorageError("aborted", `IndexedDB failed: ${String(error)}`, error);
 }
 
+// QuotaExceededError is for a quota that is used up. On a disk that is full Chromium says "DataError: Failed to write blobs
+// (IOError)" (large values go into files of their own, and our entries are never the data's fault) or
+// "UnknownError: … FILE_ERROR_NO_SPACE …".
+function isLackOfRoom(error: unknown): boolean {
+  const name = nameOf(error);
+  return (
+    name === "QuotaExceededError" ||
+    name === "DataError" ||
+    (name === "UnknownError" && String(error).includes("NO_SPACE"))
+  );
+}
+
 function nameOf(error: unknown): string {
   return (error as { name?: string } | null | undefined)?.name ?? "";
+}
+
+function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("The browser does not answer.")), ms);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }
 
 function sleep(ms: number): Promise<void> {

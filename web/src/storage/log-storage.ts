@@ -12,8 +12,8 @@
 //   putPart          the part is there whole. Nothing refers to it until a manifest does.
 //   commitManifest   in one atomic step: the new manifest, and the covered segments and obsolete parts gone.
 //
-// When one rejects, nothing of it is stored, unless the error's `failure` is "unknown". Calls may overlap; segments take
-// effect in the order of the calls. Bytes given in may be reused by the caller as soon as the promise settles, and bytes
+// When one rejects, nothing of it is stored, unless the error's `failure` is "unknown": then the same call made again finds
+// out, and nothing else should be stored before. Calls may overlap; segments take effect in the order of the calls. Bytes given in may be reused by the caller as soon as the promise settles, and bytes
 // given out belong to the reader.
 
 import { StoreError, type StoreErrorCode } from "../errors.ts";
@@ -24,7 +24,8 @@ import { StoreError, type StoreErrorCode } from "../errors.ts";
 //   aborted   the backend undid the transaction for another reason (an I/O error). A later call may succeed.
 //   fenced    the segment's number is taken by other bytes: somebody else owns the log now. Final.
 //   gone      the database was deleted under the store (site data cleared). Final.
-//   unknown   the connection was lost and could not be made anew, so whether it was stored is not known. Final.
+//   unknown   the connection was lost and can't be made anew for now, so whether it was stored is not known. The same call
+//             again gives the answer when there is a connection again.
 //   closed    close() or drop() was called before. Final.
 export type StorageFailure = "quota" | "aborted" | "fenced" | "gone" | "unknown" | "closed";
 
@@ -43,7 +44,8 @@ const hints: Record<StorageFailure, string | undefined> = {
   aborted: "The write had no effect and may be tried again.",
   fenced: "Close this store and open it again to see what the other owner wrote.",
   gone: "The origin's site data was cleared; open the store again to start empty.",
-  unknown: "Open the store again: it then has the write whole or not at all.",
+  unknown:
+    "It is there whole or not at all, which shows when the connection is back or the store opens again.",
   closed: undefined,
 };
 
@@ -58,7 +60,7 @@ export class StorageError extends StoreError {
 
   // Whether every later call will fail too.
   get final(): boolean {
-    return this.failure !== "quota" && this.failure !== "aborted";
+    return this.failure === "fenced" || this.failure === "gone" || this.failure === "closed";
   }
 }
 

@@ -1,0 +1,139 @@
+// A disk that is really full, under real Chromium: the profile is on a small file system of its own, filled with ballast.
+// Needs the right to mount one; elsewhere it is skipped, and the same faults are injected in tests/web/storage.test.ts.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { appendFileSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { newProfile } from "./support/browser.ts";
+import { serve } from "./support/server.ts";
+
+type Package = typeof import("../../web/src/index.ts");
+declare function entitable(): Promise<Package>; // inside the page
+
+const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
+const disk = mkdtempSync(join(tmpdir(), "entitable-disk-"));
+const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=256m", "tmpfs", disk]).status === 0;
+const ballast = join(disk, "ballast");
+
+after(() => {
+  if (mounted) spawnSync("umount", ["-l", disk]);
+  rmSync(disk, { recursive: true, force: true });
+});
+
+// Leaves about that much room.
+function fill(roomBytes: number): void {
+  const { bavail, bsize } = statfsSync(disk);
+  const bytes = bavail * bsize - roomBytes;
+  try {
+    if (bytes > 0) appendFileSync(ballast, new Uint8Array(bytes));
+  } catch (error) {
+    assert.equal((error as NodeJS.ErrnoException).code, "ENOSPC"); // the browser was faster
+  }
+}
+
+test("a full disk rejects writes, loses nothing, and is over when there is room again", {
+  skip: mounted ? false : "no right to mount a file system",
+}, async (t) => {
+  const elsewhere = process.env.TMPDIR;
+  process.env.TMPDIR = disk;
+  const profile = await newProfile();
+  if (elsewhere === undefined) delete process.env.TMPDIR;
+  else process.env.TMPDIR = elsewhere;
+  const context = await profile.open();
+  const site = await serve(staging, {
+    override: (path) => (path === "/" ? { body: "<!doctype html>" } : undefined),
+  });
+  t.after(async () => {
+    await context.close();
+    await site.close();
+  });
+  const page = await context.newPage();
+  await page.addInitScript(() => {
+    (globalThis as { entitable?: unknown }).entitable = () => import("/dist/index.js" as string);
+  });
+  await page.goto(site.url);
+  await page.evaluate(async () => {
+    const { openStore } = await entitable();
+    const store = await openStore({ name: "full" });
+    const table = store.table("rows");
+    await table.createTable();
+    const errors: unknown[] = [];
+    store.on("persist-error", ({ error }) => errors.push((error as { code?: string }).code));
+    const noise = () => crypto.getRandomValues(new Uint8Array(60_000)); // does not compress
+    const row = (i: number) => ({
+      partitionKey: "p",
+      rowKey: String(i).padStart(5, "0"),
+      ...Object.fromEntries(Array.from({ length: 8 }, (_, k) => [`b${k}`, noise()])),
+    });
+    const count = async () => {
+      let rows = 0;
+      for await (const _ of table.listEntities()) ++rows;
+      return rows;
+    };
+    Object.assign(globalThis, { state: () => ({ store, table, errors, row, count }) });
+  });
+
+  fill(12 * 1024 * 1024);
+  const full = await page.evaluate(async () => {
+    const { store, table, row, count } = state();
+    let written = 0;
+    for (; ; ++written) {
+      const error = await table.createEntity(row(written)).catch((e) => e);
+      if (error instanceof Error) {
+        const { name, code } = error as Error & { code: string };
+        return { written, name, code, visible: await count(), state: store.status.state };
+      }
+      if (written > 200) throw new Error("the disk does not fill");
+    }
+  });
+  assert.deepEqual([full.name, full.code], ["StoreError", "QuotaExceeded"]);
+  assert.equal(full.visible, full.written, "readers see what is stored, no more and no less");
+  assert.equal(full.state, "open");
+
+  // Now not even the browser's own books find room: it may also close the connection.
+  fill(0);
+  const deferred = await page.evaluate(async () => {
+    const { store, table, row, errors } = state();
+    await table.createEntity(row(1000), { durability: "deferred" });
+    const flush = await store.flush().catch((e: { code: string }) => e.code);
+    return { flush, errors, pending: store.status.pendingBytes > 0 };
+  });
+  const room = ["QuotaExceeded", "ConnectionLost"];
+  assert(room.includes(String(deferred.flush)), String(deferred.flush));
+  assert(deferred.errors.every((code) => room.includes(String(code))));
+  assert.equal(deferred.pending, true, "what was acknowledged is kept");
+
+  rmSync(ballast);
+  const relieved = await page.evaluate(async () => {
+    const { store, table, row, count } = state();
+    while (store.status.pendingBytes > 0) {
+      await new Promise((resolve) => setTimeout(resolve, 100)); // it is retried by itself
+    }
+    await table.createEntity(row(1001));
+    return { visible: await count(), state: store.status.state };
+  });
+  assert.deepEqual(relieved, { visible: full.written + 2, state: "open" });
+
+  await page.reload();
+  const found = await page.evaluate(async () => {
+    const { openStore } = await entitable();
+    await using store = await openStore({ name: "full" });
+    let rows = 0;
+    for await (const _ of store.table("rows").listEntities()) ++rows;
+    return { rows, state: store.status.state };
+  });
+  assert.deepEqual(found, { rows: full.written + 2, state: "open" });
+});
+
+// Inside the page: what the first step left there, and helpers.
+declare function state(): {
+  store: Awaited<ReturnType<Package["openStore"]>>;
+  table: ReturnType<Awaited<ReturnType<Package["openStore"]>>["table"]>;
+  errors: (string | undefined)[];
+  row(i: number): { partitionKey: string; rowKey: string };
+  count(): Promise<number>;
+};

@@ -1,0 +1,104 @@
+// Stores one segment at a time: seals what is not stored yet, hands it to the storage, and tells the engine how it went.
+//
+// If the storage can't say whether a segment arrived, the segment stays *unsettled*: it is offered again, unchanged, until
+// the storage can say (the same bytes under the same number are the same segment). Nothing else is stored before, so
+// memory and disk never part ways.
+
+import { StoreError } from "../errors.ts";
+import { type LogStorage, type SegmentDurability, StorageError } from "../storage/log-storage.ts";
+import type { Engine, Sealed } from "../wasm/engine.ts";
+
+// What a segment holds: writes of a candidate version (and everything published before), or published writes only.
+export type Holding = "candidate" | "published";
+
+export type Outcome =
+  | { stored: true; bytes: number }
+  | { stored: false; error: Error; settled: boolean }; // settled: it is not there; a candidate in it is gone
+
+interface Attempt {
+  sealed: Sealed;
+  holds: Holding;
+  durability: SegmentDurability;
+}
+
+export interface SegmentWriterOptions {
+  engine: Pick<Engine, "seal" | "stored" | "publish" | "discard">;
+  storage: Pick<LogStorage, "addSegment">;
+}
+
+export class SegmentWriter {
+  readonly #engine: SegmentWriterOptions["engine"];
+  readonly #storage: SegmentWriterOptions["storage"];
+  #attempt: Attempt | undefined;
+  #running = false;
+
+  constructor(options: SegmentWriterOptions) {
+    this.#engine = options.engine;
+    this.#storage = options.storage;
+  }
+
+  // Nothing is being stored, nothing is unsettled.
+  get idle(): boolean {
+    return this.#attempt === undefined && !this.#running;
+  }
+  get running(): boolean {
+    return this.#running;
+  }
+  // While it does, the engine can't stage.
+  get holdsCandidate(): boolean {
+    return this.#attempt?.holds === "candidate";
+  }
+
+  // REQUIRES: idle, and something to seal. On success the engine has published a candidate in it.
+  store(holds: Holding, durability: SegmentDurability): Promise<Outcome> {
+    let sealed: Sealed | undefined;
+    try {
+      sealed = this.#engine.seal();
+      if (sealed === undefined) throw new Error("There was nothing to seal.");
+    } catch (cause) {
+      const error = asError(cause);
+      if (holds === "candidate" && !isFinal(error)) this.#engine.discard();
+      return Promise.resolve({ stored: false, error, settled: true });
+    }
+    this.#attempt = { sealed, holds, durability };
+    return this.#offer(this.#attempt);
+  }
+
+  // Offers the unsettled segment again. REQUIRES: neither idle nor running.
+  settle(): Promise<Outcome> {
+    return this.#offer(this.#attempt as Attempt);
+  }
+
+  // Runs up to the storage's own first wait in this very turn: on leaving a page there is no other.
+  async #offer({ sealed, holds, durability }: Attempt): Promise<Outcome> {
+    this.#running = true;
+    try {
+      await this.#storage.addSegment(sealed.sequence, sealed.bytes, durability);
+      this.#running = false;
+      this.#attempt = undefined;
+      this.#engine.stored(sealed.sequence);
+      if (holds === "candidate") this.#engine.publish();
+      return { stored: true, bytes: sealed.bytes.length };
+    } catch (cause) {
+      this.#running = false;
+      const error = asError(cause);
+      const settled = !(error instanceof StorageError && error.failure === "unknown");
+      if (settled) {
+        this.#attempt = undefined;
+        if (holds === "candidate" && !isFinal(error)) this.#engine.discard();
+      }
+      return { stored: false, error, settled };
+    }
+  }
+}
+
+// Errors after which the engine, the storage or both can't be trusted to go on. Lack of room or memory is not one, nor is
+// not knowing.
+export function isFinal(error: Error): boolean {
+  if (error instanceof StorageError) return error.final;
+  return !(error instanceof StoreError && error.code === "OutOfMemory");
+}
+
+export function asError(cause: unknown): Error {
+  return cause instanceof Error ? cause : new Error(String(cause));
+}
