@@ -1,4 +1,4 @@
-// Where things stand in a packed row. Internal to core/index, but for what a bound filter loads.
+// Where things stand in a packed row.
 //
 // A row's bytes, little-endian, unaligned; offsets count from its *base*, so the key, which comes
 // first, has negative ones, and every slot of a shape is a constant:
@@ -35,6 +35,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 namespace entitable {
 
@@ -70,7 +71,7 @@ inline std::uint32_t packed_bytes(const char* base) {
 inline std::string_view packed(const char* base) {
   return {base - key_bytes(base), packed_bytes(base)};
 }
-inline ShapeId shape_id(const char* base) {
+inline std::uint32_t shape_id(const char* base) {
   return load<std::uint16_t>(base + shape_at);
 }
 inline std::string_view text(const char* base, std::uint32_t slot) {
