@@ -2,20 +2,15 @@
 # per command, does little when all is up to date, and REQUIRES the one before; its log is build/logs/<step>.log.
 declare -A built  # step -> exit status
 
-# Runs the step of that name once, and from then on only repeats its status.
+# Runs the step of that name once, and from then on only repeats its status. Shows the end of the log if it failed.
 build() {
-  local step=$1
-  if [[ ! -v built[$step] ]]; then
+  local log=$root/build/logs/$1.log
+  if [[ ! -v built[$1] ]]; then
     mkdir -p "$root/build/logs"
-    if ("build_$step") >"$root/build/logs/$step.log" 2>&1; then built[$step]=0; else built[$step]=1; fi
+    if ("build_$1") >"$log" 2>&1; then built[$1]=0; else built[$1]=1; fi
   fi
-  return "${built[$step]}"
-}
-
-# As build, and ends the command with the end of the log if it fails.
-build_or_exit() {
-  echo "building: $1"
-  build "$1" || { tail -n 40 "$root/build/logs/$1.log" >&2; exit 1; }
+  if ((built[$1])); then echo "building failed: $1"; tail -n 40 "$log"; fi
+  return "${built[$1]}"
 }
 
 # Each step is one chain: whoever asks for its status switches `set -e` off in it.
