@@ -129,7 +129,11 @@ function printSizes(tarball) {
   process.stdout.write(`${"".padEnd(24)}${["raw", "gzip", "brotli"].map(right).join("")}\n`);
   for (const [name, files] of rows) {
     const bytes = Buffer.concat(files.map((file) => readFileSync(file)));
-    const sizes = [bytes.length, gzipSync(bytes, { level: 9 }).length, brotliCompressSync(bytes).length];
+    const sizes = [
+      bytes.length,
+      gzipSync(bytes, { level: 9 }).length,
+      brotliCompressSync(bytes).length,
+    ];
     process.stdout.write(`${name.padEnd(24)}${sizes.map(right).join("")}\n`);
   }
   const packed = readFileSync(tarball).length;
