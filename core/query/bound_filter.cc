@@ -50,6 +50,18 @@ bool holds_by_name(const FilterNode& node, const RowView& row) {
   return compare_property(*value, node.op, node.literal.view());
 }
 
+// To the next row of another shape than run[from].
+std::size_t pass_shape(const RowRun& run, std::size_t from, std::uint64_t& bytes) {
+  const ShapeId shape = run[from].shape().id();
+  std::size_t at = from;
+  for (; at < run.size(); ++at) {
+    const RowView row = run[at];
+    if (row.fixed<std::uint16_t>(row_layout::shape_at) != shape) break;
+    bytes += row.packed_bytes();
+  }
+  return at;
+}
+
 }  // namespace
 
 // Turns the tree into tests, from its end to its start: when a node is bound, where it leads is
@@ -245,53 +257,147 @@ BoundFilter::BoundFilter(const Filter& filter, const std::vector<bool>& implied)
   Binder(filter, implied, nullptr, *this).bind();
 }
 
+// ---- Testing ----
+
+template <BoundFilter::TestKind kind>
+Ordering BoundFilter::ordering(const Test& test, const RowView& row) {
+  if constexpr (kind == TestKind::int32) {
+    return order<std::int64_t>(row.fixed<std::int32_t>(test.slot), test.integer);
+  } else if constexpr (kind == TestKind::int64) {
+    return order(row.fixed<std::int64_t>(test.slot), test.integer);
+  } else if constexpr (kind == TestKind::float64) {
+    return order_of_numbers(row.fixed<double>(test.slot), test.number);
+  } else if constexpr (kind == TestKind::boolean) {
+    return order<std::int64_t>(row.fixed<std::uint8_t>(test.slot) != 0, test.integer);
+  } else if constexpr (kind == TestKind::timestamp) {
+    return order(row.timestamp(), test.integer);
+  } else if constexpr (kind == TestKind::same_text) {
+    return sameness(row.text(test.slot), test.text);
+  } else if constexpr (kind == TestKind::text_units) {
+    return order_of_sign(compare_utf16(row.text(test.slot), test.text));
+  } else if constexpr (kind == TestKind::text_bytes) {
+    return order_of_sign(row.text(test.slot).compare(test.text));
+  } else if constexpr (kind == TestKind::guid) {
+    return order_of_sign(row.guid(test.slot).compare(test.text));
+  } else if constexpr (kind == TestKind::same_partition) {
+    return sameness(row.partition(), test.text);
+  } else if constexpr (kind == TestKind::partition) {
+    return order_of_sign(compare_utf16(row.partition(), test.text));
+  } else if constexpr (kind == TestKind::same_row) {
+    return sameness(row.row(), test.text);
+  } else {
+    static_assert(kind == TestKind::row);
+    return order_of_sign(compare_utf16(row.row(), test.text));
+  }
+}
+
+template <BoundFilter::TestKind kind>
+bool BoundFilter::holds_as(const Test& test, const RowView& row) {
+  if constexpr (kind == TestKind::by_name) {
+    return holds_by_name(*test.node, row);
+  } else {
+    const auto bit = static_cast<unsigned>(ordering<kind>(test, row));
+    return ((test.accepted >> bit) & 1u) != 0;
+  }
+}
+
 bool BoundFilter::holds(const Test& test, const RowView& row) {
-  Ordering ordering{};
   switch (test.kind) {
     case TestKind::int32:
-      ordering = order<std::int64_t>(row.fixed<std::int32_t>(test.slot), test.integer);
-      break;
+      return holds_as<TestKind::int32>(test, row);
     case TestKind::int64:
-      ordering = order(row.fixed<std::int64_t>(test.slot), test.integer);
-      break;
+      return holds_as<TestKind::int64>(test, row);
     case TestKind::float64:
-      ordering = order_of_numbers(row.fixed<double>(test.slot), test.number);
-      break;
+      return holds_as<TestKind::float64>(test, row);
     case TestKind::boolean:
-      ordering = order<std::int64_t>(row.fixed<std::uint8_t>(test.slot) != 0, test.integer);
-      break;
+      return holds_as<TestKind::boolean>(test, row);
     case TestKind::timestamp:
-      ordering = order(row.timestamp(), test.integer);
-      break;
+      return holds_as<TestKind::timestamp>(test, row);
     case TestKind::same_text:
-      ordering = sameness(row.text(test.slot), test.text);
-      break;
+      return holds_as<TestKind::same_text>(test, row);
     case TestKind::text_units:
-      ordering = order_of_sign(compare_utf16(row.text(test.slot), test.text));
-      break;
+      return holds_as<TestKind::text_units>(test, row);
     case TestKind::text_bytes:
-      ordering = order_of_sign(row.text(test.slot).compare(test.text));
-      break;
+      return holds_as<TestKind::text_bytes>(test, row);
     case TestKind::guid:
-      ordering = order_of_sign(row.guid(test.slot).compare(test.text));
-      break;
+      return holds_as<TestKind::guid>(test, row);
     case TestKind::same_partition:
-      ordering = sameness(row.partition(), test.text);
-      break;
+      return holds_as<TestKind::same_partition>(test, row);
     case TestKind::partition:
-      ordering = order_of_sign(compare_utf16(row.partition(), test.text));
-      break;
+      return holds_as<TestKind::partition>(test, row);
     case TestKind::same_row:
-      ordering = sameness(row.row(), test.text);
-      break;
+      return holds_as<TestKind::same_row>(test, row);
     case TestKind::row:
-      ordering = order_of_sign(compare_utf16(row.row(), test.text));
-      break;
+      return holds_as<TestKind::row>(test, row);
     case TestKind::by_name:
-      return holds_by_name(*test.node, row);
+      return holds_as<TestKind::by_name>(test, row);
   }
-  return ((test.accepted >> static_cast<unsigned>(ordering)) & 1u) != 0;
+  check_failed("a test has a kind", __FILE__, __LINE__);
 }
+
+// Out of the loop of next_by(), whose rows would otherwise have to be in memory.
+[[gnu::noinline]] bool BoundFilter::matches_from(Target at, const RowRun& run,
+                                                 std::size_t position) const {
+  return matches_from(at, run[position]);
+}
+
+// The first test decides most rows: its kind is known here, so that a row it fails costs a few
+// loads.
+template <BoundFilter::TestKind kind>
+std::size_t BoundFilter::next_by(const RowRun& run, std::size_t from, std::uint64_t& bytes) const {
+  const Test first = tests_[entry_];
+  const RowRun rows = run;  // these two are copies that can stay in registers
+  const ShapeId shape = rows[from].shape().id();
+  std::uint64_t passed = 0;
+  std::size_t at = from;
+  for (; at < rows.size(); ++at) {
+    const RowView row = rows[at];
+    if (row.fixed<std::uint16_t>(row_layout::shape_at) != shape) break;
+    const Target then = holds_as<kind>(first, row) ? first.if_holds : first.if_fails;
+    if (then != reject && (then == accept || matches_from(then, run, at))) break;
+    passed += row.packed_bytes();
+  }
+  bytes += passed;
+  return at;
+}
+
+std::size_t BoundFilter::next(const RowRun& run, std::size_t from, std::uint64_t& bytes) const {
+  if (always()) return from;
+  if (never()) return pass_shape(run, from, bytes);
+  switch (tests_[entry_].kind) {
+    case TestKind::int32:
+      return next_by<TestKind::int32>(run, from, bytes);
+    case TestKind::int64:
+      return next_by<TestKind::int64>(run, from, bytes);
+    case TestKind::float64:
+      return next_by<TestKind::float64>(run, from, bytes);
+    case TestKind::boolean:
+      return next_by<TestKind::boolean>(run, from, bytes);
+    case TestKind::timestamp:
+      return next_by<TestKind::timestamp>(run, from, bytes);
+    case TestKind::same_text:
+      return next_by<TestKind::same_text>(run, from, bytes);
+    case TestKind::text_units:
+      return next_by<TestKind::text_units>(run, from, bytes);
+    case TestKind::text_bytes:
+      return next_by<TestKind::text_bytes>(run, from, bytes);
+    case TestKind::guid:
+      return next_by<TestKind::guid>(run, from, bytes);
+    case TestKind::same_partition:
+      return next_by<TestKind::same_partition>(run, from, bytes);
+    case TestKind::partition:
+      return next_by<TestKind::partition>(run, from, bytes);
+    case TestKind::same_row:
+      return next_by<TestKind::same_row>(run, from, bytes);
+    case TestKind::row:
+      return next_by<TestKind::row>(run, from, bytes);
+    case TestKind::by_name:
+      return next_by<TestKind::by_name>(run, from, bytes);
+  }
+  check_failed("a test has a kind", __FILE__, __LINE__);
+}
+
+// ---- All shapes ----
 
 ShapeFilters::ShapeFilters(const Filter& filter, const std::vector<bool>& implied)
     : filter_(filter), implied_(implied) {}

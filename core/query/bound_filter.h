@@ -11,12 +11,14 @@
 // and on a shape without Age: reject, at once.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
 #include <vector>
 
 #include "core/filter/ast.h"
+#include "core/index/cursor.h"
 #include "core/index/row.h"
 #include "core/index/shape.h"
 
@@ -34,14 +36,11 @@ class BoundFilter {
   bool never() const { return entry_ == reject; }
   std::size_t size() const { return tests_.size(); }
   // REQUIRES: row is of the shape.
-  bool matches(const RowView& row) const {
-    Target at = entry_;
-    while (at < reject) {
-      const Test& test = tests_[at];
-      at = holds(test, row) ? test.if_holds : test.if_fails;
-    }
-    return at == accept;
-  }
+  bool matches(const RowView& row) const { return matches_from(entry_, row); }
+  // The position in `run`, from `from` on, of the next row that matches; of the next row of another
+  // shape than run[from], if that comes first; or run.size(). Adds the packed bytes of the rows it
+  // passes over to `bytes`. REQUIRES: from < run.size(), and run[from] is of the shape.
+  std::size_t next(const RowRun& run, std::size_t from, std::uint64_t& bytes) const;
 
  private:
   using Target = std::uint32_t;  // a position in tests_, or
@@ -80,7 +79,21 @@ class BoundFilter {
   };
   class Binder;
 
+  bool matches_from(Target at, const RowView& row) const {
+    while (at < reject) {
+      const Test& test = tests_[at];
+      at = holds(test, row) ? test.if_holds : test.if_fails;
+    }
+    return at == accept;
+  }
   static bool holds(const Test& test, const RowView& row);
+  template <TestKind kind>
+  static Ordering ordering(const Test& test, const RowView& row);
+  template <TestKind kind>
+  static bool holds_as(const Test& test, const RowView& row);
+  template <TestKind kind>
+  std::size_t next_by(const RowRun& run, std::size_t from, std::uint64_t& bytes) const;
+  bool matches_from(Target at, const RowRun& run, std::size_t position) const;
 
   std::vector<Test> tests_;
   Target entry_ = accept;

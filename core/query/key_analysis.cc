@@ -11,18 +11,11 @@ namespace {
 // ---- Single nodes ----
 
 KeyKnowledge constant(bool value) {
-  if (!value) return {};
-  return {all_keys(), all_keys()};
+  return KeyKnowledge::exactly(value ? all_keys() : KeySet{});
 }
 
 KeyKnowledge depends_on_properties() {
-  return {all_keys(), {}};
-}
-
-KeyKnowledge exactly(KeySet keys) {
-  KeyKnowledge knowledge{keys, {}};
-  knowledge.must = std::move(keys);
-  return knowledge;
+  return KeyKnowledge::between({}, all_keys());
 }
 
 // Of a comparison, a flag or a constant. Keys compare as String, Timestamp as DateTime.
@@ -45,7 +38,7 @@ KeyKnowledge leaf_knowledge(const FilterNode& node) {
         partition ? keys_with(strings, KeyInterval::all()) : keys_with(KeyInterval::all(), strings);
     keys = unite(keys, some, Rounding::up);  // two pieces at most: exact
   }
-  return exactly(std::move(keys));
+  return KeyKnowledge::exactly(std::move(keys));
 }
 
 // ---- Chains ----
@@ -55,10 +48,19 @@ bool is_chain(FilterKind kind) {
 }
 
 KeyKnowledge combine(FilterKind kind, const KeyKnowledge& a, const KeyKnowledge& b) {
-  if (kind == FilterKind::all_of) {
-    return {intersect(a.may, b.may, Rounding::up), intersect(a.must, b.must, Rounding::down)};
-  }
-  return {unite(a.may, b.may, Rounding::up), unite(a.must, b.must, Rounding::down)};
+  bool rounded = false;
+  const auto combined = [&](const KeySet& x, const KeySet& y, Rounding rounding) {
+    return kind == FilterKind::all_of ? intersect(x, y, rounding, &rounded)
+                                      : unite(x, y, rounding, &rounded);
+  };
+  KeySet may = combined(a.may(), b.may(), Rounding::up);
+  if (a.exact() && b.exact() && !rounded) return KeyKnowledge::exactly(std::move(may));
+  return KeyKnowledge::between(combined(a.must(), b.must(), Rounding::down), std::move(may));
+}
+
+KeyKnowledge negation(const KeyKnowledge& operand) {
+  if (operand.exact()) return KeyKnowledge::exactly(complement(operand.may()));
+  return KeyKnowledge::between(complement(operand.may()), complement(operand.must()));
 }
 
 // In pairs, then pairs of pairs, so that a long chain takes n log n.
@@ -89,8 +91,7 @@ std::vector<bool> inside_chains(const Filter& filter) {
 }
 
 KeyCondition condition(std::uint32_t node, const KeyKnowledge& known) {
-  const bool exact = known.exact();
-  return {node, exact, exact ? known.must : KeySet{}};
+  return {node, known.exact(), known.exact() ? known.may() : KeySet{}};
 }
 
 }  // namespace
@@ -146,8 +147,7 @@ KeyAnalysis analyse_keys(const Filter& filter) {
     const FilterNode& node = filter.nodes[i];
     if (inside[i]) continue;
     if (node.kind == FilterKind::negation) {
-      const KeyKnowledge operand = std::move(known[node.left]);
-      known[i] = {complement(operand.must), complement(operand.may)};
+      known[i] = negation(known[node.left]);
     } else if (is_chain(node.kind)) {
       std::vector<KeyKnowledge> operands;
       for (const std::uint32_t operand : chain_operands(filter, i, node.kind)) {

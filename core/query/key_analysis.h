@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/filter/ast.h"
@@ -15,10 +17,26 @@
 
 namespace entitable {
 
-struct KeyKnowledge {
-  KeySet may;
-  KeySet must;
-  bool exact() const { return may == must; }
+class KeyKnowledge {
+ public:
+  // Both sets are the same.
+  static KeyKnowledge exactly(KeySet keys) { return {std::move(keys), {}, true}; }
+  static KeyKnowledge between(KeySet must, KeySet may) {
+    if (must == may) return exactly(std::move(may));
+    return {std::move(may), std::move(must), false};
+  }
+  KeyKnowledge() : KeyKnowledge({}, {}, true) {}
+
+  const KeySet& may() const { return may_; }
+  const KeySet& must() const { return exact_ ? may_ : must_; }
+  bool exact() const { return exact_; }
+
+ private:
+  KeyKnowledge(KeySet may, KeySet must, bool exact)
+      : may_(std::move(may)), must_(std::move(must)), exact_(exact) {}
+  KeySet may_;
+  KeySet must_;  // unless exact_
+  bool exact_;
 };
 
 // One of the conditions of which a filter is the `and`; the whole filter if it is none.

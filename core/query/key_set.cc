@@ -165,7 +165,8 @@ void limit_segments(KeySet& set, Rounding rounding) {
   set = std::move(joined);
 }
 
-KeySet combine(const KeySet& a, const KeySet& b, SetOperation operation, Rounding rounding) {
+KeySet combine(const KeySet& a, const KeySet& b, SetOperation operation, Rounding rounding,
+               bool* rounded) {
   std::size_t segments = 0;
   std::size_t total = 0;
   sweep_both(a, b, [&](const KeyInterval&, Rows rows_a, Rows rows_b) {
@@ -185,6 +186,7 @@ KeySet combine(const KeySet& a, const KeySet& b, SetOperation operation, Roundin
       append(result, partitions, hull(combine_rows(hull(rows_a), hull(rows_b), operation)));
     }
   });
+  if (rounded != nullptr) *rounded = *rounded || !fits;
   limit_segments(result, rounding);
   return result;
 }
@@ -232,16 +234,16 @@ bool is_all(const KeySet& set) {
          set.front().rows.size() == 1 && set.front().rows.front() == KeyInterval::all();
 }
 
-KeySet unite(const KeySet& a, const KeySet& b, Rounding rounding) {
+KeySet unite(const KeySet& a, const KeySet& b, Rounding rounding, bool* rounded) {
   if (a.empty() || is_all(b)) return b;
   if (b.empty() || is_all(a)) return a;
-  return combine(a, b, SetOperation::unite, rounding);
+  return combine(a, b, SetOperation::unite, rounding, rounded);
 }
 
-KeySet intersect(const KeySet& a, const KeySet& b, Rounding rounding) {
+KeySet intersect(const KeySet& a, const KeySet& b, Rounding rounding, bool* rounded) {
   if (a.empty() || is_all(b)) return a;
   if (b.empty() || is_all(a)) return b;
-  return combine(a, b, SetOperation::intersect, rounding);
+  return combine(a, b, SetOperation::intersect, rounding, rounded);
 }
 
 KeySet complement(const KeySet& set) {

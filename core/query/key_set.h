@@ -83,8 +83,9 @@ KeySet all_keys();
 KeySet keys_with(const KeyInterval& partitions, const KeyInterval& rows);
 bool is_all(const KeySet& set);
 
-KeySet unite(const KeySet& a, const KeySet& b, Rounding rounding);
-KeySet intersect(const KeySet& a, const KeySet& b, Rounding rounding);
+// `rounded`, if given, is set if the result is off.
+KeySet unite(const KeySet& a, const KeySet& b, Rounding rounding, bool* rounded = nullptr);
+KeySet intersect(const KeySet& a, const KeySet& b, Rounding rounding, bool* rounded = nullptr);
 KeySet complement(const KeySet& set);
 // Whether all of `a` is in `b`.
 bool is_subset(const KeySet& a, const KeySet& b);

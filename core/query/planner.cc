@@ -21,7 +21,7 @@ void mark_implied(const KeyAnalysis& analysis, bool ranges_exact, Plan& plan) {
   for (const KeyCondition& condition : analysis.conditions) {
     if (condition.exact) common = intersect(common, condition.keys, Rounding::down);
   }
-  if (!is_subset(analysis.filter.may, common)) return;
+  if (!is_subset(analysis.filter.may(), common)) return;
   plan.residual = false;
   for (const KeyCondition& condition : analysis.conditions) {
     plan.implied[condition.node] = condition.exact;
@@ -86,7 +86,7 @@ Plan make_plan(const Filter& filter) {
     plan.ranges.emplace_back();
   } else {
     const KeyAnalysis analysis = analyse_keys(filter);
-    CoveringRanges covering = ranges_of(analysis.filter.may);
+    CoveringRanges covering = ranges_of(analysis.filter.may());
     plan.ranges = std::move(covering.ranges);
     if (!plan.ranges.empty()) mark_implied(analysis, covering.exact, plan);
   }

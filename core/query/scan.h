@@ -42,20 +42,22 @@ class Scan {
   bool scan_range(const KeyRange& range, Take& take);
   template <typename Take>
   bool scan_run(const RowRun& run, Take& take);
-  bool tests_fail(const RowView& row) {
-    if (!plan_.residual) return false;
+  // The position of the next row that matches, or the end.
+  std::size_t next_match(const RowRun& run, std::size_t from);
+  // The filter of the row's shape, kept from row to row.
+  const BoundFilter& filter_of(const RowView& row) {
     if (&row.shape() != shape_) {
       shape_ = &row.shape();
       bound_ = &filters_.of(*shape_);
     }
-    return !bound_->matches(row);
+    return *bound_;
   }
 
   const TableIndex& index_;
   const Plan& plan_;
   const std::optional<Continuation>& from_;
   ShapeFilters filters_;
-  const Shape* shape_ = nullptr;  // of the row tested last, and its filter
+  const Shape* shape_ = nullptr;  // of the row tested last
   const BoundFilter* bound_ = nullptr;
   std::size_t range_ = 0;  // the current one
   PartId need_part_ = 0;
@@ -87,7 +89,8 @@ bool Scan::scan_point(const KeyView& key, Take& take) {
   if (!found.row.has_value()) return true;
   ++rows_read_;
   bytes_read_ += found.row->packed_bytes();
-  return tests_fail(*found.row) || take(*found.row);
+  const bool matching = !plan_.residual || filter_of(*found.row).matches(*found.row);
+  return !matching || take(*found.row);
 }
 
 template <typename Take>
@@ -106,17 +109,20 @@ bool Scan::scan_range(const KeyRange& range, Take& take) {
 
 template <typename Take>
 bool Scan::scan_run(const RowRun& run, Take& take) {
-  std::size_t i = 0;
-  std::uint64_t bytes = 0;
-  bool wanted = true;
-  while (wanted && i < run.size()) {
-    const RowView row = run[i++];
-    bytes += row.packed_bytes();
-    wanted = tests_fail(row) || take(row);
+  for (std::size_t at = 0; at < run.size(); ++at) {
+    if (plan_.residual) {
+      at = next_match(run, at);
+      if (at == run.size()) break;
+    }
+    const RowView row = run[at];
+    bytes_read_ += row.packed_bytes();
+    if (!take(row)) {
+      rows_read_ += at + 1;
+      return false;
+    }
   }
-  rows_read_ += i;
-  bytes_read_ += bytes;
-  return wanted;
+  rows_read_ += run.size();
+  return true;
 }
 
 }  // namespace entitable

@@ -203,6 +203,36 @@ TEST_CASE("random filters answer as the slow one on rows of all shapes") {
   }
 }
 
+TEST_CASE("a run is passed over to the next row that matches, or is of another shape") {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    Prng prng(seed);
+    const Rows rows = prng.chance(2) ? random_rows(prng, 30) : regular_rows(prng, 200);
+    const TableIndex index = rows.index();
+    const FilterVocabulary vocabulary = vocabulary_of(rows.all());
+    for (int i = 0; i < 10; ++i) {
+      const Filter filter = RandomFilter(prng, vocabulary).make(2);
+      CAPTURE(to_sexpr(filter));
+      Cursor cursor(index, {});
+      while (cursor.valid()) {
+        const RowRun run = cursor.run();
+        const std::size_t from = prng.below(run.size());
+        const BoundFilter bound(filter, {}, run[from].shape());
+        std::size_t expected = from;
+        std::uint64_t expected_bytes = 5;
+        while (expected < run.size() && &run[expected].shape() == &run[from].shape() &&
+               !bound.matches(run[expected])) {
+          expected_bytes += run[expected++].packed_bytes();
+        }
+        std::uint64_t bytes = 5;
+        REQUIRE(bound.next(run, from, bytes) == expected);
+        REQUIRE(bytes == expected_bytes);
+        cursor.skip(run.size());
+      }
+    }
+  }
+}
+
 TEST_CASE("rows of the generic shape answer by name") {
   TableIndex index = full_table();
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
