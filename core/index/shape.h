@@ -87,14 +87,19 @@ class Schema : public RefCounted<Schema> {
   std::size_t shape_count() const { return shapes_.size(); }  // the generic one counted
   std::size_t memory_bytes() const;                           // as good as it knows
 
-  // Memory for packing one row at a time; what is in it means nothing between calls.
+  // Memory for packing one row at a time; what is in it means nothing between calls. What a huge
+  // row has left is given back at the next call.
   struct Scratch {
     std::vector<PropertyView> properties;
     std::string row;
   };
-  Scratch& scratch() { return scratch_; }
+  Scratch& scratch() {
+    if (scratch_.row.capacity() > scratch_bytes_max) std::string().swap(scratch_.row);
+    return scratch_;
+  }
 
  private:
+  static constexpr std::size_t scratch_bytes_max = 64 * 1024;
   using NameId = std::uint32_t;
   // The answer for a set of properties seen lately, written in one order.
   struct Hint {
