@@ -13,34 +13,34 @@ namespace entitable {
 
 enum class Code : std::uint8_t {
   // Request shape
-  invalid_input,               // a malformed value, name, filter, option or token
-  out_of_range_input,          // well formed, but outside the permitted range
-  not_implemented,             // legal OData that the service does not run
-  request_body_too_large,      // a request or transaction over 4 MiB
-  duplicate_properties,        // one property given twice
-  properties_need_value,       // PartitionKey or RowKey missing
-  property_name_invalid,       //
-  property_name_too_long,      //
-  property_value_too_large,    // a String, Binary or key value over its limit
-  too_many_properties,         //
-  entity_too_large,            // the entity as it would be stored is over 1 MiB
-  invalid_resource_name,       // a table name with a forbidden character
-  primary_key_type_invalid,    // PartitionKey or RowKey is not a String
+  invalid_input,             // a malformed value, name, filter, option or token
+  out_of_range_input,        // well formed, but outside the permitted range
+  not_implemented,           // legal OData that the service does not run
+  request_body_too_large,    // a request or transaction over 4 MiB
+  duplicate_properties,      // one property given twice
+  properties_need_value,     // PartitionKey or RowKey missing
+  property_name_invalid,     //
+  property_name_too_long,    //
+  property_value_too_large,  // a String, Binary or key value over its limit
+  too_many_properties,       //
+  entity_too_large,          // the entity as it would be stored is over 1 MiB
+  invalid_resource_name,     // a table name with a forbidden character
+  primary_key_type_invalid,  // PartitionKey or RowKey is not a String
   // State
-  table_not_found,             // an entity operation on a table that is not there
-  table_already_exists,        //
-  resource_not_found,          // an entity, or a table named by a table operation, is not there
-  entity_already_exists,       //
+  table_not_found,                 // an entity operation on a table that is not there
+  table_already_exists,            //
+  resource_not_found,              // an entity, or a table named by a table operation, is not there
+  entity_already_exists,           //
   update_condition_not_satisfied,  // the ETag does not match
   // Entity group transactions
-  batch_partitions_differ,     // two partition keys in one transaction
-  batch_duplicate_row,         // one entity twice in one transaction
+  batch_partitions_differ,  // two partition keys in one transaction
+  batch_duplicate_row,      // one entity twice in one transaction
   // This machine
-  internal_error,              // our bug; the store refuses writes until reopened
-  out_of_memory,               // staging ran out of memory; nothing changed
-  corrupted,                   // stored bytes fail a check
-  format_too_new,              // stored by a newer major format version
-  read_only,                   // the store opened read-only after damage
+  internal_error,  // our bug; the store refuses writes until reopened
+  out_of_memory,   // staging ran out of memory; nothing changed
+  corrupted,       // stored bytes fail a check
+  format_too_new,  // stored by a newer major format version
+  read_only,       // the store opened read-only after damage
 };
 
 struct Error {

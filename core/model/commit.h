@@ -57,22 +57,22 @@ struct SetServiceProperties {  // opaque here; the protocol room owns the docume
   friend bool operator==(const SetServiceProperties&, const SetServiceProperties&) = default;
 };
 
-using Mutation =
-    std::variant<PutEntity, DeleteEntity, CreateTable, DropTable, SetTableAcl, SetServiceProperties>;
+using Mutation = std::variant<PutEntity, DeleteEntity, CreateTable, DropTable, SetTableAcl,
+                              SetServiceProperties>;
 
 // Who asked, so that a call sent again after a hand-over is answered and not applied twice.
 using ClientId = std::array<std::uint8_t, 16>;
 struct ClientCall {
   ClientId client{};
-  std::uint64_t number = 0;            // rising per client
-  std::vector<Ticks> timestamps;       // the answer: one per operation, 0 where it has no ETag
+  std::uint64_t number = 0;       // rising per client
+  std::vector<Ticks> timestamps;  // the answer: one per operation, 0 where it has no ETag
   friend bool operator==(const ClientCall&, const ClientCall&) = default;
 };
 
 // One request's mutations: applied whole or not at all.
 struct Commit {
-  std::uint64_t number = 0;       // 1, 2, 3, … without gaps over the life of a store
-  Ticks last_timestamp = 0;       // the newest ever issued, this commit included
+  std::uint64_t number = 0;  // 1, 2, 3, … without gaps over the life of a store
+  Ticks last_timestamp = 0;  // the newest ever issued, this commit included
   std::optional<ClientCall> call;
   std::vector<Mutation> mutations;
   friend bool operator==(const Commit&, const Commit&) = default;

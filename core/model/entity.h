@@ -27,7 +27,7 @@ struct PropertyView {
 
 struct Entity {
   EntityKey key;
-  Ticks timestamp = 0;  // 0: not stored yet
+  Ticks timestamp = 0;               // 0: not stored yet
   std::vector<Property> properties;  // custom properties, in no particular order, names unique
 
   const Property* find(std::string_view name) const;
@@ -36,7 +36,8 @@ struct Entity {
 
 // The size of the entity as the service bills it, in bytes:
 //   4 + 2*(units(PK) + units(RK)) + sum over custom properties of 8 + 2*units(name) + value
-//   value: String 4 + 2*units, Binary 4 + bytes, DateTime, Int64 and Double 8, Guid 16, Int32 4, Boolean 1
+//   value: String 4 + 2*units, Binary 4 + bytes, DateTime, Int64 and Double 8, Guid 16, Int32 4,
+//   Boolean 1
 std::size_t entity_bytes(const Entity& entity);
 std::size_t value_bytes(const ValueView& value);
 

@@ -15,11 +15,11 @@ std::string etag_text(Ticks timestamp);
 // What a writer asks of the entity that is there.
 class IfMatch {
  public:
-  IfMatch() = default;                                                      // no condition was given
+  IfMatch() = default;                                     // no condition was given
   static IfMatch any() { return IfMatch(Kind::any, {}); }  // "*": it must exist
   // "*" or one weak tag W/"…"; anything else is InvalidInput with the service's text
-  // "The etag value '…' specified in one of the request headers is not valid. Please make sure only one etag
-  // value is specified and is valid." Empty text is no condition.
+  // "The etag value '…' specified in one of the request headers is not valid. Please make sure only
+  // one etag value is specified and is valid." Empty text is no condition.
   static Result<IfMatch> parse(std::string_view text);
 
   bool given() const { return kind_ != Kind::none; }

@@ -15,7 +15,8 @@ inline constexpr std::size_t table_name_units_max = 63;
 inline constexpr std::size_t key_units_max = 512;
 
 // Properties
-inline constexpr std::size_t custom_properties_max = 252;  // 255 with PartitionKey, RowKey, Timestamp
+inline constexpr std::size_t custom_properties_max =
+    252;  // 255 with PartitionKey, RowKey, Timestamp
 inline constexpr std::size_t property_name_units_max = 255;
 inline constexpr std::size_t string_units_max = 32'768;  // 64 KiB of UTF-16
 inline constexpr std::size_t binary_bytes_max = 65'536;
@@ -31,7 +32,8 @@ inline constexpr std::size_t request_bytes_max = 4 * 1'048'576;
 // Pages
 inline constexpr std::size_t page_rows_max = 1000;
 
-// Filters: ours, to protect the parser (the service documents 15 comparisons and does not enforce it)
+// Filters: ours, to protect the parser (the service documents 15 comparisons and does not enforce
+// it)
 inline constexpr std::size_t filter_bytes_max = 65'536;
 inline constexpr std::size_t filter_depth_max = 500;
 inline constexpr std::size_t filter_comparisons_documented = 15;

@@ -21,8 +21,8 @@ const ServiceError& service_error(Code code);
 // The text of one error: its own message, or the standard one.
 std::string_view message_of(const Error& error);
 
-// Whether an error of a transaction is found at commit: with exactly one operation its message then has
-// no "0:" prefix (spec §6.3).
+// Whether an error of a transaction is found at commit: with exactly one operation its message then
+// has no "0:" prefix (spec §6.3).
 bool found_at_commit(Code code);
 
 }  // namespace entitable

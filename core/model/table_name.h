@@ -10,8 +10,9 @@ namespace entitable {
 
 class TableName {
  public:
-  // Reserved "tables" in any case: InvalidInput. Length outside 3..63: OutOfRangeInput "The specified resource
-  // name length is not within the permissible limits." Bad characters: InvalidResourceName. In this order.
+  // Reserved "tables" in any case: InvalidInput. Length outside 3..63: OutOfRangeInput "The
+  // specified resource name length is not within the permissible limits." Bad characters:
+  // InvalidResourceName. In this order.
   static Result<TableName> parse(std::string_view text);
 
   const std::string& text() const { return text_; }

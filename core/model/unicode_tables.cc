@@ -135,6 +135,8 @@ bool is_unicode_name_mark(char32_t c) {
   return contains(changes, c);
 }
 
-std::string_view unicode_version() { return "14.0.0"; }
+std::string_view unicode_version() {
+  return "14.0.0";
+}
 
 }  // namespace entitable

@@ -80,21 +80,24 @@ class Value {
   std::string bytes_;
 };
 
-// Order of two values of one type as $filter sees it: String by UTF-16 unit, Boolean false < true, numbers
-// numerically (-0.0 equals 0.0), DateTime by instant, Guid and Binary by bytes with the shorter prefix first.
-enum class Ordering : std::int8_t { less, equal, greater, unordered };  // unordered: a NaN is involved
+// Order of two values of one type as $filter sees it: String by UTF-16 unit, Boolean false < true,
+// numbers numerically (-0.0 equals 0.0), DateTime by instant, Guid and Binary by bytes with the
+// shorter prefix first. Unordered: a NaN is involved.
+enum class Ordering : std::int8_t { less, equal, greater, unordered };
 // REQUIRES: a.type() == b.type().
 Ordering compare_values(const ValueView& a, const ValueView& b);
 
-// Limits of one value: String units, Binary bytes, DateTime range. `property` names it in the error.
+// Limits of one value: String units, Binary bytes, DateTime range. `property` names it in the
+// error.
 Result<void> check_value(const ValueView& value, std::string_view property);
 
 // A value from its text form and type name, as {type, value} pairs and annotated JSON give it:
-// Int32, Int64, Double ("1.5", "NaN", "Infinity", "-Infinity"), Boolean ("true", "false"), DateTime, Guid,
-// Binary (base64), String. Anything that does not fit is InvalidInput
-// "An error occurred while processing this request." (DateTime out of range: see date_time.h).
+// Int32, Int64, Double ("1.5", "NaN", "Infinity", "-Infinity"), Boolean ("true", "false"),
+// DateTime, Guid, Binary (base64), String. Anything that does not fit is InvalidInput "An error
+// occurred while processing this request." (DateTime out of range: see date_time.h).
 Result<Value> parse_value(EdmType type, std::string_view text, std::string_view property);
-// The inverse: the service's text of a value (Double as "3.0", Guid in lower case, Binary as base64).
+// The inverse: the service's text of a value (Double as "3.0", Guid in lower case, Binary as
+// base64).
 std::string value_text(const ValueView& value);
 
 }  // namespace entitable
