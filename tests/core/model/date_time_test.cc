@@ -1,5 +1,7 @@
 #include "core/model/date_time.h"
 
+#include <cstdio>
+#include <limits>
 #include <string>
 
 #include "core/model/limits.h"
@@ -171,22 +173,23 @@ TEST_CASE("text has a fraction without trailing zeros") {
   CHECK(date_time_text(limits::date_time_ticks_max) == "9999-12-31T23:59:59.9999999Z");
 }
 
-TEST_CASE("every day of the range, counted one by one, has its text and comes back") {
+TEST_CASE("every day of 400 years, and the turns of all others, counted one by one") {
   const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
   int year = 1601;
   int month = 1;
   int day_of_month = 1;
-  for (Ticks ticks = limits::date_time_ticks_min; ticks < limits::date_time_ticks_max;
-       ticks += day) {
-    char expected[32];
-    std::snprintf(expected, sizeof(expected), "%04d-%02d-%02d", year, month, day_of_month);
-    const Result<Ticks> back = parse_date_time(expected, "when");
-    if (date_time_text(ticks).substr(0, 10) != expected || !back.ok() || *back != ticks) {
-      CAPTURE(expected, ticks);
-      REQUIRE(false);
-    }
+  for (Ticks at = limits::date_time_ticks_min; at < limits::date_time_ticks_max; at += day) {
     const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
     const int length = lengths[month - 1] + (month == 2 && leap ? 1 : 0);
+    if (year <= 2001 || day_of_month == 1 || day_of_month == length) {
+      char expected[40];
+      std::snprintf(expected, sizeof(expected), "%04d-%02d-%02d", year, month, day_of_month);
+      const Result<Ticks> back = parse_date_time(expected, "when");
+      if (date_time_text(at) != std::string(expected) + "T00:00:00Z" || !back.ok() || *back != at) {
+        CAPTURE(expected, at);
+        REQUIRE(false);
+      }
+    }
     if (++day_of_month > length) {
       day_of_month = 1;
       if (++month > 12) month = 1, ++year;
