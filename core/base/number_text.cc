@@ -7,6 +7,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/base/scaled_decimal.h"
+
 namespace entitable {
 namespace {
 
@@ -97,20 +99,6 @@ bool read_decimal(std::string_view text, Decimal& out) {
   return true;
 }
 
-// Few digits and a small exponent, as nearly all numbers have: both are exact as doubles, so the
-// one multiplication or division rounds correctly (W. Clinger, 1990).
-std::optional<double> quick_value(const Decimal& decimal) {
-  constexpr double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                               1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                               1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-  if (decimal.size > 15 || decimal.exponent < -22 || decimal.exponent > 22) return std::nullopt;
-  std::int64_t digits = 0;
-  for (std::size_t i = 0; i < decimal.size; ++i) digits = digits * 10 + (decimal.digits[i] - '0');
-  const auto whole = static_cast<double>(digits);
-  return decimal.exponent < 0 ? whole / powers[-decimal.exponent]
-                              : whole * powers[decimal.exponent];
-}
-
 // strtod rounds correctly in every library we build with. It obeys the decimal point of the host's
 // locale, so it is given a text without one: digits, 'e', exponent.
 double slow_value(const Decimal& decimal) {
@@ -122,93 +110,87 @@ double slow_value(const Decimal& decimal) {
   return std::strtod(text.c_str(), nullptr);
 }
 
+double magnitude_of(const Decimal& decimal) {
+  constexpr std::size_t digits_of_64_bits = 19;
+  if (decimal.size <= digits_of_64_bits) {
+    std::uint64_t digits = 0;
+    for (std::size_t i = 0; i < decimal.size; ++i) {
+      digits = digits * 10 + static_cast<std::uint64_t>(decimal.digits[i] - '0');
+    }
+    if (const std::optional<double> quick = scaled_decimal(digits, decimal.exponent)) return *quick;
+  }
+  return slow_value(decimal);
+}
+
 // ------------------------------------------------------------------------------------------------
 // Double to text
 
-// The digits of a positive finite double: 0.d1d2d3… * 10^point.
-struct ShortDigits {
-  std::string digits;  // no leading or trailing zeros
-  int point = 0;
-};
+// digits * 10^exponent, the last digit not zero.
+struct ShortDecimal {
+  std::uint64_t digits = 0;
+  int exponent = 0;
 
-double value_of(const ShortDigits& number) {
-  std::string text = number.digits;
-  text += 'e';
-  text += std::to_string(number.point - static_cast<int>(number.digits.size()));
-  return std::strtod(text.c_str(), nullptr);
-}
-
-void strip_trailing_zeros(ShortDigits& number) {
-  while (number.digits.size() > 1 && number.digits.back() == '0') number.digits.pop_back();
-}
-
-// The next decimal with the same number of digits.
-ShortDigits next_up(ShortDigits number) {
-  std::size_t at = number.digits.size();
-  while (at > 0 && number.digits[at - 1] == '9') number.digits[--at] = '0';
-  if (at > 0) {
-    ++number.digits[at - 1];
-  } else {
-    number.digits.insert(number.digits.begin(), '1');
-    ++number.point;
+  void strip_trailing_zeros() {
+    for (; digits % 10 == 0; digits /= 10) ++exponent;
   }
-  strip_trailing_zeros(number);
-  return number;
-}
+  bool reads_as(double positive) const {
+    if (const std::optional<double> quick = scaled_decimal(digits, exponent)) {
+      return *quick == positive;
+    }
+    const std::string text = std::to_string(digits) + "e" + std::to_string(exponent);
+    return std::strtod(text.c_str(), nullptr) == positive;
+  }
+};
 
 // nlohmann/json's private Grisu2: always reads back as the same bits, nearly always the shortest.
 // This is the only use of it in the project.
-ShortDigits grisu_digits(double positive) {
-  char buffer[64] = {};
-  const char* end = nlohmann::detail::to_chars(buffer, buffer + sizeof(buffer), positive);
-  ShortDigits number;
-  const char* at = buffer;
+ShortDecimal grisu_decimal(double positive) {
+  char text[64] = {};  // zeros: what follows the exponent must end it
+  const char* end = nlohmann::detail::to_chars(text, text + sizeof(text), positive);
+  ShortDecimal decimal;
   bool after_point = false;
+  const char* at = text;
   for (; at != end && *at != 'e'; ++at) {
     if (*at == '.') {
       after_point = true;
       continue;
     }
-    if (!after_point) ++number.point;
-    if (number.digits.empty() && *at == '0') {
-      --number.point;  // 0.00123 is 0.123e-2
-      continue;
-    }
-    number.digits.push_back(*at);
+    decimal.digits = decimal.digits * 10 + static_cast<std::uint64_t>(*at - '0');
+    if (after_point) --decimal.exponent;
   }
-  if (at != end) number.point += std::atoi(at + 1);
-  strip_trailing_zeros(number);
-  return number;
+  if (at != end) decimal.exponent += std::atoi(at + 1);
+  decimal.strip_trailing_zeros();
+  return decimal;
 }
 
-ShortDigits shortest_digits(double positive) {
-  ShortDigits number = grisu_digits(positive);
+ShortDecimal shortest_decimal(double positive) {
+  ShortDecimal decimal = grisu_decimal(positive);
   // Decimals of up to 15 digits are all different as normal doubles, so such a result has no rival.
   // Any other may have a shorter neighbour: whatever reads back as the same double lies within its
   // rounding interval, which then also holds one of the two nearest with one digit less.
-  const std::size_t unrivalled = positive < std::numeric_limits<double>::min() ? 1 : 15;
-  while (number.digits.size() > unrivalled) {
-    ShortDigits lower = number;
-    lower.digits.pop_back();
-    const ShortDigits upper = next_up(lower);
-    strip_trailing_zeros(lower);
-    if (value_of(lower) == positive) {
-      number = lower;
-    } else if (value_of(upper) == positive) {
-      number = upper;
+  const bool subnormal = positive < std::numeric_limits<double>::min();
+  const std::uint64_t unrivalled = subnormal ? 9 : 999'999'999'999'999;
+  while (decimal.digits > unrivalled) {
+    ShortDecimal lower = {decimal.digits / 10, decimal.exponent + 1};
+    ShortDecimal upper = {lower.digits + 1, lower.exponent};
+    if (lower.reads_as(positive)) {
+      decimal = lower;
+    } else if (upper.reads_as(positive)) {
+      decimal = upper;
     } else {
       break;
     }
+    decimal.strip_trailing_zeros();
   }
-  return number;
+  return decimal;
 }
 
 // The service's form: plain while the point is near the digits, else one digit before the point.
 std::string positive_text(double positive) {
-  const ShortDigits number = shortest_digits(positive);
-  const std::string& digits = number.digits;
+  const ShortDecimal decimal = shortest_decimal(positive);
+  const std::string digits = std::to_string(decimal.digits);
   const int size = static_cast<int>(digits.size());
-  const int point = number.point;
+  const int point = size + decimal.exponent;  // how many digits stand before it
   if (point < -3 || point > 15) {
     std::string text = digits.substr(0, 1);
     if (size > 1) text.append(".").append(digits, 1);
@@ -235,11 +217,7 @@ std::optional<std::int64_t> parse_int64(std::string_view text) {
 std::optional<double> parse_double(std::string_view text) {
   Decimal decimal;
   if (!read_decimal(text, decimal)) return std::nullopt;
-  double magnitude = 0.0;
-  if (decimal.size > 0) {
-    const std::optional<double> quick = quick_value(decimal);
-    magnitude = quick ? *quick : slow_value(decimal);
-  }
+  const double magnitude = magnitude_of(decimal);
   if (std::isinf(magnitude)) return std::nullopt;
   return decimal.negative ? -magnitude : magnitude;
 }

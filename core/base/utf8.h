@@ -15,8 +15,8 @@
 
 namespace entitable {
 
-// True if `text` is WTF-8 as above (shortest forms, at most U+10FFFF, no surrogate pair in two
-// parts).
+// True if `text` is WTF-8 as above: shortest forms, at most U+10FFFF, no surrogate pair in two
+// parts.
 bool is_wtf8(std::string_view text);
 // True if `text` is WTF-8 without unpaired surrogates, i.e. UTF-8. REQUIRES: is_wtf8(text).
 bool is_well_formed(std::string_view text);
@@ -41,8 +41,8 @@ void append_code_point(std::string& out, char32_t code_point);
 std::string wtf8_from_utf16(std::u16string_view text);
 std::u16string utf16_from_wtf8(std::string_view text);  // REQUIRES: is_wtf8(text)
 
-// Reads the code point that starts at `at` and moves `at` past it. REQUIRES: is_wtf8(text), at <
-// size.
+// Reads the code point that starts at `at` and moves `at` past it.
+// REQUIRES: is_wtf8(text), at < text.size().
 inline char32_t next_code_point(std::string_view text, std::size_t& at) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   const std::uint8_t lead = byte(at);
@@ -70,22 +70,46 @@ namespace detail {
 // The order of two texts that are equal up to `at` and have different characters there.
 int compare_characters(std::string_view a, std::string_view b, std::size_t at);
 
+// The order of two texts whose first different byte is at `at`.
+inline int compare_at(std::string_view a, std::string_view b, std::size_t at) {
+  const auto byte_a = static_cast<std::uint8_t>(a[at]);
+  const auto byte_b = static_cast<std::uint8_t>(b[at]);
+  // Bytes and units can only disagree between a lead byte of four (F0..F4) and one of
+  // U+D000..U+FFFF (ED..EF). Continuation bytes are below both, so differing ones need no closer
+  // look.
+  if ((byte_a >= 0xF0) != (byte_b >= 0xF0) && byte_a >= 0xED && byte_b >= 0xED) {
+    return compare_characters(a, b, at);
+  }
+  return int{byte_a} - int{byte_b};
+}
+
+// Eight bytes of each, combined: zero if they are equal, else the first byte not zero tells where.
+inline std::uint64_t difference(const char* a, const char* b) {
+  std::uint64_t word_a;
+  std::uint64_t word_b;
+  std::memcpy(&word_a, a, 8);
+  std::memcpy(&word_b, b, 8);
+  return word_a ^ word_b;
+}
+inline std::size_t first_byte(std::uint64_t difference) {
+  const int zeros = std::endian::native == std::endian::little ? std::countr_zero(difference)
+                                                               : std::countl_zero(difference);
+  return static_cast<std::size_t>(zeros) / 8;
+}
+
 // The first place where the two texts, both at least `size` bytes long, differ; `size` if nowhere.
-// Words rather than memcmp, which tells no place and goes byte by byte in the wasm library.
+// Words rather than memcmp, which does not tell the place.
 inline std::size_t first_difference(const char* a, const char* b, std::size_t size) {
   std::size_t at = 0;
-  while (size - at >= 8) {
-    std::uint64_t word_a;
-    std::uint64_t word_b;
-    std::memcpy(&word_a, a + at, 8);
-    std::memcpy(&word_b, b + at, 8);
-    if (word_a != word_b) {
-      if constexpr (std::endian::native == std::endian::little) {
-        return at + static_cast<std::size_t>(std::countr_zero(word_a ^ word_b)) / 8;
-      }
-      break;
+  if (size >= 8) {
+    for (; at + 8 <= size; at += 8) {
+      if (const std::uint64_t d = difference(a + at, b + at); d != 0) return at + first_byte(d);
     }
-    at += 8;
+    // The last word overlaps the one before: the end of a loop over single bytes is hard to
+    // predict.
+    at = size - 8;
+    if (const std::uint64_t d = difference(a + at, b + at); d != 0) return at + first_byte(d);
+    return size;
   }
   while (at < size && a[at] == b[at]) ++at;
   return at;
@@ -95,16 +119,8 @@ inline std::size_t first_difference(const char* a, const char* b, std::size_t si
 inline int compare_utf16(std::string_view a, std::string_view b) {
   const std::size_t shorter = a.size() < b.size() ? a.size() : b.size();
   const std::size_t at = detail::first_difference(a.data(), b.data(), shorter);
-  if (at == shorter) return a.size() == b.size() ? 0 : a.size() < b.size() ? -1 : 1;
-  const auto byte_a = static_cast<std::uint8_t>(a[at]);
-  const auto byte_b = static_cast<std::uint8_t>(b[at]);
-  // Bytes and units can only disagree between a lead byte of four (F0..F4) and one of
-  // U+D000..U+FFFF (ED..EF). Continuation bytes are below both, so differing ones need no closer
-  // look.
-  if ((byte_a >= 0xF0) != (byte_b >= 0xF0) && byte_a >= 0xED && byte_b >= 0xED) {
-    return detail::compare_characters(a, b, at);
-  }
-  return byte_a < byte_b ? -1 : 1;
+  if (at < shorter) return detail::compare_at(a, b, at);
+  return a.size() == b.size() ? 0 : a.size() < b.size() ? -1 : 1;
 }
 
 }  // namespace entitable
