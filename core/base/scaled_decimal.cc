@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "core/base/check.h"
+
 namespace entitable {
 namespace {
 
@@ -45,6 +47,7 @@ Power ten_times(const Power& power) {
   high.low += low.high;
   if (high.low < low.high) ++high.high;
   const auto carried = static_cast<int>(std::bit_width(high.high));
+  ENTITABLE_CHECK(carried == 2 || carried == 3);
   return {{high.low >> carried | high.high << (64 - carried),
            low.low >> carried | high.low << (64 - carried)},
           power.exponent + 1 + carried};
@@ -67,6 +70,7 @@ Power tenth_of(const Power& power) {
   const std::uint64_t low = divide(power.bits.low);
   const std::uint64_t more = divide(0);
   const int freed = std::countl_zero(high);
+  ENTITABLE_CHECK(freed == 2 || freed == 3);
   return {{high << freed | low >> (64 - freed), low << freed | more >> (64 - freed)},
           power.exponent - 1 - freed};
 }

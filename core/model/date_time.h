@@ -16,9 +16,11 @@ inline constexpr Ticks ticks_per_millisecond = 10'000;
 inline constexpr Ticks ticks_at_unix_epoch = 621'355'968'000'000'000;
 
 // ISO 8601 in the forms the service takes: yyyy-mm-dd, yyyy-mm-ddThh:mm[:ss[.f…]], then Z, ±hh:mm
-// or nothing (UTC). More than seven fraction digits are cut off. `property` names the value in the
-// error: malformed text is InvalidInput, a date outside 1601..9999 is OutOfRangeInput with the
-// service's text "The '<property>' parameter of value 'MM/dd/yyyy HH:mm:ss' is out of range."
+// (at most 14:00) or nothing (UTC). More than seven fraction digits are cut off. `property` names
+// the value in the error: malformed text is InvalidInput, an instant outside 1601..9999 is
+// OutOfRangeInput with the service's text "The '<property>' parameter of value 'MM/dd/yyyy
+// HH:mm:ss' is out of range.", in UTC; instants that .NET has no date for show as its first or
+// last.
 Result<Ticks> parse_date_time(std::string_view text, std::string_view property);
 
 // Checks a tick count against the range; errors as above.

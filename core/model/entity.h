@@ -41,16 +41,18 @@ struct Entity {
 std::size_t entity_bytes(const Entity& entity);
 std::size_t value_bytes(const ValueView& value);
 
-// What a write may store, property by property: names (property_name.h), no duplicates
+// What a write may store, checked in this order: names (property_name.h), no duplicates
 // (DuplicatePropertiesSpecified), at most 252 (TooManyProperties), each value within its limits.
-// Does not look at the key or the total size.
+// Does not look at the key or the total size. The doors take the system properties out before: one
+// that is still here would hide the real one, so it is PropertyNameInvalid.
 Result<void> check_properties(const std::vector<Property>& properties);
 
-// What is stored: key (key.h), properties as above, and the total size (EntityTooLarge).
+// What is stored, checked in this order: key (key.h), properties as above, total size
+// (EntityTooLarge).
 Result<void> check_entity(const Entity& entity);
 
 // Merge: properties of `update` are set (the type may change), all others of `base` are kept.
-// Replace needs no function: it is the update itself.
+// REQUIRES: unique names in each. Replace needs no function: it is the update itself.
 std::vector<Property> merge(const std::vector<Property>& base, const std::vector<Property>& update);
 
 }  // namespace entitable

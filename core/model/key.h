@@ -33,7 +33,8 @@ inline int compare(const KeyView& a, const KeyView& b) {
 
 // A key that may be stored: at most 512 units (PropertyValueTooLarge) and none of the forbidden
 // characters / \ # ? U+0000..U+001F U+007F..U+009F (OutOfRangeInput "The 'PartitionKey' parameter
-// of value '…' is out of range."). REQUIRES: is_wtf8 of both.
+// of value '…' is out of range."). PartitionKey first, length before characters. REQUIRES: is_wtf8
+// of both.
 Result<void> check_key(const KeyView& key);
 
 // The smallest string above `text`: text + U+0000, which no stored key can contain.

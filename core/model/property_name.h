@@ -8,8 +8,8 @@
 namespace entitable {
 
 // First a letter (Unicode L*, Nl) or '_'; then also digits (Nd), combining (Mn, Mc), connector (Pc)
-// and format (Cf) characters. Empty or other characters: PropertyNameInvalid. Too long:
-// PropertyNameTooLong. REQUIRES: is_wtf8(name).
+// and format (Cf) characters. Too long: PropertyNameTooLong, whatever the characters. Empty or
+// other characters: PropertyNameInvalid. REQUIRES: is_wtf8(name).
 Result<void> check_property_name(std::string_view name);
 
 // "PartitionKey", "RowKey", "Timestamp", exact case.

@@ -1,5 +1,8 @@
 // THE table from a Code to what a caller sees: HTTP status, service error code, standard message.
 // Both doors render from here.
+//
+// Most lines are the service's. Our own are OutOfMemory, Corrupted, FormatTooNew and ReadOnly: what
+// can only happen to a store on this machine.
 #pragma once
 
 #include <cstdint>

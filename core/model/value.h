@@ -87,16 +87,16 @@ enum class Ordering : std::int8_t { less, equal, greater, unordered };
 // REQUIRES: a.type() == b.type().
 Ordering compare_values(const ValueView& a, const ValueView& b);
 
-// Limits of one value: String units, Binary bytes, DateTime range. `property` names it in the
-// error.
+// Limits of one value: String units and Binary bytes (PropertyValueTooLarge), DateTime range
+// (OutOfRangeInput, naming `property`). REQUIRES: is_wtf8 of a String.
 Result<void> check_value(const ValueView& value, std::string_view property);
 
 // A value from its text form and type name, as {type, value} pairs and annotated JSON give it:
 // Int32, Int64, Double ("1.5", "NaN", "Infinity", "-Infinity"), Boolean ("true", "false"),
-// DateTime, Guid, Binary (base64), String. Anything that does not fit is InvalidInput "An error
-// occurred while processing this request." (DateTime out of range: see date_time.h).
+// DateTime, Guid, Binary (base64), String (WTF-8). Anything that does not fit is InvalidInput "An
+// error occurred while processing this request."; a value over its limits is as check_value says.
 Result<Value> parse_value(EdmType type, std::string_view text, std::string_view property);
-// The inverse: the service's text of a value (Double as "3.0", Guid in lower case, Binary as
+// The inverse: the service's text of a value (Double as "3.0", Guid in lower case, Binary in
 // base64).
 std::string value_text(const ValueView& value);
 
