@@ -237,7 +237,7 @@ const char* CommitDecoder::read_mutation() {
     case MutationKind::table_acl:
       return read_table_acl();
     case MutationKind::service_properties:
-      commit_.mutations.push_back(SetServiceProperties{std::string(reader_.bytes())});
+      commit_.mutations.emplace_back(SetServiceProperties{std::string(reader_.bytes())});
       return reader_.ok() ? nullptr : field_cut_short;
   }
   return reader_.ok() ? "there is no such kind of mutation" : field_cut_short;
@@ -268,14 +268,14 @@ const char* CommitDecoder::read_put(bool beside) {
   const std::uint64_t number = shape_numbers_[static_cast<std::size_t>(shape - 1)];
   if (const char* bad = read_values(reader_, shapes_.shape(number), key, row_)) return bad;
   PutEntity put{place_.table, Entity{EntityKey(key.partition, key.row), timestamp, owned(row_)}};
-  commit_.mutations.push_back(std::move(put));
+  commit_.mutations.emplace_back(std::move(put));
   return nullptr;
 }
 
 const char* CommitDecoder::read_erase(bool beside) {
   KeyView key;
   if (const char* bad = read_key(beside, key)) return bad;
-  commit_.mutations.push_back(DeleteEntity{place_.table, EntityKey(key.partition, key.row)});
+  commit_.mutations.emplace_back(DeleteEntity{place_.table, EntityKey(key.partition, key.row)});
   return nullptr;
 }
 
@@ -285,14 +285,14 @@ const char* CommitDecoder::read_create_table() {
   create.name = reader_.bytes();
   if (!reader_.ok()) return field_cut_short;
   if (!TableName::parse(create.name).ok()) return "a table has a name that is not allowed";
-  commit_.mutations.push_back(std::move(create));
+  commit_.mutations.emplace_back(std::move(create));
   return nullptr;
 }
 
 const char* CommitDecoder::read_drop_table() {
   DropTable drop{0};
   if (const char* bad = read_table_id(reader_, drop.table)) return bad;
-  commit_.mutations.push_back(drop);
+  commit_.mutations.emplace_back(drop);
   return nullptr;
 }
 
@@ -300,7 +300,7 @@ const char* CommitDecoder::read_table_acl() {
   SetTableAcl acl{0, {}};
   if (const char* bad = read_table_id(reader_, acl.table)) return bad;
   if (const char* bad = read_policies(reader_, acl.policies)) return bad;
-  commit_.mutations.push_back(std::move(acl));
+  commit_.mutations.emplace_back(std::move(acl));
   return nullptr;
 }
 

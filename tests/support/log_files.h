@@ -101,8 +101,8 @@ inline std::vector<Entity> random_rows(Prng& prng, std::size_t count_max) {
   const auto order = [](const Entity& a, const Entity& b) {
     return compare(a.key.view(), b.key.view());
   };
-  std::sort(rows.begin(), rows.end(),
-            [&](const auto& a, const auto& b) { return order(a, b) < 0; });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const auto& a, const auto& b) { return order(a, b) < 0; });
   rows.erase(std::unique(rows.begin(), rows.end(),
                          [&](const auto& a, const auto& b) { return order(a, b) == 0; }),
              rows.end());
