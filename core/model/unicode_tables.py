@@ -60,7 +60,9 @@ bool is_unicode_name_mark(char32_t c) {
   return contains(changes, c);
 }
 
-std::string_view unicode_version() { return "%s"; }
+std::string_view unicode_version() {
+  return "%s";
+}
 
 }  // namespace entitable
 '''
