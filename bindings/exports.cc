@@ -48,8 +48,7 @@ struct DiscardUnlessDone {
 
 extern "C" {
 
-// ---- Handles and memory
-// ------------------------------------------------------------------------------------------
+// ---- Handles and memory -------------------------------------------------------------------------
 
 // 0: out of memory.
 EMSCRIPTEN_KEEPALIVE Handle* entitable_open() {
@@ -88,8 +87,7 @@ EMSCRIPTEN_KEEPALIVE char* entitable_input(Handle* handle, std::uint32_t size) {
   }
 }
 
-// ---- Opening
-// -------------------------------------------------------------------------------------------------------
+// ---- Opening ------------------------------------------------------------------------------------
 
 // Input: the manifest, if has_manifest. Bytes: per part u64 id, u64 bytes.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_recover(Handle* handle, std::uint32_t size,
@@ -154,8 +152,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_report_damage(Handle* handle,
   });
 }
 
-// ---- Reading and writing
-// -------------------------------------------------------------------------------------------
+// ---- Reading and writing ------------------------------------------------------------------------
 
 // Input: a read block. Bytes: its reply block.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_read(Handle* handle, std::uint32_t size) {
@@ -229,8 +226,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stored(Handle* handle, double s
   });
 }
 
-// ---- Checkpoint
-// ----------------------------------------------------------------------------------------------------
+// ---- Checkpoint ---------------------------------------------------------------------------------
 
 // Value: 1 if there is something to do.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_checkpoint(Handle* handle) {

@@ -38,8 +38,7 @@ bool is_ascii(std::string_view text) {
 
 }  // namespace
 
-// ---- BlockReader
-// -----------------------------------------------------------------------------------------------
+// ---- BlockReader --------------------------------------------------------------------------------
 
 BlockReader::BlockReader(std::string_view block) : block_(block) {
   ok_ = false;
@@ -175,8 +174,7 @@ std::string_view BlockReader::binary(std::uint32_t bytes) {
   return piece;
 }
 
-// ---- ReplyBuffer, BlockWriter
-// ----------------------------------------------------------------------------------
+// ---- ReplyBuffer, BlockWriter -------------------------------------------------------------------
 
 void ReplyBuffer::reserve(std::size_t capacity) {
   if (capacity <= capacity_) return;

@@ -84,8 +84,7 @@ void write_explanation(ReplyBuffer& out, const Explain& explain) {
   block.finish();
 }
 
-// ---- Requests
-// ------------------------------------------------------------------------------------
+// ---- Requests -----------------------------------------------------------------------------------
 
 std::vector<std::string_view> read_select(BlockReader& in) {
   const std::uint32_t count = in.word();

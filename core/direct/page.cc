@@ -157,8 +157,7 @@ void PageWriter::forget_page() {
   partition_.reset();
 }
 
-// ---- Shapes
-// --------------------------------------------------------------------------------------
+// ---- Shapes -------------------------------------------------------------------------------------
 
 void PageWriter::WireShape::add(std::uint8_t type, std::string_view name, std::uint32_t slot) {
   columns.push_back(WireColumn{type, slot, name});
@@ -253,8 +252,7 @@ void PageWriter::write_shapes(BlockWriter& out) {
   }
 }
 
-// ---- Rows
-// ----------------------------------------------------------------------------------------
+// ---- Rows ---------------------------------------------------------------------------------------
 
 void PageWriter::write_row(BlockWriter& out, const RowView& row, const WireShape& shape) {
   const bool generic = row.shape().is_generic();

@@ -76,8 +76,7 @@ class GenericProperties {
   std::uint32_t left_;
 };
 
-// ---- Inline
-// ----------------------------------------------------------------------------------------------------
+// ---- Inline -------------------------------------------------------------------------------------
 
 inline ValueView RowView::value(const Column& column) const {
   switch (column.type) {

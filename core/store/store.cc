@@ -39,8 +39,7 @@ Store::~Store() = default;
 Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
 
-// ---- Opening
-// ---------------------------------------------------------------------------------------------------
+// ---- Opening ------------------------------------------------------------------------------------
 
 Result<std::vector<PartInfo>> Store::recover(std::optional<std::string_view> manifest) {
   auto recovery = Recovery::begin(manifest, state_->damage);
@@ -90,8 +89,7 @@ void Store::report_damage(Damage damage) {
   state_->damage.push_back(std::move(damage));
 }
 
-// ---- Reading
-// ---------------------------------------------------------------------------------------------------
+// ---- Reading ------------------------------------------------------------------------------------
 
 std::variant<RowAnswer, Error, NeedParts> Store::get(std::string_view table,
                                                      const KeyView& key) const {
@@ -175,8 +173,7 @@ std::string Store::verify() const {
   return verify_catalog(state_->published.catalog);
 }
 
-// ---- Writing
-// ---------------------------------------------------------------------------------------------------
+// ---- Writing ------------------------------------------------------------------------------------
 
 Staged Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
   ENTITABLE_CHECK(!state_->candidate.has_value() && !state_->recovery.has_value());
@@ -250,8 +247,7 @@ void Store::stored(std::uint64_t sequence) {
   state_->segment_bytes += state_->sealed_bytes;
 }
 
-// ---- Checkpoint
-// ------------------------------------------------------------------------------------------------
+// ---- Checkpoint ---------------------------------------------------------------------------------
 
 bool Store::begin_checkpoint() {
   ENTITABLE_CHECK(!state_->checkpoint.has_value() && !state_->recovery.has_value());

@@ -1,28 +1,29 @@
 // The store: one facade for both doors. Everything that changes state goes through stage, publish
 // and apply(Commit).
 //
-// Life of a write (design: queue, stage, store, publish):
+// Life of a write (queue, stage, store, publish):
 //
-//   stage(requests, now)   each request in order on a candidate version, so each sees its
-//   predecessors; readers still see
-//                          the published version. Answers are fixed here: ETags, timestamps,
-//                          errors.
-//   seal()                 the bytes of one segment: every commit not yet stored, in order. The
-//   host stores them. publish()              the candidate becomes the published version. Does not
-//   allocate, cannot fail. stored(sequence)       the host's word that the segment with that
-//   sequence is stored. discard()              drops the candidate: memory is as before stage().
+//   stage(requests, now)  each request in order on a candidate version, so that each sees what came
+//                         before it; readers still see the published version. Answers are fixed
+//                         here: ETags, timestamps, errors.
+//   seal()                the bytes of one segment: every commit not yet stored, in order. The host
+//                         stores them.
+//   publish()             the candidate becomes the published version. Allocates nothing, cannot
+//                         fail.
+//   stored(sequence)      the host's word that the segment with that sequence is stored.
+//   discard()             drops the candidate: memory is as it was before stage().
 //
-// Strict and relaxed writes: stage, seal, [host stores], stored, publish, answer. Deferred writes:
-// stage, publish, answer, and later seal, [host stores], stored; a seal takes everything pending,
-// in order, so what is stored is always a prefix of the acknowledged order. At most one candidate
-// at a time.
+// Strict and relaxed: stage, seal, [the host stores], stored, publish, answer. Deferred: stage,
+// publish, answer; later seal, [the host stores], stored. A seal takes everything pending, in
+// order, so what is stored is always a prefix of what was acknowledged. There is at most one
+// candidate at a time.
 //
 // Opening: recover(manifest), load_part for each part it lists (all of them for now), replay each
 // segment in sequence, then recovered(). Everything else REQUIRES that to be done.
 //
 // Checkpoint: begin_checkpoint pins the published version, next_checkpoint_part gives one part of
-// about 1 MB at a time (only dirty key ranges are written), finish gives the manifest and what it
-// makes obsolete. Writes go on meanwhile.
+// about 1 MB at a time (only dirty key ranges are written), finish_checkpoint gives the manifest
+// and what it makes obsolete. Writes go on meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -43,14 +44,12 @@
 
 namespace entitable {
 
-// ---- Writing
-// ---------------------------------------------------------------------------------------------------
+// ---- Writing ------------------------------------------------------------------------------------
 
 struct Staged {
   std::vector<WriteAnswer> answers;  // one per request, in order
   std::vector<PartId> need_parts;    // not empty: nothing was staged, load these and stage again
-  bool changes =
-      false;  // false: every request failed (or none wrote); there is nothing to store or publish
+  bool changes = false;              // false: no request wrote; nothing to store or publish
 };
 
 struct SealedSegment {
@@ -58,8 +57,7 @@ struct SealedSegment {
   std::string bytes;
 };
 
-// ---- Reading
-// ---------------------------------------------------------------------------------------------------
+// ---- Reading ------------------------------------------------------------------------------------
 
 struct TableInfo {
   std::string name;
@@ -85,8 +83,7 @@ struct TablePage {
   std::optional<std::string> next;  // where the next page starts
 };
 
-// ---- Opening
-// ---------------------------------------------------------------------------------------------------
+// ---- Opening ------------------------------------------------------------------------------------
 
 struct CheckpointEnd {
   std::string manifest;
@@ -102,9 +99,8 @@ class Store {
   Store& operator=(Store&&) noexcept;
 
   // Opening. Damage is collected (damage()) and makes the store read-only; FormatTooNew refuses to
-  // open.
-  Result<std::vector<PartInfo>> recover(
-      std::optional<std::string_view> manifest);  // nothing: a new store
+  // open. No manifest: a new store.
+  Result<std::vector<PartInfo>> recover(std::optional<std::string_view> manifest);
   Result<void> load_part(PartId id, std::string_view bytes);
   // REQUIRES: ascending sequences. A gap, a bad checksum or an undecodable record is damage: it and
   // everything after it is not applied.
