@@ -79,8 +79,8 @@ Result<void> Recovery::load_part(PartId id, std::string_view bytes) {
 
 Result<void> Recovery::fill(const MissingPart& missing, std::optional<std::string_view> bytes) {
   TableIndex& index = version_.catalog.mutable_table(missing.table)->index;
-  const Result<void> loaded = bytes.has_value() ? load_rows(index, missing, *bytes)
-                                                : Error(Code::corrupted, "the file is missing");
+  Result<void> loaded = bytes.has_value() ? load_rows(index, missing, *bytes)
+                                          : Error(Code::corrupted, "the file is missing");
   if (loaded.ok() || loaded.error().code == Code::format_too_new) return loaded;
   report(part_name(missing.id), loaded.error().message);
   index.load_part(missing.id, {});

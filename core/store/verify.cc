@@ -11,8 +11,8 @@ std::string verify_catalog(const Catalog& catalog) {
     before = identity->name.folded();
     const Table* table = catalog.find(identity->id);
     if (table == nullptr) return "table " + before + " is named but not there";
-    if (std::string wrong = table->index.verify(); !wrong.empty())
-      return "table " + before + ": " + wrong;
+    const std::string wrong = table->index.verify();
+    if (!wrong.empty()) return std::string("table ").append(before).append(": ").append(wrong);
   }
   return {};
 }
