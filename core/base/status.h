@@ -35,6 +35,34 @@ enum class Code : std::uint8_t {
   // Entity group transactions
   batch_partitions_differ,  // two partition keys in one transaction
   batch_duplicate_row,      // one entity twice in one transaction
+  // HTTP: only the REST door gives these
+  invalid_uri,                   // names no resource
+  invalid_http_verb,             // no verb that the service knows
+  method_not_allowed,            // a verb that the resource doesn't have
+  x_method_incorrect_count,      // X-HTTP-Method more than once
+  x_method_incorrect_value,      //
+  x_method_not_using_post,       //
+  media_type_not_supported,      //
+  atom_format_not_supported,     //
+  json_verbose_not_supported,    //
+  invalid_header_value,          //
+  missing_required_header,       //
+  invalid_query_parameter,       // a value that the parameter cannot have
+  query_parameter_out_of_range,  //
+  invalid_xml_document,          // not XML, or not this document
+  invalid_xml_node_value,        //
+  missing_xml_node,              //
+  unsupported_xml_node,          //
+  cors_preflight_failure,        //
+  authentication_failed,         // who asks is not known, or not now
+  invalid_authentication_info,   // a malformed Authorization header
+  authorization_failure,         // known, and not allowed to
+  permission_mismatch,           // the permission that is missing: the operation's
+  protocol_mismatch,             // HTTPS
+  source_ip_mismatch,            // this address
+  service_mismatch,              // tables
+  resource_type_mismatch,        // service, container or object
+  secondary_is_read_only,        // a write to the secondary endpoint
   // This machine
   internal_error,  // our bug; the store refuses writes until reopened
   out_of_memory,   // staging ran out of memory; nothing changed

@@ -11,7 +11,13 @@ namespace {
 struct Line {
   Code code;
   ServiceError error;
+  bool at_commit = false;
 };
+
+// Found at commit, so that a transaction of one operation has no prefix: seen on the service or
+// treated so by choice (spec §6.3), found after all that needs a look at what is there (the size of
+// the stored entity), or a failure of the store, which belongs to no operation.
+constexpr bool at_commit = true;
 
 // In the order of the codes. Status, service code and text are the service's; the exceptions say
 // so.
@@ -36,13 +42,15 @@ constexpr Line lines[] = {
     {Code::property_value_too_large,
      {400, "PropertyValueTooLarge",
       "The property value exceeds the maximum allowed size (64KB). If the property value is a "
-      "string, it is UTF-16 encoded and the maximum number of characters should be 32K or less."}},
+      "string, it is UTF-16 encoded and the maximum number of characters should be 32K or less."},
+     at_commit},
     {Code::too_many_properties,
      {400, "TooManyProperties",
       "The entity contains more properties than allowed. Each entity can include up to 252 "
       "properties to store data. Each entity also has 3 system properties."}},
     {Code::entity_too_large,
-     {400, "EntityTooLarge", "The entity is larger than the maximum allowed size (1MB)."}},
+     {400, "EntityTooLarge", "The entity is larger than the maximum allowed size (1MB)."},
+     at_commit},
     {Code::invalid_resource_name,  // the service's own spelling
      {400, "InvalidResourceName", "The specifed resource name contains invalid characters."}},
     {Code::primary_key_type_invalid,  // our text: the service's is not known
@@ -50,12 +58,16 @@ constexpr Line lines[] = {
     {Code::table_not_found, {404, "TableNotFound", "The table specified does not exist."}},
     {Code::table_already_exists,
      {409, "TableAlreadyExists", "The table specified already exists."}},
-    {Code::resource_not_found, {404, "ResourceNotFound", "The specified resource does not exist."}},
+    {Code::resource_not_found,
+     {404, "ResourceNotFound", "The specified resource does not exist."},
+     at_commit},
     {Code::entity_already_exists,
-     {409, "EntityAlreadyExists", "The specified entity already exists."}},
+     {409, "EntityAlreadyExists", "The specified entity already exists."},
+     at_commit},
     {Code::update_condition_not_satisfied,
      {412, "UpdateConditionNotSatisfied",
-      "The update condition specified in the request was not satisfied."}},
+      "The update condition specified in the request was not satisfied."},
+     at_commit},
     {Code::batch_partitions_differ,
      {400, "CommandsInBatchActOnDifferentPartitions",
       "All commands in a batch must operate on same entity group."}},
@@ -63,19 +75,94 @@ constexpr Line lines[] = {
      {400, "InvalidDuplicateRow",
       "The batch request contains multiple changes with same row key. An entity can appear only "
       "once in a batch request."}},
+    {Code::invalid_uri,
+     {400, "InvalidUri", "The requested URI does not represent any resource on the server."}},
+    {Code::invalid_http_verb,
+     {400, "InvalidHttpVerb", "The HTTP verb specified was not recognized by the server."}},
+    {Code::method_not_allowed,
+     {405, "MethodNotAllowed", "The requested method is not allowed on the specified resource."}},
+    {Code::x_method_incorrect_count,
+     {400, "XMethodIncorrectCount", "More than one X-HTTP-Method is specified."}},
+    {Code::x_method_incorrect_value,
+     {400, "XMethodIncorrectValue", "The specified X-HTTP-Method is invalid."}},
+    {Code::x_method_not_using_post,
+     {400, "XMethodNotUsingPost",
+      "The request uses X-HTTP-Method with an HTTP verb other than POST."}},
+    {Code::media_type_not_supported,
+     {415, "MediaTypeNotSupported", "None of the provided media types are supported."}},
+    {Code::atom_format_not_supported,
+     {415, "AtomFormatNotSupported", "Atom format is not supported."}},
+    {Code::json_verbose_not_supported,  // our text: the service's is not known
+     {415, "JsonVerboseFormatNotSupported", "JSON verbose format is not supported."}},
+    {Code::invalid_header_value,
+     {400, "InvalidHeaderValue",
+      "The value for one of the HTTP headers is not in the correct format."}},
+    {Code::missing_required_header,
+     {400, "MissingRequiredHeader",
+      "An HTTP header that's mandatory for this request is not specified."}},
+    {Code::invalid_query_parameter,
+     {400, "InvalidQueryParameterValue",
+      "Value for one of the query parameters specified in the request URI is invalid."}},
+    {Code::query_parameter_out_of_range,
+     {400, "OutOfRangeQueryParameterValue",
+      "One of the query parameters specified in the request URI is outside the permissible "
+      "range."}},
+    {Code::invalid_xml_document,
+     {400, "InvalidXmlDocument", "XML specified is not syntactically valid."}},
+    {Code::invalid_xml_node_value,
+     {400, "InvalidXmlNodeValue",
+      "The value for one of the XML nodes is not in the correct format."}},
+    {Code::missing_xml_node,
+     {400, "MissingRequiredXmlNode", "A required XML node was not specified in the request body."}},
+    {Code::unsupported_xml_node,
+     {400, "UnsupportedXmlNode",
+      "One of the XML nodes specified in the request body is not supported."}},
+    {Code::cors_preflight_failure,
+     {403, "CorsPreflightFailure", "CORS not enabled or no matching rule found for this request."}},
+    {Code::authentication_failed,
+     {403, "AuthenticationFailed",
+      "Server failed to authenticate the request. Make sure the value of Authorization header is "
+      "formed correctly including the signature."}},
+    {Code::invalid_authentication_info,
+     {400, "InvalidAuthenticationInfo",
+      "Authentication information is not given in the correct format. Check the value of "
+      "Authorization header."}},
+    {Code::authorization_failure,
+     {403, "AuthorizationFailure", "This request is not authorized to perform this operation."}},
+    {Code::permission_mismatch,
+     {403, "AuthorizationPermissionMismatch",
+      "This request is not authorized to perform this operation using this permission."}},
+    {Code::protocol_mismatch,
+     {403, "AuthorizationProtocolMismatch",
+      "This request is not authorized to perform this operation using this protocol."}},
+    {Code::source_ip_mismatch,  // the door puts the address before the full stop
+     {403, "AuthorizationSourceIPMismatch",
+      "This request is not authorized to perform this operation using this source IP."}},
+    {Code::service_mismatch,
+     {403, "AuthorizationServiceMismatch",
+      "This request is not authorized to perform this operation using this service."}},
+    {Code::resource_type_mismatch,
+     {403, "AuthorizationResourceTypeMismatch",
+      "This request is not authorized to perform this operation using this resource type."}},
+    {Code::secondary_is_read_only,
+     {403, "InsufficientAccountPermissions", "Write operations are not allowed."}},
     {Code::internal_error,
      {500, "InternalError",
-      "Server encountered an internal error. Please try again after some time."}},
+      "Server encountered an internal error. Please try again after some time."},
+     at_commit},
     // Our own codes, for what only happens to a store on this machine. The official clients repeat
     // a request after 408 and 5xx other than 501 and 505, so what repeating cannot help is not one
     // of those, save damage, which is nobody's request's fault.
     {Code::out_of_memory,
-     {507, "OutOfMemory", "There is not enough memory for this operation. Nothing was changed."}},
-    {Code::corrupted, {500, "Corrupted", "Stored data is damaged and cannot be read."}},
+     {507, "OutOfMemory", "There is not enough memory for this operation. Nothing was changed."},
+     at_commit},
+    {Code::corrupted, {500, "Corrupted", "Stored data is damaged and cannot be read."}, at_commit},
     {Code::format_too_new,
-     {501, "FormatTooNew", "The store was written by a newer version of this software."}},
+     {501, "FormatTooNew", "The store was written by a newer version of this software."},
+     at_commit},
     {Code::read_only,
-     {403, "ReadOnly", "The store is open for reading only. Write operations are not allowed."}},
+     {403, "ReadOnly", "The store is open for reading only. Write operations are not allowed."},
+     at_commit},
 };
 
 constexpr bool is_complete() {
@@ -86,12 +173,16 @@ constexpr bool is_complete() {
 }
 static_assert(is_complete(), "one line for each code of core/base/status.h, in its order");
 
+const Line& line_of(Code code) {
+  const auto index = static_cast<std::size_t>(code);
+  ENTITABLE_CHECK(index < std::size(lines));
+  return lines[index];
+}
+
 }  // namespace
 
 const ServiceError& service_error(Code code) {
-  const auto index = static_cast<std::size_t>(code);
-  ENTITABLE_CHECK(index < std::size(lines));
-  return lines[index].error;
+  return line_of(code).error;
 }
 
 std::string_view message_of(const Error& error) {
@@ -99,39 +190,7 @@ std::string_view message_of(const Error& error) {
 }
 
 bool found_at_commit(Code code) {
-  switch (code) {
-    // Seen on the service without a prefix, or treated so by choice (spec §6.3).
-    case Code::entity_already_exists:
-    case Code::update_condition_not_satisfied:
-    case Code::property_value_too_large:
-    case Code::resource_not_found:
-    // The stored entity is measured last, after all that needs a look at what is there.
-    case Code::entity_too_large:
-    // Failures of the store, which belong to no operation.
-    case Code::internal_error:
-    case Code::out_of_memory:
-    case Code::corrupted:
-    case Code::format_too_new:
-    case Code::read_only:
-      return true;
-    case Code::invalid_input:
-    case Code::out_of_range_input:
-    case Code::not_implemented:
-    case Code::request_body_too_large:
-    case Code::duplicate_properties:
-    case Code::properties_need_value:
-    case Code::property_name_invalid:
-    case Code::property_name_too_long:
-    case Code::too_many_properties:
-    case Code::invalid_resource_name:
-    case Code::primary_key_type_invalid:
-    case Code::table_not_found:
-    case Code::table_already_exists:
-    case Code::batch_partitions_differ:
-    case Code::batch_duplicate_row:
-      return false;
-  }
-  ENTITABLE_CHECK(false);
+  return line_of(code).at_commit;
 }
 
 }  // namespace entitable

@@ -13,7 +13,7 @@ struct Expected {
   int status;
   std::string_view name;
   std::string_view message;
-  bool at_commit;
+  bool at_commit = false;
 };
 
 // Typed from the spec (§9 and §6.3) a second time, so that a slip in one place shows.
@@ -62,6 +62,63 @@ const Expected table[] = {
      "The batch request contains multiple changes with same row key. An entity can appear only "
      "once in a batch request.",
      false},
+    {Code::invalid_uri, 400, "InvalidUri",
+     "The requested URI does not represent any resource on the server."},
+    {Code::invalid_http_verb, 400, "InvalidHttpVerb",
+     "The HTTP verb specified was not recognized by the server."},
+    {Code::method_not_allowed, 405, "MethodNotAllowed",
+     "The requested method is not allowed on the specified resource."},
+    {Code::x_method_incorrect_count, 400, "XMethodIncorrectCount",
+     "More than one X-HTTP-Method is specified."},
+    {Code::x_method_incorrect_value, 400, "XMethodIncorrectValue",
+     "The specified X-HTTP-Method is invalid."},
+    {Code::x_method_not_using_post, 400, "XMethodNotUsingPost",
+     "The request uses X-HTTP-Method with an HTTP verb other than POST."},
+    {Code::media_type_not_supported, 415, "MediaTypeNotSupported",
+     "None of the provided media types are supported."},
+    {Code::atom_format_not_supported, 415, "AtomFormatNotSupported",
+     "Atom format is not supported."},
+    {Code::json_verbose_not_supported, 415, "JsonVerboseFormatNotSupported",
+     "JSON verbose format is not supported."},
+    {Code::invalid_header_value, 400, "InvalidHeaderValue",
+     "The value for one of the HTTP headers is not in the correct format."},
+    {Code::missing_required_header, 400, "MissingRequiredHeader",
+     "An HTTP header that's mandatory for this request is not specified."},
+    {Code::invalid_query_parameter, 400, "InvalidQueryParameterValue",
+     "Value for one of the query parameters specified in the request URI is invalid."},
+    {Code::query_parameter_out_of_range, 400, "OutOfRangeQueryParameterValue",
+     "One of the query parameters specified in the request URI is outside the permissible "
+     "range."},
+    {Code::invalid_xml_document, 400, "InvalidXmlDocument",
+     "XML specified is not syntactically valid."},
+    {Code::invalid_xml_node_value, 400, "InvalidXmlNodeValue",
+     "The value for one of the XML nodes is not in the correct format."},
+    {Code::missing_xml_node, 400, "MissingRequiredXmlNode",
+     "A required XML node was not specified in the request body."},
+    {Code::unsupported_xml_node, 400, "UnsupportedXmlNode",
+     "One of the XML nodes specified in the request body is not supported."},
+    {Code::cors_preflight_failure, 403, "CorsPreflightFailure",
+     "CORS not enabled or no matching rule found for this request."},
+    {Code::authentication_failed, 403, "AuthenticationFailed",
+     "Server failed to authenticate the request. Make sure the value of Authorization header is "
+     "formed correctly including the signature."},
+    {Code::invalid_authentication_info, 400, "InvalidAuthenticationInfo",
+     "Authentication information is not given in the correct format. Check the value of "
+     "Authorization header."},
+    {Code::authorization_failure, 403, "AuthorizationFailure",
+     "This request is not authorized to perform this operation."},
+    {Code::permission_mismatch, 403, "AuthorizationPermissionMismatch",
+     "This request is not authorized to perform this operation using this permission."},
+    {Code::protocol_mismatch, 403, "AuthorizationProtocolMismatch",
+     "This request is not authorized to perform this operation using this protocol."},
+    {Code::source_ip_mismatch, 403, "AuthorizationSourceIPMismatch",
+     "This request is not authorized to perform this operation using this source IP."},
+    {Code::service_mismatch, 403, "AuthorizationServiceMismatch",
+     "This request is not authorized to perform this operation using this service."},
+    {Code::resource_type_mismatch, 403, "AuthorizationResourceTypeMismatch",
+     "This request is not authorized to perform this operation using this resource type."},
+    {Code::secondary_is_read_only, 403, "InsufficientAccountPermissions",
+     "Write operations are not allowed."},
     {Code::internal_error, 500, "InternalError",
      "Server encountered an internal error. Please try again after some time.", true},
     {Code::out_of_memory, 507, "OutOfMemory",
