@@ -439,6 +439,19 @@ describe("listing", () => {
     assert.equal(exact.continuationToken, undefined, "the last page has no token");
   });
 
+  test("answers calls that overlap each with its own reply", async () => {
+    const table = store.table("overlapping");
+    await table.createTable();
+    await table.createEntity({ ...key, n: 1 });
+    const point = { queryOptions: { filter: "PartitionKey eq 'p' and RowKey eq 'r'" } };
+    const [first, entity, second] = await Promise.all([
+      table.explain(point),
+      table.getEntity("p", "r"),
+      table.explain(),
+    ]);
+    assert.deepEqual([first.kind, entity["n"], second.kind], ["point", 1, "table"]);
+  });
+
   test("explains itself", async () => {
     const table = store.table((await filled(30)).tableName);
     const kind = async (filter?: string) =>

@@ -152,7 +152,7 @@ function putSelect(select: readonly string[] | undefined): void {
   let count = 0;
   for (const name of select) {
     if (name === "etag" || name === "odata.etag") continue;
-    putText(serviceNames[name] ?? name);
+    putText(Object.hasOwn(serviceNames, name) ? (serviceNames[name] as string) : name);
     ++count;
   }
   words[countAt] = count;
@@ -355,8 +355,10 @@ function putValue(
       putTextPayload(edmNumbers.String, value);
       return true;
     case "number": {
-      const type = types?.[name];
-      if (type !== undefined) return putTyped(type, value);
+      if (types !== undefined && Object.hasOwn(types, name)) {
+        const type = types[name];
+        if (type !== undefined) return putTyped(type, value);
+      }
       if ((value | 0) === value) putInt32(edmNumbers.Int32, value);
       else putDouble(edmNumbers.Double, value);
       return true;

@@ -82,7 +82,7 @@ export class TableHandle implements TableClient, Pick<Table, "explain"> {
     requireKeys(partitionKey, rowKey);
     try {
       checkOptions(options);
-      const select = serviceNames(options.queryOptions?.select);
+      const select = options.queryOptions?.select;
       const reply = this.#transport.read(encodeGet(this.tableName, partitionKey, rowKey, select));
       const decode = (block: Uint8Array) => decodeEntity(block, options) as TableEntityResult<T>;
       return reply instanceof Promise ? reply.then(decode) : Promise.resolve(decode(reply));
@@ -114,8 +114,9 @@ export class TableHandle implements TableClient, Pick<Table, "explain"> {
 
   async explain(options: ListTableEntitiesOptions = {}): Promise<Explain> {
     checkOptions(options);
-    const block = encodeExplain(this.tableName, entityQuery(options, {}));
-    return decodeExplain(await this.#transport.read(block));
+    const reply = this.#transport.read(encodeExplain(this.tableName, entityQuery(options, {})));
+    // Not awaited if it is here: it is a view that dies with the next call.
+    return decodeExplain(reply instanceof Promise ? await reply : reply);
   }
 
   // ---- Writing ------------------------------------------------------------------------------------------------------
@@ -212,22 +213,9 @@ function entityQuery(options: ListTableEntitiesOptions, settings: PageSettings):
   const query: EntityQuery = {};
   const { filter, select } = options.queryOptions ?? {};
   if (filter !== undefined) query.filter = filter;
-  if (select !== undefined) query.select = serviceNames(select) ?? [];
+  if (select !== undefined) query.select = select;
   const top = settings.maxPageSize;
   if (top !== undefined) query.top = pageSize(top);
   if (settings.continuationToken) query.next = decodeEntityToken(settings.continuationToken);
   return query;
-}
-
-const ownNames: Record<string, string> = {
-  partitionKey: "PartitionKey",
-  rowKey: "RowKey",
-  timestamp: "Timestamp",
-};
-
-// $select in service names. The ETag always comes and is not a property that could be selected.
-function serviceNames(select: readonly string[] | undefined): string[] | undefined {
-  return select
-    ?.filter((name) => name !== "etag" && name !== "odata.etag")
-    .map((name) => (Object.hasOwn(ownNames, name) ? (ownNames[name] as string) : name));
 }
