@@ -114,6 +114,12 @@ describe("binaries", () => {
     assert.deepEqual([...(back.a as Uint8Array)], [1, 2]);
     assert.equal((back.b as Uint8Array).length, 0);
   });
+  test("empty ones are Buffers too, and hold on to nothing of an earlier page", () => {
+    store.roundTrip({ v: new Uint8Array(60000) });
+    const { v } = store.roundTrip({ v: new Uint8Array(0) }) as { v: Buffer };
+    assert.ok(Buffer.isBuffer(v));
+    assert.deepEqual([v.length, v.buffer.byteLength], [0, 0]);
+  });
   test("65,536 bytes are stored, one more is too much", () => {
     const bytes = new Uint8Array(65536).map((_, i) => i * 7);
     assert.deepEqual(new Uint8Array(store.roundTrip({ v: bytes }).v as Uint8Array), bytes);
@@ -295,6 +301,13 @@ describe("types", () => {
     });
     assert.throws(() => store.put({ a: 1.5 }, "p", "r", { a: "Int32" }), misfit);
   });
+  test("the types option says nothing of names that every object has", () => {
+    const types = { a: "Double" } as const;
+    assert.deepEqual(store.typed({ constructor: 3, toString: 4 }, types), {
+      constructor: { value: "3", type: "Int32" },
+      toString: { value: "4", type: "Int32" },
+    });
+  });
   test("a whole Double stays one", () => {
     assert.deepEqual(store.typed({ v: { type: "Double", value: 3 } }).v, {
       value: "3",
@@ -395,6 +408,12 @@ describe("selections", () => {
     assert.equal(Object.keys(store.get("sel", "1", ["etag"])).length, 6);
     assert.equal(Object.keys(store.get("sel", "1", ["*"])).length, 6);
     assert.ok("timestamp" in store.get("sel", "1", ["timestamp"]));
+  });
+  test("name properties that every object has like any other", () => {
+    const select = ["constructor", "v"];
+    const { etag: _, ...selected } = store.get("sel", "1", select);
+    assert.deepEqual(Object.keys(selected), select);
+    assert.equal(selected["constructor"], null);
   });
   test("run over rows of several shapes", () => {
     const { rows } = store.query({ filter: "PartitionKey eq 'sel'", select: ["a", "c"] });

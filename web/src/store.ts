@@ -1,5 +1,6 @@
 // The handle of an open store: gives out clients, and passes the rest to its host.
 
+import { letGo } from "./client/block.ts";
 import { TableHandle } from "./client/table-client.ts";
 import { ServiceHandle } from "./client/table-service-client.ts";
 import type { Host } from "./transport.ts";
@@ -56,8 +57,12 @@ export class StoreHandle implements Store {
     return this.#host.on(event, listener);
   }
 
-  close(): Promise<void> {
-    return this.#host.close();
+  async close(): Promise<void> {
+    try {
+      await this.#host.close();
+    } finally {
+      letGo();
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -35,7 +35,8 @@ let longs: BigInt64Array;
 let at = 0; // the next word
 let text = "";
 let textPosition = 0;
-let binaryArea: ArrayBuffer; // set by takeBinaries
+const emptyArea = new ArrayBuffer(0);
+let binaryArea = emptyArea; // set by takeBinaries
 let binaryPosition = 0;
 
 let utf8: TextDecoder | undefined;
@@ -99,11 +100,16 @@ function decodeUnits(units: Uint16Array): string {
 
 function close(): void {
   text = "";
-  if (viewed === undefined) {
-    words = emptyWords;
-    doubles = emptyDoubles;
-    longs = emptyLongs;
-  }
+  binaryArea = emptyArea;
+  if (viewed === undefined) letGo();
+}
+
+// Keeps no view of wasm memory any more. When a store is closed, its whole memory would hang on them.
+export function letGo(): void {
+  viewed = undefined;
+  words = emptyWords;
+  doubles = emptyDoubles;
+  longs = emptyLongs;
 }
 const emptyWords = new Int32Array(0);
 const emptyDoubles = new Float64Array(0);
@@ -405,24 +411,22 @@ function takeDouble(): number {
 function takeBinary(length: number): Uint8Array {
   const from = binaryPosition;
   binaryPosition += length;
-  return nodeBuffer === undefined
+  const host = globalThis as { process?: { versions?: { node?: string } }; Buffer?: NodeBuffer };
+  return host.process?.versions?.node === undefined || host.Buffer === undefined
     ? new Uint8Array(binaryArea, from, length)
-    : nodeBuffer.from(binaryArea, from, length);
+    : host.Buffer.from(binaryArea, from, length);
 }
 
 interface NodeBuffer {
   from(buffer: ArrayBuffer, offset: number, length: number): Uint8Array;
 }
-let nodeBuffer: NodeBuffer | undefined;
 
 function takeBinaries(reply: Uint8Array, binaryBytes: number): void {
-  if (binaryBytes === 0) return;
+  binaryPosition = 0;
+  if (binaryBytes === 0) return; // close() left an empty area
   const area = new Uint8Array(binaryBytes);
   area.set(reply.subarray(reply.length - binaryBytes));
   binaryArea = area.buffer;
-  binaryPosition = 0;
-  const host = globalThis as { process?: { versions?: { node?: string } }; Buffer?: NodeBuffer };
-  nodeBuffer = host.process?.versions?.node === undefined ? undefined : host.Buffer;
 }
 
 export function decodePage(reply: Uint8Array, options: DecodeOptions = {}): EntityPage {
@@ -488,7 +492,7 @@ export function decodeExplain(reply: Uint8Array): Explain {
     warnings.push({ code: takeText(), message: takeText(), help: takeText() });
   }
   close();
-  const explain = {
+  return {
     kind,
     ranges,
     rowsRead,
@@ -499,7 +503,6 @@ export function decodeExplain(reply: Uint8Array): Explain {
     serviceTransactions,
     warnings,
   };
-  return explain;
 }
 
 function takeRange(): ExplainRange {

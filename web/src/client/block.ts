@@ -8,6 +8,7 @@ export {
   decodePage,
   decodeTables,
   decodeWrite,
+  letGo,
 } from "./block-decode.ts";
 export type { EntityQuery, TableQuery, WriteOperation } from "./block-encode.ts";
 export {
