@@ -101,6 +101,19 @@ describe("a host", () => {
     await other.close(); // broken, but nothing is lost by closing
   });
 
+  test("says its status after the engine broke, and tells of it", async () => {
+    const bench = new Bench();
+    const host = await bench.open();
+    const states: string[] = [];
+    host.on("status", ({ state }) => states.push(state));
+    await assert.rejects(host.write(encode({ fail: "trap" })), /trap/);
+    assert.deepEqual(
+      [host.status.state, host.status.damage, states],
+      ["read-only", [], ["read-only"]],
+    );
+    await host.close();
+  });
+
   test("that can't be opened lets everything go", async () => {
     const bench = new Bench();
     bench.files.set("manifest", encode({ format: 2 }));
@@ -349,6 +362,15 @@ describe("ownership", () => {
     await sleep(5);
     const { held, pending } = await locks.query();
     assert(![...(held ?? []), ...(pending ?? [])].some(({ name }) => name === "entitable/o4"));
+  });
+
+  test("where the browser forbids Web Locks it forbids storage too, and says so", async () => {
+    const request = () => Promise.reject(new DOMException("denied", "SecurityError"));
+    const forbidding = { request, query: locks.query } as unknown as LockManager;
+    await assert.rejects(own("o6", { locks: forbidding, waitMs: 20 }), {
+      name: "StoreError",
+      code: "PersistenceUnavailable",
+    });
   });
 
   test("without Web Locks a store opens without one", async () => {

@@ -97,7 +97,9 @@ export class FakeEngine implements Engine {
   get readOnly(): boolean {
     return this.#damage.length > 0;
   }
+  #trapped = false; // nothing can be asked any more
   damage(): Damage[] {
+    if (this.#trapped) throw new StoreError("StoreClosed", "The store is closed.");
     return [...this.#damage];
   }
   reportDamage(damage: Damage): void {
@@ -118,7 +120,10 @@ export class FakeEngine implements Engine {
     for (const block of blocks) {
       const { insert, put, value, fail } = decode(block);
       if (fail === "OutOfMemory") throw new StoreError("OutOfMemory", "no memory");
-      if (fail !== undefined) throw new Error(fail);
+      if (fail !== undefined) {
+        this.#trapped = true;
+        throw new Error(fail);
+      }
       const key = insert ?? put;
       const exists = insert !== undefined && rows.has(insert);
       if (!exists) {

@@ -8,6 +8,7 @@ import type {
   AbortSignalLike,
   Clock,
   Durability,
+  StoreDamage,
   StoreEvents,
   StoreStats,
   StoreStatus,
@@ -43,6 +44,7 @@ export class LocalHost implements Host {
   #lastPersistedAt: Date | undefined;
   #persisted: boolean;
   #onFirstWrite: (() => void) | undefined;
+  readonly #damage: readonly StoreDamage[]; // asked for once: an engine that broke can't say it any more
   readonly #refusal: StoreError | undefined; // of every write, in a store that is open for reading only
   #closing: Promise<void> | undefined;
 
@@ -63,6 +65,7 @@ export class LocalHost implements Host {
     this.#o = options;
     this.#persisted = options.persisted;
     this.#onFirstWrite = options.onFirstWrite;
+    this.#damage = options.engine.damage();
     this.#refusal = refusal(options);
     this.#queue = new CommitQueue({
       engine: options.engine,
@@ -111,7 +114,7 @@ export class LocalHost implements Host {
       pendingBytes: this.#queue.pendingBytes,
       lastPersistedAt: this.#lastPersistedAt,
       persisted: this.#persisted,
-      damage: this.#closing === undefined ? this.#o.engine.damage() : [],
+      damage: this.#damage,
     };
   }
 

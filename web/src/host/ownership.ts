@@ -45,8 +45,21 @@ export function own(store: string, options: OwnershipOptions): Promise<Ownership
       .request(`entitable/${store}`, { mode: "exclusive", signal: waiting.signal }, held)
       .catch((error: unknown) => {
         settled();
-        reject(reason ?? error);
+        reject(reason ?? (isForbidden(error) ? forbidden(error) : error));
       });
+  });
+}
+
+// In a sandboxed frame, or with all site data blocked: there IndexedDB is forbidden too.
+function isForbidden(error: unknown): boolean {
+  return (error as { name?: string } | undefined)?.name === "SecurityError";
+}
+
+function forbidden(cause: unknown): StoreError {
+  const message = "The browser forbids Web Locks here, and with them storage.";
+  return new StoreError("PersistenceUnavailable", message, {
+    cause,
+    hint: 'Open the store with persistence: "memory", or where the browser allows site data.',
   });
 }
 
