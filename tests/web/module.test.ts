@@ -11,6 +11,10 @@ import { instantiate } from "../../web/src/wasm/module.ts";
 const wasmUrl = new URL("../../web/src/wasm/entitable.wasm", import.meta.url);
 const bytes = new Uint8Array(await readFile(wasmUrl));
 
+const stale = bytes.slice();
+stale[stale.length - 1] = stale[stale.length - 1] === 0x30 ? 0x31 : 0x30; // the build id ends the file
+let isStale = true; // what /stale answers
+
 // Serves whatever the path asks for, as servers do.
 let server: Server;
 let origin = "";
@@ -21,6 +25,8 @@ before(async () => {
     switch (request.url?.split("?")[0]) {
       case "/right":
         return response.setHeader("content-type", "application/wasm").end(bytes);
+      case "/stale":
+        return response.setHeader("content-type", "application/wasm").end(isStale ? stale : bytes);
       case "/octets":
         return response.setHeader("content-type", "application/octet-stream").end(bytes);
       case "/cut":
@@ -104,9 +110,12 @@ describe("what is no module is said to be none", () => {
 
 describe("a binary of another build", () => {
   test("is told apart before it runs", async () => {
-    const stale = bytes.slice();
-    stale[stale.length - 1] = stale[stale.length - 1] === 0x30 ? 0x31 : 0x30; // the build id ends the file
     await assert.rejects(instantiate(stale), fails("WasmVersionMismatch", new RegExp(buildId)));
+  });
+  test("is fetched anew by the next try: the right one may be there by then", async () => {
+    await assert.rejects(instantiate(`${origin}/stale`), fails("WasmVersionMismatch"));
+    isStale = false;
+    await instantiate(`${origin}/stale`);
   });
   test("also one without any id", async () => {
     const empty = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);

@@ -45,6 +45,7 @@ function checkBuild(compiled: WebAssembly.Module): void {
   const section = WebAssembly.Module.customSections(compiled, "entitable")[0];
   const found = section === undefined ? "none" : new TextDecoder().decode(section);
   if (found === buildId) return;
+  compiledByUrl.clear(); // the right one may be there at the next try
   throw new StoreError(
     "WasmVersionMismatch",
     `entitable.wasm is of another build than its JavaScript: it is ${found}, wanted is ${buildId}.`,
