@@ -3,6 +3,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import "fake-indexeddb/auto";
 import { forceCloseDatabase } from "fake-indexeddb";
 import type { OpenOptions, StoreWarning } from "../../web/src/types.ts";
@@ -20,6 +22,40 @@ function closed(error: unknown): boolean {
 }
 
 describe("a store in memory", () => {
+  test("gives its memory back when it is closed and let go", async (t) => {
+    const instantiate = WebAssembly.instantiate;
+    let memory: WebAssembly.Memory | undefined;
+    // Not a mock of the test runner, which would keep what the calls gave.
+    WebAssembly.instantiate = (async (module: WebAssembly.Module, imports: WebAssembly.Imports) => {
+      const instance = await instantiate(module, imports);
+      for (const value of Object.values(instance.exports)) {
+        if (value instanceof WebAssembly.Memory) memory = value;
+      }
+      return instance;
+    }) as typeof instantiate;
+    t.after(() => {
+      WebAssembly.instantiate = instantiate;
+    });
+    const used = async () => {
+      const store = await openStore({ persistence: "memory" });
+      const table = store.table("people");
+      await table.createTable();
+      await table.createEntity(key);
+      await table.getEntity("p", "r");
+      await store.close();
+      const buffer = new WeakRef((memory as WebAssembly.Memory).buffer);
+      memory = undefined;
+      return buffer;
+    };
+    const buffer = await used();
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    await until(() => {
+      collect();
+      return buffer.deref() === undefined;
+    });
+  });
+
   test("is its own world, and ends with close", async () => {
     const a = await openStore({ persistence: "memory", name: "same" });
     const b = await openStore({ persistence: "memory", name: "same" });
@@ -314,6 +350,30 @@ describe("options that are wrong", () => {
     await deleteStore(name);
     await assert.rejects(deleteStore("a/b"), invalid);
   });
+});
+
+test("a warning's listener that throws does not keep the store from opening and closing", async (t) => {
+  const runners = process.listeners("unhandledRejection");
+  process.removeAllListeners("unhandledRejection");
+  t.after(() => {
+    for (const runner of runners) process.on("unhandledRejection", runner);
+  });
+  const reported = new Promise<Error>((resolve) => {
+    process.once("unhandledRejection", (error) => resolve(error as Error));
+  });
+  const name = newName();
+  const written = await openStore({ name });
+  await written.table("people").createTable();
+  await written.close();
+  await damage(`/entitable/${name}`, "wal-0000000000000001");
+  const onWarning = () => {
+    throw new Error("listener");
+  };
+  const store = await openStore({ name, onWarning });
+  assert.equal(store.status.state, "read-only");
+  assert.equal((await reported).message, "listener");
+  await store.close();
+  await deleteStore(name);
 });
 
 describe("without IndexedDB", () => {

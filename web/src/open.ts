@@ -176,7 +176,19 @@ function check(options: OpenOptions) {
     clock: options.clock ?? { now: () => Date.now() },
     readOnly: options.readOnly ?? false,
     signal: options.signal,
-    onWarning: options.onWarning ?? (() => {}),
+    onWarning: undisturbed(options.onWarning ?? (() => {})),
+  };
+}
+
+// A listener that throws does not keep a store from opening or closing: its error is reported as an unhandled rejection,
+// like those of events (host/emitter.ts).
+function undisturbed(onWarning: (warning: StoreWarning) => void): (warning: StoreWarning) => void {
+  return (warning) => {
+    try {
+      onWarning(warning);
+    } catch (error) {
+      void Promise.reject(error);
+    }
   };
 }
 
