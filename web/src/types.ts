@@ -200,6 +200,8 @@ export interface Explain {
   serviceKind: PlanKind;
   /** Requests that it would take there to read the whole result. */
   serviceRoundTrips: number;
+  /** Transactions that it would bill for them. */
+  serviceTransactions: number;
   warnings: ExplainWarning[];
 }
 
@@ -300,7 +302,7 @@ export interface TableServiceClient {
 }
 
 export interface TableOptions<T extends object = Record<string, unknown>> {
-  /** Fixes the Edm type of plain values, for example { price: "Double" }: 3 is then stored as a Double. */
+  /** Fixes the Edm type of plain numbers, for example { price: "Double" }: 3 is then stored as a Double. */
   types?: Partial<Record<keyof T, EdmTypes>>;
   /** Of this handle's writes; default: the store's. */
   durability?: Durability;
