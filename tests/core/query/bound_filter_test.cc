@@ -139,7 +139,8 @@ TEST_CASE("flags hold for Boolean true only") {
 TEST_CASE("what a shape settles is not tested") {
   TableIndex index;
   index.put(entity_of("p", "r", {{"Age", Value::of_int32(30)}}));
-  const Shape& shape = row_of(index, EntityKey("p", "r")).shape();
+  const RowView row = row_of(index, EntityKey("p", "r"));
+  const Shape& shape = row.shape();
   struct Case {
     const char* text;
     bool always;
