@@ -305,6 +305,17 @@ describe("deferred writes", () => {
     await until(() => bench.storedSegments === 1, 500);
   });
 
+  test("need no timer for that, which browsers slow down in hidden pages", async (t) => {
+    const bench = new Bench({ deferredDelayMs: 1000 });
+    await bench.insert("a", "deferred"); // its timer is still there when the page is hidden
+    bench.hidden = true;
+    bench.queue.storeNow();
+    t.mock.method(globalThis, "setTimeout", () => undefined);
+    for (const key of ["b", "c"]) await bench.insert(key, "deferred");
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(await bench.onDisk(), { a: "a", b: "b", c: "c" });
+  });
+
   test("are stored at once when the page may go", async () => {
     const bench = new Bench({ deferredDelayMs: 1000 });
     const write = bench.insert("a", "deferred");

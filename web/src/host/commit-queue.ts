@@ -198,12 +198,16 @@ export class CommitQueue {
   #arm(delayMs = this.#o.deferredDelayMs): void {
     const unsettled = !this.#writer.idle && !this.#writer.running;
     if (this.#pendingBytes === 0 && !unsettled) return;
-    if (this.#timer !== undefined || this.#failed !== undefined) return;
-    const atOnce = this.#o.hidden() && this.#retryMs === 0;
-    const wait = atOnce ? 0 : Math.max(delayMs, this.#retryMs);
+    if (this.#failed !== undefined) return;
+    if (this.#retryMs === 0 && this.#o.hidden()) {
+      queueMicrotask(() => this.#storePending()); // not a timer: browsers slow them down in hidden pages
+      return;
+    }
+    if (this.#timer !== undefined) return;
+    const wait = Math.max(delayMs, this.#retryMs);
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      const more = atOnce || this.#retryMs > 0 ? 0 : this.#patience();
+      const more = this.#retryMs > 0 ? 0 : this.#patience();
       if (more > 1) this.#arm(more);
       else this.#storePending();
     }, wait);
