@@ -150,12 +150,16 @@ export class EntityDialog {
   // Another writer, for the sake of the example: the entity changes and the ETag in this dialog is stale.
   async #rival(keys: Keys): Promise<void> {
     const cities = citiesOf(this.#store);
-    const { population } = await cities.getEntity(keys.partitionKey, keys.rowKey);
-    await cities.updateEntity({ ...keys, population: population + 1 }, "Merge");
-    this.#say({
-      title: "Someone else moved in",
-      text: "The population grew by one. Now save or delete with the ETag you read.",
-    });
+    try {
+      const { population } = await cities.getEntity(keys.partitionKey, keys.rowKey);
+      await cities.updateEntity({ ...keys, population: population + 1 }, "Merge");
+      this.#say({
+        title: "Someone else moved in",
+        text: "The population grew by one. Now save or delete with the ETag you read.",
+      });
+    } catch (error) {
+      this.#say(describe(error));
+    }
   }
 
   async #try(write: () => Promise<unknown>): Promise<void> {

@@ -38,8 +38,7 @@ export class LoadPanel {
     try {
       await this.#loader.run();
     } catch (error) {
-      const { title, text } = describe(error);
-      byId("load-numbers").replaceChildren(h("span", { class: "error" }, `${title}: ${text}`));
+      this.#fail(error);
       this.#loader = undefined;
       byId("load-button").textContent = "Try again";
     }
@@ -69,8 +68,18 @@ export class LoadPanel {
   async #clear(): Promise<void> {
     byId<HTMLButtonElement>("clear-button").disabled = true;
     const { name } = this.#store;
-    await this.#store.close();
-    await deleteStore(name);
-    location.reload();
+    try {
+      await this.#store.close();
+      await deleteStore(name);
+      location.reload();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #fail(error: unknown): void {
+    const { title, text } = describe(error);
+    byId("load-progress").hidden = false;
+    byId("load-numbers").replaceChildren(h("span", { class: "error" }, `${title}: ${text}`));
   }
 }

@@ -106,10 +106,14 @@ export class QueryPanel {
 
   async #next(): Promise<void> {
     const run = this.#run;
-    const page = await this.#pages?.next();
-    if (run !== this.#run || page === undefined) return;
-    if (!page.done) this.#table.append(page.value as unknown as Row[]);
-    this.#showRest(page.done || page.value.continuationToken === undefined);
+    try {
+      const page = await this.#pages?.next();
+      if (run !== this.#run || page === undefined) return;
+      if (!page.done) this.#table.append(page.value as unknown as Row[]);
+      this.#showRest(page.done || page.value.continuationToken === undefined);
+    } catch (error) {
+      if (run === this.#run) this.#fail(error);
+    }
   }
 
   #showRest(atEnd: boolean | undefined): void {
