@@ -269,6 +269,31 @@ describe("in Chromium", () => {
     await page.close();
   });
 
+  test("where the browser forbids storage, a store is in memory, with a warning", async () => {
+    const sandbox = await serve(staging, {
+      headers: {
+        "content-security-policy": "sandbox allow-scripts",
+        "access-control-allow-origin": "*", // the origin is none, so everything is another's
+      },
+      override: beside,
+    });
+    const page = await context.newPage();
+    await page.goto(sandbox.url);
+    const seen = await page.evaluate(async () => {
+      const { openStore }: Package = await import("/dist/index.js" as string);
+      const warnings: string[] = [];
+      const store = await openStore({ onWarning: ({ code }) => warnings.push(code) });
+      await store.table("people").createTable();
+      const refused = await openStore({ persistence: "indexeddb" }).catch(
+        (error: { code: string }) => error.code,
+      );
+      return [store.status.persistence, warnings, refused];
+    });
+    assert.deepEqual(seen, ["memory", ["PersistenceUnavailable"], "PersistenceUnavailable"]);
+    await page.close();
+    await sandbox.close();
+  });
+
   test("nothing was printed and nothing went wrong on any page", () => {
     assert.deepEqual(problems, []);
   });
