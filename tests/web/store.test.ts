@@ -404,6 +404,42 @@ describe("without IndexedDB", () => {
       assert.deepEqual(await listStores(), []);
     }));
 
+  test("also where it says so only when asked, as in private windows of older Firefox", async () => {
+    const real = indexedDB.open;
+    const failWith = (name: string) => {
+      indexedDB.open = () => {
+        const request = Object.assign(new EventTarget(), { error: new DOMException("no", name) });
+        setTimeout(() => request.dispatchEvent(new Event("error")), 1);
+        return request as unknown as IDBOpenDBRequest;
+      };
+    };
+    try {
+      failWith("InvalidStateError");
+      const store = await openStore();
+      assert.equal(store.status.persistence, "memory");
+      await store.close();
+    } finally {
+      indexedDB.open = real;
+    }
+  });
+
+  test("a database that can't be opened is an error, and leaves nothing locked", async () => {
+    const name = newName();
+    const request = indexedDB.open(`/entitable/${name}`, 22); // of a later version of IDBFS
+    await new Promise((resolve) => {
+      request.onsuccess = resolve;
+    });
+    request.result.close();
+    await assert.rejects(openStore({ name }), (error: Error & { code: string }) => {
+      assert.deepEqual(
+        [error.code, (error.cause as Error).name],
+        ["PersistenceUnavailable", "VersionError"],
+      );
+      return true;
+    });
+    await deleteStore(name);
+  });
+
   test("forbidden IndexedDB is as none; one that merely fails is an error", async () => {
     const real = indexedDB.open;
     const failWith = (name: string) => {

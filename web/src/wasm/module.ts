@@ -6,6 +6,7 @@
 
 import { StoreError } from "../errors.ts";
 import createModule, { buildId, type EntitableModule } from "./entitable.mjs";
+import { repairIdbfs } from "./idbfs-repair.ts";
 
 export type WasmSource = string | URL | Response | BufferSource | WebAssembly.Module;
 
@@ -31,7 +32,10 @@ export async function instantiate(source?: WasmSource): Promise<EntitableModule>
       printErr: () => {},
     }).then(
       // The glue is not handed to resolve() itself, which would look for a `then` on it.
-      (module) => resolve(module),
+      (module) => {
+        repairIdbfs(module.IDBFS);
+        resolve(module);
+      },
       fail,
     );
   });
