@@ -42,6 +42,18 @@ Result<void> check_key(const KeyView& key) {
   return check_part("RowKey", key.row);
 }
 
+Result<void> check_address(const KeyView& key) {
+  for (const std::string_view text : {key.partition, key.row}) {
+    if (text.find_first_of("/\\") != std::string_view::npos) {
+      return Error(Code::invalid_input, "Bad Request - Error in query syntax.");
+    }
+  }
+  if (has_forbidden_character(key.partition) || has_forbidden_character(key.row)) {
+    return Error(Code::out_of_range_input);
+  }
+  return {};
+}
+
 std::string successor(std::string_view text) {
   std::string next(text);
   next.push_back('\0');

@@ -37,6 +37,12 @@ inline int compare(const KeyView& a, const KeyView& b) {
 // of both.
 Result<void> check_key(const KeyView& key);
 
+// A key in an address, as every operation but an insert names its entity: `/` or `\` in either part
+// is InvalidInput "Bad Request - Error in query syntax.", any other forbidden character
+// OutOfRangeInput with its standard text. Length is not looked at: no entity has a key that is too
+// long. REQUIRES: is_wtf8 of both.
+Result<void> check_address(const KeyView& key);
+
 // The smallest string above `text`: text + U+0000, which no stored key can contain.
 std::string successor(std::string_view text);
 

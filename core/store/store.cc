@@ -95,6 +95,7 @@ std::variant<RowAnswer, Error, NeedParts> Store::get(std::string_view table,
                                                      const KeyView& key) const {
   const Table* found = state_->published.catalog.find(table);
   if (found == nullptr) return Error(Code::table_not_found);
+  if (const auto checked = check_address(key); !checked.ok()) return checked.error();
   return get_row(found->index, key);
 }
 

@@ -111,7 +111,8 @@ class Store {
   const std::vector<Damage>& damage() const;
   void report_damage(Damage damage);  // a file that the host could not find or read
 
-  // Reading: the published version only.
+  // Reading: the published version only. TableNotFound first; the key of get() is one in an address
+  // (check_address).
   std::variant<RowAnswer, Error, NeedParts> get(std::string_view table, const KeyView& key) const;
   std::variant<Page, Error, NeedParts> query(std::string_view table, const Query& query) const;
   std::variant<Explain, Error, NeedParts> explain(std::string_view table, const Query& query) const;

@@ -20,6 +20,18 @@ bool merges(OperationKind kind) {
   return kind == OperationKind::merge || kind == OperationKind::insert_or_merge;
 }
 
+// The key of an insert is in its body, that of the others in their address.
+std::optional<Error> check_place(const Operation& operation) {
+  const KeyView key = operation.key.view();
+  if (operation.kind != OperationKind::insert) {
+    if (const auto checked = check_address(key); !checked.ok()) return checked.error();
+  }
+  if (creates(operation.kind)) {
+    if (const auto checked = check_key(key); !checked.ok()) return checked.error();
+  }
+  return std::nullopt;
+}
+
 std::optional<Error> check_state(const Operation& operation, const std::optional<RowView>& row) {
   switch (operation.kind) {
     case OperationKind::insert:
@@ -64,9 +76,7 @@ std::optional<Error> check_size(const Entity& entity) {
 // The mutation, its timestamp still to be drawn; or why not.
 Result<Mutation> stage_operation(TableId table, const Operation& operation,
                                  const std::optional<RowView>& row) {
-  if (creates(operation.kind)) {
-    if (const auto checked = check_key(operation.key.view()); !checked.ok()) return checked.error();
-  }
+  if (auto error = check_place(operation)) return std::move(*error);
   if (auto error = check_state(operation, row)) return std::move(*error);
   if (operation.kind == OperationKind::remove) {
     return Mutation(DeleteEntity{table, operation.key});

@@ -28,8 +28,9 @@ using TimestampSource = std::function<Ticks()>;
 
 // Operation by operation, the first failure counts (spec §3.2, from "key values" on):
 //
-//   1. the key, if the operation may create the row: PropertyValueTooLarge, OutOfRangeInput. A key
-//      that cannot be stored is simply not found by the others.
+//   1. the key: of an insert as check_key says; of all others, which name it in their address, as
+//      check_address says, and PropertyValueTooLarge if an upsert's is too long. Others simply do
+//      not find it then.
 //   2. existence: EntityAlreadyExists (insert), ResourceNotFound (replace, merge, remove)
 //   3. the condition: UpdateConditionNotSatisfied. No condition counts as "*".
 //   4. the entity as it would be stored, merged with what is there: TooManyProperties,

@@ -48,6 +48,35 @@ TEST_CASE("every forbidden character is found, alone and inside, and its neighbo
   }
 }
 
+TEST_CASE(
+    "an address has slashes refused as bad syntax, other forbidden characters as out of range") {
+  const Error bad_syntax(Code::invalid_input, "Bad Request - Error in query syntax.");
+  for (char32_t c = 0; c <= 0x120; ++c) {
+    std::string alone;
+    append_code_point(alone, c);
+    for (const std::string& key : {alone, "a" + alone + "z", "\xC3\xA4" + alone}) {
+      CAPTURE(static_cast<std::uint32_t>(c), key);
+      for (const KeyView address : {KeyView{key, "r"}, KeyView{"p", key}}) {
+        const Result<void> checked = check_address(address);
+        if (c == '/' || c == '\\') {
+          CHECK(checked.error() == bad_syntax);
+        } else if (!check_key(address).ok()) {
+          CHECK(checked.error() == Error(Code::out_of_range_input));
+        } else {
+          CHECK(checked.ok());
+        }
+      }
+    }
+  }
+  CHECK(check_address({"#", "/"}).error() == bad_syntax);
+}
+
+TEST_CASE("an address may be longer than any key") {
+  const std::string long_text(limits::key_units_max + 1, 'x');
+  CHECK(check_address({long_text, long_text}).ok());
+  CHECK(check_address({"", ""}).ok());
+}
+
 TEST_CASE("a key has at most 512 units, however many bytes they take") {
   for (const std::string& unit : {"a"s, "\xC3\xA4"s, "\xE2\x82\xAC"s, "\xED\xA0\x80"s}) {
     std::string key;

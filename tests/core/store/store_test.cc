@@ -1,5 +1,6 @@
 #include "core/store/store.h"
 
+#include "core/model/limits.h"
 #include "core/model/service_error.h"
 #include "tests/support/disk.h"
 #include "tests/support/store_verbs.h"
@@ -193,6 +194,21 @@ TEST_CASE("reading names what is missing") {
   CHECK(std::holds_alternative<RowAnswer>(store.get("PEOPLE", {"p", "a"})));
   CHECK(std::holds_alternative<Error>(store.query("nobody", Query{})));
   CHECK(std::holds_alternative<Error>(store.explain("nobody", Query{})));
+}
+
+TEST_CASE("a key that no address may have is refused, after the table is looked for") {
+  Store store = new_store();
+  publish(store, {create("people"), insert("people", "p", "r")});
+  const auto error_of = [&](std::string_view table, const KeyView& key) {
+    const auto answer = store.get(table, key);
+    REQUIRE(std::holds_alternative<Error>(answer));
+    return std::get<Error>(answer);
+  };
+  CHECK(error_of("people", {"p", "a/b"}) ==
+        Error(Code::invalid_input, "Bad Request - Error in query syntax."));
+  CHECK(error_of("people", {"p#", "r"}) == Error(Code::out_of_range_input));
+  CHECK(error_of("people", {"p", std::string(2048, 'x')}) == Error(Code::resource_not_found));
+  CHECK(error_of("nobody", {"p", "a/b"}) == Error(Code::table_not_found));
 }
 
 TEST_CASE("a page is a snapshot that later writes do not touch") {

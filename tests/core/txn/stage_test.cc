@@ -168,7 +168,7 @@ TEST_CASE("remove is a deletion, and has no timestamp") {
   CHECK(done.timestamps == std::vector<Ticks>{0});
 }
 
-TEST_CASE("keys are checked where a row may be created") {
+TEST_CASE("keys are too long where a row may be created, and not found elsewhere") {
   const TableIndex index = one_row();
   const std::string longest(limits::key_units_max, 'k');
   for (const OperationKind kind : creating) {
@@ -177,16 +177,29 @@ TEST_CASE("keys are checked where a row may be created") {
                   Error(Code::property_value_too_large));
     check_failure(index, {operation(kind, "p", longest + "k")},
                   Error(Code::property_value_too_large));
-    check_failure(index, {operation(kind, "a/b", "r")},
-                  Error(Code::out_of_range_input,
-                        "The 'PartitionKey' parameter of value 'a/b' is out of range."));
-    check_failure(
-        index, {operation(kind, "p", "#")},
-        Error(Code::out_of_range_input, "The 'RowKey' parameter of value '#' is out of range."));
   }
   for (const OperationKind kind : conditional) {
     check_failure(index, {operation(kind, "p", longest + "k")}, Error(Code::resource_not_found));
-    check_failure(index, {operation(kind, "a/b", "r")}, Error(Code::resource_not_found));
+  }
+}
+
+TEST_CASE("forbidden characters are judged as in a body or as in an address") {
+  const TableIndex index = one_row();
+  check_failure(index, {insert("a/b", "r")},
+                Error(Code::out_of_range_input,
+                      "The 'PartitionKey' parameter of value 'a/b' is out of range."));
+  check_failure(
+      index, {insert("p", "#")},
+      Error(Code::out_of_range_input, "The 'RowKey' parameter of value '#' is out of range."));
+  const Error bad_syntax(Code::invalid_input, "Bad Request - Error in query syntax.");
+  for (const OperationKind kind :
+       {OperationKind::insert_or_replace, OperationKind::insert_or_merge, OperationKind::replace,
+        OperationKind::merge, OperationKind::remove}) {
+    check_failure(index, {operation(kind, "a/b", "r")}, bad_syntax);
+    check_failure(index, {operation(kind, "p", "a\\b")}, bad_syntax);
+    for (const char* row : {"#", "?", "\t", "\x7F", "\xC2\x85"}) {
+      check_failure(index, {operation(kind, "p", row)}, Error(Code::out_of_range_input));
+    }
   }
 }
 
