@@ -24,6 +24,9 @@ struct WriteCreateTable {
 struct WriteDropTable {
   std::string table;
 };
+// Replaces the table's policies. At most 5, each with an id of its own (InvalidXmlDocument); an id
+// of at most 64 units, dates that a DateTime may have and a permission of "raud" in this order
+// (InvalidXmlNodeValue); all that before the table is looked for.
 struct WriteTableAcl {
   std::string table;
   std::vector<AccessPolicy> policies;

@@ -1,8 +1,14 @@
 #include "core/store/writer.h"
 
+#include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
+#include "core/base/utf8.h"
 #include "core/log/commit_codec.h"
+#include "core/model/date_time.h"
+#include "core/model/limits.h"
 #include "core/txn/stage.h"
 
 namespace entitable {
@@ -10,6 +16,37 @@ namespace {
 
 GroupFailure failure(Code code) {
   return GroupFailure{Error(code), 0, false};
+}
+
+bool is_permission(std::string_view text) {
+  std::string_view left = "raud";
+  for (const char c : text) {
+    const std::size_t at = left.find(c);
+    if (at == std::string_view::npos) return false;
+    left.remove_prefix(at + 1);
+  }
+  return true;
+}
+
+bool is_date(const std::optional<Ticks>& ticks) {
+  return !ticks.has_value() || checked_date_time(*ticks, {}).ok();
+}
+
+std::optional<Code> check_policies(const std::vector<AccessPolicy>& policies) {
+  if (policies.size() > limits::access_policies_max) return Code::invalid_xml_document;
+  std::set<std::string_view> ids;
+  for (const AccessPolicy& policy : policies) {
+    if (policy.id.empty() || !is_wtf8(policy.id)) return Code::invalid_xml_document;
+    if (utf16_units(policy.id) > limits::access_policy_id_units_max) {
+      return Code::invalid_xml_node_value;
+    }
+    if (!ids.insert(policy.id).second) return Code::invalid_xml_document;
+    if (!is_date(policy.start) || !is_date(policy.expiry) ||
+        !is_permission(policy.permission.value_or(""))) {
+      return Code::invalid_xml_node_value;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -77,6 +114,7 @@ Candidate::Preparation Candidate::prepare(const WriteDropTable& write, Ticks) {
 }
 
 Candidate::Preparation Candidate::prepare(const WriteTableAcl& write, Ticks) {
+  if (const auto wrong = check_policies(write.policies)) return failure(*wrong);
   const Table* table = version_.catalog.find(write.table);
   if (table == nullptr) return failure(Code::table_not_found);
   return Prepared{{SetTableAcl{table->id(), write.policies}}, {0}};

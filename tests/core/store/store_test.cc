@@ -255,6 +255,47 @@ TEST_CASE("names, policies and properties survive in the log and in a checkpoint
   CHECK(reopened->table_acl("nobody").error().code == Code::table_not_found);
 }
 
+TEST_CASE("access policies are checked, and before the table") {
+  Store store = new_store();
+  publish(store, {create("people")});
+  const auto answer_to = [&](std::string_view table, std::vector<AccessPolicy> policies) {
+    const Staged staged =
+        store.stage({{std::nullopt, WriteTableAcl{std::string(table), std::move(policies)}}}, noon);
+    if (staged.changes) store.publish();
+    return succeeded(staged.answers[0]) ? std::optional<Code>() : code_of(staged.answers[0]);
+  };
+  const auto with_id = [](std::string id) { return AccessPolicy{std::move(id), {}, {}, {}}; };
+  std::vector<AccessPolicy> five;
+  for (const char* id : {"a", "b", "c", "d", "e"}) five.push_back(with_id(id));
+  CHECK(answer_to("people", five) == std::nullopt);
+  five.push_back(with_id("f"));
+  CHECK(answer_to("people", five) == Code::invalid_xml_document);
+  CHECK(answer_to("nobody", five) == Code::invalid_xml_document);
+  CHECK(answer_to("nobody", {}) == Code::table_not_found);
+  CHECK(store.table_acl("people")->size() == 5);
+
+  std::string longest;  // 64 units of two bytes each
+  for (std::size_t i = 0; i < 64; ++i) longest += "\xC3\xA4";
+  CHECK(answer_to("people", {with_id(longest)}) == std::nullopt);
+  CHECK(answer_to("people", {with_id(longest + "a")}) == Code::invalid_xml_node_value);
+  CHECK(answer_to("people", {with_id("")}) == Code::invalid_xml_document);
+  CHECK(answer_to("people", {with_id("\xFF")}) == Code::invalid_xml_document);
+  CHECK(answer_to("people", {with_id("a"), with_id("A")}) == std::nullopt);
+  CHECK(answer_to("people", {with_id("a"), with_id("a")}) == Code::invalid_xml_document);
+
+  for (const char* permission : {"", "r", "rd", "raud"}) {
+    CHECK(answer_to("people", {{"a", {}, {}, permission}}) == std::nullopt);
+  }
+  for (const char* permission : {"dr", "rr", "x", "raud "}) {
+    CHECK(answer_to("people", {{"a", {}, {}, permission}}) == Code::invalid_xml_node_value);
+  }
+  const Ticks first = limits::date_time_ticks_min;
+  const Ticks last = limits::date_time_ticks_max;
+  CHECK(answer_to("people", {{"a", first, last, {}}}) == std::nullopt);
+  CHECK(answer_to("people", {{"a", first - 1, {}, {}}}) == Code::invalid_xml_node_value);
+  CHECK(answer_to("people", {{"a", {}, last + 1, {}}}) == Code::invalid_xml_node_value);
+}
+
 TEST_CASE("table names are checked on creation") {
   Store store = new_store();
   const Staged staged = store.stage({create("tables"), create("ab"), create("a-bcd")}, noon);
