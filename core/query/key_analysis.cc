@@ -1,5 +1,6 @@
 #include "core/query/key_analysis.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/check.h"
@@ -41,42 +42,77 @@ KeyKnowledge leaf_knowledge(const FilterNode& node) {
   return KeyKnowledge::exactly(std::move(keys));
 }
 
+// ---- Operations ----
+
+std::size_t pieces(const KeySet& set) {
+  std::size_t count = 0;
+  for (const KeySegment& segment : set) count += segment.rows.size();
+  return count;
+}
+
+std::size_t pieces(const KeyKnowledge& known) {
+  return pieces(known.may()) + (known.exact() ? 0 : pieces(known.must()));
+}
+
+// Combines knowledge as long as there is work left to spend, in pieces of sets that are looked at.
+// After that it knows less, which is never wrong: *may* holds too much and *must* too little.
+class Combiner {
+ public:
+  KeyKnowledge negation(const KeyKnowledge& operand) {
+    if (!spend(pieces(operand))) return depends_on_properties();
+    if (operand.exact()) return KeyKnowledge::exactly(complement(operand.may()));
+    return KeyKnowledge::between(complement(operand.may()), complement(operand.must()));
+  }
+
+  // In pairs, then pairs of pairs, so that a long chain takes n log n.
+  KeyKnowledge chain(FilterKind kind, std::vector<KeyKnowledge> operands) {
+    while (operands.size() > 1) {
+      std::size_t kept = 0;
+      for (std::size_t i = 0; i < operands.size(); i += 2, ++kept) {
+        if (i + 1 < operands.size()) {
+          operands[kept] = pair(kind, operands[i], operands[i + 1]);
+        } else if (kept != i) {
+          operands[kept] = std::move(operands[i]);
+        }
+      }
+      operands.resize(kept);
+    }
+    return std::move(operands.front());
+  }
+
+ private:
+  KeyKnowledge pair(FilterKind kind, const KeyKnowledge& a, const KeyKnowledge& b) {
+    if (!spend(pieces(a) + pieces(b))) return roughly(kind, a, b);
+    bool rounded = false;
+    const auto combined = [&](const KeySet& x, const KeySet& y, Rounding rounding) {
+      return kind == FilterKind::all_of ? intersect(x, y, rounding, &rounded)
+                                        : unite(x, y, rounding, &rounded);
+    };
+    KeySet may = combined(a.may(), b.may(), Rounding::up);
+    if (a.exact() && b.exact() && !rounded) return KeyKnowledge::exactly(std::move(may));
+    return KeyKnowledge::between(combined(a.must(), b.must(), Rounding::down), std::move(may));
+  }
+
+  // What `and` leaves lies in either operand: the simpler one is kept, which is mostly a fixed
+  // partition.
+  static KeyKnowledge roughly(FilterKind kind, const KeyKnowledge& a, const KeyKnowledge& b) {
+    if (kind == FilterKind::any_of) return depends_on_properties();
+    const bool keep_a = !is_all(a.may()) && (is_all(b.may()) || pieces(a) <= pieces(b));
+    return KeyKnowledge::between({}, keep_a ? a.may() : b.may());
+  }
+
+  bool spend(std::size_t work) {
+    left_ -= std::min(left_, work);
+    return left_ > 0;
+  }
+
+  std::size_t left_ = key_analysis_pieces_max;
+};
+
 // ---- Chains ----
 
 bool is_chain(FilterKind kind) {
   return kind == FilterKind::all_of || kind == FilterKind::any_of;
-}
-
-KeyKnowledge combine(FilterKind kind, const KeyKnowledge& a, const KeyKnowledge& b) {
-  bool rounded = false;
-  const auto combined = [&](const KeySet& x, const KeySet& y, Rounding rounding) {
-    return kind == FilterKind::all_of ? intersect(x, y, rounding, &rounded)
-                                      : unite(x, y, rounding, &rounded);
-  };
-  KeySet may = combined(a.may(), b.may(), Rounding::up);
-  if (a.exact() && b.exact() && !rounded) return KeyKnowledge::exactly(std::move(may));
-  return KeyKnowledge::between(combined(a.must(), b.must(), Rounding::down), std::move(may));
-}
-
-KeyKnowledge negation(const KeyKnowledge& operand) {
-  if (operand.exact()) return KeyKnowledge::exactly(complement(operand.may()));
-  return KeyKnowledge::between(complement(operand.may()), complement(operand.must()));
-}
-
-// In pairs, then pairs of pairs, so that a long chain takes n log n.
-KeyKnowledge combine_all(FilterKind kind, std::vector<KeyKnowledge> operands) {
-  while (operands.size() > 1) {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < operands.size(); i += 2, ++kept) {
-      if (i + 1 < operands.size()) {
-        operands[kept] = combine(kind, operands[i], operands[i + 1]);
-      } else if (kept != i) {
-        operands[kept] = std::move(operands[i]);
-      }
-    }
-    operands.resize(kept);
-  }
-  return std::move(operands.front());
 }
 
 // Nodes whose parent is a chain of their own kind: the first node of the chain speaks for them.
@@ -143,11 +179,12 @@ KeyAnalysis analyse_keys(const Filter& filter) {
   const std::vector<bool> inside = inside_chains(filter);
   std::vector<KeyKnowledge> known(filter.nodes.size());
   KeyAnalysis analysis;
+  Combiner combiner;
   for (std::uint32_t i = 0; i <= root; ++i) {
     const FilterNode& node = filter.nodes[i];
     if (inside[i]) continue;
     if (node.kind == FilterKind::negation) {
-      known[i] = negation(known[node.left]);
+      known[i] = combiner.negation(known[node.left]);
     } else if (is_chain(node.kind)) {
       std::vector<KeyKnowledge> operands;
       for (const std::uint32_t operand : chain_operands(filter, i, node.kind)) {
@@ -156,7 +193,7 @@ KeyAnalysis analyse_keys(const Filter& filter) {
         }
         operands.push_back(std::move(known[operand]));
       }
-      known[i] = combine_all(node.kind, std::move(operands));
+      known[i] = combiner.chain(node.kind, std::move(operands));
     } else {
       known[i] = leaf_knowledge(node);
     }

@@ -7,6 +7,7 @@
 // and `or` combine both sets, `not` exchanges their complements.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -50,6 +51,11 @@ struct KeyAnalysis {
   KeyKnowledge filter;
   std::vector<KeyCondition> conditions;  // left to right
 };
+
+// The pieces of sets that one analysis looks at, so that its time is bounded: as many as a chain of
+// all the comparisons that fit into a filter needs, three times over. Only hundreds of nested
+// `and`s and `or`s of lists of keys need more; what comes after that is known roughly.
+inline constexpr std::size_t key_analysis_pieces_max = 32 * key_set_pieces_max;
 
 // REQUIRES: !filter.empty(), and the filter outlives the result.
 KeyAnalysis analyse_keys(const Filter& filter);

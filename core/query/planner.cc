@@ -12,15 +12,28 @@ namespace {
 
 // ---- What is left to test ----
 
+// The keys in all of the sets, or fewer. In pairs, then pairs of pairs, as the analysis does it.
+KeySet common_keys(std::vector<KeySet> sets) {
+  if (sets.empty()) return all_keys();
+  for (; sets.size() > 1; sets.resize((sets.size() + 1) / 2)) {
+    for (std::size_t i = 0; i < sets.size(); i += 2) {
+      const bool paired = i + 1 < sets.size();
+      sets[i / 2] = paired ? intersect(sets[i], sets[i + 1], Rounding::down) : std::move(sets[i]);
+    }
+  }
+  return std::move(sets.front());
+}
+
 // The exact conditions hold for all of `keys`, or they are all tested: it is hardly ever mixed,
 // since only rounding and ranges over partitions lose anything.
 void mark_implied(const KeyAnalysis& analysis, bool ranges_exact, Plan& plan) {
   plan.residual = true;
   if (!ranges_exact) return;
-  KeySet common = all_keys();
+  std::vector<KeySet> sets;
   for (const KeyCondition& condition : analysis.conditions) {
-    if (condition.exact) common = intersect(common, condition.keys, Rounding::down);
+    if (condition.exact) sets.push_back(condition.keys);
   }
+  const KeySet common = common_keys(std::move(sets));
   if (!is_subset(analysis.filter.may(), common)) return;
   plan.residual = false;
   for (const KeyCondition& condition : analysis.conditions) {

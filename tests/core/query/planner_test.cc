@@ -158,6 +158,35 @@ TEST_CASE("products of keys are points up to the limit, then ranges that are tes
   CHECK(rounded.residual);
 }
 
+TEST_CASE("long chains of conditions within a partition are ranges with nothing to test") {
+  std::string text = "PartitionKey eq 'S'";
+  for (int i = 0; i < 2500; ++i)
+    text += " and RowKey ne '" + digits(static_cast<std::uint64_t>(i), 4) + "'";
+  REQUIRE(text.size() <= limits::filter_bytes_max);
+  const Plan plan = make_plan(filter_of(text));
+  check_ranges(plan);
+  CHECK(plan.ranges.size() == 2501);
+  CHECK_FALSE(plan.residual);
+}
+
+TEST_CASE(
+    "many keys nested under many conditions are planned roughly, within the fixed partition") {
+  std::string text = "(" + key_list("PartitionKey", 64) + ") and (" + key_list("RowKey", 63) + ")";
+  for (int i = 0; i < 240; ++i) {
+    const std::string number = digits(static_cast<std::uint64_t>(i), 4);
+    text =
+        "(" + text + (i % 2 == 0 ? ") and RowKey ne 'x" : ") or PartitionKey eq 'y") + number + "'";
+  }
+  const Plan table = make_plan(filter_of(text));
+  check_ranges(table);
+  CHECK(table.kind == PlanKind::table);
+  CHECK(table.residual);
+  const Plan partition = make_plan(filter_of("PartitionKey eq 'y0239' and (" + text + ")"));
+  check_ranges(partition);
+  CHECK(partition.kind == PlanKind::partition);
+  CHECK(partition.residual);
+}
+
 TEST_CASE("a filter may nest as deep as the parser lets it") {
   std::string text = "PartitionKey eq 'a'";
   for (std::size_t i = 0; i + 1 < limits::filter_depth_max / 2; ++i) text = "not (" + text + ")";
