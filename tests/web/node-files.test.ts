@@ -1,0 +1,516 @@
+// The log in a folder of files: the storage contract, what a crash or a loss of power leaves behind, disks that fail, and
+// the lock that keeps a second process out.
+
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import * as crypto from "node:crypto";
+import * as fs from "node:fs";
+import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { after, before, describe, test } from "node:test";
+import { promisify } from "node:util";
+import type { NodeCrypto, NodeFs, NodePath, NodeProcess } from "../../web/src/node.ts";
+import {
+  deleteFileStore,
+  listFileStores,
+  openFileStore,
+} from "../../web/src/storage/file-stores.ts";
+import { lockFolder } from "../../web/src/storage/folder-lock.ts";
+import { deleteFolder, makeFolder, NodeFilesStorage } from "../../web/src/storage/node-files.ts";
+import { loadAll, storageContract } from "./support/storage-contract.ts";
+
+// What the package says about Node is what Node has.
+const promises: NodeFs["promises"] = (fs satisfies NodeFs).promises;
+path satisfies NodePath;
+crypto satisfies NodeCrypto;
+process satisfies NodeProcess;
+
+let root: string;
+let folders = 0;
+before(async () => {
+  root = await mkdtemp(path.join(tmpdir(), "entitable-"));
+});
+after(() => rm(root, { recursive: true }));
+
+async function newFolder(): Promise<string> {
+  const folder = path.join(root, String(++folders), "store");
+  await makeFolder(folder, promises);
+  return folder;
+}
+
+const bytes = (...values: number[]) => Uint8Array.from(values);
+
+// The calls of a storage, in order, as "method name"; `fail` may throw in the place of one.
+function watched(fail: (call: string) => void = () => {}) {
+  const calls: string[] = [];
+  const short = (file: unknown) =>
+    String(file)
+      .replace(/^.*\//, "")
+      .replace(/^(tmp|relaxed)-.*/, "$1");
+  const note = (method: string, ...files: unknown[]) => {
+    const call = [method, ...files.map(short)].join(" ");
+    calls.push(call);
+    fail(call);
+  };
+  const wrap = (method: "rename" | "link" | "unlink") => {
+    const real = promises[method] as (...files: string[]) => Promise<void>;
+    return async (...files: string[]) => {
+      note(method, ...files);
+      return real(...files);
+    };
+  };
+  const system: NodeFs["promises"] = {
+    ...promises,
+    rename: wrap("rename"),
+    link: wrap("link"),
+    unlink: wrap("unlink"),
+    async readFile(file) {
+      note("readFile", file);
+      return promises.readFile(file);
+    },
+    async open(file, flags) {
+      note("open", file);
+      const opened = await promises.open(file, flags);
+      const flush = async () => note("flush", file);
+      return {
+        write: async (from, offset, length) => {
+          note("write", file);
+          return opened.write(from, offset, length);
+        },
+        sync: flush,
+        datasync: flush,
+        close: () => opened.close(),
+      };
+    },
+  };
+  return { calls, system };
+}
+
+function failure(code: string): Error {
+  return Object.assign(new Error(code), { code });
+}
+
+describe("files keep the storage contract", () => {
+  for (const { name, run } of storageContract) {
+    test(name, async () => {
+      const folder = await newFolder();
+      await run({
+        async open() {
+          await makeFolder(folder, promises); // drop() took it away
+          return NodeFilesStorage.open(folder);
+        },
+      });
+    });
+  }
+});
+
+describe("a file system without links keeps the storage contract", () => {
+  for (const { name, run } of storageContract) {
+    // Without links and without a lock nothing keeps two owners apart.
+    if (name === "of two owners one is fenced") continue;
+    test(name, async () => {
+      const folder = await newFolder();
+      const { system } = watched((call) => {
+        if (call.startsWith("link")) throw failure("EPERM");
+      });
+      await run({
+        async open() {
+          await makeFolder(folder, promises);
+          return NodeFilesStorage.open(folder, system);
+        },
+      });
+    });
+  }
+});
+
+describe("files", () => {
+  test("have the names of the log, and the bytes as they were given", async () => {
+    const folder = await newFolder();
+    const storage = await NodeFilesStorage.open(folder);
+    await storage.addSegment(26, bytes(1), "strict");
+    await storage.putPart(27, bytes(2, 2));
+    await storage.commitManifest(bytes(3), { segmentsBelow: 0, obsoleteParts: [] });
+    await storage.close();
+    const names = ["manifest", "part-000000000000001b", "wal-000000000000001a"];
+    assert.deepEqual((await readdir(folder)).sort(), names);
+    assert.deepEqual([...(await readFile(`${folder}/part-000000000000001b`))], [2, 2]);
+  });
+
+  test("strict: flushed under another name, then named, then the name flushed", async () => {
+    const folder = await newFolder();
+    const { calls, system } = watched();
+    const storage = await NodeFilesStorage.open(folder, system);
+    await storage.addSegment(1, bytes(1), "strict");
+    const wal = "wal-0000000000000001";
+    const write = ["open tmp", "write tmp", "flush tmp"];
+    const name = [`link tmp ${wal}`, "unlink tmp", "open store", "flush store"];
+    assert.deepEqual(calls, [...write, ...name]);
+  });
+
+  test("relaxed: nothing is flushed, until a strict one flushes it too, and before its own name", async () => {
+    const folder = await newFolder();
+    const { calls, system } = watched();
+    const storage = await NodeFilesStorage.open(folder, system);
+    await storage.addSegment(1, bytes(1), "relaxed");
+    assert(!calls.some((call) => call.startsWith("flush")), calls.join());
+    assert.equal((await readdir(folder)).length, 2);
+    calls.length = 0;
+    await storage.addSegment(2, bytes(2), "strict");
+    const flushed = calls.indexOf("flush wal-0000000000000001");
+    assert(flushed >= 0 && flushed < calls.indexOf("link tmp wal-0000000000000002"));
+    assert.deepEqual((await readdir(folder)).sort(), [
+      "wal-0000000000000001",
+      "wal-0000000000000002",
+    ]);
+    await storage.close();
+  });
+
+  test("closing flushes what is relaxed", async () => {
+    const folder = await newFolder();
+    const { calls, system } = watched();
+    const storage = await NodeFilesStorage.open(folder, system);
+    await storage.addSegment(1, bytes(1), "relaxed");
+    await storage.close();
+    assert(calls.includes("flush wal-0000000000000001"));
+    assert.deepEqual(await readdir(folder), ["wal-0000000000000001"]);
+  });
+
+  test("a manifest comes after the names of its parts, and what it replaces goes last", async () => {
+    const folder = await newFolder();
+    const { calls, system } = watched();
+    const storage = await NodeFilesStorage.open(folder, system);
+    await storage.addSegment(1, bytes(1), "strict");
+    await storage.putPart(1, bytes(1));
+    calls.length = 0;
+    await storage.commitManifest(bytes(3), { segmentsBelow: 2, obsoleteParts: [1] });
+    assert.deepEqual(calls, [
+      ...["open store", "flush store"],
+      ...["open tmp", "write tmp", "flush tmp", "rename tmp manifest", "open store", "flush store"],
+      ...["unlink wal-0000000000000001", "unlink part-0000000000000001"],
+    ]);
+  });
+
+  test("other files of the folder, and folders in the place of files, disturb nothing", async () => {
+    const folder = await newFolder();
+    const storage = await NodeFilesStorage.open(folder);
+    await storage.addSegment(1, bytes(1), "strict");
+    for (const name of ["wal-0000000000000002", "part-0000000000000001", "manifest", "notes"]) {
+      await makeFolder(`${folder}/${name}`, promises);
+    }
+    await writeFile(`${folder}/wal-000000000000001x`, "x");
+    const loaded = await loadAll(storage, [1]);
+    assert.deepEqual(loaded.segments, [
+      [1, [1]],
+      [2, undefined],
+    ]);
+    assert.deepEqual(loaded.parts, { 1: undefined });
+    assert.deepEqual(loaded.manifest, [], "damage, not a new store");
+    await storage.close();
+  });
+
+  test("many parts are read in the order asked for", async () => {
+    const storage = await NodeFilesStorage.open(await newFolder());
+    const ids = Array.from({ length: 50 }, (_, i) => i + 1);
+    for (const id of ids) await storage.putPart(id, bytes(id));
+    const { parts } = await loadAll(storage, ids.reverse());
+    assert.deepEqual(parts, Object.fromEntries(ids.map((id) => [id, [id]])));
+    await storage.close();
+  });
+});
+
+describe("what a crash leaves in the folder", () => {
+  test("is swept when the log is loaded, and nothing else is", async () => {
+    const folder = await newFolder();
+    const storage = await NodeFilesStorage.open(folder);
+    for (let i = 1; i <= 3; ++i) await storage.addSegment(i, bytes(i), "strict");
+    await storage.close();
+    const hash = "0".repeat(32);
+    const left = ["tmp-1", `relaxed-0000000000000009-${hash}`];
+    for (const name of [...left, "notes.txt"]) await writeFile(`${folder}/${name}`, "half");
+    const again = await NodeFilesStorage.open(folder);
+    assert.deepEqual((await loadAll(again, [], 2)).segments, [
+      [2, [2]],
+      [3, [3]],
+    ]);
+    const kept = ["notes.txt", "wal-0000000000000002", "wal-0000000000000003"];
+    assert.deepEqual((await readdir(folder)).sort(), kept);
+    await again.close();
+  });
+
+  test("a process that dies keeps what was relaxed", async () => {
+    const folder = await newFolder();
+    const died = await NodeFilesStorage.open(folder); // never closed
+    await died.addSegment(1, bytes(1), "strict");
+    await died.addSegment(2, bytes(2), "relaxed");
+    const again = await NodeFilesStorage.open(folder);
+    const both = [
+      [1, [1]],
+      [2, [2]],
+    ];
+    assert.deepEqual((await loadAll(again)).segments, both);
+    await again.close();
+    assert.deepEqual((await readdir(folder)).length, 2, "flushed now");
+  });
+
+  test("a loss of power takes relaxed segments from the first torn one on", async () => {
+    const folder = await newFolder();
+    const died = await NodeFilesStorage.open(folder);
+    await died.addSegment(1, bytes(1, 1), "strict");
+    for (let i = 2; i <= 4; ++i) await died.addSegment(i, bytes(i, i), "relaxed");
+    await truncate(`${folder}/wal-0000000000000003`, 0); // both names, as a file system does it
+    const again = await NodeFilesStorage.open(folder);
+    const prefix = [
+      [1, [1, 1]],
+      [2, [2, 2]],
+    ];
+    assert.deepEqual((await loadAll(again)).segments, prefix);
+    await again.addSegment(3, bytes(7), "strict"); // the number is free
+    await again.close();
+    assert.equal((await readdir(folder)).length, 3);
+  });
+
+  test("a torn segment below a strict one is damage, and is shown as it is", async () => {
+    const folder = await newFolder();
+    const died = await NodeFilesStorage.open(folder);
+    await died.addSegment(1, bytes(1, 1), "relaxed");
+    await truncate(`${folder}/wal-0000000000000001`, 1);
+    await writeFile(`${folder}/wal-0000000000000002`, bytes(2));
+    const again = await NodeFilesStorage.open(folder);
+    const all = [
+      [1, [1]],
+      [2, [2]],
+    ];
+    assert.deepEqual((await loadAll(again)).segments, all);
+    await again.close();
+  });
+
+  test("a checkpoint that died before it removed what it made obsolete", async () => {
+    const folder = await newFolder();
+    const { system } = watched((call) => {
+      if (/^unlink (wal|part)/.test(call)) throw failure("EIO");
+    });
+    const died = await NodeFilesStorage.open(folder, system);
+    await died.addSegment(1, bytes(1), "strict");
+    await died.putPart(1, bytes(1));
+    await died.commitManifest(bytes(3), { segmentsBelow: 2, obsoleteParts: [1] }); // it is in force
+    const again = await NodeFilesStorage.open(folder);
+    const loaded = await loadAll(again, [], 2);
+    assert.deepEqual(loaded, { manifest: [3], parts: {}, segments: [], orphans: [1] });
+    assert.deepEqual((await readdir(folder)).sort(), ["manifest", "part-0000000000000001"]);
+    await again.close();
+  });
+
+  test("a store that died while it was deleted is gone", async () => {
+    const folder = await newFolder();
+    const storage = await NodeFilesStorage.open(folder);
+    await storage.addSegment(1, bytes(1), "strict");
+    await storage.close();
+    const { system } = watched((call) => {
+      if (call.startsWith("unlink wal")) throw failure("EIO");
+    });
+    await assert.rejects(deleteFolder(folder, system), { code: "ConnectionLost" });
+    assert.deepEqual(await listFileStores(path.dirname(folder)), []);
+  });
+
+  test("deleting keeps files that are not the store's", async () => {
+    const folder = await newFolder();
+    await writeFile(`${folder}/notes.txt`, "mine");
+    await deleteFolder(folder, promises);
+    const [aside] = await readdir(path.dirname(folder));
+    assert.deepEqual(await readdir(path.join(path.dirname(folder), String(aside))), ["notes.txt"]);
+  });
+});
+
+describe("a disk that fails", () => {
+  const cases: [when: RegExp, code: string, expected: { failure: string; code: string }][] = [
+    [/^write tmp/, "ENOSPC", { failure: "quota", code: "QuotaExceeded" }],
+    [/^open tmp/, "EDQUOT", { failure: "quota", code: "QuotaExceeded" }],
+    [/^flush tmp/, "EIO", { failure: "aborted", code: "ConnectionLost" }],
+    [/^link/, "ENOSPC", { failure: "quota", code: "QuotaExceeded" }],
+  ];
+  for (const durability of ["strict", "relaxed"] as const) {
+    for (const [when, code, expected] of cases) {
+      if (durability === "relaxed" && when.source.includes("flush")) continue;
+      test(`${durability}: ${code} at ${when.source}: nothing is stored, and the next call may succeed`, async () => {
+        const folder = await newFolder();
+        let failing = true;
+        const { system } = watched((call) => {
+          if (failing && when.test(call)) throw failure(code);
+        });
+        const storage = await NodeFilesStorage.open(folder, system);
+        await assert.rejects(storage.addSegment(1, bytes(1), durability), expected);
+        assert.deepEqual(await readdir(folder), []);
+        failing = false;
+        await storage.addSegment(1, bytes(1), durability);
+        assert.deepEqual((await loadAll(storage)).segments, [[1, [1]]]);
+        await storage.close();
+      });
+    }
+  }
+
+  test("a relaxed segment that can't be flushed keeps strict ones from being stored", async () => {
+    const folder = await newFolder();
+    let failing = true;
+    const { system } = watched((call) => {
+      if (failing && call.startsWith("flush wal")) throw failure("EIO");
+    });
+    const storage = await NodeFilesStorage.open(folder, system);
+    await storage.addSegment(1, bytes(1), "relaxed");
+    await assert.rejects(storage.addSegment(2, bytes(2), "strict"), { failure: "aborted" });
+    assert.equal((await loadAll(storage)).segments.length, 1);
+    failing = false;
+    await storage.addSegment(2, bytes(2), "strict");
+    await storage.close();
+  });
+
+  test("names that can't be flushed: unknown, until the same call finds out", async () => {
+    const folder = await newFolder();
+    let failing = true;
+    const { system } = watched((call) => {
+      if (failing && call === "flush store") throw failure("EIO");
+    });
+    const storage = await NodeFilesStorage.open(folder, system);
+    const calls = [
+      () => storage.addSegment(1, bytes(1), "strict"),
+      () => storage.addSegment(1, bytes(1), "strict"),
+    ];
+    for (const call of calls) await assert.rejects(call(), { failure: "unknown", final: false });
+    failing = false;
+    await storage.addSegment(1, bytes(1), "strict");
+    assert.deepEqual((await loadAll(storage)).segments, [[1, [1]]]);
+    await storage.close();
+  });
+
+  test("a file that the disk can't give back is damage; a folder that is not allowed is an error", async () => {
+    const folder = await newFolder();
+    let code = "EIO";
+    const { system } = watched((call) => {
+      if (call.startsWith("readFile wal")) throw failure(code);
+    });
+    const storage = await NodeFilesStorage.open(folder, system);
+    await storage.addSegment(1, bytes(1), "strict");
+    assert.deepEqual((await loadAll(storage)).segments, [[1, undefined]]);
+    code = "EACCES";
+    await assert.rejects(loadAll(storage), { failure: "aborted" });
+    await storage.close();
+  });
+
+  test("a folder that is deleted under the store is not made anew", async () => {
+    const folder = await newFolder();
+    const storage = await NodeFilesStorage.open(folder);
+    await storage.addSegment(1, bytes(1), "strict");
+    await rm(folder, { recursive: true });
+    const gone = { failure: "gone", final: true };
+    await assert.rejects(storage.addSegment(2, bytes(2), "strict"), gone);
+    await assert.rejects(storage.putPart(2, bytes(2)), gone);
+    assert(!fs.existsSync(folder));
+    await storage.close();
+  });
+});
+
+describe("the lock of a folder", () => {
+  const options = { process, waitMs: 0 };
+
+  test("keeps a second one out, of this process too, until it is released", async () => {
+    const folder = await newFolder();
+    const lock = await lockFolder(folder, options);
+    await assert.rejects(lockFolder(folder, options), {
+      code: "StoreLocked",
+      message: `The folder ${folder} is open in process ${process.pid}.`,
+    });
+    lock.release();
+    const next = await lockFolder(folder, options);
+    lock.release(); // again: it is another's now
+    await assert.rejects(lockFolder(folder, options), { code: "StoreLocked" });
+    next.release();
+    assert.deepEqual(await readdir(folder), []);
+  });
+
+  test("is waited for, unless that is aborted", async () => {
+    const folder = await newFolder();
+    const lock = await lockFolder(folder, options);
+    const waiting = lockFolder(folder, { process, waitMs: 60_000 });
+    const abort = new AbortController();
+    const aborted = lockFolder(folder, { process, waitMs: 60_000, signal: abort.signal });
+    abort.abort();
+    await assert.rejects(aborted, { name: "AbortError" });
+    lock.release();
+    (await waiting).release();
+  });
+
+  test("of a process that died is taken over, by one of many", async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, ["-p", "process.pid"]);
+    const dead = Number(stdout);
+    const own = { "a number of another process": `${dead} - x\n`, "cut off": "", nonsense: "\0\0" };
+    for (const [what, holder] of Object.entries(own)) {
+      const folder = await newFolder();
+      await writeFile(`${folder}/lock`, holder);
+      const all = await Promise.allSettled(
+        Array.from({ length: 10 }, () => lockFolder(folder, options)),
+      );
+      const got = all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+      assert.equal(got.length, 1, what);
+      got[0]?.release();
+      assert.deepEqual(await readdir(folder), []);
+    }
+  });
+
+  test("of a process whose number was given to another one is taken over", async (t) => {
+    if (process.platform !== "linux") return t.skip("when a process began is known on Linux");
+    const folder = await newFolder();
+    await writeFile(`${folder}/lock`, `${process.pid} boot/1 x\n`);
+    (await lockFolder(folder, options)).release();
+  });
+
+  test("of a process that lives holds, also where its beginning is not known", async () => {
+    const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
+    try {
+      const folder = await newFolder();
+      await writeFile(`${folder}/lock`, `${child.pid} - x\n`);
+      await assert.rejects(lockFolder(folder, options), { code: "StoreLocked" });
+    } finally {
+      child.kill("SIGKILL");
+    }
+  });
+});
+
+describe("stores in folders", () => {
+  const waitMs = 0;
+
+  test("are made, listed and deleted by name", async () => {
+    const where = path.join(root, "by/name");
+    assert.deepEqual(await listFileStores(where), []);
+    for (const name of ["two", "one"]) {
+      const { storage, lock } = await openFileStore({ path: where, name, waitMs });
+      if (name === "two") await storage.addSegment(1, bytes(1), "strict");
+      await storage.close();
+      lock.release();
+    }
+    await makeFolder(path.join(where, "other/things"), promises);
+    await writeFile(path.join(where, "file"), "");
+    assert.deepEqual(await listFileStores(where), ["one", "two"]);
+    await deleteFileStore({ path: where, name: "two", waitMs });
+    await deleteFileStore({ path: where, name: "two", waitMs }); // again
+    assert.deepEqual(await listFileStores(where), ["one"]);
+  });
+
+  test("that are open are not deleted", async () => {
+    const where = path.join(root, "open");
+    const { storage, lock } = await openFileStore({ path: where, name: "s", waitMs });
+    await assert.rejects(deleteFileStore({ path: where, name: "s", waitMs }), {
+      code: "StoreLocked",
+    });
+    await storage.close();
+    lock.release();
+    await deleteFileStore({ path: where, name: "s", waitMs });
+  });
+
+  test("a path that can't be used is said", async () => {
+    const file = path.join(root, "a-file");
+    await writeFile(file, "");
+    const unusable = { code: "PersistenceUnavailable" };
+    await assert.rejects(openFileStore({ path: file, name: "s", waitMs }), unusable);
+    await assert.rejects(listFileStores(file), unusable);
+  });
+});

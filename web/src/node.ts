@@ -1,0 +1,70 @@
+// The parts of Node that the package uses, as types of our own: Node's, as a dependency of the declarations, would put its globals into
+// every page's program. (tests/web/node-files.test.ts holds them against Node's.) Modules are imported when they are needed
+// and by a name that is no literal, so bundlers for browsers never look for them.
+
+export interface NodeFile {
+  write(bytes: Uint8Array, offset: number, length: number): Promise<{ bytesWritten: number }>;
+  sync(): Promise<void>;
+  datasync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface NodeFs {
+  readonly promises: {
+    open(path: string, flags: string): Promise<NodeFile>;
+    readFile(path: string): Promise<Uint8Array>;
+    readdir(path: string): Promise<string[]>;
+    mkdir(path: string, options: { recursive: boolean }): Promise<unknown>;
+    rename(from: string, to: string): Promise<void>;
+    link(existing: string, path: string): Promise<void>;
+    unlink(path: string): Promise<void>;
+    rmdir(path: string): Promise<void>;
+    stat(path: string): Promise<{ isDirectory(): boolean }>;
+  };
+  readFileSync(path: string, encoding: "utf8"): string;
+  writeFileSync(path: string, text: string, options: { flag: string }): void;
+  appendFileSync(path: string, text: string): void;
+  linkSync(existing: string, path: string): void;
+  renameSync(from: string, to: string): void;
+  unlinkSync(path: string): void;
+}
+
+export interface NodePath {
+  join(...paths: string[]): string;
+  resolve(...paths: string[]): string;
+  dirname(path: string): string;
+}
+
+export interface NodeCrypto {
+  createHash(algorithm: string): {
+    update(bytes: Uint8Array): { digest(encoding: "hex"): string };
+  };
+}
+
+export interface NodeProcess {
+  readonly pid: number;
+  readonly platform: string;
+  readonly versions: { readonly node?: string };
+  kill(pid: number, signal: 0): boolean;
+}
+
+interface Modules {
+  "node:fs": NodeFs;
+  "node:path": NodePath;
+  "node:crypto": NodeCrypto;
+}
+
+export async function nodeModule<K extends keyof Modules>(name: K): Promise<Modules[K]> {
+  return (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as Modules[K];
+}
+
+// Undefined where there is none, or none that is Node's or like it (Deno and Bun are).
+export function nodeProcess(): NodeProcess | undefined {
+  const { process } = globalThis as { process?: Partial<NodeProcess> };
+  return process?.versions?.node === undefined ? undefined : (process as NodeProcess);
+}
+
+// ENOENT and the like; "" for what is no error of the system.
+export function codeOf(error: unknown): string {
+  return (error as { code?: string } | null | undefined)?.code ?? "";
+}

@@ -1,0 +1,135 @@
+// One process per folder: whoever has the log in it open keeps a file "lock" there that says who it is. A lock whose process
+// has died is taken over, so a crash never leaves a store locked. Where it can be known (Linux), the time when a process
+// began is part of who it is: numbers of processes are used again, in containers nearly always.
+//
+// It holds among processes that see each other. Owners on two machines, or in two containers over one folder, are told apart
+// by the log itself, where a segment's number is taken only once (log-storage.ts, "fenced").
+
+import { AbortError, StoreError } from "../errors.ts";
+import { codeOf, type NodeFs, type NodeProcess, nodeModule } from "../node.ts";
+import type { AbortSignalLike } from "../types.ts";
+
+const pollMs = 50;
+
+export interface FolderLock {
+  release(): void; // may be called again
+}
+
+export interface FolderLockOptions {
+  process: NodeProcess;
+  waitMs: number; // the process before may still be closing
+  signal?: AbortSignalLike | undefined;
+}
+
+// Rejects with StoreLocked if another process still has the lock after `waitMs`, and with AbortError if `signal`
+// aborts. REQUIRES: the folder exists.
+export async function lockFolder(folder: string, options: FolderLockOptions): Promise<FolderLock> {
+  const fs = await nodeModule("node:fs");
+  const lock = `${folder}/lock`;
+  const { process, signal } = options;
+  const me = `${process.pid} ${beginning(fs, process.pid) || "-"} ${crypto.randomUUID()}\n`;
+  for (const end = Date.now() + options.waitMs; ; await sleep(pollMs)) {
+    if (signal?.aborted) throw new AbortError();
+    const holder = take(fs, lock, me);
+    if (holder === me) return { release: () => release(fs, lock, me) };
+    if (holder === undefined) continue; // it just went
+    if (!isAlive(fs, process, holder)) remove(fs, lock, holder);
+    else if (Date.now() >= end) throw locked(folder, holder);
+  }
+}
+
+// Who holds the lock now; `me` if it was free.
+function take(fs: NodeFs, lock: string, me: string): string | undefined {
+  const mine = temporary(lock);
+  fs.writeFileSync(mine, me, { flag: "wx" });
+  try {
+    try {
+      fs.linkSync(mine, lock); // whole at once, and only if there is none
+    } catch (error) {
+      if (codeOf(error) === "EEXIST") throw error;
+      fs.writeFileSync(lock, me, { flag: "wx" }); // no links here
+    }
+    return me;
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+    return read(fs, lock);
+  } finally {
+    fs.unlinkSync(mine);
+  }
+}
+
+function read(fs: NodeFs, path: string): string | undefined {
+  try {
+    return fs.readFileSync(path, "utf8");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+// Two may find the same dead holder: only what is still its lock may go, and another's is put back.
+function remove(fs: NodeFs, lock: string, holder: string): void {
+  const aside = temporary(lock);
+  try {
+    fs.renameSync(lock, aside);
+    if (read(fs, aside) !== holder) fs.linkSync(aside, lock);
+    fs.unlinkSync(aside);
+  } catch (error) {
+    if (!["ENOENT", "EEXIST"].includes(codeOf(error))) throw error;
+  }
+}
+
+function release(fs: NodeFs, lock: string, me: string): void {
+  try {
+    if (read(fs, lock) === me) fs.unlinkSync(lock);
+  } catch {
+    // It is taken over when this process has ended.
+  }
+}
+
+function isAlive(fs: NodeFs, process: NodeProcess, holder: string): boolean {
+  const [, pidText, began] = /^(\d+) (\S+) /.exec(holder) ?? [];
+  const pid = Number(pidText);
+  if (!(pid > 0)) return false; // cut off: the power went while it was written
+  const begins = beginning(fs, pid);
+  if (began !== "-" && begins !== undefined) return began === begins;
+  try {
+    process.kill(pid, 0); // sends nothing
+    return true;
+  } catch (error) {
+    return codeOf(error) !== "ESRCH";
+  }
+}
+
+// When a process began, as text that no other process of that number has; "" if there is no such process, undefined where
+// that can't be known.
+function beginning(fs: NodeFs, pid: number): string | undefined {
+  let boot: string;
+  try {
+    boot = fs.readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  } catch {
+    return undefined;
+  }
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // the name may hold anything
+    return `${boot}/${fields[19]}`;
+  } catch {
+    return "";
+  }
+}
+
+function temporary(lock: string): string {
+  return lock.replace(/lock$/, `tmp-${crypto.randomUUID()}`);
+}
+
+function locked(folder: string, holder: string): StoreError {
+  const pid = holder.split(" ", 1)[0];
+  return new StoreError("StoreLocked", `The folder ${folder} is open in process ${pid}.`, {
+    hint: "Close it there, or open another folder here.",
+  });
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

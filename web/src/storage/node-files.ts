@@ -1,0 +1,464 @@
+// The log in a folder of files, under Node.
+//
+//   wal-…, part-…, manifest       as the contract names them
+//   relaxed-<sequence>-<hash>     a second link to a segment that is not flushed yet, with what its bytes should be
+//   tmp-…                         being written; left over when somebody died
+//   lock                          see folder-lock.ts
+//
+// A file appears under its name whole: it is written under another one, flushed, and linked, which fails if the name is taken.
+// "relaxed" leaves the flush out. Then a loss of power may leave a segment torn; its second link gives that away, and such a
+// segment is what relaxed writes may lose, not damage. The next strict segment flushes what was left before it, so what is
+// stored stays a prefix.
+
+import { codeOf, type NodeFile, type NodeFs, nodeModule } from "../node.ts";
+import {
+  type LogReader,
+  type LogStorage,
+  manifestName,
+  numberInName,
+  type Obsolete,
+  type PartWanted,
+  partName,
+  type SegmentDurability,
+  StorageError,
+  sameBytes,
+  segmentName,
+} from "./log-storage.ts";
+
+const readAhead = 8; // files: a part has about 1 MB
+const temporaryPrefix = "tmp-";
+const relaxedPattern = /^relaxed-([0-9a-f]{16})-([0-9a-f]{32})$/;
+
+export class NodeFilesStorage implements LogStorage {
+  readonly #fs: NodeFs["promises"];
+  readonly #folder: string;
+  readonly #hash: (bytes: Uint8Array) => string;
+  readonly #relaxed = new Map<number, string>(); // segments that are not flushed, and their second names
+  #final: StorageError | undefined; // what every later call rejects with
+  #adding: Promise<unknown> = Promise.resolve(); // segments take effect in the order of the calls
+  readonly #running = new Set<Promise<unknown>>();
+
+  // REQUIRES: the folder exists (makeFolder).
+  static async open(folder: string, fs?: NodeFs["promises"]): Promise<NodeFilesStorage> {
+    const { createHash } = await nodeModule("node:crypto");
+    const hash = (bytes: Uint8Array) =>
+      createHash("sha256").update(bytes).digest("hex").slice(0, 32);
+    return new NodeFilesStorage(folder, fs ?? (await nodeModule("node:fs")).promises, hash);
+  }
+
+  private constructor(folder: string, fs: NodeFs["promises"], hash: (bytes: Uint8Array) => string) {
+    this.#folder = folder;
+    this.#fs = fs;
+    this.#hash = hash;
+  }
+
+  load(reader: LogReader): Promise<number[]> {
+    return this.#track(async () => {
+      const names = await this.#ours(this.#fs.readdir(this.#folder));
+      const manifest = await this.#read(manifestName);
+      // What is there but can't be read must not pass for a new store: no bytes at all is a damaged manifest.
+      const damaged = names.includes(manifestName) ? new Uint8Array() : undefined;
+      const { parts, firstSegment } = reader.manifest(manifest ?? damaged);
+      const orphans = await this.#readParts(numbers("part-", names), parts, reader);
+      this.#noteRelaxed(names, firstSegment);
+      const sequences = numbers("wal-", names).filter((sequence) => sequence >= firstSegment);
+      const torn = await this.#readSegments(sequences, reader);
+      await this.#ours(this.#dropSegments(torn.reverse())); // what is left is a prefix at any time
+      await this.#sweep(names, firstSegment);
+      return orphans;
+    });
+  }
+
+  addSegment(sequence: number, bytes: Uint8Array, durability: SegmentDurability): Promise<void> {
+    return this.#track(() => {
+      const add = () =>
+        durability === "strict"
+          ? this.#addStrict(sequence, bytes)
+          : this.#addRelaxed(sequence, bytes);
+      const adding = this.#adding.then(add);
+      this.#adding = adding.catch(() => {});
+      return adding;
+    });
+  }
+
+  putPart(id: number, bytes: Uint8Array): Promise<void> {
+    return this.#track(() => this.#replace(partName(id), bytes));
+  }
+
+  // The new manifest is in force when it has its name. What it makes obsolete is only in the way from then on, and is
+  // swept at the next load if it can't be deleted now.
+  commitManifest(bytes: Uint8Array, obsolete: Obsolete): Promise<void> {
+    return this.#track(async () => {
+      await this.#ours(this.#flushFolder()); // the names of the parts
+      await this.#replace(manifestName, bytes);
+      await this.#flushNames();
+      const names = await this.#fs.readdir(this.#folder).catch(() => []);
+      const below = numbers("wal-", names).filter((n) => n < obsolete.segmentsBelow);
+      await this.#dropSegments(below).catch(() => {});
+      for (const id of obsolete.obsoleteParts) await this.#unlink(partName(id)).catch(() => {});
+    });
+  }
+
+  dropParts(ids: readonly number[]): Promise<void> {
+    return this.#track(async () => {
+      for (const id of ids) await this.#ours(this.#unlink(partName(id)));
+    });
+  }
+
+  async drop(): Promise<void> {
+    await this.close();
+    await deleteFolder(this.#folder, this.#fs);
+  }
+
+  // Flushes what is not flushed yet: a folder that was closed can be copied, or lose power.
+  async close(): Promise<void> {
+    const first = this.#final === undefined;
+    this.#final ??= new StorageError("closed", "The storage is closed.");
+    await Promise.allSettled([...this.#running]);
+    if (!first || this.#relaxed.size === 0) return;
+    await this.#flushRelaxed()
+      .then(() => this.#flushFolder())
+      .catch(() => {}); // they are there, as was promised for them
+  }
+
+  // ---- Reading ------------------------------------------------------------------------------------------------------
+
+  // Resolves to the parts that nobody wanted.
+  async #readParts(
+    stored: readonly number[],
+    wanted: readonly PartWanted[],
+    reader: LogReader,
+  ): Promise<number[]> {
+    const ids = wanted.map(({ id }) => id);
+    const read = (id: number) => this.#read(partName(id));
+    for await (const [id, bytes] of inOrder(ids, read)) reader.part(id, bytes);
+    const known = new Set(ids);
+    return stored.filter((id) => !known.has(id));
+  }
+
+  // Resolves to the segments at the end that a loss of power tore.
+  async #readSegments(sequences: readonly number[], reader: LogReader): Promise<number[]> {
+    const flushed = (sequence: number) => !this.#relaxed.has(sequence);
+    const tail = sequences.findLastIndex(flushed) + 1;
+    const read = (sequence: number) => this.#read(segmentName(sequence));
+    let at = 0;
+    for await (const [sequence, bytes] of inOrder(sequences, read)) {
+      if (at >= tail && !this.#isWhole(sequence, bytes)) return sequences.slice(at);
+      reader.segment(sequence, bytes);
+      ++at;
+    }
+    return [];
+  }
+
+  #isWhole(sequence: number, bytes: Uint8Array | undefined): boolean {
+    if (bytes === undefined) return true; // no loss of power does that
+    return this.#relaxed.get(sequence) === relaxedName(sequence, this.#hash(bytes));
+  }
+
+  #noteRelaxed(names: readonly string[], first: number): void {
+    const there = new Set(names);
+    for (const name of names) {
+      const sequence = Number.parseInt(relaxedPattern.exec(name)?.[1] ?? "", 16);
+      if (sequence >= first && there.has(segmentName(sequence))) this.#relaxed.set(sequence, name);
+    }
+  }
+
+  // Undefined where there is no such file, or where the disk can't give it back.
+  async #read(name: string): Promise<Uint8Array | undefined> {
+    try {
+      return await this.#fs.readFile(this.#path(name));
+    } catch (error) {
+      if (["ENOENT", "EISDIR", "EIO"].includes(codeOf(error))) return undefined;
+      throw storageError(error);
+    }
+  }
+
+  // Removes what somebody who died left behind.
+  async #sweep(names: readonly string[], firstSegment: number): Promise<void> {
+    const kept = new Set(this.#relaxed.values());
+    for (const name of names) {
+      const left =
+        name.startsWith(temporaryPrefix) ||
+        (relaxedPattern.test(name) && !kept.has(name)) ||
+        (numberInName("wal-", name) ?? firstSegment) < firstSegment;
+      if (left) await this.#unlink(name).catch(() => {});
+    }
+  }
+
+  // ---- Writing ------------------------------------------------------------------------------------------------------
+
+  async #addStrict(sequence: number, bytes: Uint8Array): Promise<void> {
+    const temporary = await this.#writeTemporary(bytes, "flushed");
+    const name = segmentName(sequence);
+    try {
+      await this.#ours(this.#flushRelaxed());
+      if (!(await this.#publish(temporary, name))) {
+        await this.#requireSame(name, bytes);
+        await this.#ours(this.#flush(name));
+      }
+    } finally {
+      await this.#unlink(temporary).catch(() => {});
+    }
+    await this.#flushNames();
+  }
+
+  async #addRelaxed(sequence: number, bytes: Uint8Array): Promise<void> {
+    const temporary = await this.#writeTemporary(bytes, "not flushed");
+    const name = segmentName(sequence);
+    const second = relaxedName(sequence, this.#hash(bytes));
+    await this.#ours(this.#fs.rename(this.#path(temporary), this.#path(second)));
+    try {
+      if (!(await this.#publish(second, name))) await this.#requireSame(name, bytes);
+    } catch (error) {
+      await this.#unlink(second).catch(() => {});
+      throw error;
+    }
+    this.#relaxed.set(sequence, second);
+  }
+
+  // Gives a file its name; false if the name is taken.
+  async #publish(from: string, name: string): Promise<boolean> {
+    try {
+      await this.#fs.link(this.#path(from), this.#path(name));
+      return true;
+    } catch (error) {
+      if (codeOf(error) === "EEXIST") return false;
+      if (!lacksLinks(error)) throw await this.#failure(error);
+    }
+    // A file system without links: then the lock alone keeps two owners apart, and nothing is relaxed.
+    return this.#ours(
+      (async () => {
+        const names = await this.#fs.readdir(this.#folder);
+        if (names.includes(name)) return false;
+        await this.#flush(from);
+        await this.#fs.rename(this.#path(from), this.#path(name));
+        return true;
+      })(),
+    );
+  }
+
+  async #requireSame(name: string, bytes: Uint8Array): Promise<void> {
+    const there = await this.#read(name);
+    if (there !== undefined && sameBytes(there, bytes)) return;
+    throw new StorageError("fenced", `Segment ${name} was written by somebody else.`);
+  }
+
+  // Flushes the segments that were added without, and then forgets that they were.
+  async #flushRelaxed(): Promise<void> {
+    for (const sequence of this.#relaxed.keys()) {
+      await this.#flush(segmentName(sequence)).catch((error: unknown) => {
+        if (this.#relaxed.has(sequence)) throw error; // else a manifest made it obsolete meanwhile
+      });
+    }
+    for (const [sequence, second] of this.#relaxed) {
+      await this.#unlink(second);
+      this.#relaxed.delete(sequence);
+    }
+  }
+
+  // Puts a file, flushed, in the place of another.
+  async #replace(name: string, bytes: Uint8Array): Promise<void> {
+    const temporary = await this.#writeTemporary(bytes, "flushed");
+    await this.#ours(this.#fs.rename(this.#path(temporary), this.#path(name)));
+  }
+
+  async #writeTemporary(bytes: Uint8Array, how: "flushed" | "not flushed"): Promise<string> {
+    const name = temporaryPrefix + crypto.randomUUID();
+    try {
+      const file = await this.#fs.open(this.#path(name), "wx");
+      try {
+        await writeAll(file, bytes);
+        if (how === "flushed") await file.datasync();
+      } finally {
+        await file.close();
+      }
+      return name;
+    } catch (error) {
+      await this.#unlink(name).catch(() => {});
+      throw await this.#failure(error);
+    }
+  }
+
+  // Highest first or lowest first, as the caller has them: each name goes before its second one.
+  async #dropSegments(sequences: readonly number[]): Promise<void> {
+    for (const sequence of sequences) {
+      const second = this.#relaxed.get(sequence);
+      this.#relaxed.delete(sequence);
+      await this.#unlink(segmentName(sequence));
+      if (second !== undefined) await this.#unlink(second);
+    }
+  }
+
+  async #unlink(name: string): Promise<void> {
+    try {
+      await this.#fs.unlink(this.#path(name));
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT") throw error;
+    }
+  }
+
+  async #flush(name: string): Promise<void> {
+    const file = await this.#fs.open(this.#path(name), "r+");
+    try {
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
+  }
+
+  #flushFolder(): Promise<void> {
+    return flushFolder(this.#folder, this.#fs);
+  }
+
+  // After names were given: if this fails, they are there, but a loss of power may take them back.
+  async #flushNames(): Promise<void> {
+    try {
+      await this.#flushFolder();
+    } catch (error) {
+      throw new StorageError("unknown", `The folder could not be flushed: ${String(error)}`, error);
+    }
+  }
+
+  // ---- Errors and ends ------------------------------------------------------------------------------------------------
+
+  async #ours<T>(call: Promise<T>): Promise<T> {
+    try {
+      return await call;
+    } catch (error) {
+      throw await this.#failure(error);
+    }
+  }
+
+  async #failure(error: unknown): Promise<StorageError> {
+    if (codeOf(error) !== "ENOENT") return storageError(error);
+    const folder = await this.#fs.stat(this.#folder).catch(() => undefined);
+    if (folder !== undefined) return storageError(error);
+    const message = `The folder ${this.#folder} was deleted while it was open.`;
+    this.#final = new StorageError("gone", message, error);
+    return this.#final;
+  }
+
+  // Rejects when closed; else remembers the call until it ends, for close() to wait for.
+  async #track<T>(call: () => Promise<T>): Promise<T> {
+    if (this.#final !== undefined) throw this.#final;
+    const running = call();
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  #path(name: string): string {
+    return `${this.#folder}/${name}`;
+  }
+}
+
+// ---- Folders ----------------------------------------------------------------------------------------------------------
+
+// Makes a folder and those above it, so that a loss of power does not take them back. It may be there already.
+export async function makeFolder(folder: string, fs: NodeFs["promises"]): Promise<void> {
+  const { dirname } = await nodeModule("node:path");
+  const first = await fs.mkdir(folder, { recursive: true }); // the topmost one that was made
+  if (typeof first !== "string") return;
+  for (let made = folder; made.length >= first.length; made = dirname(made)) {
+    await flushFolder(dirname(made), fs);
+  }
+}
+
+// Deletes the log in a folder, and the folder if nothing else is in it. In one step for whoever looks at its name.
+export async function deleteFolder(folder: string, fs: NodeFs["promises"]): Promise<void> {
+  const aside = `${folder}${deletedMark}${crypto.randomUUID()}`;
+  try {
+    await fs.rename(folder, aside);
+    const { dirname } = await nodeModule("node:path");
+    await flushFolder(dirname(folder), fs);
+    for (const name of await fs.readdir(aside)) {
+      if (isOurs(name)) await fs.unlink(`${aside}/${name}`);
+    }
+    await fs.rmdir(aside);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT" && codeOf(error) !== "ENOTEMPTY") throw storageError(error);
+  }
+}
+
+// In the name of a folder that is being deleted; no store's name has it.
+const deletedMark = "~deleted-";
+
+function isOurs(name: string): boolean {
+  const passing = name === "lock" || name.startsWith(temporaryPrefix) || relaxedPattern.test(name);
+  return passing || isOfLog(name);
+}
+
+// Whether a file of that name is part of a log.
+export function isOfLog(name: string): boolean {
+  return (
+    name === manifestName ||
+    numberInName("wal-", name) !== undefined ||
+    numberInName("part-", name) !== undefined
+  );
+}
+
+// So that names which were given, changed or taken away stay so.
+async function flushFolder(folder: string, fs: NodeFs["promises"]): Promise<void> {
+  let opened: NodeFile;
+  try {
+    opened = await fs.open(folder, "r");
+  } catch (error) {
+    // Windows opens no folders, and needs no flush of them.
+    if (["EISDIR", "EPERM", "EACCES"].includes(codeOf(error))) return;
+    throw error;
+  }
+  try {
+    await opened.sync();
+  } finally {
+    await opened.close();
+  }
+}
+
+// ---- Small things -------------------------------------------------------------------------------------------------------
+
+function relaxedName(sequence: number, hash: string): string {
+  return `relaxed-${sequence.toString(16).padStart(16, "0")}-${hash}`;
+}
+
+function numbers(prefix: "wal-" | "part-", names: readonly string[]): number[] {
+  return names
+    .map((name) => numberInName(prefix, name))
+    .filter((number) => number !== undefined)
+    .sort((a, b) => a - b);
+}
+
+// Reads some files ahead, and gives them in the order asked for.
+async function* inOrder<T>(
+  keys: readonly number[],
+  read: (key: number) => Promise<T>,
+): AsyncGenerator<[key: number, value: T]> {
+  const ahead: Promise<T>[] = [];
+  for (const [at, key] of keys.entries()) {
+    for (let next = at + ahead.length; ahead.length < readAhead && next < keys.length; ++next) {
+      const reading = read(keys[next] as number);
+      reading.catch(() => {}); // it is awaited later, or not at all
+      ahead.push(reading);
+    }
+    yield [key, (await ahead.shift()) as T];
+  }
+}
+
+async function writeAll(file: NodeFile, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length; ) {
+    at += (await file.write(bytes, at, bytes.length - at)).bytesWritten;
+  }
+}
+
+function lacksLinks(error: unknown): boolean {
+  return ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"].includes(codeOf(error));
+}
+
+function storageError(error: unknown): StorageError {
+  if (error instanceof StorageError) return error;
+  const full = ["ENOSPC", "EDQUOT", "EFBIG"].includes(codeOf(error));
+  if (full) return new StorageError("quota", "There is no room left on the disk.", error);
+  return new StorageError("aborted", `The file system failed: ${String(error)}`, error);
+}
