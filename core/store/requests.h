@@ -17,6 +17,7 @@ struct WriteEntities {
   std::string table;  // any spelling
   std::vector<Operation> operations;
   bool transaction = false;  // false: a single write, whose error has no index prefix
+  bool measured = false;     // the door has held the request's bytes to the limit of a group
 };
 struct WriteCreateTable {
   std::string table;

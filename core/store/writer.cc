@@ -89,7 +89,8 @@ void Candidate::commit(Prepared prepared, const std::optional<ClientCall>& call)
 }
 
 Candidate::Preparation Candidate::prepare(const WriteEntities& write, Ticks now) {
-  if (auto failed = check_group(write.operations, write.transaction)) return std::move(*failed);
+  if (auto failed = check_group(write.operations, write.transaction, write.measured))
+    return std::move(*failed);
   const Table* table = version_.catalog.find(write.table);
   if (table == nullptr) return GroupFailure{Error(Code::table_not_found), 0, write.transaction};
   StageOutcome outcome = stage_group(table->id(), table->index, write.operations, write.transaction,

@@ -51,11 +51,11 @@ GroupFailure operation_failure(Error error, std::size_t index, std::size_t opera
   return {std::move(error), static_cast<std::uint32_t>(index), prefixed};
 }
 
-std::optional<GroupFailure> check_group(const std::vector<Operation>& operations,
-                                        bool transaction) {
+std::optional<GroupFailure> check_group(const std::vector<Operation>& operations, bool transaction,
+                                        bool measured) {
   ENTITABLE_CHECK(transaction || operations.size() <= 1);
   if (operations.empty()) return GroupFailure{Error(Code::invalid_input), 0, false};
-  if (!fits_into_group(operations)) {
+  if (!measured && !fits_into_group(operations)) {
     return GroupFailure{Error(Code::request_body_too_large), 0, false};
   }
   if (operations.size() > limits::group_operations_max) {

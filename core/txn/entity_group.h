@@ -27,8 +27,8 @@ GroupFailure operation_failure(Error error, std::size_t index, std::size_t opera
 //
 //   1. no operation: InvalidInput, no prefix
 //   2. more than 4 MiB: RequestBodyTooLarge, no prefix. Measured as the sum of entity_bytes() of
-//      what each operation carries, its key included; a door that has the request's bytes measures
-//      those itself.
+//      what each operation carries, its key included. Left out if `measured`: a door that has the
+//      request's bytes measures those itself.
 //   3. more than 100 operations: InvalidInput "The batch request operation exceeds the maximum 100
 //      changes per change set.", index 99
 //   4. operation by operation: another partition than the first one's
@@ -37,6 +37,7 @@ GroupFailure operation_failure(Error error, std::size_t index, std::size_t opera
 //
 // Keys are checked when staging, since a missing table comes first (spec §3.2). `transaction` false
 // is a single write; REQUIRES: then there is at most one operation.
-std::optional<GroupFailure> check_group(const std::vector<Operation>& operations, bool transaction);
+std::optional<GroupFailure> check_group(const std::vector<Operation>& operations, bool transaction,
+                                        bool measured = false);
 
 }  // namespace entitable
