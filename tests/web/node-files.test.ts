@@ -17,7 +17,8 @@ import {
   openFileStore,
 } from "../../web/src/storage/file-stores.ts";
 import { lockFolder } from "../../web/src/storage/folder-lock.ts";
-import { deleteFolder, makeFolder, NodeFilesStorage } from "../../web/src/storage/node-files.ts";
+import { deleteFolder, makeFolder } from "../../web/src/storage/folders.ts";
+import { NodeFilesStorage } from "../../web/src/storage/node-files.ts";
 import { loadAll, storageContract } from "./support/storage-contract.ts";
 
 // What the package says about Node is what Node has.

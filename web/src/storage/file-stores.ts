@@ -4,7 +4,8 @@ import { StoreError } from "../errors.ts";
 import { codeOf, type NodeFs, type NodeProcess, nodeModule, nodeProcess } from "../node.ts";
 import type { AbortSignalLike } from "../types.ts";
 import { type FolderLock, lockFolder } from "./folder-lock.ts";
-import { deleteFolder, isOfLog, makeFolder, NodeFilesStorage } from "./node-files.ts";
+import { deleteFolder, isOfLog, makeFolder } from "./folders.ts";
+import { NodeFilesStorage } from "./node-files.ts";
 
 export interface FileStoreOptions {
   path: string;
