@@ -98,22 +98,34 @@ Result<void> Recovery::load_rows(TableIndex& index, const MissingPart& missing,
       header.checksum != listed.checksum) {
     return Error(Code::corrupted, "the file is not the part that the manifest lists");
   }
+  // Rows rise, so the first and the last tell whether all are in the part's place.
+  const KeyRange place = place_of(missing);
   PartLoader loader(index, missing.id);
-  while (true) {
+  bool in_place = true;
+  for (std::uint32_t row = 1;; ++row) {
     const auto more = reader->next();
     if (!more.ok()) return more.error();
     if (!*more) break;
-    loader.add(reader->key(), reader->timestamp(), reader->properties());
+    if (row == 1 || row == header.row_count) in_place &= place.contains(reader->key());
+    if (in_place) loader.add(reader->key(), reader->timestamp(), reader->properties());
   }
+  if (!in_place) return Error(Code::corrupted, "its rows belong elsewhere");
   loader.finish();
   return {};
 }
 
+const ManifestTable& Recovery::listed_table(TableId id) const {
+  return *std::lower_bound(
+      manifest_.tables.begin(), manifest_.tables.end(), id,
+      [](const ManifestTable& table, TableId wanted) { return table.id < wanted; });
+}
+
 const ManifestPart& Recovery::listed_part(const MissingPart& missing) const {
-  const auto table =
-      std::find_if(manifest_.tables.begin(), manifest_.tables.end(),
-                   [&](const ManifestTable& candidate) { return candidate.id == missing.table; });
-  return table->parts[missing.position];
+  return listed_table(missing.table).parts[missing.position];
+}
+
+KeyRange Recovery::place_of(const MissingPart& missing) const {
+  return range_of(listed_table(missing.table).parts, missing.position);
 }
 
 Result<void> Recovery::replay(std::uint64_t sequence, std::string_view bytes) {

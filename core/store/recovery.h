@@ -62,7 +62,9 @@ class Recovery {
   Result<void> fill(const MissingPart& missing, std::optional<std::string_view> bytes);
   Result<void> load_rows(TableIndex& index, const MissingPart& missing,
                          std::string_view bytes) const;
+  const ManifestTable& listed_table(TableId id) const;  // REQUIRES: it is listed
   const ManifestPart& listed_part(const MissingPart& missing) const;
+  KeyRange place_of(const MissingPart& missing) const;
   void fill_missing_parts();
   void report(std::string file, std::string message);
   std::string apply(Commit commit);

@@ -111,6 +111,34 @@ TEST_CASE("a missing part is damage") {
   CHECK(read_damaged(disk, part_name(id)) == "c=3 d=3 e=3");
 }
 
+TEST_CASE("a part whose rows lie outside of its place is damage, though every checksum is good") {
+  const auto part_of = [](PartId id, const char* row) {
+    PartWriter writer(id, 1);
+    writer.begin_row("p", row, noon);
+    writer.property("value", ValueView::of_int32(1));
+    writer.end_row();
+    return std::move(writer).finish();
+  };
+  const auto listed = [](const char* lower, PartId id, const std::string& file) {
+    return ManifestPart{EntityKey("p", lower), id, 1, 1, part_checksum(file)};
+  };
+  const auto opened = [&](const char* first, const char* second) {
+    Disk disk;
+    disk.parts = {{1, part_of(1, first)}, {2, part_of(2, second)}};
+    Manifest manifest;
+    manifest.last_timestamp = noon;
+    manifest.next_table = 2;
+    manifest.next_part = 3;
+    manifest.tables = {
+        {1, "people", {}, {listed("a", 1, disk.parts[1]), listed("m", 2, disk.parts[2])}}};
+    disk.manifest = encode_manifest(manifest);
+    return disk;
+  };
+  CHECK(rows_of(*opened("b", "m").open(), "people") == "b=1 m=1");
+  CHECK(read_damaged(opened("m", "n"), part_name(1)) == "n=1");
+  CHECK(read_damaged(opened("b", "l"), part_name(2)) == "b=1");
+}
+
 TEST_CASE("any flipped bit of the manifest leaves nothing to be believed") {
   const Disk good = small_disk();
   for (std::size_t at = 0; at < good.manifest->size(); ++at) {
