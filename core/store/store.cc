@@ -282,6 +282,10 @@ void Store::checkpoint_committed() {
 }
 
 void Store::abandon_checkpoint() {
+  // Some of its parts may be stored, or still arrive: their ids are not given out again.
+  if (state_->checkpoint.has_value()) {
+    state_->manifest.next_part = state_->checkpoint->manifest().next_part;
+  }
   state_->checkpoint.reset();
 }
 

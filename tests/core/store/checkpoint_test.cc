@@ -88,6 +88,22 @@ TEST_CASE("deleted rows stay deleted after a checkpoint") {
   CHECK(rows_of(*reopened, "big") == rows_of(store, "big"));
 }
 
+TEST_CASE("a checkpoint never gives out the ids of one that was abandoned") {
+  Store store = new_store();
+  Disk disk;
+  load(store, 1500);
+  disk.store_pending(store);
+  REQUIRE(store.begin_checkpoint());
+  PartId newest = 0;
+  while (auto part = store.next_checkpoint_part()) newest = std::max(newest, part->id);
+  REQUIRE(newest > 0);
+  store.abandon_checkpoint();
+  store.abandon_checkpoint();  // nothing to abandon
+  REQUIRE(disk.checkpoint(store));
+  CHECK(disk.parts.begin()->first == newest + 1);
+  CHECK(rows_of(*disk.open(), "big") == rows_of(store, "big"));
+}
+
 TEST_CASE("writes go on while a checkpoint is being written") {
   Store store = new_store();
   Disk disk;
