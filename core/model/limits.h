@@ -31,6 +31,9 @@ inline constexpr std::size_t request_bytes_max = 4 * 1'048'576;
 
 // Pages
 inline constexpr std::size_t page_rows_max = 1000;
+// Ours, where the service stops after five seconds: a page ends with the row that makes it this big
+// (packed). What a page is copied to on its way must fit into memory, and into one string.
+inline constexpr std::size_t page_bytes_max = 64 * 1'048'576;
 
 // Filters: ours, to protect the parser (the service documents 15 comparisons and does not enforce
 // it)

@@ -21,12 +21,14 @@ std::variant<Page, NeedParts> execute(const TableIndex& index, const Query& quer
   if (query.top == 0) return page;
   const Plan plan = make_plan(query.filter);
   Scan scan(index, query.filter, plan, query.from);
+  std::uint64_t bytes = 0;
   scan.run([&](const RowView& row) {
-    if (page.rows.size() == query.top) {
+    if (page.rows.size() == query.top || bytes >= limits::page_bytes_max) {
       page.next = Continuation{EntityKey(row.partition(), row.row())};
       return false;
     }
     page.rows.push_back(row);
+    bytes += row.packed_bytes();
     return true;
   });
   // One more than the page holds, since a page looks ahead for its continuation.

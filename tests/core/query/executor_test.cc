@@ -124,6 +124,27 @@ TEST_CASE("a page has at most 1000 rows") {
   CHECK_FALSE(last.next.has_value());
 }
 
+TEST_CASE("a page of huge rows ends when it is big enough") {
+  std::vector<Property> huge;
+  for (char name = 'a'; name < 'p'; ++name) {
+    huge.push_back({std::string(1, name), Value::of_binary(std::string(65'000, 'x'))});
+  }
+  TableIndex index;
+  for (std::uint64_t i = 0; i < 70; ++i) index.put(entity_of("p", digits(i), huge));
+  const std::uint64_t row_bytes = index.find({"p", digits(0)}).row->packed_bytes();
+  const auto full = static_cast<std::size_t>((limits::page_bytes_max + row_bytes - 1) / row_bytes);
+  REQUIRE(full < 70);
+  const Page page = page_of(index, query_of("", 1000));
+  CHECK(page.rows.size() == full);
+  REQUIRE(page.next.has_value());
+  CHECK(page.next->next == EntityKey("p", digits(full)));
+  CHECK(page_of(index, query_of("", static_cast<std::uint32_t>(full - 1))).rows.size() == full - 1);
+  Query rest = query_of("", 1000);
+  rest.from = page.next;
+  CHECK(page_of(index, rest).rows.size() == 70 - full);
+  CHECK_FALSE(page_of(index, rest).next.has_value());
+}
+
 TEST_CASE("a top of zero reads nothing and goes nowhere") {
   const TableIndex index = numbered_rows(10).index();
   const Page page = page_of(index, query_of("", 0));
