@@ -11,6 +11,9 @@ namespace entitable {
 namespace {
 
 constexpr std::size_t select_names_max = limits::custom_properties_max + 3;
+// More than as many of the longest names take.
+constexpr std::size_t select_bytes_max = 256 * 1024;
+static_assert(select_names_max * limits::property_name_units_max * 3 <= select_bytes_max);
 
 constexpr std::string_view blanks = " \t\r\n";
 
@@ -35,12 +38,17 @@ SelectedProperty select_property(std::string_view name, const Shape& shape) {
 Result<std::vector<std::string>> normalize_select(const std::vector<std::string_view>& names) {
   std::vector<std::string> selected;
   std::unordered_set<std::string_view> seen;
+  std::size_t bytes = 0;
   for (const std::string_view untrimmed : names) {
     const std::string_view name = trimmed(untrimmed);
     if (name == "*") return std::vector<std::string>{};
-    if (!name.empty() && seen.insert(name).second) selected.emplace_back(name);
+    if (name.empty() || !seen.insert(name).second) continue;
+    bytes += name.size();
+    if (bytes <= select_bytes_max) selected.emplace_back(name);
   }
-  if (selected.size() > select_names_max) return Error(Code::invalid_input);
+  if (selected.size() > select_names_max || bytes > select_bytes_max) {
+    return Error(Code::invalid_input);
+  }
   return selected;
 }
 

@@ -14,7 +14,7 @@ namespace entitable {
 // A list of names to Query::select: split at commas, blanks around a name dropped, empty names
 // skipped, of a name given twice the first kept. A `*` anywhere, or no name at all, selects
 // everything: an empty list. Names need not exist anywhere, so any text is a name; more than 255
-// different ones are InvalidInput.
+// different ones, or more than 256 KiB of them, are InvalidInput.
 Result<std::vector<std::string>> parse_select(std::string_view text);
 // The same for a list that comes as one.
 Result<std::vector<std::string>> normalize_select(const std::vector<std::string_view>& names);

@@ -53,6 +53,15 @@ TEST_CASE("as many names may be selected as an entity can have") {
   CHECK(parse_select(numbered(256) + ",*")->empty());
 }
 
+TEST_CASE("names may be longer than any property's, but not without end") {
+  const std::string longest(256 * 1024, 'n');
+  CHECK(normalize_select({longest})->size() == 1);
+  CHECK(normalize_select({longest, longest})->size() == 1);
+  CHECK(normalize_select({longest, "n"}).error() == Error(Code::invalid_input));
+  CHECK(normalize_select({longest + "n"}).error() == Error(Code::invalid_input));
+  CHECK(normalize_select({longest + "n", "*"})->empty());
+}
+
 TEST_CASE("each name is found in a shape once") {
   TableIndex index;
   index.put({EntityKey("p", "r"), 1, {{"a", Value::of_int32(1)}, {"b", Value::of_string("x")}}});
