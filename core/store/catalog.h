@@ -49,8 +49,8 @@ class Catalog {
   const std::vector<Ref<TableIdentity>>& names() const { return names_->list; }
   const std::string& service_properties() const { return service_->document; }
 
-  // REQUIRES: the commit was staged against this version (live) or checked by apply_checked's rules
-  // (recovery); keys it touches are present. Allocates; on std::bad_alloc this version is to be
+  // REQUIRES: the commit was staged against this version (live) or by check() (recovery);
+  // keys it touches are present. Allocates; on std::bad_alloc this version is to be
   // dropped.
   void apply(const Commit& commit);
   // What must hold of a commit that comes from storage before apply: tables exist or not as the
