@@ -19,6 +19,9 @@ constexpr std::uint32_t flag_transaction = 1;
 constexpr std::uint32_t flag_call = 2;
 constexpr std::size_t operation_words = 4;
 constexpr std::size_t property_words = 4;
+// Of a property that could be stored. Many properties can refer to one name, so that longer ones
+// are not even copied.
+constexpr std::size_t name_bytes_max = 3 * limits::property_name_units_max;
 
 enum class Form : std::uint8_t { native = 0, text = 1, number = 2, boolean = 3, unusable = 4 };
 
@@ -152,6 +155,10 @@ Result<void> read_properties(BlockReader& in, const std::vector<std::string_view
     }
     const std::string_view name = names[name_at];
     if (refusal.has_value() || is_ignored(name)) continue;
+    if (name.size() > name_bytes_max) {
+      refusal = Error(Code::property_name_too_long);
+      continue;
+    }
     if (is_system_property(name)) {
       refusal = Error(Code::duplicate_properties);
       continue;
@@ -245,7 +252,9 @@ std::variant<WriteRequest, GroupFailure> parse_entities(BlockReader& in) {
   for (std::uint32_t i = 0; i < count; ++i) {
     Result<Operation> operation = read_operation(in, names);
     if (!in.ok()) return GroupFailure{malformed()};
-    if (!operation.ok()) return GroupFailure{operation.error(), i, write.transaction};
+    if (!operation.ok()) {
+      return operation_failure(operation.error(), i, count, write.transaction);
+    }
     write.operations.push_back(std::move(*operation));
   }
   request.body = std::move(write);

@@ -229,6 +229,26 @@ TEST_CASE("A key that is missing or no string has the service's error") {
   CHECK(refused(with_key(not_text)).error == Error(Code::primary_key_type_invalid));
 }
 
+TEST_CASE(
+    "The refusal of the only operation of a transaction has a prefix as the service has one") {
+  WriteRecord write = one({text_property("v", EdmType::int32, 1, "abc")});
+  CHECK_FALSE(refused(write_request(write).build()).prefixed);
+  write.flags = 1;
+  CHECK(refused(write_request(write).build()).prefixed);
+  const std::string too_long(limits::string_units_max + 1, 'x');
+  write.operations[0].properties = {text_property("v", EdmType::string, 1, too_long)};
+  const GroupFailure at_commit = refused(write_request(write).build());
+  CHECK(at_commit.error.code == Code::property_value_too_large);
+  CHECK_FALSE(at_commit.prefixed);
+}
+
+TEST_CASE("A name that is longer than any property's is not taken in") {
+  std::string name;
+  for (std::size_t i = 0; i < limits::property_name_units_max; ++i) name += "\xE4\xB8\x80";
+  CHECK(parsed(one({string_property(name, "v")})).operations[0].properties[0].name == name);
+  CHECK(refusal(string_property(name + "a", "v")) == Error(Code::property_name_too_long));
+}
+
 TEST_CASE("The refusal of a transaction names the first operation that is wrong") {
   WriteRecord write;
   write.flags = 1;
