@@ -51,7 +51,7 @@ function compile() {
   execFileSync(tsc, ["-p", web, ...options], { stdio: "inherit" });
 }
 
-// Keeps what index.js and index.d.ts lead to. The rest (declarations of what is inside, JavaScript of files that hold only
+// Keeps what the entries lead to. The rest (declarations of what is inside, JavaScript of files that hold only
 // types) would be weight, and the declarations an invitation to import it.
 function keepReachable(extension) {
   const reachable = new Set();
@@ -59,15 +59,22 @@ function keepReachable(extension) {
     if (reachable.has(file) || !existsSync(file)) return;
     reachable.add(file);
     const text = readFileSync(file, "utf8");
-    for (const [, path] of text.matchAll(/from "(\.[^"]+)\.js"/g)) {
+    for (const [, path] of text.matchAll(/(?:from |import\()"(\.[^"]+)\.js"/g)) {
       visit(join(dirname(file), path + extension));
     }
   };
-  visit(join(dist, `index${extension}`));
+  for (const entry of entries()) visit(join(dist, entry + extension));
   for (const name of globSync(`**/*${extension}`, { cwd: dist })) {
     const file = join(dist, name);
     if (!reachable.has(file)) rmSync(file);
   }
+}
+
+// The files of dist that package.json names, without ending.
+function entries() {
+  const exported = Object.values(manifest.exports).map((entry) => entry.default ?? entry);
+  const paths = [...exported, ...Object.values(manifest.bin ?? {})];
+  return paths.flatMap((path) => /^\.\/dist\/(.+)\.js$/.exec(path)?.[1] ?? []);
 }
 
 // The compiler rewrites the endings of imports in JavaScript only.

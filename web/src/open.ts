@@ -9,21 +9,29 @@ import { deleteDatabase, listDatabases, mountPoint } from "./storage/idbfs-datab
 import type { LogStorage } from "./storage/log-storage.ts";
 import { MemoryStorage } from "./storage/memory.ts";
 import { StoreHandle } from "./store.ts";
-import type { OpenOptions, Persistence, Store, StoreInfo, StoreWarning } from "./types.ts";
+import type {
+  OpenOptions,
+  Persistence,
+  Store,
+  StoreInfo,
+  StoreLocation,
+  StoreWarning,
+} from "./types.ts";
 import { createEngine, type Engine } from "./wasm/engine.ts";
 
-const lockWaitMs = 3000; // a reloaded page meets the lock of the page before it
+const lockWaitMs = 3000; // a reloaded page, or a restarted process, meets the lock of the one before it
 const deferredDelayMaxMs = 1000;
 
 /**
  * Opens a store, making it if need be. Rejects with StoreError: ValidationFailed (an option), PersistenceUnavailable,
- * StoreLocked (open in another tab), FormatTooNew (stored by a newer version), WasmLoadFailed, WasmVersionMismatch; or
+ * StoreLocked (open in another tab or process), FormatTooNew (stored by a newer version), WasmLoadFailed, WasmVersionMismatch; or
  * with AbortError.
  */
 export async function openStore(options: OpenOptions = {}): Promise<Store> {
   const settings = check(options);
   if (options.signal?.aborted) throw new AbortError();
   if (settings.persistence === "memory") return await openInMemory(settings);
+  if (settings.persistence === "file") return await openInFiles(settings);
   const factory = globalThis.indexedDB as IDBFactory | undefined;
   if (factory === undefined) {
     const missing = unavailable("There is no IndexedDB here.");
@@ -45,9 +53,14 @@ export async function openStore(options: OpenOptions = {}): Promise<Store> {
 /** Deletes a store and all that is in it, whether it exists or not. Rejects with StoreLocked if it is open. */
 export async function deleteStore(
   name: string,
-  options: { persistence?: Persistence } = {},
+  options: StoreLocation = {},
 ): Promise<void> {
   checkName(name);
+  const path = checkLocation(options);
+  if (path !== undefined) {
+    const { deleteFileStore } = await fileStores();
+    return await deleteFileStore({ path, name, waitMs: lockWaitMs });
+  }
   const factory = databases(options.persistence);
   if (factory === undefined) return; // a store in memory ends with close()
   const ownership = await own(name, { locks: locks(), waitMs: lockWaitMs });
@@ -58,10 +71,13 @@ export async function deleteStore(
   }
 }
 
-/** The stores of this origin. Stores in memory are known to whoever opened them only. */
-export async function listStores(
-  options: { persistence?: Persistence } = {},
-): Promise<StoreInfo[]> {
+/** The stores of this origin, or of a folder. Stores in memory are known to whoever opened them only. */
+export async function listStores(options: StoreLocation = {}): Promise<StoreInfo[]> {
+  const path = checkLocation(options);
+  if (path !== undefined) {
+    const { listFileStores } = await fileStores();
+    return (await listFileStores(path)).map((name) => ({ name, persistence: "file" }));
+  }
   const factory = databases(options.persistence);
   if (factory === undefined) return [];
   const names = await listDatabases(factory);
@@ -96,7 +112,7 @@ async function openInIndexedDb(settings: Settings, factory: IDBFactory): Promise
   let host: LocalHost | undefined;
   const ownership = await own(name, { locks: locks(), waitMs: lockWaitMs, signal }).catch(
     async (error: unknown) => {
-      await loading.then((engine) => engine.close()).catch(() => {});
+      await closeOf(loading);
       throw error;
     },
   );
@@ -125,12 +141,51 @@ async function openInIndexedDb(settings: Settings, factory: IDBFactory): Promise
   });
   if (settings.requestPersistence === "on-open") requestPersistence(host);
   else if (!persisted) warnOfEviction(settings.onWarning);
-  const [damaged] = host.status.damage;
-  if (damaged !== undefined) {
-    const message = `Store "${name}" is damaged and read-only: ${damaged.file} ${damaged.message}`;
-    settings.onWarning({ code: "Damaged", message });
-  }
+  warnOfDamage(host, settings);
   return new StoreHandle(name, host);
+}
+
+async function openInFiles(settings: Settings): Promise<Store> {
+  const { name, path = "", signal } = settings;
+  const loading = createEngine({ wasm: settings.wasm }); // meanwhile
+  loading.catch(() => {});
+  const { openFileStore } = await fileStores();
+  const { storage, lock } = await openFileStore({ path, name, waitMs: lockWaitMs, signal }).catch(
+    async (error: unknown) => {
+      await closeOf(loading);
+      throw error;
+    },
+  );
+  let engine: Engine | undefined;
+  try {
+    engine = await loading;
+    if (signal?.aborted) throw new AbortError();
+  } catch (error) {
+    await storage.close();
+    engine?.close();
+    lock.release();
+    throw error;
+  }
+  const kept = { storage, persistence: "file", ownership: lock, persisted: true } as const;
+  const host = await LocalHost.open({ ...settings, ...kept, engine });
+  warnOfDamage(host, settings);
+  return new StoreHandle(name, host);
+}
+
+// Loaded only when needed: pages have no files.
+function fileStores(): Promise<typeof import("./storage/file-stores.ts")> {
+  return import("./storage/file-stores.ts");
+}
+
+async function closeOf(loading: Promise<Engine>): Promise<void> {
+  await loading.then((engine) => engine.close()).catch(() => {});
+}
+
+function warnOfDamage({ status }: LocalHost, { name, onWarning }: Settings): void {
+  const [damaged] = status.damage;
+  if (damaged === undefined) return;
+  const message = `Store "${name}" is damaged and read-only: ${damaged.file} ${damaged.message}`;
+  onWarning({ code: "Damaged", message });
 }
 
 async function connect(
@@ -160,7 +215,7 @@ function check(options: OpenOptions) {
     requestPersistence = "never",
   } = options;
   checkName(name);
-  oneOf("persistence", persistence, ["auto", "memory", "indexeddb"]);
+  const path = checkLocation({ ...options, persistence });
   oneOf("durability", durability, ["strict", "relaxed", "deferred"]);
   oneOf("requestPersistence", requestPersistence, ["never", "on-open", "on-first-write"]);
   if (!(deferredDelayMs >= 0 && deferredDelayMs <= deferredDelayMaxMs)) {
@@ -169,6 +224,7 @@ function check(options: OpenOptions) {
   return {
     name,
     persistence,
+    path,
     durability,
     deferredDelayMs,
     requestPersistence,
@@ -197,6 +253,17 @@ function checkName(name: string): void {
   if (!/^[A-Za-z0-9._-]{1,63}$/.test(name) || name === "." || name === "..") {
     throw invalid(`A store's name is 1 to 63 of A-Z a-z 0-9 . _ -, not ${JSON.stringify(name)}.`);
   }
+}
+
+// The path, if the store is one of files.
+function checkLocation({ persistence = "auto", path }: StoreLocation): string | undefined {
+  oneOf("persistence", persistence, ["auto", "memory", "indexeddb", "file"]);
+  if (persistence !== "file") {
+    if (path === undefined) return undefined;
+    throw invalid(`path is for persistence: "file", not ${JSON.stringify(persistence)}.`);
+  }
+  if (typeof path === "string" && path !== "") return path;
+  throw invalid('persistence: "file" needs path, the folder of its stores.');
 }
 
 function oneOf(option: string, value: string, allowed: readonly string[]): void {

@@ -310,12 +310,12 @@ export interface TableOptions<T extends object = Record<string, unknown>> {
 
 // ---- Store ------------------------------------------------------------------------------------------------------
 
-export type Persistence = "auto" | "memory" | "indexeddb";
+export type Persistence = "auto" | "memory" | "indexeddb" | "file";
 
 /**
  * When a write is acknowledged, in IndexedDB's own words. strict: its transaction completed and was flushed to
- * disk (survives power loss). relaxed: its transaction completed (survives the death of page, tab and browser).
- * deferred: it is in memory, and stored within a bounded delay.
+ * disk (survives power loss). relaxed: its transaction completed (survives the death of page, tab and browser, or of
+ * the process). deferred: it is in memory, and stored within a bounded delay.
  */
 export type Durability = "strict" | "relaxed" | "deferred";
 
@@ -342,8 +342,10 @@ export interface StoreWarning {
 export interface OpenOptions {
   /** 1–63 of [A-Za-z0-9._-]; default "default". */
   name?: string;
-  /** Default "auto": IndexedDB where there is one, else memory with a warning. */
+  /** Default "auto": IndexedDB where there is one, else memory with a warning. "file": Node. */
   persistence?: Persistence;
+  /** Of "file": the folder in which stores are folders by their name. Made if need be. */
+  path?: string;
   /** Default "strict". */
   durability?: Durability;
   /** 0–1000, default 200: how long a deferred write may wait (at most 1000 under load). */
@@ -355,7 +357,7 @@ export interface OpenOptions {
   clock?: Clock;
   /** Writes reject; default false. */
   readOnly?: boolean;
-  /** Gives up opening, for example while another tab holds the store. */
+  /** Gives up opening, for example while another tab or process holds the store. */
   signal?: AbortSignalLike;
   /** Nothing is ever printed. */
   onWarning?: (warning: StoreWarning) => void;
@@ -369,12 +371,12 @@ export interface StoreDamage {
 
 export interface StoreStatus {
   readonly state: "open" | "read-only" | "closed";
-  readonly persistence: "memory" | "indexeddb";
+  readonly persistence: "memory" | "indexeddb" | "file";
   readonly owner: "self";
   /** Acknowledged (deferred) and not stored yet. */
   readonly pendingBytes: number;
   readonly lastPersistedAt: Date | undefined;
-  /** The browser promised not to evict this origin's storage. */
+  /** The browser promised not to evict this origin's storage; with "file" always. */
   readonly persisted: boolean;
   /** What did not verify at opening; not empty: read-only. */
   readonly damage: readonly StoreDamage[];
@@ -409,7 +411,15 @@ export interface StoreEvents {
 
 export interface StoreInfo {
   name: string;
-  persistence: "indexeddb";
+  persistence: "indexeddb" | "file";
+}
+
+/** Where a store is kept, as it was said when it was opened. */
+export interface StoreLocation {
+  /** Default "auto". */
+  persistence?: Persistence;
+  /** Of "file". */
+  path?: string;
 }
 
 export interface Store {

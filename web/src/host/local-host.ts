@@ -24,13 +24,13 @@ export interface LocalHostOptions {
   name: string;
   engine: Engine;
   storage: LogStorage;
-  persistence: "memory" | "indexeddb";
+  persistence: "memory" | "indexeddb" | "file";
   ownership: Ownership;
   durability: Durability;
   deferredDelayMs: number;
   clock: Clock;
   readOnly: boolean;
-  persisted: boolean; // the browser promised not to evict this origin's storage
+  persisted: boolean; // nothing evicts what is stored: the browser promised it, or it is in files
   onWarning: (warning: StoreWarning) => void;
   onFirstWrite?: (() => void) | undefined;
 }
