@@ -2,6 +2,7 @@
 // these.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -32,8 +33,12 @@ struct WriteTableAcl {
   std::string table;
   std::vector<AccessPolicy> policies;
 };
+// Replaces the document by what `change` makes of the one before it, which may be that of a request
+// in the same group: some sections are kept, and what they are is only known here. `change` must
+// depend on nothing else, since staging may be repeated. It never gets a Result: what is wrong with
+// a request is found before.
 struct WriteServiceProperties {
-  std::string document;
+  std::function<std::string(const std::string& current)> change;
 };
 
 struct WriteRequest {

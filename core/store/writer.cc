@@ -122,7 +122,7 @@ Candidate::Preparation Candidate::prepare(const WriteTableAcl& write, Ticks) {
 }
 
 Candidate::Preparation Candidate::prepare(const WriteServiceProperties& write, Ticks) {
-  return Prepared{{SetServiceProperties{write.document}}, {0}};
+  return Prepared{{SetServiceProperties{write.change(version_.catalog.service_properties())}}, {0}};
 }
 
 }  // namespace entitable

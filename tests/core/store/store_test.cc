@@ -243,9 +243,10 @@ TEST_CASE("names, policies and properties survive in the log and in a checkpoint
   Store store = new_store();
   Disk disk;
   const std::vector<AccessPolicy> policies = {{"read", noon, std::nullopt, "r"}};
-  publish(store, {create("people"),
-                  {std::nullopt, WriteTableAcl{"people", policies}},
-                  {std::nullopt, WriteServiceProperties{"<cors/>"}}});
+  publish(store,
+          {create("people"),
+           {std::nullopt, WriteTableAcl{"people", policies}},
+           {std::nullopt, WriteServiceProperties{[](const std::string&) { return "<cors/>"; }}}});
   disk.store_pending(store);
   if (GENERATE(false, true)) REQUIRE(disk.checkpoint(store));
   const auto reopened = disk.open();
@@ -253,6 +254,23 @@ TEST_CASE("names, policies and properties survive in the log and in a checkpoint
   CHECK(*reopened->table_acl("PEOPLE") == policies);
   CHECK(reopened->service_properties() == "<cors/>");
   CHECK(reopened->table_acl("nobody").error().code == Code::table_not_found);
+}
+
+TEST_CASE("a change of the service's properties sees the changes before it") {
+  Store store = new_store();
+  const auto append = [](std::string text) {
+    return WriteRequest{std::nullopt, WriteServiceProperties{[text](const std::string& current) {
+                          return current + text;
+                        }}};
+  };
+  const Staged staged = store.stage({append("a"), append("b")}, noon);
+  CHECK(staged.changes);
+  CHECK(store.service_properties().empty());
+  store.discard();
+  publish(store, {append("c"), create("people"), append("d")});
+  CHECK(store.service_properties() == "cd");
+  publish(store, {append("e")});
+  CHECK(store.service_properties() == "cde");
 }
 
 TEST_CASE("access policies are checked, and before the table") {
