@@ -11,6 +11,16 @@
 #include "core/store/verify.h"
 
 namespace entitable {
+namespace {
+
+// So that `more` can be pushed without allocating. Doubling, as reserve() alone would move all that
+// is there for every few that come.
+void make_room(std::vector<PendingCommit>& pending, std::size_t more) {
+  const std::size_t wanted = pending.size() + more;
+  if (wanted > pending.capacity()) pending.reserve(std::max(wanted, 2 * pending.capacity()));
+}
+
+}  // namespace
 
 struct Store::State {
   Version published;
@@ -198,7 +208,7 @@ Staged Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
   if (!staged.changes) return staged;
   // Everything that publish() needs is allocated here, so that publish() cannot fail.
   state_->window.reserve(candidate.calls().size());
-  state_->pending.reserve(state_->pending.size() + candidate.commits().size());
+  make_room(state_->pending, candidate.commits().size());
   state_->candidate.emplace(std::move(candidate));
   return staged;
 }

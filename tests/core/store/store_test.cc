@@ -116,6 +116,20 @@ TEST_CASE("a segment holds everything that is pending, in order") {
   CHECK(rows_of(*disk.open(), "people") == "a=1 b=2");
 }
 
+TEST_CASE("thousands of deferred writes wait for one segment") {
+  Store store = new_store();
+  Disk disk;
+  publish(store, {create("people")});
+  for (std::int32_t i = 1; i <= 3000; ++i) {
+    publish(store, {upsert("people", "p", std::to_string(i % 7), i)}, noon + i);
+  }
+  CHECK(store.stats().pending_commits == 3001);
+  disk.store_pending(store);
+  CHECK(disk.segments.size() == 1);
+  CHECK(store.stats().pending_commits == 0);
+  CHECK(rows_of(*disk.open(), "people") == rows_of(store, "people"));
+}
+
 TEST_CASE("a deferred write published while a segment is on its way waits for the next one") {
   Store store = new_store();
   Disk disk;
