@@ -8,16 +8,25 @@
 #include "core/log/part_codec.h"
 
 namespace entitable {
-namespace {
+// The stored parts of one table, by id.
+class Checkpoint::StoredParts {
+ public:
+  explicit StoredParts(const ManifestTable* table) {
+    if (table == nullptr) return;
+    for (const ManifestPart& part : table->parts) parts_.push_back(&part);
+    std::sort(parts_.begin(), parts_.end(),
+              [](const ManifestPart* a, const ManifestPart* b) { return a->id < b->id; });
+  }
+  const ManifestPart* find(PartId id) const {
+    const auto at =
+        std::lower_bound(parts_.begin(), parts_.end(), id,
+                         [](const ManifestPart* part, PartId wanted) { return part->id < wanted; });
+    return at == parts_.end() || (*at)->id != id ? nullptr : *at;
+  }
 
-const ManifestPart* find_part(const ManifestTable* table, PartId id) {
-  if (table == nullptr || id == 0) return nullptr;
-  const auto at = std::find_if(table->parts.begin(), table->parts.end(),
-                               [id](const ManifestPart& part) { return part.id == id; });
-  return at == table->parts.end() ? nullptr : &*at;
-}
-
-}  // namespace
+ private:
+  std::vector<const ManifestPart*> parts_;
+};
 
 Checkpoint::Checkpoint(const Version& version, const CallWindow& window, const Manifest& previous,
                        std::uint64_t first_live_sequence, std::uint64_t epoch)
@@ -31,16 +40,16 @@ Checkpoint::Checkpoint(const Version& version, const CallWindow& window, const M
   manifest_.service_properties = catalog_.service_properties();
   manifest_.options = previous.options;
   manifest_.calls = window.calls();
+  auto listed = previous.tables.begin();  // both ascend by id
   for (const Ref<Table>& table : catalog_.tables()) {
-    const auto before =
-        std::find_if(previous.tables.begin(), previous.tables.end(),
-                     [&](const ManifestTable& listed) { return listed.id == table->id(); });
-    plan_table(*table, before == previous.tables.end() ? nullptr : &*before);
+    while (listed != previous.tables.end() && listed->id < table->id()) ++listed;
+    const bool found = listed != previous.tables.end() && listed->id == table->id();
+    plan_table(*table, StoredParts(found ? &*listed : nullptr));
   }
   collect_obsolete(previous);
 }
 
-void Checkpoint::plan_table(const Table& table, const ManifestTable* previous) {
+void Checkpoint::plan_table(const Table& table, const StoredParts& stored) {
   manifest_.tables.push_back({table.id(), table.name(), table.acl, {}});
   if (table.index.rows() == 0) return;
   std::vector<LeafSpan> leaves;
@@ -49,10 +58,10 @@ void Checkpoint::plan_table(const Table& table, const ManifestTable* previous) {
   std::uint64_t open_bytes = 0;  // of the new part that is being collected; 0: none is
   std::size_t next = 0;
   while (next < leaves.size()) {
-    const std::size_t clean = clean_run(leaves, next, previous);
+    const std::size_t clean = clean_run(leaves, next, stored);
     if (clean > 0) {
       open_bytes = 0;
-      ManifestPart kept = *find_part(previous, leaves[next].part);
+      ManifestPart kept = *stored.find(leaves[next].part);
       kept.lower = leaves[next].lower;
       manifest_.tables.back().parts.push_back(std::move(kept));
       next += clean;
@@ -70,9 +79,9 @@ void Checkpoint::plan_table(const Table& table, const ManifestTable* previous) {
 
 // How many leaves from `first` on make up a part that is still good; 0 if that leaf is dirty.
 std::size_t Checkpoint::clean_run(const std::vector<LeafSpan>& leaves, std::size_t first,
-                                  const ManifestTable* previous) {
+                                  const StoredParts& stored) {
   const LeafSpan& leaf = leaves[first];
-  if (find_part(previous, leaf.part) == nullptr) return 0;
+  if (stored.find(leaf.part) == nullptr) return 0;
   if (leaf.absent) return 1;
   std::size_t run = 0;
   while (first + run < leaves.size() && leaves[first + run].part == leaf.part) ++run;

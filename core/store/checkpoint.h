@@ -50,9 +50,11 @@ class Checkpoint {
     KeyRange range;
   };
 
-  void plan_table(const Table& table, const ManifestTable* previous);
+  class StoredParts;
+
+  void plan_table(const Table& table, const StoredParts& stored);
   static std::size_t clean_run(const std::vector<LeafSpan>& leaves, std::size_t first,
-                               const ManifestTable* previous);
+                               const StoredParts& stored);
   void collect_obsolete(const Manifest& previous);
 
   Catalog catalog_;
