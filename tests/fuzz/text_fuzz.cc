@@ -113,6 +113,8 @@ void names_and_keys(std::string_view text) {
   require(!property.ok() || (!text.empty() && is_well_formed(text)));
   const Result<void> key = check_key({text, ""});
   require(!key.ok() || text.find_first_of("/\\#?") == std::string_view::npos);
+  const bool too_long = !key.ok() && key.error().code == Code::property_value_too_large;
+  require(too_long || check_address({"", text}).ok() == key.ok());
 }
 
 }  // namespace
