@@ -1,0 +1,216 @@
+#include "core/protocol/batch_handler.h"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/model/guid.h"
+#include "core/model/service_error.h"
+#include "core/protocol/batch_request.h"
+#include "core/protocol/multipart.h"
+#include "core/txn/entity_group.h"
+
+namespace entitable::protocol {
+namespace {
+
+// ---- Responses ----------------------------------------------------------------------------------
+
+// The order in which the service writes the headers of a part; clients look for some of them.
+constexpr std::string_view header_order[] = {
+    "Content-ID",         "X-Content-Type-Options", "Cache-Control",
+    "Preference-Applied", "DataServiceVersion",     "Content-Type",
+    "Location",           "DataServiceId",          "ETag"};
+
+std::size_t rank(const Header& header) {
+  const auto* at =
+      std::find_if(std::begin(header_order), std::end(header_order),
+                   [&](std::string_view name) { return equal_ignoring_case(name, header.name); });
+  return static_cast<std::size_t>(at - std::begin(header_order));
+}
+
+// A response as it stands in a part. Versions as recorded: 1.0 after what answers with nothing but
+// an ETag.
+Response as_part(Response response, const std::string& content_id) {
+  const bool brief =
+      response.body.empty() && std::none_of(response.headers.begin(), response.headers.end(),
+                                            [](const Header& h) { return h.name == "Location"; });
+  response.headers.push_back({"X-Content-Type-Options", "nosniff"});
+  response.headers.push_back({"Cache-Control", "no-cache"});
+  response.headers.push_back({"DataServiceVersion", brief ? "1.0;" : "3.0;"});
+  if (!content_id.empty()) response.headers.push_back({"Content-ID", content_id});
+  std::stable_sort(response.headers.begin(), response.headers.end(),
+                   [](const Header& a, const Header& b) { return rank(a) < rank(b); });
+  return response;
+}
+
+// Two boundaries of one id: no two requests have the same.
+std::string boundary_of(std::string_view kind, std::string_view id) {
+  Guid guid{};
+  std::copy_n(id.begin(), std::min(id.size(), guid.size()), guid.begin());
+  return std::string(kind) + guid_text(guid);
+}
+
+struct Boundaries {
+  explicit Boundaries(std::string_view id)
+      : batch(boundary_of("batchresponse_", id)),
+        change_set(boundary_of("changesetresponse_", id)) {}
+  std::string batch;
+  std::string change_set;
+};
+
+Response accepted(std::string body, const Boundaries& boundaries) {
+  append_close(body, boundaries.batch);
+  return Response{202,
+                  "Accepted",
+                  {{"Content-Type", "multipart/mixed; boundary=" + boundaries.batch}},
+                  std::move(body)};
+}
+
+Response change_set_response(const std::vector<Response>& parts, const Boundaries& boundaries) {
+  std::string body;
+  append_nested_part(body, boundaries.batch, boundaries.change_set);
+  for (const Response& part : parts) append_http_part(body, boundaries.change_set, part);
+  append_close(body, boundaries.change_set);
+  return accepted(std::move(body), boundaries);
+}
+
+// ---- Failures -----------------------------------------------------------------------------------
+
+// Not the fault of one operation.
+bool concerns_the_whole(Code code) {
+  switch (code) {
+    case Code::request_body_too_large:
+    case Code::internal_error:
+    case Code::out_of_memory:
+    case Code::corrupted:
+    case Code::format_too_new:
+    case Code::read_only:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Error prefixed(const GroupFailure& failure) {
+  Error error(failure.error.code, std::string(message_of(failure.error)));
+  if (failure.prefixed) error.message.insert(0, std::to_string(failure.index) + ":");
+  return error;
+}
+
+// ---- A change set -------------------------------------------------------------------------------
+
+struct Asked {
+  std::function<Response(Ticks)> respond;
+  Refuse refuse;
+  std::string content_id;  // echoed if it was among the headers of the operation itself
+};
+
+// What is left of a change set once it has been parsed: enough to answer it.
+struct Answers {
+  std::vector<Asked> operations;
+  Refuse refuse;  // the whole
+  Boundaries boundaries;
+
+  Response failed(const GroupFailure& failure) const {
+    if (concerns_the_whole(failure.error.code)) return refuse(failure.error);
+    const Asked& asked = operations[std::min<std::size_t>(failure.index, operations.size() - 1)];
+    return change_set_response({as_part(asked.refuse(prefixed(failure)), asked.content_id)},
+                               boundaries);
+  }
+  Response done(const WriteDone& done) const {
+    std::vector<Response> parts;
+    parts.reserve(operations.size());
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      const Ticks timestamp = i < done.timestamps.size() ? done.timestamps[i] : 0;
+      parts.push_back(as_part(operations[i].respond(timestamp), operations[i].content_id));
+    }
+    return change_set_response(parts, boundaries);
+  }
+};
+
+// An operation that names a path only stands under the batch's own origin.
+std::string_view absolute(std::string_view url, std::string_view batch_url,
+                          std::deque<std::string>& kept) {
+  if (url.substr(0, 1) != "/") return url;
+  const std::size_t scheme = batch_url.find("://");
+  const std::size_t path = scheme == std::string_view::npos ? 0 : batch_url.find('/', scheme + 3);
+  kept.push_back(std::string(batch_url.substr(0, path)).append(url));
+  return kept.back();
+}
+
+// The failure of a group in which operation `index` cannot be read. One before it that breaks a
+// rule of groups comes first.
+GroupFailure unreadable(Error error, std::size_t index, std::size_t operations,
+                        const std::vector<Operation>& before) {
+  const std::optional<GroupFailure> rule =
+      before.empty() ? std::nullopt : check_group(before, true, true);
+  if (rule.has_value() && rule->index < index) {
+    return operation_failure(rule->error, rule->index, operations, true);
+  }
+  return operation_failure(std::move(error), index, operations, true);
+}
+
+Handled handle_change_set(Batch& batch, const Request& request, const Moment& moment,
+                          const BatchSteps& steps) {
+  Answers answers{{}, steps.refusal(request), Boundaries(moment.id)};
+  WriteEntities write;
+  write.transaction = true;
+  write.measured = true;
+  std::deque<std::string> urls;
+  for (Request& operation : batch.operations) {
+    operation.url = absolute(operation.url, request.url, urls);
+    const auto content_id = header_of(operation.headers, "Content-ID");
+    answers.operations.push_back(
+        Asked{{}, steps.refusal(operation), std::string(content_id.value_or(std::string_view()))});
+    Result<EntityWrite> parsed = steps.parse(operation);
+    const std::size_t index = write.operations.size();
+    if (parsed.ok() && index > 0 && !equal_ignoring_case(parsed->table, write.table)) {
+      parsed = Error(Code::batch_partitions_differ);
+    }
+    if (!parsed.ok()) {
+      return answers.failed(
+          unreadable(parsed.error(), index, batch.operations.size(), write.operations));
+    }
+    write.table = std::move(parsed->table);
+    write.operations.push_back(std::move(parsed->operation));
+    answers.operations.back().respond = std::move(parsed->respond);
+  }
+  const auto respond = [answers = std::move(answers)](const WriteAnswer& answer) {
+    const auto* done = std::get_if<WriteDone>(&answer);
+    return done != nullptr ? answers.done(*done) : answers.failed(std::get<GroupFailure>(answer));
+  };
+  return PendingWrite{WriteRequest{std::nullopt, std::move(write)}, respond};
+}
+
+// ---- A query ------------------------------------------------------------------------------------
+
+Handled handle_query(Request& query, const Request& request, const Moment& moment,
+                     const BatchSteps& steps) {
+  std::deque<std::string> urls;
+  query.url = absolute(query.url, request.url, urls);
+  Handled handled = steps.read(query);
+  auto* response = std::get_if<Response>(&handled);
+  if (response == nullptr) return handled;
+  const Boundaries boundaries(moment.id);
+  const auto content_id = header_of(query.headers, "Content-ID");
+  std::string body;
+  append_http_part(
+      body, boundaries.batch,
+      as_part(std::move(*response), std::string(content_id.value_or(std::string_view()))));
+  return accepted(std::move(body), boundaries);
+}
+
+}  // namespace
+
+Handled handle_batch(const Request& request, const Moment& moment, const BatchSteps& steps) {
+  Result<Batch> batch = read_batch(request);
+  if (!batch.ok()) return steps.refusal(request)(batch.error());
+  if (batch->change_set) return handle_change_set(*batch, request, moment, steps);
+  return handle_query(batch->operations.front(), request, moment, steps);
+}
+
+}  // namespace entitable::protocol

@@ -1,0 +1,75 @@
+#include "core/protocol/batch_request.h"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "core/model/limits.h"
+#include "core/protocol/multipart.h"
+
+namespace entitable::protocol {
+namespace {
+
+Error malformed() {
+  return Error(Code::invalid_input);
+}
+
+bool reads(const Request& request) {
+  return request.method == "GET" || request.method == "HEAD";
+}
+
+std::optional<std::string_view> content_type(const std::vector<HeaderView>& headers) {
+  return header_of(headers, "Content-Type");
+}
+
+// Nested parts in a part would be a second way to write a batch; nobody sends them.
+Result<Request> read_operation(const Part& part, const Request& batch) {
+  const std::string_view type = content_type(part.headers).value_or(std::string_view());
+  const std::string_view name = type.substr(0, type.find_first_of("; \t"));
+  if (!equal_ignoring_case(name, "application/http")) return malformed();
+  Result<Request> request = read_http_part(part.body);
+  if (request.ok()) request->client_ip = batch.client_ip;
+  return request;
+}
+
+Result<Batch> read_change_set(std::string_view body, std::string_view boundary,
+                              const Request& request) {
+  const Result<std::vector<Part>> parts = read_parts(body, boundary, limits::group_operations_max);
+  if (!parts.ok()) return parts.error();
+  if (parts->empty()) return malformed();
+  Batch batch{true, {}};
+  batch.operations.reserve(parts->size());
+  for (const Part& part : *parts) {
+    Result<Request> operation = read_operation(part, request);
+    if (!operation.ok()) return operation.error();
+    if (reads(*operation)) return malformed();
+    batch.operations.push_back(std::move(*operation));
+  }
+  return batch;
+}
+
+}  // namespace
+
+Result<Batch> read_batch(const Request& request) {
+  if (request.body.size() > limits::request_bytes_max) return Error(Code::request_body_too_large);
+  const std::optional<std::string_view> type = content_type(request.headers);
+  const std::optional<std::string_view> boundary =
+      type.has_value() ? multipart_boundary(*type) : std::nullopt;
+  if (!boundary.has_value()) return malformed();
+  const Result<std::vector<Part>> parts = read_parts(request.body, *boundary, 1);
+  if (!parts.ok()) return parts.error();
+  if (parts->size() != 1) return malformed();
+  const Part& part = parts->front();
+  const std::optional<std::string_view> part_type = content_type(part.headers);
+  const std::optional<std::string_view> nested =
+      part_type.has_value() ? multipart_boundary(*part_type) : std::nullopt;
+  if (nested.has_value()) return read_change_set(part.body, *nested, request);
+  Result<Request> query = read_operation(part, request);
+  if (!query.ok()) return query.error();
+  if (!reads(*query)) return malformed();
+  Batch batch{false, {}};
+  batch.operations.push_back(std::move(*query));
+  return batch;
+}
+
+}  // namespace entitable::protocol

@@ -1,0 +1,82 @@
+#include "core/protocol/http_codec.h"
+
+#include <utility>
+#include <vector>
+
+#include "core/base/bytes.h"
+
+namespace entitable::protocol {
+namespace {
+
+constexpr std::size_t header_lengths_bytes = 8;
+
+std::uint32_t length(std::string_view text) {
+  return static_cast<std::uint32_t>(text.size());
+}
+
+std::vector<HeaderView> take_headers(ByteReader& lengths, ByteReader& text, std::size_t count) {
+  std::vector<HeaderView> headers;
+  headers.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t name = lengths.u32();
+    const std::uint32_t value = lengths.u32();
+    headers.push_back(HeaderView{text.raw(name), text.raw(value)});
+  }
+  return headers;
+}
+
+}  // namespace
+
+bool is_request_block(std::string_view block) {
+  return !block.empty() && static_cast<std::uint8_t>(block.front()) == request_block_kind;
+}
+
+std::optional<RequestBlock> read_request(std::string_view block) {
+  ByteReader in(block);
+  const bool known =
+      in.u8() == request_block_kind && in.u8() == http_block_version && in.u16() == 0;
+  const std::uint32_t method = in.u32();
+  const std::uint32_t url = in.u32();
+  const std::uint32_t client_ip = in.u32();
+  const std::uint32_t body = in.u32();
+  const std::uint32_t count = in.u32();
+  RequestBlock out;
+  out.id = in.raw(request_id_bytes);
+  if (!in.ok() || !known || count > in.remaining() / header_lengths_bytes) return std::nullopt;
+
+  ByteReader lengths(in.raw(count * header_lengths_bytes));
+  out.request.method = in.raw(method);
+  out.request.url = in.raw(url);
+  out.request.client_ip = in.raw(client_ip);
+  out.request.headers = take_headers(lengths, in, count);
+  out.request.body = in.raw(body);
+  if (!in.ok() || !in.at_end()) return std::nullopt;
+  return out;
+}
+
+std::string write_response(const Response& response) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.u8(response_block_kind);
+  out.u8(http_block_version);
+  out.u16(response.status);
+  out.u32(length(response.reason));
+  out.u32(length(response.body));
+  out.u32(static_cast<std::uint32_t>(response.headers.size()));
+  std::size_t text = response.reason.size() + response.body.size();
+  for (const Header& header : response.headers) {
+    out.u32(length(header.name));
+    out.u32(length(header.value));
+    text += header.name.size() + header.value.size();
+  }
+  bytes.reserve(bytes.size() + text);
+  out.raw(response.reason);
+  for (const Header& header : response.headers) {
+    out.raw(header.name);
+    out.raw(header.value);
+  }
+  out.raw(response.body);
+  return bytes;
+}
+
+}  // namespace entitable::protocol

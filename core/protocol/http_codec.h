@@ -1,0 +1,46 @@
+// A request and a response as one block of bytes each: what crosses the wasm boundary.
+//
+// Everything is little-endian; lengths are in bytes and count what follows the last of them, in
+// the order in which they stand. `text` is as on the wire: names, values and URLs are octets.
+//
+//   request  = 64:u8 version:u8 0:u16
+//              method:u32 url:u32 client_ip:u32 body:u32 headers:u32  id:16 bytes
+//              (name:u32 value:u32) * headers
+//              method url client_ip (name value)* text, body
+//   response = 65:u8 version:u8 status:u16
+//              reason:u32 body:u32 headers:u32
+//              (name:u32 value:u32) * headers
+//              reason (name value)* text, body
+//
+// `version` is 1. The first byte tells these blocks from those of the direct door
+// (core/direct/LAYOUT.md), so that both kinds can wait in one queue. Blocks are never stored.
+// web/src/rest/block.ts is the other side.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/protocol/http.h"
+
+namespace entitable::protocol {
+
+inline constexpr std::uint8_t request_block_kind = 64;
+inline constexpr std::uint8_t response_block_kind = 65;
+inline constexpr std::uint8_t http_block_version = 1;
+inline constexpr std::size_t request_id_bytes = 16;
+
+struct RequestBlock {
+  Request request;
+  std::string_view id;  // random: Moment::id
+};
+
+bool is_request_block(std::string_view block);  // by its first byte
+
+// Nothing if the block is malformed, which only our own code can bring about: lengths that do not
+// fit, another version, bytes left over. The views are into `block`.
+std::optional<RequestBlock> read_request(std::string_view block);
+
+std::string write_response(const Response& response);
+
+}  // namespace entitable::protocol

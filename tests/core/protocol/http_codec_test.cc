@@ -1,0 +1,122 @@
+#include "core/protocol/http_codec.h"
+
+#include <string>
+
+#include "core/base/bytes.h"
+#include "tests/core/protocol/request_block.h"
+#include "tests/support/catch.h"
+#include "tests/support/prng.h"
+
+namespace entitable::protocol {
+namespace {
+
+using test::request_block;
+
+Request sample() {
+  return Request{"POST",
+                 "http://127.0.0.1:10002/acct/people",
+                 {{"Accept", "*/*"}, {"x-empty", ""}},
+                 std::string_view("{\"a\":\0}", 7),
+                 "127.0.0.1"};
+}
+
+const std::string id = "0123456789abcdef";
+
+}  // namespace
+
+TEST_CASE("A request block gives back every part of the request") {
+  const Request in = sample();
+  const std::string block = request_block(in, id);
+  CHECK(is_request_block(block));
+  const auto read = read_request(block);
+  REQUIRE(read.has_value());
+  CHECK(read->id == id);
+  CHECK(read->request.method == in.method);
+  CHECK(read->request.url == in.url);
+  CHECK(read->request.client_ip == in.client_ip);
+  CHECK(read->request.body == in.body);
+  REQUIRE(read->request.headers.size() == 2);
+  CHECK(read->request.headers[0].name == "Accept");
+  CHECK(read->request.headers[0].value == "*/*");
+  CHECK(read->request.headers[1].name == "x-empty");
+  CHECK(read->request.headers[1].value.empty());
+}
+
+TEST_CASE("A request of nothing is a request") {
+  const std::string block = request_block(Request{}, id);
+  const auto read = read_request(block);
+  REQUIRE(read.has_value());
+  CHECK(read->request.method.empty());
+  CHECK(read->request.headers.empty());
+}
+
+TEST_CASE("A request block that is cut off or too long is malformed") {
+  const std::string block = request_block(sample(), id);
+  for (std::size_t size = 0; size < block.size(); ++size) {
+    CAPTURE(size);
+    CHECK_FALSE(read_request(std::string_view(block).substr(0, size)).has_value());
+  }
+  CHECK_FALSE(read_request(block + '\0').has_value());
+}
+
+TEST_CASE("Another kind or version is malformed") {
+  for (const std::size_t at : {0u, 1u, 2u, 3u}) {
+    std::string block = request_block(sample(), id);
+    block[at] = static_cast<char>(block[at] + 1);
+    CAPTURE(at);
+    CHECK_FALSE(read_request(block).has_value());
+  }
+  CHECK_FALSE(is_request_block(""));
+  CHECK_FALSE(is_request_block("\1"));
+}
+
+TEST_CASE("Lengths that do not fit are malformed, whatever they are") {
+  const std::string good = request_block(sample(), id);
+  constexpr std::size_t first = 4, count_at = 20, header_lengths = 40;
+  for (std::size_t at = first; at < header_lengths + 16; at += 4) {
+    if (at > count_at && at < header_lengths) continue;  // the id
+    for (const std::uint32_t length : {0x7FFF'FFFFu, 0xFFFF'FFFFu, 0x1FFF'FFFFu, 0x2000'0001u}) {
+      std::string block = good;
+      std::string word;
+      ByteWriter(word).u32(length);
+      block.replace(at, 4, word);
+      CAPTURE(at, length);
+      CHECK_FALSE(read_request(block).has_value());
+    }
+  }
+}
+
+TEST_CASE("A response block has the layout that is written in the header") {
+  const Response response{409, "Conflict", {{"a", "bc"}, {"def", ""}}, "{}"};
+  const std::string block = write_response(response);
+  ByteReader in(block);
+  CHECK(in.u8() == 65);
+  CHECK(in.u8() == 1);
+  CHECK(in.u16() == 409);
+  CHECK(in.u32() == 8);
+  CHECK(in.u32() == 2);
+  CHECK(in.u32() == 2);
+  CHECK(in.u32() == 1);
+  CHECK(in.u32() == 2);
+  CHECK(in.u32() == 3);
+  CHECK(in.u32() == 0);
+  CHECK(in.raw(in.remaining()) == "Conflictabcdef{}");
+}
+
+TEST_CASE("Random damage never makes it read past the end") {
+  constexpr std::uint64_t seed = 20'240'717;
+  CAPTURE(seed);
+  test::Prng prng(seed);
+  const std::string good = request_block(sample(), id);
+  constexpr std::size_t frame = 4;
+  for (int round = 0; round < 2000; ++round) {
+    std::string block = good.substr(0, frame + 1 + prng.below(good.size() - frame));
+    for (std::uint64_t i = prng.below(8); i-- > 0;) {
+      block[frame + prng.below(block.size() - frame)] = static_cast<char>(prng.below(256));
+    }
+    const auto read = read_request(block);
+    if (read.has_value()) CHECK(read->request.body.size() <= block.size());
+  }
+}
+
+}  // namespace entitable::protocol
