@@ -1,0 +1,115 @@
+#include "core/json/writer.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace entitable::json {
+namespace {
+
+constexpr char hex_digits[] = "0123456789abcdef";
+
+bool is_plain(std::string_view text, std::size_t at) {
+  const auto byte = static_cast<std::uint8_t>(text[at]);
+  if (byte < 0x20 || byte == '"' || byte == '\\') return false;
+  // U+D800..U+DFFF is ED A0 80 .. ED BF BF.
+  return byte != 0xED || static_cast<std::uint8_t>(text[at + 1]) < 0xA0;
+}
+
+void append_escape(std::string& out, unsigned unit) {
+  out.append("\\u");
+  for (int shift = 12; shift >= 0; shift -= 4) out.push_back(hex_digits[(unit >> shift) & 15u]);
+}
+
+// Returns how many bytes it took.
+std::size_t append_special(std::string& out, std::string_view text, std::size_t at) {
+  const auto byte = static_cast<std::uint8_t>(text[at]);
+  switch (byte) {
+    case '"':
+      out.append("\\\"");
+      return 1;
+    case '\\':
+      out.append("\\\\");
+      return 1;
+    case '\n':
+      out.append("\\n");
+      return 1;
+    case '\r':
+      out.append("\\r");
+      return 1;
+    case '\t':
+      out.append("\\t");
+      return 1;
+    case 0xED:
+      append_escape(out, 0xD000u | (static_cast<std::uint8_t>(text[at + 1]) & 0x3Fu) << 6 |
+                             (static_cast<std::uint8_t>(text[at + 2]) & 0x3Fu));
+      return 3;
+    default:
+      append_escape(out, byte);
+      return 1;
+  }
+}
+
+}  // namespace
+
+void append_string(std::string& out, std::string_view wtf8) {
+  out.push_back('"');
+  std::size_t copied = 0;
+  std::size_t at = 0;
+  while (at < wtf8.size()) {
+    if (is_plain(wtf8, at)) {
+      ++at;
+      continue;
+    }
+    out.append(wtf8, copied, at - copied);
+    at += append_special(out, wtf8, at);
+    copied = at;
+  }
+  out.append(wtf8, copied, std::string_view::npos);
+  out.push_back('"');
+}
+
+void Writer::separate() {
+  if (!first_) out_->push_back(',');
+  first_ = false;
+}
+
+void Writer::begin_object() {
+  separate();
+  out_->push_back('{');
+  first_ = true;
+}
+
+void Writer::end_object() {
+  out_->push_back('}');
+  first_ = false;
+}
+
+void Writer::begin_array() {
+  separate();
+  out_->push_back('[');
+  first_ = true;
+}
+
+void Writer::end_array() {
+  out_->push_back(']');
+  first_ = false;
+}
+
+void Writer::name(std::string_view wtf8) {
+  separate();
+  append_string(*out_, wtf8);
+  out_->push_back(':');
+  first_ = true;  // its value follows without a comma
+}
+
+void Writer::string(std::string_view wtf8) {
+  separate();
+  append_string(*out_, wtf8);
+}
+
+void Writer::raw(std::string_view json) {
+  separate();
+  out_->append(json);
+}
+
+}  // namespace entitable::json

@@ -1,0 +1,82 @@
+#include "core/json/writer.h"
+
+#include <string>
+#include <string_view>
+
+#include "core/base/utf8.h"
+#include "core/json/reader.h"
+#include "tests/support/catch.h"
+#include "tests/support/prng.h"
+
+namespace entitable::json {
+namespace {
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  append_string(out, text);
+  return out;
+}
+
+TEST_CASE("strings are escaped on one line") {
+  CHECK(quoted("") == R"("")");
+  CHECK(quoted("plain / text \xC3\xBC \xF0\x9F\x98\x80") ==
+        "\"plain / text \xC3\xBC \xF0\x9F\x98\x80\"");
+  CHECK(quoted("a\"b\\c") == R"("a\"b\\c")");
+  CHECK(quoted("\n\r\t\b\f\x01\x1F\x7F") == "\"\\n\\r\\t\\u0008\\u000c\\u0001\\u001f\x7F\"");
+  CHECK(quoted(std::string_view("\0", 1)) == "\"\\u0000\"");
+}
+
+TEST_CASE("lone surrogates are escaped, their neighbours are not") {
+  CHECK(quoted("\xED\xA0\x80") == R"("\ud800")");
+  CHECK(quoted("a\xED\xBF\xBFz") == R"("a\udfffz")");
+  CHECK(quoted("\xED\x9F\xBF\xEE\x80\x80") == "\"\xED\x9F\xBF\xEE\x80\x80\"");
+}
+
+TEST_CASE("commas stand between members and elements only") {
+  std::string out;
+  Writer writer(out);
+  writer.begin_object();
+  writer.name("a");
+  writer.raw("1");
+  writer.name("b");
+  writer.begin_array();
+  writer.string("x");
+  writer.begin_object();
+  writer.end_object();
+  writer.begin_object();
+  writer.name("n");
+  writer.raw("null");
+  writer.end_object();
+  writer.end_array();
+  writer.name("c");
+  writer.begin_array();
+  writer.end_array();
+  writer.name("d");
+  writer.string("y");
+  writer.end_object();
+  CHECK(out == R"({"a":1,"b":["x",{},{"n":null}],"c":[],"d":"y"})");
+}
+
+TEST_CASE("what is written reads back as the same") {
+  const std::uint64_t seed = 20240102;
+  CAPTURE(seed);
+  test::Prng prng(seed);
+  for (int round = 0; round < 500; ++round) {
+    std::string text;
+    for (std::uint64_t left = prng.below(20); left > 0; --left) {
+      const std::uint64_t kind = prng.below(4);
+      append_code_point(text, static_cast<char32_t>(kind == 0   ? prng.below(0x80)
+                                                    : kind == 1 ? 0xD7F0 + prng.below(0x820)
+                                                    : kind == 2 ? 0xFFF0 + prng.below(0x20)
+                                                                : prng.below(0x110000)));
+    }
+    const auto read = read_object("{" + quoted(text) + ":" + quoted(text) + "}");
+    REQUIRE(read.ok());
+    REQUIRE(read->size() == 1);
+    CHECK(read->front().name == text);
+    CHECK(read->front().text == text);
+  }
+}
+
+}  // namespace
+}  // namespace entitable::json
