@@ -1,0 +1,217 @@
+#include "core/protocol/headers.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+
+namespace entitable::protocol {
+namespace {
+
+constexpr std::string_view blanks = " \t";
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t start = text.find_first_not_of(blanks);
+  if (start == std::string_view::npos) return {};
+  return text.substr(start, text.find_last_not_of(blanks) - start + 1);
+}
+
+// Takes what stands before the first `separator`, without blanks around it.
+std::string_view take(std::string_view& rest, char separator) {
+  const std::size_t end = std::min(rest.find(separator), rest.size());
+  const std::string_view first = trimmed(rest.substr(0, end));
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return first;
+}
+
+// ---- Media types --------------------------------------------------------------------------------
+
+constexpr std::string_view json = "application/json";
+constexpr std::string_view atom = "application/atom+xml";
+
+std::string_view unquoted(std::string_view text) {
+  const bool quoted = text.size() >= 2 && text.front() == '"' && text.back() == '"';
+  return quoted ? text.substr(1, text.size() - 2) : text;
+}
+
+Result<Metadata> level_of_json(std::string_view parameters) {
+  while (!parameters.empty()) {
+    std::string_view value = take(parameters, ';');
+    if (!equal_ignoring_case(take(value, '='), "odata")) continue;
+    const std::string_view level = unquoted(trimmed(value));
+    if (equal_ignoring_case(level, "nometadata")) return Metadata::none;
+    if (equal_ignoring_case(level, "minimalmetadata")) return Metadata::minimal;
+    if (equal_ignoring_case(level, "fullmetadata")) return Metadata::full;
+    return Error(equal_ignoring_case(level, "verbose") ? Code::json_verbose_not_supported
+                                                       : Code::media_type_not_supported);
+  }
+  return Metadata::minimal;
+}
+
+Result<Metadata> level_of_media_type(std::string_view entry) {
+  const std::string_view type = take(entry, ';');
+  if (equal_ignoring_case(type, json)) return level_of_json(entry);
+  if (type == "*/*" || equal_ignoring_case(type, "application/*")) return Metadata::minimal;
+  if (equal_ignoring_case(type, atom)) return Error(Code::atom_format_not_supported);
+  return Error(Code::media_type_not_supported);
+}
+
+// The first entry that we have; else the error that says most.
+Result<Metadata> level_of_list(std::string_view list) {
+  Error refusal(Code::media_type_not_supported);
+  while (!list.empty()) {
+    const std::string_view entry = take(list, ',');
+    if (entry.empty()) continue;
+    Result<Metadata> level = level_of_media_type(entry);
+    if (level.ok()) return level;
+    if (refusal.code == Code::media_type_not_supported) refusal = level.error();
+  }
+  return refusal;
+}
+
+// Headers of one name count as one, with commas between them.
+std::string joined(const Request& request, std::string_view name) {
+  std::string list;
+  for (const HeaderView& header : request.headers) {
+    if (!equal_ignoring_case(header.name, name)) continue;
+    if (!list.empty()) list.append(", ");
+    list.append(trimmed(header.value));
+  }
+  return list;
+}
+
+bool names_json(std::string_view list) {
+  while (!list.empty()) {
+    std::string_view entry = take(list, ',');
+    if (equal_ignoring_case(take(entry, ';'), json)) return true;
+  }
+  return false;
+}
+
+// ---- Versions -----------------------------------------------------------------------------------
+
+// Those that have JSON, up to what this is written after.
+constexpr std::string_view known_versions[] = {
+    "2013-08-15", "2014-02-14", "2015-02-21", "2015-04-05", "2015-07-08", "2015-12-11",
+    "2016-05-31", "2017-04-17", "2017-07-29", "2017-11-09", "2018-03-28", "2018-11-09",
+    "2019-02-02", "2019-07-07", "2019-10-10", "2019-12-12", "2020-02-10", "2020-04-08",
+    "2020-06-12", "2020-08-04", "2020-10-02", "2020-12-06"};
+static_assert(known_versions[0] == oldest_version);
+static_assert(known_versions[std::size(known_versions) - 1] == newest_version);
+
+bool is_version(std::string_view text) {
+  constexpr std::string_view form = "dddd-dd-dd";
+  if (text.size() != form.size()) return false;
+  for (std::size_t i = 0; i < form.size(); ++i) {
+    const bool digit = text[i] >= '0' && text[i] <= '9';
+    if (form[i] == 'd' ? !digit : text[i] != form[i]) return false;
+  }
+  const std::string_view month = text.substr(5, 2);
+  const std::string_view day = text.substr(8, 2);
+  return month >= "01" && month <= "12" && day >= "01" && day <= "31";
+}
+
+bool is_served(std::string_view version, const Account& account) {
+  if (!is_version(version) || version < oldest_version) return false;
+  return !account.strict_versions || std::find(std::begin(known_versions), std::end(known_versions),
+                                               version) != std::end(known_versions);
+}
+
+}  // namespace
+
+// ---- What is answered ---------------------------------------------------------------------------
+
+std::string_view content_type_of(Metadata level) {
+  switch (level) {
+    case Metadata::none:
+      return "application/json;odata=nometadata;streaming=true;charset=utf-8";
+    case Metadata::minimal:
+      return "application/json;odata=minimalmetadata;streaming=true;charset=utf-8";
+    case Metadata::full:
+      break;
+  }
+  return "application/json;odata=fullmetadata;streaming=true;charset=utf-8";
+}
+
+Result<Metadata> negotiate(const Request& request, const std::optional<std::string>& format) {
+  if (format.has_value() && !trimmed(*format).empty()) return level_of_media_type(trimmed(*format));
+  const std::string accept = joined(request, "Accept");
+  if (accept.empty()) return Metadata::minimal;
+  return level_of_list(accept);
+}
+
+bool asks_for_json(const Request& request, const std::optional<std::string>& format) {
+  return names_json(format.has_value() ? *format : joined(request, "Accept"));
+}
+
+Preference preference_of(const Request& request) {
+  const std::string list = joined(request, "Prefer");
+  for (std::string_view rest = list; !rest.empty();) {
+    const std::string_view one = take(rest, ',');
+    if (equal_ignoring_case(one, "return-content")) return Preference::content;
+    if (equal_ignoring_case(one, "return-no-content")) return Preference::no_content;
+  }
+  return Preference::unsaid;
+}
+
+std::string_view preference_text(Preference preference) {
+  switch (preference) {
+    case Preference::unsaid:
+      return {};
+    case Preference::content:
+      return "return-content";
+    case Preference::no_content:
+      break;
+  }
+  return "return-no-content";
+}
+
+// ---- What is sent -------------------------------------------------------------------------------
+
+Result<void> check_content_type(const Request& request) {
+  std::string_view value = header(request, "Content-Type").value_or(std::string_view());
+  const std::string_view type = take(value, ';');
+  if (type.empty() || equal_ignoring_case(type, json)) return {};
+  return Error(equal_ignoring_case(type, atom) ? Code::atom_format_not_supported
+                                               : Code::media_type_not_supported);
+}
+
+Result<std::string_view> method_of(const Request& request) {
+  const std::size_t count = count_headers(request, "X-HTTP-Method");
+  if (count == 0) return request.method;
+  if (count > 1) return Error(Code::x_method_incorrect_count);
+  const std::string_view method = *header(request, "X-HTTP-Method");
+  if (method != "PUT" && method != "MERGE" && method != "PATCH" && method != "DELETE") {
+    return Error(Code::x_method_incorrect_value);
+  }
+  if (request.method != "POST") return Error(Code::x_method_not_using_post);
+  return method;
+}
+
+Result<IfMatch> condition_of(const Request& request) {
+  if (count_headers(request, "If-None-Match") > 0) return Error(Code::invalid_input);
+  return IfMatch::parse(joined(request, "If-Match"));
+}
+
+// ---- Versions and identities --------------------------------------------------------------------
+
+Result<std::string> version_of(const Request& request, const std::optional<std::string>& sv,
+                               const Account& account) {
+  const std::optional<std::string_view> version = header(request, "x-ms-version");
+  if (version.has_value()) {
+    if (!is_served(*version, account)) return Error(Code::invalid_header_value);
+    return std::string(*version);
+  }
+  // What is wrong with a signature is said by those who check it.
+  return sv.has_value() && is_served(*sv, account) ? *sv : std::string(newest_version);
+}
+
+std::optional<std::string_view> client_request_id(const Request& request) {
+  constexpr std::size_t characters_max = 1024;
+  const std::optional<std::string_view> id = header(request, "x-ms-client-request-id");
+  if (!id.has_value() || id->empty() || id->size() > characters_max) return std::nullopt;
+  const bool visible =
+      std::all_of(id->begin(), id->end(), [](char c) { return c >= '!' && c <= '~'; });
+  return visible ? id : std::nullopt;
+}
+
+}  // namespace entitable::protocol
