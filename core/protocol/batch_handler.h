@@ -6,28 +6,12 @@
 #pragma once
 
 #include <functional>
-#include <string>
 
 #include "core/base/result.h"
-#include "core/model/date_time.h"
 #include "core/protocol/handled.h"
 #include "core/protocol/http.h"
-#include "core/txn/operation.h"
 
 namespace entitable::protocol {
-
-// One entity write, parsed and authorized.
-struct EntityWrite {
-  std::string table;  // as the URL spells it
-  Operation operation;
-  // What it is answered with its new timestamp (0: deleted): status and the headers of its own.
-  // Owns what it needs.
-  std::function<Response(Ticks timestamp)> respond;
-};
-
-// An error as the response to one request: in its format, with what it preferred. Owns what it
-// needs.
-using Refuse = std::function<Response(const Error&)>;
 
 struct BatchSteps {
   // InvalidInput if it is no entity write.

@@ -1,12 +1,16 @@
-// What becomes of a request: a response at once, or a write for the store, and then a response.
+// What comes of a request that has been read: an answer, or a write for the store.
 #pragma once
 
 #include <functional>
+#include <string>
 #include <variant>
 
+#include "core/base/status.h"
+#include "core/model/date_time.h"
 #include "core/protocol/http.h"
 #include "core/query/query.h"
 #include "core/store/requests.h"
+#include "core/txn/operation.h"
 
 namespace entitable::protocol {
 
@@ -18,5 +22,18 @@ struct PendingWrite {
 
 // NeedParts: load them and ask again.
 using Handled = std::variant<Response, PendingWrite, NeedParts>;
+
+// An error as the response to one request: in its format, with what it preferred. Owns what it
+// needs.
+using Refuse = std::function<Response(const Error&)>;
+
+// One entity write, parsed and authorized.
+struct EntityWrite {
+  std::string table;  // as the URL spells it
+  Operation operation;
+  // What it is answered with its new timestamp (0: deleted): status and the headers of its own.
+  // Owns what it needs.
+  std::function<Response(Ticks timestamp)> respond;
+};
 
 }  // namespace entitable::protocol
