@@ -35,8 +35,8 @@ struct WriteTableAcl {
 };
 // Replaces the document by what `change` makes of the one before it, which may be that of a request
 // in the same group: some sections are kept, and what they are is only known here. `change` must
-// depend on nothing else, since staging may be repeated. It never gets a Result: what is wrong with
-// a request is found before.
+// depend on nothing else, since staging may be repeated, and cannot fail: what is wrong with a
+// request is found before.
 struct WriteServiceProperties {
   std::function<std::string(const std::string& current)> change;
 };

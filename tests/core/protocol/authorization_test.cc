@@ -1,0 +1,486 @@
+#include "core/protocol/authorization.h"
+
+#include "core/model/service_error.h"
+#include "core/protocol/http_date.h"
+#include "tests/core/protocol/signed_urls.h"
+#include "tests/support/store_verbs.h"
+
+using namespace entitable;
+using namespace entitable::protocol;
+using namespace entitable::test;
+
+namespace {
+
+const std::string base = "https://acct.table.core.windows.net";
+const std::string local = "http://127.0.0.1:10002/acct";
+
+// One request, built up and then put to the question.
+struct Asked {
+  std::string url;
+  std::string method = "GET";
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  std::string client_ip = {};
+  Account account = locked_account();
+  const Store* store = nullptr;
+  Ticks now = *parse_date_time("2026-01-01T12:00:00Z", {});
+
+  Result<Access> authorize(const Need& need) const {
+    const Store empty = new_store();
+    Request request{method, url, {}, {}, client_ip};
+    for (const auto& [name, value] : headers) request.headers.push_back({name, value});
+    const auto uri = parse_uri(url, account.name);
+    REQUIRE(uri.ok());
+    return protocol::authorize(account, store == nullptr ? empty : *store, request, *uri, now,
+                               need);
+  }
+};
+
+std::string code_of(const Result<Access>& access) {
+  return access.ok() ? "ok" : std::string(service_error(access.error().code).code);
+}
+std::string code_of(const Result<void>& checked) {
+  return checked.ok() ? "ok" : std::string(service_error(checked.error().code).code);
+}
+
+const Need read_people{Action::read_entities, "people", {}};
+
+std::string outcome(const Asked& asked, const Need& need = read_people) {
+  return code_of(asked.authorize(need));
+}
+
+std::string outcome(const SasFields& fields, const Need& need = read_people) {
+  return outcome(Asked{base + "/people?" + query_of(with_signature(fields))}, need);
+}
+
+// A request signed as clients do; `path` is what they sign.
+Asked signed_request(const std::string& url, const std::string& path, bool lite,
+                     std::optional<std::string> comp = {}) {
+  Asked asked{url};
+  SharedKeyParts parts;
+  parts.method = asked.method;
+  parts.content_type = "application/json";
+  const std::string date = http_date_text(asked.now);
+  parts.date = date;
+  parts.account = "acct";
+  parts.raw_path = path;
+  parts.comp = std::move(comp);
+  const std::string text = lite ? shared_key_lite_text(parts) : shared_key_text(parts);
+  asked.headers = {{"x-ms-date", date},
+                   {"content-type", "application/json"},
+                   {"Authorization",
+                    (lite ? "SharedKeyLite acct:" : "SharedKey acct:") + sign(hmac, secret, text)}};
+  return asked;
+}
+
+Asked with_authorization(const std::string& value) {
+  Asked asked = signed_request(base + "/people", "/people", true);
+  asked.headers.back().second = value;
+  return asked;
+}
+
+const Action actions[] = {Action::read_entities, Action::insert,       Action::upsert,
+                          Action::update,        Action::remove,       Action::batch,
+                          Action::read_tables,   Action::create_table, Action::drop_table,
+                          Action::table_acl,     Action::read_service, Action::write_service};
+
+Need need_of(Action action) {
+  return {action, "people", {}};
+}
+
+}  // namespace
+
+// ---- Credentials --------------------------------------------------------------------------------
+
+TEST_CASE("nothing is looked at if the account doesn't authorize") {
+  Asked asked{base + "/people?sig=nonsense"};
+  asked.headers = {{"Authorization", "nonsense"}};
+  asked.account.authorize = false;
+  for (const Action action : actions) CHECK(outcome(asked, need_of(action)) == "ok");
+}
+
+TEST_CASE("without credentials nobody gets in") {
+  CHECK(outcome(Asked{base + "/people"}) == "AuthenticationFailed");
+  CHECK(outcome(Asked{local + "/people?sv=2019-02-02&sp=r"}) == "AuthenticationFailed");
+}
+
+TEST_CASE("Shared Key and Shared Key Lite may do everything") {
+  for (const bool lite : {false, true}) {
+    const Asked asked = signed_request(base + "/people?$top=1&timeout=5", "/people", lite);
+    for (const Action action : actions) CHECK(outcome(asked, need_of(action)) == "ok");
+    CHECK(outcome(signed_request(local + "/people()", "/acct/people()", lite)) == "ok");
+    CHECK(outcome(signed_request(base + "/people?comp=acl", "/people", lite, "acl")) == "ok");
+    CHECK(outcome(signed_request(base + "/?restype=service&comp=properties", "/", lite,
+                                 "properties")) == "ok");
+    CHECK(outcome(signed_request(base + "?comp=properties", "/", lite, "properties")) == "ok");
+    CHECK(outcome(signed_request(base + "/t(PartitionKey='o''x',RowKey='%C3%BC%201')",
+                                 "/t(PartitionKey='o''x',RowKey='%C3%BC%201')", lite)) == "ok");
+  }
+}
+
+TEST_CASE("what is signed must be what was sent") {
+  for (const bool lite : {false, true}) {
+    CHECK(outcome(signed_request(base + "/people", "/animals", lite)) == "AuthenticationFailed");
+    CHECK(outcome(signed_request(base + "/people?comp=acl", "/people", lite)) ==
+          "AuthenticationFailed");
+    CHECK(outcome(signed_request(base + "/people", "/people", lite, "acl")) ==
+          "AuthenticationFailed");
+    CHECK(outcome(signed_request(base + "/people(PartitionKey='%61',RowKey='')",
+                                 "/people(PartitionKey='a',RowKey='')", lite)) ==
+          "AuthenticationFailed");
+    Asked other_date = signed_request(base + "/people", "/people", lite);
+    other_date.headers[0].second = http_date_text(other_date.now + 10'000'000);
+    CHECK(outcome(other_date) == "AuthenticationFailed");
+    Asked other_method = signed_request(base + "/people", "/people", lite);
+    other_method.method = "POST";
+    CHECK(outcome(other_method) == (lite ? "ok" : "AuthenticationFailed"));
+    Asked other_type = signed_request(base + "/people", "/people", lite);
+    other_type.headers[1].second = "text/plain";
+    CHECK(outcome(other_type) == (lite ? "ok" : "AuthenticationFailed"));
+    Asked md5 = signed_request(base + "/people", "/people", lite);
+    md5.headers.emplace_back("Content-MD5", "x");
+    CHECK(outcome(md5) == (lite ? "ok" : "AuthenticationFailed"));
+  }
+}
+
+TEST_CASE("the secondary address is signed as it is or as the primary") {
+  const std::string secondary = "http://127.0.0.1:10002/acct-secondary/people";
+  CHECK(outcome(signed_request(secondary, "/acct-secondary/people", true)) == "ok");
+  CHECK(outcome(signed_request(secondary, "/acct/people", false)) == "ok");
+  CHECK(outcome(signed_request(secondary, "/people", true)) == "AuthenticationFailed");
+  CHECK(outcome(signed_request("https://acct-secondary.table.core.windows.net/people", "/people",
+                               true)) == "ok");
+  CHECK(outcome(signed_request(local + "/people", "/acct-secondary/people", true)) ==
+        "AuthenticationFailed");
+}
+
+TEST_CASE("any key of the account signs, others don't") {
+  Asked asked = signed_request(base + "/people", "/people", true);
+  asked.account.keys = {secret};
+  CHECK(outcome(asked) == "ok");
+  asked.account.keys = {"other"};
+  CHECK(outcome(asked) == "AuthenticationFailed");
+  asked.account.keys = {};
+  CHECK(outcome(asked) == "AuthenticationFailed");
+}
+
+TEST_CASE("another account is unknown") {
+  Asked other = signed_request("http://127.0.0.1:10002/other/people", "/other/people", true);
+  CHECK(outcome(other) == "AuthenticationFailed");
+  CHECK(outcome(with_authorization("SharedKeyLite other:c2ln")) == "AuthenticationFailed");
+  const auto sas = query_of(with_signature(sas_of_table("people", "r")));
+  CHECK(outcome(Asked{"http://127.0.0.1:10002/other/people?" + sas}) == "AuthenticationFailed");
+}
+
+TEST_CASE("the date is x-ms-date, else Date, and is one") {
+  Asked asked = signed_request(base + "/people", "/people", true);
+  asked.headers.emplace_back("Date", "nonsense");
+  CHECK(outcome(asked) == "ok");
+  asked.headers.pop_back();
+  asked.headers[0].first = "Date";
+  CHECK(outcome(asked) == "ok");
+  asked.headers.erase(asked.headers.begin());
+  CHECK(outcome(asked) == "AuthenticationFailed");
+
+  Asked no_date = signed_request(base + "/people", "/people", true);
+  SharedKeyParts parts;
+  parts.date = "yesterday";
+  parts.account = "acct";
+  parts.raw_path = "/people";
+  no_date.headers[0].second = "yesterday";
+  no_date.headers[2].second =
+      "SharedKeyLite acct:" + sign(hmac, secret, shared_key_lite_text(parts));
+  CHECK(outcome(no_date) == "AuthenticationFailed");
+}
+
+TEST_CASE("a date may be 15 minutes off if that matters") {
+  constexpr Ticks second = 10'000'000;
+  for (const Ticks sign : {-1, 1}) {
+    Asked asked = signed_request(base + "/people", "/people", true);
+    asked.now += sign * 901 * second;
+    CHECK(outcome(asked) == "ok");
+    asked.account.strict_dates = true;
+    CHECK(outcome(asked) == "AuthenticationFailed");
+    asked.now -= sign * second;
+    CHECK(outcome(asked) == "ok");
+  }
+}
+
+TEST_CASE("a malformed Authorization header is told apart from a wrong one") {
+  for (const char* malformed :
+       {"", "SharedKey", "SharedKey ", "SharedKey acct", "SharedKey acct:", "SharedKey :sig",
+        "SharedKey:acct sig", "Basic YTpi", "Basic a:b", "acct:sig", "SharedKeyLight acct:sig",
+        "SharedKey acct:sig more", "SharedKey  acct:sig"}) {
+    CAPTURE(malformed);
+    CHECK(outcome(with_authorization(malformed)) == "InvalidAuthenticationInfo");
+  }
+  for (const char* wrong : {"SharedKey acct:c2ln", "SharedKeyLite acct:sig",
+                            "sharedkeylite acct:sig", "SharedKey acct:a:b", "Bearer abc.def"}) {
+    CAPTURE(wrong);
+    CHECK(outcome(with_authorization(wrong)) == "AuthenticationFailed");
+  }
+  Asked twice = signed_request(base + "/people", "/people", true);
+  twice.headers.push_back(twice.headers.back());
+  CHECK(outcome(twice) == "InvalidAuthenticationInfo");
+}
+
+TEST_CASE("an Authorization header counts before a signature in the URL") {
+  const auto sas = query_of(with_signature(sas_of_table("people", "r")));
+  Asked both = signed_request(base + "/people?" + sas, "/people", true);
+  CHECK(outcome(both, need_of(Action::drop_table)) == "ok");
+  both.headers.back().second = "SharedKeyLite acct:c2ln";
+  CHECK(outcome(both) == "AuthenticationFailed");
+}
+
+TEST_CASE("ambiguous signatures are refused") {
+  const auto sas = query_of(with_signature(sas_of_table("people", "r")));
+  CHECK(outcome(Asked{base + "/people?" + sas}) == "ok");
+  CHECK(outcome(Asked{base + "/people?" + sas + "&sp=r"}) == "AuthenticationFailed");
+}
+
+TEST_CASE("a signature that wants https gets in over it and from a page") {
+  SasFields fields = sas_of_table("people", "r");
+  fields.spr = "https";
+  const std::string query = "/people?" + query_of(with_signature(fields));
+  Asked asked{local + query};
+  CHECK(outcome(asked) == "ok");  // no network
+  asked.client_ip = "127.0.0.1";
+  CHECK(outcome(asked) == "AuthorizationProtocolMismatch");
+  asked.url = base + query;
+  CHECK(outcome(asked) == "ok");
+}
+
+TEST_CASE("a signature that wants an address looks at the client's") {
+  SasFields fields = sas_of_table("people", "r");
+  fields.sip = "10.0.0.1-10.0.0.3";
+  Asked asked{base + "/people?" + query_of(with_signature(fields))};
+  asked.client_ip = "10.0.0.2";
+  CHECK(outcome(asked) == "ok");
+  asked.client_ip = "10.0.0.4";
+  CHECK(outcome(asked) == "AuthorizationSourceIPMismatch");
+}
+
+// ---- Permissions (spec 7.4) ---------------------------------------------------------------------
+
+TEST_CASE("what the permissions of a table SAS allow") {
+  const struct {
+    Action action;
+    const char* needed;
+  } lines[] = {{Action::read_entities, "r"},
+               {Action::insert, "a"},
+               {Action::upsert, "au"},
+               {Action::update, "u"},
+               {Action::remove, "d"}};
+  for (const auto& line : lines) {
+    for (int subset = 0; subset < 16; ++subset) {
+      std::string permissions;
+      for (int i = 0; i < 4; ++i) {
+        if ((subset >> i & 1) != 0) permissions += "raud"[i];
+      }
+      SasFields fields = sas_of_table("people", permissions);
+      fields.se = "2030-01-01";
+      bool enough = true;
+      for (const char letter : std::string(line.needed)) {
+        enough = enough && permissions.find(letter) != std::string::npos;
+      }
+      CAPTURE(permissions, line.needed);
+      CHECK(outcome(fields, need_of(line.action)) ==
+            (enough ? "ok" : "AuthorizationPermissionMismatch"));
+    }
+  }
+}
+
+TEST_CASE("a table SAS is for the entities of its table only") {
+  const SasFields all = sas_of_table("People", "raud");
+  CHECK(outcome(all, {Action::read_entities, "pEOPLE", {}}) == "ok");
+  CHECK(outcome(all, {Action::read_entities, "animals", {}}) == "AuthenticationFailed");
+  CHECK(outcome(all, need_of(Action::batch)) == "ok");
+  for (const Action action : {Action::read_tables, Action::create_table, Action::drop_table,
+                              Action::table_acl, Action::read_service, Action::write_service}) {
+    CHECK(outcome(all, need_of(action)) == "AuthorizationFailure");
+  }
+}
+
+TEST_CASE("what the permissions of an account SAS allow") {
+  const struct {
+    Action action;
+    char type;
+    std::vector<std::string> enough;
+    std::vector<std::string> too_little;
+  } lines[] = {{Action::read_entities, 'o', {"r"}, {"wdlau"}},
+               {Action::insert, 'o', {"a"}, {"rwdlu"}},
+               {Action::upsert, 'o', {"au", "ua"}, {"rwdla", "rwdlu"}},
+               {Action::update, 'o', {"u"}, {"rwdla"}},
+               {Action::remove, 'o', {"d"}, {"rwlau"}},
+               {Action::batch, 'o', {"r", "w"}, {}},
+               {Action::read_tables, 'c', {"l"}, {"rwdauc"}},
+               {Action::create_table, 'c', {"c", "w"}, {"rdlau"}},
+               {Action::drop_table, 'c', {"d"}, {"rwlauc"}},
+               {Action::read_service, 's', {"r"}, {"wdlauc"}},
+               {Action::write_service, 's', {"w"}, {"rdlauc"}}};
+  for (const auto& line : lines) {
+    const std::string type(1, line.type);
+    std::string other_types = "sco";
+    other_types.erase(other_types.find(type), 1);
+    CAPTURE(static_cast<int>(line.action));
+    for (const std::string& sp : line.enough) {
+      CHECK(outcome(sas_of_account(sp, type), need_of(line.action)) == "ok");
+      CHECK(outcome(sas_of_account(sp, "sco", "bqtf"), need_of(line.action)) == "ok");
+      CHECK(outcome(sas_of_account(sp, other_types), need_of(line.action)) ==
+            "AuthorizationResourceTypeMismatch");
+      CHECK(outcome(sas_of_account(sp, type, "bqf"), need_of(line.action)) ==
+            "AuthorizationServiceMismatch");
+    }
+    for (const std::string& sp : line.too_little) {
+      CHECK(outcome(sas_of_account(sp, "sco"), need_of(line.action)) ==
+            "AuthorizationPermissionMismatch");
+    }
+  }
+  CHECK(outcome(sas_of_account("rwdlauc", "sco"), need_of(Action::table_acl)) ==
+        "AuthorizationFailure");
+}
+
+TEST_CASE("no signature opens the access policies") {
+  CHECK(outcome(sas_of_table("people", "raud"), need_of(Action::table_acl)) ==
+        "AuthorizationFailure");
+  CHECK(outcome(sas_of_account("rwdlauc", "sco", "b"), need_of(Action::table_acl)) ==
+        "AuthorizationFailure");
+}
+
+TEST_CASE("what is checked first is told first") {
+  CHECK(outcome(sas_of_account("r", "s", "b"), need_of(Action::insert)) ==
+        "AuthorizationServiceMismatch");
+  CHECK(outcome(sas_of_account("r", "s", "t"), need_of(Action::insert)) ==
+        "AuthorizationResourceTypeMismatch");
+  CHECK(outcome(sas_of_account("r", "o", "t"), need_of(Action::insert)) ==
+        "AuthorizationPermissionMismatch");
+  SasFields fields = sas_of_table("people", "r");
+  fields.spk = "b";
+  CHECK(outcome(fields, {Action::insert, "people", KeyView{"a", ""}}) ==
+        "AuthorizationPermissionMismatch");
+  CHECK(outcome(fields, {Action::read_entities, "people", KeyView{"a", ""}}) ==
+        "AuthorizationFailure");
+}
+
+// ---- Key ranges and batches ---------------------------------------------------------------------
+
+TEST_CASE("point reads and writes outside of the key range are refused") {
+  SasFields fields = sas_of_table("people", "raud");
+  fields.spk = "b";
+  fields.srk = "2";
+  fields.epk = "d";
+  for (const Action action :
+       {Action::read_entities, Action::insert, Action::upsert, Action::update, Action::remove}) {
+    const auto at = [&](const char* partition, const char* row) {
+      return outcome(fields, {action, "people", KeyView{partition, row}});
+    };
+    CHECK(at("b", "1") == "AuthorizationFailure");
+    CHECK(at("b", "2") == "ok");
+    CHECK(at("c", "") == "ok");
+    CHECK(at("d", "z") == "ok");
+    CHECK(at("da", "") == "AuthorizationFailure");
+  }
+}
+
+TEST_CASE("queries are cut to the key range, those of others are not") {
+  SasFields fields = sas_of_table("people", "r");
+  fields.spk = "b";
+  fields.epk = "c";
+  const auto access =
+      Asked{base + "/people?" + query_of(with_signature(fields))}.authorize(read_people);
+  REQUIRE(access.ok());
+  CHECK(to_sexpr(access->cut(*parse_filter("v eq 1"))) ==
+        "(and (and (eq v 1) (ge PartitionKey 'b')) (le PartitionKey 'c'))");
+  CHECK(to_sexpr(access->cut({})) == "(and (ge PartitionKey 'b') (le PartitionKey 'c'))");
+  CHECK(to_sexpr(Access().cut(*parse_filter("v eq 1"))) == "(eq v 1)");
+  const auto whole = signed_request(base + "/people", "/people", true).authorize(read_people);
+  REQUIRE(whole.ok());
+  CHECK(whole->cut({}).empty());
+}
+
+TEST_CASE("a cut query gives the rows of the range, whatever it asks for") {
+  Store store = new_store();
+  publish(store, {create("people")});
+  for (const char* partition : {"a", "b", "c"}) {
+    for (const char* row : {"1", "2", "3"}) {
+      publish(store, {insert("people", partition, std::string(partition) + row, 1)});
+    }
+  }
+  SasFields fields = sas_of_table("people", "r");
+  fields.spk = "a";
+  fields.srk = "a3";
+  fields.epk = "b";
+  fields.erk = "b2";
+  const auto access =
+      Asked{base + "/people?" + query_of(with_signature(fields))}.authorize(read_people);
+  REQUIRE(access.ok());
+  const auto rows = [&](const char* filter, std::optional<Continuation> from = {}) {
+    Query query;
+    query.filter = access->cut(*parse_filter(filter));
+    query.from = std::move(from);
+    const auto answer = store.query("people", query);
+    REQUIRE(std::holds_alternative<Page>(answer));
+    std::string text;
+    for (const RowView& row : std::get<Page>(answer).rows) {
+      text += (text.empty() ? "" : " ") + std::string(row.row());
+    }
+    return text;
+  };
+  CHECK(rows("") == "a3 b1 b2");
+  CHECK(rows("PartitionKey eq 'b'") == "b1 b2");
+  CHECK(rows("PartitionKey eq 'c' or RowKey eq 'a3'") == "a3");
+  CHECK(rows("not (RowKey eq 'b1')") == "a3 b2");
+  CHECK(rows("", Continuation{{"a", ""}}) == "a3 b1 b2");
+  CHECK(rows("", Continuation{{"b", "b2"}}) == "b2");
+  CHECK(rows("", Continuation{{"c", ""}}).empty());
+}
+
+TEST_CASE("each operation of a batch is checked") {
+  SasFields fields = sas_of_table("people", "au");
+  fields.epk = "b";
+  const auto access = Asked{base + "/$batch?" + query_of(with_signature(fields))}.authorize(
+      {Action::batch, "", {}});
+  REQUIRE(access.ok());
+  CHECK(code_of(access->check({Action::insert, "people", KeyView{"a", ""}})) == "ok");
+  CHECK(code_of(access->check({Action::upsert, "people", KeyView{"b", ""}})) == "ok");
+  CHECK(code_of(access->check({Action::update, "people", KeyView{"c", ""}})) ==
+        "AuthorizationFailure");
+  CHECK(code_of(access->check({Action::remove, "people", KeyView{"a", ""}})) ==
+        "AuthorizationPermissionMismatch");
+  CHECK(code_of(access->check({Action::insert, "animals", KeyView{"a", ""}})) ==
+        "AuthenticationFailed");
+}
+
+// ---- Stored policies ----------------------------------------------------------------------------
+
+TEST_CASE("a stored policy of the table counts, and revoking it does at once") {
+  Store store = new_store();
+  const Ticks end = *parse_date_time("2030-01-01", {});
+  const auto set = [&](std::vector<AccessPolicy> policies) {
+    publish(store, {{std::nullopt, WriteTableAcl{"People", std::move(policies)}}});
+  };
+  publish(store, {create("People"), create("animals")});
+  SasFields fields = sas_of_table("people", "");
+  fields.si = "pol";
+  Asked asked{base + "/people?" + query_of(with_signature(fields))};
+  asked.store = &store;
+  CHECK(outcome(asked) == "AuthenticationFailed");
+  set({{"other", {}, end, "a"}, {"pol", {}, end, "r"}});
+  CHECK(outcome(asked) == "ok");
+  CHECK(outcome(asked, need_of(Action::insert)) == "AuthorizationPermissionMismatch");
+  set({{"pol", {}, end, "ra"}});
+  CHECK(outcome(asked, need_of(Action::insert)) == "ok");
+  set({{"pol", {}, end, {}}});
+  CHECK(outcome(asked) == "AuthorizationPermissionMismatch");
+  set({{"pol", {}, {}, "r"}});
+  CHECK(outcome(asked) == "AuthenticationFailed");
+  set({{"POL", {}, end, "r"}});
+  CHECK(outcome(asked) == "AuthenticationFailed");
+  set({});
+  CHECK(outcome(asked) == "AuthenticationFailed");
+}
+
+TEST_CASE("a stored policy of a table that is not there counts for nothing") {
+  SasFields fields = sas_of_table("nobody", "");
+  fields.si = "pol";
+  CHECK(outcome(fields, {Action::read_entities, "nobody", {}}) == "AuthenticationFailed");
+}
