@@ -1,0 +1,44 @@
+// The operations whose documents are XML: access policies of a table, properties and statistics of
+// the service; and preflight requests.
+//
+// Requests have been routed and authorized. Headers common to all answers are added later.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/protocol/account.h"
+#include "core/protocol/handled.h"
+#include "core/protocol/http.h"
+#include "core/protocol/service_properties.h"
+#include "core/store/store.h"
+
+namespace entitable::protocol {
+
+// An error as the response to this request. Owns what it needs.
+using RefuseXml = std::function<Response(const Error&)>;
+
+// GET or HEAD, and PUT, of "?comp=acl". TableNotFound; errors of parse_access_policies;
+// MethodNotAllowed.
+Handled handle_acl(const Store& store, const Request& request, std::string_view table,
+                   const RefuseXml& refuse);
+
+// GET and PUT of "?restype=service&comp=properties". Errors of parse_service_properties;
+// MethodNotAllowed.
+Handled handle_properties(const Store& store, const Request& request, const RefuseXml& refuse);
+
+// GET of "?restype=service&comp=stats". InvalidQueryParameterValue at the primary address;
+// MethodNotAllowed.
+Handled handle_stats(const Request& request, bool secondary, Ticks now, const RefuseXml& refuse);
+
+// OPTIONS of anything.
+Handled handle_preflight(const Account& account, const Store& store, const Request& request,
+                         const RefuseXml& refuse);
+
+// What the store's properties say, or the permissive rules if there are none and the account has
+// them.
+std::vector<CorsRule> cors_rules(const Account& account, const Store& store);
+
+}  // namespace entitable::protocol
