@@ -1,0 +1,145 @@
+// A URL, an Authorization header, a date and a method, each on a line of its own: nobody gets in by
+// chance, what is then signed is let in, and what a signature allows is the same for a point and
+// for a query.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/check.h"
+#include "core/filter/evaluate.h"
+#include "core/protocol/authorization.h"
+#include "core/protocol/http_date.h"
+#include "tests/core/protocol/signed_urls.h"
+#include "tests/support/filter_text.h"
+
+using namespace entitable;
+using namespace entitable::protocol;
+
+namespace {
+
+constexpr Ticks now = 638'000'000'000'000'001;
+
+Account account_of_test() {
+  Account account;
+  account.name = "acct";
+  account.keys = {test::secret};
+  account.hmac = test::stand_in_hmac;
+  account.authorize = true;
+  return account;
+}
+
+struct Input {
+  std::string_view url, authorization, date, method;
+};
+
+Input lines_of(std::string_view text) {
+  std::array<std::string_view, 4> lines;
+  for (std::string_view& line : lines) {
+    line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+  return {lines[0], lines[1], lines[2], lines[3]};
+}
+
+void check_refusal(const Error& error) {
+  switch (error.code) {
+    case Code::invalid_authentication_info:
+    case Code::authentication_failed:
+    case Code::authorization_failure:
+    case Code::permission_mismatch:
+    case Code::protocol_mismatch:
+    case Code::source_ip_mismatch:
+    case Code::service_mismatch:
+    case Code::resource_type_mismatch:
+      return;
+    default:
+      ENTITABLE_CHECK(false);
+  }
+}
+
+// The same from a point and from a query, for keys at and around the bounds.
+void check_range(const SasKeyRange& range) {
+  const Filter cut = range.cut({});
+  ENTITABLE_CHECK(cut.empty() == range.is_all() && test::soundness(cut) == "sound");
+  for (const std::string& partition :
+       {std::string(), range.first_partition, range.first_partition + "a", range.last_partition,
+        range.last_partition + "a"}) {
+    for (const std::string& row : {std::string(), range.first_row, range.first_row + "a",
+                                   range.last_row, range.last_row + "a"}) {
+      Entity entity;
+      entity.key = EntityKey(partition, row);
+      ENTITABLE_CHECK((cut.empty() || matches(cut, entity)) == range.contains({partition, row}));
+    }
+  }
+}
+
+void check_sas(std::string_view raw_query) {
+  const auto read = read_sas(raw_query);
+  if (!read.ok() || !read->has_value()) return;
+  SasFields fields = **read;
+  const auto again = read_sas(test::query_of(fields));
+  ENTITABLE_CHECK(again.ok() && again->has_value());
+  ENTITABLE_CHECK(test::query_of(**again) == test::query_of(fields));
+  if (fields.sv.size() != 10 || fields.sv < sas_version_min) return;
+  const bool whole = !fields.ss.empty() || !fields.srt.empty();
+  fields.sig = sign(test::stand_in_hmac, test::secret,
+                    whole ? account_sas_text(fields, "acct") : table_sas_text(fields, "acct"));
+  const FindPolicy find = [](std::string_view, std::string_view id) {
+    return id == "pol" ? std::optional(AccessPolicy{"pol", now, now + 1, "r"}) : std::nullopt;
+  };
+  const auto grant = verify_sas(fields, account_of_test(), find, {now, false, "1.2.3.4"});
+  if (!grant.ok()) return check_refusal(grant.error());
+  ENTITABLE_CHECK(grant->whole_account == whole);
+  check_range(grant->keys);
+  fields.sig[0] = fields.sig[0] == 'A' ? 'B' : 'A';
+  ENTITABLE_CHECK(!verify_sas(fields, account_of_test(), find, {now, true, {}}).ok());
+}
+
+void check_shared_key(const Input& input, const Uri& uri, const Store& store) {
+  SharedKeyParts parts;
+  parts.date = input.date;
+  parts.account = "acct";
+  parts.raw_path = uri.raw_path;
+  const std::string signature =
+      "SharedKeyLite acct:" + sign(test::stand_in_hmac, test::secret, shared_key_lite_text(parts));
+  const Request request{
+      input.method, input.url, {{"x-ms-date", input.date}, {"Authorization", signature}}, {}, {}};
+  const auto access =
+      authorize(account_of_test(), store, request, uri, now, {Action::table_acl, "t", {}});
+  const bool plain = uri.raw_query.find("comp") == std::string_view::npos;
+  if (plain && uri.account == "acct" && parse_http_date(input.date).has_value()) {
+    ENTITABLE_CHECK(access.ok());
+  }
+}
+
+void check_as_it_is(const Input& input, const Uri& uri, const Store& store) {
+  Request request{input.method, input.url, {{"x-ms-date", input.date}}, {}, "1.2.3.4"};
+  for (const bool with_header : {false, true}) {
+    if (with_header) request.headers.push_back({"Authorization", input.authorization});
+    const auto access = authorize(account_of_test(), store, request, uri, now,
+                                  {Action::read_entities, uri.table, uri.key.view()});
+    if (access.ok()) {
+      // Possible for who knows the key only, and the account.
+      ENTITABLE_CHECK(uri.account == "acct");
+      ENTITABLE_CHECK(with_header || uri.raw_query.find('=') != std::string_view::npos);
+    } else {
+      check_refusal(access.error());
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const Store store;
+  const Input input = lines_of({reinterpret_cast<const char*>(data), size});
+  const auto uri = parse_uri(input.url, "acct");
+  if (!uri.ok()) return 0;
+  check_sas(uri->raw_query);
+  check_shared_key(input, *uri, store);
+  check_as_it_is(input, *uri, store);
+  return 0;
+}
