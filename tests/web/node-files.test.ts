@@ -312,6 +312,8 @@ describe("what a crash leaves in the folder", () => {
     });
     await assert.rejects(deleteFolder(folder, system), { code: "ConnectionLost" });
     assert.deepEqual(await listFileStores(path.dirname(folder)), []);
+    await deleteFolder(folder, promises); // again, which finds what is left of it
+    assert.deepEqual(await readdir(path.dirname(folder)), []);
   });
 
   test("deleting keeps files that are not the store's", async () => {

@@ -37,10 +37,13 @@ export async function deleteFileStore(options: FileStoreOptions): Promise<void> 
   const { fs, process } = await node();
   const folder = await folderOf(options);
   try {
-    const lock = await lockFolder(folder, { ...options, process });
-    await deleteFolder(folder, fs).finally(() => lock.release());
+    const lock = await lockFolder(folder, { ...options, process }).catch((error: unknown) => {
+      if (codeOf(error) !== "ENOENT") throw error;
+      return undefined; // it does not exist, but may have been deleted half-way
+    });
+    await deleteFolder(folder, fs).finally(() => lock?.release());
   } catch (error) {
-    if (codeOf(error) !== "ENOENT") throw named(error, folder);
+    throw named(error, folder);
   }
 }
 

@@ -18,17 +18,27 @@ export async function makeFolder(folder: string, fs: NodeFs["promises"]): Promis
 
 // Deletes the log in a folder, and the folder if nothing else is in it. In one step for whoever looks at its name.
 export async function deleteFolder(folder: string, fs: NodeFs["promises"]): Promise<void> {
-  const aside = `${folder}${deletedMark}${crypto.randomUUID()}`;
-  try {
-    await fs.rename(folder, aside);
-    const { dirname } = await nodeModule("node:path");
-    await flushFolder(dirname(folder), fs);
-    for (const name of await fs.readdir(aside)) {
-      if (isOurs(name)) await fs.unlink(`${aside}/${name}`);
+  const { dirname, join } = await nodeModule("node:path");
+  const above = dirname(folder);
+  const marked = folder + deletedMark;
+  await unless("ENOENT", fs.rename(folder, marked + crypto.randomUUID()));
+  await unless("ENOENT", flushFolder(above, fs));
+  for (const name of (await unless("ENOENT", fs.readdir(above))) ?? []) {
+    const aside = join(above, name);
+    if (!aside.startsWith(marked)) continue; // this one, and any that was left half-way
+    for (const file of await fs.readdir(aside)) {
+      if (isOurs(file)) await unless("ENOENT", fs.unlink(`${aside}/${file}`));
     }
-    await fs.rmdir(aside);
+    await unless("ENOTEMPTY", fs.rmdir(aside));
+  }
+}
+
+async function unless<T>(code: string, call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
   } catch (error) {
-    if (codeOf(error) !== "ENOENT" && codeOf(error) !== "ENOTEMPTY") throw fileError(error);
+    if (codeOf(error) !== code) throw fileError(error);
+    return undefined;
   }
 }
 
