@@ -188,7 +188,7 @@ rule(
   "modules introduce themselves",
   modulesIntroduceThemselves,
   [{ "web/src/a.ts": "export const a = 1;\n" }],
-  { "web/src/a.ts": "// A.\n", "web/src/b.ts": "/** B. */\n" },
+  { "web/src/a.ts": "// A.\n", "web/src/b.ts": "/** B. */\n", "web/src/c.ts": "#!x\n// C.\n" },
 );
 
 rule("nothing is big", nothingIsBig, [{ "a.bin": "x".repeat((1 << 20) + 1) }], {

@@ -63,7 +63,7 @@ export function headersIntroduceThemselves(repository: Repository): string[] {
 /** So does every module of the package. */
 export function modulesIntroduceThemselves(repository: Repository): string[] {
   return [...matching(repository, /^web\/src\/.*\.ts$/)].flatMap(([path, text]) =>
-    /^(\/\/ |\/\*\*?\s)/.test(text) ? [] : [`${path}: no comment at the top`],
+    /^(#!.*\n)?(\/\/ |\/\*\*?\s)/.test(text) ? [] : [`${path}: no comment at the top`],
   );
 }
 
