@@ -175,6 +175,18 @@ describe("damage", () => {
     await host.close();
   });
 
+  test("parts without a manifest are the rest of a store, and kept", async () => {
+    const bench = await damaged((files) => {
+      for (const name of [...files.keys()]) files.delete(name);
+      files.set("part-0000000000000007", encode({ a: 1 }));
+    });
+    const host = await bench.open();
+    assert.deepEqual(host.status.damage, [{ file: "manifest", message: "is missing" }]);
+    assert.equal(host.status.state, "read-only");
+    await host.close();
+    assert.deepEqual(bench.names("part-"), ["part-0000000000000007"]);
+  });
+
   test("nothing is removed from a damaged log, not even what looks left over", async () => {
     const bench = await damaged((files) => {
       files.set("manifest", new Uint8Array());

@@ -2,7 +2,7 @@
 // queue write it and the checkpointer keep it short.
 
 import { StoreError } from "../errors.ts";
-import { type LogStorage, segmentName } from "../storage/log-storage.ts";
+import { type LogStorage, manifestName, segmentName } from "../storage/log-storage.ts";
 import type { Host } from "../transport.ts";
 import type {
   AbortSignalLike,
@@ -224,8 +224,10 @@ function refusal({ name, engine, readOnly }: LocalHostOptions): StoreError | und
 
 // Resolves to the parts that no manifest names.
 async function recover(engine: Engine, storage: LogStorage): Promise<number[]> {
+  let began = false; // there is a manifest or a segment
   const orphans = await storage.load({
     manifest(bytes) {
+      began = bytes !== undefined;
       const parts = engine.recover(bytes);
       return { parts, firstSegment: engine.firstLiveSequence };
     },
@@ -233,10 +235,15 @@ async function recover(engine: Engine, storage: LogStorage): Promise<number[]> {
       if (bytes !== undefined) engine.loadPart(id, bytes); // the engine reports those that never come
     },
     segment(sequence, bytes) {
+      began = true;
       if (bytes !== undefined) engine.replay(sequence, bytes);
       else engine.reportDamage({ file: segmentName(sequence), message: "is not a file of bytes" });
     },
   });
+  // Segments go only when a manifest covers them: parts by themselves are what is left of a store, not of a checkpoint.
+  if (!began && orphans.length > 0) {
+    engine.reportDamage({ file: manifestName, message: "is missing" });
+  }
   engine.recovered();
   return orphans;
 }
