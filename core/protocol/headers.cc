@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <iterator>
 
+#include "core/base/utf8.h"
+
 namespace entitable::protocol {
 namespace {
 
@@ -189,7 +191,10 @@ Result<std::string_view> method_of(const Request& request) {
 
 Result<IfMatch> condition_of(const Request& request) {
   if (count_headers(request, "If-None-Match") > 0) return Error(Code::invalid_input);
-  return IfMatch::parse(joined(request, "If-Match"));
+  const std::string condition = joined(request, "If-Match");
+  // The error would repeat it.
+  if (!is_wtf8(condition)) return Error(Code::invalid_input);
+  return IfMatch::parse(condition);
 }
 
 // ---- Versions and identities --------------------------------------------------------------------

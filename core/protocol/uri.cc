@@ -31,6 +31,10 @@ struct Parts {
   bool https = false;
 };
 
+bool is_visible_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
 std::optional<Parts> split(std::string_view url) {
   const std::size_t scheme_end = url.find("://");
   if (scheme_end == std::string_view::npos) return std::nullopt;
@@ -45,6 +49,7 @@ std::optional<Parts> split(std::string_view url) {
   const std::size_t path_end = std::min(url.find('?', host_end), url.size());
   parts.origin = url.substr(0, host_end);
   parts.host = url.substr(host_at, host_end - host_at);
+  if (!is_visible_ascii(parts.origin)) return std::nullopt;  // it is repeated in answers
   parts.path = url.substr(host_end, path_end - host_end);
   if (path_end < url.size()) parts.query = url.substr(path_end + 1);
   return parts;
@@ -210,7 +215,9 @@ Result<Uri> parse_uri(std::string_view url, std::string_view served_account) {
     uri.base.append("/").append(*account);
   }
   uri.secondary = is_secondary(*account);
-  uri.account = *account;
+  // Hosts have no case.
+  const bool served = !in_path && equal_ignoring_case(*account, served_account);
+  uri.account = served ? served_account : *account;
   if (const auto read = read_segments(segments, in_path ? 1 : 0, uri); !read.ok()) {
     return read.error();
   }

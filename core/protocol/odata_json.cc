@@ -1,0 +1,285 @@
+#include "core/protocol/odata_json.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/json/writer.h"
+#include "core/protocol/links.h"
+#include "core/protocol/percent.h"
+#include "core/query/projection.h"
+
+namespace entitable::protocol {
+namespace {
+
+using json::Writer;
+
+// ---- Values -------------------------------------------------------------------------------------
+
+// The type of a value that JSON alone would not tell.
+bool is_type_said(const ValueView& value) {
+  switch (value.type()) {
+    case EdmType::string:
+    case EdmType::boolean:
+    case EdmType::int32:
+      return false;
+    case EdmType::float64:
+      return !std::isfinite(value.float64());
+    default:
+      return true;
+  }
+}
+
+void write_value(Writer& out, const ValueView& value) {
+  switch (value.type()) {
+    case EdmType::string:
+      return out.string(value.string());
+    case EdmType::boolean:
+    case EdmType::int32:
+      return out.raw(value_text(value));
+    case EdmType::float64:
+      if (std::isfinite(value.float64())) return out.raw(value_text(value));
+      break;
+    default:
+      break;
+  }
+  out.string(value_text(value));
+}
+
+// ---- Entities -----------------------------------------------------------------------------------
+
+// The text of odata.metadata: "https://…/$metadata#people/@Element&$select=a,%20b".
+std::string metadata_text(const Representation& how, std::string_view set, bool element) {
+  std::string text(how.base);
+  text.append("/$metadata#").append(set);
+  if (element) text.append("/@Element");
+  if (how.select.has_value()) {
+    text.append("&$select=");
+    append_percent_encoded(text, *how.select, ",");
+  }
+  return text;
+}
+
+void write_metadata(Writer& out, const Representation& how, std::string_view set, bool element) {
+  if (how.level == Metadata::none) return;
+  out.name("odata.metadata");
+  out.string(metadata_text(how, set, element));
+}
+
+class EntityWriter {
+ public:
+  EntityWriter(Writer& out, const Representation& how) : out_(out), how_(how) {}
+
+  // What is said of an entity before its properties.
+  void head(const KeyView& key, Ticks timestamp) {
+    if (how_.level == Metadata::none) return;
+    if (how_.level == Metadata::full) {
+      address_.clear();
+      append_entity_address(address_, how_.table, key);
+      out_.name("odata.type");
+      text_.assign(how_.account).append(".").append(how_.table);
+      out_.string(text_);
+      out_.name("odata.id");
+      text_.assign(how_.base).append("/").append(address_);
+      out_.string(text_);
+    }
+    out_.name("odata.etag");
+    out_.string(etag_text(timestamp));
+    if (how_.level == Metadata::full) {
+      out_.name("odata.editLink");
+      out_.string(address_);
+    }
+  }
+
+  void keys(const KeyView& key) {
+    text("PartitionKey", key.partition);
+    text("RowKey", key.row);
+  }
+  void text(std::string_view name, std::string_view value) {
+    out_.name(name);
+    out_.string(value);
+  }
+  // Its type is known to everybody, so only those who want to know everything are told.
+  void timestamp(Ticks timestamp) {
+    if (how_.level == Metadata::full) type("Timestamp", EdmType::date_time);
+    text("Timestamp", date_time_text(timestamp));
+  }
+  void property(std::string_view name, const ValueView& value) {
+    if (how_.level != Metadata::none && is_type_said(value)) type(name, value.type());
+    out_.name(name);
+    write_value(out_, value);
+  }
+  void null(std::string_view name) {
+    out_.name(name);
+    out_.raw("null");
+  }
+
+ private:
+  void type(std::string_view name, EdmType type) {
+    text_.assign(name).append("@odata.type");
+    out_.name(text_);
+    out_.string(edm_name(type));
+  }
+
+  Writer& out_;
+  const Representation& how_;
+  std::string address_;  // both only hold memory
+  std::string text_;
+};
+
+void write_selected(EntityWriter& entity, const RowView& row, const std::string& name,
+                    const SelectedProperty& selected) {
+  switch (selected.kind) {
+    case SelectedKind::partition_key:
+      return entity.text(name, row.partition());
+    case SelectedKind::row_key:
+      return entity.text(name, row.row());
+    case SelectedKind::timestamp:
+      return entity.timestamp(row.timestamp());
+    case SelectedKind::column:
+      return entity.property(name, row.value(selected.column));
+    case SelectedKind::by_name:
+      if (const auto value = row.find(name); value.has_value()) {
+        return entity.property(name, *value);
+      }
+      break;
+    case SelectedKind::missing:
+      break;
+  }
+  entity.null(name);
+}
+
+// The rows of one answer. What a selection means is worked out once for rows alike.
+class RowsWriter {
+ public:
+  RowsWriter(Writer& out, const Representation& how, const std::vector<std::string>& selected)
+      : entity_(out, how), selected_(selected) {}
+
+  void write(const RowView& row) {
+    entity_.head(row.key(), row.timestamp());
+    if (!selected_.empty()) return write_selection(row);
+    entity_.keys(row.key());
+    entity_.timestamp(row.timestamp());
+    row.for_each_property(
+        [this](std::string_view name, const ValueView& value) { entity_.property(name, value); });
+  }
+
+ private:
+  void write_selection(const RowView& row) {
+    if (shape_ != &row.shape()) {
+      shape_ = &row.shape();
+      properties_ = select_properties(selected_, *shape_);
+    }
+    for (std::size_t i = 0; i < selected_.size(); ++i) {
+      write_selected(entity_, row, selected_[i], properties_[i]);
+    }
+  }
+
+  EntityWriter entity_;
+  const std::vector<std::string>& selected_;
+  const Shape* shape_ = nullptr;
+  std::vector<SelectedProperty> properties_;
+};
+
+// ---- Tables -------------------------------------------------------------------------------------
+
+constexpr std::string_view tables_set = "Tables";
+
+void write_table(Writer& out, const Representation& how, std::string_view name,
+                 const std::vector<std::string>& selected) {
+  if (how.level == Metadata::full) {
+    std::string address;
+    append_table_address(address, name);
+    out.name("odata.type");
+    out.string(std::string(how.account) + ".Tables");
+    out.name("odata.id");
+    out.string(table_url(how.base, name));
+    out.name("odata.editLink");
+    out.string(address);
+  }
+  if (selected.empty()) {
+    out.name("TableName");
+    out.string(name);
+  }
+  for (const std::string& property : selected) {
+    out.name(property);
+    property == "TableName" ? out.string(name) : out.raw("null");
+  }
+}
+
+}  // namespace
+
+std::string table_json(const Representation& how, std::string_view name) {
+  std::string body;
+  Writer out(body);
+  out.begin_object();
+  write_metadata(out, how, tables_set, true);
+  write_table(out, how, name, {});
+  out.end_object();
+  return body;
+}
+
+std::string tables_json(const Representation& how, const std::vector<std::string>& names,
+                        const std::vector<std::string>& selected) {
+  std::string body;
+  Writer out(body);
+  out.begin_object();
+  write_metadata(out, how, tables_set, false);
+  out.name("value");
+  out.begin_array();
+  for (const std::string& name : names) {
+    out.begin_object();
+    write_table(out, how, name, selected);
+    out.end_object();
+  }
+  out.end_array();
+  out.end_object();
+  return body;
+}
+
+std::string entity_json(const Representation& how, const Entity& entity) {
+  std::string body;
+  Writer out(body);
+  EntityWriter writer(out, how);
+  out.begin_object();
+  write_metadata(out, how, how.table, true);
+  writer.head(entity.key.view(), entity.timestamp);
+  writer.keys(entity.key.view());
+  writer.timestamp(entity.timestamp);
+  for (const Property& property : entity.properties) {
+    writer.property(property.name, property.value.view());
+  }
+  out.end_object();
+  return body;
+}
+
+std::string row_json(const Representation& how, const RowView& row,
+                     const std::vector<std::string>& selected) {
+  std::string body;
+  Writer out(body);
+  out.begin_object();
+  write_metadata(out, how, how.table, true);
+  RowsWriter(out, how, selected).write(row);
+  out.end_object();
+  return body;
+}
+
+std::string rows_json(const Representation& how, std::span<const RowView> rows,
+                      const std::vector<std::string>& selected) {
+  std::string body;
+  Writer out(body);
+  RowsWriter writer(out, how, selected);
+  out.begin_object();
+  write_metadata(out, how, how.table, false);
+  out.name("value");
+  out.begin_array();
+  for (const RowView& row : rows) {
+    out.begin_object();
+    writer.write(row);
+    out.end_object();
+  }
+  out.end_array();
+  out.end_object();
+  return body;
+}
+
+}  // namespace entitable::protocol

@@ -1,0 +1,309 @@
+#include "core/protocol/service.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/protocol/authorization.h"
+#include "core/protocol/batch_handler.h"
+#include "core/protocol/batch_request.h"
+#include "core/protocol/call.h"
+#include "core/protocol/cors.h"
+#include "core/protocol/entity_handler.h"
+#include "core/protocol/error_response.h"
+#include "core/protocol/http_date.h"
+#include "core/protocol/route.h"
+#include "core/protocol/service_handler.h"
+#include "core/protocol/table_handler.h"
+
+namespace entitable::protocol {
+namespace {
+
+// ---- Headers of every answer --------------------------------------------------------------------
+
+// What is added to an answer in the end. Owns what it needs, since the request may be gone.
+struct CommonHeaders {
+  std::string request_id;
+  std::string client_request_id;
+  std::string version;
+  Ticks now = 0;
+  bool is_data = true;  // JSON, batches and writes of entities: not to be cached, nor guessed at
+  std::string method;
+  std::string origin;
+  std::vector<CorsRule> cors;
+
+  Response add(Response response) const {
+    const auto put = [&](const char* name, std::string value) {
+      response.headers.push_back({name, std::move(value)});
+    };
+    if (is_data) {
+      put("Cache-Control", "no-cache");
+      put("X-Content-Type-Options", "nosniff");
+    }
+    put("x-ms-request-id", request_id);
+    if (!client_request_id.empty()) put("x-ms-client-request-id", client_request_id);
+    put("x-ms-version", version);
+    put("Date", http_date_text(now));
+    put("Server", "entitable");
+    if (!origin.empty()) {
+      const Request asked{method, {}, {{"Origin", origin}}, {}, {}};
+      add_cors_headers(cors, asked, response);
+    }
+    return response;
+  }
+};
+
+// ---- One request --------------------------------------------------------------------------------
+
+bool may_insert(Route route) {
+  return route == Route::insert_entity || route == Route::create_table;
+}
+
+bool is_entity_write(Route route) {
+  return route == Route::insert_entity || route == Route::put_entity ||
+         route == Route::merge_entity || route == Route::delete_entity;
+}
+
+// A request, or an operation of a batch, as far as it can be read before anybody is asked.
+struct Reading {
+  Uri uri;
+  QueryOptions options;
+  std::string_view method;  // that counts
+  RouteLine line;
+
+  Need need(const Request& request) const {
+    Need need{line.action, uri.table, {}};
+    if (uri.resource == Resource::entity) need.key = uri.key.view();
+    const bool conditional = !header(request, "If-Match").value_or("").empty();
+    if (need.action == Action::update && !conditional) need.action = Action::upsert;
+    return need;
+  }
+};
+
+class Session {
+ public:
+  Session(const Account& account, const Store& store, const Request& request, const Moment& moment)
+      : account_(account), store_(store), request_(request), moment_(moment) {
+    form_.request_id = common_.request_id = request_id_text(moment.id);
+    form_.now = common_.now = moment.now;
+    common_.client_request_id = client_request_id(request).value_or("");
+    common_.version = newest_version;
+  }
+
+  Handled run() {
+    Handled handled = serve();
+    prepare_cors();
+    if (auto* response = std::get_if<Response>(&handled)) {
+      return common_.add(std::move(*response));
+    }
+    if (auto* write = std::get_if<PendingWrite>(&handled)) {
+      write->respond = [respond = std::move(write->respond), common = std::move(common_)](
+                           const WriteAnswer& answer) { return common.add(respond(answer)); };
+    }
+    return handled;
+  }
+
+ private:
+  Handled serve() {
+    if (request_.method == "OPTIONS") return serve_preflight();
+    Reading reading;
+    if (const auto read = read_target(request_, form_, reading); !read.ok()) {
+      common_.is_data = !form_.xml;
+      return refuse(read.error());
+    }
+    common_.is_data = !form_.xml;
+    Result<std::string> version = version_of(request_, reading.options.sv, account_);
+    if (!version.ok()) return refuse(version.error());
+    common_.version = std::move(*version);
+
+    const Result<Access> access = authorize_request(reading);
+    if (!access.ok()) {
+      form_.xml = form_.xml || !asks_for_json(request_, reading.options.format);
+      return refuse(access.error());
+    }
+    if (reading.uri.secondary && writes(reading)) {
+      return refuse(Error(Code::secondary_is_read_only));
+    }
+    return is_xml(reading.line.route) ? serve_xml(reading) : serve_data(reading, *access);
+  }
+
+  Handled serve_preflight() {
+    form_.xml = true;
+    common_.is_data = false;
+    is_preflight_ = true;
+    return handle_preflight(account_, store_, request_, refusal(form_));
+  }
+
+  // Reads into `reading` and tells `form` what is found out on the way.
+  Result<void> read_target(const Request& request, ErrorForm& form, Reading& reading) const {
+    Result<Uri> uri = parse_uri(request.url, account_.name);
+    if (!uri.ok()) return uri.error();
+    reading.uri = std::move(*uri);
+    Result<QueryOptions> options = parse_query_options(reading.uri.raw_query);
+    if (!options.ok()) return options.error();
+    reading.options = std::move(*options);
+    form.xml =
+        !form.in_batch && (reading.options.comp.has_value() || reading.options.restype.has_value());
+    if (const auto level = negotiate(request, reading.options.format); level.ok()) {
+      form.level = *level;
+    }
+    const Result<std::string_view> method = method_of(request);
+    if (!method.ok()) return method.error();
+    reading.method = *method;
+    const Result<RouteLine> line = find_route(reading.method, reading.uri, reading.options);
+    if (!line.ok()) return line.error();
+    reading.line = *line;
+    if (may_insert(line->route)) form.preference = preference_of(request);
+    return {};
+  }
+
+  Result<Access> authorize_request(const Reading& reading) const {
+    if (reading.uri.account != account_.name) return Error(Code::authentication_failed);
+    return authorize(account_, store_, request_, reading.uri, moment_.now, reading.need(request_));
+  }
+
+  bool writes(const Reading& reading) const {
+    if (reading.line.route != Route::batch) return reading.line.writes;
+    const Result<Batch> batch = read_batch(request_);
+    return batch.ok() && batch->change_set;
+  }
+
+  Handled serve_xml(const Reading& reading) const {
+    Request request = request_;
+    request.method = reading.method;
+    const Refuse refuse_xml = refusal(form_);
+    switch (reading.line.route) {
+      case Route::table_acl:
+        return handle_acl(store_, request, reading.uri.table, refuse_xml);
+      case Route::service_stats:
+        return handle_stats(request, reading.uri.secondary, moment_.now, refuse_xml);
+      default:
+        return handle_properties(store_, request, refuse_xml);
+    }
+  }
+
+  Handled serve_data(const Reading& reading, const Access& access) const {
+    // A batch is answered as one whatever it accepts.
+    if (reading.line.route == Route::batch) return serve_batch(access);
+    const Result<Metadata> level = negotiate(request_, reading.options.format);
+    if (!level.ok()) return refuse(level.error());
+    const Call call = call_of(request_, reading, access, form_);
+    switch (reading.line.route) {
+      case Route::query_tables:
+        return query_tables(call);
+      case Route::get_table:
+        return get_table(call);
+      case Route::create_table:
+        return create_table(call);
+      case Route::drop_table:
+        return drop_table(call);
+      case Route::query_entities:
+        return query_entities(call);
+      case Route::get_entity:
+        return get_entity(call);
+      default:
+        return write_entity(call);
+    }
+  }
+
+  // ---- Batches ----------------------------------------------------------------------------------
+
+  Handled serve_batch(const Access& access) const {
+    BatchSteps steps;
+    steps.parse = [&](const Request& operation) { return parse_operation(operation, access); };
+    steps.read = [&](const Request& query) { return read_in_batch(query, access); };
+    steps.refusal = [&](const Request& asked) {
+      // The batch itself is answered as any request is.
+      return refusal(&asked == &request_ ? form_ : form_in_batch(asked));
+    };
+    return handle_batch(request_, moment_, steps);
+  }
+
+  ErrorForm form_in_batch(const Request& operation) const {
+    ErrorForm form = form_;
+    form.in_batch = true;
+    form.level = Metadata::minimal;
+    Reading reading;
+    // What is wrong with it is said by those who serve it.
+    static_cast<void>(read_target(operation, form, reading).ok());
+    return form;
+  }
+
+  // What both kinds of operation need: the same account, and permission.
+  Result<void> read_operation(const Request& operation, const Access& access, ErrorForm& form,
+                              Reading& reading) const {
+    if (const auto read = read_target(operation, form, reading); !read.ok()) return read.error();
+    if (reading.uri.account != account_.name) return Error(Code::invalid_input);
+    if (const auto allowed = access.check(reading.need(operation)); !allowed.ok()) {
+      return allowed.error();
+    }
+    if (const auto level = negotiate(operation, reading.options.format); !level.ok()) {
+      return level.error();
+    }
+    return {};
+  }
+
+  Result<EntityWrite> parse_operation(const Request& operation, const Access& access) const {
+    ErrorForm form = form_in_batch(operation);
+    Reading reading;
+    if (const auto read = read_operation(operation, access, form, reading); !read.ok()) {
+      return read.error();
+    }
+    if (!is_entity_write(reading.line.route)) return Error(Code::invalid_input);
+    return parse_entity_write(call_of(operation, reading, access, form));
+  }
+
+  Handled read_in_batch(const Request& query, const Access& access) const {
+    ErrorForm form = form_in_batch(query);
+    Reading reading;
+    if (const auto read = read_operation(query, access, form, reading); !read.ok()) {
+      return error_response(read.error(), form);
+    }
+    const Call call = call_of(query, reading, access, form);
+    if (reading.line.route == Route::query_entities) return query_entities(call);
+    if (reading.line.route == Route::get_entity) return get_entity(call);
+    return error_response(Error(Code::invalid_input), form);
+  }
+
+  // ---- Tools ------------------------------------------------------------------------------------
+
+  Call call_of(const Request& request, const Reading& reading, const Access& access,
+               const ErrorForm& form) const {
+    return Call{account_,           store_,     request, reading.uri, reading.options, access,
+                reading.line.route, form.level, form};
+  }
+
+  Response refuse(const Error& error) const { return error_response(error, form_); }
+
+  static Refuse refusal(const ErrorForm& form) {
+    return [form](const Error& error) { return error_response(error, form); };
+  }
+
+  // Rules are only looked at for pages that ask.
+  void prepare_cors() {
+    const auto origin = header(request_, "Origin");
+    if (is_preflight_ || origin.value_or("").empty()) return;
+    common_.method = request_.method;
+    common_.origin = *origin;
+    common_.cors = cors_rules(account_, store_);
+  }
+
+  const Account& account_;
+  const Store& store_;
+  const Request& request_;
+  const Moment& moment_;
+  ErrorForm form_;
+  CommonHeaders common_;
+  bool is_preflight_ = false;
+};
+
+}  // namespace
+
+Handled handle(const Account& account, const Store& store, const Request& request,
+               const Moment& moment) {
+  return Session(account, store, request, moment).run();
+}
+
+}  // namespace entitable::protocol
