@@ -63,8 +63,8 @@ class Access {
   std::optional<SasGrant> grant_;  // nothing: everything
 };
 
-// Everything if the account does not authorize. An Authorization header counts before a signature
-// in the URL.
+// Everything if the account does not authorize, or the request is trusted. An Authorization header
+// counts before a signature in the URL.
 //
 // InvalidAuthenticationInfo: a malformed Authorization header. AuthenticationFailed: no or wrong
 // credentials, another account, a date that is none or (strict_dates) more than 15 minutes off.

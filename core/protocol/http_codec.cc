@@ -9,6 +9,7 @@ namespace entitable::protocol {
 namespace {
 
 constexpr std::size_t header_lengths_bytes = 8;
+constexpr std::uint16_t flag_trusted = 1;
 
 std::uint32_t length(std::string_view text) {
   return static_cast<std::uint32_t>(text.size());
@@ -33,8 +34,9 @@ bool is_request_block(std::string_view block) {
 
 std::optional<RequestBlock> read_request(std::string_view block) {
   ByteReader in(block);
-  const bool known =
-      in.u8() == request_block_kind && in.u8() == http_block_version && in.u16() == 0;
+  const bool known = in.u8() == request_block_kind && in.u8() == http_block_version;
+  const std::uint16_t flags = in.u16();
+  const bool known_flags = flags == 0 || flags == flag_trusted;
   const std::uint32_t method = in.u32();
   const std::uint32_t url = in.u32();
   const std::uint32_t client_ip = in.u32();
@@ -42,8 +44,10 @@ std::optional<RequestBlock> read_request(std::string_view block) {
   const std::uint32_t count = in.u32();
   RequestBlock out;
   out.id = in.raw(request_id_bytes);
-  if (!in.ok() || !known || count > in.remaining() / header_lengths_bytes) return std::nullopt;
+  if (!in.ok() || !known || !known_flags) return std::nullopt;
+  if (count > in.remaining() / header_lengths_bytes) return std::nullopt;
 
+  out.request.trusted = flags == flag_trusted;
   ByteReader lengths(in.raw(count * header_lengths_bytes));
   out.request.method = in.raw(method);
   out.request.url = in.raw(url);

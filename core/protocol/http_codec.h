@@ -3,7 +3,7 @@
 // Everything is little-endian; lengths are in bytes and count what follows the last of them, in
 // the order in which they stand. `text` is as on the wire: names, values and URLs are octets.
 //
-//   request  = 64:u8 version:u8 0:u16
+//   request  = 64:u8 version:u8 flags:u16
 //              method:u32 url:u32 client_ip:u32 body:u32 headers:u32  id:16 bytes
 //              (name:u32 value:u32) * headers
 //              method url client_ip (name value)* text, body
@@ -12,9 +12,9 @@
 //              (name:u32 value:u32) * headers
 //              reason (name value)* text, body
 //
-// `version` is 1. The first byte tells these blocks from those of the direct door
-// (core/direct/LAYOUT.md), so that both kinds can wait in one queue. Blocks are never stored.
-// web/src/rest/block.ts is the other side.
+// `version` is 1. `flags` is 1 if the request is trusted (http.h), else 0. The first byte tells
+// these blocks from those of the direct door (core/direct/LAYOUT.md), so that both kinds can wait
+// in one queue. Blocks are never stored. web/src/rest/block.ts is the other side.
 #pragma once
 
 #include <optional>

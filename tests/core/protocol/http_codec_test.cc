@@ -40,6 +40,16 @@ TEST_CASE("A request block gives back every part of the request") {
   CHECK(read->request.headers[0].value == "*/*");
   CHECK(read->request.headers[1].name == "x-empty");
   CHECK(read->request.headers[1].value.empty());
+  CHECK_FALSE(read->request.trusted);
+}
+
+TEST_CASE("A request block says whether it is trusted") {
+  Request in = sample();
+  in.trusted = true;
+  const std::string block = request_block(in, id);
+  const auto read = read_request(block);
+  REQUIRE(read.has_value());
+  CHECK(read->request.trusted);
 }
 
 TEST_CASE("A request of nothing is a request") {
@@ -59,10 +69,10 @@ TEST_CASE("A request block that is cut off or too long is malformed") {
   CHECK_FALSE(read_request(block + '\0').has_value());
 }
 
-TEST_CASE("Another kind or version is malformed") {
+TEST_CASE("Another kind or version, or an unknown flag, is malformed") {
   for (const std::size_t at : {0u, 1u, 2u, 3u}) {
     std::string block = request_block(sample(), id);
-    block[at] = static_cast<char>(block[at] + 1);
+    block[at] = static_cast<char>(block[at] + 2);
     CAPTURE(at);
     CHECK_FALSE(read_request(block).has_value());
   }

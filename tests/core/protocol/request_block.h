@@ -16,7 +16,7 @@ inline std::string request_block(const protocol::Request& request,
   ByteWriter out(block);
   out.u8(64);
   out.u8(1);
-  out.u16(0);
+  out.u16(request.trusted ? 1 : 0);
   out.u32(size(request.method));
   out.u32(size(request.url));
   out.u32(size(request.client_ip));
