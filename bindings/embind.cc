@@ -5,6 +5,8 @@
 #include <emscripten/val.h>
 
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "bindings/handle.h"
 
@@ -16,6 +18,7 @@ using entitable::StoreStats;
 using entitable::TableInfo;
 using entitable::bindings::caught;
 using entitable::bindings::Handle;
+using entitable::protocol::Account;
 
 Handle& handle_at(std::uint32_t address) {
   return *reinterpret_cast<Handle*>(static_cast<std::uintptr_t>(address));
@@ -87,6 +90,40 @@ val verify(std::uint32_t address) {
   return guarded_val(address, [](Handle& handle) { return val(handle.store.verify()); });
 }
 
+std::string bytes_of(const val& array) {
+  const auto bytes = emscripten::convertJSArrayToNumberVector<char>(array);
+  return std::string(bytes.begin(), bytes.end());
+}
+
+val view_of(std::string_view bytes) {
+  return val(emscripten::typed_memory_view(bytes.size(),
+                                           reinterpret_cast<const unsigned char*>(bytes.data())));
+}
+
+// Whom the REST door answers for. `hmac`: (key, message) to 32 bytes, all of them Uint8Array; its
+// arguments are views of memory that die with the call. undefined, if nothing is to be authorized.
+val configure(std::uint32_t address, const val& account, const val& hmac) {
+  return guarded_val(address, [&](Handle& handle) {
+    Account next;
+    next.name = account["name"].as<std::string>();
+    for (const val& key : emscripten::vecFromJSArray<val>(account["keys"])) {
+      next.keys.push_back(bytes_of(key));
+    }
+    next.authorize = account["authorize"].as<bool>();
+    next.strict_versions = account["strictVersions"].as<bool>();
+    next.strict_dates = account["strictDates"].as<bool>();
+    next.limit_comparisons = account["limitComparisons"].as<bool>();
+    next.permissive_cors = account["permissiveCors"].as<bool>();
+    if (!hmac.isUndefined()) {
+      next.hmac = [hmac](std::string_view key, std::string_view message) {
+        return bytes_of(hmac(view_of(key), view_of(message)));
+      };
+    }
+    handle.account = std::move(next);
+    return val(true);
+  });
+}
+
 std::string version() {
   return ENTITABLE_VERSION;
 }
@@ -98,4 +135,5 @@ EMSCRIPTEN_BINDINGS(entitable) {
   emscripten::function("stats", &stats);
   emscripten::function("damage", &damage);
   emscripten::function("verify", &verify);
+  emscripten::function("configure", &configure);
 }

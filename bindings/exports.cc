@@ -162,8 +162,20 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_read(Handle* handle, std::uint3
   });
 }
 
-// Input: `count` lengths of one word each, then that many write blocks. Bytes: per block three
-// words (address and size of its reply, 1 if it failed). Value: 1 if there are changes.
+// Input: an HTTP request block (core/protocol/http_codec.h) that reads. Bytes: its response block,
+// or an error block of the direct door.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_handle(Handle* handle, std::uint32_t size,
+                                                        double now_ms) {
+  return guarded_reply(handle, [&](Handle& h) {
+    entitable::doors::handle(h.account, h.store, h.in(size),
+                             entitable::direct::ticks_from_unix_ms(now_ms), h.reply);
+    return h.give(h.reply.view());
+  });
+}
+
+// Input: `count` lengths of one word each, then that many blocks, each a write of the direct door
+// or an HTTP request. Bytes: per block three words (address and size of its reply, 1 if it changes
+// nothing). Value: 1 if there are changes.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage(Handle* handle, std::uint32_t count,
                                                        std::uint32_t size, double now_ms) {
   return guarded(handle, [&](Handle& h) {
@@ -181,8 +193,8 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage(Handle* handle, std::uint
       at += length;
     }
     DiscardUnlessDone discard{h};
-    h.staged =
-        entitable::direct::stage(h.store, blocks, entitable::direct::ticks_from_unix_ms(now_ms));
+    h.staged = entitable::doors::stage(h.account, h.store, blocks,
+                                       entitable::direct::ticks_from_unix_ms(now_ms));
     h.words.clear();
     for (std::uint32_t i = 0; i < count; ++i) {
       const auto& reply = h.staged.replies[i];

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/direct/calls.h"
+#include "core/doors/group.h"
 #include "core/store/store.h"
 
 namespace entitable::bindings {
@@ -39,13 +40,14 @@ struct CheckFailure {
 
 struct Handle {
   Store store;
+  protocol::Account account;  // whom the REST door answers for
   bool poisoned = false;  // a check failed or something threw: memory can't be trusted, so nothing
                           // more is written
   CallResult result;
   std::vector<char> input;  // what JavaScript writes before a call
   direct::PageWriter pages;
-  direct::ReplyBuffer reply;         // what a read gives
-  direct::StagedReplies staged;      // what a stage gives
+  direct::ReplyBuffer reply;         // what a read or an HTTP request gives
+  doors::StagedReplies staged;       // what a stage gives
   std::vector<std::uint32_t> words;  // where its replies are
   std::string bytes;                 // what any other call gives
 

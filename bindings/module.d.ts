@@ -19,6 +19,20 @@ export interface Stats {
   segmentBytesSinceCheckpoint: number;
 }
 
+// core/protocol/account.h
+export interface AccountSettings {
+  name: string;
+  keys: Uint8Array[];
+  authorize: boolean;
+  strictVersions: boolean;
+  strictDates: boolean;
+  limitComparisons: boolean;
+  permissiveCors: boolean;
+}
+
+// HMAC-SHA256: 32 bytes. The arguments are views of wasm memory that die with the call.
+export type Hmac = (key: Uint8Array, message: Uint8Array) => Uint8Array;
+
 export interface EntitableModule {
   // exports.cc: plain functions over memory
   _entitable_open(): Address;
@@ -32,6 +46,7 @@ export interface EntitableModule {
   _entitable_read_only(handle: Address): number;
   _entitable_report_damage(handle: Address, fileSize: number, size: number): ResultAddress;
   _entitable_read(handle: Address, size: number): ResultAddress;
+  _entitable_handle(handle: Address, size: number, nowMs: number): ResultAddress;
   _entitable_stage(handle: Address, count: number, size: number, nowMs: number): ResultAddress;
   _entitable_publish(handle: Address): ResultAddress;
   _entitable_discard(handle: Address): ResultAddress;
@@ -48,6 +63,7 @@ export interface EntitableModule {
   stats(handle: Address): Stats | undefined;
   damage(handle: Address): { file: string; message: string }[] | undefined;
   verify(handle: Address): string | undefined;
+  configure(handle: Address, account: AccountSettings, hmac: Hmac | undefined): true | undefined;
 
   // Emscripten's. The views are new ones after memory has grown: read them anew after each call.
   readonly HEAPU8: Uint8Array<ArrayBuffer>;

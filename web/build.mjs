@@ -31,6 +31,7 @@ const manifest = JSON.parse(readFileSync(join(web, "package.json"), "utf8"));
 rmSync(staging, { recursive: true, force: true });
 mkdirSync(join(dist, "wasm"), { recursive: true });
 compile();
+await bundle("rest/hmac.js", "@noble/hashes");
 rewriteTypeImports();
 keepReachable(".d.ts");
 keepReachable(".js");
@@ -49,6 +50,25 @@ function compile() {
   const tsc = join(root, "tests/node_modules/.bin/tsc");
   const options = ["--noEmit", "false", "--outDir", dist];
   execFileSync(tsc, ["-p", web, ...options], { stdio: "inherit" });
+}
+
+// Puts what a file imports from another package into it, with that one's licence: the package has no run-time dependencies.
+async function bundle(name, from) {
+  const { build } = tools("esbuild");
+  const file = join(dist, name);
+  const modules = join(root, "tests/node_modules");
+  const licence = readFileSync(join(modules, from, "LICENSE"), "utf8").trim();
+  await build({
+    entryPoints: [file],
+    outfile: file,
+    allowOverwrite: true,
+    nodePaths: [modules],
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target: "es2022",
+    banner: { js: `/*! Contains ${from}:\n\n${licence}\n*/` },
+  });
 }
 
 // Keeps what the entries lead to. The rest (declarations of what is inside, JavaScript of files that hold only

@@ -185,6 +185,13 @@ void ReplyBuffer::reserve(std::size_t capacity) {
   capacity_ = grown;
 }
 
+void ReplyBuffer::assign(std::string_view bytes) {
+  size_ = 0;
+  reserve(bytes.size());
+  if (!bytes.empty()) std::memcpy(bytes_.get(), bytes.data(), bytes.size());
+  size_ = bytes.size();
+}
+
 BlockWriter::BlockWriter(ReplyBuffer& out, ReplyKind kind, std::size_t words_max)
     : out_(out), kind_(kind), text_at_(header_bytes + words_max * 4), text_end_(text_at_) {
   out_.size_ = 0;

@@ -90,6 +90,7 @@ class ReplyBuffer {
   std::size_t size() const { return size_; }
   std::string_view view() const { return {bytes_.get(), size_}; }
   std::string str() const { return std::string(view()); }
+  void assign(std::string_view bytes);  // for a reply that another door wrote
 
  private:
   friend class BlockWriter;

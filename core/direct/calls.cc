@@ -6,7 +6,6 @@
 #include <variant>
 
 #include "core/direct/page.h"
-#include "core/direct/record.h"
 #include "core/filter/parser.h"
 #include "core/model/etag.h"
 #include "core/model/limits.h"
@@ -23,13 +22,6 @@ Error malformed() {
 // What only this machine can say; the service knows no such answer.
 bool is_local_failure(Code code) {
   return code == Code::out_of_memory || code == Code::corrupted || code == Code::format_too_new;
-}
-
-void write_need_parts(ReplyBuffer& out, const std::vector<PartId>& ids) {
-  BlockWriter block(out, ReplyKind::need_parts, 2 + ids.size() * 2);
-  block.word(static_cast<std::uint32_t>(ids.size()));
-  for (const PartId id : ids) block.two_words(id);
-  block.finish();
 }
 
 void write_tables(ReplyBuffer& out, const TablePage& page) {
@@ -194,6 +186,8 @@ void read_tables(const Store& store, BlockReader& in, ReplyBuffer& out) {
   write_tables(out, *page);
 }
 
+}  // namespace
+
 void write_answer(ReplyBuffer& out, const WriteAnswer& answer) {
   if (const auto* done = std::get_if<WriteDone>(&answer)) {
     write_done(out, *done);
@@ -202,7 +196,12 @@ void write_answer(ReplyBuffer& out, const WriteAnswer& answer) {
   }
 }
 
-}  // namespace
+void write_need_parts(ReplyBuffer& out, const std::vector<PartId>& ids) {
+  BlockWriter block(out, ReplyKind::need_parts, 2 + ids.size() * 2);
+  block.word(static_cast<std::uint32_t>(ids.size()));
+  for (const PartId id : ids) block.two_words(id);
+  block.finish();
+}
 
 void write_error(ReplyBuffer& out, const Error& error) {
   write_error(out, GroupFailure{error});
@@ -239,37 +238,6 @@ void read(const Store& store, std::string_view request, PageWriter& pages, Reply
       break;
   }
   write_error(out, malformed());
-}
-
-StagedReplies stage(Store& store, const std::vector<std::string_view>& blocks, Ticks now) {
-  StagedReplies out;
-  out.replies.resize(blocks.size());
-  out.failed.resize(blocks.size());
-  std::vector<WriteRequest> requests;
-  std::vector<std::size_t> positions;  // of the requests among the blocks
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    auto parsed = parse_write(blocks[i]);
-    if (auto* request = std::get_if<WriteRequest>(&parsed)) {
-      requests.push_back(std::move(*request));
-      positions.push_back(i);
-    } else {
-      write_error(out.replies[i], std::get<GroupFailure>(parsed));
-      out.failed[i] = true;
-    }
-  }
-  const Staged staged = store.stage(requests, now);
-  out.changes = staged.changes;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    ReplyBuffer& reply = out.replies[positions[i]];
-    if (staged.need_parts.empty()) {
-      write_answer(reply, staged.answers[i]);
-      out.failed[positions[i]] = std::holds_alternative<GroupFailure>(staged.answers[i]);
-    } else {
-      write_need_parts(reply, staged.need_parts);
-      out.failed[positions[i]] = true;
-    }
-  }
-  return out;
 }
 
 Ticks ticks_from_unix_ms(double milliseconds) {

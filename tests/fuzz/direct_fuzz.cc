@@ -5,10 +5,12 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/base/check.h"
 #include "core/direct/calls.h"
+#include "core/direct/record.h"
 
 namespace {
 
@@ -90,9 +92,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   entitable::direct::read(store, block, pages, reply);
   check_reply(reply);
 
+  auto parsed = entitable::direct::parse_write(block);
+  const auto* request = std::get_if<entitable::WriteRequest>(&parsed);
+  if (request == nullptr) return 0;
   const auto rows = store.stats().rows;
-  const auto staged = entitable::direct::stage(store, {block, block}, now + 1);
-  for (const ReplyBuffer& each : staged.replies) check_reply(each);
+  const entitable::Staged staged = store.stage({*request, *request}, now + 1);
+  for (const entitable::WriteAnswer& answer : staged.answers) {
+    entitable::direct::write_answer(reply, answer);
+    check_reply(reply);
+  }
   store.discard();
   ENTITABLE_CHECK(store.stats().rows == rows);
   return 0;

@@ -138,7 +138,7 @@ describe("the module's surface", () => {
     const module = (await instantiate()) as unknown as Record<string, unknown>;
     for (const name of declared) assert.ok((name as string) in module, `${name} is not there`);
     const functions = Object.keys(module).filter((name) => name.startsWith("_entitable_"));
-    const bound = ["version", "stats", "damage", "verify"];
+    const bound = ["version", "stats", "damage", "verify", "configure"];
     assert.deepEqual(
       declared.filter((name) => !/^(HEAP|FS|IDBFS)/.test(name as string)).sort(),
       [...functions, ...bound].sort(),

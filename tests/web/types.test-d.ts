@@ -126,6 +126,9 @@ async function untyped(): Promise<void> {
 
 // ---- Store ------------------------------------------------------------------------------------------------------------------
 
+({ httpClient: store.httpClient }) satisfies official.TableServiceClientOptions;
+store.fetch satisfies typeof fetch;
+
 async function disposed(): Promise<void> {
   await using inBlock = store;
   inBlock.on("persist-error", ({ error, retryInMs }) => {

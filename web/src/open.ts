@@ -4,6 +4,7 @@
 import { AbortError, StoreError } from "./errors.ts";
 import { LocalHost } from "./host/local-host.ts";
 import { own } from "./host/ownership.ts";
+import { checkAccount, loadHmac } from "./rest/account.ts";
 import { IdbfsStorage } from "./storage/idbfs.ts";
 import { deleteDatabase, listDatabases, mountPoint } from "./storage/idbfs-database.ts";
 import type { LogStorage } from "./storage/log-storage.ts";
@@ -51,10 +52,7 @@ export async function openStore(options: OpenOptions = {}): Promise<Store> {
 }
 
 /** Deletes a store and all that is in it, whether it exists or not. Rejects with StoreLocked if it is open. */
-export async function deleteStore(
-  name: string,
-  options: StoreLocation = {},
-): Promise<void> {
+export async function deleteStore(name: string, options: StoreLocation = {}): Promise<void> {
   checkName(name);
   const path = checkLocation(options);
   if (path !== undefined) {
@@ -89,7 +87,7 @@ export async function listStores(options: StoreLocation = {}): Promise<StoreInfo
 type Settings = ReturnType<typeof check>;
 
 async function openInMemory(settings: Settings, instead?: StoreError): Promise<Store> {
-  const engine = await createEngine({ wasm: settings.wasm });
+  const engine = await startEngine(settings);
   const host = await LocalHost.open({
     ...settings,
     engine,
@@ -107,7 +105,7 @@ async function openInMemory(settings: Settings, instead?: StoreError): Promise<S
 
 async function openInIndexedDb(settings: Settings, factory: IDBFactory): Promise<Store> {
   const { name, signal } = settings;
-  const loading = createEngine({ wasm: settings.wasm }); // meanwhile
+  const loading = startEngine(settings); // meanwhile
   loading.catch(() => {});
   let host: LocalHost | undefined;
   const ownership = await own(name, { locks: locks(), waitMs: lockWaitMs, signal }).catch(
@@ -147,7 +145,7 @@ async function openInIndexedDb(settings: Settings, factory: IDBFactory): Promise
 
 async function openInFiles(settings: Settings): Promise<Store> {
   const { name, path = "", signal } = settings;
-  const loading = createEngine({ wasm: settings.wasm }); // meanwhile
+  const loading = startEngine(settings); // meanwhile
   loading.catch(() => {});
   const { openFileStore } = await fileStores();
   const { storage, lock } = await openFileStore({ path, name, waitMs: lockWaitMs, signal }).catch(
@@ -186,6 +184,13 @@ function warnOfDamage({ status }: LocalHost, { name, onWarning }: Settings): voi
   if (damaged === undefined) return;
   const message = `Store "${name}" is damaged and read-only: ${damaged.file} ${damaged.message}`;
   onWarning({ code: "Damaged", message });
+}
+
+async function startEngine({ wasm, account }: Settings): Promise<Engine> {
+  const hmac = account.authorize ? await loadHmac() : undefined;
+  const engine = await createEngine({ wasm });
+  engine.configure(account, hmac);
+  return engine;
 }
 
 async function connect(
@@ -230,6 +235,7 @@ function check(options: OpenOptions) {
     requestPersistence,
     wasm: options.wasm,
     clock: options.clock ?? { now: () => Date.now() },
+    account: checkAccount(options.account ?? {}, name),
     readOnly: options.readOnly ?? false,
     signal: options.signal,
     onWarning: undisturbed(options.onWarning ?? (() => {})),

@@ -3,9 +3,13 @@
 import { letGo } from "./client/block.ts";
 import { TableHandle } from "./client/table-client.ts";
 import { ServiceHandle } from "./client/table-service-client.ts";
+import { RestDoor } from "./rest/door.ts";
+import { fetchOf } from "./rest/fetch.ts";
+import { httpClientOf } from "./rest/http-client.ts";
 import type { Host } from "./transport.ts";
 import type {
   EdmTypes,
+  HttpClient,
   Store,
   StoreEvents,
   StoreStats,
@@ -18,11 +22,17 @@ import type {
 
 export class StoreHandle implements Store {
   readonly name: string;
+  readonly fetch: Store["fetch"];
+  readonly httpClient: HttpClient;
+  readonly door: RestDoor; // for adapters of this package
   readonly #host: Host;
 
   constructor(name: string, host: Host) {
     this.name = name;
     this.#host = host;
+    this.door = new RestDoor(host);
+    this.fetch = fetchOf(this.door);
+    this.httpClient = httpClientOf(this.door);
   }
 
   get status(): StoreStatus {

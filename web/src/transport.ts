@@ -9,10 +9,14 @@ export interface Transport {
   // a refusal by the service's rules is a reply (client/block.ts turns it into a RestError).
   read(block: Uint8Array): Uint8Array | Promise<Uint8Array>;
 
-  // A write block in, its reply out, as durable as asked for (`durability` absent: the store's default). Writes are
+  // A block that writes in, its reply out, as durable as asked for (`durability` absent: the store's default). Writes are
   // applied in the order of the calls. Rejects with StoreError if the write could not be stored, and with
   // AbortError if `signal` aborts while it still waits in the queue: then it has no effect.
   write(block: Uint8Array, durability?: Durability, signal?: AbortSignalLike): Promise<Uint8Array>;
+
+  // The block of an HTTP request that reads (rest/block.ts) in, that of its response out, or an error block; otherwise
+  // like read(). The block of one that writes goes through write(), among all other writes.
+  handle(block: Uint8Array): Uint8Array | Promise<Uint8Array>;
 
   // The store's clock, in milliseconds since 1970.
   now(): number;

@@ -339,6 +339,27 @@ export interface StoreWarning {
   message: string;
 }
 
+/** The account that the REST door (fetch, httpClient) answers for, and how strictly. */
+export interface AccountOptions {
+  /**
+   * Default: the store's name. Requests address it as `https://<name>.table.core.windows.net/` or
+   * `http://127.0.0.1:10002/<name>/`.
+   */
+  name?: string;
+  /** base64, as in a connection string; a signature by any of them is good. */
+  keys?: readonly string[];
+  /** Refuse requests without a valid signature (Shared Key or SAS by one of `keys`); default false: everybody may do everything. */
+  authorize?: boolean;
+  /** Refuse x-ms-version that the service does not know; default false. */
+  strictVersions?: boolean;
+  /** Refuse signatures of more than 15 minutes ago; default false. */
+  strictDates?: boolean;
+  /** Refuse a $filter of more than 15 comparisons, as the service documents; default false. */
+  limitComparisons?: boolean;
+  /** Without CORS rules, answer as if one allowed everything; default false. */
+  permissiveCors?: boolean;
+}
+
 export interface OpenOptions {
   /** 1–63 of [A-Za-z0-9._-]; default "default". */
   name?: string;
@@ -357,6 +378,7 @@ export interface OpenOptions {
   clock?: Clock;
   /** Writes reject; default false. */
   readOnly?: boolean;
+  account?: AccountOptions;
   /** Gives up opening, for example while another tab or process holds the store. */
   signal?: AbortSignalLike;
   /** Nothing is ever printed. */
@@ -422,6 +444,38 @@ export interface StoreLocation {
   path?: string;
 }
 
+// The transport of the official clients, by shape.
+
+export interface HttpHeadersLike extends Iterable<[string, string]> {
+  get(name: string): string | undefined;
+  has(name: string): boolean;
+  set(name: string, value: string | number | boolean): void;
+  delete(name: string): void;
+  toJSON(options?: { preserveCase?: boolean }): Record<string, string>;
+}
+
+export interface HttpRequestLike {
+  url: string;
+  method: string;
+  headers: Iterable<[string, string]>;
+  /** Text, bytes, Blob, FormData, a stream of the platform or of Node, or a function that makes one. */
+  body?: unknown;
+  abortSignal?: AbortSignalLike;
+  onUploadProgress?: (progress: { loadedBytes: number }) => void;
+  onDownloadProgress?: (progress: { loadedBytes: number }) => void;
+}
+
+export interface HttpResponseLike<R extends HttpRequestLike = HttpRequestLike> {
+  request: R;
+  status: number;
+  headers: HttpHeadersLike;
+  bodyAsText: string;
+}
+
+export interface HttpClient {
+  sendRequest<R extends HttpRequestLike>(request: R): Promise<HttpResponseLike<R>>;
+}
+
 export interface Store {
   readonly name: string;
   readonly status: StoreStatus;
@@ -432,6 +486,13 @@ export interface Store {
   ): Table<T>;
   tableClient(name: string): TableClient;
   serviceClient(): TableServiceClient;
+  /**
+   * The Table service's REST protocol, answered by this store, in the shape of the platform's fetch; no network is used. Bound: may be
+   * passed around. What the service would refuse is a response; rejects with StoreError if the store can't answer.
+   */
+  readonly fetch: (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
+  /** The same for the official clients: `new TableClient(url, name, { httpClient: store.httpClient })`. */
+  readonly httpClient: HttpClient;
   /** Resolves when all earlier writes are stored. */
   flush(): Promise<void>;
   stats(): Promise<StoreStats>;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/direct/record.h"
 #include "core/model/etag.h"
 #include "core/model/service_error.h"
 #include "tests/core/direct/reply_reader.h"
@@ -68,18 +69,21 @@ class Bench {
     return builder.no_text().no_text().word(0).build();
   }
 
-  StagedReplies stage(const std::vector<std::string>& blocks) {
-    return direct::stage(store, std::vector<std::string_view>(blocks.begin(), blocks.end()), then);
-  }
   std::string commit(const std::string& block) {
-    StagedReplies staged = stage({block});
-    publish(staged);
-    return staged.replies[0].str();
-  }
-  void publish(const StagedReplies& staged) {
-    if (!staged.changes) return;
-    store.publish();
-    if (const auto sealed = store.seal()) store.stored(sealed->sequence);
+    auto parsed = parse_write(block);
+    if (const auto* refusal = std::get_if<GroupFailure>(&parsed)) {
+      write_error(reply, *refusal);
+      return reply.str();
+    }
+    std::vector<WriteRequest> requests;
+    requests.push_back(std::get<WriteRequest>(std::move(parsed)));
+    const Staged staged = store.stage(requests, then);
+    write_answer(reply, staged.answers[0]);
+    if (staged.changes) {
+      store.publish();
+      if (const auto sealed = store.seal()) store.stored(sealed->sequence);
+    }
+    return reply.str();
   }
   std::string read(const std::string& block) {
     direct::read(store, block, pages, reply);
@@ -231,27 +235,6 @@ TEST_CASE("Table operations are answered without an ETag") {
   check_refused(bench.commit(Bench::drop("other")), Code::resource_not_found);
 }
 
-TEST_CASE("Blocks staged together see each other and are answered one by one") {
-  Bench bench;
-  const std::string bad = "no block";
-  StagedReplies staged =
-      bench.stage({Bench::insert("1"), bad, Bench::insert("1"), Bench::insert("2")});
-  CHECK(staged.failed == std::vector<bool>{false, true, true, false});
-  CHECK(staged.changes);
-  CHECK(ReplyReader(staged.replies[0].str()).kind() == ReplyKind::written);
-  CHECK(read_error(staged.replies[1].str()).message == "The request block is malformed.");
-  check_refused(staged.replies[2].str(), Code::entity_already_exists);
-  CHECK(read_page(bench.read(Bench::whole(Bench::query({})))).rows.empty());
-  bench.publish(staged);
-  CHECK(read_page(bench.read(Bench::whole(Bench::query({})))).rows.size() == 2);
-}
-
-TEST_CASE("A group of nothing but failures changes nothing") {
-  Bench bench;
-  CHECK_FALSE(bench.stage({"", Bench::drop("nowhere")}).changes);
-  CHECK_FALSE(bench.stage({}).changes);
-}
-
 TEST_CASE("The error of a transaction has its index, as a word and in the message") {
   Bench bench;
   bench.commit(Bench::insert("1"));
@@ -262,6 +245,16 @@ TEST_CASE("The error of a transaction has its index, as a word and in the messag
   CHECK(error.status == 409);
   CHECK(error.index == 1);
   CHECK(error.message == "1:The specified entity already exists.");
+}
+
+TEST_CASE("Parts that are needed are named") {
+  ReplyBuffer out;
+  write_need_parts(out, {7, 0x1'0000'0002});
+  ReplyReader reply(out.str());
+  CHECK(reply.kind() == ReplyKind::need_parts);
+  CHECK(reply.word() == 2);
+  CHECK(reply.two_words() == 7);
+  CHECK(reply.two_words() == 0x1'0000'0002);
 }
 
 TEST_CASE("Failures of this machine are marked as such") {

@@ -111,6 +111,11 @@ export class FakeEngine implements Engine {
     return encode({ value: this.rows.get(get) ?? null });
   }
 
+  configure(): void {}
+  handle(block: Uint8Array): Uint8Array {
+    return this.read(block);
+  }
+
   stage(blocks: readonly Uint8Array[], _nowMs: number): StagedReplies {
     assert(this.#candidate === undefined, "one candidate at a time");
     assert(blocks.length > 0);

@@ -474,6 +474,12 @@ export function decodeWrite(reply: Uint8Array): { etags: (string | undefined)[] 
   return { etags };
 }
 
+// For a reply that should be an error: throws what it says, or that it is none.
+export function throwReply(reply: Uint8Array): never {
+  open(reply, replyKind.error);
+  throw new StoreError("VersionConflict", "The reply is not an error.");
+}
+
 export function decodeExplain(reply: Uint8Array): Explain {
   open(reply, replyKind.explanation);
   const kind = takeText() as PlanKind;

@@ -9,6 +9,7 @@ export {
   decodeTables,
   decodeWrite,
   letGo,
+  throwReply,
 } from "./block-decode.ts";
 export type { EntityQuery, TableQuery, WriteOperation } from "./block-encode.ts";
 export {

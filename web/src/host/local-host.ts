@@ -92,6 +92,11 @@ export class LocalHost implements Host {
     return this.#o.engine.read(block);
   }
 
+  handle(block: Uint8Array): Uint8Array {
+    if (this.#closing !== undefined) throw this.#closed();
+    return this.#o.engine.handle(block, this.now());
+  }
+
   write(block: Uint8Array, durability?: Durability, signal?: AbortSignalLike): Promise<Uint8Array> {
     if (this.#closing !== undefined) return Promise.reject(this.#closed());
     if (this.#refusal !== undefined) return Promise.reject(this.#refusal);

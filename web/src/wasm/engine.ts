@@ -5,7 +5,7 @@
 // StoreError.
 
 import { StoreError, type StoreErrorCode, serviceError } from "../errors.ts";
-import type { EntitableModule, ResultAddress } from "./entitable.mjs";
+import type { AccountSettings, EntitableModule, Hmac, ResultAddress } from "./entitable.mjs";
 import { instantiate, type WasmSource } from "./module.ts";
 
 export interface PartInfo {
@@ -48,7 +48,7 @@ export interface EngineStats {
 
 export interface StagedReplies {
   replies: Uint8Array[]; // one per block, in order; copies
-  failed: boolean[]; // whether the reply is an error block
+  failed: boolean[]; // whether the block changes nothing: it was refused, or only read
   changes: boolean; // false: there is nothing to seal or publish
 }
 
@@ -68,6 +68,13 @@ export interface Engine {
   // the next call: decode it at once or copy it.
   read(block: Uint8Array): Uint8Array;
 
+  // Whom the REST door answers for. `hmac`: HMAC-SHA256, if anything is to be authorized; what it is given are
+  // views of wasm memory that die with the call.
+  configure(account: AccountSettings, hmac: Hmac | undefined): void;
+  // The block of an HTTP request that reads (rest/block.ts), as read().
+  handle(block: Uint8Array, nowMs: number): Uint8Array;
+
+  // Blocks of writes of either door.
   stage(blocks: readonly Uint8Array[], nowMs: number): StagedReplies;
   publish(): void;
   discard(): void;
@@ -177,6 +184,16 @@ class WasmEngine implements Engine {
     } catch (error) {
       throw this.#trapped(error);
     }
+  }
+
+  configure(account: AccountSettings, hmac: Hmac | undefined): void {
+    this.#known(this.#guarded((m, h) => m.configure(h, account, hmac)));
+  }
+
+  handle(block: Uint8Array, nowMs: number): Uint8Array {
+    this.#put(block);
+    this.#call((m, h) => m._entitable_handle(h, block.length, nowMs));
+    return this.#module.HEAPU8.subarray(this.#address, this.#address + this.#size);
   }
 
   stage(blocks: readonly Uint8Array[], nowMs: number): StagedReplies {

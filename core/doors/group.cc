@@ -1,0 +1,127 @@
+#include "core/doors/group.h"
+
+#include <functional>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "core/direct/calls.h"
+#include "core/direct/record.h"
+#include "core/protocol/http_codec.h"
+#include "core/protocol/service.h"
+
+namespace entitable::doors {
+namespace {
+
+using direct::ReplyBuffer;
+using protocol::Response;
+
+Error malformed() {
+  return Error(Code::invalid_input, "The request block is malformed.");
+}
+
+// What the store answers, as the reply of the door that asked.
+using Render = std::function<void(ReplyBuffer&, const WriteAnswer&)>;
+
+class Group {
+ public:
+  Group(const protocol::Account& account, const Store& store, Ticks now, StagedReplies& out)
+      : account_(account), store_(store), now_(now), out_(out) {}
+
+  // The block's request for the store; if it has none, its reply is there already.
+  void add(std::size_t at, std::string_view block) {
+    protocol::is_request_block(block) ? add_http(at, block) : add_direct(at, block);
+  }
+
+  // Answers what the store was asked.
+  void render(const Staged& staged) {
+    for (std::size_t i = 0; i < asked_.size(); ++i) {
+      ReplyBuffer& reply = out_.replies[asked_[i].at];
+      if (!staged.need_parts.empty()) {
+        direct::write_need_parts(reply, staged.need_parts);
+        continue;
+      }
+      out_.failed[asked_[i].at] = std::holds_alternative<GroupFailure>(staged.answers[i]);
+      asked_[i].render(reply, staged.answers[i]);
+    }
+  }
+
+  const std::vector<WriteRequest>& requests() const { return requests_; }
+
+ private:
+  struct Asked {
+    std::size_t at;  // among the blocks
+    Render render;
+  };
+
+  void add_direct(std::size_t at, std::string_view block) {
+    auto parsed = direct::parse_write(block);
+    if (auto* request = std::get_if<WriteRequest>(&parsed)) {
+      ask(at, std::move(*request), direct::write_answer);
+    } else {
+      direct::write_error(out_.replies[at], std::get<GroupFailure>(parsed));
+    }
+  }
+
+  void add_http(std::size_t at, std::string_view block) {
+    ReplyBuffer& reply = out_.replies[at];
+    const std::optional<protocol::RequestBlock> read = protocol::read_request(block);
+    if (!read.has_value()) return direct::write_error(reply, malformed());
+    const protocol::Moment moment{now_, read->id};
+    protocol::Handled handled = protocol::handle(account_, store_, read->request, moment);
+    if (auto* response = std::get_if<Response>(&handled)) {
+      reply.assign(protocol::write_response(*response));
+    } else if (auto* write = std::get_if<protocol::PendingWrite>(&handled)) {
+      ask(at, std::move(write->request),
+          [respond = std::move(write->respond)](ReplyBuffer& out, const WriteAnswer& answer) {
+            out.assign(protocol::write_response(respond(answer)));
+          });
+    } else {
+      direct::write_need_parts(reply, std::get<NeedParts>(handled).ids);
+    }
+  }
+
+  void ask(std::size_t at, WriteRequest request, Render render) {
+    requests_.push_back(std::move(request));
+    asked_.push_back(Asked{at, std::move(render)});
+  }
+
+  const protocol::Account& account_;
+  const Store& store_;
+  Ticks now_;
+  StagedReplies& out_;
+  std::vector<WriteRequest> requests_;
+  std::vector<Asked> asked_;  // one per request
+};
+
+}  // namespace
+
+void handle(const protocol::Account& account, const Store& store, std::string_view block, Ticks now,
+            direct::ReplyBuffer& out) {
+  const std::optional<protocol::RequestBlock> read = protocol::read_request(block);
+  if (!read.has_value()) return direct::write_error(out, malformed());
+  const protocol::Moment moment{now, read->id};
+  const protocol::Handled handled = protocol::handle(account, store, read->request, moment);
+  if (const auto* response = std::get_if<Response>(&handled)) {
+    out.assign(protocol::write_response(*response));
+  } else if (const auto* need = std::get_if<NeedParts>(&handled)) {
+    direct::write_need_parts(out, need->ids);
+  } else {
+    direct::write_error(out, malformed());
+  }
+}
+
+StagedReplies stage(const protocol::Account& account, Store& store,
+                    const std::vector<std::string_view>& blocks, Ticks now) {
+  StagedReplies out;
+  out.replies.resize(blocks.size());
+  out.failed.assign(blocks.size(), true);
+  Group group(account, store, now, out);
+  for (std::size_t i = 0; i < blocks.size(); ++i) group.add(i, blocks[i]);
+  const Staged staged = store.stage(group.requests(), now);
+  out.changes = staged.changes;
+  group.render(staged);
+  return out;
+}
+
+}  // namespace entitable::doors

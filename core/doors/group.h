@@ -1,0 +1,36 @@
+// Both doors before one store: writes that came through either are staged together, in order, as
+// one group.
+//
+// A block is of the direct door (core/direct/LAYOUT.md) or an HTTP request
+// (core/protocol/http_codec.h); its first byte says which. Nothing here fails: what cannot be
+// answered is answered by an error, as an HTTP response to a request and as an error block
+// otherwise.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "core/direct/block.h"
+#include "core/protocol/account.h"
+#include "core/store/store.h"
+
+namespace entitable::doors {
+
+// An HTTP request that reads (GET, HEAD, OPTIONS). Replaces what `out` holds, by its response; by
+// an error block if the block is malformed or its request is a write after all, and by a
+// need_parts block.
+void handle(const protocol::Account& account, const Store& store, std::string_view block, Ticks now,
+            direct::ReplyBuffer& out);
+
+struct StagedReplies {
+  std::vector<direct::ReplyBuffer> replies;  // one per block, in order
+  std::vector<bool> failed;  // whether the block changes nothing: it was refused, or only read
+  bool changes = false;      // false: there is nothing to store or publish
+};
+
+// Writes: every block in order on one candidate, which publish() or discard() of the store ends. A
+// block that its door answers itself (a refusal, a batch that reads) doesn't reach the store.
+StagedReplies stage(const protocol::Account& account, Store& store,
+                    const std::vector<std::string_view>& blocks, Ticks now);
+
+}  // namespace entitable::doors

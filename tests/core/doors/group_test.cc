@@ -1,0 +1,177 @@
+#include "core/doors/group.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/direct/calls.h"
+#include "core/model/service_error.h"
+#include "tests/core/direct/reply_reader.h"
+#include "tests/core/direct/request_builder.h"
+#include "tests/core/protocol/request_block.h"
+#include "tests/support/catch.h"
+
+namespace entitable::doors {
+namespace {
+
+using direct::ReplyBuffer;
+using direct::ReplyKind;
+using direct::RequestKind;
+using protocol::HeaderView;
+using protocol::Request;
+using test::OperationRecord;
+using test::ReplyReader;
+using test::request_block;
+using test::RequestBuilder;
+using test::write_request;
+
+constexpr Ticks then = 637'311'980'884'767'123;
+const std::string base = "http://127.0.0.1:10002/acct/";
+
+// ---- Blocks -------------------------------------------------------------------------------------
+
+std::string create(std::string_view name) {
+  return RequestBuilder(RequestKind::create_table).text(name).build();
+}
+std::string insert(std::string row) {
+  return write_request({"people", {OperationRecord{0, "p", std::move(row), {}, ""}}, 0, "", 0})
+      .build();
+}
+
+std::string http(std::string_view method, const std::string& path, std::string_view body = "",
+                 std::vector<HeaderView> headers = {}) {
+  headers.push_back({"Accept", "application/json;odata=nometadata"});
+  return request_block(Request{method, base + path, std::move(headers), body, {}});
+}
+std::string http_create(const std::string& name) {
+  return http("POST", "Tables", "{\"TableName\":\"" + name + "\"}");
+}
+std::string http_insert(const std::string& row) {
+  return http("POST", "people", R"({"PartitionKey":"p","RowKey":")" + row + "\"}");
+}
+
+struct HttpReply {
+  std::uint16_t status;
+  std::string text;  // reason, headers and body, one after another
+};
+HttpReply http_reply(const ReplyBuffer& reply) {
+  ByteReader in(reply.view());
+  REQUIRE(in.u8() == 65);
+  in.u8();
+  const std::uint16_t status = in.u16();
+  return HttpReply{status, std::string(in.raw(in.remaining()))};
+}
+bool contains(const HttpReply& reply, std::string_view text) {
+  return reply.text.find(text) != std::string::npos;
+}
+
+// A store in memory: every group is published and "stored" at once.
+class Bench {
+ public:
+  Bench() {
+    account.name = "acct";
+    REQUIRE(store.recover(std::nullopt).ok());
+    store.recovered();
+  }
+  StagedReplies stage(const std::vector<std::string>& blocks) {
+    return doors::stage(account, store, {blocks.begin(), blocks.end()}, then);
+  }
+  StagedReplies commit(const std::vector<std::string>& blocks) {
+    StagedReplies staged = stage(blocks);
+    if (staged.changes) {
+      store.publish();
+      if (const auto sealed = store.seal()) store.stored(sealed->sequence);
+    }
+    return staged;
+  }
+  HttpReply get(const std::string& path) {
+    handle(account, store, http("GET", path), then, reply);
+    return http_reply(reply);
+  }
+
+  protocol::Account account;
+  Store store;
+  ReplyBuffer reply;
+};
+
+void check_malformed(const ReplyBuffer& reply) {
+  const auto error = test::read_error(reply.str());
+  CHECK(error.code == "InvalidInput");
+  CHECK(error.message == "The request block is malformed.");
+}
+
+}  // namespace
+
+TEST_CASE("Writes of both doors are one group, in order, each answered by its door") {
+  Bench bench;
+  const StagedReplies staged = bench.stage({http_create("people"), insert("1"), http_insert("1"),
+                                            http_insert("2"), insert("2"), create("PEOPLE")});
+  CHECK(staged.changes);
+  CHECK(staged.failed == std::vector<bool>{false, false, true, false, true, true});
+  CHECK(http_reply(staged.replies[0]).status == 201);
+  CHECK(ReplyReader(staged.replies[1].str()).kind() == ReplyKind::written);
+  CHECK(http_reply(staged.replies[2]).status == 409);
+  CHECK(http_reply(staged.replies[3]).status == 201);
+  CHECK(test::read_error(staged.replies[4].str()).code == "EntityAlreadyExists");
+  CHECK(test::read_error(staged.replies[5].str()).code == "TableAlreadyExists");
+}
+
+TEST_CASE("Blocks staged together are seen by each other, and by readers once they are published") {
+  Bench bench;
+  bench.commit({create("people")});
+  bench.stage({insert("1")});
+  CHECK_FALSE(contains(bench.get("people()"), "\"RowKey\":\"1\""));
+  bench.store.publish();
+  CHECK(contains(bench.get("people()"), "\"RowKey\":\"1\""));
+}
+
+TEST_CASE("What a door refuses itself doesn't reach the store and changes nothing") {
+  Bench bench;
+  bench.commit({create("people")});
+  const StagedReplies staged =
+      bench.stage({"no block", http("POST", "people", "no JSON"), http("PROPFIND", "people"),
+                   request_block({}) + "x", std::string("\x40\1", 2)});
+  CHECK_FALSE(staged.changes);
+  CHECK(staged.failed == std::vector<bool>{true, true, true, true, true});
+  check_malformed(staged.replies[0]);
+  CHECK(http_reply(staged.replies[1]).status == 400);
+  CHECK(http_reply(staged.replies[2]).status == 400);
+  check_malformed(staged.replies[3]);
+  check_malformed(staged.replies[4]);
+  CHECK_FALSE(bench.stage({}).changes);
+}
+
+TEST_CASE("A batch that reads is answered among the writes, and changes nothing") {
+  Bench bench;
+  bench.commit({create("people"), insert("1")});
+  const std::string query = "--b\nContent-Type: application/http\n\nGET " + base +
+                            "people() HTTP/1.1\nAccept: application/json\n\n--b--";
+  const StagedReplies staged = bench.stage(
+      {http("POST", "$batch", query, {{"Content-Type", "multipart/mixed; boundary=b"}})});
+  CHECK_FALSE(staged.changes);
+  CHECK(staged.failed == std::vector<bool>{true});
+  const HttpReply reply = http_reply(staged.replies[0]);
+  CHECK(reply.status == 202);
+  CHECK(contains(reply, "\"RowKey\":\"1\""));
+}
+
+TEST_CASE("A read is answered from what is published") {
+  Bench bench;
+  bench.commit({create("people"), insert("1")});
+  const HttpReply found = bench.get("people(PartitionKey='p',RowKey='1')");
+  CHECK(found.status == 200);
+  CHECK(contains(found, "\"RowKey\":\"1\""));
+  CHECK(bench.get("people(PartitionKey='p',RowKey='2')").status == 404);
+}
+
+TEST_CASE("A write is no read, and neither is nonsense") {
+  Bench bench;
+  for (const std::string& block : {http_create("people"), std::string(), create("people")}) {
+    handle(bench.account, bench.store, block, then, bench.reply);
+    check_malformed(bench.reply);
+  }
+  CHECK(bench.store.stats().tables.empty());
+}
+
+}  // namespace entitable::doors

@@ -1,0 +1,70 @@
+// Arbitrary bytes as a batch, as a part and as a request block: what is read lies within the input,
+// and reading what was read again finds the same. Boundaries come from the input too, so that
+// nested, equal and prefixing ones are tried.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/check.h"
+#include "core/model/limits.h"
+#include "core/protocol/batch_request.h"
+#include "core/protocol/http_codec.h"
+#include "core/protocol/multipart.h"
+
+namespace {
+
+namespace protocol = entitable::protocol;
+
+void check_inside(std::string_view part, std::string_view whole) {
+  if (part.empty()) return;
+  ENTITABLE_CHECK(part.data() >= whole.data());
+  ENTITABLE_CHECK(part.data() + part.size() <= whole.data() + whole.size());
+}
+
+void check_request(const protocol::Request& request, std::string_view whole) {
+  check_inside(request.method, whole);
+  check_inside(request.url, whole);
+  check_inside(request.body, whole);
+  for (const protocol::HeaderView& header : request.headers) {
+    check_inside(header.name, whole);
+    check_inside(header.value, whole);
+  }
+}
+
+// Nobody sees another request in a body: what was cut out holds no delimiter any more.
+void check_no_delimiter(std::string_view body, std::string_view boundary) {
+  const std::string again = "--" + std::string(boundary) + "\n\n" + std::string(body) + "\n--" +
+                            std::string(boundary) + "--";
+  const auto parts = protocol::read_parts(again, boundary, entitable::limits::group_operations_max);
+  ENTITABLE_CHECK(parts.ok() && parts->size() == 1);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  const std::size_t line = input.find('\n');
+  if (line == std::string_view::npos) return 0;
+  const std::string type = "multipart/mixed; boundary=" + std::string(input.substr(0, line));
+  const std::string_view body = input.substr(line + 1);
+  const protocol::Request request{"POST", "http://h/$batch", {{"Content-Type", type}}, body, {}};
+  const auto batch = protocol::read_batch(request);
+  if (batch.ok()) {
+    ENTITABLE_CHECK(!batch->operations.empty());
+    ENTITABLE_CHECK(batch->operations.size() <= entitable::limits::group_operations_max + 1);
+    for (const protocol::Request& operation : batch->operations) check_request(operation, body);
+  }
+  const auto boundary = protocol::multipart_boundary(type);
+  if (boundary.has_value()) {
+    const auto parts = protocol::read_parts(body, *boundary, 10);
+    if (parts.ok()) {
+      for (const protocol::Part& part : *parts) check_no_delimiter(part.body, *boundary);
+    }
+  }
+  const auto part = protocol::read_http_part(body);
+  if (part.ok()) check_request(*part, body);
+  const auto block = protocol::read_request(input);
+  if (block.has_value()) check_request(block->request, input);
+  return 0;
+}

@@ -1,0 +1,107 @@
+// HTTP requests to blocks, and responses from blocks (core/protocol/http_codec.h has the layout).
+
+import { StoreError } from "../errors.ts";
+
+export type HeaderList = readonly (readonly [name: string, value: string])[];
+
+export interface RequestParts {
+  method: string;
+  url: string; // absolute, percent-encoded
+  headers: HeaderList;
+  body: Uint8Array;
+  clientIp: string; // empty: there is no network between client and store
+  trusted?: boolean | undefined; // comes from this package itself: it may do everything
+}
+
+export interface ResponseParts {
+  status: number;
+  reason: string;
+  headers: HeaderList;
+  body: Uint8Array<ArrayBuffer>; // a copy
+}
+
+const version = 1;
+const requestKind = 64;
+const responseKind = 65;
+const flagTrusted = 1;
+const idAt = 24;
+const requestHeaderBytes = 40;
+const responseHeaderBytes = 16;
+
+export function encodeRequest(request: RequestParts): Uint8Array {
+  const strings = [request.method, request.url, request.clientIp];
+  for (const [name, value] of request.headers) strings.push(name, value);
+  const texts = strings.map(octets);
+  let size = requestHeaderBytes + request.headers.length * 8 + request.body.length;
+  for (const text of texts) size += text.length;
+  const block = new Uint8Array(size);
+  const view = new DataView(block.buffer);
+  view.setUint8(0, requestKind);
+  view.setUint8(1, version);
+  view.setUint8(2, request.trusted ? flagTrusted : 0);
+  const [method, url, clientIp] = texts as [string, string, string];
+  const lengths = [method.length, url.length, clientIp.length, request.body.length];
+  for (const [i, length] of lengths.entries()) view.setUint32(4 + i * 4, length, true);
+  view.setUint32(20, request.headers.length, true);
+  crypto.getRandomValues(block.subarray(idAt, requestHeaderBytes));
+  let at = requestHeaderBytes;
+  for (const text of texts.slice(3)) {
+    view.setUint32(at, text.length, true);
+    at += 4;
+  }
+  for (const text of texts) at = put(block, at, text);
+  block.set(request.body, at);
+  return block;
+}
+
+// Whether the block holds a response; otherwise it is an error of the direct door.
+export function isResponse(block: Uint8Array): boolean {
+  return block[0] === responseKind;
+}
+
+export function decodeResponse(block: Uint8Array): ResponseParts {
+  if (block[1] !== version) {
+    throw new StoreError("VersionConflict", "The reply was made by another version of entitable.");
+  }
+  const view = new DataView(block.buffer, block.byteOffset, block.byteLength);
+  const reasonLength = view.getUint32(4, true);
+  const bodyLength = view.getUint32(8, true);
+  const count = view.getUint32(12, true);
+  const bodyAt = block.length - bodyLength;
+  let at = responseHeaderBytes + count * 8;
+  const text = textOf(block.subarray(at, bodyAt));
+  const headers: [string, string][] = [];
+  const reason = text.slice(0, reasonLength);
+  at = reasonLength;
+  for (let i = 0; i < count; ++i) {
+    const name = view.getUint32(responseHeaderBytes + i * 8, true);
+    const value = view.getUint32(responseHeaderBytes + i * 8 + 4, true);
+    headers.push([text.slice(at, at + name), text.slice(at + name, at + name + value)]);
+    at += name + value;
+  }
+  const body = block.slice(bodyAt) as Uint8Array<ArrayBuffer>;
+  return { status: view.getUint16(2, true), reason, headers, body };
+}
+
+// Text as it goes over a wire, a character for each octet. The platform's own headers are that already; others go as UTF-8.
+function octets(text: string): string {
+  for (let i = 0; i < text.length; ++i) {
+    if (text.charCodeAt(i) > 0xff) return textOf(new TextEncoder().encode(text));
+  }
+  return text;
+}
+
+function put(block: Uint8Array, from: number, text: string): number {
+  for (let i = 0; i < text.length; ++i) block[from + i] = text.charCodeAt(i);
+  return from + text.length;
+}
+
+// Not a TextDecoder: none gives a character for each octet (its "latin1" is Windows-1252).
+function textOf(bytes: Uint8Array): string {
+  const step = 8192; // a call takes only so many arguments
+  let text = "";
+  for (let at = 0; at < bytes.length; at += step) {
+    text += String.fromCharCode(...bytes.subarray(at, at + step));
+  }
+  return text;
+}
