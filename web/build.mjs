@@ -83,18 +83,22 @@ function keepReachable(extension) {
       visit(join(dirname(file), path + extension));
     }
   };
-  for (const entry of entries()) visit(join(dist, entry + extension));
+  for (const entry of entries(extension)) visit(join(dist, entry + extension));
   for (const name of globSync(`**/*${extension}`, { cwd: dist })) {
     const file = join(dist, name);
     if (!reachable.has(file)) rmSync(file);
   }
 }
 
-// The files of dist that package.json names, without ending.
-function entries() {
-  const exported = Object.values(manifest.exports).map((entry) => entry.default ?? entry);
-  const paths = [...exported, ...Object.values(manifest.bin ?? {})];
-  return paths.flatMap((path) => /^\.\/dist\/(.+)\.js$/.exec(path)?.[1] ?? []);
+// The files of dist that package.json names, without ending. A command has nothing to declare.
+function entries(extension) {
+  const exported = Object.values(manifest.exports).map((entry) =>
+    extension === ".js" ? (entry.default ?? entry) : (entry.types ?? ""),
+  );
+  const commands = extension === ".js" ? Object.values(manifest.bin) : [];
+  return [...exported, ...commands].flatMap(
+    (path) => /^(?:\.\/)?dist\/(.+?)(?:\.d\.ts|\.js)$/.exec(path)?.[1] ?? [],
+  );
 }
 
 // The compiler rewrites the endings of imports in JavaScript only.

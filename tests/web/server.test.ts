@@ -1,0 +1,397 @@
+// The HTTP server as such, with a store whose answers the test makes up: what goes through it, and what does not. Real stores and
+// real clients are in serve-store.test.ts.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import * as http from "node:http";
+import * as https from "node:https";
+import { connect, type Socket } from "node:net";
+import { describe, type TestContext, test } from "node:test";
+import { StoreError } from "../../web/src/errors.ts";
+import type { NodeHttp, NodeProcess } from "../../web/src/node.ts";
+import type { ResponseParts } from "../../web/src/rest/block.ts";
+import type { RestRequest } from "../../web/src/rest/door.ts";
+import {
+  type ServedRequest,
+  type ServeOptions,
+  serve,
+  type TableServer,
+} from "../../web/src/server/serve.ts";
+import type { Store } from "../../web/src/types.ts";
+
+// What the package says about Node is what Node has.
+http satisfies NodeHttp;
+https satisfies NodeHttp;
+process satisfies NodeProcess;
+
+const pem = readFileSync(new URL("support/localhost.pem", import.meta.url), "utf8"); // of no use to anybody
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+type Answer = (request: RestRequest) => Promise<ResponseParts> | ResponseParts;
+
+function ok(body = "", headers: [string, string][] = []): ResponseParts {
+  return { status: 200, reason: "OK", headers, body: bytes(body) };
+}
+
+function storeOf(answer: Answer): Store {
+  const door = { send: async (request: RestRequest) => await answer(request) };
+  return { fetch() {}, door } as unknown as Store;
+}
+
+async function serving(t: TestContext, answer: Answer, options: ServeOptions = {}) {
+  const server = await serve(storeOf(answer), { port: 0, ...options });
+  t.after(() => server.close());
+  return server;
+}
+
+// Answers with what it was asked.
+const echo: Answer = ({ method, url, headers, body, clientIp }) =>
+  ok(JSON.stringify({ method, url, headers, body: body.length, clientIp }));
+
+async function asked(server: TableServer, raw: string): Promise<RestRequest> {
+  const text = await exchanged(server, raw);
+  return JSON.parse(Buffer.from(text, "latin1").toString().split("\r\n\r\n")[1] ?? "");
+}
+
+function open({ port }: TableServer): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1", () => resolve(socket));
+    socket.on("error", reject);
+  });
+}
+
+// The bytes that come back until the server closes the connection.
+async function exchanged(server: TableServer, raw: string): Promise<string> {
+  const socket = await open(server);
+  socket.write(raw, "latin1");
+  let text = "";
+  socket.setEncoding("latin1");
+  for await (const chunk of socket) text += chunk;
+  return text;
+}
+
+describe("a request", () => {
+  test("reaches the store as it was sent: method, path, query, headers and their octets", async (t) => {
+    const server = await serving(t, echo);
+    const target = "/acct/t(PartitionKey='o''x',RowKey='%c3%bc%201')?a='b'&%24top=1";
+    const head = ["Host: 127.0.0.1:10002", "X-Ms-Thing: gr\xfcn", "Connection: close"];
+    const request = await asked(server, `MERGE ${target} HTTP/1.1\r\n${head.join("\r\n")}\r\n\r\n`);
+    assert.equal(request.method, "MERGE");
+    assert.equal(request.url, `http://127.0.0.1:10002${target}`);
+    assert.deepEqual(request.headers[1], ["X-Ms-Thing", "gr\xfcn"]);
+    assert.equal(request.clientIp, "127.0.0.1");
+  });
+
+  test("may name its host in the target, or none at all", async (t) => {
+    const server = await serving(t, echo);
+    const proxied = await asked(
+      server,
+      "GET https://acct.table.core.windows.net/t HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+    );
+    assert.equal(proxied.url, "https://acct.table.core.windows.net/t");
+    const old = await asked(server, "GET /t HTTP/1.0\r\n\r\n");
+    assert.equal(old.url, "http://127.0.0.1/t");
+  });
+
+  for (const host of ["a/b", "a b", "a?b", "u@a", "a:b", ""]) {
+    test(`from a host that is none is refused: ${JSON.stringify(host)}`, async (t) => {
+      const server = await serving(t, () => assert.fail("it must not get there"));
+      const text = await exchanged(
+        server,
+        `GET /t HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+      );
+      assert.match(text, /^HTTP\/1\.1 400 /);
+    });
+  }
+
+  test("has a line and headers of up to 128 KiB", async (t) => {
+    const server = await serving(t, echo);
+    const get = (length: number) => fetch(`${server.url}/t?$filter=${"x".repeat(length)}`);
+    assert.equal((await get(120 * 1024)).status, 200);
+    assert.equal((await get(130 * 1024)).status, 431);
+  });
+
+  test("is one of several on a connection that stays open", async (t) => {
+    const server = await serving(t, echo);
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+    const ports = new Set<number>();
+    for (let i = 0; i < 3; ++i) {
+      const response = await new Promise<http.IncomingMessage>((resolve) => {
+        const request = http.request(`${server.url}/t`, { agent, method: "POST" }, resolve);
+        request.end("body");
+      });
+      ports.add(response.socket.localPort as number);
+      for await (const _ of response);
+    }
+    agent.destroy();
+    assert.equal(ports.size, 1);
+  });
+
+  test("that breaks off before its end never happened", async (t) => {
+    let requests = 0;
+    const server = await serving(t, () => {
+      ++requests;
+      return ok();
+    });
+    const socket = await open(server);
+    socket.write("POST /t HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    socket.destroy();
+    assert.equal((await fetch(`${server.url}/t`)).status, 200);
+    assert.equal(requests, 1);
+  });
+});
+
+describe("a body", () => {
+  const max = 4 * 1024 * 1024;
+  const sized: Answer = ({ body }) =>
+    body.length > max
+      ? { status: 413, reason: "Too Large", headers: [], body: bytes("too large") }
+      : ok(String(body.length));
+
+  test("of 4 MiB is taken, one byte more is refused", async (t) => {
+    const server = await serving(t, sized);
+    const send = (length: number) =>
+      fetch(server.url, { method: "POST", body: new Uint8Array(length) });
+    assert.equal(await (await send(max)).text(), String(max));
+    const refused = await send(max + 1);
+    assert.deepEqual([refused.status, await refused.text()], [413, "too large"]);
+  });
+
+  test("in chunks is put together, and cut off at the same length", async (t) => {
+    const server = await serving(t, sized);
+    const send = (chunks: number) =>
+      fetch(server.url, {
+        method: "POST",
+        body: new ReadableStream({
+          pull(controller) {
+            if (chunks-- > 0) controller.enqueue(new Uint8Array(64 * 1024));
+            else controller.close();
+          },
+        }),
+        ...{ duplex: "half" }, // which the platform's types don't know yet
+      });
+    assert.equal(await (await send(64)).text(), String(max));
+    assert.equal((await send(65)).status, 413);
+  });
+
+  test("that says it is too long is refused without being read", async (t) => {
+    const server = await serving(t, sized);
+    const text = await exchanged(
+      server,
+      "POST /t HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000000000\r\n\r\n",
+    );
+    assert.match(text, /^HTTP\/1\.1 413 Too Large\r\n.*Connection: close\r\n.*too large$/s);
+  });
+
+  test("that never ends is cut off a moment after its refusal", async (t) => {
+    const server = await serving(t, sized);
+    const socket = await open(server);
+    const closed = new Promise((resolve) => socket.on("close", resolve));
+    socket.on("error", () => {}); // a reset is as good
+    socket.resume();
+    socket.write("POST /t HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+    const chunk = `10000\r\n${"x".repeat(0x10000)}\r\n`;
+    const sending = setInterval(() => {
+      for (let i = 0; i < 16 && socket.writableLength < 1e7; ++i) socket.write(chunk);
+    }, 5);
+    await closed;
+    clearInterval(sending);
+  });
+
+  test("that waits to be asked for is asked for, unless it is too long", async (t) => {
+    const server = await serving(t, sized);
+    for (const [length, expected] of [
+      [4, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /],
+      [max + 1, /^HTTP\/1\.1 413 /],
+    ] as const) {
+      const socket = await open(server);
+      const head = `Host: x\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: ${length}`;
+      socket.write(`POST /t HTTP/1.1\r\n${head}\r\n\r\n`);
+      let text = "";
+      for await (const chunk of socket) {
+        text += chunk;
+        if (text.startsWith("HTTP/1.1 100") && text.length < 40) socket.write("body");
+      }
+      assert.match(text, expected);
+    }
+  });
+});
+
+describe("a response", () => {
+  test("goes out as the store gave it", async (t) => {
+    const answer: ResponseParts = {
+      status: 201,
+      reason: "Made",
+      headers: [
+        ["ETag", `W/"datetime'x'"`],
+        ["x-ms-Thing", "gr\xfcn"],
+      ],
+      body: bytes('{"ü":1}'),
+    };
+    const server = await serving(t, () => answer);
+    const text = await exchanged(server, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assert.match(text, /^HTTP\/1\.1 201 Made\r\n/);
+    assert.match(
+      text,
+      /\r\nETag: W\/"datetime'x'"\r\nx-ms-Thing: gr\xfcn\r\nContent-Length: 8\r\n/,
+    );
+    assert.match(text, /\r\nDate: /);
+    assert.equal(text.slice(-12), '\r\n\r\n{"\xc3\xbc":1}');
+  });
+
+  test("to HEAD, and one that has no body, sends none", async (t) => {
+    const server = await serving(t, ({ method }) =>
+      method === "HEAD" ? ok("12345") : { ...ok(), status: 204, reason: "No Content" },
+    );
+    const rest = "/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    const head = await exchanged(server, `HEAD ${rest}`);
+    assert.match(head, /^HTTP\/1\.1 200 OK\r\n.*Content-Length: 5\r\n.*\r\n\r\n$/s);
+    const none = await exchanged(server, `PUT ${rest}`);
+    assert.match(none, /^HTTP\/1\.1 204 No Content\r\n/);
+    assert(!/Content-Length/.test(none) && none.endsWith("\r\n\r\n"));
+  });
+
+  test("that the store could not give is an error that clients know", async (t) => {
+    const errors = {
+      "/closed": new StoreError("StoreClosed", "It is closed."),
+      "/full": new StoreError("QuotaExceeded", "There is no room left."),
+    };
+    const server = await serving(t, ({ url }) => {
+      throw errors[new URL(url).pathname as keyof typeof errors];
+    });
+    const closed = await fetch(`${server.url}/closed`);
+    assert.deepEqual([closed.status, closed.headers.get("x-ms-error-code")], [503, "ServerBusy"]);
+    const full = await fetch(`${server.url}/full`);
+    assert.equal(full.status, 500);
+    const body = (await full.json()) as Record<string, { code: string; message: object }>;
+    assert.deepEqual(body["odata.error"], {
+      code: "InternalError",
+      message: { lang: "en-US", value: "There is no room left." },
+    });
+  });
+
+  test("that can't be sent closes its connection, and only that", async (t) => {
+    const server = await serving(t, ({ url }) =>
+      ok("", url.endsWith("/bad") ? [["a b", "\n"]] : []),
+    );
+    await assert.rejects(fetch(`${server.url}/bad`));
+    assert.equal((await fetch(`${server.url}/good`)).status, 200);
+  });
+});
+
+describe("several accounts", () => {
+  const stores = (...names: string[]) =>
+    Object.fromEntries(names.map((name) => [name, storeOf(() => ok(name))]));
+
+  test("are told apart by host or path, secondary or not", async (t) => {
+    const server = await serve(stores("one", "two"), { port: 0 });
+    t.after(() => server.close());
+    const who = async (host: string, path: string) => {
+      const text = await exchanged(
+        server,
+        `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+      );
+      return text.slice(text.indexOf("\r\n\r\n") + 4);
+    };
+    assert.equal(await who("127.0.0.1:10002", "/one/Tables"), "one");
+    assert.equal(await who("127.0.0.1:10002", "/two/Tables?x=/one"), "two");
+    assert.equal(await who("127.0.0.1", "/two-secondary"), "two");
+    assert.equal(await who("two.table.core.windows.net", "/one"), "two");
+    assert.equal(await who("TWO-secondary.table.localhost:10002", "/one"), "two");
+    assert.equal(await who("two:10002", "/"), "two");
+    assert.equal(await who("127.0.0.1", "/three/Tables"), "one", "which refuses it");
+  });
+
+  test("there must be one", async () => {
+    await assert.rejects(serve({}), { code: "ValidationFailed" });
+  });
+});
+
+describe("the server", () => {
+  test("speaks HTTPS with a certificate, and says so", async (t) => {
+    const server = await serving(t, echo, { cert: pem, key: pem });
+    assert.match(server.url, /^https:\/\/127\.0\.0\.1:\d+$/);
+    const { body, headers } = await new Promise<{ body: string; headers: object }>((resolve) => {
+      https.get(`${server.url}/t`, { ca: pem }, async (response) => {
+        let body = "";
+        for await (const chunk of response) body += chunk;
+        resolve({ body, headers: response.headers });
+      });
+    });
+    assert.equal(JSON.parse(body).url, `${server.url}/t`);
+    assert("date" in headers);
+  });
+
+  test("needs both parts of a secret", async () => {
+    await assert.rejects(serve(storeOf(echo), { cert: pem }), { code: "ValidationFailed" });
+    await assert.rejects(serve(storeOf(echo), { cert: pem, key: "no" }), Error);
+  });
+
+  test("says that a port is taken, or an address none of its own", async (t) => {
+    const { port } = await serving(t, echo);
+    await assert.rejects(serve(storeOf(echo), { port }), { code: "EADDRINUSE" });
+    await assert.rejects(serve(storeOf(echo), { port: 0, host: "192.0.2.1" }), {
+      code: "EADDRNOTAVAIL",
+    });
+  });
+
+  test("tells of each request, but not its signature", async (t) => {
+    const served: ServedRequest[] = [];
+    const server = await serving(t, () => ok("answer"), { onRequest: (one) => served.push(one) });
+    await fetch(`${server.url}/t?sv=1&sig=secret%2B&x=1`, { method: "POST", body: "body" });
+    const [{ at, milliseconds, ...one }] = served as [ServedRequest];
+    assert(at instanceof Date && milliseconds >= 0);
+    assert.deepEqual(one, {
+      client: "127.0.0.1",
+      method: "POST",
+      url: `${server.url}/t?sv=1&sig=…&x=1`,
+      status: 200,
+      requestBytes: 4,
+      responseBytes: 6,
+    });
+  });
+
+  test("ends when what it has is answered, and keeps no connection", async () => {
+    let answer = () => {};
+    let arrive = () => {};
+    const arrived = new Promise<void>((resolve) => {
+      arrive = resolve;
+    });
+    const server = await serve(
+      storeOf(async ({ url }) => {
+        if (!url.endsWith("/slow")) return ok();
+        arrive();
+        await new Promise<void>((resolve) => {
+          answer = resolve;
+        });
+        return ok("done");
+      }),
+      { port: 0 },
+    );
+    const agent = new http.Agent({ keepAlive: true });
+    const get = (path: string) =>
+      new Promise<string>((resolve, reject) => {
+        const request = http.get(server.url + path, { agent }, async (response) => {
+          let body = "";
+          for await (const chunk of response) body += chunk;
+          resolve(`${response.headers.connection} ${body}`);
+        });
+        request.on("error", reject);
+      });
+    assert.equal(await get("/quick"), "keep-alive "); // and its connection idles from now on
+    const slow = get("/slow");
+    await arrived;
+    let ended = false;
+    const closing = server.close().then(() => {
+      ended = true;
+    });
+    await assert.rejects(fetch(`${server.url}/late`));
+    assert(!ended);
+    answer();
+    assert.equal(await slow, "close done");
+    await closing;
+    await server.close(); // again
+    agent.destroy();
+  });
+});

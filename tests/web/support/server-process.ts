@@ -1,0 +1,109 @@
+// The command of the package as a process: `entitable serve` as a user starts it.
+
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { packageFolder } from "./package.ts";
+
+export const emulatorKey =
+  "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+
+const command = fileURLToPath(new URL("dist/server/cli.js", packageFolder));
+
+export interface Ended {
+  code: number | null; // null: by a signal
+  out: string;
+  err: string;
+}
+
+const running = new Set<Served>();
+
+// Those that a failed test left, which would keep the tests from ending.
+export async function killAll(): Promise<void> {
+  await Promise.all([...running].map((served) => served.signal("SIGKILL")));
+}
+
+export class Served {
+  readonly #child: ChildProcessByStdio<null, Readable, Readable>;
+  readonly ended: Promise<Ended>;
+  readonly lines: string[] = []; // complete ones of its output
+  #onLine: () => void = () => {};
+
+  constructor(words: readonly string[], options: { env?: Record<string, string>; cwd?: string }) {
+    const { AZURITE_ACCOUNTS: _, ...env } = process.env;
+    this.#child = spawn(process.execPath, [command, ...words], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...env, ...options.env },
+      cwd: options.cwd,
+    });
+    running.add(this);
+    let out = "";
+    let err = "";
+    this.#child.stderr.setEncoding("utf8").on("data", (text) => {
+      err += text;
+    });
+    this.#child.stdout.setEncoding("utf8").on("data", (text) => {
+      out += text;
+      this.lines.splice(0, this.lines.length, ...out.split("\n").slice(0, -1));
+      this.#onLine();
+    });
+    this.ended = new Promise((resolve) => {
+      this.#child.on("close", (code) => {
+        running.delete(this);
+        resolve({ code, out, err });
+        this.#onLine();
+      });
+    });
+  }
+
+  // Once it serves, or rejects with what it said instead.
+  async listening(accounts = 1): Promise<this> {
+    let ended: Ended | undefined;
+    void this.ended.then((how) => {
+      ended = how;
+    });
+    while (this.lines.length < accounts) {
+      await new Promise<void>((resolve) => {
+        this.#onLine = resolve;
+        if (ended !== undefined) resolve();
+      });
+      await undefined;
+      if (ended !== undefined) throw new Error(`It ended with ${ended.code}: ${ended.err}`);
+    }
+    return this;
+  }
+
+  // The endpoint of an account, in the order in which they were given.
+  endpoint(account = 0): string {
+    return this.lines[account]?.split(" ")[0] ?? "";
+  }
+
+  get port(): number {
+    return Number(new URL(this.endpoint()).port);
+  }
+
+  signal(signal: "SIGTERM" | "SIGINT" | "SIGKILL"): Promise<Ended> {
+    this.#child.kill(signal);
+    return this.ended;
+  }
+}
+
+export function run(
+  words: readonly string[],
+  options: { env?: Record<string, string>; cwd?: string } = {},
+): Promise<Ended> {
+  return new Served(words, options).ended;
+}
+
+export function start(
+  words: readonly string[],
+  options: { env?: Record<string, string>; cwd?: string; accounts?: number } = {},
+): Promise<Served> {
+  return new Served(["serve", "--port", "0", ...words], options).listening(options.accounts);
+}
+
+export function connectionString(served: Served, account = 0, key = emulatorKey): string {
+  const endpoint = served.endpoint(account);
+  const name = endpoint.split("/").at(-1);
+  return `DefaultEndpointsProtocol=http;AccountName=${name};AccountKey=${key};TableEndpoint=${endpoint}`;
+}

@@ -1,0 +1,21 @@
+// Which store answers a request: that of the account which the address names.
+
+import type { RestDoor } from "../rest/door.ts";
+
+export type Doors = ReadonlyMap<string, RestDoor>;
+
+// By the first label of the host (https://<account>.table.core.windows.net), else by the first segment of the path
+// (http://127.0.0.1:10002/<account>); "-secondary" is not part of a name. An account that nobody has is refused by
+// whichever store comes first.
+export function doorFor(doors: Doors, url: string): RestDoor {
+  const [, host = "", segment = ""] = /^[^:]+:\/\/([^/?#]*)\/?([^/?#]*)/.exec(url) ?? [];
+  const found = doors.get(account(host.split(".", 1)[0] ?? "")) ?? doors.get(account(segment));
+  return found ?? (doors.values().next().value as RestDoor);
+}
+
+function account(part: string): string {
+  return part
+    .toLowerCase()
+    .replace(/:\d+$/, "")
+    .replace(/-secondary$/, "");
+}

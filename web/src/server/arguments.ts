@@ -1,0 +1,155 @@
+// What the command line and the environment say, as values. Nothing is opened here.
+
+import type { AccountOptions, Durability } from "../types.ts";
+
+export const usage = `entitable serve [options]
+
+The Azure Table service over HTTP, on this machine.
+
+  --port 10002            0: any that is free
+  --host 127.0.0.1
+  --location .entitable   the folder of the data, a folder in it for each account
+  --in-memory             keeps nothing
+  --auth development      signatures are checked; strict: dates, versions and limits too; off: everybody may do everything
+  --durability strict     when a write is acknowledged: strict, relaxed or deferred
+  --cert FILE --key FILE  HTTPS, with a certificate and its key (PEM)
+  --debug [FILE]          a line for each request, on standard output or at the end of a file
+  --help, --version
+
+Accounts: devstoreaccount1 with the emulator's well-known key, or those of the environment:
+  AZURITE_ACCOUNTS="name:key;name:key:secondkey"
+`;
+
+export class UsageError extends Error {}
+
+export type Auth = "development" | "strict" | "off";
+
+export interface ServeCommand {
+  port: number;
+  host: string;
+  location: string | undefined; // undefined: in memory
+  auth: Auth;
+  durability: Durability;
+  cert: string | undefined; // a file, as is the next
+  key: string | undefined;
+  debug: string | true | undefined; // a file, or standard output
+}
+
+export type Command = ServeCommand | "help" | "version";
+
+const flags = ["in-memory", "help", "version"];
+const values = ["port", "host", "location", "auth", "durability", "cert", "key"];
+const valueMayBeMissing = ["debug"];
+
+// Throws UsageError, with the reason.
+export function parseArguments(words: readonly string[]): Command {
+  const given = new Map<string, string | true>();
+  const names: string[] = [];
+  for (let i = 0; i < words.length; ++i) {
+    const word = words[i] as string;
+    if (!word.startsWith("-")) {
+      names.push(word);
+      continue;
+    }
+    const [, name = "", inline] = /^--([a-z-]+)(?:=(.*))?$/s.exec(word) ?? [];
+    const next = inline ?? words[i + 1];
+    const hasValue = next !== undefined && (inline !== undefined || !next.startsWith("-"));
+    if (flags.includes(name) && inline === undefined) given.set(name, true);
+    else if (valueMayBeMissing.includes(name) && !hasValue) given.set(name, true);
+    else if (![...values, ...valueMayBeMissing].includes(name)) {
+      throw new UsageError(`There is no option ${word}.`);
+    } else if (!hasValue) throw new UsageError(`--${name} needs a value.`);
+    else {
+      given.set(name, next);
+      if (inline === undefined) ++i;
+    }
+  }
+  if (given.has("version")) return "version";
+  if (given.has("help") || names[0] === "help") return "help";
+  if (names.length !== 1 || names[0] !== "serve") {
+    throw new UsageError(
+      names.length === 0 ? "Which command?" : `There is no command ${names.join(" ")}.`,
+    );
+  }
+  return serveCommand(given);
+}
+
+function serveCommand(given: ReadonlyMap<string, string | true>): ServeCommand {
+  const text = (name: string) => given.get(name) as string | undefined;
+  const port = text("port") ?? "10002";
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65535) {
+    throw new UsageError(`--port must be a number from 0 to 65535, not ${port}.`);
+  }
+  const inMemory = given.has("in-memory");
+  if (inMemory && given.has("location")) {
+    throw new UsageError("--in-memory and --location exclude each other.");
+  }
+  if (given.has("cert") !== given.has("key")) {
+    throw new UsageError("--cert and --key go together.");
+  }
+  return {
+    port: Number(port),
+    host: text("host") ?? "127.0.0.1",
+    location: inMemory ? undefined : (text("location") ?? ".entitable"),
+    auth: oneOf("auth", text("auth") ?? "development", ["development", "strict", "off"]),
+    durability: oneOf("durability", text("durability") ?? "strict", [
+      "strict",
+      "relaxed",
+      "deferred",
+    ]),
+    cert: text("cert"),
+    key: text("key"),
+    debug: given.get("debug"),
+  };
+}
+
+function oneOf<T extends string>(option: string, value: string, allowed: readonly T[]): T {
+  const found = allowed.find((one) => one === value);
+  if (found !== undefined) return found;
+  throw new UsageError(`--${option} must be ${allowed.join(" or ")}, not ${value}.`);
+}
+
+// The emulator's account, whose key is public.
+const emulator =
+  "devstoreaccount1:Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+
+// Names and keys as Azurite's environment variable has them: "name:key;name:key:secondkey". Throws UsageError.
+export function parseAccounts(text: string | undefined): Map<string, string[]> {
+  const accounts = new Map<string, string[]>();
+  const entries = (text?.trim() || emulator).split(";").map((entry) => entry.trim());
+  for (const [i, entry] of entries.entries()) {
+    if (entry === "") continue;
+    const [name = "", ...keys] = entry.split(":");
+    // Neither name nor key is shown: either may hold a key.
+    const wrong = (what: string) => new UsageError(`AZURITE_ACCOUNTS: account ${i + 1} ${what}.`);
+    if (!/^[a-z0-9]{3,24}$/.test(name)) throw wrong("has no name of 3 to 24 of a-z 0-9");
+    if (keys.length < 1 || keys.length > 2) throw wrong("has not one key or two");
+    if (!keys.every(isBase64)) throw wrong("has a key that is not base64");
+    if (accounts.has(name)) throw wrong("is there already");
+    accounts.set(name, keys);
+  }
+  if (accounts.size === 0) throw new UsageError("AZURITE_ACCOUNTS has no account.");
+  return accounts;
+}
+
+function isBase64(key: string): boolean {
+  return key !== "" && /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(key);
+}
+
+export function accountOptions(name: string, keys: readonly string[], auth: Auth): AccountOptions {
+  const whose = { name, keys };
+  switch (auth) {
+    case "development":
+      return { ...whose, authorize: true, permissiveCors: true };
+    case "strict":
+      return {
+        ...whose,
+        authorize: true,
+        strictVersions: true,
+        strictDates: true,
+        limitComparisons: true,
+      };
+    case "off":
+      return { ...whose, permissiveCors: true };
+  }
+}

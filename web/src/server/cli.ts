@@ -1,0 +1,169 @@
+#!/usr/bin/env node
+// `npx entitable serve`: opens a store for each account, serves them, and stops when it is told to.
+
+import { StoreError } from "../errors.ts";
+import { codeOf, type NodeFs, type NodeProcess, nodeModule, nodeProcess } from "../node.ts";
+import { openStore } from "../open.ts";
+import type { OpenOptions, Store } from "../types.ts";
+import {
+  accountOptions,
+  type Command,
+  parseAccounts,
+  parseArguments,
+  type ServeCommand,
+  UsageError,
+  usage,
+} from "./arguments.ts";
+import { type ServedRequest, serve, type TableServer } from "./serve.ts";
+
+const process = nodeProcess() as NodeProcess;
+const print = (line: string) => process.stdout.write(`${line}\n`);
+const complain = (line: string) => process.stderr.write(`entitable: ${line}\n`);
+
+// Done in the order of a stack when the process ends, or when it never came to serve.
+const toClose: (() => Promise<void>)[] = [];
+let stopping: Promise<void> | undefined;
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, onSignal);
+try {
+  await run(parseArguments(process.argv.slice(2)));
+} catch (error) {
+  await fail(error);
+}
+
+async function run(command: Command): Promise<void> {
+  const fs = await nodeModule("node:fs");
+  if (command === "help") print(usage.trimEnd());
+  else if (command === "version") print(version(fs));
+  else await start(command, fs);
+}
+
+async function start(command: ServeCommand, fs: NodeFs): Promise<void> {
+  const accounts = parseAccounts(process.env["AZURITE_ACCOUNTS"]);
+  const read = (file: string | undefined) =>
+    file === undefined ? {} : { text: fs.readFileSync(file, "utf8") };
+  const cert = read(command.cert).text;
+  const key = read(command.key).text;
+  const stores = await openAll(accounts, command);
+  const onRequest = command.debug === undefined ? undefined : log(command.debug, fs);
+  const server = await serve(stores, {
+    port: command.port,
+    host: command.host,
+    ...(cert === undefined || key === undefined ? {} : { cert, key }),
+    ...(onRequest === undefined ? {} : { onRequest }),
+  }).catch((error: unknown) => {
+    throw new Error(listenProblem(error, command), { cause: error });
+  });
+  toClose.push(() => server.close());
+  announce(server, command, [...accounts.keys()]);
+}
+
+async function openAll(
+  accounts: ReadonlyMap<string, string[]>,
+  { location, durability, auth }: ServeCommand,
+): Promise<Record<string, Store>> {
+  const kept: OpenOptions =
+    location === undefined
+      ? { persistence: "memory" }
+      : { persistence: "file", path: location, durability };
+  const opening = [...accounts].map(async ([name, keys]): Promise<[string, Store]> => {
+    const account = accountOptions(name, keys, auth);
+    const store = await openStore({
+      ...kept,
+      name,
+      account,
+      onWarning: ({ message }) => complain(message),
+    });
+    toClose.push(() => store.close());
+    store.on("persist-error", ({ error }) => complain(`${name}: ${error.message}`));
+    return [name, store];
+  });
+  await Promise.allSettled(opening); // so that all are closed if one can't be opened
+  return Object.fromEntries(await Promise.all(opening));
+}
+
+function announce(server: TableServer, { location }: ServeCommand, names: string[]): void {
+  const where = location === undefined ? "in memory" : `in ${location}`;
+  for (const name of names) print(`${server.url}/${name} (${where})`);
+}
+
+// ---- The end ------------------------------------------------------------------------------------------------------------
+
+// A second signal does not wait.
+function onSignal(): void {
+  if (stopping !== undefined) process.exit(1);
+  stopping = closeAll().then(
+    () => process.exit(0),
+    (error: unknown) => {
+      complain(`what was acknowledged may not be stored: ${messageOf(error)}`);
+      process.exit(1);
+    },
+  );
+}
+
+// The server first, so that the requests it still has are answered and stored.
+async function closeAll(): Promise<void> {
+  const failures: unknown[] = [];
+  for (let close = toClose.pop(); close !== undefined; close = toClose.pop()) {
+    await close().catch((error: unknown) => failures.push(error));
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+async function fail(error: unknown): Promise<void> {
+  if (error instanceof UsageError) {
+    complain(`${error.message} (entitable --help)`);
+    process.exit(2);
+  }
+  complain(messageOf(error));
+  await closeAll().catch(() => {});
+  process.exit(1);
+}
+
+function messageOf(error: unknown): string {
+  const hint = error instanceof StoreError && error.hint !== undefined ? ` ${error.hint}` : "";
+  return (error instanceof Error ? error.message : String(error)) + hint;
+}
+
+function listenProblem(error: unknown, { host, port }: ServeCommand): string {
+  switch (codeOf(error)) {
+    case "EADDRINUSE":
+      return `port ${port} of ${host} is in use; say another one with --port.`;
+    case "EACCES":
+      return `port ${port} is not allowed; say another one with --port.`;
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return `${host} is no address of this machine.`;
+    default:
+      return `could not listen on ${host}, port ${port}: ${messageOf(error)}`;
+  }
+}
+
+// ---- Small things -------------------------------------------------------------------------------------------------------
+
+function log(to: string | true, fs: NodeFs): (served: ServedRequest) => void {
+  if (to === true) return (served) => void print(lineOf(served));
+  fs.appendFileSync(to, ""); // it can't be written: better now than at the first request
+  let complained = false;
+  return (served) => {
+    try {
+      fs.appendFileSync(to, `${lineOf(served)}\n`);
+    } catch (error) {
+      if (!complained) complain(`${to} can't be written any more: ${messageOf(error)}`);
+      complained = true;
+    }
+  };
+}
+
+function lineOf(served: ServedRequest): string {
+  const { at, client, method, url, status, requestBytes, responseBytes, milliseconds } = served;
+  const took = `${milliseconds.toFixed(1)} ms`;
+  return [at.toISOString(), client, method, url, status, requestBytes, responseBytes, took].join(
+    " ",
+  );
+}
+
+function version(fs: NodeFs): string {
+  const file = new URL("../../package.json", import.meta.url);
+  return (JSON.parse(fs.readFileSync(file, "utf8")) as { version: string }).version;
+}

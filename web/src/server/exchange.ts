@@ -1,0 +1,185 @@
+// One request of Node's HTTP server and its response: the bytes go to the store's REST door as they are, and come back so.
+
+import type { NodeRequest, NodeResponse } from "../node.ts";
+import type { HeaderList, ResponseParts } from "../rest/block.ts";
+import { bodyBytesMax } from "../rest/door.ts";
+import { errorResponse, failure } from "../rest/failure.ts";
+import { type Doors, doorFor } from "./accounts.ts";
+import type { ServedRequest } from "./types.ts";
+
+export interface ExchangeOptions {
+  doors: Doors;
+  scheme: "http" | "https";
+  authority: string; // of a request that names no host
+  stopping: () => boolean;
+  onRequest: ((served: ServedRequest) => void) | undefined;
+}
+
+interface Body {
+  bytes: Uint8Array;
+  cut: boolean; // the rest of it is not read
+}
+
+const lingerMs = 1000; // for what a client is still sending after it was refused
+const hostPattern = /^[\w.-]+(:\d+)?$|^\[[\da-f:.]+\](:\d+)?$/i;
+
+// Never rejects. A client that went away meanwhile is not answered.
+export async function exchange(
+  request: NodeRequest,
+  response: NodeResponse,
+  options: ExchangeOptions,
+): Promise<void> {
+  const began = performance.now();
+  const body = await bodyOf(request);
+  if (body === undefined) return;
+  const url = urlOf(request, options);
+  const answer = url === undefined ? badHost() : await answerOf(request, url, body, options);
+  const close = body.cut || options.stopping();
+  try {
+    await respond(response, answer, { close, head: request.method === "HEAD" });
+  } catch {
+    request.destroy(); // Node refuses to send it: there is nothing that could be said instead
+    return;
+  }
+  if (body.cut) linger(request);
+  report(options, {
+    at: new Date(),
+    client: request.socket.remoteAddress ?? "",
+    method: request.method ?? "",
+    url: (url ?? "").replace(/([?&]sig=)[^&]*/gi, "$1…"),
+    status: answer.status,
+    milliseconds: performance.now() - began,
+    requestBytes: body.bytes.length,
+    responseBytes: answer.body.length,
+  });
+}
+
+// A listener that throws does not end the server: its error is reported as an unhandled rejection, like those of
+// events (host/emitter.ts).
+function report({ onRequest }: ExchangeOptions, served: ServedRequest): void {
+  try {
+    onRequest?.(served);
+  } catch (error) {
+    void Promise.reject(error);
+  }
+}
+
+// Whether a body of the length that was announced is looked at.
+export function mayContinue(request: NodeRequest): boolean {
+  return !(Number(request.headers["content-length"]) > bodyBytesMax);
+}
+
+// ---- The request --------------------------------------------------------------------------------------------------------
+
+// As much of it as the store looks at; undefined if the client went away.
+function bodyOf(request: NodeRequest): Promise<Body | undefined> | Body {
+  const { headers } = request;
+  if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) {
+    return { bytes: new Uint8Array(), cut: false };
+  }
+  // The store judges by the length alone, after it has looked at who asks.
+  if (!mayContinue(request)) return { bytes: new Uint8Array(bodyBytesMax + 1), cut: true };
+  return new Promise((resolve) => {
+    const chunks: Uint8Array<ArrayBuffer>[] = [];
+    let length = 0;
+    const onData = (chunk: Uint8Array<ArrayBuffer>) => {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length <= bodyBytesMax) return;
+      request.off("data", onData);
+      resolve({ bytes: joined(chunks, length), cut: true });
+    };
+    request.on("data", onData);
+    request.on("end", () => resolve({ bytes: joined(chunks, length), cut: false }));
+    request.on("close", () => resolve(undefined)); // too late to matter after "end"
+    request.on("error", () => resolve(undefined));
+  });
+}
+
+function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const [first] = chunks;
+  if (chunks.length === 1 && first !== undefined) return first;
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}
+
+// The path and query stay as they were sent: signatures are over them.
+function urlOf(request: NodeRequest, { scheme, authority }: ExchangeOptions): string | undefined {
+  const { url: target = "/", headers } = request;
+  if (/^https?:\/\//i.test(target)) return target; // as to a proxy
+  const { host = authority } = headers;
+  return typeof host === "string" && hostPattern.test(host) && target.startsWith("/")
+    ? `${scheme}://${host}${target}`
+    : undefined;
+}
+
+function headersOf({ rawHeaders }: NodeRequest): HeaderList {
+  const headers: [string, string][] = [];
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    headers.push([rawHeaders[i] as string, rawHeaders[i + 1] as string]);
+  }
+  return headers;
+}
+
+// ---- The response -------------------------------------------------------------------------------------------------------
+
+async function answerOf(
+  request: NodeRequest,
+  url: string,
+  body: Body,
+  { doors }: ExchangeOptions,
+): Promise<ResponseParts> {
+  try {
+    return await doorFor(doors, url).send({
+      method: request.method ?? "GET",
+      url,
+      headers: headersOf(request),
+      body: body.bytes,
+      clientIp: addressOf(request),
+    });
+  } catch (error) {
+    return failure(error);
+  }
+}
+
+// IPv4 as such, also when it came in through a socket of IPv6.
+function addressOf(request: NodeRequest): string {
+  return (request.socket.remoteAddress ?? "").replace(/^::ffff:(?=\d+\.)/, "");
+}
+
+function respond(
+  response: NodeResponse,
+  { status, reason, headers, body }: ResponseParts,
+  { close, head }: { close: boolean; head: boolean },
+): Promise<void> {
+  return new Promise((resolve) => {
+    response.on("close", resolve);
+    const empty = status === 204 || status === 304;
+    const fields = headers.flat();
+    if (!empty) fields.push("Content-Length", String(body.length));
+    if (close) fields.push("Connection", "close");
+    response.writeHead(status, reason, fields);
+    response.end(head || empty ? new Uint8Array() : body, resolve);
+  });
+}
+
+// What a client still sends is thrown away for a moment: a connection that is closed at once would take the response with it.
+function linger(request: NodeRequest): void {
+  request.resume();
+  const timer = setTimeout(() => request.destroy(), lingerMs);
+  request.on("close", () => clearTimeout(timer));
+}
+
+function badHost(): ResponseParts {
+  return errorResponse(
+    400,
+    "Bad Request",
+    "InvalidUri",
+    "The requested URI does not represent any resource on the server.",
+  );
+}
