@@ -36,6 +36,7 @@
 #include "core/protocol/service.h"
 #include "core/store/store.h"
 #include "tests/support/catch.h"
+#include "tests/support/golden.h"
 
 namespace entitable::test {
 
@@ -213,5 +214,10 @@ class Conversation {
   RestServer server_;
   std::vector<std::string> seen_;
 };
+
+// tests/testdata/protocol/<name>.http
+inline void check_conversation(const std::string& name, protocol::Account account = {}) {
+  check_golden("protocol/" + name + ".http", Conversation(std::move(account)));
+}
 
 }  // namespace entitable::test
