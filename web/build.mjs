@@ -32,10 +32,11 @@ rmSync(staging, { recursive: true, force: true });
 mkdirSync(join(dist, "wasm"), { recursive: true });
 compile();
 await bundle("rest/hmac.js", "@noble/hashes");
+await addModule();
+await addServiceWorker();
 rewriteTypeImports();
 keepReachable(".d.ts");
 keepReachable(".js");
-await addModule();
 for (const [from, name] of [
   [web, "package.json"],
   [web, "README.md"],
@@ -49,7 +50,9 @@ printSizes(tarball);
 function compile() {
   const tsc = join(root, "tests/node_modules/.bin/tsc");
   const options = ["--noEmit", "false", "--outDir", dist];
-  execFileSync(tsc, ["-p", web, ...options], { stdio: "inherit" });
+  for (const project of ["tsconfig.json", "tsconfig.tools.json"]) {
+    execFileSync(tsc, ["-p", join(web, project), ...options], { stdio: "inherit" });
+  }
 }
 
 // Puts what a file imports from another package into it, with that one's licence: the package has no run-time dependencies.
@@ -69,6 +72,27 @@ async function bundle(name, from) {
     target: "es2022",
     banner: { js: `/*! Contains ${from}:\n\n${licence}\n*/` },
   });
+}
+
+// The Service Worker's script: classic, with everything in it but the binary, which it finds beside itself. The modules that are
+// loaded only in Node or where that binary is missing stay out; a Service Worker could not load them.
+async function addServiceWorker() {
+  const { build } = tools("esbuild");
+  const elsewhere = ["*/storage/file-stores.js", "*/entitable-wasm-inline.js"];
+  const result = await build({
+    entryPoints: [join(dist, "service-worker/main.js")],
+    outfile: join(dist, "wasm/service-worker.js"),
+    bundle: true,
+    minify: true,
+    format: "iife",
+    target: "es2022",
+    define: { "import.meta.url": "self.location.href" },
+    external: elsewhere,
+    metafile: true,
+  });
+  const [output] = Object.values(result.metafile.outputs);
+  const left = output.imports.map(({ path }) => path).filter((path) => !path.startsWith("."));
+  if (left.length > 0) throw new Error(`The Service Worker's script imports ${left.join()}`);
 }
 
 // Keeps what the entries lead to. The rest (declarations of what is inside, JavaScript of files that hold only
@@ -148,14 +172,16 @@ function pack() {
 function printSizes(tarball) {
   const glue = join(dist, "wasm/entitable.mjs");
   const inline = join(dist, "wasm/entitable-wasm-inline.js");
+  const worker = join(dist, "wasm/service-worker.js");
   const scripts = globSync("**/*.js", { cwd: dist })
     .map((name) => join(dist, name))
-    .filter((file) => file !== inline);
+    .filter((file) => file !== inline && file !== worker);
   const rows = [
     ["package code", scripts],
     ["glue", [glue]],
     ["wasm", [join(dist, "wasm/entitable.wasm")]],
     ["wasm inline (fallback)", [inline]],
+    ["service worker", [worker]],
   ];
   process.stdout.write(`${"".padEnd(24)}${["raw", "gzip", "brotli"].map(right).join("")}\n`);
   for (const [name, files] of rows) {

@@ -2,19 +2,15 @@
 // its trailing comment says: console.log(x); // text. A line that runs several times lists its outputs with ", ".
 
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { format } from "node:util";
-import { packageFolder } from "./support/package.ts";
+import { newProject } from "./support/project.ts";
 
-// The blocks are put where `import ... from "entitable"` finds the built package, as in a user's project.
-const project = mkdtempSync(join(tmpdir(), "entitable-readme-"));
-mkdirSync(join(project, "node_modules"));
-symlinkSync(fileURLToPath(packageFolder), join(project, "node_modules/entitable"));
-writeFileSync(join(project, "package.json"), '{ "type": "module" }');
+// The blocks are put where their imports find the built package and what goes with it, as in a user's project.
+const project = newProject(["@azure/data-tables", "msw"]);
 after(() => rmSync(project, { recursive: true }));
 
 interface Block {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type BrowserContext, chromium } from "playwright-core";
 
 // Debian's Chromium cannot sandbox as root, and tries to reach its maker's services unless told not to.
-const flags = [
+export const flags = [
   "--no-sandbox",
   "--disable-gpu",
   "--disable-quic",
@@ -17,7 +17,7 @@ const flags = [
   "--disable-dev-shm-usage",
 ];
 
-function executable(): string {
+export function executable(): string {
   const named = process.env["ENTITABLE_CHROMIUM"];
   return named ?? execFileSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).trim();
 }

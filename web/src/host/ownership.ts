@@ -42,12 +42,22 @@ export function own(store: string, options: OwnershipOptions): Promise<Ownership
       return new Promise<void>((release) => resolve({ release: () => release() }));
     };
     locks
-      .request(`entitable/${store}`, { mode: "exclusive", signal: waiting.signal }, held)
+      .request(lockName(store), { mode: "exclusive", signal: waiting.signal }, held)
       .catch((error: unknown) => {
         settled();
         reject(reason ?? (isForbidden(error) ? forbidden(error) : error));
       });
   });
+}
+
+// Whether somebody waits for the store while we have it.
+export async function isWanted(store: string, locks: LockManager | undefined): Promise<boolean> {
+  const { pending = [] } = (await locks?.query()) ?? {};
+  return pending.some(({ name }) => name === lockName(store));
+}
+
+function lockName(store: string): string {
+  return `entitable/${store}`;
 }
 
 // In a sandboxed frame, or with all site data blocked: there IndexedDB is forbidden too.

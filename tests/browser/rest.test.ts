@@ -1,0 +1,346 @@
+// The Table service's protocol in real Chromium: the official client, unmodified, over store.httpClient and, with its own
+// transport, over a Service Worker; and plain fetch. What a Service Worker acknowledges outlives it.
+
+import assert from "node:assert/strict";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import type { BrowserContext, Page } from "playwright-core";
+import type { Store } from "../../web/src/types.ts";
+import { newProfile, type Profile } from "./support/browser.ts";
+import { type Site, type SiteOptions, serve } from "./support/server.ts";
+
+type Package = typeof import("../../web/src/index.ts");
+type Sdk = typeof import("./fixture/sdk-page.ts");
+
+const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
+const host = "https://shop.table.core.windows.net"; // there is none: what reaches the network fails
+
+let profile: Profile;
+let context: BrowserContext;
+let site: Site;
+let folder: string; // of the site
+let page: Page;
+
+before(async () => {
+  profile = await newProfile();
+  context = await profile.open();
+  folder = mkdtempSync(join(tmpdir(), "entitable-site-"));
+  symlinkSync(join(staging, "dist"), join(folder, "dist"));
+  for (const name of ["service-worker.js", "entitable.wasm"]) {
+    copyFileSync(join(staging, "dist/wasm", name), join(folder, name));
+  }
+  await build({
+    entryPoints: [fileURLToPath(new URL("fixture/sdk-page.ts", import.meta.url))],
+    outfile: join(folder, "sdk.js"),
+    bundle: true,
+    format: "esm",
+    platform: "browser",
+  });
+  site = await serve(folder, { override: beside });
+});
+
+after(async () => {
+  await context.close();
+  await site.close();
+  await profile.remove();
+  rmSync(folder, { recursive: true });
+});
+
+beforeEach(async () => {
+  page = await context.newPage();
+  await page.addInitScript(() => {
+    Object.assign(globalThis, {
+      entitable: () => import("/dist/index.js" as string),
+      sdk: () => import("/sdk.js" as string),
+    });
+  });
+});
+afterEach(() => page.close());
+
+// The site's pages, wherever they are.
+function beside(path: string): ReturnType<NonNullable<SiteOptions["override"]>> {
+  if (path.endsWith("/")) return { body: "<!doctype html><title>entitable</title>" };
+  return path === "/favicon.ico" ? { status: 204, body: "" } : undefined;
+}
+
+// Goes to a page of the site and waits until this Service Worker controls it, and none of another scope.
+async function controlled(script: string, path = "/"): Promise<void> {
+  await page.goto(new URL(path, site.url).href);
+  await page.evaluate(
+    async ([url, scope]) => {
+      const { serviceWorker } = navigator;
+      await serviceWorker.register(url as string, { scope: scope as string });
+      while (serviceWorker.controller?.scriptURL !== new URL(url as string, location.href).href) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    },
+    [script, path],
+  );
+}
+
+const shop = "/service-worker.js?account=shop";
+
+interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+// The page's own fetch.
+async function ask(url: string, init: RequestInit = {}): Promise<Answer> {
+  return await page.evaluate(
+    async ([at, how]) => {
+      const response = await fetch(at as string, how as RequestInit);
+      const headers = Object.fromEntries(response.headers);
+      return { status: response.status, headers, body: await response.text() };
+    },
+    [url, init],
+  );
+}
+
+function post(url: string, body: object): Promise<Answer> {
+  const headers = {
+    "Content-Type": "application/json",
+    Accept: "application/json;odata=nometadata",
+  };
+  return ask(url, { method: "POST", headers, body: JSON.stringify(body) });
+}
+
+async function rowsOf(table: string): Promise<string[]> {
+  const headers = { Accept: "application/json;odata=nometadata" };
+  const { status, body } = await ask(`${host}/${table}()?$select=RowKey`, { headers });
+  assert.equal(status, 200, body);
+  return JSON.parse(body).value.map(({ RowKey }: { RowKey: string }) => RowKey);
+}
+
+// Kills the Service Workers, as Chromium does when they are idle.
+async function stopWorkers(): Promise<void> {
+  const devtools = await context.newCDPSession(page);
+  await devtools.send("ServiceWorker.enable");
+  await devtools.send("ServiceWorker.stopAllWorkers");
+  await devtools.detach();
+}
+
+// In the page. What is passed to evaluate() runs there and sees nothing of this file.
+declare function entitable(): Promise<Package>;
+declare function sdk(): Promise<Sdk>;
+
+const toured = {
+  merged: {
+    partitionKey: "o'x",
+    rowKey: "\u00fc 1%&+",
+    big: String(2n ** 60n),
+    on: true,
+    name: "\u20ac",
+  },
+  conflict: [409, "EntityAlreadyExists"],
+  batch: [204, 204, 204],
+  failed: [409, "EntityAlreadyExists"],
+  pages: [["desk/1", "desk/2"], ["o'x/\u00fc 1%&+"]],
+  found: [["2", 7]],
+  policy: "all",
+  logging: "1.0",
+  gone: [404, "TableNotFound"],
+};
+
+describe("the official client in a page", () => {
+  test("over store.httpClient", async () => {
+    await page.goto(site.url);
+    const seen = await page.evaluate(async () => {
+      const { openStore } = await entitable();
+      await using store = await openStore({ name: "in-page", account: { name: "shop" } });
+      const { tour } = await sdk();
+      return await tour("https://shop.table.core.windows.net", { httpClient: store.httpClient });
+    });
+    assert.deepEqual(seen, toured);
+  });
+
+  for (const endpoint of [host, "/shop", "http://127.0.0.1:10002/shop"]) {
+    test(`over a Service Worker, at ${endpoint}`, async () => {
+      await controlled(shop);
+      const seen = await page.evaluate(async (url) => {
+        const { tour } = await sdk();
+        return await tour(new URL(url, location.href).href, {});
+      }, endpoint);
+      assert.deepEqual(seen, toured);
+    });
+  }
+});
+
+describe("a Service Worker", () => {
+  test("answers plain fetch, and the data is there after a reload", async () => {
+    await controlled(shop);
+    assert.equal((await post(`${host}/Tables`, { TableName: "reloads" })).status, 201);
+    const entity = { PartitionKey: "p", RowKey: "r", v: 1 };
+    const { status, headers } = await post(`${host}/reloads`, entity);
+    assert.equal(status, 201);
+    assert.match(headers["etag"] ?? "", /^W\//, "every header can be read");
+    await page.reload();
+    const read = await ask(`${host}/reloads(PartitionKey='p',RowKey='r')`);
+    assert.equal(JSON.parse(read.body).v, 1);
+    const url = `${host}/reloads(PartitionKey='p',RowKey='r')`;
+    const deleted = await ask(url, { method: "DELETE", headers: { "If-Match": "*" } });
+    assert.deepEqual([deleted.status, deleted.body], [204, ""]);
+    assert.equal((await ask(url)).status, 404);
+  });
+
+  test("leaves to the network what is not the account's", async () => {
+    await controlled(shop);
+    assert.match((await ask("/dist/index.js")).body, /export/);
+    await assert.rejects(ask("https://other.table.core.windows.net/Tables"), /Failed to fetch/);
+    await page.goto(new URL("/shop/", site.url).href);
+    assert.equal(await page.title(), "entitable");
+  });
+
+  test("that is killed between requests has lost nothing", async () => {
+    await controlled(shop);
+    assert.equal((await post(`${host}/Tables`, { TableName: "kills" })).status, 201);
+    const rows: string[] = [];
+    for (let row = 0; row < 5; ++row) {
+      await stopWorkers();
+      const entity = { PartitionKey: "p", RowKey: `${row}` };
+      assert.equal((await post(`${host}/kills`, entity)).status, 201);
+      rows.push(`${row}`);
+    }
+    await stopWorkers();
+    assert.deepEqual(await rowsOf("kills"), rows);
+  });
+
+  test("that is killed amid requests has lost nothing that it acknowledged", async () => {
+    await controlled(shop);
+    assert.equal((await post(`${host}/Tables`, { TableName: "amid" })).status, 201);
+    for (let round = 0; round < 3; ++round) {
+      const writing = page.evaluate(
+        async ([url, from]) => {
+          const stored: string[] = [];
+          const insert = async (row: number) => {
+            const RowKey = String(row).padStart(4, "0");
+            const body = JSON.stringify({ PartitionKey: "p", RowKey });
+            const headers = { "Content-Type": "application/json" };
+            const { status } = await fetch(url as string, { method: "POST", headers, body });
+            if (status === 201) stored.push(RowKey);
+          };
+          const from0 = from as number;
+          for (let row = from0; row < from0 + 200; row += 4) {
+            const four = [row, row + 1, row + 2, row + 3];
+            await Promise.allSettled(four.map(insert));
+            document.title = `${stored.length}`;
+          }
+          return stored;
+        },
+        [`${host}/amid`, round * 1000],
+      );
+      await page.waitForFunction(() => Number(document.title) >= 20);
+      await stopWorkers();
+      const stored = await writing;
+      assert(stored.length >= 20);
+      const found = new Set(await rowsOf("amid"));
+      assert.deepEqual(
+        stored.filter((row) => !found.has(row)),
+        [],
+      );
+      await page.evaluate(() => {
+        document.title = "";
+      });
+    }
+  });
+
+  test("gives way to a page that wants the store, and says so meanwhile", async () => {
+    await controlled(shop);
+    assert.equal((await post(`${host}/Tables`, { TableName: "shared" })).status, 201);
+    await page.evaluate(async (url) => {
+      const requests: Promise<unknown>[] = [];
+      const timer = setInterval(() => requests.push(fetch(url)), 20); // it is never idle
+      const { openStore } = await entitable();
+      const store = await openStore({ name: "shop" });
+      clearInterval(timer);
+      await store.table("shared").createEntity({ partitionKey: "p", rowKey: "by page" });
+      Object.assign(globalThis, { store });
+      await Promise.all(requests);
+    }, `${host}/Tables`);
+    const busy = await ask(`${host}/Tables`);
+    assert.equal(busy.status, 503);
+    const { code, message } = JSON.parse(busy.body)["odata.error"];
+    assert.equal(code, "ServerBusy");
+    assert.match(message.value, /"shop" is open in another tab\. A Service Worker answers for it/);
+    await page.evaluate(async () => {
+      await (globalThis as unknown as { store: Store }).store.close();
+    });
+    assert.deepEqual(await rowsOf("shared"), ["by page"]);
+  });
+
+  test("starts without a network", async (t) => {
+    await controlled(shop);
+    await ask(`${host}/Tables`);
+    const wasm = join(folder, "entitable.wasm");
+    renameSync(wasm, `${wasm}.away`);
+    t.after(() => renameSync(`${wasm}.away`, wasm));
+    await stopWorkers();
+    assert.equal((await ask(`${host}/Tables`)).status, 200);
+  });
+
+  test("has the module of its own version only", async () => {
+    mkdirSync(join(folder, "stale"));
+    copyFileSync(join(folder, "service-worker.js"), join(folder, "stale/service-worker.js"));
+    const right = readFileSync(join(folder, "entitable.wasm"));
+    const other = Buffer.from(right);
+    const id = other.lastIndexOf("entitable") + "entitable".length; // of the build, behind the name of its section
+    other[id] = (other[id] ?? 0) ^ 1;
+    const wasm = join(folder, "stale/entitable.wasm");
+    writeFileSync(wasm, other);
+    await page.goto(new URL("/stale/", site.url).href);
+    await page.evaluate(() => caches.open("entitable-wasm-of-yesterday"));
+    await controlled("/stale/service-worker.js?account=stale&store=stale", "/stale/");
+    const tables = "https://stale.table.core.windows.net/Tables";
+    const refused = await ask(tables);
+    assert.equal(refused.status, 500);
+    assert.match(refused.body, /of another build than its JavaScript/);
+    writeFileSync(wasm, right);
+    assert.equal((await ask(tables)).status, 200);
+    assert(!(await page.evaluate(() => caches.keys())).includes("entitable-wasm-of-yesterday"));
+  });
+
+  test("of the site's own serves what it says", async () => {
+    const source = `
+      importScripts("/service-worker.js");
+      const account = { name: "own", authorize: true, keys: ["a2V5"] };
+      entitable.serve({ account, store: "mine", wasm: "/dist/wasm/entitable.wasm" });
+      addEventListener("activate", (event) => event.waitUntil(clients.claim()));`;
+    writeFileSync(join(folder, "own.js"), source);
+    await controlled("/own.js", "/own/");
+    const { status, body } = await ask("https://own.table.core.windows.net/Tables");
+    assert.equal(status, 403, body);
+    const stores = await page.evaluate(async () => await (await entitable()).listStores());
+    assert(stores.some(({ name }) => name === "mine"));
+  });
+
+  test("that serves nothing, or has no module, does not install", async () => {
+    writeFileSync(join(folder, "silent.js"), 'importScripts("/service-worker.js");');
+    mkdirSync(join(folder, "alone"));
+    copyFileSync(join(folder, "service-worker.js"), join(folder, "alone/service-worker.js"));
+    await page.goto(new URL("/alone/", site.url).href);
+    for (const script of ["/silent.js", "/alone/service-worker.js?account=shop"]) {
+      const state = await page.evaluate(async (url) => {
+        const { installing } = await navigator.serviceWorker.register(url, { scope: "/alone/" });
+        if (installing === null) throw new Error("it was installed before");
+        return await new Promise((resolve) => {
+          installing.addEventListener("statechange", () => resolve(installing.state));
+        });
+      }, script);
+      assert.equal(state, "redundant", script);
+    }
+  });
+});

@@ -1,0 +1,24 @@
+// A user's project: a folder with the built package installed, and beside it packages that the tests have.
+
+import { cpSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { packageFolder } from "./package.ts";
+
+const installed = fileURLToPath(new URL("../../node_modules", import.meta.url));
+
+// The package is copied, so that what it imports itself is found from there too.
+export function newProject(packages: readonly string[] = []): string {
+  const project = mkdtempSync(join(tmpdir(), "entitable-project-"));
+  writeFileSync(join(project, "package.json"), '{ "type": "module" }');
+  cpSync(fileURLToPath(packageFolder), join(project, "node_modules/entitable"), {
+    recursive: true,
+  });
+  for (const name of packages) {
+    const link = join(project, "node_modules", name);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(installed, name), link);
+  }
+  return project;
+}

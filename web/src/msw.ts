@@ -1,0 +1,26 @@
+// `entitable/msw`: a store behind Mock Service Worker, for tests in Node and in browsers.
+
+import { http, type RequestHandler } from "msw";
+import { urlPattern } from "./rest/address.ts";
+import { failureResponse } from "./rest/failure.ts";
+import type { Store } from "./types.ts";
+
+export interface HandlersOptions {
+  /** What URLs begin with, or match. Default: `*.table.core.windows.net` and port 10002 of any host, the emulator's. */
+  baseUrl?: string | RegExp;
+}
+
+/** Handlers for setupServer() or setupWorker(): requests to the Table service are answered by the store. */
+export function handlers(store: Store, options: HandlersOptions = {}): RequestHandler[] {
+  const pattern = urlPattern(options.baseUrl);
+  return [http.all(pattern, ({ request }) => answer(store, request))];
+}
+
+async function answer(store: Store, request: Request): Promise<Response> {
+  try {
+    return await store.fetch(request);
+  } catch (error) {
+    request.signal.throwIfAborted();
+    return failureResponse(error);
+  }
+}

@@ -1,0 +1,44 @@
+// `entitable/service-worker`: the script of a Service Worker that answers requests to an account from a store. Everything is in it but
+// the module, which it looks for beside itself. web/build.mjs makes a classic script of it: there import() throws.
+//
+//   navigator.serviceWorker.register("/service-worker.js?account=shop")      registered as it is
+//   importScripts("/service-worker.js"); entitable.serve({ account: "shop" })      in a worker of the site's own
+
+import type { Scope } from "./scope.ts";
+import { serveIn, type WorkerOptions } from "./serve.ts";
+
+export type { WorkerOptions } from "./serve.ts";
+
+export interface ServiceWorkerApi {
+  /** To be called while the worker's script first runs. Throws StoreError ValidationFailed. */
+  serve(options: WorkerOptions): void;
+}
+
+declare global {
+  var entitable: ServiceWorkerApi;
+}
+
+const scope = globalThis as unknown as Scope;
+let serving = false;
+
+function serve(options: WorkerOptions): void {
+  serveIn(scope, options);
+  serving = true;
+}
+
+globalThis.entitable = { serve };
+
+const parameters = new URL(scope.location.href).searchParams;
+const account = parameters.get("account");
+if (account !== null) {
+  serve({ account, store: parameters.get("store") ?? account });
+  scope.addEventListener("install", () => void scope.skipWaiting());
+  scope.addEventListener("activate", (event) => event.waitUntil(scope.clients.claim()));
+}
+
+// A worker that answers nothing is a mistake that would be hard to see.
+scope.addEventListener("install", (event) => {
+  if (serving) return;
+  const message = "entitable: register with ?account=<name>, or call entitable.serve({ account }).";
+  event.waitUntil(Promise.reject(new Error(message)));
+});

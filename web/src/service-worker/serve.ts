@@ -1,0 +1,81 @@
+// Answers the fetch events of an account from its store in IndexedDB.
+
+import { StoreError } from "../errors.ts";
+import { isWanted } from "../host/ownership.ts";
+import { openStore } from "../open.ts";
+import { checkAccount } from "../rest/account.ts";
+import { addresses } from "../rest/address.ts";
+import { failureResponse } from "../rest/failure.ts";
+import type { AccountOptions, OpenOptions, Store } from "../types.ts";
+import { Lease } from "./lease.ts";
+import { ModuleCache } from "./module-cache.ts";
+import type { Scope } from "./scope.ts";
+
+const idleMs = 1000;
+const lookMs = 250; // a page waits three seconds for a store
+
+export interface WorkerOptions {
+  /** Requests to it are answered: by host (`<name>.table.…`), or by path (`/<name>/…`) at port 10002 or at this origin. */
+  account: string | AccountOptions;
+  /** The store's name; default: the account's. */
+  store?: string;
+  /** Default "strict". */
+  durability?: "strict" | "relaxed";
+  /** Where the module is, or what it is. Default: `entitable.wasm` beside the worker's script. */
+  wasm?: string | URL | BufferSource | WebAssembly.Module;
+}
+
+/**
+ * Throws StoreError ValidationFailed.
+ * @internal (a worker calls entitable.serve)
+ */
+export function serveIn(scope: Scope, options: WorkerOptions): void {
+  const { durability = "strict", wasm = "entitable.wasm" } = options;
+  const given = typeof options.account === "string" ? { name: options.account } : options.account;
+  const account = { ...given, name: checkAccount(given, options.store ?? "default").name };
+  const name = options.store ?? account.name;
+  const kept = { name, account, durability, persistence: "indexeddb" } as const;
+  let open: () => Promise<Store>;
+  if (typeof wasm === "string" || wasm instanceof URL) {
+    const modules = new ModuleCache(new URL(wasm, scope.location.href).href, scope.caches);
+    scope.addEventListener("install", (event) => event.waitUntil(modules.install()));
+    scope.addEventListener("activate", (event) => event.waitUntil(modules.activate()));
+    open = () => openWith(modules, kept);
+  } else {
+    open = () => openStore({ ...kept, wasm });
+  }
+  const lease = new Lease({ open, wanted: () => isWanted(name, navigator.locks), idleMs, lookMs });
+  scope.addEventListener("fetch", (event) => {
+    const { url, mode } = event.request;
+    if (mode === "navigate" || !addresses(new URL(url), account.name, scope.location.origin))
+      return;
+    const response = respond(event.request, lease);
+    event.respondWith(response);
+    event.waitUntil(response.then(() => lease.released())); // or a worker that is stopped in between would hold on to it
+  });
+}
+
+async function openWith(modules: ModuleCache, options: OpenOptions): Promise<Store> {
+  try {
+    return await openStore({ ...options, wasm: await modules.get() });
+  } catch (error) {
+    if (error instanceof StoreError && error.code === "WasmVersionMismatch") await modules.forget();
+    throw error;
+  }
+}
+
+// Never rejects, unless the page aborts the request.
+async function respond(request: Request, lease: Lease): Promise<Response> {
+  try {
+    return await lease.use((store) => store.fetch(request));
+  } catch (error) {
+    request.signal.throwIfAborted();
+    const locked = error instanceof StoreError && error.code === "StoreLocked";
+    return failureResponse(locked ? inPage(error) : error);
+  }
+}
+
+function inPage(cause: StoreError): StoreError {
+  const message = `${cause.message} A Service Worker answers for it while no page has it open.`;
+  return new StoreError("StoreLocked", message, { cause });
+}
