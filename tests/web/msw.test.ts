@@ -78,6 +78,8 @@ describe("entitable/msw", () => {
     const unsigned = await fetch("http://localhost:10002/shop/Tables");
     assert.equal(unsigned.status, 403);
     assert.match(unsigned.headers.get("x-ms-request-id") ?? "", /^[\da-f-]{36}$/);
+    const { length } = await unsigned.text();
+    assert.equal(unsigned.headers.get("content-length"), `${length}`);
   });
 
   test("answers at baseUrl and nowhere else", async () => {

@@ -18,9 +18,19 @@ export function handlers(store: Store, options: HandlersOptions = {}): RequestHa
 
 async function answer(store: Store, request: Request): Promise<Response> {
   try {
-    return await store.fetch(request);
+    return await measured(await store.fetch(request));
   } catch (error) {
     request.signal.throwIfAborted();
     return failureResponse(error);
   }
+}
+
+// With the length of its body. Clients that keep their connection, as the official one, would wait for its end otherwise (MSW
+// before 3).
+async function measured(response: Response): Promise<Response> {
+  if (response.body === null) return response;
+  const body = await response.arrayBuffer();
+  const { status, statusText, headers } = response;
+  headers.set("Content-Length", String(body.byteLength));
+  return new Response(body, { status, statusText, headers });
 }
