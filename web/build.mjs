@@ -74,12 +74,17 @@ async function bundle(name, from) {
   });
 }
 
-// The Service Worker's script: classic, with everything in it but the binary, which it finds beside itself. The modules that are
-// loaded only in Node or where that binary is missing stay out; a Service Worker could not load them.
+// The Service Worker's script: classic, with everything in it but the binary, which it finds beside itself. What is loaded only in
+// Node, or where that binary is missing, stays out.
 async function addServiceWorker() {
   const { build } = tools("esbuild");
-  const elsewhere = ["*/storage/file-stores.js", "*/entitable-wasm-inline.js"];
-  const result = await build({
+  const contents = 'throw new Error("A Service Worker has none.");';
+  const leaveOut = {
+    name: "leave-out",
+    setup: ({ onLoad }) =>
+      onLoad({ filter: /\/(file-stores|entitable-wasm-inline)\.js$/ }, () => ({ contents })),
+  };
+  const { metafile } = await build({
     entryPoints: [join(dist, "service-worker/main.js")],
     outfile: join(dist, "wasm/service-worker.js"),
     bundle: true,
@@ -87,12 +92,11 @@ async function addServiceWorker() {
     format: "iife",
     target: "es2022",
     define: { "import.meta.url": "self.location.href" },
-    external: elsewhere,
+    plugins: [leaveOut],
     metafile: true,
   });
-  const [output] = Object.values(result.metafile.outputs);
-  const left = output.imports.map(({ path }) => path).filter((path) => !path.startsWith("."));
-  if (left.length > 0) throw new Error(`The Service Worker's script imports ${left.join()}`);
+  const left = Object.values(metafile.outputs).flatMap(({ imports }) => imports);
+  if (left.length > 0) throw new Error("The Service Worker's script imports what it can't load.");
 }
 
 // Keeps what the entries lead to. The rest (declarations of what is inside, JavaScript of files that hold only

@@ -27,5 +27,5 @@ test("entitable/playwright", async (t) => {
   const run = await exec(process.execPath, [cli, "test"], { cwd: project }).catch((e) => e);
   const report = JSON.parse(run.stdout);
   const { expected, unexpected, flaky, skipped } = report.stats;
-  assert.deepEqual([expected, unexpected, flaky, skipped], [5, 0, 0, 0], run.stdout);
+  assert.deepEqual([expected, unexpected, flaky, skipped], [6, 0, 0, 0], run.stdout);
 });

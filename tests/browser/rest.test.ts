@@ -19,6 +19,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import type { BrowserContext, Page } from "playwright-core";
 import type { Store } from "../../web/src/types.ts";
+import { newProject } from "../web/support/project.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
 import { type Site, type SiteOptions, serve } from "./support/server.ts";
 
@@ -313,19 +314,29 @@ describe("a Service Worker", () => {
     assert(!(await page.evaluate(() => caches.keys())).includes("entitable-wasm-of-yesterday"));
   });
 
-  test("of the site's own serves what it says", async () => {
-    const source = `
-      importScripts("/service-worker.js");
-      const account = { name: "own", authorize: true, keys: ["a2V5"] };
-      entitable.serve({ account, store: "mine", wasm: "/dist/wasm/entitable.wasm" });
-      addEventListener("activate", (event) => event.waitUntil(clients.claim()));`;
-    writeFileSync(join(folder, "own.js"), source);
-    await controlled("/own.js", "/own/");
-    const { status, body } = await ask("https://own.table.core.windows.net/Tables");
-    assert.equal(status, 403, body);
-    const stores = await page.evaluate(async () => await (await entitable()).listStores());
-    assert(stores.some(({ name }) => name === "mine"));
-  });
+  for (const form of ["imported", "bundled"]) {
+    test(`of the site's own, ${form}, serves what it says`, async (t) => {
+      const source = `
+        const account = { name: "own", authorize: true, keys: ["a2V5"] };
+        entitable.serve({ account, store: "mine-${form}", wasm: "/dist/wasm/entitable.wasm" });
+        addEventListener("activate", (event) => event.waitUntil(clients.claim()));`;
+      const script = join(folder, `${form}.js`);
+      if (form === "imported") {
+        writeFileSync(script, `importScripts("/service-worker.js");${source}`);
+      } else {
+        const project = newProject();
+        t.after(() => rmSync(project, { recursive: true }));
+        const entry = join(project, "worker.js");
+        writeFileSync(entry, `import "entitable/service-worker";${source}`);
+        await build({ entryPoints: [entry], outfile: script, bundle: true, format: "iife" });
+      }
+      await controlled(`/${form}.js`, `/${form}/`);
+      const { status, body } = await ask("https://own.table.core.windows.net/Tables");
+      assert.equal(status, 403, body);
+      const stores = await page.evaluate(async () => await (await entitable()).listStores());
+      assert(stores.some(({ name }) => name === `mine-${form}`));
+    });
+  }
 
   test("that serves nothing, or has no module, does not install", async () => {
     writeFileSync(join(folder, "silent.js"), 'importScripts("/service-worker.js");');
