@@ -16,6 +16,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import {
+  AzureNamedKeyCredential,
+  generateAccountSas,
+  generateTableSas,
+} from "@azure/data-tables";
 import { build } from "esbuild";
 import type { BrowserContext, Page } from "playwright-core";
 import type { Store } from "../../web/src/types.ts";
@@ -179,6 +184,74 @@ describe("the official client in a page", () => {
       assert.deepEqual(seen, toured);
     });
   }
+});
+
+describe("the official client in a page, by a SAS", () => {
+  const key = "a2V5";
+  const credential = new AzureNamedKeyCredential("locked", key);
+  const endpoint = "https://locked.table.core.windows.net";
+  const accountSas = generateAccountSas(credential, {
+    permissions: { query: true, add: true, write: true, delete: true, list: true },
+    expiresOn: new Date(Date.now() + 3_600_000),
+  });
+  const tableSas = generateTableSas("lamps", credential, {
+    permissions: { query: true },
+    expiresOn: new Date(Date.now() + 3_600_000),
+    startPartitionKey: "desk",
+    endPartitionKey: "desk",
+  });
+
+  // Writes by the one, reads by the other; what it saw.
+  async function visit(inPage: boolean): Promise<unknown> {
+    return await page.evaluate(
+      async ([url, account, table, secret]) => {
+        const { AzureSASCredential, TableClient } = await sdk();
+        const { openStore } = await entitable();
+        const options = { name: "locked", authorize: true, keys: [secret as string] };
+        const store =
+          secret === "" ? undefined : await openStore({ name: "by-sas", account: options });
+        const client = (sas: string) => {
+          const more = store === undefined ? {} : { httpClient: store.httpClient };
+          return new TableClient(url as string, "lamps", new AzureSASCredential(sas), more);
+        };
+        const writer = client(account as string);
+        await writer.createTable();
+        for (const partitionKey of ["attic", "desk", "hall"]) {
+          await writer.createEntity({ partitionKey, rowKey: "1" });
+        }
+        const reader = client(table as string);
+        const seen: unknown[] = [];
+        for await (const { partitionKey } of reader.listEntities()) seen.push(partitionKey);
+        const refusals = [
+          reader.getEntity("attic", "1"),
+          reader.deleteEntity("desk", "1"),
+          client(`${table}`.replace(/sig=.{4}/, "sig=AAAA")).getEntity("desk", "1"),
+        ];
+        for (const refusal of refusals) seen.push(await refusal.catch((e) => e.statusCode));
+        await writer.deleteTable();
+        await store?.close();
+        return seen;
+      },
+      [endpoint, accountSas, tableSas, inPage ? key : ""],
+    );
+  }
+
+  const expected = ["desk", 403, 403, 403];
+
+  test("over store.httpClient", async () => {
+    await page.goto(site.url);
+    assert.deepEqual(await visit(true), expected);
+  });
+
+  test("over a Service Worker", async () => {
+    const source = `
+      importScripts("/service-worker.js");
+      entitable.serve({ account: { name: "locked", authorize: true, keys: ["${key}"] } });
+      addEventListener("activate", (event) => event.waitUntil(clients.claim()));`;
+    writeFileSync(join(folder, "locked.js"), source);
+    await controlled("/locked.js", "/locked/");
+    assert.deepEqual(await visit(false), expected);
+  });
 });
 
 describe("a Service Worker", () => {
