@@ -66,6 +66,14 @@ class Locked : public test::RestServer {
   inline static const std::string base = "https://acct.table.core.windows.net";
 };
 
+TEST_CASE("a trusted request is to the store that has it, whichever account it names") {
+  Locked locked;
+  Request request{"GET", "http://[::1]/inner/people?comp=acl", {}, {}, {}};
+  CHECK(locked.RestServer::send(request).status == 403);
+  request.trusted = true;
+  CHECK(locked.RestServer::send(request).status == 200);
+}
+
 TEST_CASE("without credentials nothing is told, in the format that was asked for") {
   Locked locked;
   const Request request{"GET", "http://h/acct/people", {{"Accept", "application/json"}}, {}, {}};
