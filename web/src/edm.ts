@@ -34,7 +34,7 @@ export const edm = {
 };
 
 // crypto.randomUUID exists in secure contexts only; getRandomValues everywhere.
-function randomGuid(): string {
+export function randomGuid(): string {
   const b = crypto.getRandomValues(new Uint8Array(16));
   b[6] = ((b[6] as number) & 0x0f) | 0x40;
   b[8] = ((b[8] as number) & 0x3f) | 0x80;

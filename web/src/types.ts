@@ -332,7 +332,9 @@ export type WarningCode =
   /** Something in the log did not verify: the store is read-only, see status.damage. */
   | "Damaged"
   /** The log could not be shortened. Nothing is lost; opening takes longer. */
-  | "CheckpointFailed";
+  | "CheckpointFailed"
+  /** A client was given an account's key in a page, for an address that is not this machine's: the page gives the key away. */
+  | "AccountKeyInPage";
 
 export interface StoreWarning {
   code: WarningCode;

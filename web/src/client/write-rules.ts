@@ -33,7 +33,7 @@ export function checkOptions(options: OperationOptions): void {
     "NotSupported",
     `The option ${hook} has no meaning here: no request is sent.`,
     {
-      hint: "Leave it out, or talk to a server through @azure/data-tables.",
+      hint: "Leave it out, or take @azure/data-tables with its option httpClient: store.httpClient.",
     },
   );
 }

@@ -1,0 +1,78 @@
+// Connection strings to what a client's constructor takes, with the official error texts.
+
+import { AzureNamedKeyCredential } from "./credentials.ts";
+
+export interface ConnectionParts {
+  url: string;
+  credential?: AzureNamedKeyCredential;
+}
+
+// The account and the key are those of every emulator, and public.
+const development =
+  "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;" +
+  "AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;" +
+  "TableEndpoint=http://127.0.0.1:10002/devstoreaccount1";
+
+export function parseConnectionString(text: string): ConnectionParts {
+  return parse(/usedevelopmentstorage=true/i.test(text) ? development : text);
+}
+
+// Names without regard to case; the first of a name counts.
+type Values = (name: string) => string;
+
+function parse(text: string): ConnectionParts {
+  const pairs = new Map<string, string>();
+  for (const element of text.split(";")) {
+    const pair = element.trim();
+    const at = pair.indexOf("=");
+    const name = pair.slice(0, Math.max(at, 0)).toLowerCase();
+    if (at > 0 && !pairs.has(name)) pairs.set(name, pair.slice(at + 1));
+  }
+  const values: Values = (name) => pairs.get(name.toLowerCase()) ?? "";
+  const endpoint = values("TableEndpoint").replace(/\/$/, "");
+  return pairs.has("defaultendpointsprotocol") && pairs.has("accountkey")
+    ? accountParts(values, endpoint)
+    : sasParts(values, endpoint);
+}
+
+function accountParts(values: Values, endpoint: string): ConnectionParts {
+  const name = values("AccountName");
+  const url = endpoint || defaultEndpoint(values, name);
+  require(name, "AccountName", "Connection String");
+  const key = values("AccountKey");
+  require(key, "AccountKey", "Connection String");
+  return { url, credential: new AzureNamedKeyCredential(name, key) };
+}
+
+function defaultEndpoint(values: Values, accountName: string): string {
+  const protocol = values("DefaultEndpointsProtocol");
+  if (!/^https?$/i.test(protocol)) {
+    throw new Error(
+      "Invalid DefaultEndpointsProtocol in the provided Connection String. Expecting 'https' or 'http'",
+    );
+  }
+  const suffix = values("EndpointSuffix");
+  require(suffix, "EndpointSuffix", "Connection String");
+  return `${protocol}://${accountName}.table.${suffix}`;
+}
+
+function sasParts(values: Values, endpoint: string): ConnectionParts {
+  const account = accountNameOf(endpoint);
+  const signature = values("SharedAccessSignature");
+  require(endpoint, "TableEndpoint", "SAS Connection String");
+  require(signature, "SharedAccessSignature", "SAS Connection String");
+  require(account, "AccountName", "SAS Connection String");
+  return { url: `${endpoint}?${signature}` };
+}
+
+// Throws the platform's TypeError if the endpoint is no URL, as officially.
+function accountNameOf(endpoint: string): string {
+  if (endpoint === "") return "";
+  const { host, pathname } = new URL(endpoint);
+  const [first = "", second] = host.split(".");
+  return second === "table" ? first : (pathname.split("/")[1] ?? "");
+}
+
+function require(value: string, name: string, where: string): void {
+  if (value === "") throw new Error(`Invalid ${name} in the provided ${where}`);
+}

@@ -1,0 +1,72 @@
+// Credentials, by the official names and shapes. What is a credential is told by its shape, so objects of the official classes
+// serve as well.
+
+import type { Credential, NamedKeyCredential, SASCredential, TokenCredential } from "./types.ts";
+
+/** The name of an account and one of its keys. */
+export class AzureNamedKeyCredential implements NamedKeyCredential {
+  #name: string;
+  #key: string;
+
+  constructor(name: string, key: string) {
+    if (!name || !key) throw new TypeError("name and key must be non-empty strings");
+    this.#name = name;
+    this.#key = key;
+  }
+
+  get name(): string {
+    return this.#name;
+  }
+
+  get key(): string {
+    return this.#key;
+  }
+
+  update(newName: string, newKey: string): void {
+    if (!newName || !newKey) throw new TypeError("newName and newKey must be non-empty strings");
+    this.#name = newName;
+    this.#key = newKey;
+  }
+}
+
+/** A shared access signature: what generateTableSas and generateAccountSas give. */
+export class AzureSASCredential implements SASCredential {
+  #signature: string;
+
+  constructor(signature: string) {
+    requireSignature(signature);
+    this.#signature = signature;
+  }
+
+  get signature(): string {
+    return this.#signature;
+  }
+
+  update(newSignature: string): void {
+    requireSignature(newSignature);
+    this.#signature = newSignature;
+  }
+}
+
+function requireSignature(signature: string): void {
+  if (!signature) throw new Error("shared access signature must be a non-empty string");
+}
+
+export function isNamedKeyCredential(value: unknown): value is NamedKeyCredential {
+  const { name, key } = (value ?? {}) as { name?: unknown; key?: unknown };
+  return typeof name === "string" && typeof key === "string";
+}
+
+export function isSASCredential(value: unknown): value is SASCredential {
+  return typeof (value as { signature?: unknown } | null | undefined)?.signature === "string";
+}
+
+// Older credentials have a `getToken` of no arguments besides `signRequest`; they are none.
+export function isTokenCredential(value: unknown): value is TokenCredential {
+  const { getToken, signRequest } = (value ?? {}) as { getToken?: unknown; signRequest?: unknown };
+  return typeof getToken === "function" && (signRequest === undefined || getToken.length > 0);
+}
+
+export function isCredential(value: unknown): value is Credential {
+  return isNamedKeyCredential(value) || isSASCredential(value) || isTokenCredential(value);
+}

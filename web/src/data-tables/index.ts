@@ -1,0 +1,44 @@
+// Everything that entitable/data-tables exports, and nothing else: the names of @azure/data-tables, and what this package adds.
+
+export { TableTransaction } from "../client/transaction.ts";
+export { edm } from "../edm.ts";
+export { RestError } from "../errors.ts";
+export type {
+  CreateDeleteEntityAction,
+  CreateTableEntityResponse,
+  DeleteTableEntityOptions,
+  DeleteTableEntityResponse,
+  Edm,
+  EdmTypes,
+  GetTableEntityOptions,
+  GetTableEntityResponse,
+  ListTableEntitiesOptions,
+  ListTableItemsOptions,
+  TableDeleteEntityHeaders,
+  TableEntity,
+  TableEntityQueryOptions,
+  TableEntityResult,
+  TableEntityResultPage,
+  TableInsertEntityHeaders,
+  TableItem,
+  TableItemResultPage,
+  TableMergeEntityHeaders,
+  TableQueryOptions,
+  TableTransactionEntityResponse,
+  TableTransactionResponse,
+  TableUpdateEntityHeaders,
+  TransactionAction,
+  UpdateEntityAction,
+  UpdateEntityResponse,
+  UpdateMode,
+  UpdateTableEntityOptions,
+  UpsertEntityResponse,
+} from "../types.ts";
+export { AzureNamedKeyCredential, AzureSASCredential } from "./credentials.ts";
+export { KnownGeoReplicationStatusType } from "./geo-replication.ts";
+export { odata } from "./odata.ts";
+export { generateAccountSas, generateTableSas } from "./sas.ts";
+export { registerAccount, setDefaultStore } from "./stores.ts";
+export { TableClient } from "./table-client.ts";
+export { TableServiceClient } from "./table-service-client.ts";
+export type * from "./types.ts";

@@ -1,0 +1,78 @@
+// The template tag for filters: values as literals of the filter language.
+
+import { kindOf } from "../edm.ts";
+
+/**
+ * Writes values into a filter as literals: odata`Name eq ${"O'Neill"} and Age gt ${18}`. Strings are quoted unless the text
+ * before them ends with a quote.
+ */
+export function odata(strings: TemplateStringsArray, ...values: unknown[]): string {
+  let filter = "";
+  for (const [i, text] of strings.entries()) {
+    filter += text;
+    if (i < values.length) filter += literal(values[i], text);
+  }
+  return filter;
+}
+
+function literal(value: unknown, before: string): string {
+  switch (typeof value) {
+    case "string":
+      // At the very beginning it is not quoted, as officially: there it is no operand but the filter itself.
+      return before === "" || before.trim().endsWith("'") ? doubled(value) : quoted(value);
+    case "bigint":
+      return `${value}L`;
+    case "undefined":
+      throw noLiteral(value);
+    case "object":
+      if (value === null) throw noLiteral(value);
+      return objectLiteral(value, before);
+    default:
+      return String(value);
+  }
+}
+
+function objectLiteral(value: object, before: string): string {
+  switch (kindOf(value)) {
+    case "date":
+      return `datetime'${(value as Date).toISOString()}'`;
+    case "bytes":
+      return bytesLiteral(value as Uint8Array);
+  }
+  const typed = value as { type?: unknown; value?: unknown };
+  if (typed.value === undefined || typed.value === null) return String(value);
+  const text = String(typed.value);
+  switch (typed.type) {
+    case "String":
+      return literal(text, before);
+    case "Guid":
+      return `guid'${text}'`;
+    case "Int64":
+      return `${text}L`;
+    case "DateTime":
+      return `datetime'${text}'`;
+    case "Binary":
+      return bytesLiteral(Uint8Array.from(atob(text), (character) => character.charCodeAt(0)));
+    case "Double":
+      return /^-?\d+$/.test(text) ? `${text}.0` : text; // without a point it were an Int32
+    default:
+      return text;
+  }
+}
+
+function bytesLiteral(bytes: Uint8Array): string {
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return `X'${hex}'`;
+}
+
+function doubled(text: string): string {
+  return text.replaceAll("'", "''");
+}
+
+function quoted(text: string): string {
+  return `'${doubled(text)}'`;
+}
+
+function noLiteral(value: unknown): TypeError {
+  return new TypeError(`odata: no property is ever ${value}, so there is no literal for it.`);
+}

@@ -1,0 +1,191 @@
+// One table: the official TableClient, over the direct door.
+
+import { paged } from "../client/paging.ts";
+import { requireKeys } from "../client/write-rules.ts";
+import type {
+  CreateTableEntityResponse,
+  DeleteTableEntityOptions,
+  DeleteTableEntityResponse,
+  GetTableEntityOptions,
+  GetTableEntityResponse,
+  ListTableEntitiesOptions,
+  OperationOptions,
+  PagedAsyncIterableIterator,
+  PageSettings,
+  Store,
+  TableEntity,
+  TableEntityResult,
+  TableEntityResultPage,
+  TableTransactionResponse,
+  TransactionAction,
+  UpdateEntityResponse,
+  UpdateMode,
+  UpdateTableEntityOptions,
+  UpsertEntityResponse,
+  WriteOptions,
+} from "../types.ts";
+import { Connection, noTransport } from "./connection.ts";
+import { parseConnectionString } from "./connection-string.ts";
+import { getAccessPolicy, setAccessPolicy } from "./inner-calls.ts";
+import { requirePortable } from "./portable.ts";
+import type {
+  ClientOptions,
+  Credential,
+  GetAccessPolicyResponse,
+  SetAccessPolicyResponse,
+  SignedIdentifier,
+} from "./types.ts";
+import { headerDate, wireTransaction } from "./wire.ts";
+
+/** A client of one table. Making one does nothing: the store is looked up by the first call. */
+export class TableClient {
+  url: string;
+  readonly tableName: string;
+  readonly #connection: Connection;
+
+  constructor(url: string, tableName: string, credential: Credential, options?: ClientOptions);
+  constructor(url: string, tableName: string, options?: ClientOptions);
+  constructor(
+    url: string,
+    tableName: string,
+    credentialOrOptions?: Credential | ClientOptions,
+    options?: ClientOptions,
+  ) {
+    this.url = url;
+    this.tableName = tableName;
+    this.#connection = new Connection(url, credentialOrOptions, options);
+  }
+
+  static fromConnectionString(
+    connectionString: string,
+    tableName: string,
+    options?: ClientOptions,
+  ): TableClient {
+    const { url, credential } = parseConnectionString(connectionString);
+    return credential === undefined
+      ? new TableClient(url, tableName, options)
+      : new TableClient(url, tableName, credential, options);
+  }
+
+  /** Throws NotSupported: there are no requests. */
+  get pipeline(): never {
+    throw noTransport("pipeline");
+  }
+
+  // ---- The table ----------------------------------------------------------------------------------------------------
+
+  createTable(options: OperationOptions & WriteOptions = {}): Promise<void> {
+    return this.#connection.write(options, (store) => this.#table(store).createTable(options));
+  }
+
+  deleteTable(options: OperationOptions & WriteOptions = {}): Promise<void> {
+    return this.#connection.write(options, (store) => this.#table(store).deleteTable(options));
+  }
+
+  getAccessPolicy(options: OperationOptions = {}): Promise<GetAccessPolicyResponse> {
+    return this.#connection.run(options, (store) => getAccessPolicy(store, this.tableName));
+  }
+
+  setAccessPolicy(
+    tableAcl: SignedIdentifier[],
+    options: OperationOptions = {},
+  ): Promise<SetAccessPolicyResponse> {
+    return this.#connection.write(options, async (store) => {
+      const set = await setAccessPolicy(store, this.tableName, tableAcl, options.abortSignal);
+      return { ...this.#connection.headers(), ...set };
+    });
+  }
+
+  // ---- Reading ------------------------------------------------------------------------------------------------------
+
+  // Throws at the call if a key is missing, as officially; so do updateEntity and deleteEntity.
+  getEntity<T extends object = Record<string, unknown>>(
+    partitionKey: string,
+    rowKey: string,
+    options: GetTableEntityOptions = {},
+  ): Promise<GetTableEntityResponse<TableEntityResult<T>>> {
+    requireKeys(partitionKey, rowKey);
+    return this.#connection.run(options, (store) =>
+      this.#table(store).getEntity<T>(partitionKey, rowKey, options),
+    );
+  }
+
+  listEntities<T extends object = Record<string, unknown>>(
+    options: ListTableEntitiesOptions = {},
+  ): PagedAsyncIterableIterator<TableEntityResult<T>, TableEntityResultPage<T>> {
+    const readPage = (settings: PageSettings) =>
+      this.#connection.run(options, async (store) => {
+        const pages = this.#table(store).listEntities<T>(options).byPage(settings);
+        const { value } = await pages.next();
+        return value as TableEntityResultPage<T>;
+      });
+    return paged(readPage);
+  }
+
+  // ---- Writing ------------------------------------------------------------------------------------------------------
+
+  async createEntity<T extends object>(
+    entity: TableEntity<T>,
+    options: OperationOptions & WriteOptions = {},
+  ): Promise<CreateTableEntityResponse> {
+    return await this.#write(entity, options, (table) => table.createEntity(entity, options));
+  }
+
+  updateEntity<T extends object>(
+    entity: TableEntity<T>,
+    mode: UpdateMode = "Merge",
+    options: UpdateTableEntityOptions & WriteOptions = {},
+  ): Promise<UpdateEntityResponse> {
+    requireKeys(entity.partitionKey, entity.rowKey);
+    return this.#write(entity, options, (table) => table.updateEntity(entity, mode, options));
+  }
+
+  async upsertEntity<T extends object>(
+    entity: TableEntity<T>,
+    mode: UpdateMode = "Merge",
+    options: OperationOptions & WriteOptions = {},
+  ): Promise<UpsertEntityResponse> {
+    requireKeys(entity.partitionKey, entity.rowKey);
+    return await this.#write(entity, options, (table) => table.upsertEntity(entity, mode, options));
+  }
+
+  deleteEntity(
+    partitionKey: string,
+    rowKey: string,
+    options: DeleteTableEntityOptions & WriteOptions = {},
+  ): Promise<DeleteTableEntityResponse> {
+    requireKeys(partitionKey, rowKey);
+    return this.#write({}, options, (table) => table.deleteEntity(partitionKey, rowKey, options));
+  }
+
+  async submitTransaction(
+    actions: TransactionAction[],
+    options: OperationOptions & WriteOptions = {},
+  ): Promise<TableTransactionResponse> {
+    const submit = (store: Store) => {
+      for (const [, entity] of actions) this.#check(entity);
+      return this.#table(store).submitTransaction(actions, options);
+    };
+    const response = await this.#connection.write(options, submit, true);
+    return wireTransaction(response, actions);
+  }
+
+  async #write<R extends { date?: Date }>(
+    entity: object,
+    options: OperationOptions,
+    call: (table: ReturnType<Store["tableClient"]>) => Promise<R>,
+  ): Promise<R> {
+    this.#check(entity);
+    const written = await this.#connection.write(options, (store) => call(this.#table(store)));
+    const { date = new Date() } = written;
+    return { ...this.#connection.headers(), ...written, date: headerDate(date) };
+  }
+
+  #check(entity: object): void {
+    if (this.#connection.portable) requirePortable(entity);
+  }
+
+  #table(store: Store): ReturnType<Store["tableClient"]> {
+    return store.tableClient(this.tableName);
+  }
+}

@@ -1,0 +1,105 @@
+// An account's tables and the service's properties: the official TableServiceClient, over the direct door.
+
+import { paged } from "../client/paging.ts";
+import type {
+  ListTableItemsOptions,
+  OperationOptions,
+  PagedAsyncIterableIterator,
+  PageSettings,
+  TableItem,
+  TableItemResultPage,
+  WriteOptions,
+} from "../types.ts";
+import { Connection, noTransport } from "./connection.ts";
+import { parseConnectionString } from "./connection-string.ts";
+import { getProperties, getStatistics, setProperties } from "./inner-calls.ts";
+import type {
+  ClientOptions,
+  Credential,
+  GetPropertiesResponse,
+  GetStatisticsResponse,
+  ServiceProperties,
+  SetPropertiesOptions,
+  SetPropertiesResponse,
+} from "./types.ts";
+
+/** A client of an account. Making one does nothing: the store is looked up by the first call. */
+export class TableServiceClient {
+  url: string;
+  readonly #connection: Connection;
+
+  constructor(url: string, credential: Credential, options?: ClientOptions);
+  constructor(url: string, options?: ClientOptions);
+  constructor(
+    url: string,
+    credentialOrOptions?: Credential | ClientOptions,
+    options?: ClientOptions,
+  ) {
+    this.url = url;
+    this.#connection = new Connection(url, credentialOrOptions, options);
+  }
+
+  static fromConnectionString(
+    connectionString: string,
+    options?: ClientOptions,
+  ): TableServiceClient {
+    const { url, credential } = parseConnectionString(connectionString);
+    return credential === undefined
+      ? new TableServiceClient(url, options)
+      : new TableServiceClient(url, credential, options);
+  }
+
+  /** Throws NotSupported: there are no requests. */
+  get pipeline(): never {
+    throw noTransport("pipeline");
+  }
+
+  createTable(name: string, options: OperationOptions & WriteOptions = {}): Promise<void> {
+    return this.#connection.write(options, (store) =>
+      store.serviceClient().createTable(name, options),
+    );
+  }
+
+  deleteTable(name: string, options: OperationOptions & WriteOptions = {}): Promise<void> {
+    return this.#connection.write(options, (store) =>
+      store.serviceClient().deleteTable(name, options),
+    );
+  }
+
+  listTables(
+    options: ListTableItemsOptions = {},
+  ): PagedAsyncIterableIterator<TableItem, TableItemResultPage> {
+    const readPage = (settings: PageSettings) =>
+      this.#connection.run(options, async (store) => {
+        const { value } = await store.serviceClient().listTables(options).byPage(settings).next();
+        return value as TableItemResultPage;
+      });
+    return paged(readPage);
+  }
+
+  getProperties(options: OperationOptions = {}): Promise<GetPropertiesResponse> {
+    return this.#connection.run(options, async (store) => ({
+      ...(await getProperties(store)),
+      ...this.#connection.headers(),
+    }));
+  }
+
+  /** Sections that are left out keep what they are. */
+  setProperties(
+    properties: ServiceProperties,
+    options: SetPropertiesOptions = {},
+  ): Promise<SetPropertiesResponse> {
+    return this.#connection.write(options, async (store) => {
+      await setProperties(store, properties, options.abortSignal);
+      return this.#connection.headers();
+    });
+  }
+
+  /** Of the account's copy, whatever address this client has. */
+  getStatistics(options: OperationOptions = {}): Promise<GetStatisticsResponse> {
+    return this.#connection.run(options, async (store) => ({
+      ...(await getStatistics(store)),
+      ...this.#connection.headers(),
+    }));
+  }
+}

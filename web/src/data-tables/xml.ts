@@ -1,0 +1,56 @@
+// The little XML that the service's documents take. What is read here was written by our own core (core/protocol/xml): elements of known
+// names that never stand inside their like. It is no parser for anybody else's.
+
+/** Text is escaped, elements are given as they are. */
+export function element(name: string, ...children: readonly string[]): string {
+  return `<${name}>${children.join("")}</${name}>`;
+}
+
+export function textElement(name: string, text: string | number | boolean | undefined): string {
+  return text === undefined ? "" : element(name, escaped(String(text)));
+}
+
+// What stands in each element of that name.
+export function childrenOf(xml: string, name: string): string[] {
+  const pattern = new RegExp(`<${name}(?:\\s[^>]*)?(?:/>|>(.*?)</${name}>)`, "gs");
+  return Array.from(xml.matchAll(pattern), ([, inside = ""]) => inside);
+}
+
+export function childOf(xml: string, name: string): string | undefined {
+  return childrenOf(xml, name)[0];
+}
+
+export function textOf(xml: string, name: string): string | undefined {
+  const text = childOf(xml, name);
+  return text === undefined ? undefined : unescaped(text);
+}
+
+export function without(xml: string, name: string): string {
+  return xml.replace(new RegExp(`<${name}>.*?</${name}>`, "gs"), "");
+}
+
+const entities: Readonly<Record<string, string>> = {
+  "<": "&lt;",
+  ">": "&gt;",
+  "&": "&amp;",
+  "\r": "&#13;",
+};
+
+function escaped(text: string): string {
+  return text.replace(/[<>&\r]/g, (character) => entities[character] as string);
+}
+
+const named: Readonly<Record<string, string>> = {
+  lt: "<",
+  gt: ">",
+  amp: "&",
+  quot: '"',
+  apos: "'",
+};
+
+function unescaped(text: string): string {
+  return text.replace(/&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi, (whole, decimal, hex, name) => {
+    if (name !== undefined) return named[name] ?? whole;
+    return String.fromCodePoint(hex === undefined ? Number(decimal) : Number.parseInt(hex, 16));
+  });
+}
