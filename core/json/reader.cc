@@ -16,7 +16,7 @@ constexpr int number_overflow = 406;  // nlohmann's number for 1e400
 // Receives the events of the text. What is inside of a member's array or object is let pass.
 class Members {
  public:
-  explicit Members(LoneSurrogates& lone) : lone_(lone) {}
+  explicit Members(LoneSurrogates& lone) : lone_(lone) { members_.reserve(usual_members); }
 
   bool null() { return add(Kind::null, {}); }
   bool boolean(bool value) { return add(Kind::boolean, value ? "true" : "false"); }
@@ -73,6 +73,8 @@ class Members {
     ++depth_;
     return added;
   }
+
+  static constexpr std::size_t usual_members = 24;
 
   LoneSurrogates& lone_;
   std::size_t depth_ = 0;
