@@ -6,6 +6,7 @@ import {
   decodeEntityToken,
   decodeTableToken,
   encodeEntityToken,
+  encodeTableToken,
   type PageReader,
   paged,
   pageSize,
@@ -98,7 +99,8 @@ describe("entity tokens", () => {
   });
 });
 
-test("table tokens are bare names; a header's form is taken too", () => {
+test("table tokens are bare names, or what the service's header says", () => {
+  assert.equal(encodeTableToken("people"), "1!8!cGVvcGxl");
   assert.equal(decodeTableToken("people"), "people");
   assert.equal(decodeTableToken("1!8!cGVvcGxl"), "people");
   assert.throws(() => decodeTableToken("1!7!cGVvcGxl"), invalidInput);

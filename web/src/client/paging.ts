@@ -9,7 +9,7 @@ import type { PagedAsyncIterableIterator, PageSettings } from "../types.ts";
 // 1!<n>!<t>: t = base64 of the key in UTF-8 with * for +, _ for / and - for =, and n = its length (core/query/continuation.h). The
 // keys are those of the next entity, so a token holds however much is written meanwhile, after a restart, and in another tab.
 //
-// A table token is the bare name of the next table; what a header says (1!<n>!<t>) is taken too.
+// A table token is the bare name of the next table, or what a header says (1!<n>!<t>), which the official client passes on.
 
 export interface NextKeys {
   partitionKey: string;
@@ -31,6 +31,10 @@ export function decodeEntityToken(token: string): NextKeys {
   } catch {
     throw invalidInput();
   }
+}
+
+export function encodeTableToken(next: string): string {
+  return encodeKey(next);
 }
 
 export function decodeTableToken(token: string): string {

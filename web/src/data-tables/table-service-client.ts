@@ -1,6 +1,6 @@
 // An account's tables and the service's properties: the official TableServiceClient, over the direct door.
 
-import { paged } from "../client/paging.ts";
+import { encodeTableToken, paged } from "../client/paging.ts";
 import type {
   ListTableItemsOptions,
   OperationOptions,
@@ -71,8 +71,11 @@ export class TableServiceClient {
   ): PagedAsyncIterableIterator<TableItem, TableItemResultPage> {
     const readPage = (settings: PageSettings) =>
       this.#connection.run(options, async (store) => {
-        const { value } = await store.serviceClient().listTables(options).byPage(settings).next();
-        return value as TableItemResultPage;
+        const pages = store.serviceClient().listTables(options).byPage(settings);
+        const page = (await pages.next()).value as TableItemResultPage;
+        const { continuationToken: next } = page;
+        if (next !== undefined) page.continuationToken = encodeTableToken(next);
+        return page;
       });
     return paged(readPage);
   }
