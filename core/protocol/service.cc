@@ -89,7 +89,8 @@ class Session {
     form_.request_id = common_.request_id = request_id_text(moment.id);
     form_.now = common_.now = moment.now;
     common_.client_request_id = client_request_id(request).value_or("");
-    common_.version = newest_version;
+    const Result<std::string> asked = version_of(request, {}, account);  // if nothing else is read
+    common_.version = asked.ok() ? *asked : std::string(newest_version);
   }
 
   Handled run() {

@@ -183,6 +183,17 @@ TEST_CASE("the version of a signature is that of the answer") {
   CHECK(test::header_value(response, "x-ms-version") == fields.sv);
 }
 
+TEST_CASE("the version of a request is that of the answer, however early it is refused") {
+  test::RestServer server;
+  for (const char* target : {"/Tables", "/a/b/c", "/Tables?$orderby=x"}) {
+    CAPTURE(target);
+    const Response response = server.send("GET", target, {{"x-ms-version", "2019-02-02"}});
+    CHECK(test::header_value(response, "x-ms-version") == "2019-02-02");
+  }
+  const Response preflight = server.send("OPTIONS", "/Tables", {{"x-ms-version", "2019-02-02"}});
+  CHECK(test::header_value(preflight, "x-ms-version") == "2019-02-02");
+}
+
 TEST_CASE("versions that nobody knows are refused if the account is strict") {
   Account account;
   account.strict_versions = true;
