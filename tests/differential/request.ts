@@ -1,0 +1,78 @@
+// What travels: a request as the generator means it, and what a side answered.
+
+export const edmTypes = [
+  "String",
+  "Binary",
+  "Boolean",
+  "DateTime",
+  "Double",
+  "Guid",
+  "Int32",
+  "Int64",
+] as const;
+export type EdmType = (typeof edmTypes)[number];
+
+export interface Key {
+  pk: string;
+  rk: string;
+}
+
+// An entity that a request asks for or writes; gone: it deletes it.
+export interface Touched extends Key {
+  gone?: boolean;
+}
+
+// A request, and what it is about. The same text goes to both sides but for placeholders: {{etag N}} is what the side gave
+// `entities[N]` last, {{next}} its continuation parameters.
+export interface Step {
+  operation: string; // one of those that claims.ts counts
+  types: readonly EdmType[]; // of the values in body or filter
+  method: string;
+  target: string; // behind the account: "/Tables", with query
+  headers: readonly (readonly [string, string])[];
+  body?: string;
+  table?: string;
+  entities: readonly Touched[];
+  writes: boolean;
+  tables: readonly string[]; // that it creates or deletes
+  about: ReadonlySet<string>; // what exceptions.ts needs to know
+  expected?: string; // code of our answer, or "ok"
+}
+
+export function headerOf(step: Step, name: string): string | undefined {
+  return step.headers.find(([given]) => given === name)?.[1];
+}
+
+export interface RawRequest {
+  method: string;
+  url: string;
+  headers: readonly (readonly [string, string])[];
+  body: string | undefined;
+}
+
+export interface RawResponse {
+  status: number;
+  headers: ReadonlyMap<string, string>; // names in lower case
+  body: string;
+}
+
+// One of the two that are compared.
+export interface Side extends AsyncDisposable {
+  readonly base: string; // URL of the account
+  send(request: RawRequest): Promise<RawResponse>;
+}
+
+// What an answer says, with everything that may differ replaced by names: comparable as it is.
+export interface Seen {
+  status: number;
+  code: string; // of the error, or ""
+  headers: Record<string, string>;
+  body: unknown;
+  parts?: Seen[]; // of a batch
+}
+
+export interface Difference {
+  path: string; // "outcome", "headers.etag", "body.value.0.name"
+  ours: unknown;
+  theirs: unknown;
+}

@@ -1,0 +1,71 @@
+// How requests are put together.
+
+import type { Dice } from "./dice.ts";
+import type { EdmType, Key, Step } from "./request.ts";
+import type { Member } from "./values.ts";
+
+const json = "application/json";
+export const levels = [
+  `${json};odata=nometadata`,
+  `${json};odata=minimalmetadata`,
+  `${json};odata=fullmetadata`,
+  json,
+];
+
+// The last is one that nobody knows yet.
+const versions = ["2019-02-02", "2018-03-28", "2020-12-06", "2099-01-01"];
+
+export type Header = readonly [string, string];
+
+export function makeStep(
+  parts: Pick<Step, "operation" | "method" | "target"> & Partial<Step>,
+): Step {
+  const nothing = { types: [], headers: [], entities: [], tables: [], writes: false };
+  return { ...nothing, about: new Set(), ...parts };
+}
+
+// Headers that any request may have.
+export function commonHeaders(dice: Dice): Header[] {
+  const headers: Header[] = [["Accept", dice.pick(levels)]];
+  if (!dice.oneIn(5)) headers.push(["x-ms-version", dice.pick(versions)]);
+  if (dice.oneIn(4)) headers.push(["x-ms-client-request-id", `id-${dice.below(1000)}`]);
+  if (dice.oneIn(4)) headers.push(["DataServiceVersion", "3.0"]);
+  return headers;
+}
+
+export function keyInUrl(text: string): string {
+  return encodeURIComponent(text.replaceAll("'", "''"));
+}
+
+export function entityPath(table: string, { pk, rk }: Key): string {
+  return `/${table}(PartitionKey='${keyInUrl(pk)}',RowKey='${keyInUrl(rk)}')`;
+}
+
+// For what stands behind a question mark.
+export function inQuery(text: string): string {
+  return encodeURIComponent(text).replaceAll("'", "%27");
+}
+
+export interface Named extends Member {
+  name: string;
+}
+
+// An entity as JSON; keys are left out where undefined.
+export function entityBody(dice: Dice, keys: Partial<Key>, members: readonly Named[]): string {
+  const out: string[] = [];
+  if (keys.pk !== undefined) out.push(`"PartitionKey":${JSON.stringify(keys.pk)}`);
+  if (keys.rk !== undefined) out.push(`"RowKey":${JSON.stringify(keys.rk)}`);
+  for (const { name, json: value, annotation } of members) {
+    const pair = [`${JSON.stringify(name)}:${value}`];
+    if (annotation !== undefined) {
+      const type = `${JSON.stringify(`${name}@odata.type`)}:"Edm.${annotation}"`;
+      if (dice.oneIn(4)) pair.push(type);
+      else pair.unshift(type);
+    }
+    out.push(...pair);
+  }
+  return `{${out.join(",")}}`;
+}
+
+// Everywhere in the tables a name has values of one type, so that filters mean something.
+export const propertyName = (type: EdmType, n: number) => `${type.toLowerCase()}${n}`;

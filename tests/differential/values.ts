@@ -1,0 +1,144 @@
+// Values of every Edm type as JSON text: good ones, good ones that can be written in several ways, and bad ones.
+
+import type { Dice } from "./dice.ts";
+import type { EdmType } from "./request.ts";
+
+export interface Member {
+  json: string; // the value
+  annotation?: EdmType;
+  literal?: string; // the same in a filter
+}
+
+const quoted = JSON.stringify;
+const two = (n: number) => String(n).padStart(2, "0");
+const hex = "0123456789abcdef";
+
+const texts = ["", "a", "b", "o'x", "\u00fc \u20ac \u{1f600}", "line\nbreak\ttab", '<&>"\\', "Z"];
+
+function dateText(dice: Dice): string {
+  const day = `${1700 + dice.below(600)}-${two(1 + dice.below(12))}-${two(1 + dice.below(28))}`;
+  const time = `${two(dice.below(24))}:${two(dice.below(60))}:${two(dice.below(60))}`;
+  const fraction = dice.oneIn(2) ? `.${dice.text(dice.below(7), "0123456789")}1` : "";
+  return `${day}T${time}${fraction}Z`;
+}
+
+function guidText(dice: Dice): string {
+  return [8, 4, 4, 4, 12].map((length) => dice.text(length, hex)).join("-");
+}
+
+function int64Text(dice: Dice): string {
+  const digits = `${1 + dice.below(9)}${dice.text(dice.below(18), "0123456789")}`;
+  return dice.pick([digits, `-${digits}`, "0", "9223372036854775807", "-9223372036854775808"]);
+}
+
+// In the form that the service gives back.
+export function goodValue(dice: Dice, type: EdmType): Member {
+  switch (type) {
+    case "String": {
+      const text = dice.oneIn(9) ? dice.text(200, "abc ") : dice.pick(texts);
+      return { json: quoted(text), literal: `'${text.replaceAll("'", "''")}'` };
+    }
+    case "Binary": {
+      const bytes = Buffer.from(dice.text(2 * dice.below(20), hex), "hex");
+      const literal = `X'${bytes.toString("hex")}'`;
+      return { json: quoted(bytes.toString("base64")), annotation: "Binary", literal };
+    }
+    case "Boolean": {
+      const json = dice.pick(["true", "false"]);
+      return { json, literal: json, ...(dice.oneIn(4) ? { annotation: "Boolean" } : {}) };
+    }
+    case "DateTime": {
+      const text = dateText(dice);
+      return { json: quoted(text), annotation: "DateTime", literal: `datetime'${text}'` };
+    }
+    case "Double": {
+      const number = dice.pick([1.5, -0.25, 1e-7, 1.7976931348623157e308, 2.5, 1234.0625]);
+      const json = `${number}`;
+      // Azurite's filters know no exponents; the claims about other literals ask for those.
+      const literal = json.includes("e") ? "2.5" : json;
+      return { json, literal, ...(dice.oneIn(3) ? { annotation: "Double" } : {}) };
+    }
+    case "Guid": {
+      const text = guidText(dice);
+      return { json: quoted(text), annotation: "Guid", literal: `guid'${text}'` };
+    }
+    case "Int32": {
+      const json = `${dice.pick([dice.below(100), -dice.below(100), 2147483647, -2147483648])}`;
+      return { json, literal: json, ...(dice.oneIn(4) ? { annotation: "Int32" } : {}) };
+    }
+    case "Int64": {
+      const text = int64Text(dice);
+      return { json: quoted(text), annotation: "Int64", literal: `${text}L` };
+    }
+  }
+}
+
+// Accepted by the service, which gives it back in another form or as another type.
+export function oddValue(dice: Dice, type: EdmType): Member {
+  switch (type) {
+    case "DateTime": {
+      const forms = [
+        "1973-10-04T00:00:00.000000Z",
+        "2024-01-02T03:04:05+02:00",
+        "2024-01-02T03:04:05",
+        "2024-01-02",
+        "1601-01-01T00:00:00Z",
+        "9999-12-31T23:59:59.9999999Z",
+      ];
+      return { json: quoted(dice.pick(forms)), annotation: "DateTime" };
+    }
+    case "Double": {
+      const annotated: readonly string[] = [
+        "3",
+        "3.0",
+        '"1.5"',
+        '"NaN"',
+        '"Infinity"',
+        '"-Infinity"',
+      ];
+      const bare = ["3.0", "-0.0", "1e3", "5000000000", "-2147483649"];
+      return dice.oneIn(2)
+        ? { json: dice.pick(annotated), annotation: "Double" }
+        : { json: dice.pick(bare) };
+    }
+    case "Guid":
+      return { json: quoted(guidText(dice).toUpperCase()), annotation: "Guid" };
+    case "Int32":
+      return { json: quoted(`${dice.below(1000)}`), annotation: "Int32" };
+    case "String":
+      return {
+        json: quoted(dice.pick(["2024-01-02T03:04:05Z", "5", "true"])),
+        annotation: "String",
+      };
+    default:
+      return goodValue(dice, type);
+  }
+}
+
+// Refused: what does not fit its type.
+export function badValue(dice: Dice, type: EdmType): Member {
+  const bad: Record<EdmType, readonly string[]> = {
+    String: ['{"a":1}', "[]", '["a"]'],
+    Binary: ['"!!!"', '"YQ"', "5"],
+    Boolean: ['"maybe"', "2"],
+    DateTime: ['"yesterday"', '"2024-13-01T00:00:00Z"', '""', "true"],
+    Double: ['"abc"', "1e400", '""'],
+    Guid: ['"xyz"', '"c9da6455213d42c99a793e9149a57833"', "7"],
+    Int32: ['"abc"', "2147483648", "1.5", "true"],
+    Int64: ['"abc"', '"9223372036854775808"', '"1.5"', "true"],
+  };
+  const json = dice.pick(bad[type]);
+  return type === "String" || json === "1e400" ? { json } : { json, annotation: type };
+}
+
+// Refused: a date that the type has no value for.
+export function earlyDate(): Member {
+  return { json: quoted("1600-12-31T23:59:59Z"), annotation: "DateTime" };
+}
+
+// Refused: one unit, or one byte, more than a property may hold.
+export function largeValue(type: "String" | "Binary"): Member {
+  return type === "String"
+    ? { json: quoted("x".repeat(32 * 1024 + 1)) }
+    : { json: quoted(Buffer.alloc(64 * 1024 + 1).toString("base64")), annotation: "Binary" };
+}
