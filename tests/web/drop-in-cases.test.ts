@@ -4,14 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { SignedIdentifier, TransactionAction, UpdateMode } from "@azure/data-tables";
-import {
-  all,
-  type Both,
-  type Outcome,
-  openBoth,
-  outcomeOf,
-  type Side,
-} from "./support/both-clients.ts";
+import { agree, all, type Both, type Call, openBoth } from "./support/both-clients.ts";
 
 let both: Both;
 before(async () => {
@@ -19,51 +12,12 @@ before(async () => {
 });
 after(() => both.close());
 
-type Call = (side: Side) => unknown;
-
 // Cases run in order, on what those before them left.
 function same(name: string, call: Call): void {
   test(name, async () => {
     both.tick();
-    const expected = withoutDifferences(await outcomeOf(() => call(both.official)));
-    const got = withoutDifferences(await outcomeOf(() => call(both.ours)), expected);
-    assert.deepEqual(got, expected);
+    await agree(both, call);
   });
-}
-
-// The written list: what is left out of the comparison, by number.
-function withoutDifferences(outcome: Outcome, expected?: Outcome): Outcome {
-  if ("error" in outcome) {
-    const error = { ...outcome.error };
-    delete error.request; // there is none
-    delete error.response;
-    if ("details" in error) error.details = withoutHeaders(error.details);
-    // 1: single operations leave `code` undefined officially.
-    if (isError(expected) && !("code" in expected.error)) delete error.code;
-    return { error };
-  }
-  const { value } = outcome;
-  // 8: an entity carries odata.metadata officially.
-  if (isObject(value) && "odata.metadata" in value) {
-    const { "odata.metadata": _, ...rest } = value;
-    return { value: rest };
-  }
-  return outcome;
-}
-
-// Errors carry the headers of the response officially. There is none.
-function withoutHeaders(details: unknown): unknown {
-  if (!isObject(details)) return details;
-  const headers = /^(date|server|cache-control|content-type|preference-applied|x-.*)$/;
-  return Object.fromEntries(Object.entries(details).filter(([name]) => !headers.test(name)));
-}
-
-function isError(outcome: Outcome | undefined): outcome is { error: Record<string, unknown> } {
-  return outcome !== undefined && "error" in outcome;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const key = (rowKey: string, partitionKey = "p") => ({ partitionKey, rowKey });
