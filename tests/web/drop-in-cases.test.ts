@@ -266,6 +266,23 @@ describe("transactions", () => {
   );
   same("know their modes", submit([["update", key("x"), "merge" as UpdateMode]]));
   same("want keys", submit([["delete", key(none)]]));
+  same(
+    "are of 4 MiB at most",
+    submit(
+      Array.from(
+        { length: 100 },
+        (_, i): TransactionAction => [
+          "create",
+          { ...key(`big${i}`), text: "x".repeat(30000), more: "x".repeat(30000) },
+        ],
+      ),
+    ),
+  );
+  same("are not empty", ({ table }) =>
+    table()
+      .submitTransaction([])
+      .catch(({ name }: Error) => name),
+  );
   same("want a table", ({ table }) => table("nowhere").submitTransaction([["create", key("x")]]));
   same("fail whole and leave nothing", ({ table }) => all(table().listEntities()));
   same("are built", ({ table, entry }) => {
