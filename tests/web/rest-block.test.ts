@@ -53,6 +53,11 @@ describe("a request block", () => {
     );
   });
 
+  test("says whether it is trusted", () => {
+    const block = encodeRequest({ ...request, trusted: true });
+    assert.deepEqual([...block.subarray(0, 4)], [64, 1, 1, 0]);
+  });
+
   test("has another random id each time", () => {
     const ids = Array.from({ length: 10 }, () =>
       Buffer.from(encodeRequest(request).subarray(24, 40)).toString("hex"),
