@@ -151,7 +151,10 @@ export class Conversation {
 function rawOf(step: Step, memory: Memory): RawRequest {
   const url = memory.base + fill(step.target, step, memory);
   const headers = step.headers.map(([name, value]) => [name, fill(value, step, memory)] as const);
-  const asIs = step.about.has("unsigned") || headers.some(([name]) => name === "Authorization");
+  const asIs =
+    step.about.has("unsigned") ||
+    step.about.has("sas") ||
+    headers.some(([name]) => name === "Authorization");
   return {
     method: step.method,
     url,

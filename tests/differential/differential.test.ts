@@ -11,6 +11,7 @@ import { Conversation, type Failure } from "./conversation.ts";
 import { exceptions } from "./exceptions.ts";
 import { queryClaims } from "./query-claims.ts";
 import { readClaims } from "./read-claims.ts";
+import { sasClaims } from "./sas-claims.ts";
 import { serviceClaims } from "./service-claims.ts";
 import { openEntitable, startAzurite } from "./sides.ts";
 import { tableClaims } from "./table-claims.ts";
@@ -25,6 +26,7 @@ const claims = [
   ...queryClaims,
   ...tableClaims,
   ...serviceClaims,
+  ...sasClaims,
   ...batchClaims,
 ];
 

@@ -6,7 +6,8 @@ const newest = "2020-12-06";
 
 // The version that an answer has to name.
 export function askedVersion(step: Step): string {
-  const version = headerOf(step, "x-ms-version") ?? newest;
+  const ofSignature = /[?&]sv=([^&]+)/.exec(step.target)?.[1];
+  const version = headerOf(step, "x-ms-version") ?? ofSignature ?? newest;
   return /^\d{4}-\d\d-\d\d$/.test(version) ? version : newest;
 }
 

@@ -25,11 +25,11 @@ export const outcomeExceptions: readonly Exception[] = [
     allows: ({ path, theirs }, { about }) =>
       about.has("tunnelled PUT") &&
       path === "outcome" &&
-      /^(?:201|400 PropertiesNeedValue|409 EntityAlreadyExists|400.*|404 TableNotFound|204)$/.test(
+      /^(?:20[14]|400( \w+)?|403 \w+|404 TableNotFound|409 EntityAlreadyExists)$/.test(
         String(theirs),
       ),
   },
-  outcome("#9: values are hardly checked", "bad ", /^400 InvalidInput$/, accepted),
+  outcome("#9: values are hardly checked", "bad value of ", /^400 InvalidInput$/, accepted),
   outcome("#9: no range of dates", "early DateTime", /^400 OutOfRangeInput$/, accepted),
   outcome(
     "#15: no limit on number of properties",
@@ -113,6 +113,7 @@ export const outcomeExceptions: readonly Exception[] = [
     /^200$|^400 InvalidInput$/,
   ),
   outcome("#12: texts need no end", "syntax error", /^400 InvalidInput$/, /^200$/),
+  outcome("#20: any text is a token", "bad token", /^400 InvalidInput$/, /^200$/),
   outcome("§4.1: a blank filter is refused", "empty filter", /^200$/, /^400 InvalidInput$/),
   outcome("§4.5: fails", "bad filter", /^400 InvalidInput$/, /^500$/),
   outcome("#11: clamped, or no code", "bad top", /^400 InvalidInput$/, /^200$|^400$/),
@@ -185,6 +186,32 @@ export const outcomeExceptions: readonly Exception[] = [
     /^403 AuthorizationFailure$/,
   ),
 
+  outcome(
+    "#23: another code",
+    "expired",
+    /^403 AuthenticationFailed$/,
+    /^403 AuthorizationFailure$/,
+  ),
+  outcome(
+    "#23: another code",
+    "other table",
+    /^403 AuthenticationFailed$/,
+    /^403 AuthorizationFailure$/,
+  ),
+  outcome("#23: another code", "wrong", /^403 AuthenticationFailed$/, /^403 AuthorizationFailure$/),
+  outcome(
+    "#23: another code",
+    "policy",
+    /^403 AuthenticationFailed$/,
+    /^403 AuthorizationFailure$/,
+  ),
+  outcome("#22: no ranges of keys", "range", /^403 AuthorizationFailure$/, /^20[04]$/),
+  outcome(
+    "§7.5: here http is as good as https",
+    "protocol",
+    /^200$/,
+    /^403 AuthorizationProtocolMismatch$/,
+  ),
   outcome("§3.4: dates in one form only", "odd dates", /^204$/, /^400/),
   outcome("§3.4: no code", "no XML", /^400 InvalidXmlDocument$/, /^400$/),
   outcome(

@@ -9,6 +9,7 @@ const texts: Record<string, readonly string[]> = {
   AuthenticationFailed: [
     "Server failed to authenticate the request\\. Make sure the value of Authorization header is formed correctly including the signature\\.",
   ],
+  AuthorizationFailure: ["This request is not authorized to perform this operation\\."],
   CommandsInBatchActOnDifferentPartitions: [
     "All commands in a batch must operate on same entity group\\.",
   ],

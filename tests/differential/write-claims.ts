@@ -150,7 +150,7 @@ const withMember = (type: EdmType, kind: string, member: (dice: Dice) => Named):
 
 function valueClaims(write: Write, type: EdmType): Claim[] {
   const name = propertyName(type, 1);
-  const bad = withMember(type, "bad", (dice) => ({ name, ...badValue(dice, type) }));
+  const bad = withMember(type, "bad value of", (dice) => ({ name, ...badValue(dice, type) }));
   const odd = withMember(type, "odd", (dice) => ({ name: `odd${type}`, ...oddValue(dice, type) }));
   const claims = [
     claim(write, type, "ok", (_, dice) => ({ members: someMembers(dice, type) })),
