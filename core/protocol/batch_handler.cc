@@ -11,6 +11,7 @@
 #include "core/model/guid.h"
 #include "core/model/service_error.h"
 #include "core/protocol/batch_request.h"
+#include "core/protocol/headers.h"
 #include "core/protocol/multipart.h"
 #include "core/txn/entity_group.h"
 
@@ -106,7 +107,7 @@ Error prefixed(const GroupFailure& failure) {
 struct Asked {
   std::function<Response(Ticks)> respond;
   Refuse refuse;
-  std::string content_id;  // echoed if it was among the headers of the operation itself
+  std::string content_id;  // given back
 };
 
 // What is left of a change set once it has been parsed: enough to answer it.
@@ -131,6 +132,13 @@ struct Answers {
     return change_set_response(parts, boundaries);
   }
 };
+
+// The Content-ID among the headers of the operation itself, to be given back; empty if there is
+// none.
+std::string content_id_of(const Request& operation) {
+  const auto id = header_of(operation.headers, "Content-ID");
+  return id.has_value() && is_given_back(*id) ? std::string(*id) : std::string();
+}
 
 // An operation that names a path only stands under the batch's own origin.
 std::string_view absolute(std::string_view url, std::string_view batch_url,
@@ -163,9 +171,7 @@ Handled handle_change_set(Batch& batch, const Request& request, const Moment& mo
   std::deque<std::string> urls;
   for (Request& operation : batch.operations) {
     operation.url = absolute(operation.url, request.url, urls);
-    const auto content_id = header_of(operation.headers, "Content-ID");
-    answers.operations.push_back(
-        Asked{{}, steps.refusal(operation), std::string(content_id.value_or(std::string_view()))});
+    answers.operations.push_back(Asked{{}, steps.refusal(operation), content_id_of(operation)});
     Result<EntityWrite> parsed = steps.parse(operation);
     const std::size_t index = write.operations.size();
     if (parsed.ok() && index > 0 && !equal_ignoring_case(parsed->table, write.table)) {
@@ -196,11 +202,8 @@ Handled handle_query(Request& query, const Request& request, const Moment& momen
   auto* response = std::get_if<Response>(&handled);
   if (response == nullptr) return handled;
   const Boundaries boundaries(moment.id);
-  const auto content_id = header_of(query.headers, "Content-ID");
   std::string body;
-  append_http_part(
-      body, boundaries.batch,
-      as_part(std::move(*response), std::string(content_id.value_or(std::string_view()))));
+  append_http_part(body, boundaries.batch, as_part(std::move(*response), content_id_of(query)));
   return accepted(std::move(body), boundaries);
 }
 

@@ -211,13 +211,15 @@ Result<std::string> version_of(const Request& request, const std::optional<std::
   return sv.has_value() && is_served(*sv, account) ? *sv : std::string(newest_version);
 }
 
-std::optional<std::string_view> client_request_id(const Request& request) {
+bool is_given_back(std::string_view id) {
   constexpr std::size_t characters_max = 1024;
+  if (id.empty() || id.size() > characters_max) return false;
+  return std::all_of(id.begin(), id.end(), [](char c) { return c >= '!' && c <= '~'; });
+}
+
+std::optional<std::string_view> client_request_id(const Request& request) {
   const std::optional<std::string_view> id = header(request, "x-ms-client-request-id");
-  if (!id.has_value() || id->empty() || id->size() > characters_max) return std::nullopt;
-  const bool visible =
-      std::all_of(id->begin(), id->end(), [](char c) { return c >= '!' && c <= '~'; });
-  return visible ? id : std::nullopt;
+  return id.has_value() && is_given_back(*id) ? id : std::nullopt;
 }
 
 }  // namespace entitable::protocol

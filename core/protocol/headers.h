@@ -60,8 +60,10 @@ inline constexpr std::string_view oldest_version = "2013-08-15";  // the first w
 Result<std::string> version_of(const Request& request, const std::optional<std::string>& sv,
                                const Account& account);
 
-// x-ms-client-request-id, to be given back. Nothing if there is none or it is more than 1024
-// characters or not visible ASCII.
+// An id that a client chose is given back if it is 1 to 1024 visible ASCII characters.
+bool is_given_back(std::string_view id);
+
+// x-ms-client-request-id; nothing if there is none that is given back.
 std::optional<std::string_view> client_request_id(const Request& request);
 
 }  // namespace entitable::protocol

@@ -185,6 +185,15 @@ TEST_CASE("A change set that is done is answered part by part, as the service wr
              guid + "--\n"));
 }
 
+TEST_CASE("A Content-ID that is no visible text is not given back") {
+  for (const char* content_id : {"\x88", "a b"}) {
+    CAPTURE(content_id);
+    const PendingWrite write = pending(change_set(
+        operation("POST http://h/t/p/1 HTTP/1.1\nContent-ID: " + std::string(content_id), "one")));
+    CHECK(write.respond(WriteDone{{11}}).body.find("Content-ID") == std::string::npos);
+  }
+}
+
 TEST_CASE("A failure of the store is one part, with the index of its operation") {
   const PendingWrite write = pending(change_set(puts(3)));
   check_failed(failed_with(write, Error(Code::entity_already_exists), 1), "409",
