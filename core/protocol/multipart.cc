@@ -79,7 +79,8 @@ LineKind kind_of(std::string_view line, std::string_view boundary) {
   line.remove_prefix(2 + boundary.size());
   const bool close = line.substr(0, 2) == "--";
   if (close) line.remove_prefix(2);
-  if (!trimmed(line).empty()) return LineKind::text;
+  // A carriage return too many is padding, or who reads a body later might see a delimiter in it.
+  if (line.find_first_not_of(" \t\r") != std::string_view::npos) return LineKind::text;
   return close ? LineKind::close : LineKind::delimiter;
 }
 

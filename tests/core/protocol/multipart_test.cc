@@ -100,6 +100,15 @@ TEST_CASE("A boundary that another one starts with is another one") {
   CHECK(bodies("--b\n\nx--b\n --b\n-b\n--b--", "b") == Texts{"x--b\n --b\n-b"});
 }
 
+TEST_CASE("A delimiter may be padded, by carriage returns too") {
+  for (const char* padding : {" ", "\t", "\r", "\r\r", "\r "}) {
+    CAPTURE(padding);
+    const std::string end = std::string(padding) + "\r\n";
+    CHECK(bodies("--b" + end + "\r\none\r\n--b" + end + "\r\ntwo\r\n--b--" + end, "b") ==
+          std::vector<std::string>{"one", "two"});
+  }
+}
+
 TEST_CASE("A body that is cut off anywhere is malformed") {
   const std::string body = "--b\nh: v\n\n1\n--b\n\n2\n--b--";
   CHECK(bodies(body, "b") == Texts{"1", "2"});
