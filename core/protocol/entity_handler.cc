@@ -93,7 +93,7 @@ Response changed(Ticks timestamp) {
 // ---- Writing ------------------------------------------------------------------------------------
 
 Result<void> check_body(const Request& request) {
-  if (const auto type = check_content_type(request); !type.ok()) return type;
+  if (auto type = check_content_type(request); !type.ok()) return type;
   if (request.body.size() > limits::request_bytes_max) return Error(Code::request_body_too_large);
   return {};
 }
