@@ -65,6 +65,7 @@ val stats(std::uint32_t address) {
     out.set("pendingCommits", count(stats.pending_commits));
     out.set("pendingBytes", count(stats.pending_bytes));
     out.set("nextSequence", count(stats.next_sequence));
+    out.set("epoch", count(stats.epoch));
     out.set("segmentsSinceCheckpoint", count(stats.segments_since_checkpoint));
     out.set("segmentBytesSinceCheckpoint", count(stats.segment_bytes_since_checkpoint));
     return out;

@@ -231,6 +231,14 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_seal(Handle* handle) {
   });
 }
 
+// As entitable_seal; there always is one.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_claim(Handle* handle) {
+  return guarded(handle, [](Handle& h) {
+    SealedSegment segment = h.store.claim();
+    return h.give_bytes(std::move(segment.bytes), 0, segment.sequence);
+  });
+}
+
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stored(Handle* handle, double sequence) {
   return guarded(handle, [&](Handle& h) {
     h.store.stored(static_cast<std::uint64_t>(sequence));

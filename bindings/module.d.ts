@@ -15,6 +15,7 @@ export interface Stats {
   pendingCommits: number;
   pendingBytes: number;
   nextSequence: number;
+  epoch: number;
   segmentsSinceCheckpoint: number;
   segmentBytesSinceCheckpoint: number;
 }
@@ -51,6 +52,7 @@ export interface EntitableModule {
   _entitable_publish(handle: Address): ResultAddress;
   _entitable_discard(handle: Address): ResultAddress;
   _entitable_seal(handle: Address): ResultAddress;
+  _entitable_claim(handle: Address): ResultAddress;
   _entitable_stored(handle: Address, sequence: number): ResultAddress;
   _entitable_begin_checkpoint(handle: Address): ResultAddress;
   _entitable_next_checkpoint_part(handle: Address): ResultAddress;

@@ -16,7 +16,6 @@ namespace entitable::direct {
 namespace {
 
 constexpr std::uint32_t flag_transaction = 1;
-constexpr std::uint32_t flag_call = 2;
 constexpr std::size_t operation_words = 4;
 constexpr std::size_t property_words = 4;
 // Of a property that could be stored. Many properties can refer to one name, so that longer ones
@@ -217,15 +216,6 @@ Result<Operation> read_operation(BlockReader& in, const std::vector<std::string_
   return operation;
 }
 
-ClientCall read_call(BlockReader& in) {
-  ClientCall call;
-  const std::uint64_t halves[2] = {in.two_words(), in.two_words()};
-  std::memcpy(call.client.data(), halves, call.client.size());
-  call.number = in.two_words();
-  in.two_words();
-  return call;
-}
-
 std::variant<WriteRequest, GroupFailure> parse_entities(BlockReader& in) {
   const std::uint32_t flags = in.word();
   const std::uint32_t count = in.word();
@@ -234,7 +224,6 @@ std::variant<WriteRequest, GroupFailure> parse_entities(BlockReader& in) {
   WriteEntities write;
   write.transaction = (flags & flag_transaction) != 0;
   write.table = in.text();
-  if ((flags & flag_call) != 0) request.call = read_call(in);
 
   const std::string_view name_words = in.take_last_words(name_count);
   std::vector<std::string_view> names;
@@ -244,8 +233,8 @@ std::variant<WriteRequest, GroupFailure> parse_entities(BlockReader& in) {
     std::memcpy(&units, name_words.data() + at, sizeof units);
     names.push_back(in.text(units));
   }
-  if (!in.ok() || (flags & ~(flag_transaction | flag_call)) != 0 ||
-      in.words_left() / operation_words < count || (count > 1 && !write.transaction)) {
+  if (!in.ok() || (flags & ~flag_transaction) != 0 || in.words_left() / operation_words < count ||
+      (count > 1 && !write.transaction)) {
     return GroupFailure{malformed()};
   }
   write.operations.reserve(count);

@@ -1,10 +1,12 @@
 #include "core/doors/group.h"
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <utility>
 #include <variant>
 
+#include "core/base/bytes.h"
 #include "core/direct/calls.h"
 #include "core/direct/record.h"
 #include "core/protocol/http_codec.h"
@@ -20,6 +22,28 @@ Error malformed() {
   return Error(Code::invalid_input, "The request block is malformed.");
 }
 
+constexpr std::uint8_t kind_call = 32;
+constexpr std::uint8_t call_version = 1;
+
+bool is_call(std::string_view block) {
+  return !block.empty() && static_cast<std::uint8_t>(block.front()) == kind_call;
+}
+
+// Takes the head of a call off its block. Nothing: it is malformed.
+std::optional<ClientCall> take_call(std::string_view& block) {
+  ByteReader in(block);
+  in.u8();
+  const bool known = in.u8() == call_version && in.u16() == 0 && in.u32() == 0;
+  ClientCall call;
+  call.number = in.u64();
+  const std::string_view client = in.raw(call.client.size());
+  const std::string_view inner = in.raw(in.remaining());
+  if (!in.ok() || !known || is_call(inner)) return std::nullopt;
+  std::copy(client.begin(), client.end(), call.client.begin());
+  block = inner;
+  return call;
+}
+
 // What the store answers, as the reply of the door that asked.
 using Render = std::function<void(ReplyBuffer&, const WriteAnswer&)>;
 
@@ -30,6 +54,11 @@ class Group {
 
   // The block's request for the store; if it has none, its reply is there already.
   void add(std::size_t at, std::string_view block) {
+    call_.reset();
+    if (is_call(block)) {
+      call_ = take_call(block);
+      if (!call_.has_value()) return direct::write_error(out_.replies[at], malformed());
+    }
     protocol::is_request_block(block) ? add_http(at, block) : add_direct(at, block);
   }
 
@@ -82,6 +111,7 @@ class Group {
   }
 
   void ask(std::size_t at, WriteRequest request, Render render) {
+    request.call = std::move(call_);
     requests_.push_back(std::move(request));
     asked_.push_back(Asked{at, std::move(render)});
   }
@@ -90,6 +120,7 @@ class Group {
   const Store& store_;
   Ticks now_;
   StagedReplies& out_;
+  std::optional<ClientCall> call_;  // of the block that is being added
   std::vector<WriteRequest> requests_;
   std::vector<Asked> asked_;  // one per request
 };

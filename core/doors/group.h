@@ -5,6 +5,14 @@
 // (core/protocol/http_codec.h); its first byte says which. Nothing here fails: what cannot be
 // answered is answered by an error, as an HTTP response to a request and as an error block
 // otherwise.
+//
+// A block that may be sent again, since whoever sends it may not hear the answer, is in a *call*:
+//
+//     call = 32:u8 1:u8 0:u16 0:u32 number:u64 client:16 bytes block        1: version; block: of
+//     either door
+//
+// Its answer is the block's. A call that was applied before is answered as it was then
+// (core/store/call_window.h).
 #pragma once
 
 #include <string_view>

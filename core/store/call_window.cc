@@ -5,34 +5,63 @@
 
 namespace entitable {
 
-const ClientCall* CallWindow::find(const ClientId& client, std::uint64_t number) const {
-  const auto at = std::find_if(ring_.begin(), ring_.end(), [&](const ClientCall& call) {
-    return call.number == number && call.client == client;
-  });
-  return at == ring_.end() ? nullptr : &*at;
+std::size_t CallWindow::position(const ClientId& id) const {
+  const auto at = std::find_if(clients_.begin(), clients_.end(),
+                               [&](const Client& client) { return client.id == id; });
+  return static_cast<std::size_t>(at - clients_.begin());
 }
 
-void CallWindow::reserve(std::size_t calls) {
-  const std::size_t wanted = std::min(calls_max, ring_.size() + calls);
-  if (wanted > ring_.capacity())
-    ring_.reserve(std::max(wanted, std::min(calls_max, 2 * ring_.capacity())));
+const ClientCall* CallWindow::find(const ClientId& client, std::uint64_t number) const {
+  const std::size_t at = position(client);
+  if (at == clients_.size()) return nullptr;
+  const std::vector<ClientCall>& ring = clients_[at].ring;
+  const auto call = std::find_if(ring.begin(), ring.end(),
+                                 [&](const ClientCall& c) { return c.number == number; });
+  return call == ring.end() ? nullptr : &*call;
+}
+
+// A client that is new gets the place of the one that has not called for longest.
+CallWindow::Client& CallWindow::place_for(const ClientId& id) {
+  const std::size_t at = position(id);
+  if (at < clients_.size()) return clients_[at];
+  Client fresh{id, {}};
+  fresh.ring.reserve(calls_per_client);
+  if (clients_.size() < clients_max) return clients_.emplace_back(std::move(fresh));
+  Client& idlest =
+      *std::min_element(clients_.begin(), clients_.end(),
+                        [](const Client& a, const Client& b) { return a.last_use < b.last_use; });
+  idlest = std::move(fresh);
+  return idlest;
+}
+
+void CallWindow::reserve(const std::vector<ClientCall>& calls) {
+  for (const ClientCall& call : calls) place_for(call.client).last_use = ++uses_;
 }
 
 void CallWindow::add(ClientCall&& call) noexcept {
-  if (ring_.size() < calls_max) {
-    ring_.push_back(std::move(call));
+  const std::size_t at = position(call.client);
+  if (at == clients_.size()) return;  // one group of more clients than are kept
+  Client& client = clients_[at];
+  if (client.ring.size() < calls_per_client) {
+    client.ring.push_back(std::move(call));
     return;
   }
-  ring_[oldest_] = std::move(call);
-  oldest_ = (oldest_ + 1) % calls_max;
+  client.ring[client.oldest] = std::move(call);
+  client.oldest = (client.oldest + 1) % calls_per_client;
 }
 
 std::vector<ClientCall> CallWindow::calls() const {
-  std::vector<ClientCall> ordered(ring_.begin() + static_cast<std::ptrdiff_t>(oldest_),
-                                  ring_.end());
-  ordered.insert(ordered.end(), ring_.begin(),
-                 ring_.begin() + static_cast<std::ptrdiff_t>(oldest_));
-  return ordered;
+  std::vector<const Client*> by_use;
+  for (const Client& client : clients_) by_use.push_back(&client);
+  std::sort(by_use.begin(), by_use.end(),
+            [](const Client* a, const Client* b) { return a->last_use < b->last_use; });
+  std::vector<ClientCall> calls;
+  for (const Client* client : by_use) {
+    const auto oldest = client->ring.begin() + static_cast<std::ptrdiff_t>(client->oldest);
+    calls.insert(calls.end(), oldest, client->ring.end());
+    calls.insert(calls.end(), client->ring.begin(), oldest);
+  }
+  return calls;
 }
 
 }  // namespace entitable

@@ -46,8 +46,7 @@ void Recovery::restore_tables() {
   version_.catalog.restore_service_properties(manifest_.service_properties);
   next_sequence_ = manifest_.first_live_sequence;
   epoch_ = manifest_.epoch;
-  window_.reserve(manifest_.calls.size());
-  for (ClientCall call : manifest_.calls) window_.add(std::move(call));
+  for (const ClientCall& call : manifest_.calls) remember(call);
   for (const ManifestTable& table : manifest_.tables) {
     auto name = TableName::parse(table.name);
     ENTITABLE_CHECK(name.ok());  // decode_manifest has looked
@@ -174,11 +173,13 @@ std::string Recovery::apply(Commit commit) {
       version_.next_table = std::max(version_.next_table, create->table + 1);
     }
   }
-  if (commit.call.has_value()) {
-    window_.reserve(1);
-    window_.add(std::move(*commit.call));
-  }
+  if (commit.call.has_value()) remember(std::move(*commit.call));
   return {};
+}
+
+void Recovery::remember(ClientCall call) {
+  window_.reserve({call});
+  window_.add(std::move(call));
 }
 
 void Recovery::fill_missing_parts() {

@@ -68,6 +68,7 @@ class Recovery {
   void fill_missing_parts();
   void report(std::string file, std::string message);
   std::string apply(Commit commit);
+  void remember(ClientCall call);
 
   std::vector<Damage>* damage_;
   Manifest manifest_;

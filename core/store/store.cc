@@ -32,6 +32,7 @@ struct Store::State {
   std::uint64_t stored_commit = 0;   // the newest commit that is in a stored segment
   std::uint64_t sealed_through = 0;  // the newest commit in the segment that seal() gave last
   std::uint64_t sealed_bytes = 0;
+  bool sealed = false;  // a segment was given out and is not stored yet
   std::uint64_t next_sequence = 1;
   std::uint64_t epoch = 1;
 
@@ -42,6 +43,13 @@ struct Store::State {
 
   std::optional<Recovery> recovery;  // while opening
   std::vector<Damage> damage;
+
+  SealedSegment seal(SegmentWriter writer) {
+    SealedSegment segment{next_sequence, std::move(writer).finish()};
+    sealed = true;
+    sealed_bytes = segment.bytes.size();
+    return segment;
+  }
 };
 
 Store::Store() : state_(std::make_unique<State>()) {}
@@ -175,6 +183,7 @@ StoreStats Store::stats() const {
   stats.pending_commits = state_->pending.size();
   for (const PendingCommit& commit : state_->pending) stats.pending_bytes += commit.record.size();
   stats.next_sequence = state_->next_sequence;
+  stats.epoch = state_->epoch;
   stats.segments_since_checkpoint = state_->next_sequence - state_->manifest.first_live_sequence;
   stats.segment_bytes_since_checkpoint = state_->segment_bytes;
   return stats;
@@ -207,7 +216,7 @@ Staged Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
   staged.changes = candidate.changes();
   if (!staged.changes) return staged;
   // Everything that publish() needs is allocated here, so that publish() cannot fail.
-  state_->window.reserve(candidate.calls().size());
+  state_->window.reserve(candidate.calls());
   make_room(state_->pending, candidate.commits().size());
   state_->candidate.emplace(std::move(candidate));
   return staged;
@@ -241,15 +250,20 @@ std::optional<SealedSegment> Store::seal() {
   take(state_->pending);
   if (state_->candidate.has_value()) take(state_->candidate->commits());
   if (through == state_->stored_commit) return std::nullopt;
-  SealedSegment segment{state_->next_sequence, std::move(writer).finish()};
   state_->sealed_through = through;
-  state_->sealed_bytes = segment.bytes.size();
-  return segment;
+  return state_->seal(std::move(writer));
+}
+
+SealedSegment Store::claim() {
+  ENTITABLE_CHECK(state_->pending.empty() && !state_->candidate.has_value() &&
+                  !state_->recovery.has_value() && !read_only());
+  ++state_->epoch;
+  return state_->seal(SegmentWriter(state_->next_sequence, state_->epoch));
 }
 
 void Store::stored(std::uint64_t sequence) {
-  ENTITABLE_CHECK(sequence == state_->next_sequence &&
-                  state_->sealed_through > state_->stored_commit);
+  ENTITABLE_CHECK(sequence == state_->next_sequence && state_->sealed);
+  state_->sealed = false;
   state_->stored_commit = state_->sealed_through;
   std::erase_if(state_->pending, [&](const PendingCommit& commit) {
     return commit.number <= state_->stored_commit;
@@ -262,7 +276,9 @@ void Store::stored(std::uint64_t sequence) {
 
 bool Store::begin_checkpoint() {
   ENTITABLE_CHECK(!state_->checkpoint.has_value() && !state_->recovery.has_value());
-  if (read_only() || state_->published.last_commit == state_->manifest.last_commit) return false;
+  const bool changed = state_->published.last_commit != state_->manifest.last_commit;
+  const bool covers = state_->next_sequence != state_->manifest.first_live_sequence;
+  if (read_only() || !(changed || covers)) return false;
   // A segment that is being stored right now has the number next_sequence, so it stays live;
   // recovery skips the commits in it that the manifest covers already.
   state_->checkpoint.emplace(state_->published, state_->window, state_->manifest,

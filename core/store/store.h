@@ -19,7 +19,8 @@
 // candidate at a time.
 //
 // Opening: recover(manifest), load_part for each part it lists (all of them for now), replay each
-// segment in sequence, then recovered(). Everything else REQUIRES that to be done.
+// segment in sequence, then recovered(). Everything else REQUIRES that to be done. Whoever is going
+// to write claims the log first: claim(), [the host stores], stored.
 //
 // Checkpoint: begin_checkpoint pins the published version, next_checkpoint_part gives one part of
 // about 1 MB at a time (only dirty key ranges are written), finish_checkpoint gives the manifest
@@ -74,6 +75,7 @@ struct StoreStats {
   std::uint64_t pending_commits = 0;  // published, not yet stored
   std::uint64_t pending_bytes = 0;
   std::uint64_t next_sequence = 1;
+  std::uint64_t epoch = 1;  // how many owners the log has had, this one included
   std::uint64_t segments_since_checkpoint = 0;
   std::uint64_t segment_bytes_since_checkpoint = 0;
 };
@@ -129,10 +131,14 @@ class Store {
   void publish();
   void discard();
   std::optional<SealedSegment> seal();  // nothing: nothing is pending
+  // The segment that makes this store the log's owner: it has no commits, only a new epoch, and the
+  // number that an owner before would use next. REQUIRES: nothing is pending. If it can't be
+  // stored, the next segment is of the new epoch and does the same.
+  SealedSegment claim();
   void stored(std::uint64_t sequence);
 
   // Checkpoint.
-  bool begin_checkpoint();  // false: nothing has changed since the last one
+  bool begin_checkpoint();  // false: there is no segment that it would cover, and no change
   std::optional<CheckpointPart> next_checkpoint_part();  // nothing: no more parts
   CheckpointEnd finish_checkpoint();  // all parts are stored: the manifest to commit
   void checkpoint_committed();        // the manifest is stored

@@ -47,6 +47,14 @@ class Disk {
     }
   }
 
+  // Makes the store the owner of the log; gives the number of the segment that says so.
+  std::uint64_t claim(Store& store) {
+    SealedSegment segment = store.claim();
+    segments[segment.sequence] = std::move(segment.bytes);
+    store.stored(segment.sequence);
+    return segment.sequence;
+  }
+
   // One whole checkpoint. `stop_after`: crash after that many files were written (the store is then
   // to be reopened).
   bool checkpoint(Store& store, std::size_t stop_after = SIZE_MAX) {

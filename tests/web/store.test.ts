@@ -207,11 +207,11 @@ describe("a store in IndexedDB", () => {
     await table.createEntity(key);
     await table.createEntity({ ...key, rowKey: "s" });
     await store.close();
-    await damage(`/entitable/${name}`, "wal-0000000000000003");
+    await damage(`/entitable/${name}`, "wal-0000000000000004");
     const warnings: StoreWarning[] = [];
     const again = await openStore({ name, onWarning: (warning) => warnings.push(warning) });
     assert.equal(again.status.state, "read-only");
-    assert.equal(again.status.damage[0]?.file, "wal-0000000000000003");
+    assert.equal(again.status.damage[0]?.file, "wal-0000000000000004");
     assert(warnings.some(({ code }) => code === "Damaged"));
     assert.equal((await rowsOf(again.table("people"))).length, 1);
     await assert.rejects(again.table("people").createEntity({ ...key, rowKey: "t" }), {
@@ -222,41 +222,49 @@ describe("a store in IndexedDB", () => {
   });
 });
 
-describe("one owner at a time", () => {
-  test("a second opener waits for the first to close", async () => {
+describe("an exclusive store", () => {
+  test("waits for the one before it to close", async () => {
     const name = newName();
-    const first = await openStore({ name });
-    const second = openStore({ name });
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    await first.close();
-    await (await second).close();
+    const first = await openStore({ name, tabs: "exclusive" });
+    for (const tabs of ["exclusive", "shared"] as const) {
+      const second = openStore({ name, tabs });
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      if (tabs === "exclusive") await first.close();
+      await (await second).close();
+    }
   });
 
-  test("or is told StoreLocked after 3 seconds, and deleteStore too", async () => {
+  test("is refused after 3 seconds: StoreLocked; and so is deleting it", async () => {
     const name = newName();
-    const first = await openStore({ name });
-    const started = performance.now();
     const locked = { name: "StoreError", code: "StoreLocked" };
-    await Promise.all([
-      assert.rejects(openStore({ name }), locked),
-      assert.rejects(deleteStore(name), locked),
-    ]);
-    const waited = performance.now() - started;
-    assert(waited > 2900 && waited < 6000, `${waited} ms`);
-    await first.table("people").createTable();
-    await first.close();
+    for (const [first, second] of [
+      ["exclusive", "exclusive"],
+      ["exclusive", "shared"],
+      ["shared", "exclusive"],
+    ] as const) {
+      const store = await openStore({ name, tabs: first });
+      const started = performance.now();
+      await Promise.all([
+        assert.rejects(openStore({ name, tabs: second }), locked),
+        assert.rejects(deleteStore(name), locked),
+      ]);
+      const waited = performance.now() - started;
+      assert(waited > 2900 && waited < 6000, `${waited} ms`);
+      await store.table("people").createTable();
+      await store.close();
+    }
   });
 
-  test("waiting can be given up", async () => {
+  test("may be given up on", async () => {
     const name = newName();
-    const first = await openStore({ name });
+    const first = await openStore({ name, tabs: "exclusive" });
     const abort = new AbortController();
     const second = openStore({ name, signal: abort.signal });
     abort.abort();
     await assert.rejects(second, { name: "AbortError" });
     await assert.rejects(openStore({ name, signal: AbortSignal.abort() }), { name: "AbortError" });
     await first.close();
-    await (await openStore({ name })).close(); // nothing is left locked
+    await (await openStore({ name, tabs: "exclusive" })).close(); // nothing is left locked
   });
 });
 

@@ -2,14 +2,18 @@
 // looks at the globals of its environment. Importing it looks at none.
 
 import { AbortError, StoreError } from "./errors.ts";
-import { LocalHost } from "./host/local-host.ts";
+import { LocalHost, type LocalHostOptions, readOnlyError } from "./host/local-host.ts";
 import { own } from "./host/ownership.ts";
+import { noPage, pageLife } from "./host/page-life.ts";
 import { checkAccount, loadHmac } from "./rest/account.ts";
 import { IdbfsStorage } from "./storage/idbfs.ts";
 import { deleteDatabase, listDatabases, mountPoint } from "./storage/idbfs-database.ts";
-import type { LogStorage } from "./storage/log-storage.ts";
+import { type LogStorage, StorageError } from "./storage/log-storage.ts";
 import { MemoryStorage } from "./storage/memory.ts";
 import { StoreHandle } from "./store.ts";
+import { broadcastChannels } from "./tabs/channel.ts";
+import { SharedHost, type SharedHostOptions } from "./tabs/shared-host.ts";
+import type { Host } from "./transport.ts";
 import type {
   OpenOptions,
   Persistence,
@@ -21,7 +25,9 @@ import type {
 import { createEngine, type Engine } from "./wasm/engine.ts";
 
 const lockWaitMs = 3000; // a reloaded page, or a restarted process, meets the lock of the one before it
+const ownerSilenceMs = 5000; // of a tab that is frozen or hangs
 const deferredDelayMaxMs = 1000;
+const openAttemptsMax = 5;
 
 /**
  * Opens a store, making it if need be. Rejects with StoreError: ValidationFailed (an option), PersistenceUnavailable,
@@ -95,6 +101,7 @@ async function openInMemory(settings: Settings, instead?: StoreError): Promise<S
     persistence: "memory",
     ownership: { release() {} },
     persisted: false,
+    life: noPage,
   });
   if (instead !== undefined) {
     const message = `${instead.message} The store is in memory and ends with this page.`;
@@ -104,43 +111,87 @@ async function openInMemory(settings: Settings, instead?: StoreError): Promise<S
 }
 
 async function openInIndexedDb(settings: Settings, factory: IDBFactory): Promise<Store> {
-  const { name, signal } = settings;
-  const loading = startEngine(settings); // meanwhile
-  loading.catch(() => {});
-  let host: LocalHost | undefined;
-  const ownership = await own(name, { locks: locks(), waitMs: lockWaitMs, signal }).catch(
-    async (error: unknown) => {
-      await closeOf(loading);
-      throw error;
-    },
-  );
-  let engine: Engine | undefined;
-  let storage: LogStorage | undefined;
-  try {
-    engine = await loading;
-    storage = await connect(engine, name, factory, () => host?.reopened());
-    if (signal?.aborted) throw new AbortError();
-  } catch (error) {
-    await storage?.close();
-    engine?.close();
-    ownership.release();
-    throw error;
-  }
+  const { name, requestPersistence: request } = settings;
   const persisted = await isPersisted();
-  host = await LocalHost.open({
-    ...settings,
-    engine,
-    storage,
-    persistence: "indexeddb",
-    ownership,
-    persisted,
-    onFirstWrite:
-      settings.requestPersistence === "on-first-write" ? () => requestPersistence(host) : undefined,
-  });
-  if (settings.requestPersistence === "on-open") requestPersistence(host);
+  let host: SharedHost | LocalHost | undefined;
+  const askFirst = request === "on-first-write" ? () => requestPersistence(host) : undefined;
+  const open = (onReplaced?: () => void, ownership = { release() {} }) =>
+    openLog(settings, factory, {
+      readOnly: onReplaced === undefined && settings.readOnly,
+      persisted,
+      onFirstWrite: askFirst,
+      onReplaced,
+      ownership,
+    });
+  const shared = { locks: locks(), channels: broadcastChannels() };
+  if (shared.locks !== undefined && shared.channels !== undefined) {
+    host = await openShared(settings, { locks: shared.locks, channels: shared.channels, open });
+  } else {
+    const ownership = await own(name, { ...shared, waitMs: lockWaitMs, signal: settings.signal });
+    host = await open(undefined, ownership);
+  }
+  if (request === "on-open") requestPersistence(host);
   else if (!persisted) warnOfEviction(settings.onWarning);
   warnOfDamage(host, settings);
   return new StoreHandle(name, host);
+}
+
+async function openShared(
+  settings: Settings,
+  { locks, channels, open }: Pick<SharedHostOptions, "locks" | "channels"> & { open: OpenLog },
+): Promise<SharedHost> {
+  const { name, tabs, account, durability, clock, signal, readOnly } = settings;
+  return await SharedHost.open({
+    name,
+    exclusive: tabs === "exclusive",
+    account: JSON.stringify(account),
+    durability,
+    clock,
+    refusal: readOnly ? readOnlyError(name) : undefined,
+    locks,
+    channels,
+    life: pageLife(),
+    waitMs: lockWaitMs,
+    silenceMs: ownerSilenceMs,
+    signal,
+    openLocal: (onReplaced) => open(onReplaced),
+  });
+}
+
+type OpenLog = (onReplaced?: () => void) => Promise<LocalHost>;
+
+// The engine over the log in IndexedDB. Whoever was given up and wakes may write while it is read; then it is read again.
+async function openLog(
+  settings: Settings,
+  factory: IDBFactory,
+  more: Pick<
+    LocalHostOptions,
+    "readOnly" | "persisted" | "onFirstWrite" | "onReplaced" | "ownership"
+  >,
+): Promise<LocalHost> {
+  const { name, signal } = settings;
+  for (let attempt = 1; ; ++attempt) {
+    let host: LocalHost | undefined;
+    let engine: Engine | undefined;
+    let storage: LogStorage | undefined;
+    try {
+      engine = await startEngine(settings);
+      storage = await connect(engine, name, factory, () => host?.reopened());
+      if (signal?.aborted) throw new AbortError();
+      const life = pageLife();
+      const persistence = "indexeddb";
+      host = await LocalHost.open({ ...settings, ...more, engine, storage, persistence, life });
+      return host;
+    } catch (error) {
+      await storage?.close();
+      engine?.close();
+      const again = error instanceof StorageError && error.failure === "fenced";
+      if (!again || attempt === openAttemptsMax) {
+        more.ownership.release();
+        throw error;
+      }
+    }
+  }
 }
 
 async function openInFiles(settings: Settings): Promise<Store> {
@@ -165,7 +216,8 @@ async function openInFiles(settings: Settings): Promise<Store> {
     throw error;
   }
   const kept = { storage, persistence: "file", ownership: lock, persisted: true } as const;
-  const host = await LocalHost.open({ ...settings, ...kept, engine });
+  const life = noPage;
+  const host = await LocalHost.open({ ...settings, ...kept, life, engine });
   warnOfDamage(host, settings);
   return new StoreHandle(name, host);
 }
@@ -179,7 +231,7 @@ async function closeOf(loading: Promise<Engine>): Promise<void> {
   await loading.then((engine) => engine.close()).catch(() => {});
 }
 
-function warnOfDamage({ status }: LocalHost, { name, onWarning }: Settings): void {
+function warnOfDamage({ status }: Host, { name, onWarning }: Settings): void {
   const [damaged] = status.damage;
   if (damaged === undefined) return;
   const message = `Store "${name}" is damaged and read-only: ${damaged.file} ${damaged.message}`;
@@ -218,10 +270,12 @@ function check(options: OpenOptions) {
     durability = "strict",
     deferredDelayMs = 200,
     requestPersistence = "never",
+    tabs = "shared",
   } = options;
   checkName(name);
   const path = checkLocation({ ...options, persistence });
   oneOf("durability", durability, ["strict", "relaxed", "deferred"]);
+  oneOf("tabs", tabs, ["shared", "exclusive"]);
   oneOf("requestPersistence", requestPersistence, ["never", "on-open", "on-first-write"]);
   if (!(deferredDelayMs >= 0 && deferredDelayMs <= deferredDelayMaxMs)) {
     throw invalid(`deferredDelayMs must be from 0 to ${deferredDelayMaxMs}.`);
@@ -233,6 +287,7 @@ function check(options: OpenOptions) {
     durability,
     deferredDelayMs,
     requestPersistence,
+    tabs,
     wasm: options.wasm,
     clock: options.clock ?? { now: () => Date.now() },
     account: checkAccount(options.account ?? {}, name),
@@ -323,7 +378,7 @@ async function isPersisted(): Promise<boolean> {
 }
 
 // Not awaited: some browsers ask the user.
-function requestPersistence(host: LocalHost | undefined): void {
+function requestPersistence(host: SharedHost | LocalHost | undefined): void {
   storageManager()
     ?.persist?.()
     .then((granted) => {

@@ -375,6 +375,11 @@ export interface OpenOptions {
   deferredDelayMs?: number;
   /** The module: where it is, or what it is. Default: entitable.wasm beside this package's code. */
   wasm?: string | URL | Response | BufferSource | WebAssembly.Module;
+  /**
+   * Of stores in IndexedDB. "shared" (default): one tab runs the store and answers the others, which don't notice. "exclusive": a
+   * second tab that opens it gets StoreLocked. Without Web Locks (plain HTTP) every store is exclusive.
+   */
+  tabs?: "shared" | "exclusive";
   /** Whether to ask the browser not to evict the data (navigator.storage.persist()); default "never". */
   requestPersistence?: "never" | "on-open" | "on-first-write";
   clock?: Clock;
@@ -396,10 +401,13 @@ export interface StoreDamage {
 export interface StoreStatus {
   readonly state: "open" | "read-only" | "closed";
   readonly persistence: "memory" | "indexeddb" | "file";
-  readonly owner: "self";
+  /** Who runs the store: this tab, or another one that answers its calls. */
+  readonly owner: "self" | "other-tab";
   /** Acknowledged (deferred) and not stored yet. */
   readonly pendingBytes: number;
   readonly lastPersistedAt: Date | undefined;
+  /** Rises whenever the store gets another owner. */
+  readonly generation: number;
   /** The browser promised not to evict this origin's storage; with "file" always. */
   readonly persisted: boolean;
   /** What did not verify at opening; not empty: read-only. */
@@ -431,6 +439,10 @@ export interface StoreEvents {
   "persist-error": { error: Error; pendingBytes: number; retryInMs: number | undefined };
   /** The connection to IndexedDB was lost and made anew. */
   reopened: { at: Date };
+  /** Another tab runs the store from now on, or this one does. */
+  owner: { owner: "self" | "other-tab" };
+  /** Another tab has a version of the package that this one can't share a store with. If it is newer, this store is closed. */
+  "version-conflict": { ours: number; theirs: number };
 }
 
 export interface StoreInfo {

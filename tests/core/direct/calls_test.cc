@@ -50,8 +50,6 @@ class Bench {
                               std::move(row),
                               {bits_property("v", EdmType::int32, static_cast<std::uint32_t>(v))},
                               ""}},
-                          0,
-                          "",
                           0})
         .build();
   }

@@ -39,7 +39,7 @@ GroupFailure refused(const std::string& block) {
 }
 
 WriteRecord one(std::vector<PropertyRecord> properties) {
-  return WriteRecord{"people", {OperationRecord{0, "p", "r", std::move(properties), ""}}, 0, "", 0};
+  return WriteRecord{"people", {OperationRecord{0, "p", "r", std::move(properties), ""}}, 0};
 }
 
 Value stored(PropertyRecord property) {
@@ -67,9 +67,7 @@ TEST_CASE("A write block gives table, operations, keys, conditions and propertie
                OperationRecord{2, "p", "3", {string_property("Name", "B\xC3\xB6")}, "*"},
                OperationRecord{3, "p", "4", {}, ""}, OperationRecord{4, "p", "5", {}, ""},
                OperationRecord{5, "p", "", {}, ""}},
-              1,
-              "",
-              0});
+              1});
   CHECK(write.table == "People");
   CHECK(write.transaction);
   REQUIRE(write.operations.size() == 6);
@@ -92,22 +90,6 @@ TEST_CASE("A write block gives table, operations, keys, conditions and propertie
 
 TEST_CASE("A single write is no transaction") {
   CHECK_FALSE(parsed(one({})).transaction);
-}
-
-TEST_CASE("A call's client and number come along") {
-  WriteRecord write = one({string_property("a", "b")});
-  write.flags = 3;
-  write.client = "0123456789abcdef";
-  write.call = 0x1'0000'0002;
-  const std::string block = write_request(write).build();
-  const auto result = parse_write(block);
-  REQUIRE(std::holds_alternative<WriteRequest>(result));
-  const WriteRequest& request = std::get<WriteRequest>(result);
-  REQUIRE(request.call.has_value());
-  CHECK(std::string(request.call->client.begin(), request.call->client.end()) == write.client);
-  CHECK(request.call->number == write.call);
-  CHECK(std::get<WriteEntities>(request.body).operations[0].properties[0].name == "a");
-  CHECK_FALSE(std::get<WriteRequest>(parse_write(write_request(one({})).build())).call.has_value());
 }
 
 TEST_CASE("Values in their native form") {

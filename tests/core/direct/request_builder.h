@@ -133,8 +133,6 @@ struct WriteRecord {
   std::string table = "people";
   std::vector<OperationRecord> operations;
   std::uint32_t flags = 0;
-  std::string client;  // 16 bytes, with flag 2
-  std::uint64_t call = 0;
 };
 
 // A write block; every property gets a name entry of its own.
@@ -146,11 +144,6 @@ inline RequestBuilder write_request(const WriteRecord& write) {
   }
   out.word(write.flags).word(static_cast<std::uint32_t>(write.operations.size()));
   out.word(static_cast<std::uint32_t>(names.size())).text(write.table);
-  if ((write.flags & 2) != 0) {
-    std::uint64_t halves[2];
-    std::memcpy(halves, write.client.data(), 16);
-    out.two_words(halves[0]).two_words(halves[1]).two_words(write.call).two_words(0);
-  }
   for (const std::string& name : names) out.text_only(name);
   std::uint32_t name = 0;
   for (const auto& operation : write.operations) {

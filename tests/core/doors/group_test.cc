@@ -35,8 +35,7 @@ std::string create(std::string_view name) {
   return RequestBuilder(RequestKind::create_table).text(name).build();
 }
 std::string insert(std::string row) {
-  return write_request({"people", {OperationRecord{0, "p", std::move(row), {}, ""}}, 0, "", 0})
-      .build();
+  return write_request({"people", {OperationRecord{0, "p", std::move(row), {}, ""}}, 0}).build();
 }
 
 std::string http(std::string_view method, const std::string& path, std::string_view body = "",
@@ -49,6 +48,19 @@ std::string http_create(const std::string& name) {
 }
 std::string http_insert(const std::string& row) {
   return http("POST", "people", R"({"PartitionKey":"p","RowKey":")" + row + "\"}");
+}
+
+std::string call(std::uint64_t number, std::string_view block, char client = 'a') {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.u8(32);
+  out.u8(1);
+  out.u16(0);
+  out.u32(0);
+  out.u64(number);
+  out.raw(std::string(16, client));
+  out.raw(block);
+  return bytes;
 }
 
 struct HttpReply {
@@ -172,6 +184,50 @@ TEST_CASE("A write is no read, and neither is nonsense") {
     check_malformed(bench.reply);
   }
   CHECK(bench.store.stats().tables.empty());
+}
+
+TEST_CASE("A call sent again is answered as before, through either door, and changes nothing") {
+  Bench bench;
+  bench.commit({create("people")});
+  const std::vector<std::string> blocks = {call(1, insert("a")), call(2, http_insert("b")),
+                                           call(3, create("places"))};
+  const StagedReplies first = bench.commit(blocks);
+  CHECK(first.failed == std::vector<bool>{false, false, false});
+  const StagedReplies again = bench.commit(blocks);
+  CHECK_FALSE(again.changes);
+  CHECK(again.failed == std::vector<bool>{false, false, false});
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    CHECK(again.replies[i].str() == first.replies[i].str());
+  }
+
+  const StagedReplies others = bench.commit({call(1, insert("a"), 'b'), call(4, insert("a"))});
+  CHECK(others.failed == std::vector<bool>{true, true});
+}
+
+TEST_CASE("A call that failed is tried anew when it is sent again") {
+  Bench bench;
+  CHECK(bench.commit({call(1, insert("a"))}).failed[0]);
+  bench.commit({create("people")});
+  CHECK_FALSE(bench.commit({call(1, insert("a"))}).failed[0]);
+}
+
+TEST_CASE("A malformed call is refused and its neighbours are not") {
+  Bench bench;
+  bench.commit({create("people")});
+  const std::string good = call(1, insert("a"));
+  std::string version = good;
+  version[1] = 2;
+  std::string reserved = good;
+  reserved[3] = 1;
+  const StagedReplies staged =
+      bench.commit({version, reserved, call(2, good), good.substr(0, 31), insert("b")});
+  for (std::size_t i = 0; i < 4; ++i) {
+    CAPTURE(i);
+    CHECK(staged.failed[i]);
+    check_malformed(staged.replies[i]);
+  }
+  CHECK_FALSE(staged.failed[4]);
+  check_malformed(bench.commit({good.substr(0, 32)}).replies[0]);  // no block in it
 }
 
 }  // namespace entitable::doors

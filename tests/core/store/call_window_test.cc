@@ -5,42 +5,95 @@
 namespace entitable {
 namespace {
 
-ClientCall call(std::uint8_t client, std::uint64_t number) {
-  return {ClientId{{client}}, number, {static_cast<Ticks>(number) + 1}};
+ClientId client_id(std::size_t client) {
+  return ClientId{
+      {static_cast<std::uint8_t>(client & 0xff), static_cast<std::uint8_t>(client >> 8)}};
+}
+
+ClientCall call(std::size_t client, std::uint64_t number) {
+  return {client_id(client), number, {static_cast<Ticks>(number) + 1}};
+}
+
+void add(CallWindow& window, ClientCall made) {
+  window.reserve({made});
+  window.add(std::move(made));
+}
+
+bool has(const CallWindow& window, std::size_t client, std::uint64_t number) {
+  return window.find(client_id(client), number) != nullptr;
 }
 
 }  // namespace
 
 TEST_CASE("a call is found by client and number") {
   CallWindow window;
-  window.add(call(1, 7));
-  window.add(call(2, 8));
-  REQUIRE(window.find(ClientId{{1}}, 7) != nullptr);
-  CHECK(window.find(ClientId{{1}}, 7)->timestamps == std::vector<Ticks>{8});
-  CHECK(window.find(ClientId{{2}}, 7) == nullptr);
-  CHECK(window.find(ClientId{{1}}, 8) == nullptr);
+  add(window, call(1, 7));
+  add(window, call(2, 8));
+  REQUIRE(has(window, 1, 7));
+  CHECK(window.find(client_id(1), 7)->timestamps == std::vector<Ticks>{8});
+  CHECK_FALSE(has(window, 2, 7));
+  CHECK_FALSE(has(window, 1, 8));
+  CHECK_FALSE(has(window, 3, 7));
 }
 
-TEST_CASE("the window keeps the newest calls, oldest first") {
+TEST_CASE("the newest calls of each client are kept, whatever others do") {
   CallWindow window;
-  for (std::uint64_t number = 0; number <= CallWindow::calls_max; ++number) {
-    window.add(call(1, number));
+  add(window, call(2, 5));
+  for (std::uint64_t number = 0; number <= CallWindow::calls_per_client; ++number) {
+    add(window, call(1, number));
   }
-  CHECK(window.find(ClientId{{1}}, 0) == nullptr);
-  CHECK(window.find(ClientId{{1}}, 1) != nullptr);
-  CHECK(window.find(ClientId{{1}}, CallWindow::calls_max) != nullptr);
-  const std::vector<ClientCall> calls = window.calls();
-  REQUIRE(calls.size() == CallWindow::calls_max);
-  for (std::size_t i = 0; i < calls.size(); ++i) REQUIRE(calls[i].number == i + 1);
+  CHECK_FALSE(has(window, 1, 0));
+  CHECK(has(window, 1, 1));
+  CHECK(has(window, 1, CallWindow::calls_per_client));
+  CHECK(has(window, 2, 5));
 }
 
-TEST_CASE("calls come back in order before the window is full") {
+TEST_CASE("the client that has not called for longest is forgotten") {
   CallWindow window;
-  window.reserve(2);
-  window.add(call(1, 1));
-  window.add(call(1, 2));
-  REQUIRE(window.calls().size() == 2);
-  CHECK(window.calls().front().number == 1);
+  for (std::size_t client = 0; client < CallWindow::clients_max; ++client) {
+    add(window, call(client, 1));
+  }
+  add(window, call(0, 2));  // so that client 1 is the idlest
+  CHECK(has(window, 1, 1));
+  add(window, call(CallWindow::clients_max, 1));
+  CHECK_FALSE(has(window, 1, 1));
+  CHECK(has(window, 0, 1));
+  CHECK(has(window, 0, 2));
+  CHECK(has(window, 2, 1));
+  CHECK(has(window, CallWindow::clients_max, 1));
+}
+
+TEST_CASE("one group may come from more clients than are kept") {
+  CallWindow window;
+  std::vector<ClientCall> calls;
+  for (std::size_t client = 0; client <= CallWindow::clients_max; ++client) {
+    calls.push_back(call(client, 1));
+  }
+  window.reserve(calls);
+  for (ClientCall& made : calls) window.add(std::move(made));
+  CHECK_FALSE(has(window, 0, 1));
+  CHECK(has(window, 1, 1));
+  CHECK(has(window, CallWindow::clients_max, 1));
+}
+
+TEST_CASE("a window made of another one's calls is the same window") {
+  CallWindow window;
+  for (std::size_t client = 0; client < CallWindow::clients_max; ++client) {
+    for (std::uint64_t number = 0; number < 1 + client % 80; ++number) {
+      add(window, call(client, number));
+    }
+  }
+  add(window, call(0, 9));  // the newest user is not the newest client
+  const std::vector<ClientCall> calls = window.calls();
+  CHECK(calls.back() == call(0, 9));
+  CallWindow copy;
+  for (const ClientCall& made : calls) add(copy, made);
+  CHECK(copy.calls() == calls);
+  for (const std::size_t client : {CallWindow::clients_max, CallWindow::clients_max + 1}) {
+    add(window, call(client, 1));
+    add(copy, call(client, 1));
+  }
+  CHECK(copy.calls() == window.calls());
 }
 
 }  // namespace entitable

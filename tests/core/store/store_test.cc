@@ -155,6 +155,65 @@ TEST_CASE("a failed store is sealed again under the same sequence") {
   CHECK(first->bytes == second->bytes);
 }
 
+TEST_CASE("a claim takes the number that the owner before would use next") {
+  Store before = new_store();
+  Disk disk;
+  publish(before, {create("people")});
+  disk.store_pending(before);
+
+  auto after = disk.open();
+  const std::uint64_t claimed = disk.claim(*after);
+  publish(before, {insert("people", "p", "a", 1)});
+  CHECK(before.seal()->sequence == claimed);
+  publish(*after, {insert("people", "p", "b", 1)});
+  disk.store_pending(*after);
+
+  const auto reopened = disk.open();
+  CHECK_FALSE(reopened->read_only());
+  CHECK(reopened->stats().rows == 1);
+  CHECK(reopened->stats().next_sequence == 4);
+}
+
+TEST_CASE("a claim that is not stored is made up for by the next segment") {
+  Store before = new_store();
+  Disk disk;
+  publish(before, {create("people")});
+  disk.store_pending(before);
+  auto after = disk.open();
+  static_cast<void>(after->claim());
+  publish(*after, {insert("people", "p", "b", 1)});
+  disk.store_pending(*after);
+  REQUIRE(disk.open()->stats().rows == 1);
+
+  // Were the owner before let through by mistake, it would show.
+  Disk elsewhere;
+  publish(before, {insert("people", "p", "a", 1)});
+  elsewhere.store_pending(before);
+  publish(before, {insert("people", "p", "c", 1)});
+  disk.store_pending(before);
+  const auto damaged = disk.open();
+  REQUIRE(damaged->damage().size() == 1);
+  CHECK(damaged->damage()[0].message == "the file is of an owner that was replaced before");
+}
+
+TEST_CASE("segments that only claim are covered by a checkpoint too") {
+  Disk disk;
+  Store store = new_store();
+  publish(store, {create("people")});
+  disk.store_pending(store);
+  REQUIRE(disk.checkpoint(store));
+  CHECK_FALSE(store.begin_checkpoint());
+  for (int i = 0; i < 3; ++i) {
+    auto opened = disk.open();
+    disk.claim(*opened);
+  }
+  auto opened = disk.open();
+  CHECK(opened->stats().segments_since_checkpoint == 3);
+  REQUIRE(disk.checkpoint(*opened));
+  CHECK(opened->stats().segments_since_checkpoint == 0);
+  CHECK(disk.open()->stats().next_sequence == 5);
+}
+
 TEST_CASE("a call sent again is answered and not applied twice") {
   Store store = new_store();
   Disk disk;

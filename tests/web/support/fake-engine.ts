@@ -164,6 +164,11 @@ export class FakeEngine implements Engine {
     this.#sealed = { sequence: this.#nextSequence, through: last.number };
     return { sequence: this.#nextSequence, bytes: encode(commits) };
   }
+  claim(): Sealed {
+    assert.equal(this.#pending.length, 0);
+    this.#sealed = { sequence: this.#nextSequence, through: this.#storedCommit };
+    return { sequence: this.#nextSequence, bytes: encode([]) };
+  }
   stored(sequence: number): void {
     assert.equal(sequence, this.#sealed?.sequence);
     this.#storedCommit = this.#sealed?.through as number;
@@ -217,6 +222,7 @@ export class FakeEngine implements Engine {
       pendingCommits: this.#pending.length,
       pendingBytes: this.#pending.length * 50,
       nextSequence: this.#nextSequence,
+      epoch: 1,
       segmentsSinceCheckpoint: this.#nextSequence - this.#firstLive,
       segmentBytesSinceCheckpoint: (this.#nextSequence - this.#firstLive) * 50,
     };

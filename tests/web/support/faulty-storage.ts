@@ -10,7 +10,7 @@ import {
 } from "../../../web/src/storage/log-storage.ts";
 
 export interface Call {
-  name: "addSegment" | "putPart" | "commitManifest" | "dropParts";
+  name: "claim" | "addSegment" | "putPart" | "commitManifest" | "dropParts";
   sequence?: number;
   id?: number;
   durability?: SegmentDurability;
@@ -47,6 +47,10 @@ export class FaultyStorage implements LogStorage {
 
   load(reader: LogReader): Promise<number[]> {
     return this.#inner.load(reader);
+  }
+  claim(sequence: number, bytes: Uint8Array): Promise<void> {
+    const copy = bytes.slice();
+    return this.#call({ name: "claim", sequence }, () => this.#inner.claim(sequence, copy));
   }
   addSegment(sequence: number, bytes: Uint8Array, durability: SegmentDurability): Promise<void> {
     const copy = bytes.slice();

@@ -128,6 +128,82 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
+    name: "a claim fences the owner before: it can add, put, commit and drop nothing any more",
+    async run(place) {
+      const before = await place.open();
+      await loadAll(before);
+      await before.claim(1, bytes(0xa));
+      await before.addSegment(2, bytes(0xa, 2), "relaxed");
+      await before.putPart(1, bytes(0xa));
+      const after = await place.open();
+      equal((await loadAll(after)).orphans, [1]);
+      await before.putPart(2, bytes(0xa)); // not yet
+      await after.claim(3, bytes(0xb));
+      await after.addSegment(4, bytes(0xb, 4), "strict");
+      await after.putPart(1, bytes(0xb));
+      for (const call of [
+        () => before.addSegment(3, bytes(0xa, 3), "strict"),
+        () => before.putPart(1, bytes(0xa)),
+        () => before.commitManifest(bytes(0xa), { segmentsBelow: 3, obsoleteParts: [] }),
+        () => before.dropParts([1, 2]),
+      ]) {
+        equal((await rejected(call())).failure, "fenced");
+      }
+      await after.commitManifest(bytes(0xb), { segmentsBelow: 4, obsoleteParts: [] });
+      equal(await loadAll(after, [1], 4), {
+        manifest: [0xb],
+        parts: { 1: [0xb] },
+        segments: [[4, [0xb, 4]]],
+        orphans: [2],
+      });
+      await before.close();
+      await after.close();
+    },
+  },
+  {
+    name: "a claim on a log that went on since it was loaded is fenced",
+    async run(place) {
+      const before = await place.open();
+      await loadAll(before);
+      await before.claim(1, bytes(1));
+      const after = await place.open();
+      const claim = async (write: () => Promise<void>, sequence: number) => {
+        await loadAll(after);
+        await write();
+        return (await rejected(after.claim(sequence, bytes(0xb)))).failure;
+      };
+      const add = () => before.addSegment(2, bytes(2), "relaxed");
+      equal(await claim(add, 2), "fenced");
+      const commit = () => before.commitManifest(bytes(9), { segmentsBelow: 1, obsoleteParts: [] });
+      equal(await claim(commit, 3), "fenced");
+      equal((await loadAll(after)).segments.length, 2);
+      await after.claim(3, bytes(0xb));
+      await after.claim(3, bytes(0xb)); // sent again
+      await before.close();
+      await after.close();
+    },
+  },
+  {
+    name: "an owner's checkpoint may overlap with its segments",
+    async run(place) {
+      const storage = await place.open();
+      await loadAll(storage);
+      await storage.claim(1, bytes(1));
+      await Promise.all([
+        storage.addSegment(2, bytes(2), "relaxed"),
+        storage.putPart(1, bytes(1)),
+        storage.addSegment(3, bytes(3), "strict"),
+        storage.putPart(2, bytes(2)),
+        storage.addSegment(4, bytes(4), "relaxed"),
+        storage.commitManifest(bytes(9), { segmentsBelow: 2, obsoleteParts: [] }),
+        storage.addSegment(5, bytes(5), "relaxed"),
+        storage.dropParts([1]),
+      ]);
+      equal((await loadAll(storage, [2], 1)).segments.length, 4);
+      await storage.close();
+    },
+  },
+  {
     name: "bytes are copied exactly, out of a view of something larger",
     async run(place) {
       const storage = await place.open();
@@ -230,6 +306,7 @@ export const storageContract: ContractCase[] = [
       await last;
       await storage.close();
       const calls = [
+        () => storage.claim(2, bytes(2)),
         () => storage.addSegment(2, bytes(2), "strict"),
         () => storage.putPart(1, bytes(1)),
         () => storage.commitManifest(bytes(1), { segmentsBelow: 1, obsoleteParts: [] }),

@@ -57,8 +57,10 @@ export class CommitQueue {
 
   // Deferred writes, published and not yet stored. Measured in bytes of their blocks.
   #pendingBytes = 0;
+  #pendingWrites: Waiting[] = [];
   #pendingSince = 0;
   #pendingInSegment = 0; // of them, how much is in the segment that is being stored
+  #writesInSegment = 0;
   #sealedAt = 0;
   #lastDeferredAt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -71,6 +73,16 @@ export class CommitQueue {
 
   get pendingBytes(): number {
     return this.#pendingBytes;
+  }
+
+  // The blocks of deferred writes that were acknowledged and are not stored, in order.
+  get unstored(): Uint8Array[] {
+    return this.#pendingWrites.map(({ block }) => block as Uint8Array);
+  }
+
+  // Nothing waits, nothing is being stored.
+  get idle(): boolean {
+    return this.#waiting.length === 0 && this.#pendingBytes === 0 && this.#writer.idle;
   }
 
   // Set once storing can't succeed any more.
@@ -189,7 +201,9 @@ export class CommitQueue {
     this.#lastDeferredAt = performance.now();
     if (this.#pendingBytes === 0) this.#pendingSince = this.#lastDeferredAt;
     for (const [i, item] of group.entries()) {
-      if (!staged.failed[i]) this.#pendingBytes += bytesOf(item);
+      if (staged.failed[i]) continue;
+      this.#pendingBytes += bytesOf(item);
+      this.#pendingWrites.push(item);
     }
     this.#arm();
   }
@@ -291,6 +305,7 @@ export class CommitQueue {
   // Called before a segment is sealed: everything pending goes into it.
   #sealing(): void {
     this.#pendingInSegment = this.#pendingBytes;
+    this.#writesInSegment = this.#pendingWrites.length;
     this.#sealedAt = performance.now();
   }
 
@@ -304,6 +319,7 @@ export class CommitQueue {
   #finish(outcome: Outcome): void {
     if (outcome.stored) {
       this.#pendingBytes -= this.#pendingInSegment;
+      this.#pendingWrites.splice(0, this.#writesInSegment);
       this.#pendingSince = this.#sealedAt; // what is pending now came after that
       this.#retryMs = 0;
       this.#o.onStored(outcome.bytes);

@@ -2,7 +2,12 @@
 // queue write it and the checkpointer keep it short.
 
 import { StoreError } from "../errors.ts";
-import { type LogStorage, manifestName, segmentName } from "../storage/log-storage.ts";
+import {
+  type LogStorage,
+  manifestName,
+  StorageError,
+  segmentName,
+} from "../storage/log-storage.ts";
 import type { Host } from "../transport.ts";
 import type {
   AbortSignalLike,
@@ -19,6 +24,7 @@ import { Checkpointer } from "./checkpointer.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import { Emitter } from "./emitter.ts";
 import type { Ownership } from "./ownership.ts";
+import type { PageLife } from "./page-life.ts";
 
 export interface LocalHostOptions {
   name: string;
@@ -32,7 +38,9 @@ export interface LocalHostOptions {
   readOnly: boolean;
   persisted: boolean; // nothing evicts what is stored: the browser promised it, or it is in files
   onWarning: (warning: StoreWarning) => void;
+  life: PageLife;
   onFirstWrite?: (() => void) | undefined;
+  onReplaced?: (() => void) | undefined; // a write found that the log has another owner
 }
 
 export class LocalHost implements Host {
@@ -41,6 +49,7 @@ export class LocalHost implements Host {
   readonly #checkpointer: Checkpointer | undefined;
   readonly #events = new Emitter<StoreEvents>();
   readonly #unlisten: () => void;
+  readonly #generation: number;
   #lastPersistedAt: Date | undefined;
   #persisted: boolean;
   #onFirstWrite: (() => void) | undefined;
@@ -52,7 +61,10 @@ export class LocalHost implements Host {
   static async open(options: LocalHostOptions): Promise<LocalHost> {
     const { engine, storage, ownership } = options;
     try {
-      return new LocalHost(options, await recover(engine, storage));
+      const orphans = await recover(engine, storage);
+      const writes = options.persistence !== "memory" && !options.readOnly && !engine.readOnly;
+      if (writes) await claim(engine, storage);
+      return new LocalHost(options, orphans);
     } catch (error) {
       await storage.close().catch(() => {});
       engine.close();
@@ -73,7 +85,7 @@ export class LocalHost implements Host {
       durability: options.durability,
       deferredDelayMs: options.deferredDelayMs,
       now: () => options.clock.now(),
-      hidden,
+      hidden: () => options.life.hidden(),
       onStored: (bytes) => this.#stored(bytes),
       onPersistError: (error, retryInMs) => this.#persistError(error, retryInMs),
     });
@@ -82,7 +94,10 @@ export class LocalHost implements Host {
       const onFailure = (error: unknown) => this.#checkpointFailed(error);
       this.#checkpointer = new Checkpointer({ ...options, orphans, onFailure });
     }
-    this.#unlisten = onLeaving(() => this.#queue.storeNow());
+    this.#generation = options.engine.stats().epoch;
+    this.#unlisten = options.life.watch((event) => {
+      if (event !== "resume") this.storeNow();
+    });
   }
 
   // ---- Transport ------------------------------------------------------------------------------------------------------
@@ -116,11 +131,22 @@ export class LocalHost implements Host {
       state: this.#closing !== undefined ? "closed" : this.#readOnly ? "read-only" : "open",
       persistence: this.#o.persistence,
       owner: "self",
+      generation: this.#generation,
       pendingBytes: this.#queue.pendingBytes,
       lastPersistedAt: this.#lastPersistedAt,
       persisted: this.#persisted,
       damage: this.#damage,
     };
+  }
+
+  // Nothing waits, nothing is being stored.
+  get idle(): boolean {
+    return this.#queue.idle;
+  }
+
+  // Deferred writes are stored at once: there may be no later.
+  storeNow(): void {
+    this.#queue.storeNow();
   }
 
   async flush(): Promise<void> {
@@ -164,14 +190,27 @@ export class LocalHost implements Host {
     return this.#closing;
   }
 
+  // Lets everything go as it is, since the log has another owner. Resolves to the writes that were acknowledged and not
+  // stored, in order.
+  async abandon(): Promise<Uint8Array[]> {
+    this.#closing ??= this.#release();
+    await this.#closing.catch(() => {});
+    return this.#queue.unstored;
+  }
+
   async #close(): Promise<void> {
-    const { engine, storage, ownership } = this.#o;
     let lost: unknown;
     try {
       await this.#queue.flush();
     } catch (error) {
       if (this.#queue.pendingBytes > 0) lost = error;
     }
+    await this.#release();
+    if (lost !== undefined) throw lost;
+  }
+
+  async #release(): Promise<void> {
+    const { engine, storage, ownership } = this.#o;
     this.#unlisten();
     this.#queue.stop(this.#closed());
     await this.#checkpointer?.stop();
@@ -180,7 +219,6 @@ export class LocalHost implements Host {
     ownership.release();
     this.#events.emit("status", this.status);
     this.#events.clear();
-    if (lost !== undefined) throw lost;
   }
 
   // ---- Inside -----------------------------------------------------------------------------------------------------------
@@ -198,14 +236,23 @@ export class LocalHost implements Host {
   }
 
   #persistError(error: Error, retryInMs: number | undefined): void {
+    if (this.#wasReplaced(error)) return;
     const pendingBytes = this.#queue.pendingBytes;
     this.#events.emit("persist-error", { error, pendingBytes, retryInMs });
     if (retryInMs === undefined) this.#events.emit("status", this.status); // read-only from now on
   }
 
   #checkpointFailed(error: unknown): void {
+    if (this.#wasReplaced(error)) return;
     const message = `The log could not be shortened, and grows until it can: ${String(error)}`;
     this.#o.onWarning({ code: "CheckpointFailed", message });
+  }
+
+  #wasReplaced(error: unknown): boolean {
+    const fenced = error instanceof StorageError && error.failure === "fenced";
+    if (!fenced || this.#o.onReplaced === undefined) return false;
+    this.#o.onReplaced();
+    return true;
   }
 
   #closed(): StoreError {
@@ -213,12 +260,14 @@ export class LocalHost implements Host {
   }
 }
 
+export function readOnlyError(name: string): StoreError {
+  return new StoreError("NotSupported", `The store "${name}" is open for reading only.`, {
+    hint: "It was opened with readOnly: true.",
+  });
+}
+
 function refusal({ name, engine, readOnly }: LocalHostOptions): StoreError | undefined {
-  if (readOnly) {
-    return new StoreError("NotSupported", `The store "${name}" is open for reading only.`, {
-      hint: "It was opened with readOnly: true.",
-    });
-  }
+  if (readOnly) return readOnlyError(name);
   if (engine.readOnly) {
     return new StoreError("Corrupted", `The store "${name}" is damaged and takes no writes.`, {
       hint: "status.damage says what is missing; copy what can be read, then delete the store.",
@@ -253,23 +302,15 @@ async function recover(engine: Engine, storage: LogStorage): Promise<number[]> {
   return orphans;
 }
 
-// ---- The page ---------------------------------------------------------------------------------------------------------
-// In a worker or in Node there is no document, and none of this applies.
-
-function hidden(): boolean {
-  return typeof document !== "undefined" && document.visibilityState === "hidden";
-}
-
-// Calls back whenever the page may be about to go for good.
-function onLeaving(callback: () => void): () => void {
-  if (typeof document === "undefined") return () => {};
-  const onVisibility = () => {
-    if (hidden()) callback();
-  };
-  document.addEventListener("visibilitychange", onVisibility);
-  globalThis.addEventListener("pagehide", callback);
-  return () => {
-    document.removeEventListener("visibilitychange", onVisibility);
-    globalThis.removeEventListener("pagehide", callback);
-  };
+// Makes this store the log's owner. Without room for that it opens all the same, for reading: its first segment claims too.
+async function claim(engine: Engine, storage: LogStorage): Promise<void> {
+  const { sequence, bytes } = engine.claim();
+  try {
+    await storage.claim(sequence, bytes);
+    engine.stored(sequence);
+  } catch (error) {
+    const nothingStored =
+      error instanceof StorageError && ["quota", "aborted"].includes(error.failure);
+    if (!nothingStored) throw error;
+  }
 }

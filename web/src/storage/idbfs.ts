@@ -11,6 +11,7 @@ import {
   reopenDatabase,
 } from "./idbfs-database.ts";
 import {
+  fenced,
   type LogReader,
   type LogStorage,
   manifestName,
@@ -46,6 +47,9 @@ export class IdbfsStorage implements LogStorage {
   #final: StorageError | undefined; // what every later call rejects with
   #reopening: Promise<IDBDatabase> | undefined;
   #unknown: string | undefined; // the segment of which it is not known whether it arrived
+  #manifest: Uint8Array | undefined; // as it was loaded, or committed
+  #last = 0; // the newest segment that was loaded or added
+  readonly #adding = new Map<number, Uint8Array>(); // segments under way
   readonly #running = new Set<Promise<unknown>>();
 
   static async open(options: IdbfsOptions): Promise<IdbfsStorage> {
@@ -74,33 +78,26 @@ export class IdbfsStorage implements LogStorage {
     });
   }
 
-  async addSegment(
-    sequence: number,
-    bytes: Uint8Array,
-    durability: SegmentDurability,
-  ): Promise<void> {
-    const path = this.#path(segmentName(sequence));
-    const entry = fileEntry(bytes);
-    const again = this.#unknown === path;
-    this.#unknown = undefined;
-    try {
-      await this.#write(durability, (files) => void files.add(entry, path), again);
-    } catch (error) {
-      if (error instanceof StorageError && error.failure === "unknown") this.#unknown = path;
-      if (!(error instanceof DOMException && error.name === "ConstraintError")) throw error;
-      // Either an attempt of ours arrived although its connection was lost, or somebody else took the number.
-      const there = await this.#write<FileEntry | undefined>("relaxed", (files) =>
-        result(files.get(path)),
-      );
-      const contents = contentsOf(there);
-      if (contents !== undefined && sameBytes(contents, bytes)) return;
-      throw new StorageError("fenced", `Segment ${path} was written by somebody else.`, error);
-    }
+  claim(sequence: number, bytes: Uint8Array): Promise<void> {
+    return this.#add(sequence, bytes, "relaxed", async (files, entry, path) => {
+      const manifest = contentsOf(await result(files.get(this.#path(manifestName))));
+      if (!sameFile(manifest, this.#manifest)) throw fenced(manifestName);
+      files.add(entry, path);
+    });
+  }
+
+  addSegment(sequence: number, bytes: Uint8Array, durability: SegmentDurability): Promise<void> {
+    return this.#add(sequence, bytes, durability, (files, entry, path) => {
+      files.add(entry, path);
+    });
   }
 
   async putPart(id: number, bytes: Uint8Array): Promise<void> {
     const entry = fileEntry(bytes);
-    await this.#write("relaxed", (files) => void files.put(entry, this.#path(partName(id))));
+    await this.#write("relaxed", async (files) => {
+      await this.#requireOwner(files);
+      files.put(entry, this.#path(partName(id)));
+    });
   }
 
   // Strict, since it deletes the segments that stood in for it: without a flush a loss of power could take the parts
@@ -111,18 +108,21 @@ export class IdbfsStorage implements LogStorage {
     await this.#write("strict", async (files) => {
       // An attempt of ours may have arrived although its connection was lost; then there is nothing left to do.
       const there = contentsOf(await result(files.get(path)));
-      if (there !== undefined && sameBytes(there, bytes)) return;
+      if (sameFile(there, bytes)) return;
+      await this.#requireOwner(files);
       files.put(entry, path);
       const first = this.#path(segmentName(0));
       const end = this.#path(segmentName(obsolete.segmentsBelow));
       if (first < end) files.delete(IDBKeyRange.bound(first, end, false, true));
       for (const id of obsolete.obsoleteParts) files.delete(this.#path(partName(id)));
     });
+    this.#manifest = bytes.slice();
   }
 
   async dropParts(ids: readonly number[]): Promise<void> {
     if (ids.length === 0) return;
-    await this.#write("relaxed", (files) => {
+    await this.#write("relaxed", async (files) => {
+      await this.#requireOwner(files);
       for (const id of ids) files.delete(this.#path(partName(id)));
     });
   }
@@ -144,8 +144,9 @@ export class IdbfsStorage implements LogStorage {
   async #read(files: IDBObjectStore, reader: LogReader): Promise<number[]> {
     const manifest = await result<FileEntry | undefined>(files.get(this.#path(manifestName)));
     // An entry that is there but is not a file must not pass for a new store: no bytes at all is a damaged manifest.
+    this.#manifest = contentsOf(manifest);
     const wanted = reader.manifest(
-      manifest === undefined ? undefined : (contentsOf(manifest) ?? new Uint8Array()),
+      manifest === undefined ? undefined : (this.#manifest ?? new Uint8Array()),
     );
     const orphans = await this.#readParts(files, wanted.parts, reader);
     await this.#readSegments(files, wanted.firstSegment, reader);
@@ -188,6 +189,7 @@ export class IdbfsStorage implements LogStorage {
 
   async #readSegments(files: IDBObjectStore, first: number, reader: LogReader): Promise<void> {
     const sequences = await this.#numbers(files, "wal-", first);
+    this.#last = sequences.at(-1) ?? first - 1;
     let count = 16;
     for (let i = 0; i < sequences.length; ) {
       const batch = sequences.slice(i, i + count);
@@ -211,7 +213,8 @@ export class IdbfsStorage implements LogStorage {
     first: number,
   ): Promise<number[]> {
     const folder = `${this.#mount}/`;
-    const range = IDBKeyRange.bound(`${folder}${prefix}`, `${folder}${prefix}\uffff`);
+    const name = prefix === "wal-" ? segmentName : partName;
+    const range = IDBKeyRange.bound(folder + name(first), `${folder}${prefix}\uffff`);
     const found: number[] = [];
     for (const key of await result(files.getAllKeys(range))) {
       const number = numberInName(prefix, String(key).slice(folder.length));
@@ -230,6 +233,44 @@ export class IdbfsStorage implements LogStorage {
   }
 
   // ---- Writing ------------------------------------------------------------------------------------------------------
+
+  async #add(
+    sequence: number,
+    bytes: Uint8Array,
+    durability: SegmentDurability,
+    add: (files: IDBObjectStore, entry: FileEntry, path: string) => void | Promise<void>,
+  ): Promise<void> {
+    const path = this.#path(segmentName(sequence));
+    const entry = fileEntry(bytes);
+    const again = this.#unknown === path;
+    this.#unknown = undefined;
+    this.#adding.set(sequence, entry.contents);
+    try {
+      await this.#write(durability, (files) => add(files, entry, path), again);
+    } catch (error) {
+      if (error instanceof StorageError && error.failure === "unknown") this.#unknown = path;
+      if (nameOf(error) !== "ConstraintError") throw error;
+      // Either an attempt of ours arrived although its connection was lost, or somebody else took the number.
+      const there = await this.#write<FileEntry | undefined>("relaxed", (files) =>
+        result(files.get(path)),
+      );
+      if (!sameFile(contentsOf(there), bytes)) throw fenced(path, error);
+    } finally {
+      this.#adding.delete(sequence);
+    }
+    this.#last = Math.max(this.#last, sequence);
+  }
+
+  // Throws, and so ends the transaction, if there are segments beyond those that were loaded or added here. One that is
+  // under way may have arrived without our having heard of it.
+  async #requireOwner(files: IDBObjectStore): Promise<void> {
+    for (const sequence of await this.#numbers(files, "wal-", this.#last + 1)) {
+      const ours = this.#adding.get(sequence);
+      const there = contentsOf(await result(files.get(this.#path(segmentName(sequence)))));
+      const known = sequence <= this.#last || (ours !== undefined && sameFile(there, ours));
+      if (!known) throw fenced(segmentName(sequence));
+    }
+  }
 
   // Runs one transaction to its end, on a new connection if the one at hand is lost. `body` must mean the same when it is
   // repeated: an attempt whose connection broke may have arrived.
@@ -371,16 +412,18 @@ function transaction<T>(
       const lost = error === null || nameOf(error) === "AbortError";
       reject(lost ? new NotConnected(database, true, error) : error);
     };
+    const finish = (v: T) => {
+      value = v;
+      try {
+        running.commit?.(); // nothing more will come: saves the wait for it
+      } catch {
+        // It has ended, which its events tell.
+      }
+    };
     try {
       const done = body(running.objectStore(fileStore));
-      if (done instanceof Promise) {
-        done.then((v) => {
-          value = v;
-        }, fail);
-      } else {
-        value = done;
-        running.commit?.(); // nothing more will come: saves the wait for it
-      }
+      if (done instanceof Promise) done.then(finish, fail);
+      else finish(done);
     } catch (error) {
       fail(error);
     }
@@ -398,6 +441,10 @@ function result<T>(request: IDBRequest<T>): Promise<T> {
 function fileEntry(bytes: Uint8Array): FileEntry {
   const exact = bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
   return { timestamp: new Date(), mode: regularFile, contents: exact };
+}
+
+function sameFile(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
+  return a === undefined || b === undefined ? a === b : sameBytes(a, b);
 }
 
 function contentsOf(entry: unknown): Uint8Array | undefined {

@@ -13,8 +13,13 @@
 //   commitManifest   in one atomic step: the new manifest, and the covered segments and obsolete parts gone.
 //
 // When one rejects, nothing of it is stored, unless the error's `failure` is "unknown": then the same call made again finds
-// out, and nothing else should be stored before. Calls may overlap; segments take effect in the order of the calls. Bytes given in may be reused by the caller as soon as the promise settles, and bytes
-// given out belong to the reader.
+// out, and nothing else should be stored before. Calls may overlap; segments take effect in the order of the calls. Bytes given
+// in may be reused by the caller as soon as the promise settles, and bytes given out belong to the reader.
+//
+// Two owners at a time can't be ruled out: a page may freeze, be given up, and wake. So ownership is a *claim*: a segment
+// that the new owner adds. From then on each write of the owner before meets a segment that it did not write, and rejects
+// with "fenced": a segment, because its number is taken; parts and manifests, because they look for segments beyond
+// the last one that they know. The claim itself is fenced if the manifest is not the one that was loaded.
 
 import { StoreError, type StoreErrorCode } from "../errors.ts";
 
@@ -22,7 +27,7 @@ import { StoreError, type StoreErrorCode } from "../errors.ts";
 //
 //   quota     the disk or the origin's share of it is full. Reading goes on; a later call may succeed.
 //   aborted   the backend undid the transaction for another reason (an I/O error). A later call may succeed.
-//   fenced    the segment's number is taken by other bytes: somebody else owns the log now. Final.
+//   fenced    somebody else has added segments: the log has another owner now. Final.
 //   gone      the database was deleted under the store (site data cleared). Final.
 //   unknown   the connection was lost and can't be made anew for now, so whether it was stored is not known. The same call
 //             again gives the answer when there is a connection again.
@@ -89,7 +94,9 @@ export interface LogStorage {
   // Everything in one consistent snapshot. Resolves to the ids of parts that are stored and not wanted: left over
   // by a checkpoint that never finished.
   load(reader: LogReader): Promise<number[]>;
-  // Rejects with "fenced" if a segment of that number exists with other bytes. The same bytes again are the same segment.
+  // The first write after load(): a segment, as durable as a relaxed one. Only one of those who loaded the same log can claim it.
+  claim(sequence: number, bytes: Uint8Array): Promise<void>;
+  // The same bytes again are the same segment.
   addSegment(sequence: number, bytes: Uint8Array, durability: SegmentDurability): Promise<void>;
   putPart(id: number, bytes: Uint8Array): Promise<void>;
   commitManifest(bytes: Uint8Array, obsolete: Obsolete): Promise<void>;
@@ -120,6 +127,10 @@ export function numberInName(prefix: "wal-" | "part-", name: string): number | u
   if (!/^[0-9a-f]{16}$/.test(digits)) return undefined;
   const number = Number.parseInt(digits, 16);
   return Number.isSafeInteger(number) ? number : undefined;
+}
+
+export function fenced(what: string, cause?: unknown): StorageError {
+  return new StorageError("fenced", `The store has another owner now: it wrote ${what}.`, cause);
 }
 
 export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {

@@ -3,6 +3,7 @@
 // a log that nobody will read would only hold every row a second time.
 
 import {
+  fenced,
   type LogReader,
   type LogStorage,
   manifestName,
@@ -18,6 +19,8 @@ import {
 export class MemoryStorage implements LogStorage {
   readonly #files: Map<string, Uint8Array> | undefined;
   #closed = false;
+  #manifest: Uint8Array | undefined; // as it was loaded, or committed
+  #last = 0; // the newest segment that was loaded or added
 
   constructor(files?: Map<string, Uint8Array>) {
     this.#files = files;
@@ -26,7 +29,9 @@ export class MemoryStorage implements LogStorage {
   async load(reader: LogReader): Promise<number[]> {
     this.#requireOpen();
     const files = new Map(this.#files);
-    const wanted = reader.manifest(files.get(manifestName)?.slice());
+    this.#manifest = files.get(manifestName);
+    const wanted = reader.manifest(this.#manifest?.slice());
+    this.#last = wanted.firstSegment - 1;
     const wantedIds = new Set<number>();
     for (const { id } of wanted.parts) {
       wantedIds.add(id);
@@ -37,11 +42,18 @@ export class MemoryStorage implements LogStorage {
       const sequence = numberInName("wal-", name);
       if (sequence !== undefined && sequence >= wanted.firstSegment) {
         reader.segment(sequence, files.get(name)?.slice());
+        this.#last = sequence;
       }
       const part = numberInName("part-", name);
       if (part !== undefined && !wantedIds.has(part)) orphans.push(part);
     }
     return orphans;
+  }
+
+  async claim(sequence: number, bytes: Uint8Array): Promise<void> {
+    this.#requireOpen();
+    if (this.#files?.get(manifestName) !== this.#manifest) throw fenced(manifestName);
+    await this.addSegment(sequence, bytes, "relaxed");
   }
 
   async addSegment(
@@ -52,20 +64,20 @@ export class MemoryStorage implements LogStorage {
     this.#requireOpen();
     const name = segmentName(sequence);
     const there = this.#files?.get(name);
-    if (there !== undefined && !sameBytes(there, bytes)) {
-      throw new StorageError("fenced", `Segment ${name} was written by somebody else.`);
-    }
+    if (there !== undefined && !sameBytes(there, bytes)) throw fenced(name);
     this.#files?.set(name, bytes.slice());
+    this.#last = Math.max(this.#last, sequence);
   }
 
   async putPart(id: number, bytes: Uint8Array): Promise<void> {
-    this.#requireOpen();
+    this.#requireOwner();
     this.#files?.set(partName(id), bytes.slice());
   }
 
   async commitManifest(bytes: Uint8Array, obsolete: Obsolete): Promise<void> {
-    this.#requireOpen();
-    this.#files?.set(manifestName, bytes.slice());
+    this.#requireOwner();
+    this.#manifest = bytes.slice();
+    this.#files?.set(manifestName, this.#manifest);
     for (const id of obsolete.obsoleteParts) this.#files?.delete(partName(id));
     for (const name of this.#files?.keys() ?? []) {
       const sequence = numberInName("wal-", name);
@@ -74,7 +86,7 @@ export class MemoryStorage implements LogStorage {
   }
 
   async dropParts(ids: readonly number[]): Promise<void> {
-    this.#requireOpen();
+    this.#requireOwner();
     for (const id of ids) this.#files?.delete(partName(id));
   }
 
@@ -85,6 +97,13 @@ export class MemoryStorage implements LogStorage {
 
   async close(): Promise<void> {
     this.#closed = true;
+  }
+
+  #requireOwner(): void {
+    this.#requireOpen();
+    for (const name of this.#files?.keys() ?? []) {
+      if ((numberInName("wal-", name) ?? 0) > this.#last) throw fenced(name);
+    }
   }
 
   #requireOpen(): void {

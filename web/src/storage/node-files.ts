@@ -19,6 +19,7 @@ import {
   temporaryPrefix,
 } from "./folders.ts";
 import {
+  fenced,
   type LogReader,
   type LogStorage,
   manifestName,
@@ -38,6 +39,8 @@ export class NodeFilesStorage implements LogStorage {
   readonly #fs: NodeFs["promises"];
   readonly #folder: string;
   readonly #hash: (bytes: Uint8Array) => string;
+  #manifest: Uint8Array | undefined; // as it was loaded, or committed
+  #last = 0; // the newest segment that was loaded or added
   readonly #relaxed = new Map<number, string>(); // segments that are not flushed, and their second names
   #final: StorageError | undefined; // what every later call rejects with
   #adding: Promise<unknown> = Promise.resolve(); // segments take effect in the order of the calls
@@ -61,6 +64,7 @@ export class NodeFilesStorage implements LogStorage {
     return this.#track(async () => {
       const names = await this.#ours(this.#fs.readdir(this.#folder));
       const manifest = await this.#read(manifestName);
+      this.#manifest = manifest;
       // What is there but can't be read must not pass for a new store: no bytes at all is a damaged manifest.
       const damaged = names.includes(manifestName) ? new Uint8Array() : undefined;
       const { parts, firstSegment } = reader.manifest(manifest ?? damaged);
@@ -68,34 +72,47 @@ export class NodeFilesStorage implements LogStorage {
       this.#noteRelaxed(names, firstSegment);
       const sequences = numbers("wal-", names).filter((sequence) => sequence >= firstSegment);
       const torn = await this.#readSegments(sequences, reader);
+      this.#last = sequences.at(-1 - torn.length) ?? firstSegment - 1;
       await this.#ours(this.#dropSegments(torn.reverse())); // what is left is a prefix at any time
       await this.#sweep(names, firstSegment);
       return orphans;
     });
   }
 
-  addSegment(sequence: number, bytes: Uint8Array, durability: SegmentDurability): Promise<void> {
-    return this.#track(() => {
-      const add = () =>
-        durability === "strict"
-          ? this.#addStrict(sequence, bytes)
-          : this.#addRelaxed(sequence, bytes);
-      const adding = this.#adding.then(add);
-      this.#adding = adding.catch(() => {});
-      return adding;
+  claim(sequence: number, bytes: Uint8Array): Promise<void> {
+    return this.#track(async () => {
+      const manifest = await this.#read(manifestName);
+      const same = manifest && this.#manifest && sameBytes(manifest, this.#manifest);
+      if (!same && manifest !== this.#manifest) throw fenced(manifestName);
+      await this.#add(sequence, () => this.#addRelaxed(sequence, bytes));
     });
   }
 
+  addSegment(sequence: number, bytes: Uint8Array, durability: SegmentDurability): Promise<void> {
+    return this.#track(() =>
+      this.#add(sequence, () =>
+        durability === "strict"
+          ? this.#addStrict(sequence, bytes)
+          : this.#addRelaxed(sequence, bytes),
+      ),
+    );
+  }
+
   putPart(id: number, bytes: Uint8Array): Promise<void> {
-    return this.#track(() => this.#replace(partName(id), bytes));
+    return this.#track(async () => {
+      await this.#requireOwner();
+      await this.#replace(partName(id), bytes);
+    });
   }
 
   // The new manifest is in force when it has its name. What it makes obsolete is only in the way from then on, and is
   // swept at the next load if it can't be deleted now.
   commitManifest(bytes: Uint8Array, obsolete: Obsolete): Promise<void> {
     return this.#track(async () => {
+      await this.#requireOwner();
       await this.#ours(this.#flushFolder()); // the names of the parts
       await this.#replace(manifestName, bytes);
+      this.#manifest = bytes.slice();
       await this.#flushNames();
       const names = await this.#fs.readdir(this.#folder).catch(() => []);
       const below = numbers("wal-", names).filter((n) => n < obsolete.segmentsBelow);
@@ -106,6 +123,7 @@ export class NodeFilesStorage implements LogStorage {
 
   dropParts(ids: readonly number[]): Promise<void> {
     return this.#track(async () => {
+      await this.#requireOwner();
       for (const id of ids) await this.#ours(this.#unlink(partName(id)));
     });
   }
@@ -192,6 +210,23 @@ export class NodeFilesStorage implements LogStorage {
 
   // ---- Writing ------------------------------------------------------------------------------------------------------
 
+  // One at a time, in the order of the calls.
+  #add(sequence: number, add: () => Promise<void>): Promise<void> {
+    const adding = this.#adding.then(async () => {
+      this.#last = Math.max(this.#last, sequence);
+      await add();
+    });
+    this.#adding = adding.catch(() => {});
+    return adding;
+  }
+
+  // The folder's lock keeps others out (folder-lock.ts); where it can't, this finds most of them.
+  async #requireOwner(): Promise<void> {
+    const names = await this.#ours(this.#fs.readdir(this.#folder));
+    const beyond = numbers("wal-", names).find((sequence) => sequence > this.#last);
+    if (beyond !== undefined) throw fenced(segmentName(beyond));
+  }
+
   async #addStrict(sequence: number, bytes: Uint8Array): Promise<void> {
     const temporary = await this.#writeTemporary(bytes, "flushed");
     const name = segmentName(sequence);
@@ -245,7 +280,7 @@ export class NodeFilesStorage implements LogStorage {
   async #requireSame(name: string, bytes: Uint8Array): Promise<void> {
     const there = await this.#read(name);
     if (there !== undefined && sameBytes(there, bytes)) return;
-    throw new StorageError("fenced", `Segment ${name} was written by somebody else.`);
+    throw fenced(name);
   }
 
   // Flushes the segments that were added without, and then forgets that they were.

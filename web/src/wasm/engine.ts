@@ -42,6 +42,7 @@ export interface EngineStats {
   pendingCommits: number;
   pendingBytes: number;
   nextSequence: number;
+  epoch: number;
   segmentsSinceCheckpoint: number;
   segmentBytesSinceCheckpoint: number;
 }
@@ -79,6 +80,7 @@ export interface Engine {
   publish(): void;
   discard(): void;
   seal(): Sealed | undefined;
+  claim(): Sealed; // makes this engine the log's owner, once it is stored
   stored(sequence: number): void;
 
   beginCheckpoint(): boolean;
@@ -231,6 +233,11 @@ class WasmEngine implements Engine {
 
   seal(): Sealed | undefined {
     if (this.#call((m, h) => m._entitable_seal(h)) === undefined) return undefined;
+    return { sequence: this.#number, bytes: this.#copy() };
+  }
+
+  claim(): Sealed {
+    this.#call((m, h) => m._entitable_claim(h));
     return { sequence: this.#number, bytes: this.#copy() };
   }
 

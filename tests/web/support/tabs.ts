@@ -1,0 +1,258 @@
+// Several tabs of one store in one process, with locks and channels of their own, so that a test can kill and freeze them.
+//
+// A tab here is what a browser would give one: Web Locks that are freed when it dies, channels on which messages
+// travel in order but not at once, and a page that freezes. What is stored lies in a map that all tabs share.
+
+import { LocalHost } from "../../../web/src/host/local-host.ts";
+import type { LifeEvent, PageLife } from "../../../web/src/host/page-life.ts";
+import { checkAccount } from "../../../web/src/rest/account.ts";
+import { type LogStorage, StorageError } from "../../../web/src/storage/log-storage.ts";
+import { MemoryStorage } from "../../../web/src/storage/memory.ts";
+import type { Channel } from "../../../web/src/tabs/channel.ts";
+import { SharedHost, type SharedHostOptions } from "../../../web/src/tabs/shared-host.ts";
+import { createEngine, type Engine } from "../../../web/src/wasm/engine.ts";
+
+// ---- Locks --------------------------------------------------------------------------------------------------------------
+
+interface Waiter {
+  tab: Tab;
+  grant(lock: Lock | null): Promise<unknown>;
+  settle(result: Promise<unknown>): void;
+  fail(error: unknown): void;
+}
+
+// The locks of an origin. Exclusive ones only: entitable uses no others.
+export class Origin {
+  readonly files = new Map<string, Uint8Array>();
+  readonly tabs: Tab[] = [];
+  readonly #held = new Map<string, Waiter>();
+  readonly #queues = new Map<string, Waiter[]>();
+  readonly #ends = new Map<string, Set<{ tab: Tab; hear(message: unknown): void }>>();
+
+  request(tab: Tab, name: string, options: LockOptions, grant: Waiter["grant"]): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (tab.dead) return;
+      const waiter: Waiter = { tab, grant, settle: resolve, fail: reject };
+      const holder = this.#held.get(name);
+      if (options.ifAvailable && holder !== undefined) {
+        resolve(grant(null));
+        return;
+      }
+      if (options.steal && holder !== undefined) {
+        this.#held.delete(name);
+        holder.tab.later(() => holder.fail(new DOMException("stolen", "AbortError")));
+      }
+      const queue = this.#queue(name);
+      if (options.steal) queue.unshift(waiter);
+      else queue.push(waiter);
+      options.signal?.addEventListener("abort", () => {
+        const at = queue.indexOf(waiter);
+        if (at < 0) return;
+        queue.splice(at, 1);
+        reject(new DOMException("aborted", "AbortError"));
+      });
+      this.#next(name);
+    });
+  }
+
+  // Everything that a dead tab held is free.
+  free(tab: Tab): void {
+    for (const [name, queue] of this.#queues) {
+      const left = queue.filter((waiter) => waiter.tab !== tab);
+      queue.splice(0, queue.length, ...left);
+      if (this.#held.get(name)?.tab === tab) this.#held.delete(name);
+      this.#next(name);
+    }
+    for (const ends of this.#ends.values()) {
+      for (const end of ends) if (end.tab === tab) ends.delete(end);
+    }
+  }
+
+  channel(tab: Tab, name: string, hear: (message: unknown) => void): Channel {
+    const ends = this.#ends.get(name) ?? new Set();
+    this.#ends.set(name, ends);
+    const mine = { tab, hear };
+    ends.add(mine);
+    return {
+      post: (message) => {
+        if (tab.dead || tab.frozen || !ends.has(mine)) return;
+        for (const end of ends) {
+          if (end === mine) continue;
+          const copy = structuredClone(message);
+          end.tab.later(() => {
+            if (ends.has(end)) end.hear(copy);
+          });
+        }
+      },
+      close: () => void ends.delete(mine),
+    };
+  }
+
+  #queue(name: string): Waiter[] {
+    const queue = this.#queues.get(name) ?? [];
+    this.#queues.set(name, queue);
+    return queue;
+  }
+
+  #next(name: string): void {
+    if (this.#held.has(name)) return;
+    const waiter = this.#queue(name).shift();
+    if (waiter === undefined) return;
+    this.#held.set(name, waiter);
+    waiter.tab.later(() => {
+      if (this.#held.get(name) !== waiter) return;
+      const held = waiter.grant({ name, mode: "exclusive" });
+      const over = () => {
+        if (this.#held.get(name) !== waiter) return;
+        this.#held.delete(name);
+        this.#next(name);
+      };
+      held.then(over, over);
+      waiter.settle(held);
+    });
+  }
+}
+
+// ---- A tab --------------------------------------------------------------------------------------------------------------
+
+export class Tab {
+  readonly origin: Origin;
+  dead = false;
+  frozen = false;
+  #asleep: (() => void)[] = []; // what would have run while it was frozen
+  #listeners = new Set<(event: LifeEvent) => void>();
+  storage: TabStorage | undefined;
+  host: SharedHost | undefined;
+
+  constructor(origin: Origin) {
+    this.origin = origin;
+    origin.tabs.push(this);
+  }
+
+  // Runs in a task of this tab: not at all when it is dead, and later while it is frozen.
+  later(task: () => void): void {
+    setImmediate(() => this.#run(task));
+  }
+
+  #run(task: () => void): void {
+    if (this.dead) return;
+    if (this.frozen) this.#asleep.push(task);
+    else task();
+  }
+
+  async open(options: Partial<SharedHostOptions> = {}): Promise<SharedHost> {
+    const { origin } = this;
+    const locks = {
+      request: (name: string, lockOptions: LockOptions, grant: Waiter["grant"]) =>
+        origin.request(this, name, lockOptions, grant),
+    } as unknown as LockManager;
+    const life: PageLife = {
+      hidden: () => false,
+      watch: (listener) => {
+        this.#listeners.add(listener);
+        return () => void this.#listeners.delete(listener);
+      },
+    };
+    this.host = await SharedHost.open({
+      name: "shop",
+      exclusive: false,
+      account: "",
+      durability: "strict",
+      clock: { now: () => Date.now() },
+      refusal: undefined,
+      locks,
+      channels: (name, hear) => origin.channel(this, name, hear),
+      life,
+      waitMs: 200,
+      silenceMs: 100,
+      signal: undefined,
+      openLocal: (onReplaced) => this.#openLocal(life, onReplaced),
+      ...options,
+    });
+    return this.host;
+  }
+
+  async #openLocal(life: PageLife, onReplaced: () => void): Promise<LocalHost> {
+    for (;;) {
+      this.storage = new TabStorage(this, new MemoryStorage(this.origin.files));
+      try {
+        return await LocalHost.open({
+          name: "shop",
+          engine: await newEngine(),
+          storage: this.storage,
+          persistence: "indexeddb",
+          ownership: { release() {} },
+          durability: "strict",
+          deferredDelayMs: 20,
+          clock: { now: () => Date.now() },
+          readOnly: false,
+          persisted: true,
+          life,
+          onWarning() {},
+          onReplaced,
+        });
+      } catch (error) {
+        if (!(error instanceof StorageError && error.failure === "fenced")) throw error;
+      }
+    }
+  }
+
+  // The process dies: nothing of it runs any more, and what it had asked of the disk may or may not be done.
+  kill(): void {
+    this.dead = true;
+    this.origin.free(this);
+  }
+
+  // The whole tab stops; nobody tells it before.
+  freeze(): void {
+    this.frozen = true;
+  }
+
+  thaw(): void {
+    this.frozen = false;
+    for (const task of this.#asleep.splice(0)) this.later(task);
+  }
+
+  tell(event: LifeEvent): void {
+    for (const listener of [...this.#listeners]) listener(event);
+  }
+}
+
+async function newEngine(): Promise<Engine> {
+  const engine = await createEngine();
+  engine.configure(checkAccount({}, "shop"), undefined);
+  return engine;
+}
+
+// Each call of a tab on its storage is a task of its own, so that a tab can die or freeze before and after it.
+class TabStorage implements LogStorage {
+  readonly #tab: Tab;
+  readonly #inner: LogStorage;
+
+  constructor(tab: Tab, inner: LogStorage) {
+    this.#tab = tab;
+    this.#inner = inner;
+  }
+
+  #task<T>(call: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#tab.later(() => {
+        const done = call();
+        done.then(
+          (value) => this.#tab.later(() => resolve(value)),
+          (error) => this.#tab.later(() => reject(error)),
+        );
+      });
+    });
+  }
+
+  load: LogStorage["load"] = (reader) => this.#task(() => this.#inner.load(reader));
+  claim: LogStorage["claim"] = (...a) => this.#task(() => this.#inner.claim(...a));
+  addSegment: LogStorage["addSegment"] = (...a) => this.#task(() => this.#inner.addSegment(...a));
+  putPart: LogStorage["putPart"] = (...a) => this.#task(() => this.#inner.putPart(...a));
+  commitManifest: LogStorage["commitManifest"] = (...a) =>
+    this.#task(() => this.#inner.commitManifest(...a));
+  dropParts: LogStorage["dropParts"] = (...a) => this.#task(() => this.#inner.dropParts(...a));
+  drop = () => this.#inner.drop();
+  close = () => this.#inner.close();
+}

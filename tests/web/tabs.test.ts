@@ -1,0 +1,243 @@
+// Tabs that share a store: what one writes the others see, and nothing is lost or done twice when the owner closes, dies,
+// freezes or sleeps. In one process, with locks and channels of the test's own (support/tabs.ts); tests/browser has real ones.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { StoreHandle } from "../../web/src/store.ts";
+import type { Store } from "../../web/src/types.ts";
+import { type Random, randomOf } from "./support/random.ts";
+import { Origin, Tab } from "./support/tabs.ts";
+import { until } from "./support/until.ts";
+
+const tabsIn = (origin: Origin, count: number) =>
+  Array.from({ length: count }, () => new Tab(origin));
+
+async function open(tab: Tab): Promise<Store> {
+  return new StoreHandle("shop", await tab.open());
+}
+
+const row = (rowKey: string, n = 0) => ({ partitionKey: "p", rowKey, n });
+
+describe("two tabs", () => {
+  test("see what the other one writes, by either door", async () => {
+    const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
+    const first = await open(a);
+    const second = await open(b);
+    assert.deepEqual([first.status.owner, second.status.owner], ["self", "other-tab"]);
+    await second.table("people").createTable();
+    await first.table("people").createEntity(row("1"));
+    await second.table("people").createEntity(row("2"));
+    assert.equal((await first.table("people").getEntity("p", "2")).n, 0);
+    assert.equal((await second.table("people").getEntity("p", "1")).n, 0);
+    const url = "http://127.0.0.1:10002/shop/people(PartitionKey='p',RowKey='2')";
+    assert.equal((await second.fetch(url)).status, 200);
+    assert.equal(
+      (await second.fetch(url, { method: "DELETE", headers: { "If-Match": "*" } })).status,
+      204,
+    );
+    assert.equal((await first.fetch(url)).status, 404);
+    assert.equal((await second.stats()).rows, 1);
+    await second.flush();
+    await second.close();
+    await first.close();
+  });
+
+  test("get the same errors", async () => {
+    const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
+    const first = await open(a);
+    const second = await open(b);
+    await first.table("people").createTable();
+    await first.table("people").createEntity(row("1"));
+    for (const store of [first, second]) {
+      const table = store.table("people");
+      await assert.rejects(table.createEntity(row("1")), {
+        name: "RestError",
+        statusCode: 409,
+        code: "EntityAlreadyExists",
+      });
+      await assert.rejects(table.getEntity("p", "nobody"), { name: "RestError", statusCode: 404 });
+      await assert.rejects(store.table("none").createEntity(row("1")), { code: "TableNotFound" });
+    }
+    await second.close();
+    await assert.rejects(second.table("people").getEntity("p", "1"), { code: "StoreClosed" });
+    await first.close();
+  });
+
+  test("the second goes on when the first closes, dies, freezes, or sleeps and wakes", async () => {
+    for (const end of ["close", "kill", "freeze", "suspend"] as const) {
+      const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
+      const first = await open(a);
+      const second = await open(b);
+      await first.table("people").createTable();
+      await second.table("people").createEntity(row("1"));
+      const under = Promise.all(
+        ["2", "3", "4"].map((key) => second.table("people").createEntity(row(key))),
+      );
+      if (end === "close") await first.close();
+      if (end === "kill") a.kill();
+      if (end === "freeze") a.freeze();
+      if (end === "suspend") a.tell("suspend");
+      await under;
+      await second.table("people").createEntity(row("5"));
+      assert.equal(second.status.owner, "self", end);
+      assert.equal((await second.stats()).rows, 5, end);
+      if (end === "freeze") a.thaw();
+      if (end === "suspend") a.tell("resume");
+      if (end === "freeze" || end === "suspend") {
+        await first.table("people").createEntity(row("6"));
+        assert.equal(first.status.owner, "other-tab", end);
+        assert.equal((await first.stats()).rows, 6, end);
+        await first.close();
+      }
+      await second.close();
+    }
+  });
+
+  test("tell of their owner, and what is persisted in the other", async () => {
+    const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
+    const first = await open(a);
+    const second = await open(b);
+    const owners: string[] = [];
+    let persisted = 0;
+    second.on("owner", ({ owner }) => owners.push(owner));
+    second.on("persisted", () => ++persisted);
+    await second.table("people").createTable();
+    await until(() => persisted === 1);
+    const { generation } = second.status;
+    await first.close();
+    await until(() => second.status.owner === "self");
+    assert.deepEqual(owners, ["self"]);
+    assert.equal(second.status.generation, generation + 1);
+    await second.close();
+  });
+});
+
+describe("a deferred write", () => {
+  test("that its owner could not store before it was replaced is made again by the next", async () => {
+    const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
+    const first = await open(a);
+    const second = await open(b);
+    await first.table("people").createTable();
+    const written = first.table("people", { durability: "deferred" }).createEntity(row("1"));
+    await written;
+    a.freeze();
+    await second.table("people").createEntity(row("2"));
+    assert.equal((await second.stats()).rows, 1);
+    a.thaw();
+    await first.flush();
+    assert.equal((await second.stats()).rows, 2);
+    await first.close();
+    await second.close();
+  });
+});
+
+// ---- At random ------------------------------------------------------------------------------------------------------------
+
+const counters = 3;
+
+// What one tab's user did, and what came of it.
+class User {
+  readonly tab: Tab;
+  readonly name: string;
+  readonly acknowledged: string[] = [];
+  readonly increments = new Array<number>(counters).fill(0); // acknowledged
+  readonly tried = new Array<number>(counters).fill(0); // asked for, and not known to have failed
+  done: Promise<void> | undefined;
+
+  constructor(tab: Tab, name: string) {
+    this.tab = tab;
+    this.name = name;
+  }
+
+  async work(store: Store, random: Random, writes: number): Promise<void> {
+    const table = store.table<{ n: number }>("people");
+    for (let i = 0; i < writes; ++i) {
+      if (random.below(10) < 4) await this.#insert(store, `${this.name}-${i}`, random);
+      else await this.#increment(table, random.below(counters));
+    }
+  }
+
+  // A key that nobody else uses: a conflict would mean that it was inserted twice.
+  async #insert(store: Store, key: string, random: Random): Promise<void> {
+    const durability = random.below(2) === 0 ? "strict" : "relaxed";
+    const keys = [key, `${key}+`, `${key}++`];
+    const insert = (k: string) => store.table("people", { durability }).createEntity(row(k));
+    await Promise.all(keys.map(insert));
+    this.acknowledged.push(...keys);
+  }
+
+  async #increment(table: ReturnType<Store["table"]>, counter: number): Promise<void> {
+    const key = `counter-${counter}`;
+    for (;;) {
+      const entity = (await table.getEntity("p", key)) as unknown as { n: number; etag: string };
+      this.tried[counter] = (this.tried[counter] as number) + 1;
+      try {
+        await table.updateEntity(row(key, entity.n + 1), "Replace", { etag: entity.etag });
+        this.increments[counter] = (this.increments[counter] as number) + 1;
+        return;
+      } catch (error) {
+        this.tried[counter] = (this.tried[counter] as number) - 1;
+        if ((error as { statusCode?: number }).statusCode !== 412) throw error;
+      }
+    }
+  }
+}
+
+test("tabs that are killed, frozen, suspended and closed at random lose nothing and do nothing twice", async (t) => {
+  const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000_007);
+  t.diagnostic(`ENTITABLE_SEED=${seed}`);
+  const random = randomOf(seed);
+  const rounds = Number(process.env["ENTITABLE_ROUNDS"] ?? 3);
+  for (let round = 0; round < rounds; ++round) {
+    const origin = new Origin();
+    const founder = await open(new Tab(origin));
+    await founder.table("people").createTable();
+    for (let i = 0; i < counters; ++i) {
+      await founder.table("people").createEntity(row(`counter-${i}`));
+    }
+    await founder.close();
+    const users: User[] = [];
+    const start = async () => {
+      const tab = new Tab(origin);
+      const user = new User(tab, `r${round}t${users.length}`);
+      users.push(user);
+      const store = await open(tab);
+      user.done = user.work(store, random, 12).then(() => store.close());
+    };
+    await Promise.all([start(), start(), start(), start()]);
+    for (let event = 0; event < 8; ++event) {
+      await sleep(random.below(60));
+      const alive = users.filter(({ tab }) => !tab.dead && !tab.frozen);
+      const { tab } = alive[random.below(alive.length)] as User;
+      const what = ["kill", "freeze", "suspend", "start"][random.below(4)];
+      if (what === "kill" && alive.length > 1) tab.kill();
+      if (what === "freeze") {
+        tab.freeze();
+        setTimeout(() => tab.thaw(), random.below(400));
+      }
+      if (what === "suspend") {
+        tab.tell("suspend");
+        setTimeout(() => tab.tell("resume"), random.below(200));
+      }
+      if (what === "start") void start();
+    }
+    await until(() => users.every(({ tab, done }) => tab.dead || done !== undefined));
+    await Promise.all(users.filter(({ tab }) => !tab.dead).map(({ done }) => done));
+
+    const last = await open(new Tab(origin));
+    const table = last.table<{ n: number }>("people");
+    const there = new Map<string, number>();
+    for await (const { rowKey, n } of table.listEntities()) there.set(rowKey as string, n);
+    for (const { acknowledged } of users)
+      for (const key of acknowledged) assert(there.has(key), key);
+    for (let i = 0; i < counters; ++i) {
+      const sum = (of: (user: User) => number[]) =>
+        users.reduce((total, user) => total + (of(user)[i] as number), 0);
+      const n = there.get(`counter-${i}`) as number;
+      assert(n >= sum((user) => user.increments), `lost: ${n}`);
+      assert(n <= sum((user) => user.tried), `twice: ${n}`);
+    }
+    await last.close();
+  }
+});

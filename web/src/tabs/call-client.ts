@@ -1,0 +1,164 @@
+// The calls of one client that an owner elsewhere is to answer. They are kept until they are answered, whoever does it:
+// when the owner changes, those that had been sent are sent again.
+
+import { AbortError } from "../errors.ts";
+import type { AbortSignalLike, Durability } from "../types.ts";
+import {
+  type BlockCall,
+  fromWire,
+  type PlainCall,
+  type RemoteCall,
+  type Reply,
+  type ToOwner,
+  writesInFlightMax,
+} from "./messages.ts";
+
+// The way to one owner, whose name is in each message.
+export interface Link {
+  readonly owner: string;
+  post(message: ToOwner): void;
+}
+
+interface Call extends RemoteCall {
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+  sent: boolean; // to the present owner
+  unlisten(): void; // stops listening to its signal
+}
+
+export class CallClient {
+  readonly #id: Uint8Array;
+  #next = 1;
+  #link: Link | undefined;
+  #scheduled = false;
+  // By number, which is their order.
+  readonly #ordered = new Map<number, Call>(); // writes and flushes: sent in order, a bounded number at a time
+  readonly #free = new Map<number, Call>(); // all others
+
+  // `id`: 16 random bytes.
+  constructor(id: Uint8Array) {
+    this.#id = id;
+  }
+
+  // How many calls have no answer yet.
+  get open(): number {
+    return this.#ordered.size + this.#free.size;
+  }
+
+  // Rejects as the owner does, or with AbortError if `signal` aborts before the call had an effect.
+  block(
+    kind: BlockCall,
+    block: Uint8Array,
+    durability?: Durability,
+    signal?: AbortSignalLike,
+  ): Promise<Uint8Array> {
+    if (signal?.aborted) return Promise.reject(new AbortError());
+    const number = this.#next++;
+    const bytes = kind === "write" ? inCall(block, this.#id, number) : block;
+    return this.#add({ number, kind, block: bytes, durability }, signal) as Promise<Uint8Array>;
+  }
+
+  plain(kind: PlainCall): Promise<unknown> {
+    return this.#add({ number: this.#next++, kind });
+  }
+
+  // There is an owner: what waits is sent, and what had been sent to another is sent again.
+  connect(link: Link): void {
+    this.disconnect();
+    this.#link = link;
+    this.#send();
+  }
+
+  disconnect(): void {
+    this.#link = undefined;
+    for (const call of this.#ordered.values()) call.sent = false;
+    for (const call of this.#free.values()) call.sent = false;
+  }
+
+  answer(replies: readonly Reply[]): void {
+    for (const reply of replies) {
+      const call = this.#ordered.get(reply.number) ?? this.#free.get(reply.number);
+      if (call === undefined) continue;
+      this.#forget(call);
+      if ("error" in reply) call.reject(fromWire(reply.error));
+      else call.resolve(reply.value);
+    }
+    this.#schedule();
+  }
+
+  rejectAll(error: unknown): void {
+    for (const call of [...this.#ordered.values(), ...this.#free.values()]) {
+      this.#forget(call);
+      call.reject(error);
+    }
+  }
+
+  #add(call: RemoteCall, signal?: AbortSignalLike): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const added: Call = { ...call, resolve, reject, sent: false, unlisten: () => {} };
+      if (signal !== undefined) this.#listen(added, signal);
+      const ordered = call.kind === "write" || call.kind === "flush";
+      (ordered ? this.#ordered : this.#free).set(call.number, added);
+      this.#schedule();
+    });
+  }
+
+  // A call that was sent is the owner's to abort: it knows whether it still can.
+  #listen(call: Call, signal: AbortSignalLike): void {
+    const onAbort = () => {
+      if (call.sent) {
+        this.#link?.post({ to: this.#link.owner, type: "cancel", number: call.number });
+      } else {
+        this.#forget(call);
+        call.reject(new AbortError());
+      }
+    };
+    signal.addEventListener("abort", onAbort);
+    call.unlisten = () => signal.removeEventListener("abort", onAbort);
+  }
+
+  #forget(call: Call): void {
+    call.unlisten();
+    this.#ordered.delete(call.number);
+    this.#free.delete(call.number);
+  }
+
+  // What is called in one turn travels in one message.
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      this.#send();
+    });
+  }
+
+  #send(): void {
+    if (this.#link === undefined) return;
+    const calls: RemoteCall[] = [];
+    const send = (call: Call) => {
+      call.sent = true;
+      const { number, kind, block, durability } = call;
+      calls.push({ number, kind, block, durability });
+    };
+    let inFlight = 0;
+    for (const call of this.#ordered.values()) {
+      if (++inFlight > writesInFlightMax) break;
+      if (!call.sent) send(call);
+    }
+    for (const call of this.#free.values()) if (!call.sent) send(call);
+    if (calls.length > 0) this.#link.post({ to: this.#link.owner, type: "calls", calls });
+  }
+}
+
+// A block in a call, as core/doors/group.h has it.
+function inCall(block: Uint8Array, client: Uint8Array, number: number): Uint8Array {
+  const bytes = new Uint8Array(32 + block.length);
+  const view = new DataView(bytes.buffer);
+  view.setUint8(0, 32);
+  view.setUint8(1, 1);
+  view.setBigUint64(8, BigInt(number), true);
+  bytes.set(client, 16);
+  bytes.set(block, 32);
+  return bytes;
+}

@@ -1,0 +1,108 @@
+// What the tabs of a store say to each other. A store has one owner, whose engine answers for all; the others are its clients.
+//
+//   on the store's channel, heard by every tab         hello, owner, yield: who is there
+//   on a client's own channel, or its worker's port    calls one way, replies and events the other
+//
+// A call that has no answer when the owner changes is sent again to the next one, under the same client and number, so
+// that it is applied once (core/store/call_window.h).
+
+import { AbortError, RestError, StoreError, type StoreErrorCode, serviceError } from "../errors.ts";
+import type { Durability, StoreEvents, StoreStatus } from "../types.ts";
+
+// Of these messages, and of the blocks in them (core/direct/LAYOUT.md, core/protocol/http_codec.h). To be raised when either changes.
+export const protocolVersion = 1;
+
+// As many writes of a client are on their way at a time: the owner's store remembers the answers of so many.
+export const writesInFlightMax = 64; // CallWindow::calls_per_client
+
+export function storeChannel(store: string): string {
+  return `entitable/${store}`;
+}
+export function clientChannel(store: string, client: string): string {
+  return `entitable/${store}/client/${client}`;
+}
+
+// ---- Who is there -----------------------------------------------------------------------------------------------------
+// Tabs of different versions of the package hear each other here, so these three fields never change their meaning.
+
+export interface Announcement {
+  entitable: number; // the protocol version of who says it
+  // hello  a client looks for the owner
+  // owner  so answers the owner, and so it begins
+  // yield  a newer version wants an older owner to let go of the store
+  type: "hello" | "owner" | "yield";
+  from: string;
+  exclusive?: boolean; // of "owner": it has no clients
+  account?: string; // of "hello" and "owner": whom the REST door answers for, as text to compare
+}
+
+export function isAnnouncement(message: unknown): message is Announcement {
+  const { entitable, type, from } = (message ?? {}) as Partial<Announcement>;
+  return typeof entitable === "number" && typeof type === "string" && typeof from === "string";
+}
+
+// ---- Calls and replies ------------------------------------------------------------------------------------------------
+
+// The calls that carry a block, and those that carry nothing and are answered by a value.
+export type BlockCall = "read" | "handle" | "write";
+export type PlainCall = "flush" | "stats";
+
+export interface RemoteCall {
+  number: number;
+  kind: BlockCall | PlainCall;
+  block?: Uint8Array | undefined;
+  durability?: Durability | undefined; // of "write"
+}
+
+export type Reply =
+  | { number: number; value: unknown } // a block for those that carry one
+  | { number: number; error: WireError };
+
+// Each names the owner it is meant for or comes from: one that was replaced and doesn't know it yet is not listened to.
+export type ToOwner =
+  | { to: string; type: "calls"; calls: RemoteCall[] }
+  | { to: string; type: "cancel"; number: number }
+  | { to: string; type: "ping" }
+  | { to: string; type: "bye" };
+
+export type ToClient =
+  | { from: string; type: "alive" }
+  | { from: string; type: "ready"; status: StoreStatus }
+  | { from: string; type: "replies"; replies: Reply[]; progress: Progress }
+  | { from: string; type: "event"; name: ForwardedEvent; event: unknown };
+
+// What changes with nearly every write.
+export type Progress = Pick<StoreStatus, "pendingBytes" | "lastPersistedAt">;
+
+export const forwardedEvents = ["status", "persist-error", "reopened"] as const;
+export type ForwardedEvent = (typeof forwardedEvents)[number] & keyof StoreEvents;
+
+// ---- Errors -----------------------------------------------------------------------------------------------------------
+// Cloning an error keeps its message only.
+
+export interface WireError {
+  name: string;
+  message: string;
+  code?: string | undefined;
+  statusCode?: number | undefined;
+  hint?: string | undefined;
+}
+
+export function toWire(error: unknown): WireError {
+  if (!(error instanceof Error)) return { name: "Error", message: String(error) };
+  const { name, message } = error;
+  const { code, statusCode, hint } = error as { code?: string; statusCode?: number; hint?: string };
+  return { name, message, code, statusCode, hint };
+}
+
+export function fromWire({ name, message, code, statusCode, hint }: WireError): Error {
+  const options = hint === undefined ? {} : { hint };
+  if (name === "AbortError") return new AbortError(message);
+  if (name === "StoreError") return new StoreError(code as StoreErrorCode, message, options);
+  if (name === "RestError") {
+    if (statusCode !== undefined && code !== undefined)
+      return serviceError(statusCode, code, message, hint);
+    return new RestError(message, options);
+  }
+  return new Error(message);
+}

@@ -1,0 +1,550 @@
+// A store that several tabs share. One of them owns it: it holds the store's lock and runs the engine. The others queue for
+// the lock, and until it is theirs the owner answers their calls. What a caller sees is the same in both.
+//
+//   joining     looks for the owner, and queues for the lock
+//   following   has an owner elsewhere
+//   owning      has the lock; `#local` is there once the log is read
+//   suspended   the page is frozen or in the back/forward cache: it holds nothing and knows nothing
+//   closed
+//
+// The lock decides who should be the owner, the log who is (storage/log-storage.ts, "claim"): a page that was frozen and
+// given up may wake and believe for a moment that it still owns the store, but nothing that it writes is accepted.
+
+import { AbortError, StoreError } from "../errors.ts";
+import { Emitter } from "../host/emitter.ts";
+import type { LocalHost } from "../host/local-host.ts";
+import type { LifeEvent, PageLife } from "../host/page-life.ts";
+import type { Host } from "../transport.ts";
+import type {
+  AbortSignalLike,
+  Clock,
+  Durability,
+  StoreEvents,
+  StoreStats,
+  StoreStatus,
+} from "../types.ts";
+import { CallClient } from "./call-client.ts";
+import { CallServer, isOfOwner } from "./call-server.ts";
+import type { Channel, OpenChannel } from "./channel.ts";
+import { ClientPorts } from "./client-ports.ts";
+import {
+  type Announcement,
+  clientChannel,
+  forwardedEvents,
+  fromWire,
+  isAnnouncement,
+  protocolVersion,
+  storeChannel,
+  type ToClient,
+  type ToOwner,
+  type WireError,
+} from "./messages.ts";
+import { OwnerWatch } from "./owner-watch.ts";
+import { claimStore, type LockClaim, live, oneAtATime } from "./store-lock.ts";
+
+const rejoinAfterMs = 1000; // a store that could not be opened on taking over
+
+export interface SharedHostOptions {
+  name: string;
+  exclusive: boolean; // the owner has no clients
+  account: string; // whom the REST door answers for: must be the same in all tabs
+  durability: Durability;
+  clock: Clock;
+  refusal: StoreError | undefined; // of every write: the handle is for reading only
+  locks: LockManager;
+  channels: OpenChannel;
+  life: PageLife;
+  waitMs: number; // for a store that somebody has for himself
+  silenceMs: number; // of an owner, before another tab takes its place
+  signal: AbortSignalLike | undefined;
+  // Reads the log into an engine. `onReplaced` is called when a write finds that there is another owner.
+  openLocal(onReplaced: () => void): Promise<LocalHost>;
+}
+
+type State = "joining" | "following" | "owning" | "suspended" | "closed";
+
+export class SharedHost implements Host {
+  readonly #o: SharedHostOptions;
+  readonly #me: string;
+  readonly #client: CallClient;
+  readonly #events = new Emitter<StoreEvents>();
+  readonly #watch: OwnerWatch;
+  readonly #opened: Promise<void>;
+  #isOpen: () => void = () => {};
+  #cantOpen: (error: unknown) => void = () => {};
+  #state: State = "suspended";
+  #local: LocalHost | undefined; // this tab owns the store
+  #owner: string | undefined; // else who does
+  #status: StoreStatus | undefined; // as the last owner said it
+  #ports: ClientPorts | undefined;
+  #claim: LockClaim | undefined;
+  #alive: LockClaim | undefined;
+  #announcements: Channel | undefined;
+  #inbox: Channel | undefined;
+  #letGo: Promise<void> = Promise.resolve(); // the engine that was here last is gone
+  #unwatch: () => void = () => {};
+  #closing: Promise<void> | undefined;
+  #failure: StoreError | undefined; // of every call, since the store was lost to a newer version
+
+  static async open(options: SharedHostOptions): Promise<SharedHost> {
+    const host = new SharedHost(options);
+    await host.#opened;
+    return host;
+  }
+
+  private constructor(options: SharedHostOptions) {
+    this.#o = options;
+    const id = crypto.getRandomValues(new Uint8Array(16));
+    this.#me = Array.from(id, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    this.#client = new CallClient(id);
+    this.#watch = new OwnerWatch({
+      silenceMs: options.silenceMs,
+      due: () => this.#state === "joining" || (this.#owner !== undefined && this.#client.open > 0),
+      ask: () => this.#askOwner(),
+      onSilent: () => void this.#replaceOwner(),
+    });
+    this.#opened = new Promise((resolve, reject) => {
+      this.#isOpen = resolve;
+      this.#cantOpen = reject;
+    });
+    this.#unwatch = options.life.watch((event) => this.#onPage(event));
+    this.#limitOpening();
+    this.#join();
+  }
+
+  // ---- Transport ------------------------------------------------------------------------------------------------------
+
+  read(block: Uint8Array): Uint8Array | Promise<Uint8Array> {
+    this.#requireOpen();
+    return this.#local?.read(block) ?? this.#client.block("read", block);
+  }
+
+  handle(block: Uint8Array): Uint8Array | Promise<Uint8Array> {
+    this.#requireOpen();
+    return this.#local?.handle(block) ?? this.#client.block("handle", block);
+  }
+
+  async write(
+    block: Uint8Array,
+    durability: Durability = this.#o.durability,
+    signal?: AbortSignalLike,
+  ): Promise<Uint8Array> {
+    this.#requireOpen();
+    if (this.#o.refusal !== undefined) throw this.#o.refusal;
+    if (this.#local === undefined) {
+      return await this.#client.block("write", block, durability, signal);
+    }
+    try {
+      return await this.#local.write(block, durability, signal);
+    } catch (error) {
+      if (!isOfOwner(error) || this.#closing !== undefined) throw error;
+      await this.#letGo; // it had no effect; what was acknowledged before it comes first
+      return await this.#client.block("write", block, durability, signal);
+    }
+  }
+
+  now(): number {
+    return this.#o.clock.now();
+  }
+
+  // ---- The store's own handle -------------------------------------------------------------------------------------------
+
+  get status(): StoreStatus {
+    const status = this.#local?.status ?? { ...(this.#status as StoreStatus), owner: "other-tab" };
+    if (this.#closing !== undefined || this.#state === "closed")
+      return { ...status, state: "closed" };
+    return this.#o.refusal === undefined ? status : { ...status, state: "read-only" };
+  }
+
+  async flush(): Promise<void> {
+    this.#requireOpen();
+    await this.#askAll("flush", (local) => local.flush());
+  }
+
+  async stats(): Promise<StoreStats> {
+    this.#requireOpen();
+    return await this.#askAll("stats", (local) => local.stats());
+  }
+
+  on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
+    return this.#events.on(event, listener);
+  }
+
+  // The browser promised not to evict this origin's storage.
+  setPersisted(): void {
+    this.#local?.setPersisted();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #askAll<T>(kind: "flush" | "stats", ask: (local: LocalHost) => Promise<T>): Promise<T> {
+    if (this.#local === undefined) return (await this.#client.plain(kind)) as T;
+    try {
+      return await ask(this.#local);
+    } catch (error) {
+      if (!isOfOwner(error) || this.#closing !== undefined) throw error;
+      await this.#letGo;
+      return (await this.#client.plain(kind)) as T;
+    }
+  }
+
+  // What is under way is finished first, by whoever owns the store.
+  async #close(): Promise<void> {
+    let lost: unknown;
+    try {
+      if (this.#local !== undefined) await this.#local.close();
+      else if (this.#client.open > 0) await this.#client.plain("flush");
+    } catch (error) {
+      lost = error;
+    }
+    this.#end(closedError(this.#o.name));
+    await this.#letGo;
+    if (lost !== undefined) throw lost;
+  }
+
+  #end(failure: Error): void {
+    if (this.#state === "closed") return;
+    this.#leave();
+    this.#state = "closed";
+    this.#unwatch();
+    this.#client.rejectAll(failure);
+    this.#cantOpen(failure);
+    if (this.#status !== undefined) this.#events.emit("status", this.status);
+    this.#events.clear();
+  }
+
+  #requireOpen(): void {
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#closing !== undefined || this.#state === "closed") throw closedError(this.#o.name);
+  }
+
+  // ---- Opening ----------------------------------------------------------------------------------------------------------
+
+  // Somebody may have the store for himself, and opening may be given up.
+  #limitOpening(): void {
+    const { signal, exclusive, waitMs } = this.#o;
+    const giveUp = () => this.#end(new AbortError());
+    signal?.addEventListener("abort", giveUp);
+    const timer = setTimeout(() => {
+      if (exclusive && this.#state !== "owning") this.#locked();
+    }, waitMs);
+    const settled = () => {
+      signal?.removeEventListener("abort", giveUp);
+      clearTimeout(timer);
+    };
+    this.#opened.then(settled, settled);
+    if (signal?.aborted) giveUp();
+  }
+
+  #locked(): void {
+    this.#end(
+      new StoreError("StoreLocked", `The store "${this.#o.name}" is open in another tab.`, {
+        hint: "Close it there, or give the store another name here.",
+      }),
+    );
+  }
+
+  // ---- Joining and leaving ----------------------------------------------------------------------------------------------
+
+  #join(): void {
+    const { name, locks, channels } = this.#o;
+    this.#state = "joining";
+    this.#announcements = channels(storeChannel(name), (message) => this.#hear(message));
+    this.#inbox = channels(clientChannel(name, this.#me), (message) =>
+      this.#receive(message as ToClient),
+    );
+    this.#alive = live(locks, name, this.#me, () => this.#announce("hello"));
+    this.#queue("queue");
+    this.#watch.start();
+  }
+
+  #queue(how: "queue" | "steal"): void {
+    this.#claim?.end();
+    this.#claim = claimStore(this.#o.locks, this.#o.name, how, {
+      held: () => void this.#own(),
+      lost: () => this.#replaced(),
+      failed: (error) => this.#end(forbidden(error)),
+    });
+  }
+
+  // Lets go of everything; calls stay.
+  #leave(): void {
+    if (this.#owner !== undefined) this.#post({ to: this.#owner, type: "bye" });
+    this.#owner = undefined;
+    this.#client.disconnect();
+    this.#watch.stop();
+    this.#ports?.close();
+    this.#ports = undefined;
+    this.#inbox?.close();
+    this.#announcements?.close();
+    this.#alive?.end();
+    const claim = this.#claim;
+    this.#claim = undefined;
+    const local = this.#local;
+    this.#local = undefined;
+    if (local === undefined) {
+      claim?.end();
+    } else {
+      this.#status = local.status;
+      const gone = local.close().catch(() => {});
+      this.#letGo = gone;
+      if (local.idle) claim?.end();
+      else void gone.then(() => claim?.end());
+    }
+  }
+
+  #onPage(event: LifeEvent): void {
+    if (this.#state === "closed" || this.#closing !== undefined) return;
+    if (event === "suspend" && this.#state !== "suspended") {
+      this.#local?.storeNow();
+      this.#leave();
+      this.#state = "suspended";
+    } else if (event === "resume" && this.#state === "suspended") {
+      void this.#rejoin();
+    }
+  }
+
+  async #rejoin(): Promise<void> {
+    this.#state = "suspended";
+    await this.#letGo;
+    if (this.#state === "suspended" && this.#closing === undefined) this.#join();
+  }
+
+  // ---- Owning -----------------------------------------------------------------------------------------------------------
+
+  async #own(): Promise<void> {
+    this.#state = "owning";
+    this.#owner = undefined;
+    this.#watch.stop();
+    this.#client.disconnect();
+    const claim = this.#claim;
+    const isOwner = () => this.#claim === claim && this.#state === "owning";
+    const { name, locks, channels } = this.#o;
+    this.#ports = new ClientPorts({ store: name, owner: this.#me, locks, channels });
+    this.#announce("owner");
+    let local: LocalHost;
+    try {
+      local = await this.#o.openLocal(() => {
+        if (isOwner()) this.#replaced();
+      });
+    } catch (error) {
+      if (isOwner()) this.#cantOwn(error);
+      return;
+    }
+    if (!isOwner()) {
+      await local.abandon();
+      return;
+    }
+    this.#local = local;
+    this.#status = local.status;
+    this.#forward(local);
+    this.#answerWhatWaits(local);
+    this.#ports.serve(local);
+    this.#isOpen();
+    this.#events.emit("owner", { owner: "self" });
+  }
+
+  #forward(local: LocalHost): void {
+    for (const name of [...forwardedEvents, "persisted"] as const) {
+      local.on(name, (event) => {
+        if (this.#local === local) this.#events.emit(name, event);
+      });
+    }
+  }
+
+  // Calls that were made while there was no owner, or that the one before left.
+  #answerWhatWaits(local: LocalHost): void {
+    const server = new CallServer(local, this.#me, {
+      post: (message) => {
+        const answered = message as ToClient;
+        if (answered.type === "replies") this.#client.answer(answered.replies);
+      },
+      close() {},
+    });
+    this.#client.connect({ owner: this.#me, post: (message) => server.receive(message) });
+  }
+
+  #cantOwn(error: unknown): void {
+    this.#cantOpen(error);
+    void this.#opened.then(
+      () => {
+        const failed = error instanceof Error ? error : new Error(String(error));
+        this.#events.emit("persist-error", {
+          error: failed,
+          pendingBytes: 0,
+          retryInMs: rejoinAfterMs,
+        });
+        this.#leave();
+        this.#state = "suspended";
+        setTimeout(() => void this.#rejoin(), rejoinAfterMs);
+      },
+      () => this.#end(error as StoreError),
+    );
+  }
+
+  // There is another owner. What was not stored here is its to do.
+  #replaced(): void {
+    const local = this.#local;
+    this.#local = undefined;
+    this.#leave();
+    if (local !== undefined) {
+      this.#letGo = local.abandon().then((unstored) => {
+        for (const block of unstored) this.#again(block);
+      });
+    }
+    void this.#rejoin();
+  }
+
+  // A deferred write that was acknowledged and is not stored: it is made again, where it may fail by now.
+  #again(block: Uint8Array): void {
+    this.#client.block("write", block, "deferred").catch((error: Error) => {
+      this.#events.emit("persist-error", { error, pendingBytes: 0, retryInMs: undefined });
+    });
+  }
+
+  // ---- Following --------------------------------------------------------------------------------------------------------
+
+  #announce(type: Announcement["type"]): void {
+    const { account, exclusive } = this.#o;
+    const says: Announcement = { entitable: protocolVersion, type, from: this.#me, account };
+    this.#announcements?.post(type === "owner" ? { ...says, exclusive } : says);
+  }
+
+  #hear(message: unknown): void {
+    if (!isAnnouncement(message) || message.from === this.#me) return;
+    const { entitable: version, type, from } = message;
+    if (this.#state === "owning") {
+      if (type === "hello" && version === protocolVersion && !this.#o.exclusive) {
+        this.#ports?.attach(from);
+      }
+      if (type === "hello") this.#announce("owner");
+      if (type === "yield" && version > protocolVersion) void this.#yield(version);
+    } else if (type === "owner") {
+      this.#meet(message);
+    }
+  }
+
+  #meet({ entitable: version, from, exclusive, account }: Announcement): void {
+    this.#watch.heard();
+    if (version > protocolVersion) {
+      void this.#yield(version);
+    } else if (version < protocolVersion) {
+      this.#announce("yield");
+    } else if (this.#o.exclusive) {
+      // It waits for the lock, and not for long.
+    } else if (exclusive) {
+      setTimeout(() => {
+        if (this.#state === "joining") this.#locked();
+      }, this.#o.waitMs);
+    } else if (account !== this.#o.account) {
+      this.#end(otherAccount(this.#o.name));
+    } else if (from !== this.#owner) {
+      this.#owner = from;
+      this.#client.disconnect();
+      this.#announce("hello"); // it may not have heard of this tab
+    }
+  }
+
+  #receive(message: ToClient): void {
+    if (message.from !== this.#owner || this.#state === "owning") return;
+    this.#watch.heard();
+    switch (message.type) {
+      case "alive":
+        break;
+      case "ready":
+        this.#follow(message.status);
+        break;
+      case "replies":
+        this.#progress(message.progress);
+        this.#client.answer(message.replies);
+        break;
+      case "event":
+        this.#relay(message.name, message.event);
+        break;
+    }
+  }
+
+  #follow(status: StoreStatus): void {
+    if (status.generation < (this.#status?.generation ?? 0)) return; // replaced, and doesn't know it
+    this.#state = "following";
+    this.#status = status;
+    this.#client.connect({ owner: this.#owner as string, post: (message) => this.#post(message) });
+    this.#isOpen();
+    this.#events.emit("owner", { owner: "other-tab" });
+  }
+
+  #progress(progress: Pick<StoreStatus, "pendingBytes" | "lastPersistedAt">): void {
+    const before = this.#status?.lastPersistedAt;
+    this.#status = { ...(this.#status as StoreStatus), ...progress };
+    const at = progress.lastPersistedAt;
+    if (at !== undefined && at.getTime() !== before?.getTime())
+      this.#events.emit("persisted", { at });
+  }
+
+  #relay(name: keyof StoreEvents, event: unknown): void {
+    if (name === "status") {
+      this.#status = event as StoreStatus;
+      this.#events.emit("status", this.status);
+    } else if (name === "persist-error") {
+      const { error, ...rest } = event as StoreEvents["persist-error"] & { error: WireError };
+      this.#events.emit(name, { ...rest, error: fromWire(error) });
+    } else {
+      this.#events.emit(name, event as never);
+    }
+  }
+
+  #post(message: ToOwner): void {
+    this.#inbox?.post(message);
+  }
+
+  #askOwner(): void {
+    if (this.#owner === undefined || this.#state === "joining") this.#announce("hello");
+    else this.#post({ to: this.#owner, type: "ping" });
+  }
+
+  // The owner says nothing: unless another took over meanwhile, this tab does.
+  async #replaceOwner(): Promise<void> {
+    if (this.#state === "owning" || this.#o.exclusive) return;
+    const silent = this.#owner;
+    await oneAtATime(this.#o.locks, this.#o.name, async () => {
+      this.#announce("hello");
+      await new Promise((resolve) => setTimeout(resolve, this.#o.silenceMs / 5));
+      const waits = this.#state === "joining" || this.#state === "following";
+      if (waits && this.#owner === silent && this.#watch.silent) this.#queue("steal");
+    });
+  }
+
+  // Another tab runs a version that this one can't talk to, and that is newer.
+  async #yield(version: number): Promise<void> {
+    this.#failure = new StoreError(
+      "VersionConflict",
+      `Another tab has a newer version of entitable (protocol ${version}, here ${protocolVersion}).`,
+      { hint: "Reload this page to get the newer version here too." },
+    );
+    this.#events.emit("version-conflict", { theirs: version, ours: protocolVersion });
+    await this.#local?.flush().catch(() => {});
+    this.#end(this.#failure);
+  }
+}
+
+function closedError(name: string): StoreError {
+  return new StoreError("StoreClosed", `The store "${name}" is closed.`);
+}
+
+function otherAccount(name: string): StoreError {
+  const message = `The store "${name}" is open in another tab for another account.`;
+  return new StoreError("ValidationFailed", message, {
+    hint: "Give the same account option in every tab, and in the Service Worker.",
+  });
+}
+
+function forbidden(cause: unknown): StoreError {
+  const message = "The browser forbids Web Locks here, and with them storage.";
+  return new StoreError("PersistenceUnavailable", message, {
+    cause,
+    hint: 'Open the store with persistence: "memory", or where the browser allows site data.',
+  });
+}

@@ -1,0 +1,91 @@
+// The locks of a store, by Web Locks: the browser frees them when their holder dies, however it dies.
+//
+//   entitable/<store>                  the owner's. Who wants to be the owner queues for it.
+//   entitable/<store>/steal            of whom takes the owner's away, one at a time
+//   entitable/<store>/client/<client>  each client's: whoever gets it knows that the client is gone
+
+import { clientChannel, storeChannel } from "./messages.ts";
+
+export interface LockEvents {
+  held(): void;
+  lost(): void; // somebody took it away
+  failed(error: unknown): void;
+}
+
+export interface LockClaim {
+  end(): void; // lets go of the lock, or of the place in the queue; may be called again
+}
+
+export function claimStore(
+  locks: LockManager,
+  store: string,
+  how: "queue" | "steal",
+  events: LockEvents,
+): LockClaim {
+  return claim(locks, storeChannel(store), how, events);
+}
+
+// Runs `steal` unless somebody else is at it.
+export async function oneAtATime(
+  locks: LockManager,
+  store: string,
+  steal: () => Promise<void>,
+): Promise<void> {
+  await locks.request(`${storeChannel(store)}/steal`, { ifAvailable: true }, async (lock) => {
+    if (lock !== null) await steal();
+  });
+}
+
+// What a client holds as long as it lives. `ready`: others can wait for its end from now on.
+export function live(locks: LockManager, store: string, client: string, ready: () => void) {
+  return claim(locks, clientChannel(store, client), "queue", {
+    held: ready,
+    lost() {},
+    failed() {},
+  });
+}
+
+// Calls back when the client is gone.
+export function whenGone(locks: LockManager, store: string, client: string, gone: () => void) {
+  const waiting = claim(locks, clientChannel(store, client), "queue", {
+    held() {
+      waiting.end();
+      gone();
+    },
+    lost() {},
+    failed() {},
+  });
+  return waiting;
+}
+
+function claim(
+  locks: LockManager,
+  name: string,
+  how: "queue" | "steal",
+  events: LockEvents,
+): LockClaim {
+  const waiting = new AbortController();
+  let state: "waiting" | "held" | "ended" = "waiting";
+  let release = () => {};
+  const onHeld = () =>
+    new Promise<void>((resolve) => {
+      if (state === "ended") return resolve();
+      state = "held";
+      release = resolve;
+      events.held();
+    });
+  const options: LockOptions = how === "steal" ? { steal: true } : { signal: waiting.signal };
+  locks.request(name, options, onHeld).catch((error: unknown) => {
+    if (state === "held") events.lost();
+    else if (state === "waiting") events.failed(error);
+    state = "ended";
+  });
+  return {
+    end() {
+      const before = state;
+      state = "ended";
+      if (before === "held") release();
+      else if (before === "waiting") waiting.abort();
+    },
+  };
+}
