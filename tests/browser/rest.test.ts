@@ -2,6 +2,7 @@
 // transport, over a Service Worker; and plain fetch. What a Service Worker acknowledges outlives it.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import {
   copyFileSync,
   mkdirSync,
@@ -20,6 +21,7 @@ import { build } from "esbuild";
 import type { BrowserContext, Page } from "playwright-core";
 import type { Store } from "../../web/src/types.ts";
 import { newProject } from "../web/support/project.ts";
+import { blockWith } from "../web/support/readme.ts";
 import { describeSurface, type Runner } from "../web/support/sdk-places.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
 import { type Site, type SiteOptions, serve } from "./support/server.ts";
@@ -338,6 +340,20 @@ describe("a Service Worker", () => {
     writeFileSync(wasm, right);
     assert.equal((await ask(tables)).status, 200);
     assert(!(await page.evaluate(() => caches.keys())).includes("entitable-wasm-of-yesterday"));
+  });
+
+  test("is put on a site and registered as the README says", async (t) => {
+    const project = newProject();
+    t.after(() => rmSync(project, { recursive: true }));
+    mkdirSync(join(project, "public"));
+    execFileSync("sh", ["-ec", blockWith("web/README.md", "sh", "public/")], { cwd: project });
+    const fresh = await serve(join(project, "public"), { override: beside });
+    t.after(() => fresh.close());
+    await page.goto(fresh.url);
+    const script = blockWith("web/README.md", "js", "serviceWorker.register");
+    await page.evaluate(`(async () => { ${script} })()`);
+    const answered = await ask(`${host}/Tables`);
+    assert.equal(answered.status, 200, answered.body);
   });
 
   for (const form of ["imported", "bundled"]) {
