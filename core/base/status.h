@@ -46,7 +46,6 @@ enum class Code : std::uint8_t {
   atom_format_not_supported,     //
   json_verbose_not_supported,    //
   invalid_header_value,          //
-  missing_required_header,       //
   invalid_query_parameter,       // a value that the parameter cannot have
   query_parameter_out_of_range,  //
   invalid_xml_document,          // not XML, or not this document

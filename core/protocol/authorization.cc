@@ -182,15 +182,24 @@ Result<Access> authenticate(const Account& account, const Store& store, const Re
     }
     return Access();
   }
-  const auto fields = read_sas(uri.raw_query);
-  if (!fields.ok()) return fields.error();
-  if (!fields->has_value()) return failed();
-  auto grant = verify_sas(
-      **fields, account,
-      [&](std::string_view table, std::string_view id) { return find_policy(store, table, id); },
-      {now, uri.https || request.client_ip.empty(), request.client_ip});
-  if (!grant.ok()) return grant.error();
-  return Access(std::move(*grant));
+  const auto grant = [&](bool plus_is_blank) -> Result<SasGrant> {
+    const auto fields = read_sas(uri.raw_query, plus_is_blank);
+    if (!fields.ok()) return fields.error();
+    if (!fields->has_value()) return failed();
+    return verify_sas(
+        **fields, account,
+        [&](std::string_view table, std::string_view id) { return find_policy(store, table, id); },
+        {now, uri.https || request.client_ip.empty(), request.client_ip});
+  };
+  // Clients that encode queries the way forms are write a blank as '+', others mean a plus. The
+  // signature fits only what was meant.
+  auto granted = grant(false);
+  if (!granted.ok() && granted.error().code == Code::authentication_failed &&
+      uri.raw_query.find('+') != std::string_view::npos) {
+    granted = grant(true);
+  }
+  if (!granted.ok()) return granted.error();
+  return Access(std::move(*granted));
 }
 
 }  // namespace

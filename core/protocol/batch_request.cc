@@ -18,8 +18,15 @@ bool reads(const Request& request) {
   return request.method == "GET" || request.method == "HEAD";
 }
 
+// Nothing if it is said twice as well: two readers might believe either.
 std::optional<std::string_view> content_type(const std::vector<HeaderView>& headers) {
-  return header_of(headers, "Content-Type");
+  std::optional<std::string_view> type;
+  for (const HeaderView& header : headers) {
+    if (!equal_ignoring_case(header.name, "Content-Type")) continue;
+    if (type.has_value()) return std::nullopt;
+    type = header.value;
+  }
+  return type;
 }
 
 // Nested parts in a part would be a second way to write a batch; nobody sends them.

@@ -104,24 +104,29 @@ Delimiter take_delimiter(std::string_view& rest, std::string_view boundary) {
   return Delimiter{LineKind::text, {}};
 }
 
-// The value of a parameter of a media type: "; name=value" or "; name="value"".
+// The value of a parameter of a media type: "; name=value" or "; name="value"". Nothing if it is
+// there twice: two readers might take either.
 std::optional<std::string_view> parameter(std::string_view media_type, std::string_view wanted) {
+  std::optional<std::string_view> result;
   std::size_t at = media_type.find(';');
   while (at != std::string_view::npos) {
     std::string_view rest = trimmed(media_type.substr(at + 1));
     const std::size_t equals = rest.find_first_of("=;");
-    if (equals == std::string_view::npos) return std::nullopt;
+    if (equals == std::string_view::npos) break;
     const std::string_view name = trimmed(rest.substr(0, equals));
     std::string_view value = rest[equals] == '=' ? trimmed(rest.substr(equals + 1)) : "";
     const bool quoted = !value.empty() && value.front() == '"';
     const std::size_t end = value.find(quoted ? '"' : ';', quoted ? 1 : 0);
     if (quoted && end == std::string_view::npos) return std::nullopt;
     const std::string_view found = trimmed(value.substr(quoted ? 1 : 0, quoted ? end - 1 : end));
-    if (equal_ignoring_case(name, wanted)) return found;
+    if (equal_ignoring_case(name, wanted)) {
+      if (result.has_value()) return std::nullopt;
+      result = found;
+    }
     const char* past = rest[equals] == ';' ? rest.data() + equals : found.data() + found.size();
     at = media_type.find(';', static_cast<std::size_t>(past - media_type.data()));
   }
-  return std::nullopt;
+  return result;
 }
 
 void append_headers(std::string& out, const std::vector<Header>& headers) {

@@ -203,7 +203,7 @@ Filter SasKeyRange::cut(Filter filter) const {
   return filter;
 }
 
-Result<std::optional<SasFields>> read_sas(std::string_view raw_query) {
+Result<std::optional<SasFields>> read_sas(std::string_view raw_query, bool plus_is_blank) {
   SasFields fields;
   bool seen[std::size(sas_fields)] = {};
   bool malformed = false;
@@ -214,7 +214,7 @@ Result<std::optional<SasFields>> read_sas(std::string_view raw_query) {
     const auto name = percent_decoded(pair.substr(0, equals));
     for (std::size_t i = 0; name.has_value() && i < std::size(sas_fields); ++i) {
       if (*name != sas_fields[i].name) continue;
-      auto value = percent_decoded(pair.substr(std::min(equals + 1, pair.size())));
+      auto value = percent_decoded(pair.substr(std::min(equals + 1, pair.size())), plus_is_blank);
       malformed = malformed || seen[i] || !value.has_value() || !is_one_line(*value);
       seen[i] = true;
       if (value.has_value()) fields.*sas_fields[i].value = std::move(*value);

@@ -47,10 +47,11 @@ struct SasCaller {
 using FindPolicy =
     std::function<std::optional<AccessPolicy>(std::string_view table, std::string_view id)>;
 
-// The fields in a raw query, percent-decoded. A '+' is itself, and a space in `sig` is one too.
+// The fields in a raw query, percent-decoded. A '+' is itself, or a blank as in forms; a space in
+// `sig` is always a '+'.
 // Nothing if there is no `sig`. AuthenticationFailed: a field twice, or one that is no UTF-8 or
 // holds control characters.
-Result<std::optional<SasFields>> read_sas(std::string_view raw_query);
+Result<std::optional<SasFields>> read_sas(std::string_view raw_query, bool plus_is_blank = false);
 
 // In this order: AuthenticationFailed (a field that is missing or malformed, the signature, the
 // time, an unknown policy, a field given by both the policy and the signature),

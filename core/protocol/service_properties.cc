@@ -7,6 +7,7 @@
 
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
+#include "core/protocol/http.h"
 #include "core/protocol/http_date.h"
 #include "core/protocol/xml.h"
 
@@ -53,8 +54,8 @@ class Section {
 
   bool boolean(std::string_view name) {
     const std::string_view value = text(name);
-    if (value == "true" || value == "1") return true;
-    if (value != "false" && value != "0") fail(Code::invalid_xml_node_value);
+    if (equal_ignoring_case(value, "true") || value == "1") return true;
+    if (!equal_ignoring_case(value, "false") && value != "0") fail(Code::invalid_xml_node_value);
     return false;
   }
 

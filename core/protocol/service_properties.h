@@ -67,7 +67,7 @@ struct ServicePropertiesChange {
   std::optional<std::vector<CorsRule>> cors;  // empty: clears the rules
 };
 
-// Children may come in any order.
+// Children may come in any order, true and false in any case of letters: Python clients write True.
 //
 // InvalidXmlDocument: not this document, an element twice, more than 5 rules. InvalidXmlNodeValue:
 // a value that is none, or over a limit above. MissingRequiredXmlNode. UnsupportedXmlNode: an

@@ -1,4 +1,4 @@
-// entitable/playwright under Playwright's own runner, in real Chromium: fixture/tables.spec.ts.
+// entitable/playwright under Playwright's own runner, in real Chromium: fixture/tables.spec.ts, and the README's test.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -8,17 +8,38 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { newProject } from "../web/support/project.ts";
+import { blockWith } from "../web/support/readme.ts";
 import { executable, flags } from "./support/browser.ts";
+import { serve } from "./support/server.ts";
 
 const exec = promisify(execFile);
+
+// What the README's test is about.
+const app = `<!doctype html>
+<title>lamps</title>
+<button>Add</button>
+<script>
+  document.querySelector("button").onclick = () =>
+    fetch("http://127.0.0.1:10002/devstoreaccount1/lamps", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ PartitionKey: "desk", RowKey: "0042" }),
+    });
+</script>`;
 
 test("entitable/playwright", async (t) => {
   const project = newProject(["@playwright/test"]);
   t.after(() => rmSync(project, { recursive: true }));
   const spec = fileURLToPath(new URL("fixture/tables.spec.ts", import.meta.url));
   copyFileSync(spec, join(project, "tables.spec.ts"));
+  writeFileSync(
+    join(project, "readme.spec.ts"),
+    blockWith("web/README.md", "js", "entitable/playwright"),
+  );
+  const site = await serve(project, { override: () => ({ body: app }) });
+  t.after(() => site.close());
   const launchOptions = { executablePath: executable(), args: flags };
-  const config = { workers: 1, reporter: "json", use: { launchOptions } };
+  const config = { workers: 1, reporter: "json", use: { baseURL: site.url, launchOptions } };
   writeFileSync(
     join(project, "playwright.config.js"),
     `export default ${JSON.stringify(config)};\n`,
@@ -27,5 +48,5 @@ test("entitable/playwright", async (t) => {
   const run = await exec(process.execPath, [cli, "test"], { cwd: project }).catch((e) => e);
   const report = JSON.parse(run.stdout);
   const { expected, unexpected, flaky, skipped } = report.stats;
-  assert.deepEqual([expected, unexpected, flaky, skipped], [6, 0, 0, 0], run.stdout);
+  assert.deepEqual([expected, unexpected, flaky, skipped], [7, 0, 0, 0], run.stdout);
 });

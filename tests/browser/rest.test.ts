@@ -2,6 +2,7 @@
 // transport, over a Service Worker; and plain fetch. What a Service Worker acknowledges outlives it.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import {
   copyFileSync,
   mkdirSync,
@@ -20,6 +21,8 @@ import { build } from "esbuild";
 import type { BrowserContext, Page } from "playwright-core";
 import type { Store } from "../../web/src/types.ts";
 import { newProject } from "../web/support/project.ts";
+import { blockWith } from "../web/support/readme.ts";
+import { describeSurface, type Runner } from "../web/support/sdk-places.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
 import { type Site, type SiteOptions, serve } from "./support/server.ts";
 
@@ -61,7 +64,7 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-beforeEach(async () => {
+async function newPage(): Promise<void> {
   page = await context.newPage();
   await page.addInitScript(() => {
     Object.assign(globalThis, {
@@ -70,8 +73,12 @@ beforeEach(async () => {
       sdk: () => import("/sdk.js" as string),
     });
   });
-});
-afterEach(() => page.close());
+}
+
+function pageForEach(): void {
+  beforeEach(newPage);
+  afterEach(() => page.close());
+}
 
 // The site's pages, wherever they are.
 function beside(path: string): ReturnType<NonNullable<SiteOptions["override"]>> {
@@ -142,113 +149,69 @@ declare function entitable(): Promise<Package>;
 declare function sdk(): Promise<Sdk>;
 declare function dropIn(): Promise<DropIn>;
 
-const toured = {
-  merged: {
-    partitionKey: "o'x",
-    rowKey: "\u00fc 1%&+",
-    big: String(2n ** 60n),
-    on: true,
-    name: "\u20ac",
+// A check of the suite on the page that is open, once its place is there.
+const inPage: Runner = {
+  async run(check) {
+    const failure = await page.evaluate(async (index) => (await sdk()).failureOf(index), check);
+    if (failure !== undefined) assert.fail(failure);
   },
-  conflict: [409, "EntityAlreadyExists"],
-  batch: [204, 204, 204],
-  failed: [409, "EntityAlreadyExists"],
-  pages: [["desk/1", "desk/2"], ["o'x/\u00fc 1%&+"]],
-  found: [["2", 7]],
-  policy: "all",
-  logging: "1.0",
-  gone: [404, "TableNotFound"],
+  close: () => page.close(),
 };
 
-describe("the official client in a page", () => {
-  test("over store.httpClient", async () => {
-    await page.goto(site.url);
-    const seen = await page.evaluate(async () => {
-      const { openStore } = await entitable();
-      await using store = await openStore({ name: "in-page", account: { name: "shop" } });
-      const { tour } = await sdk();
-      return await tour("https://shop.table.core.windows.net", { httpClient: store.httpClient });
-    });
-    assert.deepEqual(seen, toured);
+describeSurface("the official client in a page, over store.httpClient", "page", async () => {
+  await newPage();
+  await page.goto(site.url);
+  await page.evaluate(async () => {
+    const { openStore } = await entitable();
+    await (await sdk()).overHttpClient({ openStore, dropIn: await dropIn() });
   });
-
-  for (const endpoint of [host, "/shop", "http://127.0.0.1:10002/shop"]) {
-    test(`over a Service Worker, at ${endpoint}`, async () => {
-      await controlled(shop);
-      const seen = await page.evaluate(async (url) => {
-        const { tour } = await sdk();
-        return await tour(new URL(url, location.href).href, {});
-      }, endpoint);
-      assert.deepEqual(seen, toured);
-    });
-  }
+  return inPage;
 });
 
-describe("the official client in a page, by a SAS that is signed there", () => {
-  const key = "a2V5";
+describeSurface("the official client in a page, over a Service Worker", "worker", async () => {
+  const source = `
+    importScripts("/service-worker.js");
+    entitable.serve({ account: "open" });
+    entitable.serve({ account: { name: "locked", authorize: true, keys: ["a2V5"] } });
+    addEventListener("activate", (event) => event.waitUntil(clients.claim()));`;
+  writeFileSync(join(folder, "two.js"), source);
+  await newPage();
+  await controlled("/two.js", "/two/");
+  await page.evaluate(async () => {
+    const { openStore } = await entitable();
+    (await sdk()).overServiceWorker({ openStore, dropIn: await dropIn() });
+  });
+  return inPage;
+});
 
-  // Writes by an account's SAS, reads by a table's; what it saw. The official client's build for browsers signs nothing, so
-  // this package does.
-  async function visit(inPage: boolean): Promise<unknown> {
-    return await page.evaluate(
-      async ([secret, own]) => {
-        const { AzureSASCredential, TableClient } = await sdk();
-        const signer = await dropIn();
-        const credential = new signer.AzureNamedKeyCredential("locked", secret as string);
-        const account = signer.generateAccountSas(credential, {
-          permissions: { query: true, add: true, write: true, delete: true, list: true },
-        });
-        const partition = { startPartitionKey: "desk", endPartitionKey: "desk" };
-        const table = signer.generateTableSas("lamps", credential, partition); // to query
-        const { openStore } = await entitable();
-        const options = { name: "locked", authorize: true, keys: [secret as string] };
-        const store = own ? await openStore({ name: "by-sas", account: options }) : undefined;
-        const client = (sas: string) => {
-          const more = store === undefined ? {} : { httpClient: store.httpClient };
-          const url = "https://locked.table.core.windows.net";
-          return new TableClient(url, "lamps", new AzureSASCredential(sas), more);
-        };
-        const writer = client(account);
-        await writer.createTable();
-        for (const partitionKey of ["attic", "desk", "hall"]) {
-          await writer.createEntity({ partitionKey, rowKey: "1" });
-        }
-        const reader = client(table);
-        const seen: unknown[] = [];
-        for await (const { partitionKey } of reader.listEntities()) seen.push(partitionKey);
-        const refusals = [
-          reader.getEntity("attic", "1"),
-          reader.deleteEntity("desk", "1"),
-          client(table.replace(/sig=.{4}/, "sig=AAAA")).getEntity("desk", "1"),
-        ];
-        for (const refusal of refusals) seen.push(await refusal.catch((e) => e.statusCode));
-        await writer.deleteTable();
-        await store?.close();
-        return seen;
-      },
-      [key, inPage],
-    );
+describe("the official client over a Service Worker", () => {
+  pageForEach();
+
+  for (const endpoint of [host, "/shop", "http://127.0.0.1:10002/shop"]) {
+    test(`reaches the account at ${endpoint}`, async () => {
+      await controlled(shop);
+      const statuses = await page.evaluate(async (given) => {
+        const { TableClient } = await sdk();
+        const url = new URL(given, location.href).href;
+        const table = new TableClient(url, "lamps", { allowInsecureConnection: true });
+        await table.createTable();
+        const key = { partitionKey: "o'x", rowKey: "\u00fc 1%&+" };
+        const { subResponses } = await table.submitTransaction([
+          ["create", key],
+          ["upsert", { ...key, rowKey: "2" }],
+        ]);
+        await table.deleteEntity(key.partitionKey, key.rowKey);
+        await table.deleteTable();
+        return subResponses.map(({ status }) => status);
+      }, endpoint);
+      assert.deepEqual(statuses, [204, 204]);
+    });
   }
-
-  const expected = ["desk", 403, 403, 403];
-
-  test("over store.httpClient", async () => {
-    await page.goto(site.url);
-    assert.deepEqual(await visit(true), expected);
-  });
-
-  test("over a Service Worker", async () => {
-    const source = `
-      importScripts("/service-worker.js");
-      entitable.serve({ account: { name: "locked", authorize: true, keys: ["${key}"] } });
-      addEventListener("activate", (event) => event.waitUntil(clients.claim()));`;
-    writeFileSync(join(folder, "locked.js"), source);
-    await controlled("/locked.js", "/locked/");
-    assert.deepEqual(await visit(false), expected);
-  });
 });
 
 describe("a Service Worker", () => {
+  pageForEach();
+
   test("answers plain fetch, and the data is there after a reload", async () => {
     await controlled(shop);
     assert.equal((await post(`${host}/Tables`, { TableName: "reloads" })).status, 201);
@@ -377,6 +340,20 @@ describe("a Service Worker", () => {
     writeFileSync(wasm, right);
     assert.equal((await ask(tables)).status, 200);
     assert(!(await page.evaluate(() => caches.keys())).includes("entitable-wasm-of-yesterday"));
+  });
+
+  test("is put on a site and registered as the README says", async (t) => {
+    const project = newProject();
+    t.after(() => rmSync(project, { recursive: true }));
+    mkdirSync(join(project, "public"));
+    execFileSync("sh", ["-ec", blockWith("web/README.md", "sh", "public/")], { cwd: project });
+    const fresh = await serve(join(project, "public"), { override: beside });
+    t.after(() => fresh.close());
+    await page.goto(fresh.url);
+    const script = blockWith("web/README.md", "js", "serviceWorker.register");
+    await page.evaluate(`(async () => { ${script} })()`);
+    const answered = await ask(`${host}/Tables`);
+    assert.equal(answered.status, 200, answered.body);
   });
 
   for (const form of ["imported", "bundled"]) {

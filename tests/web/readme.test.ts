@@ -1,31 +1,19 @@
 // Every ```ts block of the READMEs runs, each as a module of its own, with the built package. What a line prints is what
-// its trailing comment says: console.log(x); // text. A line that runs several times lists its outputs with ", ".
+// its trailing comment says: console.log(x); // text. A line that runs several times lists its outputs with ", ". What is for a
+// page, or Playwright, runs in tests/browser.
 
 import assert from "node:assert/strict";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { format } from "node:util";
 import { newProject } from "./support/project.ts";
+import { blocksOf } from "./support/readme.ts";
 
 // The blocks are put where their imports find the built package and what goes with it, as in a user's project.
 const project = newProject(["@azure/data-tables", "msw"]);
 after(() => rmSync(project, { recursive: true }));
-
-interface Block {
-  line: number; // of its first line in the file
-  source: string;
-}
-
-function blocksOf(markdown: string): Block[] {
-  const blocks: Block[] = [];
-  for (const match of markdown.matchAll(/^```ts\n(.*?)^```$/gms)) {
-    const line = markdown.slice(0, match.index).split("\n").length + 1;
-    blocks.push({ line, source: match[1] ?? "" });
-  }
-  return blocks;
-}
 
 declare global {
   var readmePrinted: (line: number, ...values: unknown[]) => void;
@@ -33,8 +21,7 @@ declare global {
 
 for (const name of ["README.md", "web/README.md"]) {
   describe(name, () => {
-    const file = fileURLToPath(new URL(`../../${name}`, import.meta.url));
-    const blocks = blocksOf(readFileSync(file, "utf8"));
+    const blocks = blocksOf(name, "ts");
 
     test("has blocks to run", () => assert(blocks.length > 0));
 

@@ -11,12 +11,12 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import {
   AzureNamedKeyCredential,
-  odata,
   TableClient,
-  TableServiceClient,
   type TableServiceClientOptions,
 } from "@azure/data-tables";
 import { openStore, packageFolder } from "./support/package.ts";
+import { anyHostHere, describeSurface, placeWithKey } from "./support/sdk-places.ts";
+import { runCheck } from "./support/sdk-surface/index.ts";
 import {
   connectionString,
   type Ended,
@@ -70,64 +70,24 @@ const withStatus = (statusCode: number) => (error: unknown) => {
   return true;
 };
 
-// The whole of what the client does with a table.
-async function workThrough(client: TableClient): Promise<void> {
-  await client.createTable();
-  await client.createEntity({
-    partitionKey: "p",
-    rowKey: "o'x,ü",
-    big: 2n ** 60n,
-    at: new Date(0),
+for (const kind of ["http", "https"] as const) {
+  describeSurface(`the official client over ${kind.toUpperCase()}`, kind, async () => {
+    const secret = kind === "https" ? ["--cert", pemFile, "--key", pemFile] : [];
+    const served = await start(["--in-memory", "--auth", "strict", ...secret]);
+    const options = { ...once, ...(kind === "https" ? { tlsOptions: { ca: pem } } : {}) };
+    const key = new AzureNamedKeyCredential("devstoreaccount1", emulatorKey);
+    const host = `${key.name}.table.${kind === "https" ? "core.windows.net" : "localhost"}`;
+    const byHost = {
+      endpoint: `${kind}://${host}:${served.port}`,
+      options: { ...once, ...anyHostHere(kind === "https" ? pem : undefined) },
+    };
+    const place = placeWithKey(kind, { endpoint: served.endpoint(), options }, key, byHost);
+    return { run: (check) => runCheck(check, place), close: () => stop(served) };
   });
-  const entity = await client.getEntity("p", "o'x,ü");
-  assert.deepEqual([entity["big"], entity["at"]], [2n ** 60n, new Date(0)]);
-  await client.updateEntity({ partitionKey: "p", rowKey: "o'x,ü", more: 1 }, "Merge");
-  const stale = { etag: entity.etag };
-  await assert.rejects(
-    client.updateEntity({ partitionKey: "p", rowKey: "o'x,ü", more: 2 }, "Replace", stale),
-    withStatus(412),
-  );
-  await client.submitTransaction([
-    ["upsert", { partitionKey: "q", rowKey: "1", n: 1 }, "Replace"],
-    ["upsert", { partitionKey: "q", rowKey: "2", n: 2 }],
-    ["create", { partitionKey: "q", rowKey: "3", n: 3 }],
-  ]);
-  const again = client.submitTransaction([
-    ["create", { partitionKey: "q", rowKey: "4" }],
-    ["create", { partitionKey: "q", rowKey: "3" }],
-  ]);
-  await assert.rejects(again, withStatus(409));
-  const sizes: number[] = [];
-  for await (const page of client.listEntities().byPage({ maxPageSize: 3 }))
-    sizes.push(page.length);
-  assert.deepEqual(sizes, [3, 1]);
-  const filter = odata`PartitionKey eq ${"q"} and n ge ${2}`;
-  const found = await client.listEntities({ queryOptions: { filter } }).byPage().next();
-  assert.equal(found.value.length, 2);
-  await client.deleteEntity("q", "1");
-  await assert.rejects(client.getEntity("q", "1"), withStatus(404));
-  await client.deleteTable();
 }
 
-describe("the official client", () => {
-  test("works by connection string", async () => {
-    const served = await start(["--in-memory"]);
-    await workThrough(table(served, "people"));
-    await stop(served);
-  });
-
-  test("works over HTTPS by name and key", async () => {
-    const served = await start(["--in-memory", "--cert", pemFile, "--key", pemFile]);
-    const credential = new AzureNamedKeyCredential("devstoreaccount1", emulatorKey);
-    const secure = { ...once, tlsOptions: { ca: pem } };
-    await workThrough(new TableClient(served.endpoint(), "people", credential, secure));
-    const service = new TableServiceClient(served.endpoint(), credential, secure);
-    await service.setProperties({ cors: [] });
-    assert.deepEqual((await service.getProperties()).cors, []);
-    await stop(served);
-  });
-
-  test("is let in with its own key only, unless that is off", async () => {
+describe("authorization", () => {
+  test("lets in an account's own key only, unless it is off", async () => {
     const wrong = Buffer.from("wrong").toString("base64");
     for (const [auth, refused] of [
       ["development", true],

@@ -8,9 +8,10 @@ import * as https from "node:https";
 import { connect, type Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { StoreError } from "../../web/src/errors.ts";
-import type { NodeHttp, NodeProcess } from "../../web/src/node.ts";
+import type { NodeHttp, NodeProcess, NodeRequest, NodeResponse } from "../../web/src/node.ts";
 import type { ResponseParts } from "../../web/src/rest/block.ts";
-import type { RestRequest } from "../../web/src/rest/door.ts";
+import type { RestDoor, RestRequest } from "../../web/src/rest/door.ts";
+import { exchange } from "../../web/src/server/exchange.ts";
 import {
   type ServedRequest,
   type ServeOptions,
@@ -88,9 +89,38 @@ describe("a request", () => {
       server,
       "GET https://acct.table.core.windows.net/t HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
     );
-    assert.equal(proxied.url, "https://acct.table.core.windows.net/t");
+    assert.equal(proxied.url, "http://acct.table.core.windows.net/t", "by its connection");
     const old = await asked(server, "GET /t HTTP/1.0\r\n\r\n");
     assert.equal(old.url, "http://127.0.0.1/t");
+  });
+
+  test("of a client that is gone comes from an address that nobody has", async () => {
+    let clientIp: string | undefined;
+    const store = storeOf((request) => {
+      clientIp = request.clientIp;
+      return ok();
+    });
+    const request: NodeRequest = {
+      method: "DELETE",
+      url: "/t",
+      rawHeaders: [],
+      headers: {},
+      socket: {},
+      on() {},
+      off() {},
+      resume() {},
+      destroy() {},
+    };
+    const response: NodeResponse = {
+      writeContinue() {},
+      writeHead() {},
+      end: (_, done) => done(),
+      on() {},
+    };
+    const doors = new Map([["acct", (store as unknown as { door: RestDoor }).door]]);
+    const options = { doors, scheme: "http", authority: "x" } as const;
+    await exchange(request, response, { ...options, stopping: () => false, onRequest: undefined });
+    assert.equal(clientIp, "unknown");
   });
 
   for (const host of ["a/b", "a b", "a?b", "u@a", "a:b", ""]) {

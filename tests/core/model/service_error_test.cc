@@ -82,8 +82,6 @@ const Expected table[] = {
      "JSON verbose format is not supported."},
     {Code::invalid_header_value, 400, "InvalidHeaderValue",
      "The value for one of the HTTP headers is not in the correct format."},
-    {Code::missing_required_header, 400, "MissingRequiredHeader",
-     "An HTTP header that's mandatory for this request is not specified."},
     {Code::invalid_query_parameter, 400, "InvalidQueryParameterValue",
      "Value for one of the query parameters specified in the request URI is invalid."},
     {Code::query_parameter_out_of_range, 400, "OutOfRangeQueryParameterValue",

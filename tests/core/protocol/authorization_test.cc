@@ -246,6 +246,31 @@ TEST_CASE("ambiguous signatures are refused") {
   CHECK(outcome(Asked{base + "/people?" + sas + "&sp=r"}) == "AuthenticationFailed");
 }
 
+TEST_CASE("a plus in the URL is the plus or the blank that was signed") {
+  const auto plus_for_blank = [](std::string query) {
+    for (std::size_t at; (at = query.find("%20")) != std::string::npos;) query.replace(at, 3, "+");
+    return query;
+  };
+  SasFields fields = sas_of_table("people", "r");
+  fields.spk = "a b+c";
+  const std::string url = base + "/people?";
+  const std::string query = query_of(with_signature(fields));
+  REQUIRE(query.find("%20") != std::string::npos);
+  CHECK(outcome(Asked{url + query}) == "ok");
+  CHECK(outcome(Asked{url + plus_for_blank(query)}) == "ok");
+  fields.se = "2030-01-01T00:00+01:00";
+  fields.spk = "";
+  const std::string signature = query_of(with_signature(fields));
+  const std::size_t zone = signature.find("%2B01");
+  REQUIRE(zone != std::string::npos);
+  CHECK(outcome(Asked{url + std::string(signature).replace(zone, 3, "+")}) == "ok");
+  CHECK(outcome(Asked{url + std::string(signature).replace(zone, 3, "%20")}) ==
+        "AuthenticationFailed");
+  fields.spk = "b d";
+  CHECK(outcome(Asked{url + plus_for_blank(query_of(fields)) + "&sig=c2ln"}) ==
+        "AuthenticationFailed");
+}
+
 TEST_CASE("a signature that wants https gets in over it and from a page") {
   SasFields fields = sas_of_table("people", "r");
   fields.spr = "https";

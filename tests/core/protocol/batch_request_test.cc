@@ -70,6 +70,12 @@ TEST_CASE("What is neither is malformed") {
   check_malformed(good, "multipart/mixed");
   check_malformed(good, "application/json");
   check_malformed(good, "multipart/mixed; boundary=c");
+  CHECK_FALSE(read_batch(Request{"POST",
+                                 "http://h/$batch",
+                                 {{"Content-Type", outer}, {"Content-Type", outer}},
+                                 good,
+                                 {}})
+                  .ok());
   CHECK_FALSE(read_batch(Request{"POST", "http://h/$batch", {}, good, {}}).ok());
   check_malformed(change_set + close);                                 // an empty change set
   check_malformed(change_set + part + remove + "--c--\n" + good);      // a second one
@@ -84,6 +90,9 @@ TEST_CASE("Parts that say they are something else are malformed") {
   check_malformed(change_set + "--c\n\n" + remove + close);
   check_malformed(change_set + "--c\nContent-Type: application/json\n\n" + remove + close);
   check_malformed(change_set + "--c\nContent-Type: application/httpx\n\n" + remove + close);
+  check_malformed(change_set +
+                  "--c\nContent-Type: application/http\ncontent-type: application/http\n\n" +
+                  remove + close);
   check_malformed(change_set + part + "not HTTP\n" + close);
   check_malformed(change_set + part + close);
 }

@@ -54,11 +54,13 @@ TEST_CASE("A boundary is taken from the media type, quoted or not") {
 }
 
 TEST_CASE("What is no boundary is none") {
-  for (const char* type : {"", "multipart/mixed", "multipart/mixed; boundary",
-                           "multipart/mixed; boundary=", "multipart/mixed; boundary=\"\"",
-                           "multipart/mixed; boundary=\"b", "application/json",
-                           "multipart/form-data; boundary=b", "multipart/mixed; boundary=b\xC3\xA9",
-                           "multipart/mixed; boundary=a@b", "multipart/mixed; xboundary=b"}) {
+  for (const char* type :
+       {"", "multipart/mixed", "multipart/mixed; boundary",
+        "multipart/mixed; boundary=", "multipart/mixed; boundary=\"\"",
+        "multipart/mixed; boundary=\"b", "application/json", "multipart/form-data; boundary=b",
+        "multipart/mixed; boundary=b\xC3\xA9", "multipart/mixed; boundary=a@b",
+        "multipart/mixed; xboundary=b", "multipart/mixed; boundary=b; boundary=b",
+        "multipart/mixed; boundary=b; charset=x; Boundary=\"c\""}) {
     CAPTURE(type);
     CHECK_FALSE(multipart_boundary(type).has_value());
   }

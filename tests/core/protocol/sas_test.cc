@@ -93,6 +93,13 @@ TEST_CASE("a plus is itself, and a space in the signature is one too") {
   CHECK((*read)->spk == "a+b c");
 }
 
+TEST_CASE("a plus is a blank if that is asked for, but not in the signature") {
+  const auto read = read_sas("si=a+b%20c%2Bd&sig=a+b%20c%2Bd", true);
+  REQUIRE((read.ok() && read->has_value()));
+  CHECK((*read)->si == "a b c+d");
+  CHECK((*read)->sig == "a+b+c+d");
+}
+
 TEST_CASE("names may be escaped, and are told apart by case") {
   const auto read = read_sas("%73ig=x&SP=r&sp=a");
   REQUIRE((read.ok() && read->has_value()));

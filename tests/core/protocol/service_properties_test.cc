@@ -180,6 +180,17 @@ TEST_CASE("every child of logging and metrics is required") {
   CHECK(refusal_of(properties("<MinuteMetrics/>")) == "missing");
 }
 
+TEST_CASE("true and false are read in any case of letters") {
+  const auto metrics = [](const std::string& enabled) {
+    return hour_metrics("<Version>1.0</Version>" + element("Enabled", enabled) +
+                        "<IncludeAPIs>False</IncludeAPIs>" + retention("<Enabled>FALSE</Enabled>"));
+  };
+  CHECK(changed({}, change_of(metrics("True"))).hour_metrics == Metrics{"1.0", false, {}});
+  CHECK(refusal_of(metrics("TRUE")) == "accepted");
+  CHECK(refusal_of(metrics("Truth")) == "value");
+  CHECK(refusal_of(metrics("Yes")) == "value");
+}
+
 TEST_CASE("IncludeAPIs goes with metrics that are on, Days with a retention that is on") {
   const auto metrics = [](const std::string& inner) {
     return refusal_of(hour_metrics("<Version>1.0</Version>" + inner + retention(off)));
@@ -200,7 +211,7 @@ TEST_CASE("IncludeAPIs goes with metrics that are on, Days with a retention that
 }
 
 TEST_CASE("bad values of logging and metrics are refused") {
-  for (const char* wrong : {"", "yes", "TRUE", "2"}) {
+  for (const char* wrong : {"", "yes", "TRUTH", "2"}) {
     CAPTURE(wrong);
     CHECK(refusal_of(logging(retention(element("Enabled", wrong)))) == "value");
     CHECK(refusal_of(hour_metrics("<Version>1.0</Version>" + element("Enabled", wrong) +

@@ -2,6 +2,7 @@
 // under node:test on memory and on fake-indexeddb, and in a real browser on IndexedDB.
 
 import { type LogStorage, StorageError } from "../../../web/src/storage/log-storage.ts";
+import { equal } from "./equal.ts";
 
 // A place that storages are opened on, one after another, or overlapping as two tabs would.
 export interface Place {
@@ -350,13 +351,4 @@ async function rejected(promise: Promise<unknown>): Promise<StorageError> {
   );
   if (error instanceof StorageError) return error;
   throw error;
-}
-
-function equal(actual: unknown, expected: unknown, message = "not equal"): void {
-  const [a, b] = [text(actual), text(expected)];
-  if (a !== b) throw new Error(`${message}:\n  actual   ${a}\n  expected ${b}`);
-}
-
-function text(value: unknown): string {
-  return JSON.stringify(value, (_key, v) => (v === undefined ? "undefined" : v)) ?? "undefined";
 }

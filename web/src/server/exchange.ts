@@ -108,10 +108,12 @@ function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
   return bytes;
 }
 
-// The path and query stay as they were sent: signatures are over them.
+// The path and query stay as they were sent: signatures are over them. The scheme is that of the connection, whatever the request
+// says: some signatures are good for HTTPS only.
 function urlOf(request: NodeRequest, { scheme, authority }: ExchangeOptions): string | undefined {
   const { url: target = "/", headers } = request;
-  if (/^https?:\/\//i.test(target)) return target; // as to a proxy
+  const absolute = /^https?:(?=\/\/)/i; // as to a proxy
+  if (absolute.test(target)) return target.replace(absolute, `${scheme}:`);
   const { host = authority } = headers;
   return typeof host === "string" && hostPattern.test(host) && target.startsWith("/")
     ? `${scheme}://${host}${target}`
@@ -147,9 +149,10 @@ async function answerOf(
   }
 }
 
-// IPv4 as such, also when it came in through a socket of IPv6.
+// IPv4 as such, also when it came in through a socket of IPv6. Never empty, which would mean that there is no network: a client that
+// is gone already is at no address that a signature allows.
 function addressOf(request: NodeRequest): string {
-  return (request.socket.remoteAddress ?? "").replace(/^::ffff:(?=\d+\.)/, "");
+  return (request.socket.remoteAddress ?? "unknown").replace(/^::ffff:(?=\d+\.)/, "");
 }
 
 function respond(

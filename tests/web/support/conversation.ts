@@ -1,0 +1,151 @@
+// The REST door of the module over a store of its own, with the clock and the ids of tests/core/protocol/conversation.h, which
+// explains the conversations. Text has a character for each octet.
+
+import { decodeResponse, encodeRequest, type ResponseParts } from "../../../web/src/rest/block.ts";
+import { createEngine, type Engine } from "../../../web/src/wasm/engine.ts";
+
+const account = {
+  name: "devstoreaccount1",
+  keys: [],
+  authorize: false,
+  strictVersions: false,
+  strictDates: false,
+  limitComparisons: false,
+  permissiveCors: false,
+};
+const newestVersion = "2020-12-06";
+const id = "0123456789abcdef";
+const idAt = 24; // in a request block
+const idText = "30313233-3435-3637-3839-616263646566";
+
+interface Asked {
+  method: string;
+  url: string;
+  headers: [name: string, value: string][];
+  body: string;
+}
+
+export class Conversation {
+  readonly #engine: Engine;
+  #now = Date.UTC(2024, 0, 2, 3);
+  readonly #seen: string[] = [];
+
+  static async start(): Promise<Conversation> {
+    const engine = await createEngine();
+    engine.recover(undefined);
+    engine.recovered();
+    engine.configure(account, undefined);
+    return new Conversation(engine);
+  }
+
+  private constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  close(): void {
+    this.#engine.close();
+  }
+
+  // The response to a request, both as text.
+  say(text: string): string {
+    const asked = parse(this.#filledIn(text));
+    return this.#textOf(asked, this.#send(asked));
+  }
+
+  #send(asked: Asked): ResponseParts {
+    this.#now += 1000;
+    const body = Buffer.from(asked.body, "latin1");
+    const block = encodeRequest({ ...asked, body, clientIp: "" });
+    block.set(Buffer.from(id, "latin1"), idAt);
+    if (["GET", "HEAD", "OPTIONS"].includes(asked.method)) {
+      return decodeResponse(this.#engine.handle(block, this.#now));
+    }
+    const { replies, changes } = this.#engine.stage([block], this.#now);
+    if (changes) this.#engine.publish();
+    return decodeResponse(replies[0] as Uint8Array);
+  }
+
+  #filledIn(text: string): string {
+    return text
+      .replace(/\{([te])(\d+)\}/g, (name, form, number) => {
+        const time = this.#seen[Number(number) - 1];
+        if (time === undefined) return name;
+        return form === "e" ? time.replaceAll(":", "%3A") : time;
+      })
+      .replace(/\{(.)\*(\d+)\}/gs, (_, character, count) => character.repeat(Number(count)));
+  }
+
+  #textOf(asked: Asked, response: ResponseParts): string {
+    const { status, reason, headers } = response;
+    const value = (name: string) => headers.find((header) => header[0] === name)?.[1];
+    const fresh =
+      value("Cache-Control") === "no-cache" && value("X-Content-Type-Options") === "nosniff";
+    const known = fresh ? ["Cache-Control", "X-Content-Type-Options"] : [];
+    let text = `HTTP/1.1 ${status} ${reason}${fresh ? "" : " (cacheable)"}`;
+    for (const [name, value] of headers) {
+      if (this.#isAsItMustBe(asked, name, value) || known.includes(name)) continue;
+      text += `\n${name}: ${value}`;
+    }
+    const body = Buffer.from(response.body).toString("latin1");
+    if (body !== "") text += `\n\n${body}`;
+    text = text.replaceAll("\r\n", "\n").replaceAll(idText, "{id}");
+    return shortened(this.#withNamedTimes(text), value("x-ms-error-code") ?? "");
+  }
+
+  #isAsItMustBe({ headers }: Asked, name: string, value: string): boolean {
+    switch (name) {
+      case "x-ms-request-id":
+        return value === idText;
+      case "Date":
+        return value === new Date(this.#now).toUTCString();
+      case "Server":
+        return value === "entitable";
+      case "x-ms-version":
+        return (
+          value === newestVersion &&
+          !headers.some(([asked]) => asked.toLowerCase() === "x-ms-version")
+        );
+      default:
+        return false;
+    }
+  }
+
+  // Both forms of the times of the store, which all lie in one hour, and that of the request.
+  #withNamedTimes(text: string): string {
+    const now = new Date(this.#now).toISOString().replace(".000Z", ".0000000Z");
+    return text.replaceAll(now, "{now}").replace(/2024-01-02T03[^Z]*Z/g, (found) => {
+      const time = found.replaceAll("%3A", ":");
+      if (!this.#seen.includes(time)) this.#seen.push(time);
+      return `{${found === time ? "t" : "e"}${this.#seen.indexOf(time) + 1}}`;
+    });
+  }
+}
+
+function parse(text: string): Asked {
+  const end = text.indexOf("\n\n");
+  const [line = "", ...lines] = (end < 0 ? text : text.slice(0, end)).split("\n");
+  const space = line.indexOf(" ");
+  const target = line.slice(space + 1).replace(/ HTTP\/1\.1$/, "");
+  return {
+    method: line.slice(0, space),
+    url: target.startsWith("/") ? `http://127.0.0.1:10002/devstoreaccount1${target}` : target,
+    headers: lines.map((header) => {
+      const colon = header.indexOf(":");
+      return [header.slice(0, colon), header.slice(colon + 1)];
+    }),
+    body: end < 0 ? "" : text.slice(end + 2),
+  };
+}
+
+// An error in JSON as one line.
+function shortened(text: string, code: string): string {
+  const start = `\n\n{"odata.error":{"code":"${code}","message":{"lang":"en-US","value":"`;
+  const end = '\\nRequestId:{id}\\nTime:{now}"}}}';
+  const at = text.indexOf(start);
+  if (at < 0 || !text.endsWith(end)) return text;
+  const message = text.slice(at + start.length, -end.length);
+  return `${text.slice(0, at)}\n\nodata.error ${code}: ${message}`.replaceAll(
+    `\nx-ms-error-code: ${code}`,
+    "",
+  );
+}

@@ -1,0 +1,26 @@
+// The code blocks of a README.
+
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+export interface Block {
+  line: number; // of its first line in the file
+  source: string;
+}
+
+/** `name` is from the root of the repository. */
+export function blocksOf(name: string, language: "js" | "sh" | "ts"): Block[] {
+  const file = fileURLToPath(new URL(`../../../${name}`, import.meta.url));
+  const markdown = readFileSync(file, "utf8");
+  const fenced = new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, "gms");
+  return [...markdown.matchAll(fenced)].map(({ index, 1: source = "" }) => {
+    return { line: markdown.slice(0, index).split("\n").length + 1, source };
+  });
+}
+
+/** The source of the only block with this in it. */
+export function blockWith(name: string, language: "js" | "sh" | "ts", text: string): string {
+  const [block, ...more] = blocksOf(name, language).filter(({ source }) => source.includes(text));
+  if (block === undefined || more.length > 0) throw new Error(`${name} has not one with ${text}`);
+  return block.source;
+}

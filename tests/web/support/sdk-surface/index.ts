@@ -1,0 +1,65 @@
+// The whole of what the official client does with data, as checks that run wherever a store answers it: in Node, in a page, over a
+// Service Worker, a server's HTTP and HTTPS.
+
+import { access } from "./access.ts";
+import { entities } from "./entities.ts";
+import { Bench, type Check, type Kind, type Place, refusal } from "./place.ts";
+import { queries } from "./queries.ts";
+import { service } from "./service.ts";
+import { tables } from "./tables.ts";
+import { transactions } from "./transactions.ts";
+
+export type { Account, Kind, Place } from "./place.ts";
+
+export const checks: readonly Check[] = [
+  ...tables,
+  ...entities,
+  ...queries,
+  ...transactions,
+  ...access,
+  ...service,
+];
+
+export interface Exception {
+  check: string;
+  kinds: Kind[];
+  reason: string;
+  error: RegExp; // what comes of trying
+}
+
+/** What can't be done where, all of it by the client's or the emulator's own rules. That it still can't is checked. */
+export const exceptions: readonly Exception[] = [
+  {
+    check: "a key lets in, by itself or in a connection string; a wrong one doesn't",
+    kinds: ["page", "worker"],
+    reason: "the client's build for browsers takes no keys: sign a SAS with entitable/data-tables",
+    error: /Shared Access Key authentication is not supported in the browser/,
+  },
+  {
+    check: "a token is sent, and let in where nothing is asked for",
+    kinds: ["http"],
+    reason: "the client sends tokens over HTTPS only",
+    error: /not permitted for non-TLS protected/,
+  },
+  {
+    check: "a token is sent, and let in where nothing is asked for",
+    kinds: ["node", "https"],
+    reason: "these accounts ask for signatures, and tokens are for the service itself",
+    error: /AuthenticationFailed/,
+  },
+];
+
+export function exceptionOf(check: Check, kind: Kind): Exception | undefined {
+  return exceptions.find(({ check: name, kinds }) => name === check.name && kinds.includes(kind));
+}
+
+/** REQUIRES: a place runs each check once. */
+export async function runCheck(index: number, place: Place): Promise<void> {
+  const check = checks[index];
+  if (check === undefined) throw new Error(`There is no check ${index}.`);
+  const running = check.run(new Bench(place, `check${index}`));
+  const exception = exceptionOf(check, place.kind);
+  if (exception === undefined) return await running;
+  const error = await refusal(running);
+  if (!exception.error.test(String(error))) throw error;
+}

@@ -1,0 +1,79 @@
+// Tables, by both clients.
+
+import { odata, type TableClient, type TableItem } from "@azure/data-tables";
+import { equal } from "../equal.ts";
+import { all, type Check, refused } from "./place.ts";
+
+type OperationOptions = NonNullable<Parameters<TableClient["createTable"]>[0]>;
+
+const namesOf = (tables: TableItem[]) => tables.map(({ name }) => name);
+
+export const tables: Check[] = [
+  {
+    name: "tables are created and deleted by both clients, which swallow that it was so already",
+    async run(bench) {
+      const service = bench.service();
+      const table = bench.table(bench.name());
+      const name = table.tableName;
+      const calls: ((options: OperationOptions) => Promise<void>)[] = [
+        (options) => service.createTable(name, options),
+        (options) => table.createTable(options),
+        (options) => table.deleteTable(options),
+        (options) => service.deleteTable(name, options),
+        (options) => table.createTable(options),
+        (options) => service.createTable(name.toUpperCase(), options),
+        (options) => service.deleteTable(name, options),
+        (options) => table.deleteTable(options),
+      ];
+      const statuses: number[] = [];
+      for (const call of calls) {
+        let last = 0;
+        await call({
+          onResponse: ({ status }) => {
+            last = status;
+          },
+        });
+        statuses.push(last);
+      }
+      equal(statuses, [201, 409, 204, 404, 201, 409, 204, 404]);
+      const entity = { partitionKey: "p", rowKey: "r" };
+      await refused(table.createEntity(entity), 404, "TableNotFound");
+    },
+  },
+  {
+    name: "tables are listed, filtered, page by page, and on from a token",
+    async run(bench) {
+      const service = bench.service();
+      const root = bench.name();
+      const names = ["a", "b", "c", "d", "e"].map((letter) => root + letter);
+      for (const name of names) await service.createTable(name);
+      const filter = odata`TableName ge ${root} and TableName lt ${`${root}e`}`;
+      const four = names.slice(0, 4);
+      equal(namesOf(await all(service.listTables({ queryOptions: { filter } }))), four);
+      const listed = namesOf(await all(service.listTables()));
+      equal(
+        listed.filter((name) => name?.startsWith(root)),
+        names,
+      );
+      const list = () => service.listTables({ queryOptions: { filter } });
+      const pages = await all(list().byPage({ maxPageSize: 3 }));
+      equal(pages.map(namesOf), [four.slice(0, 3), four.slice(3)]);
+      const continuationToken = pages[0]?.continuationToken;
+      equal(typeof continuationToken, "string");
+      const rest = await all(list().byPage({ maxPageSize: 3, continuationToken }));
+      equal(rest.map(namesOf), [four.slice(3)]);
+      for (const name of names) await service.deleteTable(name);
+      equal(await all(list()), []);
+    },
+  },
+  {
+    name: "tables with names that are none are refused",
+    async run(bench) {
+      const service = bench.service();
+      await refused(service.createTable("ab"), 400, "OutOfRangeInput");
+      await refused(service.createTable("1abc"), 400, "InvalidResourceName");
+      await refused(service.createTable("a-b-c"), 400, "InvalidResourceName");
+      await refused(service.createTable("tables"), 400, "InvalidInput");
+    },
+  },
+];
