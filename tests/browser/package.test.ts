@@ -147,24 +147,27 @@ describe("in Chromium", () => {
     await page.close();
   });
 
-  test("a second tab waits, is told StoreLocked, and opens when the first closes", async () => {
+  test("a second tab of an exclusive store waits, is told StoreLocked, and opens when the first closes", async () => {
     const first = await pageWithPackage();
     await first.evaluate(async () => {
       const { openStore } = await entitable();
-      (globalThis as { kept?: unknown }).kept = await openStore({ name: "tabs" });
+      (globalThis as { kept?: unknown }).kept = await openStore({
+        name: "tabs",
+        tabs: "exclusive",
+      });
     });
     const second = await pageWithPackage();
     const refused = await second.evaluate(async () => {
       const { openStore } = await entitable();
       const started = performance.now();
-      const error = await openStore({ name: "tabs" }).catch((e) => e);
+      const error = await openStore({ name: "tabs", tabs: "exclusive" }).catch((e) => e);
       return { code: error.code, name: error.name, waited: performance.now() - started };
     });
     assert.deepEqual([refused.name, refused.code], ["StoreError", "StoreLocked"]);
     assert(refused.waited > 2900 && refused.waited < 10_000, `${refused.waited} ms`);
     const opening = second.evaluate(async () => {
       const { openStore } = await entitable();
-      await (await openStore({ name: "tabs" })).close();
+      await (await openStore({ name: "tabs", tabs: "exclusive" })).close();
       return "opened";
     });
     await first.close(); // without closing the store

@@ -1,0 +1,139 @@
+// Tabs of one store in a browser that may be killed, and what must hold of what they wrote (fixture/tab-page.ts). Driven by
+// Puppeteer: under Playwright every page believes that somebody looks at it, so none is ever hidden or frozen.
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import puppeteer, { type Browser, type Page } from "puppeteer-core";
+import type { Found, Report, user as User } from "../fixture/tab-page.ts";
+import { executable, flags, newProfile, type Profile } from "./browser.ts";
+import { type Site, serve } from "./server.ts";
+
+declare const user: typeof User; // inside the page
+
+const staging = fileURLToPath(new URL("../../../build/package/staging", import.meta.url));
+const fixture = fileURLToPath(new URL("../fixture/tab-page.ts", import.meta.url));
+
+export class SharedTabs {
+  readonly profile: Profile;
+  readonly site: Site;
+  #browser: Browser | undefined;
+  readonly reports: Report[] = [];
+  readonly violations: string[] = [];
+  readonly problems: string[] = []; // said by pages, beyond what a kill brings with it
+
+  static async start(): Promise<SharedTabs> {
+    const built = await build({
+      entryPoints: [fixture],
+      bundle: true,
+      format: "esm",
+      write: false,
+      external: ["/dist/*"],
+    });
+    const script = built.outputFiles[0]?.text ?? "";
+    const page = '<!doctype html><script type="module" src="/tab.js"></script>';
+    const site = await serve(staging, {
+      override: (path) =>
+        path === "/favicon.ico"
+          ? { status: 204, body: "" }
+          : path === "/tab.js"
+            ? { type: "text/javascript", body: script }
+            : path === "/" || path === "/elsewhere"
+              ? { body: path === "/" ? page : "<!doctype html>elsewhere" }
+              : undefined,
+    });
+    return new SharedTabs(await newProfile(), site);
+  }
+
+  private constructor(profile: Profile, site: Site) {
+    this.profile = profile;
+    this.site = site;
+  }
+
+  // A tab with the store open. Starts the browser if there is none.
+  async tab(options: object = {}): Promise<Page> {
+    this.#browser ??= await this.#startBrowser();
+    const page = await this.#browser.newPage();
+    page.on("pageerror", (error) => this.problems.push(String(error)));
+    page.on("console", (message) => this.problems.push(message.text()));
+    await page.exposeFunction("report", (report: Report) => void this.reports.push(report));
+    await page.exposeFunction("violated", (what: string) => void this.violations.push(what));
+    await page.goto(this.site.url);
+    await this.open(page, options);
+    return page;
+  }
+
+  async open(page: Page, options: object = {}): Promise<void> {
+    await page.waitForFunction(() => "user" in globalThis);
+    await page.evaluate((given) => user.open(given), options);
+  }
+
+  // Writes until the tab ends, or as often as told. Rejections are problems unless the tab ended.
+  work(page: Page, tab: string, writes?: number): Promise<void> {
+    const working = page.evaluate((name, count) => user.work(name, count), tab, writes);
+    return working.catch((error: Error) => {
+      const ended = /closed|crashed|navigation|destroyed|Target/i.test(error.message);
+      if (!ended) this.problems.push(`${tab}: ${error.message}`);
+    });
+  }
+
+  reported(tab: string): number {
+    return this.reports.filter((report) => report.tab === tab).length;
+  }
+
+  // The whole browser dies at once.
+  async kill(): Promise<void> {
+    const process = this.#browser?.process();
+    const exited = process && once(process, "exit");
+    process?.kill("SIGKILL");
+    await exited;
+    await this.#browser?.close().catch(() => {});
+    this.#browser = undefined;
+  }
+
+  async stop(): Promise<void> {
+    await this.#browser?.close().catch(() => {});
+    await this.site.close();
+    await this.profile.remove();
+  }
+
+  // What must hold of everything that was written so far, whoever died.
+  async check(page: Page): Promise<Found> {
+    const found = await page.evaluate(() => user.find());
+    assert.deepEqual(this.violations, []);
+    assert.deepEqual(this.problems, []);
+    assert.equal(found.state, "open");
+    const rows = new Set(found.rows);
+    const logged = found.rows.filter((row) => row.startsWith("log/"));
+    assert.equal(found.counter, logged.length, "as many rows as the counter says");
+    for (const { tab, kind, i } of this.reports) {
+      const key = String(i).padStart(6, "0");
+      const first = kind === "own" ? `${tab}/${key}-0` : `log/${tab}-${key}`;
+      assert(rows.has(first), `acknowledged and lost: ${first}`);
+    }
+    const groups = new Map<string, string[]>();
+    for (const row of found.rows) {
+      const tab = row.slice(0, row.indexOf("/"));
+      if (tab !== "log") groups.set(tab, [...(groups.get(tab) ?? []), row]);
+    }
+    for (const [tab, there] of groups) {
+      const expected = there.map(
+        (_, n) => `${tab}/${String(Math.floor(n / 3)).padStart(6, "0")}-${n % 3}`,
+      );
+      assert.deepEqual(there, expected, "whole groups, in order");
+      assert.equal(there.length % 3, 0, "whole groups");
+    }
+    return found;
+  }
+
+  async #startBrowser(): Promise<Browser> {
+    return await puppeteer.launch({
+      executablePath: executable(),
+      headless: true,
+      userDataDir: this.profile.folder,
+      args: flags,
+      ignoreDefaultArgs: ["--disable-back-forward-cache"],
+    });
+  }
+}

@@ -1,0 +1,102 @@
+// Tabs that share a store in real Chromium, with real locks, channels and IndexedDB: whatever happens to the owner, nothing
+// that was acknowledged is lost, no group is torn, nothing is done twice. (tests/web/tabs.test.ts has more, in one process.)
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Page } from "puppeteer-core";
+import { randomOf } from "../web/support/random.ts";
+import type { user as User } from "./fixture/tab-page.ts";
+import { SharedTabs } from "./support/shared-tabs.ts";
+
+declare const user: typeof User; // inside the page
+
+const ownerOf = (page: Page) => page.evaluate(() => user.status().owner);
+
+async function until(
+  condition: () => boolean | Promise<boolean>,
+  timeoutMs = 20_000,
+): Promise<void> {
+  const started = performance.now();
+  while (!(await condition())) {
+    assert(performance.now() - started < timeoutMs, "it did not come to pass");
+    await sleep(20);
+  }
+}
+
+// CDP's words for what a browser does to a tab that nobody looks at.
+async function lifecycle(page: Page, state: "frozen" | "active"): Promise<void> {
+  const session = await page.createCDPSession();
+  await session.send("Page.setWebLifecycleState", { state });
+}
+
+describe("while two tabs write, the owner", () => {
+  const ends: Record<string, (tabs: SharedTabs, owner: Page) => Promise<unknown>> = {
+    "closes its store": (_, owner) => owner.evaluate(() => user.close()),
+    "is closed": (_, owner) => owner.close(),
+    "goes to another page": (tabs, owner) => owner.goto(`${tabs.site.url}elsewhere`),
+    "is reloaded": (tabs, owner) => owner.reload().then(() => tabs.open(owner)),
+    crashes: (_, owner) => {
+      const crashed = new Promise((resolve) => owner.once("error", resolve));
+      void owner.goto("chrome://crash").catch(() => {});
+      return crashed;
+    },
+    "freezes, and wakes": async (tabs, owner) => {
+      await lifecycle(owner, "frozen");
+      const before = tabs.reported("second");
+      await until(() => tabs.reported("second") > before + 20);
+      await lifecycle(owner, "active");
+    },
+  };
+  for (const [what, end] of Object.entries(ends)) {
+    test(what, async (t) => {
+      const tabs = await SharedTabs.start();
+      t.after(() => tabs.stop());
+      const owner = await tabs.tab();
+      const second = await tabs.tab();
+      assert.deepEqual([await ownerOf(owner), await ownerOf(second)], ["self", "other-tab"]);
+      void tabs.work(owner, "first");
+      void tabs.work(second, "second");
+      await until(() => tabs.reported("first") > 20 && tabs.reported("second") > 20);
+      if (what === "closes its store") tabs.problems.length = 0;
+      await end(tabs, owner);
+      const before = tabs.reported("second");
+      await until(() => tabs.reported("second") > before + 20);
+      assert.equal(await ownerOf(second), "self");
+      tabs.problems.splice(
+        0,
+        tabs.problems.length,
+        ...tabs.problems.filter((p) => !p.includes("is closed")),
+      );
+      await tabs.check(second);
+    });
+  }
+});
+
+describe("a browser with several tabs that write", () => {
+  const kills = Number(process.env["ENTITABLE_KILLS"] ?? (process.env["ENTITABLE_ALL"] ? 20 : 5));
+
+  test(`is killed ${kills} times`, { timeout: 60_000 + kills * 30_000 }, async (t) => {
+    const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000_007);
+    t.diagnostic(`ENTITABLE_SEED=${seed}`);
+    const random = randomOf(seed);
+    const tabs = await SharedTabs.start();
+    t.after(() => tabs.stop());
+    let rows = 0;
+    for (let kill = 1; kill <= kills; ++kill) {
+      const pages = [await tabs.tab(), await tabs.tab(), await tabs.tab()];
+      const found = await tabs.check(pages[0] as Page);
+      assert(found.rows.length >= rows);
+      rows = found.rows.length;
+      const names = pages.map((_, i) => `kill${kill}tab${i}`);
+      pages.forEach((page, i) => void tabs.work(page, names[i] as string));
+      await until(() => names.every((name) => tabs.reported(name) > 2));
+      await sleep(random.below(700));
+      if (random.below(3) === 0) await (pages[0] as Page).close(); // a hand-over is under way
+      await sleep(random.below(30));
+      await tabs.kill();
+    }
+    await tabs.check(await tabs.tab());
+    t.diagnostic(`${tabs.reports.length} acknowledged writes, ${rows} rows`);
+  });
+});
