@@ -13,7 +13,7 @@ const setBoundary = "changeset_8a28b620-b4bb-458c-a177-0959fb14c977";
 // Headers that a client puts into the parts; the others are those of the request that carries them.
 const inParts = /^(accept|content-type|if-match|prefer)$/i;
 
-function part(step: Step): string {
+export function part(step: Step): string {
   const headers = step.headers
     .filter(([name]) => inParts.test(name))
     .map(([name, value]) => `${name}: ${value}\r\n`);
@@ -25,7 +25,7 @@ function part(step: Step): string {
   ].join("");
 }
 
-function batchOf(
+export function batchOf(
   dice: Dice,
   operation: string,
   steps: readonly Step[],
@@ -36,7 +36,7 @@ function batchOf(
   return sent(dice, operation, steps, set, about);
 }
 
-function sent(
+export function sent(
   dice: Dice,
   operation: string,
   steps: readonly Step[],
@@ -56,14 +56,14 @@ function sent(
     body: `--${batchBoundary}\r\n${inside}--${batchBoundary}--\r\n`,
     ...(table === undefined ? {} : { table }),
     entities: steps.flatMap(({ entities }) => entities),
-    writes: operation === "batch",
+    writes: !operation.startsWith("batch query"),
     about: new Set([...about, ...steps.flatMap((step) => [...step.about])]),
   });
 }
 
 // ---- What is in it ----------------------------------------------------------------------------------------------------
 
-interface Group {
+export interface Group {
   table: string;
   pk: string;
   present: Key[];
@@ -82,7 +82,7 @@ function deleteStep(table: string, key: Key): Step {
 }
 
 // A few writes to one partition that succeed; the first has a value of `type`.
-function goodGroup(world: World, dice: Dice, type: EdmType): Group | undefined {
+export function goodGroup(world: World, dice: Dice, type: EdmType): Group | undefined {
   const place = world.existing(dice);
   if (place === undefined) return undefined;
   const {

@@ -13,7 +13,13 @@ export interface Claim {
   make(world: World, dice: Dice): Step | undefined;
 }
 
+// What is counted: answers to an operation, by a type of the values in the request, and by code.
+export type Cell = Pick<Claim, "operation" | "type" | "code">;
+
+export const nameOf = ({ operation, type, code }: Cell) => `${operation}|${type}|${code}`;
+
 export class Pack {
+  rounds = 0; // how often the whole pack was dealt
   readonly #claims: readonly Claim[];
   #left: Claim[] = [];
 
@@ -23,17 +29,26 @@ export class Pack {
 
   next(dice: Dice): Claim {
     if (this.#left.length === 0) this.#left = dice.shuffle(this.#claims);
-    return this.#left.pop() as Claim;
+    const claim = this.#left.pop() as Claim;
+    if (this.#left.length === 0) this.rounds++;
+    return claim;
   }
 
   putBack(claim: Claim): void {
+    if (this.#left.length === 0) this.rounds--;
     this.#left.unshift(claim);
   }
 }
 
-// Counts what was answered.
+// Counts what was answered: by cell, and by claim, since several claims may fall into the same cell.
 export class Coverage {
   readonly #counts = new Map<string, number>();
+  readonly #kept = new Map<Claim, number>();
+
+  constructor(claims: readonly Claim[], followed: readonly Cell[]) {
+    for (const cell of [...claims, ...followed]) this.#counts.set(nameOf(cell), 0);
+    for (const claim of claims) this.#kept.set(claim, 0);
+  }
 
   count(operation: string, types: readonly EdmType[], code: string): void {
     for (const type of ["-", ...new Set(types)]) {
@@ -42,16 +57,32 @@ export class Coverage {
     }
   }
 
-  of({ operation, type, code }: Omit<Claim, "make">): number {
-    return this.#counts.get(`${operation}|${type}|${code}`) ?? 0;
+  // A request of `claim` was answered as the claim says.
+  keep(claim: Claim): void {
+    this.#kept.set(claim, (this.#kept.get(claim) ?? 0) + 1);
   }
 
-  // A line per operation and code, with its count for each type.
+  // How often the claim was answered as it says that was so least often.
+  least(): number {
+    return Math.min(...this.#kept.values());
+  }
+
+  // What was claimed, and never seen.
+  missed(): string[] {
+    const cells = [...this.#counts].filter(([, count]) => count === 0).map(([cell]) => cell);
+    const claims = [...this.#kept]
+      .map(([claim, count], i) => ({ name: `${nameOf(claim)} (claim ${i})`, count }))
+      .filter(({ count }) => count === 0)
+      .map(({ name }) => name);
+    return [...cells, ...claims];
+  }
+
+  // A line per operation and code, with its count for each type; what was claimed and never seen is there with its 0.
   lines(): string[] {
     const rows = new Map<string, string[]>();
     for (const [cell, count] of [...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1))) {
       const [operation, type, code] = cell.split("|") as [string, string, string];
-      const row = `${operation.padEnd(18)} ${code.padEnd(34)}`;
+      const row = `${operation.padEnd(32)} ${code.padEnd(39)}`;
       const counts = rows.get(row) ?? [];
       counts.push(type === "-" ? `${count}`.padStart(5) : ` ${type} ${count}`);
       rows.set(row, counts);

@@ -48,14 +48,10 @@ function walk(path: string, ours: unknown, theirs: unknown, out: Difference[]): 
   }
 }
 
-function namesOf(rows: unknown): string {
-  const name = (row: unknown) => {
-    const {
-      PartitionKey: pk,
-      RowKey: rk,
-      TableName: table,
-    } = (row ?? {}) as Record<string, unknown>;
-    return table ?? `${pk}|${rk}`;
-  };
-  return JSON.stringify((rows as unknown[]).map(name));
+// What a row is called: by its keys, or as a table.
+export function rowName(row: unknown): string {
+  const { PartitionKey: pk, RowKey: rk, TableName: table } = (row ?? {}) as Record<string, unknown>;
+  return String(table ?? `${pk}|${rk}`);
 }
+
+const namesOf = (rows: unknown) => JSON.stringify((rows as unknown[]).map(rowName));

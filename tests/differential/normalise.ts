@@ -1,7 +1,8 @@
 // From an answer to what it says: ids, dates, tokens and ETags become names, so that two sides' answers can be compared.
 
 import { childOf, type Part, parseBatch, parseJson, parseXml, xmlTree } from "./documents.ts";
-import type { Key, RawResponse, Seen, Step } from "./request.ts";
+import type { Key, RawResponse, Seen, Side, Step } from "./request.ts";
+import { signedFields } from "./sas.ts";
 
 // Headers of which the value must be the same, once normalised. The others are each side's own affair (spec §8.2).
 const compared = [
@@ -37,10 +38,17 @@ const placeOf = (table: string, { pk, rk }: Key) => JSON.stringify([table.toLowe
 export class Memory {
   readonly base: string;
   next: string | undefined;
+  readonly #batchTable: string | undefined;
   readonly #etags = new Map<string, string>(); // place -> ETag
 
-  constructor(base: string) {
+  constructor({ base, batchTable }: Pick<Side, "base" | "batchTable">) {
     this.base = base;
+    this.#batchTable = batchTable;
+  }
+
+  // The signature of a batch, as parameters of its query.
+  batchSas({ sas = {}, table = "" }: Step): string {
+    return signedFields(sas, this.#batchTable ?? table);
   }
 
   etag(table: string, key: Key): string | undefined {
@@ -68,6 +76,7 @@ export function fill(text: string, step: Step, memory: Memory): string {
   return text
     .replaceAll("{{base}}", memory.base)
     .replaceAll("{{next}}", memory.next ?? "NextPartitionKey=none")
+    .replaceAll("{{sas}}", () => memory.batchSas(step))
     .replaceAll(/\{\{etag (\d)\}\}/g, (_, n) => {
       const key = step.entities[Number(n)];
       return (key && memory.etag(step.table ?? "", key)) ?? "*";

@@ -6,7 +6,7 @@ const newest = "2020-12-06";
 
 // The version that an answer has to name.
 export function askedVersion(step: Step): string {
-  const ofSignature = /[?&]sv=([^&]+)/.exec(step.target)?.[1];
+  const ofSignature = step.sas?.["sv"] ?? /[?&]sv=([^&]+)/.exec(step.target)?.[1];
   const version = headerOf(step, "x-ms-version") ?? ofSignature ?? newest;
   return /^\d{4}-\d\d-\d\d$/.test(version) ? version : newest;
 }

@@ -75,6 +75,7 @@ function queryStep(dice: Dice, table: string, { filter, options = [], about = []
     target: `/${table}${dice.pick(["", "()"])}${query}`,
     headers: commonHeaders(dice),
     table,
+    pages: {},
     about: new Set(about),
   });
 }
@@ -125,6 +126,9 @@ const top = (n: number | string) => `$top=${n}`;
 export const queryClaims: readonly Claim[] = [
   ...typed,
   ...mixed,
+  ...["int321 ne 5L", "double1 ne 5L", "boolean1 ne 5L"].map((text) =>
+    claim("-", "ok", () => ({ filter: { text, types: [] }, about: ["mixed filter"] })),
+  ),
   ...unordered,
   ...several(6, () => claim("-", "ok", () => ({}))),
   ...several(6, () => claim("-", "ok", (dice) => ({ filter: keyComparison(dice) }))),
@@ -211,10 +215,3 @@ export const queryClaims: readonly Claim[] = [
     "int321 add 1 eq 2",
   ),
 ];
-
-// The page after `step`, by the token that each side gave.
-export function nextPage(step: Step): Step {
-  const target = step.target.replace(/&?\{\{next\}\}$/, "");
-  const glue = target.includes("?") ? "&" : "?";
-  return { ...step, target: `${target}${glue}{{next}}` };
-}

@@ -1,5 +1,7 @@
 // What travels: a request as the generator means it, and what a side answered.
 
+import type { Fields } from "./sas.ts";
+
 export const edmTypes = [
   "String",
   "Binary",
@@ -22,8 +24,14 @@ export interface Touched extends Key {
   gone?: boolean;
 }
 
+// What a query finds, as far as the generator knows, before it is cut into pages.
+export interface Pages {
+  rows?: readonly string[]; // names of all of them, in order
+  size?: number; // of each page but the last
+}
+
 // A request, and what it is about. The same text goes to both sides but for placeholders: {{etag N}} is what the side gave
-// `entities[N]` last, {{next}} its continuation parameters.
+// `entities[N]` last, {{next}} its continuation parameters, {{sas}} `sas` as the side wants it signed.
 export interface Step {
   operation: string; // one of those that claims.ts counts
   types: readonly EdmType[]; // of the values in body or filter
@@ -37,6 +45,11 @@ export interface Step {
   tables: readonly string[]; // that it creates or deletes
   about: ReadonlySet<string>; // what exceptions.ts needs to know
   expected?: string; // code of our answer, or "ok"
+  pages?: Pages; // of a query that is continued while there is more
+  sas?: Fields; // of a table's signature, for a batch
+  first?: readonly Step[]; // requests before it
+  after?: readonly Step[]; // requests behind it
+  leaves?: boolean; // what only one side did is undone by the requests behind it
 }
 
 export function headerOf(step: Step, name: string): string | undefined {
@@ -59,6 +72,7 @@ export interface RawResponse {
 // One of the two that are compared.
 export interface Side extends AsyncDisposable {
   readonly base: string; // URL of the account
+  readonly batchTable?: string; // for what table a signature has to be that is to let a batch in; else the batch's own
   send(request: RawRequest): Promise<RawResponse>;
 }
 

@@ -3,44 +3,15 @@
 import type { Claim } from "./claims.ts";
 import type { Dice } from "./dice.ts";
 import type { Step } from "./request.ts";
-import { account, hmac } from "./sign.ts";
-import { commonHeaders, entityPath, inQuery, makeStep } from "./steps.ts";
+import { accountSas, expired, type Fields, tableSas } from "./sas.ts";
+import { commonHeaders, entityPath, makeStep } from "./steps.ts";
 import type { Place, World } from "./world.ts";
 import { someMembers, type Write, writeStep } from "./write-claims.ts";
 
-type Fields = Record<string, string>;
-
-const versions = ["2019-02-02", "2018-03-28", "2020-12-06"];
-const valid: Fields = { st: "2024-01-01T00:00:00Z", se: "2099-01-01T00:00:00Z" };
-const expired: Fields = { st: "2020-01-01T00:00:00Z", se: "2021-01-01T00:00:00Z" };
-
-// ---- Signing (spec §7.2, §7.3) ----------------------------------------------------------------------------------------
-
-const queryOf = (fields: Fields) =>
-  Object.entries(fields)
-    .map(([name, value]) => `${name}=${inQuery(value)}`)
-    .join("&");
-
-function tableSas(dice: Dice, table: string, given: Fields): string {
-  const fields = { sv: dice.pick(versions), tn: table, ...valid, ...given };
-  const { sp, st, se, si, sip, spr, sv, spk, srk, epk, erk } = fields as Fields;
-  const resource = `/table/${account}/${table.toLowerCase()}`;
-  const lines = [sp, st, se, resource, si, sip, spr, sv, spk, srk, epk, erk];
-  return queryOf({ ...fields, sig: hmac(lines.map((line) => line ?? "").join("\n")) });
-}
-
-function accountSas(dice: Dice, given: Fields): string {
-  const fields = { sv: dice.pick(versions), ss: "t", srt: "sco", sp: "rwdlau", ...valid, ...given };
-  const { sp, ss, srt, st, se, sip = "", spr = "", sv } = fields as Fields;
-  const scope = fields.sv >= "2020-12-06" ? "\n" : "";
-  const text = [account, sp, ss, srt, st, se, sip, spr, sv].map((line) => `${line}\n`).join("");
-  return queryOf({ ...fields, sig: hmac(text + scope) });
-}
-
 // ---- Requests ---------------------------------------------------------------------------------------------------------
 
-type Asked = "get" | "query" | "delete" | Write;
-type Sas = (dice: Dice, place: Place) => string;
+export type Asked = "get" | "query" | "delete" | Write;
+type Sas = (dice: Dice, place: Place) => string; // the parameters of the query
 
 function stepOf(dice: Dice, asked: Asked, { table, key }: Place): Step {
   const common = { headers: commonHeaders(dice), table, entities: [key] };
@@ -68,22 +39,33 @@ function stepOf(dice: Dice, asked: Asked, { table, key }: Place): Step {
   }
 }
 
-function claim(asked: Asked, code: string, sas: Sas, ...about: readonly string[]): Claim {
-  const operation = `${asked} by SAS`;
-  const make = (world: World, dice: Dice) => {
-    const place = asked === "insert" ? world.absent(dice) : world.existing(dice);
-    if (place === undefined) return undefined;
-    const step = stepOf(dice, asked, place);
-    const target = `${step.target}?${sas(dice, place)}`;
-    return {
-      ...step,
-      operation,
-      types: [],
-      target,
-      about: new Set(["sas", ...step.about, ...about]),
-    };
+export function placeFor(asked: Asked, world: World, dice: Dice): Place | undefined {
+  return asked === "insert" ? world.absent(dice) : world.existing(dice);
+}
+
+export function stepBySas(
+  dice: Dice,
+  asked: Asked,
+  place: Place,
+  sas: Sas,
+  about: readonly string[],
+): Step {
+  const step = stepOf(dice, asked, place);
+  return {
+    ...step,
+    operation: `${asked} by SAS`,
+    types: [],
+    target: `${step.target}?${sas(dice, place)}`,
+    about: new Set(["sas", ...step.about, ...about]),
   };
-  return { operation, type: "-", code, make };
+}
+
+function claim(asked: Asked, code: string, sas: Sas, ...about: readonly string[]): Claim {
+  const make = (world: World, dice: Dice) => {
+    const place = placeFor(asked, world, dice);
+    return place && stepBySas(dice, asked, place, sas, about);
+  };
+  return { operation: `${asked} by SAS`, type: "-", code, make };
 }
 
 function tables(code: string, fields: Fields, ...about: readonly string[]): Claim {
@@ -114,7 +96,7 @@ const ofKey: Sas = (dice, { table, key: { pk, rk } }) => {
 };
 const ofOtherKeys = ofTable({ sp: "raud", spk: "~", epk: "~~" });
 
-const asking: readonly (readonly [Asked, string])[] = [
+export const asking: readonly (readonly [Asked, string])[] = [
   ["get", "r"],
   ["query", "r"],
   ["insert", "a"],
@@ -124,7 +106,7 @@ const asking: readonly (readonly [Asked, string])[] = [
   ["insert or merge", "au"],
   ["delete", "d"],
 ];
-const lacking: Record<string, string> = { r: "aud", a: "rud", u: "rad", au: "rd", d: "rau" };
+export const lacking: Record<string, string> = { r: "aud", a: "rud", u: "rad", au: "rd", d: "rau" };
 
 export const sasClaims: readonly Claim[] = [
   ...asking.flatMap(([asked, sp]) => [
@@ -166,7 +148,7 @@ export const sasClaims: readonly Claim[] = [
     (dice, { table }) => tableSas(dice, table, { sp: "r" }).replace(/sig=.*/, "sig=d3Jvbmc%3D"),
     "wrong",
   ),
-  claim("get", "AuthenticationFailed", ofTable({ sp: "r", si: "nobody" }), "policy"),
+  claim("get", "AuthenticationFailed", ofTable({ sp: "r", si: "nobody" }), "no policy"),
   // What a page is not asked for: it has no network between.
   claim("get", "ok", ofTable({ sp: "r", spr: "https" }), "protocol"),
   claim("get", "ok", ofTable({ sp: "r", sip: "10.1.2.3" }), "address"),

@@ -11,6 +11,8 @@ import { openStore } from "../web/support/package.ts";
 import type { RawRequest, RawResponse, Side } from "./request.ts";
 import { account, key } from "./sign.ts";
 
+const answerMax = 60_000; // milliseconds, for an answer
+
 // In memory, telling nobody. It names no port that the system chose for it, so it is told one that was free.
 export async function startAzurite(): Promise<Side> {
   const port = await freePort();
@@ -26,6 +28,7 @@ export async function startAzurite(): Promise<Side> {
   const agent = new Agent({ keepAlive: true });
   return {
     base: `http://127.0.0.1:${port}/${account}`,
+    batchTable: "$batch",
     send: (request) => sendOverHttp(agent, request),
     async [Symbol.asyncDispose]() {
       agent.destroy();
@@ -61,7 +64,8 @@ async function sendOverHttp(agent: Agent, raw: RawRequest): Promise<RawResponse>
   const headers = raw.headers.flat();
   headers.push("Host", `${hostname}:${port}`);
   if (body !== undefined) headers.push("Content-Length", `${body.length}`);
-  const request = httpRequest({ agent, hostname, port, path, method: raw.method, headers });
+  const signal = AbortSignal.timeout(answerMax);
+  const request = httpRequest({ agent, hostname, port, path, method: raw.method, headers, signal });
   const answered = once(request, "response") as Promise<[IncomingMessage]>;
   request.end(body);
   const [response] = await answered;

@@ -2,6 +2,7 @@
 
 import type { Claim } from "./claims.ts";
 import type { Dice } from "./dice.ts";
+import { policyDocument, validDates, xmlType } from "./policies.ts";
 import type { Step } from "./request.ts";
 import { commonHeaders, inQuery, makeStep } from "./steps.ts";
 import type { World } from "./world.ts";
@@ -164,7 +165,7 @@ const listing = (code: string, query: (dice: Dice) => string, ...about: string[]
   claim(
     "query tables",
     code,
-    (_, dice) => ({ method: "GET", target: `/Tables${query(dice)}` }),
+    (_, dice) => ({ method: "GET", target: `/Tables${query(dice)}`, pages: {} }),
     ...about,
   );
 
@@ -175,14 +176,6 @@ const tableFilter =
 
 // ---- Access policies --------------------------------------------------------------------------------------------------
 
-const identifier = (id: string, policy: string) =>
-  `<SignedIdentifier><Id>${id}</Id><AccessPolicy>${policy}</AccessPolicy></SignedIdentifier>`;
-const document = (...identifiers: readonly string[]) =>
-  `<?xml version="1.0" encoding="utf-8"?><SignedIdentifiers>${identifiers.join("")}</SignedIdentifiers>`;
-const dates = (start: string, expiry: string) =>
-  `<Start>${start}</Start><Expiry>${expiry}</Expiry>`;
-const full = dates("2024-01-01T00:00:00.0000000Z", "2030-01-01T00:00:00.0000000Z");
-
 const policies = (code: string, which: Which, body: (dice: Dice) => string, ...about: string[]) =>
   claim(
     "set acl",
@@ -190,11 +183,10 @@ const policies = (code: string, which: Which, body: (dice: Dice) => string, ...a
     (world, dice) => {
       const table = which(world, dice);
       if (table === undefined) return undefined;
-      const headers = [["Content-Type", "application/xml"]] as const;
       return {
         method: "PUT",
         target: `/${table}?comp=acl`,
-        headers,
+        headers: [xmlType],
         body: body(dice),
         table,
         writes: true,
@@ -209,14 +201,14 @@ const readingPolicies = (code: string, which: Which) =>
     return table === undefined ? undefined : { method: "GET", target: `/${table}?comp=acl`, table };
   });
 
+const policyIds = (count: number) => Array.from({ length: count }, (_, i) => `policy${i}`);
 const goodPolicies = (dice: Dice) =>
-  document(
-    ...Array.from({ length: 1 + dice.below(5) }, (_, i) =>
-      identifier(
-        `policy${i}`,
-        `${full}<Permission>${dice.pick(["r", "raud", "ad", "u"])}</Permission>`,
-      ),
-    ),
+  policyDocument(
+    policyIds(1 + dice.below(5)).map((id) => ({
+      id,
+      ...validDates,
+      permission: dice.pick(["r", "raud", "ad", "u"]),
+    })),
   );
 
 export const tableClaims: readonly Claim[] = [
@@ -238,21 +230,21 @@ export const tableClaims: readonly Claim[] = [
       "TableName ne 'tab3X'",
     ),
   ),
-  listing("InvalidInput", tableFilter("TableName eq", "Other eq 'x'"), "bad filter"),
+  listing("InvalidInput", tableFilter("TableName eq"), "bad filter"),
+  listing("InvalidInput", tableFilter("Other eq 'x'"), "bad filter"),
   policies("ok", some, goodPolicies),
-  policies("ok", some, () => document(), "no policies"),
+  policies("ok", some, () => policyDocument([]), "no policies"),
   policies(
     "ok",
     some,
-    () => document(identifier("p", dates("2024-01-01", "2030-01-01T00:00Z"))),
+    () =>
+      policyDocument([
+        { id: "p", start: "2024-01-01", expiry: "2099-01-01T00:00Z", permission: "r" },
+      ]),
     "odd dates",
   ),
   policies("InvalidXmlDocument", some, () =>
-    document(
-      ...Array.from({ length: 6 }, (_, i) =>
-        identifier(`p${i}`, `${full}<Permission>r</Permission>`),
-      ),
-    ),
+    policyDocument(policyIds(6).map((id) => ({ id, ...validDates, permission: "r" }))),
   ),
   policies(
     "InvalidXmlDocument",
@@ -263,7 +255,7 @@ export const tableClaims: readonly Claim[] = [
   policies(
     "InvalidXmlNodeValue",
     some,
-    () => document(identifier("p", `${full}<Permission>xyz</Permission>`)),
+    () => policyDocument([{ id: "p", ...validDates, permission: "xyz" }]),
     "bad permission",
   ),
   policies("TableNotFound", none, goodPolicies),

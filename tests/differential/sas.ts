@@ -1,0 +1,44 @@
+// Shared access signatures: their fields, and what is signed (spec §7.2, §7.3).
+
+import type { Dice } from "./dice.ts";
+import { account, hmac } from "./sign.ts";
+import { inQuery } from "./steps.ts";
+
+export type Fields = Readonly<Record<string, string | undefined>>; // undefined: not given
+
+const versions = ["2019-02-02", "2018-03-28", "2020-12-06"];
+const valid: Fields = { st: "2024-01-01T00:00:00Z", se: "2099-01-01T00:00:00Z" };
+export const expired: Fields = { st: "2020-01-01T00:00:00Z", se: "2021-01-01T00:00:00Z" };
+// For what a stored policy says.
+export const unsaid: Fields = { st: undefined, se: undefined, sp: undefined };
+
+const queryOf = (fields: Fields) =>
+  Object.entries(fields)
+    .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${inQuery(value)}`]))
+    .join("&");
+
+// All fields but the signature: those that are not given are such that they hold.
+export function tableFields(dice: Dice, table: string, given: Fields): Fields {
+  return { sv: dice.pick(versions), tn: table, ...valid, ...given };
+}
+
+// As parameters of a query. `table` is the name that is signed.
+export function signedFields(fields: Fields, table: string): string {
+  const { sp, st, se, si, sip, spr, sv, spk, srk, epk, erk } = fields;
+  const resource = `/table/${account}/${table.toLowerCase()}`;
+  const lines = [sp, st, se, resource, si, sip, spr, sv, spk, srk, epk, erk];
+  return queryOf({ ...fields, sig: hmac(lines.map((line) => line ?? "").join("\n")) });
+}
+
+export function tableSas(dice: Dice, table: string, given: Fields): string {
+  return signedFields(tableFields(dice, table, given), table);
+}
+
+export function accountSas(dice: Dice, given: Fields): string {
+  const sv = dice.pick(versions);
+  const fields = { sv, ss: "t", srt: "sco", sp: "rwdlau", ...valid, ...given } as Fields;
+  const { sp, ss, srt, st, se, sip = "", spr = "" } = fields;
+  const scope = sv >= "2020-12-06" ? "\n" : "";
+  const text = [account, sp, ss, srt, st, se, sip, spr, sv].map((line) => `${line}\n`).join("");
+  return queryOf({ ...fields, sig: hmac(text + scope) });
+}
