@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/protocol/http_date.h"
+#include "core/protocol/percent.h"
 #include "core/protocol/signature.h"
 
 namespace entitable::protocol {
@@ -105,12 +106,14 @@ bool is_date_good(const Account& account, std::string_view date, Ticks now) {
   return !account.strict_dates || (*ticks - now <= minutes_15 && now - *ticks <= minutes_15);
 }
 
-// The value of `comp`, the first one. Such values are words: they need no decoding.
+// The value of `comp` as the route has it, decoded: who asks for an operation has signed its name.
 std::optional<std::string> comp_of(std::string_view query) {
   while (!query.empty()) {
     const std::string_view pair = query.substr(0, query.find('&'));
     query.remove_prefix(std::min(pair.size() + 1, query.size()));
-    if (pair.substr(0, 5) == "comp=") return std::string(pair.substr(5));
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    if (percent_decoded(pair.substr(0, equals)) != "comp") continue;
+    return percent_decoded(pair.substr(std::min(equals + 1, pair.size())));
   }
   return std::nullopt;
 }

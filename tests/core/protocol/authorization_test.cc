@@ -133,6 +133,10 @@ TEST_CASE("what is signed must be what was sent") {
           "AuthenticationFailed");
     CHECK(outcome(signed_request(base + "/people", "/people", lite, "acl")) ==
           "AuthenticationFailed");
+    // However it is written, it makes another operation of the request.
+    CHECK(outcome(signed_request(base + "/people?c%6Fmp=acl", "/people", lite)) ==
+          "AuthenticationFailed");
+    CHECK(outcome(signed_request(base + "/people?c%6Fmp=%61cl", "/people", lite, "acl")) == "ok");
     CHECK(outcome(signed_request(base + "/people(PartitionKey='%61',RowKey='')",
                                  "/people(PartitionKey='a',RowKey='')", lite)) ==
           "AuthenticationFailed");
