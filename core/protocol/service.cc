@@ -233,7 +233,7 @@ class Session {
     return form;
   }
 
-  // What both kinds of operation need: the same account, and permission.
+  // What both kinds of operation need: the same account, permission, and an address to write at.
   Result<void> read_operation(const Request& operation, const Access& access, ErrorForm& form,
                               Reading& reading) const {
     if (const auto read = read_target(operation, form, reading); !read.ok()) return read.error();
@@ -241,6 +241,7 @@ class Session {
     if (const auto allowed = access.check(reading.need(operation)); !allowed.ok()) {
       return allowed.error();
     }
+    if (reading.uri.secondary && reading.line.writes) return Error(Code::secondary_is_read_only);
     if (const auto level = negotiate(operation, reading.options.format); !level.ok()) {
       return level.error();
     }

@@ -236,6 +236,23 @@ TEST_CASE("an operation is on this account, whatever the host is called") {
   CHECK(server.contents() == before);
 }
 
+TEST_CASE("the secondary address of an operation is read only, as that of a batch") {
+  Server server;
+  const std::string before = server.contents();
+  for (const char* base : {"/acct-secondary", "https://acct-secondary.table.core.windows.net"}) {
+    CAPTURE(base);
+    const std::string entity = std::string(base) + "/people(PartitionKey='p',RowKey='r') HTTP/1.1";
+    CHECK(server.batched(batch(part("PUT " + entity, "{}"))) == "InsufficientAccountPermissions");
+    CHECK(server.batched(batch(first + part("DELETE " + entity + "\nIf-Match: *"))) ==
+          "InsufficientAccountPermissions");
+    CHECK(server.contents() == before);
+    CHECK(server.batched("--b\n" + mime + "GET " + entity + "\n\n--b--") == "200");
+  }
+  const std::string stranger = batch(part("POST /acct-secondary/people HTTP/1.1"));
+  CHECK(server.batched_by(test::sas_of_table("people", "r"), stranger) ==
+        "AuthorizationPermissionMismatch");
+}
+
 TEST_CASE("only entities of one table are written") {
   Server server;
   const std::string before = server.contents();
