@@ -54,8 +54,8 @@ export async function exchange(
   });
 }
 
-// A listener that throws does not end the server: its error is reported as an unhandled rejection, like those of
-// events (host/emitter.ts).
+// A listener that throws does not spoil the exchange: its error is reported as an unhandled rejection, like those of events
+// (host/emitter.ts).
 function report({ onRequest }: ExchangeOptions, served: ServedRequest): void {
   try {
     onRequest?.(served);
@@ -116,13 +116,14 @@ class Received {
 }
 
 // The path and query stay as they were sent: signatures are over them. The scheme is that of the connection, whatever the request
-// says: some signatures are good for HTTPS only.
+// says: some signatures are good for HTTPS only. Who names two hosts might mean two accounts.
 function urlOf(request: NodeRequest, { scheme, authority }: ExchangeOptions): string | undefined {
-  const { url: target = "/", headers } = request;
+  const { url: target = "/", headers, rawHeaders } = request;
   const absolute = /^https?:(?=\/\/)/i; // as to a proxy
   if (absolute.test(target)) return target.replace(absolute, `${scheme}:`);
   const { host = authority } = headers;
-  return typeof host === "string" && hostPattern.test(host) && target.startsWith("/")
+  const several = rawHeaders.filter((name, i) => i % 2 === 0 && /^host$/i.test(name)).length > 1;
+  return typeof host === "string" && hostPattern.test(host) && !several && target.startsWith("/")
     ? `${scheme}://${host}${target}`
     : undefined;
 }
@@ -171,7 +172,8 @@ function respond(
     response.on("close", resolve);
     const empty = status === 204 || status === 304;
     const fields = headers.flat();
-    if (!empty) fields.push("Content-Length", String(body.length));
+    const untold = head && body.length === 0; // how long that of GET is
+    if (!empty && !untold) fields.push("Content-Length", String(body.length));
     if (close) fields.push("Connection", "close");
     response.writeHead(status, reason, fields);
     response.end(head || empty ? new Uint8Array() : body, resolve);
