@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import puppeteer, { type Browser, type Page } from "puppeteer-core";
@@ -136,4 +137,21 @@ export class SharedTabs {
       ignoreDefaultArgs: ["--disable-back-forward-cache"],
     });
   }
+}
+
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  timeoutMs = 20_000,
+): Promise<void> {
+  const started = performance.now();
+  while (!(await condition())) {
+    assert(performance.now() - started < timeoutMs, "it did not come to pass");
+    await sleep(20);
+  }
+}
+
+// CDP's words for what a browser does to a tab that nobody looks at.
+export async function lifecycle(page: Page, state: "frozen" | "active"): Promise<void> {
+  const session = await page.createCDPSession();
+  await session.send("Page.setWebLifecycleState", { state });
 }

@@ -8,6 +8,8 @@ import { StoreError } from "../errors.ts";
 import createModule, { buildId, type EntitableModule } from "./entitable.mjs";
 import { repairIdbfs } from "./idbfs-repair.ts";
 
+export { buildId };
+
 export type WasmSource = string | URL | Response | BufferSource | WebAssembly.Module;
 
 /**
@@ -15,8 +17,7 @@ export type WasmSource = string | URL | Response | BufferSource | WebAssembly.Mo
  * @internal (its type is the glue's, which the package's declarations do without)
  */
 export async function instantiate(source?: WasmSource): Promise<EntitableModule> {
-  const compiled = await (source === undefined ? findModule() : compile(source));
-  checkBuild(compiled);
+  const compiled = await loadModule(source);
   return new Promise((resolve, reject) => {
     const fail = (cause: unknown) => reject(loadFailed("could not be instantiated", cause));
     createModule({
@@ -39,6 +40,13 @@ export async function instantiate(source?: WasmSource): Promise<EntitableModule>
       fail,
     );
   });
+}
+
+// Compiled, and of this build; may be sent to a worker. Rejects as instantiate().
+export async function loadModule(source?: WasmSource): Promise<WebAssembly.Module> {
+  const compiled = await (source === undefined ? findModule() : compile(source));
+  checkBuild(compiled);
+  return compiled;
 }
 
 // ---- The build --------------------------------------------------------------------------------------------------
