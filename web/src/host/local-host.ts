@@ -3,6 +3,7 @@
 
 import { StoreError } from "../errors.ts";
 import {
+  fenced,
   type LogStorage,
   manifestName,
   StorageError,
@@ -26,6 +27,12 @@ import { Emitter } from "./emitter.ts";
 import type { Ownership } from "./ownership.ts";
 import type { PageLife } from "./page-life.ts";
 
+// Of a log that others may want: `isOwner`, whether it may still be claimed; `onReplaced`, a write found that somebody else did.
+export interface LogOwnership {
+  isOwner(): boolean;
+  onReplaced(): void;
+}
+
 export interface LocalHostOptions {
   name: string;
   engine: Engine;
@@ -40,7 +47,7 @@ export interface LocalHostOptions {
   onWarning: (warning: StoreWarning) => void;
   life: PageLife;
   onFirstWrite?: (() => void) | undefined;
-  onReplaced?: (() => void) | undefined; // a write found that the log has another owner
+  logOwnership?: LogOwnership | undefined; // none: nobody else is expected
 }
 
 export class LocalHost implements Host {
@@ -63,6 +70,7 @@ export class LocalHost implements Host {
     try {
       const orphans = await recover(engine, storage);
       const writes = options.persistence !== "memory" && !options.readOnly && !engine.readOnly;
+      if (options.logOwnership?.isOwner() === false) throw fenced("nothing yet, but has the lock");
       if (writes) await claim(engine, storage);
       return new LocalHost(options, orphans);
     } catch (error) {
@@ -249,9 +257,9 @@ export class LocalHost implements Host {
   }
 
   #wasReplaced(error: unknown): boolean {
-    const fenced = error instanceof StorageError && error.failure === "fenced";
-    if (!fenced || this.#o.onReplaced === undefined) return false;
-    this.#o.onReplaced();
+    const replaced = error instanceof StorageError && error.failure === "fenced";
+    if (!replaced || this.#o.logOwnership === undefined) return false;
+    this.#o.logOwnership.onReplaced();
     return true;
   }
 

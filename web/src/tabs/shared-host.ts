@@ -12,7 +12,7 @@
 
 import { AbortError, StoreError } from "../errors.ts";
 import { Emitter } from "../host/emitter.ts";
-import type { LocalHost } from "../host/local-host.ts";
+import type { LocalHost, LogOwnership } from "../host/local-host.ts";
 import type { LifeEvent, PageLife } from "../host/page-life.ts";
 import type { Host } from "../transport.ts";
 import type {
@@ -23,7 +23,7 @@ import type {
   StoreStats,
   StoreStatus,
 } from "../types.ts";
-import { CallClient } from "./call-client.ts";
+import { CallClient, outOfCall } from "./call-client.ts";
 import { CallServer, isOfOwner } from "./call-server.ts";
 import type { OpenChannel } from "./channel.ts";
 import { ClientPorts } from "./client-ports.ts";
@@ -47,8 +47,7 @@ export interface SharedHostOptions {
   waitMs: number; // for a store that somebody has for himself
   silenceMs: number; // of an owner, before another tab takes its place
   signal: AbortSignalLike | undefined;
-  // Reads the log into an engine. `onReplaced` is called when a write finds that there is another owner.
-  openLocal(onReplaced: () => void): Promise<LocalHost>;
+  openLocal(ownership: LogOwnership): Promise<LocalHost>; // reads the log into an engine
 }
 
 type State = "joining" | "following" | "owning" | "suspended" | "closed";
@@ -67,6 +66,7 @@ export class SharedHost implements Host {
   #local: LocalHost | undefined; // this tab owns the store
   #ports: ClientPorts | undefined;
   #claim: LockClaim | undefined;
+  #opening: Promise<void> | undefined; // of the engine, when this tab becomes the owner
   #letGo: Promise<void> = Promise.resolve(); // the engine that was here last is gone
   #unwatch: () => void = () => {};
   #closing: Promise<void> | undefined;
@@ -104,8 +104,8 @@ export class SharedHost implements Host {
       this.#cantOpen = reject;
     });
     this.#unwatch = options.life.watch((event) => this.#onPage(event));
-    this.#limitOpening();
     this.#join();
+    this.#limitOpening();
   }
 
   // ---- Transport ------------------------------------------------------------------------------------------------------
@@ -256,7 +256,11 @@ export class SharedHost implements Host {
   #queue(how: "queue" | "steal"): void {
     this.#claim?.end();
     this.#claim = claimStore(this.#o.locks, this.#o.name, how, {
-      held: () => void this.#own(),
+      held: () => {
+        this.#opening = this.#own().finally(() => {
+          this.#opening = undefined;
+        });
+      },
       lost: () => this.#replaced(),
       failed: (error) => this.#end(forbidden(error)),
     });
@@ -274,15 +278,12 @@ export class SharedHost implements Host {
     this.#claim = undefined;
     const local = this.#local;
     this.#local = undefined;
-    if (local === undefined) {
-      claim?.end();
-    } else {
-      this.#follower.status = local.status;
-      const gone = local.close().catch(() => {});
-      this.#letGo = gone;
-      if (local.idle) claim?.end();
-      else void gone.then(() => claim?.end());
-    }
+    if (local !== undefined) this.#follower.status = local.status;
+    const gone = local === undefined ? this.#opening : local.close().catch(() => {});
+    if (gone !== undefined) this.#letGo = gone;
+    // A page that is about to sleep must not hold it for longer than it needs to.
+    if (gone === undefined || local?.idle) claim?.end();
+    else void gone.then(() => claim?.end());
   }
 
   #onPage(event: LifeEvent): void {
@@ -314,8 +315,11 @@ export class SharedHost implements Host {
     this.#peers.announce("owner");
     let local: LocalHost;
     try {
-      local = await this.#o.openLocal(() => {
-        if (isOwner()) this.#replaced();
+      local = await this.#o.openLocal({
+        isOwner,
+        onReplaced: () => {
+          if (isOwner()) this.#replaced();
+        },
       });
     } catch (error) {
       if (isOwner()) this.#cantOwn(error);
@@ -387,7 +391,7 @@ export class SharedHost implements Host {
 
   // A deferred write that was acknowledged and is not stored: it is made again, where it may fail by now.
   #again(block: Uint8Array): void {
-    this.#client.block("write", block, "deferred").catch((error: Error) => {
+    this.#client.block("write", outOfCall(block), "deferred").catch((error: Error) => {
       this.#events.emit("persist-error", { error, pendingBytes: 0, retryInMs: undefined });
     });
   }
