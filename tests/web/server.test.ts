@@ -432,7 +432,8 @@ describe("the server", () => {
     const server = handles
       .call(process)
       .find(
-        (handle) => handle instanceof Server && (handle.address() as AddressInfo).port === port,
+        (handle) =>
+          handle instanceof Server && (handle.address() as AddressInfo | null)?.port === port,
       );
     // As Node does when the process has no file descriptor left.
     (server as Server).emit("error", Object.assign(new Error("accept EMFILE"), { code: "EMFILE" }));
