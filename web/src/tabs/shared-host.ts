@@ -22,6 +22,7 @@ import type {
   StoreEvents,
   StoreStats,
   StoreStatus,
+  VerifyReport,
 } from "../types.ts";
 import { CallClient } from "./call-client.ts";
 import { CallServer, isOfOwner } from "./call-server.ts";
@@ -33,6 +34,7 @@ import {
   forwardedEvents,
   fromWire,
   isAnnouncement,
+  type PlainCall,
   protocolVersion,
   storeChannel,
   type ToClient,
@@ -166,6 +168,17 @@ export class SharedHost implements Host {
     return await this.#askAll("stats", (local) => local.stats());
   }
 
+  async verify(): Promise<VerifyReport> {
+    this.#requireOpen();
+    return await this.#askAll("verify", (local) => local.verify());
+  }
+
+  async compact(): Promise<void> {
+    this.#requireOpen();
+    if (this.#o.refusal !== undefined) throw this.#o.refusal;
+    await this.#askAll("compact", (local) => local.compact());
+  }
+
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
     return this.#events.on(event, listener);
   }
@@ -180,7 +193,7 @@ export class SharedHost implements Host {
     return this.#closing;
   }
 
-  async #askAll<T>(kind: "flush" | "stats", ask: (local: LocalHost) => Promise<T>): Promise<T> {
+  async #askAll<T>(kind: PlainCall, ask: (local: LocalHost) => Promise<T>): Promise<T> {
     if (this.#local === undefined) return (await this.#client.plain(kind)) as T;
     try {
       return await ask(this.#local);
