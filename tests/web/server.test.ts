@@ -5,13 +5,15 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import * as http from "node:http";
 import * as https from "node:https";
-import { connect, type Socket } from "node:net";
+import { type AddressInfo, connect, Server, type Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { StoreError } from "../../web/src/errors.ts";
 import type { NodeHttp, NodeProcess, NodeRequest, NodeResponse } from "../../web/src/node.ts";
 import type { ResponseParts } from "../../web/src/rest/block.ts";
 import type { RestDoor, RestRequest } from "../../web/src/rest/door.ts";
-import { exchange } from "../../web/src/server/exchange.ts";
+import { type ExchangeOptions, exchange } from "../../web/src/server/exchange.ts";
 import {
   type ServedRequest,
   type ServeOptions,
@@ -71,6 +73,32 @@ async function exchanged(server: TableServer, raw: string): Promise<string> {
   return text;
 }
 
+// ---- Without a connection ----------------------------------------------------------------------------------------
+
+function requestOf(parts: Partial<NodeRequest>): NodeRequest {
+  const none = { rawHeaders: [], headers: {}, socket: {}, on() {}, off() {}, resume() {} };
+  return { ...none, destroy() {}, ...parts };
+}
+
+const responseToNobody: NodeResponse = {
+  writeContinue() {},
+  writeHead() {},
+  end: (_, done) => done(),
+  on() {},
+};
+
+function exchangeOptions(store: Store): ExchangeOptions {
+  const doors = new Map([["acct", (store as unknown as { door: RestDoor }).door]]);
+  return { doors, scheme: "http", authority: "x", stopping: () => false, onRequest: undefined };
+}
+
+function collectGarbage(): void {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+}
+
+// ---- With one ----------------------------------------------------------------------------------------------------
+
 describe("a request", () => {
   test("reaches the store as it was sent: method, path, query, headers and their octets", async (t) => {
     const server = await serving(t, echo);
@@ -100,30 +128,12 @@ describe("a request", () => {
       clientIp = request.clientIp;
       return ok();
     });
-    const request: NodeRequest = {
-      method: "DELETE",
-      url: "/t",
-      rawHeaders: [],
-      headers: {},
-      socket: {},
-      on() {},
-      off() {},
-      resume() {},
-      destroy() {},
-    };
-    const response: NodeResponse = {
-      writeContinue() {},
-      writeHead() {},
-      end: (_, done) => done(),
-      on() {},
-    };
-    const doors = new Map([["acct", (store as unknown as { door: RestDoor }).door]]);
-    const options = { doors, scheme: "http", authority: "x" } as const;
-    await exchange(request, response, { ...options, stopping: () => false, onRequest: undefined });
+    const request = requestOf({ method: "DELETE", url: "/t" });
+    await exchange(request, responseToNobody, exchangeOptions(store));
     assert.equal(clientIp, "unknown");
   });
 
-  for (const host of ["a/b", "a b", "a?b", "u@a", "a:b", ""]) {
+  for (const host of ["a/b", "a b", "a?b", "u@a", "a:b", "", "a\r\nHost: b"]) {
     test(`from a host that is none is refused: ${JSON.stringify(host)}`, async (t) => {
       const server = await serving(t, () => assert.fail("it must not get there"));
       const text = await exchanged(
@@ -205,6 +215,36 @@ describe("a body", () => {
     assert.equal((await send(65)).status, 413);
   });
 
+  test("in millions of chunks takes no more memory than its bytes", async () => {
+    const listeners: Record<string, (chunk: Uint8Array<ArrayBuffer>) => void> = {};
+    let body: Uint8Array | undefined;
+    const store = storeOf((request) => {
+      body = request.body;
+      return ok();
+    });
+    const request = requestOf({
+      method: "POST",
+      headers: { "transfer-encoding": "chunked" },
+      on: (event, listener) => (listeners[event] = listener),
+    });
+    const served = exchange(request, responseToNobody, exchangeOptions(store));
+    const send = (byte: number) => {
+      const chunk = Uint8Array.of(byte);
+      listeners["data"]?.(chunk);
+      return new WeakRef(chunk);
+    };
+    const chunks = Array.from("a body", (character) => send(character.charCodeAt(0)));
+    await new Promise(setImmediate); // until then what is referred to weakly is kept
+    collectGarbage();
+    assert.deepEqual(
+      chunks.slice(1).map((chunk) => chunk.deref()),
+      [undefined, undefined, undefined, undefined, undefined],
+    );
+    listeners["end"]?.(new Uint8Array());
+    await served;
+    assert.deepEqual(body, bytes("a body"));
+  });
+
   test("that says it is too long is refused without being read", async (t) => {
     const server = await serving(t, sized);
     const text = await exchanged(
@@ -271,12 +311,15 @@ describe("a response", () => {
   });
 
   test("to HEAD, and one that has no body, sends none", async (t) => {
-    const server = await serving(t, ({ method }) =>
-      method === "HEAD" ? ok("12345") : { ...ok(), status: 204, reason: "No Content" },
-    );
+    const server = await serving(t, ({ method, url }) => {
+      if (method !== "HEAD") return { ...ok(), status: 204, reason: "No Content" };
+      return ok(url.endsWith("/left-out") ? "" : "12345");
+    });
     const rest = "/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     const head = await exchanged(server, `HEAD ${rest}`);
     assert.match(head, /^HTTP\/1\.1 200 OK\r\n.*Content-Length: 5\r\n.*\r\n\r\n$/s);
+    const leftOut = await exchanged(server, `HEAD /left-out${rest.slice(1)}`);
+    assert(!/Content-Length/.test(leftOut), "it would be the length of what GET sends");
     const none = await exchanged(server, `PUT ${rest}`);
     assert.match(none, /^HTTP\/1\.1 204 No Content\r\n/);
     assert(!/Content-Length/.test(none) && none.endsWith("\r\n\r\n"));
@@ -327,9 +370,10 @@ describe("several accounts", () => {
     assert.equal(await who("127.0.0.1:10002", "/one/Tables"), "one");
     assert.equal(await who("127.0.0.1:10002", "/two/Tables?x=/one"), "two");
     assert.equal(await who("127.0.0.1", "/two-secondary"), "two");
+    assert.equal(await who("127.0.0.1", "//two//Tables"), "two", "clients join addresses");
     assert.equal(await who("two.table.core.windows.net", "/one"), "two");
     assert.equal(await who("TWO-secondary.table.localhost:10002", "/one"), "two");
-    assert.equal(await who("two:10002", "/"), "two");
+    assert.equal(await who("two:10002", "/one/Tables"), "one", "a machine may be called anything");
     assert.equal(await who("127.0.0.1", "/three/Tables"), "one", "which refuses it");
   });
 
@@ -380,6 +424,20 @@ describe("the server", () => {
       requestBytes: 4,
       responseBytes: 6,
     });
+  });
+
+  test("outlives a connection that could not be accepted", async (t) => {
+    const { url, port } = await serving(t, () => ok("here"));
+    const { _getActiveHandles: handles } = process as unknown as { _getActiveHandles(): unknown[] };
+    const server = handles
+      .call(process)
+      .find(
+        (handle) =>
+          handle instanceof Server && (handle.address() as AddressInfo | null)?.port === port,
+      );
+    // As Node does when the process has no file descriptor left.
+    (server as Server).emit("error", Object.assign(new Error("accept EMFILE"), { code: "EMFILE" }));
+    assert.equal(await (await fetch(url)).text(), "here");
   });
 
   test("ends when what it has is answered, and keeps no connection", async () => {

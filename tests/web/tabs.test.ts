@@ -114,22 +114,38 @@ describe("two tabs", () => {
 });
 
 describe("a deferred write", () => {
-  test("that its owner could not store before it was replaced is made again by the next", async () => {
-    const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
-    const first = await open(a);
-    const second = await open(b);
-    await first.table("people").createTable();
-    const written = first.table("people", { durability: "deferred" }).createEntity(row("1"));
-    await written;
-    a.freeze();
-    await second.table("people").createEntity(row("2"));
-    assert.equal((await second.stats()).rows, 1);
-    a.thaw();
-    await first.flush();
-    assert.equal((await second.stats()).rows, 2);
-    await first.close();
-    await second.close();
-  });
+  for (const writer of ["first", "second"] as const) {
+    test(`of the ${writer} tab that its owner could not store is made again by the next`, async () => {
+      const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
+      const stores = { first: await open(a), second: await open(b) };
+      await stores.first.table("people").createTable();
+      await stores[writer].table("people", { durability: "deferred" }).createEntity(row("1"));
+      a.freeze();
+      await stores.second.table("people").createEntity(row("2"));
+      assert.equal((await stores.second.stats()).rows, 1);
+      a.thaw();
+      await stores.first.flush();
+      assert.equal((await stores.second.stats()).rows, 2);
+      await stores.first.close();
+      await stores.second.close();
+    });
+  }
+});
+
+test("a tab that is closed while it takes over leaves the store to the others", async () => {
+  const [a, b, c] = tabsIn(new Origin(), 3) as [Tab, Tab, Tab];
+  const first = await open(a);
+  const second = await open(b);
+  const third = await open(c);
+  await first.table("people").createTable();
+  const { generation } = third.status;
+  void first.close();
+  await until(() => b.opening);
+  await second.close();
+  await third.table("people").createEntity(row("1"));
+  assert.equal(third.status.owner, "self");
+  assert(third.status.generation <= generation + 2);
+  await third.close();
 });
 
 // ---- At random ------------------------------------------------------------------------------------------------------------

@@ -2,7 +2,12 @@
 // looks at the globals of its environment. Importing it looks at none.
 
 import { AbortError, StoreError } from "./errors.ts";
-import { LocalHost, type LocalHostOptions, readOnlyError } from "./host/local-host.ts";
+import {
+  LocalHost,
+  type LocalHostOptions,
+  type LogOwnership,
+  readOnlyError,
+} from "./host/local-host.ts";
 import { own } from "./host/ownership.ts";
 import { noPage, pageLife } from "./host/page-life.ts";
 import { checkAccount, loadHmac } from "./rest/account.ts";
@@ -115,12 +120,12 @@ async function openInIndexedDb(settings: Settings, factory: IDBFactory): Promise
   const persisted = await isPersisted();
   let host: SharedHost | LocalHost | undefined;
   const askFirst = request === "on-first-write" ? () => requestPersistence(host) : undefined;
-  const open = (onReplaced?: () => void, ownership = { release() {} }) =>
+  const open = (logOwnership?: LogOwnership, ownership = { release() {} }) =>
     openLog(settings, factory, {
-      readOnly: onReplaced === undefined && settings.readOnly,
+      readOnly: logOwnership === undefined && settings.readOnly,
       persisted,
       onFirstWrite: askFirst,
-      onReplaced,
+      logOwnership,
       ownership,
     });
   const shared = { locks: locks(), channels: broadcastChannels() };
@@ -154,11 +159,11 @@ async function openShared(
     waitMs: lockWaitMs,
     silenceMs: ownerSilenceMs,
     signal,
-    openLocal: (onReplaced) => open(onReplaced),
+    openLocal: (logOwnership) => open(logOwnership),
   });
 }
 
-type OpenLog = (onReplaced?: () => void) => Promise<LocalHost>;
+type OpenLog = (logOwnership?: LogOwnership) => Promise<LocalHost>;
 
 // The engine over the log in IndexedDB. Whoever was given up and wakes may write while it is read; then it is read again.
 async function openLog(
@@ -166,7 +171,7 @@ async function openLog(
   factory: IDBFactory,
   more: Pick<
     LocalHostOptions,
-    "readOnly" | "persisted" | "onFirstWrite" | "onReplaced" | "ownership"
+    "readOnly" | "persisted" | "onFirstWrite" | "logOwnership" | "ownership"
   >,
 ): Promise<LocalHost> {
   const { name, signal } = settings;
@@ -186,7 +191,8 @@ async function openLog(
       await storage?.close();
       engine?.close();
       const again = error instanceof StorageError && error.failure === "fenced";
-      if (!again || attempt === openAttemptsMax) {
+      const wanted = more.logOwnership?.isOwner() !== false;
+      if (!again || !wanted || attempt === openAttemptsMax) {
         more.ownership.release();
         throw error;
       }

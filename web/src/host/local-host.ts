@@ -2,7 +2,7 @@
 // queue write it and the checkpointer keep it short.
 
 import { StoreError } from "../errors.ts";
-import { type LogStorage, StorageError } from "../storage/log-storage.ts";
+import { fenced, type LogStorage, StorageError } from "../storage/log-storage.ts";
 import type { Host } from "../transport.ts";
 import type {
   AbortSignalLike,
@@ -24,6 +24,12 @@ import type { Ownership } from "./ownership.ts";
 import type { PageLife } from "./page-life.ts";
 import { verify } from "./verify.ts";
 
+// Of a log that others may want: `isOwner`, whether it may still be claimed; `onReplaced`, a write found that somebody else did.
+export interface LogOwnership {
+  isOwner(): boolean;
+  onReplaced(): void;
+}
+
 export interface LocalHostOptions {
   name: string;
   engine: Engine;
@@ -38,7 +44,7 @@ export interface LocalHostOptions {
   onWarning: (warning: StoreWarning) => void;
   life: PageLife;
   onFirstWrite?: (() => void) | undefined;
-  onReplaced?: (() => void) | undefined; // a write found that the log has another owner
+  logOwnership?: LogOwnership | undefined; // none: nobody else is expected
 }
 
 export class LocalHost implements Host {
@@ -61,6 +67,7 @@ export class LocalHost implements Host {
     try {
       const orphans = await recover(engine, (reader) => storage.load(reader));
       const writes = options.persistence !== "memory" && !options.readOnly && !engine.readOnly;
+      if (options.logOwnership?.isOwner() === false) throw fenced("nothing yet, but has the lock");
       if (writes) await claim(engine, storage);
       return new LocalHost(options, orphans);
     } catch (error) {
@@ -261,9 +268,9 @@ export class LocalHost implements Host {
   }
 
   #wasReplaced(error: unknown): boolean {
-    const fenced = error instanceof StorageError && error.failure === "fenced";
-    if (!fenced || this.#o.onReplaced === undefined) return false;
-    this.#o.onReplaced();
+    const replaced = error instanceof StorageError && error.failure === "fenced";
+    if (!replaced || this.#o.logOwnership === undefined) return false;
+    this.#o.logOwnership.onReplaced();
     return true;
   }
 

@@ -54,8 +54,8 @@ export async function exchange(
   });
 }
 
-// A listener that throws does not end the server: its error is reported as an unhandled rejection, like those of
-// events (host/emitter.ts).
+// A listener that throws does not spoil the exchange: its error is reported as an unhandled rejection, like those of events
+// (host/emitter.ts).
 function report({ onRequest }: ExchangeOptions, served: ServedRequest): void {
   try {
     onRequest?.(served);
@@ -80,42 +80,50 @@ function bodyOf(request: NodeRequest): Promise<Body | undefined> | Body {
   // The store judges by the length alone, after it has looked at who asks.
   if (!mayContinue(request)) return { bytes: new Uint8Array(bodyBytesMax + 1), cut: true };
   return new Promise((resolve) => {
-    const chunks: Uint8Array<ArrayBuffer>[] = [];
-    let length = 0;
-    const onData = (chunk: Uint8Array<ArrayBuffer>) => {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length <= bodyBytesMax) return;
+    const received = new Received();
+    const onData = (chunk: Uint8Array) => {
+      received.add(chunk);
+      if (received.bytes.length <= bodyBytesMax) return;
       request.off("data", onData);
-      resolve({ bytes: joined(chunks, length), cut: true });
+      resolve({ bytes: received.bytes, cut: true });
     };
     request.on("data", onData);
-    request.on("end", () => resolve({ bytes: joined(chunks, length), cut: false }));
+    request.on("end", () => resolve({ bytes: received.bytes, cut: false }));
     request.on("close", () => resolve(undefined)); // too late to matter after "end"
     request.on("error", () => resolve(undefined));
   });
 }
 
-function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const [first] = chunks;
-  if (chunks.length === 1 && first !== undefined) return first;
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
+// Bytes put together as they come: a list of the chunks would take a hundred times as much of a client that sends each byte alone.
+class Received {
+  #buffer = new Uint8Array();
+  #length = 0;
+
+  get bytes(): Uint8Array {
+    return this.#buffer.subarray(0, this.#length);
   }
-  return bytes;
+
+  add(chunk: Uint8Array): void {
+    const length = this.#length + chunk.length;
+    if (length > this.#buffer.length) {
+      const larger = new Uint8Array(Math.max(length, 2 * this.#buffer.length));
+      larger.set(this.bytes);
+      this.#buffer = larger;
+    }
+    this.#buffer.set(chunk, this.#length);
+    this.#length = length;
+  }
 }
 
 // The path and query stay as they were sent: signatures are over them. The scheme is that of the connection, whatever the request
-// says: some signatures are good for HTTPS only.
+// says: some signatures are good for HTTPS only. Who names two hosts might mean two accounts.
 function urlOf(request: NodeRequest, { scheme, authority }: ExchangeOptions): string | undefined {
-  const { url: target = "/", headers } = request;
+  const { url: target = "/", headers, rawHeaders } = request;
   const absolute = /^https?:(?=\/\/)/i; // as to a proxy
   if (absolute.test(target)) return target.replace(absolute, `${scheme}:`);
   const { host = authority } = headers;
-  return typeof host === "string" && hostPattern.test(host) && target.startsWith("/")
+  const several = rawHeaders.filter((name, i) => i % 2 === 0 && /^host$/i.test(name)).length > 1;
+  return typeof host === "string" && hostPattern.test(host) && !several && target.startsWith("/")
     ? `${scheme}://${host}${target}`
     : undefined;
 }
@@ -164,7 +172,8 @@ function respond(
     response.on("close", resolve);
     const empty = status === 204 || status === 304;
     const fields = headers.flat();
-    if (!empty) fields.push("Content-Length", String(body.length));
+    const untold = head && body.length === 0; // how long that of GET is
+    if (!empty && !untold) fields.push("Content-Length", String(body.length));
     if (close) fields.push("Connection", "close");
     response.writeHead(status, reason, fields);
     response.end(head || empty ? new Uint8Array() : body, resolve);

@@ -1,0 +1,102 @@
+// What it costs that a store grows: a write at the beginning and at the end, tasks that keep the page waiting, opening, memory.
+// All in one run, so that its ratios mean something on a noisy machine.
+
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import puppeteer, { type Browser, type Page } from "puppeteer-core";
+import { executable, flags, newProfile } from "../browser/support/browser.ts";
+import { serve } from "../browser/support/server.ts";
+import type { bench as Bench } from "./persistence-page.ts";
+import { bundled } from "./support/bundled.ts";
+
+declare const bench: typeof Bench; // inside the page
+
+const entities = Number(process.argv[2] ?? 1_000_000);
+const sizes = [entities / 100, entities / 10, entities];
+
+const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
+const script = await bundled(new URL("persistence-page.ts", import.meta.url));
+const site = await serve(staging, {
+  override: (path) => {
+    if (path === "/bench.js") return { type: "text/javascript", body: script };
+    if (path === "/")
+      return { body: '<!doctype html><script type="module" src="/bench.js"></script>' };
+    return path === "/favicon.ico" ? { status: 204, body: "" } : undefined;
+  },
+});
+
+async function newPage(browser: Browser): Promise<Page> {
+  const page = await browser.newPage();
+  await page.goto(site.url);
+  await page.waitForFunction(() => "bench" in globalThis);
+  return page;
+}
+
+// Of the page's process, in megabytes: what is its own, and not shared with other processes.
+async function memoryOf(browser: Browser): Promise<number> {
+  const session = await browser.target().createCDPSession();
+  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+  const anonymous = processInfo
+    .filter(({ type }) => type === "renderer")
+    .map(({ id }) => /RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${id}/status`, "utf8"))?.[1]);
+  return Math.max(...anonymous.map(Number)) / 1024;
+}
+
+const n = (value: number, digits = 1) =>
+  value.toLocaleString("en", { maximumFractionDigits: digits, minimumFractionDigits: digits });
+
+interface Row {
+  size: number;
+  load: number;
+  first: number;
+  last: number;
+  raw: number;
+  longest: number[];
+  open: number;
+  rowMegabytes: number;
+  indexMegabytes: number;
+  memory: number;
+}
+
+async function measure(size: number): Promise<Row> {
+  const profile = await newProfile();
+  const launch = { executablePath: executable(), headless: true, userDataDir: profile.folder };
+  const options = { ...launch, args: flags, protocolTimeout: 3_600_000 };
+  let browser = await puppeteer.launch(options);
+  const written = await (await newPage(browser)).evaluate((count) => bench.write(count), size);
+  await browser.close();
+  browser = await puppeteer.launch(options);
+  const page = await newPage(browser);
+  const opened = await page.evaluate(() => bench.open());
+  const memory = await memoryOf(browser);
+  await browser.close();
+  await profile.remove();
+  if (opened.rows !== size) throw new Error(`${opened.rows} of ${size} entities came back`);
+  return { size, ...written, ...opened, memory };
+}
+
+const rows: Row[] = [];
+for (const size of sizes) {
+  console.error(`${n(size, 0)} entities…`);
+  rows.push(await measure(size));
+}
+await site.close();
+
+const columns: [string, (row: Row) => string][] = [
+  ["entities", ({ size }) => n(size, 0)],
+  ["load, relaxed, in transactions of 100: µs each", ({ load }) => n(load)],
+  ["a strict write at the beginning, ms", ({ first }) => n(first, 2)],
+  ["and at the end, ms", ({ last }) => n(last, 2)],
+  ["ratio", ({ first, last }) => n(last / first, 2)],
+  ["a raw IndexedDB put of 300 bytes, strict, ms", ({ raw }) => n(raw, 2)],
+  [
+    "tasks above 50 ms while loading, ms",
+    ({ longest }) => longest.map((ms) => n(ms, 0)).join(", ") || "none",
+  ],
+  ["open and first read, ms", ({ open }) => n(open, 0)],
+  ["packed rows, MB", ({ rowMegabytes }) => n(rowMegabytes)],
+  ["index that holds them, MB", ({ indexMegabytes }) => n(indexMegabytes)],
+  ["the page's process after opening, MB", ({ memory }) => n(memory, 0)],
+];
+console.log(`| | ${rows.map(() => "").join(" | ")} |\n|---|${rows.map(() => "---:|").join("")}`);
+for (const [name, of] of columns) console.log(`| ${name} | ${rows.map(of).join(" | ")} |`);
