@@ -250,6 +250,7 @@ class TabStorage implements LogStorage {
   }
 
   load: LogStorage["load"] = (reader) => this.#task(() => this.#inner.load(reader));
+  inspect: LogStorage["inspect"] = (reader) => this.#task(() => this.#inner.inspect(reader));
   claim: LogStorage["claim"] = (...a) => this.#task(() => this.#inner.claim(...a));
   addSegment: LogStorage["addSegment"] = (...a) => this.#task(() => this.#inner.addSegment(...a));
   putPart: LogStorage["putPart"] = (...a) => this.#task(() => this.#inner.putPart(...a));

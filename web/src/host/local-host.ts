@@ -2,13 +2,7 @@
 // queue write it and the checkpointer keep it short.
 
 import { StoreError } from "../errors.ts";
-import {
-  fenced,
-  type LogStorage,
-  manifestName,
-  StorageError,
-  segmentName,
-} from "../storage/log-storage.ts";
+import { fenced, type LogStorage, StorageError } from "../storage/log-storage.ts";
 import type { Host } from "../transport.ts";
 import type {
   AbortSignalLike,
@@ -19,13 +13,16 @@ import type {
   StoreStats,
   StoreStatus,
   StoreWarning,
+  VerifyReport,
 } from "../types.ts";
 import type { Engine } from "../wasm/engine.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import { Emitter } from "./emitter.ts";
+import { recover } from "./log-recovery.ts";
 import type { Ownership } from "./ownership.ts";
 import type { PageLife } from "./page-life.ts";
+import { verify } from "./verify.ts";
 
 // Of a log that others may want: `isOwner`, whether it may still be claimed; `onReplaced`, a write found that somebody else did.
 export interface LogOwnership {
@@ -68,7 +65,7 @@ export class LocalHost implements Host {
   static async open(options: LocalHostOptions): Promise<LocalHost> {
     const { engine, storage, ownership } = options;
     try {
-      const orphans = await recover(engine, storage);
+      const orphans = await recover(engine, (reader) => storage.load(reader));
       const writes = options.persistence !== "memory" && !options.readOnly && !engine.readOnly;
       if (options.logOwnership?.isOwner() === false) throw fenced("nothing yet, but has the lock");
       if (writes) await claim(engine, storage);
@@ -174,6 +171,20 @@ export class LocalHost implements Host {
       segments: stats.segmentsSinceCheckpoint,
       segmentBytes: stats.segmentBytesSinceCheckpoint,
     };
+  }
+
+  async verify(): Promise<VerifyReport> {
+    if (this.#closing !== undefined) throw this.#closed();
+    return await verify(this.#o);
+  }
+
+  async compact(): Promise<void> {
+    await this.flush();
+    if (this.#refusal !== undefined) throw this.#refusal;
+    await this.#checkpointer?.compact().catch((error: unknown) => {
+      this.#wasReplaced(error);
+      throw error;
+    });
   }
 
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
@@ -282,32 +293,6 @@ function refusal({ name, engine, readOnly }: LocalHostOptions): StoreError | und
     });
   }
   return undefined;
-}
-
-// Resolves to the parts that no manifest names.
-async function recover(engine: Engine, storage: LogStorage): Promise<number[]> {
-  let began = false; // there is a manifest or a segment
-  const orphans = await storage.load({
-    manifest(bytes) {
-      began = bytes !== undefined;
-      const parts = engine.recover(bytes);
-      return { parts, firstSegment: engine.firstLiveSequence };
-    },
-    part(id, bytes) {
-      if (bytes !== undefined) engine.loadPart(id, bytes); // the engine reports those that never come
-    },
-    segment(sequence, bytes) {
-      began = true;
-      if (bytes !== undefined) engine.replay(sequence, bytes);
-      else engine.reportDamage({ file: segmentName(sequence), message: "is not a file of bytes" });
-    },
-  });
-  // Segments go only when a manifest covers them: parts by themselves are what is left of a store, not of a checkpoint.
-  if (!began && orphans.length > 0) {
-    engine.reportDamage({ file: manifestName, message: "is missing" });
-  }
-  engine.recovered();
-  return orphans;
 }
 
 // Makes this store the log's owner. Without room for that it opens all the same, for reading: its first segment claims too.

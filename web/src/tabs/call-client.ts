@@ -97,7 +97,7 @@ export class CallClient {
     return new Promise((resolve, reject) => {
       const added: Call = { ...call, resolve, reject, sent: false, unlisten: () => {} };
       if (signal !== undefined) this.#listen(added, signal);
-      const ordered = call.kind === "write" || call.kind === "flush";
+      const ordered = call.kind === "write" || call.kind === "flush" || call.kind === "compact";
       (ordered ? this.#ordered : this.#free).set(call.number, added);
       this.#schedule();
     });

@@ -22,13 +22,20 @@ import type {
   StoreEvents,
   StoreStats,
   StoreStatus,
+  VerifyReport,
 } from "../types.ts";
 import { CallClient, outOfCall } from "./call-client.ts";
 import { CallServer, isOfOwner } from "./call-server.ts";
 import type { OpenChannel } from "./channel.ts";
 import { ClientPorts } from "./client-ports.ts";
 import { Follower } from "./follower.ts";
-import { type Announcement, forwardedEvents, protocolVersion, type ToClient } from "./messages.ts";
+import {
+  type Announcement,
+  forwardedEvents,
+  type PlainCall,
+  protocolVersion,
+  type ToClient,
+} from "./messages.ts";
 import { Peers } from "./peers.ts";
 import { claimStore, type LockClaim, oneAtATime } from "./store-lock.ts";
 
@@ -163,6 +170,17 @@ export class SharedHost implements Host {
     return await this.#askAll("stats", (local) => local.stats());
   }
 
+  async verify(): Promise<VerifyReport> {
+    this.#requireOpen();
+    return await this.#askAll("verify", (local) => local.verify());
+  }
+
+  async compact(): Promise<void> {
+    this.#requireOpen();
+    if (this.#o.refusal !== undefined) throw this.#o.refusal;
+    await this.#askAll("compact", (local) => local.compact());
+  }
+
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
     return this.#events.on(event, listener);
   }
@@ -177,7 +195,7 @@ export class SharedHost implements Host {
     return this.#closing;
   }
 
-  async #askAll<T>(kind: "flush" | "stats", ask: (local: LocalHost) => Promise<T>): Promise<T> {
+  async #askAll<T>(kind: PlainCall, ask: (local: LocalHost) => Promise<T>): Promise<T> {
     if (this.#local === undefined) return (await this.#client.plain(kind)) as T;
     try {
       return await ask(this.#local);

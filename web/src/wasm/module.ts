@@ -15,8 +15,18 @@ export type WasmSource = string | URL | Response | BufferSource | WebAssembly.Mo
  * @internal (its type is the glue's, which the package's declarations do without)
  */
 export async function instantiate(source?: WasmSource): Promise<EntitableModule> {
+  return await instantiateCompiled(await compileModule(source));
+}
+
+/** The code, which any number of instances may share. Rejects as instantiate() does. */
+export async function compileModule(source?: WasmSource): Promise<WebAssembly.Module> {
   const compiled = await (source === undefined ? findModule() : compile(source));
   checkBuild(compiled);
+  return compiled;
+}
+
+/** @internal */
+export function instantiateCompiled(compiled: WebAssembly.Module): Promise<EntitableModule> {
   return new Promise((resolve, reject) => {
     const fail = (cause: unknown) => reject(loadFailed("could not be instantiated", cause));
     createModule({
