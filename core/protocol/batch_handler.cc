@@ -185,11 +185,11 @@ Handled handle_change_set(Batch& batch, const Request& request, const Moment& mo
     write.operations.push_back(std::move(parsed->operation));
     answers.operations.back().respond = std::move(parsed->respond);
   }
-  const auto respond = [answers = std::move(answers)](const WriteAnswer& answer) {
+  auto respond = [answers = std::move(answers)](const WriteAnswer& answer) {
     const auto* done = std::get_if<WriteDone>(&answer);
     return done != nullptr ? answers.done(*done) : answers.failed(std::get<GroupFailure>(answer));
   };
-  return PendingWrite{WriteRequest{std::nullopt, std::move(write)}, respond};
+  return PendingWrite{WriteRequest{std::nullopt, std::move(write)}, std::move(respond)};
 }
 
 // ---- A query ------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 
 #include "core/model/etag.h"
 #include "core/model/limits.h"
+#include "core/protocol/data_response.h"
 #include "core/protocol/entity_body.h"
 #include "core/protocol/links.h"
 #include "core/protocol/odata_json.h"
@@ -25,11 +26,6 @@ Representation representation_of(const Call& call, const std::vector<std::string
   how.table = call.uri.table;
   if (!select.empty()) how.select = *call.options.select;
   return how;
-}
-
-Response json_response(Metadata level, std::string body) {
-  return Response{
-      200, "OK", {{"Content-Type", std::string(content_type_of(level))}}, std::move(body)};
 }
 
 Result<Query> read_query(const Call& call) {
@@ -64,23 +60,13 @@ struct Inserted {
   Entity entity;
 
   Response response(Ticks timestamp) {
-    Response response{201, "Created", {}, {}};
-    const std::string url = entity_url(base, table, entity.key.view());
-    if (preference == Preference::no_content) {
-      response.status = 204;
-      response.reason = reason_phrase(response.status);
-      response.headers.push_back({"DataServiceId", url});
-    } else {
-      response.headers.push_back({"Content-Type", std::string(content_type_of(level))});
+    Made made{
+        level, preference, entity_url(base, table, entity.key.view()), etag_text(timestamp), {}};
+    if (preference != Preference::no_content) {
       entity.timestamp = timestamp;
-      response.body = entity_json({level, base, account, table, {}}, entity);
+      made.body = entity_json({level, base, account, table, {}}, entity);
     }
-    response.headers.push_back({"ETag", etag_text(timestamp)});
-    response.headers.push_back({"Location", url});
-    if (preference != Preference::unsaid) {
-      response.headers.push_back({"Preference-Applied", std::string(preference_text(preference))});
-    }
-    return response;
+    return made_response(std::move(made));
   }
 };
 
@@ -154,7 +140,7 @@ Handled query_entities(const Call& call) {
   if (const auto* error = std::get_if<Error>(&answer)) return call.refuse(*error);
   const Page& page = std::get<Page>(answer);
   const Representation how = representation_of(call, query->select);
-  Response response = json_response(call.level, rows_json(how, page.rows, query->select));
+  Response response = data_response(call.level, rows_json(how, page.rows, query->select));
   if (page.next.has_value()) {
     ContinuationTokens tokens = encode_continuation(*page.next);
     response.headers.push_back(
@@ -175,7 +161,7 @@ Handled get_entity(const Call& call) {
   if (const auto* error = std::get_if<Error>(&answer)) return call.refuse(*error);
   const RowView& row = std::get<RowAnswer>(answer).row;
   const Representation how = representation_of(call, *select);
-  Response response = json_response(call.level, row_json(how, row, *select));
+  Response response = data_response(call.level, row_json(how, row, *select));
   response.headers.push_back({"ETag", etag_text(row.timestamp())});
   return response;
 }

@@ -17,8 +17,7 @@ namespace {
 constexpr std::string_view cors_methods[] = {"DELETE", "GET",     "HEAD", "MERGE",
                                              "POST",   "OPTIONS", "PUT",  "PATCH"};
 
-// ---- Reading
-// --------------------------------------------------------------------------------------
+// ---- Reading ------------------------------------------------------------------------------------
 
 // The children of one element: takes what a section needs and remembers the first thing that is
 // wrong, so that a section reads as a list of its fields.
@@ -193,8 +192,7 @@ std::vector<CorsRule> read_cors(const XmlElement& element, Section& parent) {
   return rules;
 }
 
-// ---- Writing
-// --------------------------------------------------------------------------------------
+// ---- Writing ------------------------------------------------------------------------------------
 
 void write_boolean(XmlWriter& xml, std::string_view name, bool value) {
   xml.element(name, value ? "true" : "false");

@@ -7,6 +7,7 @@
 
 #include "core/model/limits.h"
 #include "core/model/table_name.h"
+#include "core/protocol/data_response.h"
 #include "core/protocol/entity_body.h"
 #include "core/protocol/links.h"
 #include "core/protocol/odata_json.h"
@@ -14,11 +15,6 @@
 
 namespace entitable::protocol {
 namespace {
-
-Response json_response(Metadata level, std::string body) {
-  return Response{
-      200, "OK", {{"Content-Type", std::string(content_type_of(level))}}, std::move(body)};
-}
 
 Representation representation_of(const Call& call) {
   Representation how;
@@ -63,25 +59,11 @@ struct Created {
   std::string name;
 
   Response response() const {
-    Response response{201, "Created", {}, {}};
-    const std::string url = table_url(base, name);
-    if (preference == Preference::no_content) {
-      response.status = 204;
-      response.reason = reason_phrase(response.status);
-      response.headers.push_back({"DataServiceId", url});
-    } else {
-      response.headers.push_back({"Content-Type", std::string(content_type_of(level))});
-      Representation how;
-      how.level = level;
-      how.base = base;
-      how.account = account;
-      response.body = table_json(how, name);
-    }
-    response.headers.push_back({"Location", url});
-    if (preference != Preference::unsaid) {
-      response.headers.push_back({"Preference-Applied", std::string(preference_text(preference))});
-    }
-    return response;
+    Representation how;
+    how.level = level;
+    how.base = base;
+    how.account = account;
+    return made_response({level, preference, table_url(base, name), {}, table_json(how, name)});
   }
 };
 
@@ -94,7 +76,7 @@ Handled query_tables(const Call& call) {
   if (!page.ok()) return call.refuse(page.error());
   Representation how = representation_of(call);
   if (!query->select.empty()) how.select = *call.options.select;
-  Response response = json_response(call.level, tables_json(how, page->names, query->select));
+  Response response = data_response(call.level, tables_json(how, page->names, query->select));
   if (page->next.has_value()) {
     response.headers.push_back({"x-ms-continuation-NextTableName", encode_token(*page->next)});
   }
@@ -108,7 +90,7 @@ Handled get_table(const Call& call) {
   const bool found = !page->names.empty() &&
                      fold_table_name(page->names.front()) == fold_table_name(call.uri.table);
   if (!found) return call.refuse(Error(Code::resource_not_found));
-  return json_response(call.level, table_json(representation_of(call), page->names.front()));
+  return data_response(call.level, table_json(representation_of(call), page->names.front()));
 }
 
 Handled create_table(const Call& call) {

@@ -7,11 +7,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Page } from "puppeteer-core";
 import { randomOf } from "../web/support/random.ts";
 import type { user as User } from "./fixture/tab-page.ts";
-import { lifecycle, SharedTabs, until } from "./support/shared-tabs.ts";
+import { crash, lifecycle, ownerOf, SharedTabs, until } from "./support/shared-tabs.ts";
 
 declare const user: typeof User; // inside the page
-
-const ownerOf = (page: Page) => page.evaluate(() => user.status().owner);
 
 describe("while two tabs write, the owner", () => {
   const ends: Record<string, (tabs: SharedTabs, owner: Page) => Promise<unknown>> = {
@@ -19,11 +17,7 @@ describe("while two tabs write, the owner", () => {
     "is closed": (_, owner) => owner.close(),
     "goes to another page": (tabs, owner) => owner.goto(`${tabs.site.url}elsewhere`),
     "is reloaded": (tabs, owner) => owner.reload().then(() => tabs.open(owner)),
-    crashes: (_, owner) => {
-      const crashed = new Promise((resolve) => owner.once("error", resolve));
-      void owner.goto("chrome://crash").catch(() => {});
-      return crashed;
-    },
+    crashes: (_, owner) => crash(owner),
     "freezes, and wakes": async (tabs, owner) => {
       await lifecycle(owner, "frozen");
       const before = tabs.reported("second");

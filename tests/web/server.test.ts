@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import * as http from "node:http";
 import * as https from "node:https";
-import { connect, type Socket } from "node:net";
+import { type AddressInfo, connect, Server, type Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -335,6 +335,7 @@ describe("a response", () => {
     });
     const closed = await fetch(`${server.url}/closed`);
     assert.deepEqual([closed.status, closed.headers.get("x-ms-error-code")], [503, "ServerBusy"]);
+    assert.match(closed.headers.get("x-ms-request-id") ?? "", /^[0-9a-f-]{36}$/);
     const full = await fetch(`${server.url}/full`);
     assert.equal(full.status, 500);
     const body = (await full.json()) as Record<string, { code: string; message: object }>;
@@ -424,6 +425,20 @@ describe("the server", () => {
       requestBytes: 4,
       responseBytes: 6,
     });
+  });
+
+  test("outlives a connection that could not be accepted", async (t) => {
+    const { url, port } = await serving(t, () => ok("here"));
+    const { _getActiveHandles: handles } = process as unknown as { _getActiveHandles(): unknown[] };
+    const server = handles
+      .call(process)
+      .find(
+        (handle) =>
+          handle instanceof Server && (handle.address() as AddressInfo | null)?.port === port,
+      );
+    // As Node does when the process has no file descriptor left.
+    (server as Server).emit("error", Object.assign(new Error("accept EMFILE"), { code: "EMFILE" }));
+    assert.equal(await (await fetch(url)).text(), "here");
   });
 
   test("ends when what it has is answered, and keeps no connection", async () => {

@@ -12,7 +12,7 @@ import { checkOptions } from "../../web/src/opening/options.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import { protocolVersion } from "../../web/src/tabs/messages.ts";
 import type { OpenOptions, StoreStatus, StoreWarning } from "../../web/src/types.ts";
-import { buildId, loadModule } from "../../web/src/wasm/module.ts";
+import { buildId, compileModule } from "../../web/src/wasm/module.ts";
 import { type Means, serveStore } from "../../web/src/worker/serve.ts";
 import { startWorker, WorkerUnavailable } from "../../web/src/worker/start.ts";
 import { WorkerHost } from "../../web/src/worker/worker-host.ts";
@@ -70,7 +70,7 @@ class Page {
       thread: "worker",
     });
     return await WorkerHost.open({
-      settings: { ...given, wasm: await loadModule(given.wasm) },
+      settings: { ...given, wasm: await compileModule(given.wasm) },
       thread: { port: port1, failure, end: () => void ++this.ended },
       around: {
         life: this.life,

@@ -16,7 +16,7 @@ import { deleteDatabase, listDatabases, mountPoint } from "./storage/idbfs-datab
 import { StoreHandle } from "./store.ts";
 import type { Host } from "./transport.ts";
 import type { OpenOptions, Store, StoreInfo, StoreLocation } from "./types.ts";
-import { loadModule } from "./wasm/module.ts";
+import { compileModule } from "./wasm/module.ts";
 import { startWorker, WorkerUnavailable } from "./worker/start.ts";
 import { WorkerHost } from "./worker/worker-host.ts";
 
@@ -69,7 +69,7 @@ async function openInWorker(given: Settings, around: Surroundings): Promise<Host
   try {
     const thread = startWorker(given);
     try {
-      settings = { ...given, wasm: await loadModule(given.wasm) };
+      settings = { ...given, wasm: await compileModule(given.wasm) };
       return await WorkerHost.open({ settings, thread, around, locks: locks() });
     } catch (error) {
       thread.end();

@@ -18,6 +18,7 @@ import type {
   TableClient,
   TableOptions,
   TableServiceClient,
+  VerifyReport,
 } from "./types.ts";
 
 export class StoreHandle implements Store {
@@ -61,6 +62,14 @@ export class StoreHandle implements Store {
 
   stats(): Promise<StoreStats> {
     return this.#host.stats();
+  }
+
+  verify(): Promise<VerifyReport> {
+    return this.#host.verify();
+  }
+
+  compact(): Promise<void> {
+    return this.#host.compact();
   }
 
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {

@@ -1,7 +1,14 @@
 // What a client knows about the store: blocks in, blocks out. Clients never import the host, so the same client works
 // inline, over a port to another tab, or in a worker.
 
-import type { AbortSignalLike, Durability, StoreEvents, StoreStats, StoreStatus } from "./types.ts";
+import type {
+  AbortSignalLike,
+  Durability,
+  StoreEvents,
+  StoreStats,
+  StoreStatus,
+  VerifyReport,
+} from "./types.ts";
 
 export interface Transport {
   // A read block in, its reply out. Inline the reply comes at once, without a promise, and is a view that dies with
@@ -27,6 +34,8 @@ export interface Host extends Transport {
   readonly status: StoreStatus;
   flush(): Promise<void>;
   stats(): Promise<StoreStats>;
+  verify(): Promise<VerifyReport>;
+  compact(): Promise<void>;
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;
   close(): Promise<void>;
 }

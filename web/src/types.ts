@@ -441,6 +441,21 @@ export interface StoreStats {
   segmentBytes: number;
 }
 
+export interface FileCount {
+  count: number;
+  bytes: number;
+}
+
+export interface VerifyReport {
+  /** All that is stored can be read back: `damage` is empty. */
+  ok: boolean;
+  /** What was read. In memory there are none. */
+  files: { manifest: FileCount; parts: FileCount; segments: FileCount };
+  damage: StoreDamage[];
+  /** Parts that don't belong to the store: of a checkpoint that is being written, or that never finished. They do no harm. */
+  orphans: number;
+}
+
 export interface StoreEvents {
   status: StoreStatus;
   persisted: { at: Date };
@@ -518,6 +533,16 @@ export interface Store {
   /** Resolves when all earlier writes are stored. */
   flush(): Promise<void>;
   stats(): Promise<StoreStats>;
+  /**
+   * Reads every stored file back and checks all of it, and the store in memory, while work goes on. Takes about the store's memory a second
+   * time until it is done. Damage is in the report; rejects with StoreError if there is no report.
+   */
+  verify(): Promise<VerifyReport>;
+  /**
+   * Writes a checkpoint now: when it resolves, all that was written before is in the stored parts, and the log holds nothing of it any
+   * more. Rejects with StoreError if it could not be stored; then nothing has changed.
+   */
+  compact(): Promise<void>;
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;
   /** Stores what is pending, then lets the store go. */
   close(): Promise<void>;

@@ -54,6 +54,10 @@ export class FakeEngine implements Engine {
   closed = false;
   stageCalls: number[] = []; // group sizes
 
+  fresh(): Promise<Engine> {
+    return Promise.resolve(new FakeEngine());
+  }
+
   recover(manifest: Uint8Array | undefined): PartInfo[] {
     if (manifest === undefined) return [];
     if (manifest.length === 0) {

@@ -48,6 +48,9 @@ export class FaultyStorage implements LogStorage {
   load(reader: LogReader): Promise<number[]> {
     return this.#inner.load(reader);
   }
+  inspect(reader: LogReader): Promise<number[]> {
+    return this.#inner.inspect(reader);
+  }
   claim(sequence: number, bytes: Uint8Array): Promise<void> {
     const copy = bytes.slice();
     return this.#call({ name: "claim", sequence }, () => this.#inner.claim(sequence, copy));

@@ -23,7 +23,7 @@ export interface Loaded {
 
 // Loads with what a manifest would ask for.
 export async function loadAll(
-  storage: LogStorage,
+  storage: Pick<LogStorage, "load">,
   wanted: number[] = [],
   firstSegment = 1,
 ): Promise<Loaded> {
@@ -326,6 +326,41 @@ export const storageContract: ContractCase[] = [
       const again = await place.open();
       equal((await loadAll(again)).segments, [[1, [1]]]);
       await again.close();
+    },
+  },
+  {
+    name: "inspecting reads all that there is and disturbs nothing that goes on",
+    async run(place) {
+      const storage = await place.open();
+      await storage.addSegment(1, bytes(1), "strict");
+      await storage.putPart(1, bytes(1, 1));
+      await storage.putPart(2, bytes(2, 2));
+      await storage.commitManifest(bytes(9), { segmentsBelow: 1, obsoleteParts: [] });
+      await loadAll(storage, [1]);
+      const inspecting = loadAll({ load: (reader) => storage.inspect(reader) }, [1]);
+      const adding = storage.addSegment(2, bytes(2), "relaxed");
+      const committing = storage.commitManifest(bytes(10), {
+        segmentsBelow: 2,
+        obsoleteParts: [1],
+      });
+      const inspected = await inspecting;
+      equal(inspected.manifest?.length, 1);
+      const before = inspected.manifest?.[0] === 9; // one moment or another, but of one
+      equal(inspected.parts, { 1: before ? [1, 1] : undefined });
+      equal(inspected.orphans, [2]);
+      if (before) equal(inspected.segments[0], [1, [1]]);
+      await Promise.all([adding, committing]);
+      await storage.putPart(3, bytes(3)); // it is still the owner
+      await storage.addSegment(3, bytes(3), "strict");
+      const last = await loadAll(storage, [3], 2);
+      equal(last.segments, [
+        [2, [2]],
+        [3, [3]],
+      ]);
+      equal(last.orphans, [2]);
+      await storage.close();
+      const error = await rejected(loadAll({ load: (r) => storage.inspect(r) }));
+      equal(error.failure, "closed");
     },
   },
   {

@@ -3,7 +3,7 @@
 // A tab here is what a browser would give one: Web Locks that are freed when it dies, channels on which messages
 // travel in order but not at once, and a page that freezes. What is stored lies in a map that all tabs share.
 
-import { LocalHost } from "../../../web/src/host/local-host.ts";
+import { LocalHost, type LogOwnership } from "../../../web/src/host/local-host.ts";
 import type { LifeEvent, PageLife } from "../../../web/src/host/page-life.ts";
 import { checkAccount } from "../../../web/src/rest/account.ts";
 import { type LogStorage, StorageError } from "../../../web/src/storage/log-storage.ts";
@@ -122,6 +122,7 @@ export class Tab {
   #asleep: (() => void)[] = []; // what would have run while it was frozen
   #listeners = new Set<(event: LifeEvent) => void>();
   storage: TabStorage | undefined;
+  opening = false; // reads the log
   host: SharedHost | undefined;
 
   constructor(origin: Origin) {
@@ -166,13 +167,14 @@ export class Tab {
       waitMs: 200,
       silenceMs: 100,
       signal: undefined,
-      openLocal: (onReplaced) => this.#openLocal(life, onReplaced),
+      openLocal: (ownership) => this.#openLocal(life, ownership),
       ...options,
     });
     return this.host;
   }
 
-  async #openLocal(life: PageLife, onReplaced: () => void): Promise<LocalHost> {
+  async #openLocal(life: PageLife, logOwnership: LogOwnership): Promise<LocalHost> {
+    this.opening = true;
     for (;;) {
       this.storage = new TabStorage(this, new MemoryStorage(this.origin.files));
       try {
@@ -189,10 +191,11 @@ export class Tab {
           persisted: true,
           life,
           onWarning() {},
-          onReplaced,
+          logOwnership,
         });
       } catch (error) {
-        if (!(error instanceof StorageError && error.failure === "fenced")) throw error;
+        const again = error instanceof StorageError && error.failure === "fenced";
+        if (!again || !logOwnership.isOwner()) throw error;
       }
     }
   }
@@ -247,6 +250,7 @@ class TabStorage implements LogStorage {
   }
 
   load: LogStorage["load"] = (reader) => this.#task(() => this.#inner.load(reader));
+  inspect: LogStorage["inspect"] = (reader) => this.#task(() => this.#inner.inspect(reader));
   claim: LogStorage["claim"] = (...a) => this.#task(() => this.#inner.claim(...a));
   addSegment: LogStorage["addSegment"] = (...a) => this.#task(() => this.#inner.addSegment(...a));
   putPart: LogStorage["putPart"] = (...a) => this.#task(() => this.#inner.putPart(...a));

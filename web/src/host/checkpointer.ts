@@ -3,6 +3,7 @@
 // Each part is a small write of its own; only the manifest, last and atomic, makes them count. A checkpoint that fails
 // leaves the old one in force: what it wrote is removed, now or when the store opens next.
 
+import { StoreError } from "../errors.ts";
 import { type LogStorage, type Obsolete, StorageError } from "../storage/log-storage.ts";
 import type { Engine } from "../wasm/engine.ts";
 import { nextTurn } from "./event-loop.ts";
@@ -40,6 +41,8 @@ export class Checkpointer {
   #dueSegments = segmentsMin;
   #dueBytes = bytesMin;
   #running: Promise<void> | undefined;
+  readonly #orphans: Set<number>; // parts that no manifest names
+  readonly #doubtful = new Set<number>(); // the same, unless a manifest arrived of which it is not known; until the next one is
   #stopped = false;
   #wake: () => void = () => {};
 
@@ -51,9 +54,9 @@ export class Checkpointer {
     this.#segments = stats.segmentsSinceCheckpoint;
     this.#bytes = stats.segmentBytesSinceCheckpoint;
     this.#setDue(stats.bytes);
+    this.#orphans = new Set(options.orphans);
     // Waited for before the first checkpoint, which may use their numbers again.
-    const swept = options.orphans.length > 0 ? this.#sweep(options.orphans) : Promise.resolve();
-    this.#begin(swept);
+    this.#begin(this.#sweepIfPossible());
   }
 
   // A segment was stored.
@@ -61,6 +64,16 @@ export class Checkpointer {
     this.#segments += 1;
     this.#bytes += bytes;
     this.#consider();
+  }
+
+  // A checkpoint of all that is published, after the one under way. Resolves when neither segments nor orphans are left of what was
+  // there, or rejects with the storage's error.
+  async compact(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+    if (this.#stopped) throw new Stopped();
+    const compacting = this.#checkpoint().then(() => this.#sweep());
+    this.#begin(compacting.catch(() => {}));
+    await compacting;
   }
 
   // Ends a checkpoint under way at its next slice, and waits for that.
@@ -73,8 +86,6 @@ export class Checkpointer {
   #consider(): void {
     if (this.#stopped || this.#running !== undefined) return;
     if (this.#segments < this.#dueSegments && this.#bytes < this.#dueBytes) return;
-    this.#segments = 0;
-    this.#bytes = 0;
     this.#begin(this.#run());
   }
 
@@ -86,16 +97,28 @@ export class Checkpointer {
     });
   }
 
-  async #sweep(parts: readonly number[]): Promise<void> {
-    try {
-      await this.#storage.dropParts(parts);
-    } catch {
-      // They are swept when the store opens next.
-    }
+  async #sweep(): Promise<void> {
+    if (this.#orphans.size === 0) return;
+    const parts = [...this.#orphans];
+    await this.#storage.dropParts(parts);
+    for (const id of parts) this.#orphans.delete(id);
+  }
+
+  async #sweepIfPossible(): Promise<void> {
+    await this.#sweep().catch(() => {}); // with the next compact(), or when the store opens next
   }
 
   async #run(): Promise<void> {
     await nextTurn(); // the write that made it due is answered first
+    await this.#checkpoint().catch((error: unknown) => {
+      if (!(error instanceof Stopped)) this.#onFailure(error);
+    });
+  }
+
+  // Rejects with what went wrong, when all is as it was before.
+  async #checkpoint(): Promise<void> {
+    this.#segments = 0;
+    this.#bytes = 0;
     const written: number[] = [];
     try {
       if (this.#stopped || !this.#engine.beginCheckpoint()) return;
@@ -110,9 +133,12 @@ export class Checkpointer {
       const { manifest, segmentsBelow, obsoleteParts } = this.#engine.finishCheckpoint();
       await this.#commit(manifest, { segmentsBelow, obsoleteParts });
       this.#engine.checkpointCommitted();
+      for (const id of this.#doubtful) this.#orphans.add(id);
+      this.#doubtful.clear();
       this.#setDue(this.#engine.stats().bytes);
     } catch (error) {
       await this.#abandon(written, error);
+      throw error;
     }
   }
 
@@ -146,13 +172,14 @@ export class Checkpointer {
     this.#dueBytes = Math.max(bytesMin / 4, this.#dueBytes * afterFailure);
     try {
       this.#engine.abandonCheckpoint();
-      // If the manifest may have arrived, the parts may be in use.
-      const unknown = error instanceof StorageError && error.failure === "unknown";
-      if (!unknown) await this.#sweep(written);
     } catch {
       // The engine is broken, which the next write will say.
+      return;
     }
-    if (!(error instanceof Stopped)) this.#onFailure(error);
+    // If the manifest may have arrived, the parts may be in use.
+    const unknown = error instanceof StorageError && error.failure === "unknown";
+    for (const id of written) (unknown ? this.#doubtful : this.#orphans).add(id);
+    await this.#sweepIfPossible();
   }
 
   #setDue(rowBytes: number): void {
@@ -162,4 +189,8 @@ export class Checkpointer {
   }
 }
 
-class Stopped extends Error {}
+class Stopped extends StoreError {
+  constructor() {
+    super("StoreClosed", "The store was closed.");
+  }
+}

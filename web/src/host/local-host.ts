@@ -2,12 +2,7 @@
 // queue write it and the checkpointer keep it short.
 
 import { StoreError } from "../errors.ts";
-import {
-  type LogStorage,
-  manifestName,
-  StorageError,
-  segmentName,
-} from "../storage/log-storage.ts";
+import { fenced, type LogStorage, StorageError } from "../storage/log-storage.ts";
 import type { Host } from "../transport.ts";
 import type {
   AbortSignalLike,
@@ -18,13 +13,22 @@ import type {
   StoreStats,
   StoreStatus,
   StoreWarning,
+  VerifyReport,
 } from "../types.ts";
 import type { Engine } from "../wasm/engine.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import { Emitter } from "./emitter.ts";
+import { recover } from "./log-recovery.ts";
 import type { Ownership } from "./ownership.ts";
 import type { PageLife } from "./page-life.ts";
+import { verify } from "./verify.ts";
+
+// Of a log that others may want: `isOwner`, whether it may still be claimed; `onReplaced`, a write found that somebody else did.
+export interface LogOwnership {
+  isOwner(): boolean;
+  onReplaced(): void;
+}
 
 export interface LocalHostOptions {
   name: string;
@@ -40,7 +44,7 @@ export interface LocalHostOptions {
   onWarning: (warning: StoreWarning) => void;
   life: PageLife;
   onFirstWrite?: (() => void) | undefined;
-  onReplaced?: (() => void) | undefined; // a write found that the log has another owner
+  logOwnership?: LogOwnership | undefined; // none: nobody else is expected
 }
 
 export class LocalHost implements Host {
@@ -61,8 +65,9 @@ export class LocalHost implements Host {
   static async open(options: LocalHostOptions): Promise<LocalHost> {
     const { engine, storage, ownership } = options;
     try {
-      const orphans = await recover(engine, storage);
+      const orphans = await recover(engine, (reader) => storage.load(reader));
       const writes = options.persistence !== "memory" && !options.readOnly && !engine.readOnly;
+      if (options.logOwnership?.isOwner() === false) throw fenced("nothing yet, but has the lock");
       if (writes) await claim(engine, storage);
       return new LocalHost(options, orphans);
     } catch (error) {
@@ -168,6 +173,20 @@ export class LocalHost implements Host {
     };
   }
 
+  async verify(): Promise<VerifyReport> {
+    if (this.#closing !== undefined) throw this.#closed();
+    return await verify(this.#o);
+  }
+
+  async compact(): Promise<void> {
+    await this.flush();
+    if (this.#refusal !== undefined) throw this.#refusal;
+    await this.#checkpointer?.compact().catch((error: unknown) => {
+      this.#wasReplaced(error);
+      throw error;
+    });
+  }
+
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
     return this.#events.on(event, listener);
   }
@@ -249,9 +268,9 @@ export class LocalHost implements Host {
   }
 
   #wasReplaced(error: unknown): boolean {
-    const fenced = error instanceof StorageError && error.failure === "fenced";
-    if (!fenced || this.#o.onReplaced === undefined) return false;
-    this.#o.onReplaced();
+    const replaced = error instanceof StorageError && error.failure === "fenced";
+    if (!replaced || this.#o.logOwnership === undefined) return false;
+    this.#o.logOwnership.onReplaced();
     return true;
   }
 
@@ -274,32 +293,6 @@ function refusal({ name, engine, readOnly }: LocalHostOptions): StoreError | und
     });
   }
   return undefined;
-}
-
-// Resolves to the parts that no manifest names.
-async function recover(engine: Engine, storage: LogStorage): Promise<number[]> {
-  let began = false; // there is a manifest or a segment
-  const orphans = await storage.load({
-    manifest(bytes) {
-      began = bytes !== undefined;
-      const parts = engine.recover(bytes);
-      return { parts, firstSegment: engine.firstLiveSequence };
-    },
-    part(id, bytes) {
-      if (bytes !== undefined) engine.loadPart(id, bytes); // the engine reports those that never come
-    },
-    segment(sequence, bytes) {
-      began = true;
-      if (bytes !== undefined) engine.replay(sequence, bytes);
-      else engine.reportDamage({ file: segmentName(sequence), message: "is not a file of bytes" });
-    },
-  });
-  // Segments go only when a manifest covers them: parts by themselves are what is left of a store, not of a checkpoint.
-  if (!began && orphans.length > 0) {
-    engine.reportDamage({ file: manifestName, message: "is missing" });
-  }
-  engine.recovered();
-  return orphans;
 }
 
 // Makes this store the log's owner. Without room for that it opens all the same, for reading: its first segment claims too.

@@ -1,7 +1,12 @@
 // Opens a store where this runs, in a page, a worker or Node: the one place that wires module, storage and host together.
 
 import { AbortError, StoreError } from "../errors.ts";
-import { LocalHost, type LocalHostOptions, readOnlyError } from "../host/local-host.ts";
+import {
+  LocalHost,
+  type LocalHostOptions,
+  type LogOwnership,
+  readOnlyError,
+} from "../host/local-host.ts";
 import { own } from "../host/ownership.ts";
 import { noPage } from "../host/page-life.ts";
 import { loadHmac } from "../rest/account.ts";
@@ -79,12 +84,12 @@ async function openInIndexedDb(
       if (granted) host?.setPersisted();
     });
   const askFirst = request === "on-first-write" ? ask : undefined;
-  const open = (onReplaced?: () => void, ownership = { release() {} }) =>
+  const open = (logOwnership?: LogOwnership, ownership = { release() {} }) =>
     openLog(settings, factory, {
-      readOnly: onReplaced === undefined && settings.readOnly,
+      readOnly: logOwnership === undefined && settings.readOnly,
       persisted,
       onFirstWrite: askFirst,
-      onReplaced,
+      logOwnership,
       ownership,
       life,
     });
@@ -122,11 +127,11 @@ async function openShared(
     waitMs: lockWaitMs,
     silenceMs: ownerSilenceMs,
     signal,
-    openLocal: (onReplaced) => open(onReplaced),
+    openLocal: (logOwnership) => open(logOwnership),
   });
 }
 
-type OpenLog = (onReplaced?: () => void) => Promise<LocalHost>;
+type OpenLog = (logOwnership?: LogOwnership) => Promise<LocalHost>;
 
 // The engine over the log in IndexedDB. Whoever was given up and wakes may write while it is read; then it is read again.
 async function openLog(
@@ -134,7 +139,7 @@ async function openLog(
   factory: IDBFactory,
   more: Pick<
     LocalHostOptions,
-    "readOnly" | "persisted" | "onFirstWrite" | "onReplaced" | "ownership" | "life"
+    "readOnly" | "persisted" | "onFirstWrite" | "logOwnership" | "ownership" | "life"
   >,
 ): Promise<LocalHost> {
   const { name, signal } = settings;
@@ -153,7 +158,8 @@ async function openLog(
       await storage?.close();
       engine?.close();
       const again = error instanceof StorageError && error.failure === "fenced";
-      if (!again || attempt === openAttemptsMax) {
+      const wanted = more.logOwnership?.isOwner() !== false;
+      if (!again || !wanted || attempt === openAttemptsMax) {
         more.ownership.release();
         throw error;
       }

@@ -101,6 +101,8 @@ function listen(server: NodeServer, port: number, host: string): Promise<number>
     server.on("error", reject);
     server.listen(port, host, () => {
       server.off("error", reject);
+      // A connection that can't be accepted (the process has no descriptor left). That nobody listens would end the process.
+      server.on("error", () => {});
       const address = server.address();
       resolve(typeof address === "object" && address !== null ? address.port : port);
     });

@@ -27,6 +27,7 @@ import {
 
 const regularFile = 0o100644; // what IDBFS stores for a file of mode rw-r--r--
 const batchBytesMax = 32 * 1024 * 1024; // of one getAll: more would hold it all twice
+const inspectBytesMax = 2 * 1024 * 1024; // the same, while the page goes on
 const segmentBatchMax = 64; // segments of a batch, whose sizes are not known before
 const reopenDelaysMs = [0, 50, 250, 1000, 3000]; // before each attempt of a call
 const reopenWaitMs = 2000; // of an attempt: on a full disk the browser may never answer
@@ -37,6 +38,12 @@ export interface IdbfsOptions {
   factory: IDBFactory;
   connect: (mountPoint: string) => Promise<IDBDatabase>; // IDBFS.getDB of the module: makes the database if need be
   onReopened?: () => void; // a lost connection was made anew
+}
+
+interface Read {
+  manifest: Uint8Array | undefined;
+  last: number; // the newest segment
+  orphans: number[];
 }
 
 export class IdbfsStorage implements LogStorage {
@@ -65,11 +72,22 @@ export class IdbfsStorage implements LogStorage {
   }
 
   async load(reader: LogReader): Promise<number[]> {
-    return await this.#track(async () => {
+    const { manifest, last, orphans } = await this.#readAll(reader, batchBytesMax);
+    this.#manifest = manifest;
+    this.#last = last;
+    return orphans;
+  }
+
+  async inspect(reader: LogReader): Promise<number[]> {
+    return (await this.#readAll(reader, inspectBytesMax)).orphans;
+  }
+
+  #readAll(reader: LogReader, batchBytes: number): Promise<Read> {
+    return this.#track(async () => {
       const database = this.#database ?? (await this.#reopen());
       try {
         return await transaction(database, "readonly", undefined, (files) =>
-          this.#read(files, reader),
+          this.#read(files, reader, batchBytes),
         );
       } catch (error) {
         const ours = error instanceof NotConnected || error instanceof DOMException;
@@ -141,16 +159,16 @@ export class IdbfsStorage implements LogStorage {
 
   // ---- Reading ------------------------------------------------------------------------------------------------------
 
-  async #read(files: IDBObjectStore, reader: LogReader): Promise<number[]> {
-    const manifest = await result<FileEntry | undefined>(files.get(this.#path(manifestName)));
+  async #read(files: IDBObjectStore, reader: LogReader, batchBytes: number): Promise<Read> {
+    const entry = await result<FileEntry | undefined>(files.get(this.#path(manifestName)));
     // An entry that is there but is not a file must not pass for a new store: no bytes at all is a damaged manifest.
-    this.#manifest = contentsOf(manifest);
+    const manifest = contentsOf(entry);
     const wanted = reader.manifest(
-      manifest === undefined ? undefined : (this.#manifest ?? new Uint8Array()),
+      entry === undefined ? undefined : (manifest ?? new Uint8Array()),
     );
-    const orphans = await this.#readParts(files, wanted.parts, reader);
-    await this.#readSegments(files, wanted.firstSegment, reader);
-    return orphans;
+    const orphans = await this.#readParts(files, wanted.parts, reader, batchBytes);
+    const last = await this.#readSegments(files, wanted.firstSegment, reader, batchBytes);
+    return { manifest, last, orphans };
   }
 
   // Resolves to the parts that nobody wanted.
@@ -158,6 +176,7 @@ export class IdbfsStorage implements LogStorage {
     files: IDBObjectStore,
     wanted: readonly PartWanted[],
     reader: LogReader,
+    batchBytes: number,
   ): Promise<number[]> {
     const wantedBytes = new Map(wanted.map((part) => [part.id, part.bytes]));
     const stored = await this.#numbers(files, "part-", 0);
@@ -169,7 +188,7 @@ export class IdbfsStorage implements LogStorage {
       for (; i < stored.length; ++i) {
         const id = stored[i] as number;
         const size = wantedBytes.get(id);
-        if (size === undefined || (batch.length > 0 && bytes + size > batchBytesMax)) break;
+        if (size === undefined || (batch.length > 0 && bytes + size > batchBytes)) break;
         bytes += size;
         batch.push(id);
       }
@@ -187,9 +206,14 @@ export class IdbfsStorage implements LogStorage {
     return orphans;
   }
 
-  async #readSegments(files: IDBObjectStore, first: number, reader: LogReader): Promise<void> {
+  // Resolves to the newest segment, or to the one before `first`.
+  async #readSegments(
+    files: IDBObjectStore,
+    first: number,
+    reader: LogReader,
+    batchBytes: number,
+  ): Promise<number> {
     const sequences = await this.#numbers(files, "wal-", first);
-    this.#last = sequences.at(-1) ?? first - 1;
     let count = 16;
     for (let i = 0; i < sequences.length; ) {
       const batch = sequences.slice(i, i + count);
@@ -202,8 +226,9 @@ export class IdbfsStorage implements LogStorage {
       }
       i += batch.length;
       const mean = bytes / batch.length;
-      count = Math.max(1, Math.min(segmentBatchMax, Math.floor(batchBytesMax / Math.max(mean, 1))));
+      count = Math.max(1, Math.min(segmentBatchMax, Math.floor(batchBytes / Math.max(mean, 1))));
     }
+    return sequences.at(-1) ?? first - 1;
   }
 
   // The numbers of all entries of a kind, ascending, from `first` on.

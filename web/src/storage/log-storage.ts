@@ -94,6 +94,8 @@ export interface LogStorage {
   // Everything in one consistent snapshot. Resolves to the ids of parts that are stored and not wanted: left over
   // by a checkpoint that never finished.
   load(reader: LogReader): Promise<number[]>;
+  // The same of a log that is in use: changes nothing, neither what is stored nor what this storage knows of it, and holds up no segment.
+  inspect(reader: LogReader): Promise<number[]>;
   // The first write after load(): a segment, as durable as a relaxed one. Only one of those who loaded the same log can claim it.
   claim(sequence: number, bytes: Uint8Array): Promise<void>;
   // The same bytes again are the same segment.

@@ -28,10 +28,22 @@ export class MemoryStorage implements LogStorage {
 
   async load(reader: LogReader): Promise<number[]> {
     this.#requireOpen();
+    const { manifest, last, orphans } = this.#read(reader);
+    this.#manifest = manifest;
+    this.#last = last;
+    return orphans;
+  }
+
+  async inspect(reader: LogReader): Promise<number[]> {
+    this.#requireOpen();
+    return this.#read(reader).orphans;
+  }
+
+  #read(reader: LogReader): { manifest: Uint8Array | undefined; last: number; orphans: number[] } {
     const files = new Map(this.#files);
-    this.#manifest = files.get(manifestName);
-    const wanted = reader.manifest(this.#manifest?.slice());
-    this.#last = wanted.firstSegment - 1;
+    const manifest = files.get(manifestName);
+    const wanted = reader.manifest(manifest?.slice());
+    let last = wanted.firstSegment - 1;
     const wantedIds = new Set<number>();
     for (const { id } of wanted.parts) {
       wantedIds.add(id);
@@ -42,12 +54,12 @@ export class MemoryStorage implements LogStorage {
       const sequence = numberInName("wal-", name);
       if (sequence !== undefined && sequence >= wanted.firstSegment) {
         reader.segment(sequence, files.get(name)?.slice());
-        this.#last = sequence;
+        last = sequence;
       }
       const part = numberInName("part-", name);
       if (part !== undefined && !wantedIds.has(part)) orphans.push(part);
     }
-    return orphans;
+    return { manifest, last, orphans };
   }
 
   async claim(sequence: number, bytes: Uint8Array): Promise<void> {

@@ -44,6 +44,7 @@ export class NodeFilesStorage implements LogStorage {
   readonly #relaxed = new Map<number, string>(); // segments that are not flushed, and their second names
   #final: StorageError | undefined; // what every later call rejects with
   #adding: Promise<unknown> = Promise.resolve(); // segments take effect in the order of the calls
+  #lastRemoval: Promise<unknown> = Promise.resolve(); // and what removes files waits for what reads them all
   readonly #running = new Set<Promise<unknown>>();
 
   // REQUIRES: the folder exists (makeFolder).
@@ -79,6 +80,27 @@ export class NodeFilesStorage implements LogStorage {
     });
   }
 
+  // What is read stays: nothing is removed meanwhile, and the names are listed between two segments.
+  inspect(reader: LogReader): Promise<number[]> {
+    return this.#track(() =>
+      this.#removing(async () => {
+        const listing = this.#adding.then(() => this.#ours(this.#fs.readdir(this.#folder)));
+        this.#adding = listing.catch(() => {});
+        const names = await listing;
+        const manifest = await this.#read(manifestName);
+        const damaged = names.includes(manifestName) ? new Uint8Array() : undefined;
+        const { parts, firstSegment } = reader.manifest(manifest ?? damaged);
+        const orphans = await this.#readParts(numbers("part-", names), parts, reader);
+        const sequences = numbers("wal-", names).filter((sequence) => sequence >= firstSegment);
+        const read = (sequence: number) => this.#read(segmentName(sequence));
+        for await (const [sequence, bytes] of inOrder(sequences, read)) {
+          reader.segment(sequence, bytes);
+        }
+        return orphans;
+      }),
+    );
+  }
+
   claim(sequence: number, bytes: Uint8Array): Promise<void> {
     return this.#track(async () => {
       const manifest = await this.#read(manifestName);
@@ -108,24 +130,28 @@ export class NodeFilesStorage implements LogStorage {
   // The new manifest is in force when it has its name. What it makes obsolete is only in the way from then on, and is
   // swept at the next load if it can't be deleted now.
   commitManifest(bytes: Uint8Array, obsolete: Obsolete): Promise<void> {
-    return this.#track(async () => {
-      await this.#requireOwner();
-      await this.#ours(this.#flushFolder()); // the names of the parts
-      await this.#replace(manifestName, bytes);
-      this.#manifest = bytes.slice();
-      await this.#flushNames();
-      const names = await this.#fs.readdir(this.#folder).catch(() => []);
-      const below = numbers("wal-", names).filter((n) => n < obsolete.segmentsBelow);
-      await this.#dropSegments(below).catch(() => {});
-      for (const id of obsolete.obsoleteParts) await this.#unlink(partName(id)).catch(() => {});
-    });
+    return this.#track(() =>
+      this.#removing(async () => {
+        await this.#requireOwner();
+        await this.#ours(this.#flushFolder()); // the names of the parts
+        await this.#replace(manifestName, bytes);
+        this.#manifest = bytes.slice();
+        await this.#flushNames();
+        const names = await this.#fs.readdir(this.#folder).catch(() => []);
+        const below = numbers("wal-", names).filter((n) => n < obsolete.segmentsBelow);
+        await this.#dropSegments(below).catch(() => {});
+        for (const id of obsolete.obsoleteParts) await this.#unlink(partName(id)).catch(() => {});
+      }),
+    );
   }
 
   dropParts(ids: readonly number[]): Promise<void> {
-    return this.#track(async () => {
-      await this.#requireOwner();
-      for (const id of ids) await this.#ours(this.#unlink(partName(id)));
-    });
+    return this.#track(() =>
+      this.#removing(async () => {
+        await this.#requireOwner();
+        for (const id of ids) await this.#ours(this.#unlink(partName(id)));
+      }),
+    );
   }
 
   async drop(): Promise<void> {
@@ -218,6 +244,13 @@ export class NodeFilesStorage implements LogStorage {
     });
     this.#adding = adding.catch(() => {});
     return adding;
+  }
+
+  // One at a time, in the order of the calls.
+  #removing<T>(call: () => Promise<T>): Promise<T> {
+    const done = this.#lastRemoval.then(call);
+    this.#lastRemoval = done.catch(() => {});
+    return done;
   }
 
   // The folder's lock keeps others out (folder-lock.ts); where it can't, this finds most of them.

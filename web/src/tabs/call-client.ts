@@ -99,7 +99,7 @@ export class CallClient {
     return new Promise((resolve, reject) => {
       const added: Call = { ...call, resolve, reject, sent: false, unlisten: () => {} };
       if (signal !== undefined) this.#listen(added, signal);
-      const ordered = call.kind === "write" || call.kind === "flush";
+      const ordered = call.kind === "write" || call.kind === "flush" || call.kind === "compact";
       (ordered ? this.#ordered : this.#free).set(call.number, added);
       this.#schedule();
     });
@@ -154,14 +154,24 @@ export class CallClient {
   }
 }
 
-// A block in a call, as core/doors/group.h has it.
+// ---- Calls, as core/doors/group.h has them ----------------------------------------------------------------------------
+
+const callKind = 32;
+const callVersion = 1;
+const callHeadBytes = 32;
+
 function inCall(block: Uint8Array, client: Uint8Array, number: number): Uint8Array {
-  const bytes = new Uint8Array(32 + block.length);
+  const bytes = new Uint8Array(callHeadBytes + block.length);
   const view = new DataView(bytes.buffer);
-  view.setUint8(0, 32);
-  view.setUint8(1, 1);
+  view.setUint8(0, callKind);
+  view.setUint8(1, callVersion);
   view.setBigUint64(8, BigInt(number), true);
   bytes.set(client, 16);
-  bytes.set(block, 32);
+  bytes.set(block, callHeadBytes);
   return bytes;
+}
+
+// The block itself, whether it is in a call or not.
+export function outOfCall(block: Uint8Array): Uint8Array {
+  return block[0] === callKind ? block.slice(callHeadBytes) : block;
 }

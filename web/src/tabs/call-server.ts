@@ -91,6 +91,10 @@ export class CallServer {
         return this.#host.flush();
       case "stats":
         return this.#host.stats();
+      case "verify":
+        return this.#host.verify();
+      case "compact":
+        return this.#host.compact();
     }
   }
 

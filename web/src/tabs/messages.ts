@@ -46,7 +46,7 @@ export function isAnnouncement(message: unknown): message is Announcement {
 
 // The calls that carry a block, and those that carry nothing and are answered by a value.
 export type BlockCall = "read" | "handle" | "write";
-export type PlainCall = "flush" | "stats";
+export type PlainCall = "flush" | "stats" | "verify" | "compact";
 
 export interface RemoteCall {
   number: number;

@@ -12,7 +12,7 @@
 
 import { AbortError, StoreError } from "../errors.ts";
 import { Emitter } from "../host/emitter.ts";
-import type { LocalHost } from "../host/local-host.ts";
+import type { LocalHost, LogOwnership } from "../host/local-host.ts";
 import type { LifeEvent, PageLife } from "../host/page-life.ts";
 import type { Host } from "../transport.ts";
 import type {
@@ -22,25 +22,22 @@ import type {
   StoreEvents,
   StoreStats,
   StoreStatus,
+  VerifyReport,
 } from "../types.ts";
-import { CallClient } from "./call-client.ts";
+import { CallClient, outOfCall } from "./call-client.ts";
 import { CallServer, isOfOwner } from "./call-server.ts";
-import type { Channel, OpenChannel } from "./channel.ts";
+import type { OpenChannel } from "./channel.ts";
 import { ClientPorts } from "./client-ports.ts";
+import { Follower } from "./follower.ts";
 import {
   type Announcement,
-  clientChannel,
   forwardedEvents,
-  fromWire,
-  isAnnouncement,
+  type PlainCall,
   protocolVersion,
-  storeChannel,
   type ToClient,
-  type ToOwner,
-  type WireError,
 } from "./messages.ts";
-import { OwnerWatch } from "./owner-watch.ts";
-import { claimStore, type LockClaim, live, oneAtATime } from "./store-lock.ts";
+import { Peers } from "./peers.ts";
+import { claimStore, type LockClaim, oneAtATime } from "./store-lock.ts";
 
 const rejoinAfterMs = 1000; // a store that could not be opened on taking over
 
@@ -57,8 +54,7 @@ export interface SharedHostOptions {
   waitMs: number; // for a store that somebody has for himself
   silenceMs: number; // of an owner, before another tab takes its place
   signal: AbortSignalLike | undefined;
-  // Reads the log into an engine. `onReplaced` is called when a write finds that there is another owner.
-  openLocal(onReplaced: () => void): Promise<LocalHost>;
+  openLocal(ownership: LogOwnership): Promise<LocalHost>; // reads the log into an engine
 }
 
 type State = "joining" | "following" | "owning" | "suspended" | "closed";
@@ -68,19 +64,16 @@ export class SharedHost implements Host {
   readonly #me: string;
   readonly #client: CallClient;
   readonly #events = new Emitter<StoreEvents>();
-  readonly #watch: OwnerWatch;
+  readonly #peers: Peers;
+  readonly #follower: Follower;
   readonly #opened: Promise<void>;
   #isOpen: () => void = () => {};
   #cantOpen: (error: unknown) => void = () => {};
   #state: State = "suspended";
   #local: LocalHost | undefined; // this tab owns the store
-  #owner: string | undefined; // else who does
-  #status: StoreStatus | undefined; // as the last owner said it
   #ports: ClientPorts | undefined;
   #claim: LockClaim | undefined;
-  #alive: LockClaim | undefined;
-  #announcements: Channel | undefined;
-  #inbox: Channel | undefined;
+  #opening: Promise<void> | undefined; // of the engine, when this tab becomes the owner
   #letGo: Promise<void> = Promise.resolve(); // the engine that was here last is gone
   #unwatch: () => void = () => {};
   #closing: Promise<void> | undefined;
@@ -97,19 +90,29 @@ export class SharedHost implements Host {
     const id = crypto.getRandomValues(new Uint8Array(16));
     this.#me = Array.from(id, (byte) => byte.toString(16).padStart(2, "0")).join("");
     this.#client = new CallClient(id);
-    this.#watch = new OwnerWatch({
+    this.#peers = new Peers({
+      ...options,
+      store: options.name,
+      me: this.#me,
+      onAnnouncement: (announcement) => this.#hear(announcement),
+      onMessage: (message) => this.#follower.receive(message),
+    });
+    this.#follower = new Follower({
+      client: this.#client,
+      peers: this.#peers,
+      events: this.#events,
       silenceMs: options.silenceMs,
-      due: () => this.#state === "joining" || (this.#owner !== undefined && this.#client.open > 0),
-      ask: () => this.#askOwner(),
+      onReady: () => this.#follows(),
       onSilent: () => void this.#replaceOwner(),
+      status: () => this.status,
     });
     this.#opened = new Promise((resolve, reject) => {
       this.#isOpen = resolve;
       this.#cantOpen = reject;
     });
     this.#unwatch = options.life.watch((event) => this.#onPage(event));
-    this.#limitOpening();
     this.#join();
+    this.#limitOpening();
   }
 
   // ---- Transport ------------------------------------------------------------------------------------------------------
@@ -150,7 +153,8 @@ export class SharedHost implements Host {
   // ---- The store's own handle -------------------------------------------------------------------------------------------
 
   get status(): StoreStatus {
-    const status = this.#local?.status ?? { ...(this.#status as StoreStatus), owner: "other-tab" };
+    const elsewhere = this.#follower.status as StoreStatus;
+    const status = this.#local?.status ?? { ...elsewhere, owner: "other-tab" };
     if (this.#closing !== undefined || this.#state === "closed")
       return { ...status, state: "closed" };
     return this.#o.refusal === undefined ? status : { ...status, state: "read-only" };
@@ -164,6 +168,17 @@ export class SharedHost implements Host {
   async stats(): Promise<StoreStats> {
     this.#requireOpen();
     return await this.#askAll("stats", (local) => local.stats());
+  }
+
+  async verify(): Promise<VerifyReport> {
+    this.#requireOpen();
+    return await this.#askAll("verify", (local) => local.verify());
+  }
+
+  async compact(): Promise<void> {
+    this.#requireOpen();
+    if (this.#o.refusal !== undefined) throw this.#o.refusal;
+    await this.#askAll("compact", (local) => local.compact());
   }
 
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
@@ -180,7 +195,7 @@ export class SharedHost implements Host {
     return this.#closing;
   }
 
-  async #askAll<T>(kind: "flush" | "stats", ask: (local: LocalHost) => Promise<T>): Promise<T> {
+  async #askAll<T>(kind: PlainCall, ask: (local: LocalHost) => Promise<T>): Promise<T> {
     if (this.#local === undefined) return (await this.#client.plain(kind)) as T;
     try {
       return await ask(this.#local);
@@ -212,7 +227,7 @@ export class SharedHost implements Host {
     this.#unwatch();
     this.#client.rejectAll(failure);
     this.#cantOpen(failure);
-    if (this.#status !== undefined) this.#events.emit("status", this.status);
+    if (this.#follower.status !== undefined) this.#events.emit("status", this.status);
     this.#events.clear();
   }
 
@@ -250,57 +265,50 @@ export class SharedHost implements Host {
   // ---- Joining and leaving ----------------------------------------------------------------------------------------------
 
   #join(): void {
-    const { name, locks, channels } = this.#o;
     this.#state = "joining";
-    this.#announcements = channels(storeChannel(name), (message) => this.#hear(message));
-    this.#inbox = channels(clientChannel(name, this.#me), (message) =>
-      this.#receive(message as ToClient),
-    );
-    this.#alive = live(locks, name, this.#me, () => this.#announce("hello"));
+    this.#peers.join();
     this.#queue("queue");
-    this.#watch.start();
+    this.#follower.start();
   }
 
   #queue(how: "queue" | "steal"): void {
     this.#claim?.end();
     this.#claim = claimStore(this.#o.locks, this.#o.name, how, {
-      held: () => void this.#own(),
+      held: () => {
+        this.#opening = this.#own().finally(() => {
+          this.#opening = undefined;
+        });
+      },
       lost: () => this.#replaced(),
       failed: (error) => this.#end(forbidden(error)),
     });
   }
 
-  // Lets go of everything; calls stay.
-  #leave(): void {
-    if (this.#owner !== undefined) this.#post({ to: this.#owner, type: "bye" });
-    this.#owner = undefined;
-    this.#client.disconnect();
-    this.#watch.stop();
+  // Lets go of everything; calls stay. `when`: of the lock, if something is still being stored. A page that is about to sleep
+  // does so now, as it may never wake: what the next owner gets ahead of is fenced, and taken back.
+  #leave(when: "now" | "stored" = "stored"): void {
+    const { owner } = this.#follower;
+    if (owner !== undefined) this.#peers.post({ to: owner, type: "bye" });
+    this.#follower.stop();
     this.#ports?.close();
     this.#ports = undefined;
-    this.#inbox?.close();
-    this.#announcements?.close();
-    this.#alive?.end();
+    this.#peers.leave();
     const claim = this.#claim;
     this.#claim = undefined;
     const local = this.#local;
     this.#local = undefined;
-    if (local === undefined) {
-      claim?.end();
-    } else {
-      this.#status = local.status;
-      const gone = local.close().catch(() => {});
-      this.#letGo = gone;
-      if (local.idle) claim?.end();
-      else void gone.then(() => claim?.end());
-    }
+    if (local !== undefined) this.#follower.status = local.status;
+    const gone = local?.close().catch(() => this.#takeBack(local)) ?? this.#opening;
+    if (gone !== undefined) this.#letGo = gone;
+    if (gone === undefined || local?.idle || when === "now") claim?.end();
+    else void gone.then(() => claim?.end());
   }
 
   #onPage(event: LifeEvent): void {
     if (this.#state === "closed" || this.#closing !== undefined) return;
     if (event === "suspend" && this.#state !== "suspended") {
       this.#local?.storeNow();
-      this.#leave();
+      this.#leave("now");
       this.#state = "suspended";
     } else if (event === "resume" && this.#state === "suspended") {
       void this.#rejoin();
@@ -317,18 +325,19 @@ export class SharedHost implements Host {
 
   async #own(): Promise<void> {
     this.#state = "owning";
-    this.#owner = undefined;
-    this.#watch.stop();
-    this.#client.disconnect();
+    this.#follower.stop();
     const claim = this.#claim;
     const isOwner = () => this.#claim === claim && this.#state === "owning";
     const { name, locks, channels } = this.#o;
     this.#ports = new ClientPorts({ store: name, owner: this.#me, locks, channels });
-    this.#announce("owner");
+    this.#peers.announce("owner");
     let local: LocalHost;
     try {
-      local = await this.#o.openLocal(() => {
-        if (isOwner()) this.#replaced();
+      local = await this.#o.openLocal({
+        isOwner,
+        onReplaced: () => {
+          if (isOwner()) this.#replaced();
+        },
       });
     } catch (error) {
       if (isOwner()) this.#cantOwn(error);
@@ -339,7 +348,7 @@ export class SharedHost implements Host {
       return;
     }
     this.#local = local;
-    this.#status = local.status;
+    this.#follower.status = local.status;
     this.#forward(local);
     this.#answerWhatWaits(local);
     this.#ports.serve(local);
@@ -390,49 +399,42 @@ export class SharedHost implements Host {
     const local = this.#local;
     this.#local = undefined;
     this.#leave();
-    if (local !== undefined) {
-      this.#letGo = local.abandon().then((unstored) => {
-        for (const block of unstored) this.#again(block);
-      });
-    }
+    if (local !== undefined) this.#letGo = this.#takeBack(local);
     void this.#rejoin();
   }
 
-  // A deferred write that was acknowledged and is not stored: it is made again, where it may fail by now.
+  // Deferred writes that were acknowledged and not stored are made again.
+  async #takeBack(local: LocalHost): Promise<void> {
+    const unstored = await local.abandon();
+    if (this.#closing === undefined) for (const block of unstored) this.#again(block);
+  }
+
+  // It may fail by now.
   #again(block: Uint8Array): void {
-    this.#client.block("write", block, "deferred").catch((error: Error) => {
+    this.#client.block("write", outOfCall(block), "deferred").catch((error: Error) => {
       this.#events.emit("persist-error", { error, pendingBytes: 0, retryInMs: undefined });
     });
   }
 
   // ---- Following --------------------------------------------------------------------------------------------------------
 
-  #announce(type: Announcement["type"]): void {
-    const { account, exclusive } = this.#o;
-    const says: Announcement = { entitable: protocolVersion, type, from: this.#me, account };
-    this.#announcements?.post(type === "owner" ? { ...says, exclusive } : says);
-  }
-
-  #hear(message: unknown): void {
-    if (!isAnnouncement(message) || message.from === this.#me) return;
-    const { entitable: version, type, from } = message;
-    if (this.#state === "owning") {
-      if (type === "hello" && version === protocolVersion && !this.#o.exclusive) {
-        this.#ports?.attach(from);
-      }
-      if (type === "hello") this.#announce("owner");
-      if (type === "yield" && version > protocolVersion) void this.#yield(version);
-    } else if (type === "owner") {
-      this.#meet(message);
+  #hear(announcement: Announcement): void {
+    const { entitable: version, type, from } = announcement;
+    if (this.#state !== "owning") {
+      if (type === "owner") this.#meet(announcement);
+    } else if (type === "hello") {
+      if (version === protocolVersion && !this.#o.exclusive) this.#ports?.attach(from);
+      this.#peers.announce("owner");
+    } else if (type === "yield" && version > protocolVersion) {
+      void this.#yield(version);
     }
   }
 
   #meet({ entitable: version, from, exclusive, account }: Announcement): void {
-    this.#watch.heard();
     if (version > protocolVersion) {
       void this.#yield(version);
     } else if (version < protocolVersion) {
-      this.#announce("yield");
+      this.#peers.announce("yield");
     } else if (this.#o.exclusive) {
       // It waits for the lock, and not for long.
     } else if (exclusive) {
@@ -441,79 +443,27 @@ export class SharedHost implements Host {
       }, this.#o.waitMs);
     } else if (account !== this.#o.account) {
       this.#end(otherAccount(this.#o.name));
-    } else if (from !== this.#owner) {
-      this.#owner = from;
-      this.#client.disconnect();
-      this.#announce("hello"); // it may not have heard of this tab
+    } else {
+      this.#follower.meet(from);
     }
   }
 
-  #receive(message: ToClient): void {
-    if (message.from !== this.#owner || this.#state === "owning") return;
-    this.#watch.heard();
-    switch (message.type) {
-      case "alive":
-        break;
-      case "ready":
-        this.#follow(message.status);
-        break;
-      case "replies":
-        this.#progress(message.progress);
-        this.#client.answer(message.replies);
-        break;
-      case "event":
-        this.#relay(message.name, message.event);
-        break;
-    }
-  }
-
-  #follow(status: StoreStatus): void {
-    if (status.generation < (this.#status?.generation ?? 0)) return; // replaced, and doesn't know it
+  #follows(): void {
     this.#state = "following";
-    this.#status = status;
-    this.#client.connect({ owner: this.#owner as string, post: (message) => this.#post(message) });
     this.#isOpen();
     this.#events.emit("owner", { owner: "other-tab" });
   }
 
-  #progress(progress: Pick<StoreStatus, "pendingBytes" | "lastPersistedAt">): void {
-    const before = this.#status?.lastPersistedAt;
-    this.#status = { ...(this.#status as StoreStatus), ...progress };
-    const at = progress.lastPersistedAt;
-    if (at !== undefined && at.getTime() !== before?.getTime())
-      this.#events.emit("persisted", { at });
-  }
-
-  #relay(name: keyof StoreEvents, event: unknown): void {
-    if (name === "status") {
-      this.#status = event as StoreStatus;
-      this.#events.emit("status", this.status);
-    } else if (name === "persist-error") {
-      const { error, ...rest } = event as StoreEvents["persist-error"] & { error: WireError };
-      this.#events.emit(name, { ...rest, error: fromWire(error) });
-    } else {
-      this.#events.emit(name, event as never);
-    }
-  }
-
-  #post(message: ToOwner): void {
-    this.#inbox?.post(message);
-  }
-
-  #askOwner(): void {
-    if (this.#owner === undefined || this.#state === "joining") this.#announce("hello");
-    else this.#post({ to: this.#owner, type: "ping" });
-  }
-
   // The owner says nothing: unless another took over meanwhile, this tab does.
   async #replaceOwner(): Promise<void> {
-    if (this.#state === "owning" || this.#o.exclusive) return;
-    const silent = this.#owner;
+    const waits = () => this.#state === "joining" || this.#state === "following";
+    const { owner } = this.#follower;
+    if (!waits() || this.#o.exclusive) return;
     await oneAtATime(this.#o.locks, this.#o.name, async () => {
-      this.#announce("hello");
+      this.#peers.announce("hello");
       await new Promise((resolve) => setTimeout(resolve, this.#o.silenceMs / 5));
-      const waits = this.#state === "joining" || this.#state === "following";
-      if (waits && this.#owner === silent && this.#watch.silent) this.#queue("steal");
+      const silent = this.#follower.owner === owner && this.#follower.silent;
+      if (waits() && silent) this.#queue("steal");
     });
   }
 

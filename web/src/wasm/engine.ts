@@ -6,7 +6,7 @@
 
 import { StoreError, type StoreErrorCode, serviceError } from "../errors.ts";
 import type { AccountSettings, EntitableModule, Hmac, ResultAddress } from "./entitable.mjs";
-import { instantiate, type WasmSource } from "./module.ts";
+import { compileModule, instantiateCompiled, type WasmSource } from "./module.ts";
 
 export interface PartInfo {
   id: number;
@@ -93,6 +93,7 @@ export interface Engine {
   verify(): string; // empty: every invariant holds
   // The IndexedDB connection of IDBFS for a mount point (its database has that name).
   idbfs(mountPoint: string): Promise<IDBDatabase>;
+  fresh(): Promise<Engine>; // another one, with an empty store in it
   close(): void;
 }
 
@@ -102,7 +103,7 @@ export interface EngineOptions {
 
 // A module instance of its own with an empty store in it.
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
-  return new WasmEngine(await instantiate(options.wasm));
+  return await WasmEngine.start(await compileModule(options.wasm));
 }
 
 // Status of a CallResult (bindings/handle.h), whose words are: status, address, size, value, number (two words).
@@ -112,10 +113,16 @@ const failed = 2;
 
 class WasmEngine implements Engine {
   readonly #module: EntitableModule;
+  readonly #code: WebAssembly.Module;
   #handle: number; // 0: closed
 
-  constructor(module: EntitableModule) {
+  static async start(code: WebAssembly.Module): Promise<WasmEngine> {
+    return new WasmEngine(await instantiateCompiled(code), code);
+  }
+
+  private constructor(module: EntitableModule, code: WebAssembly.Module) {
     this.#module = module;
+    this.#code = code;
     this.#handle = module._entitable_open() >>> 0;
     if (this.#handle === 0) throw outOfMemory();
   }
@@ -282,6 +289,10 @@ class WasmEngine implements Engine {
 
   idbfs(mountPoint: string): Promise<IDBDatabase> {
     return openIdbfs(this.#module, mountPoint);
+  }
+
+  fresh(): Promise<Engine> {
+    return WasmEngine.start(this.#code);
   }
 
   close(): void {

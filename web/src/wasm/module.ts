@@ -17,7 +17,18 @@ export type WasmSource = string | URL | Response | BufferSource | WebAssembly.Mo
  * @internal (its type is the glue's, which the package's declarations do without)
  */
 export async function instantiate(source?: WasmSource): Promise<EntitableModule> {
-  const compiled = await loadModule(source);
+  return await instantiateCompiled(await compileModule(source));
+}
+
+/** The code, which any number of instances may share. Rejects as instantiate() does. */
+export async function compileModule(source?: WasmSource): Promise<WebAssembly.Module> {
+  const compiled = await (source === undefined ? findModule() : compile(source));
+  checkBuild(compiled);
+  return compiled;
+}
+
+/** @internal */
+export function instantiateCompiled(compiled: WebAssembly.Module): Promise<EntitableModule> {
   return new Promise((resolve, reject) => {
     const fail = (cause: unknown) => reject(loadFailed("could not be instantiated", cause));
     createModule({
@@ -40,13 +51,6 @@ export async function instantiate(source?: WasmSource): Promise<EntitableModule>
       fail,
     );
   });
-}
-
-// Compiled, and of this build; may be sent to a worker. Rejects as instantiate().
-export async function loadModule(source?: WasmSource): Promise<WebAssembly.Module> {
-  const compiled = await (source === undefined ? findModule() : compile(source));
-  checkBuild(compiled);
-  return compiled;
 }
 
 // ---- The build --------------------------------------------------------------------------------------------------

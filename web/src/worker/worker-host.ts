@@ -25,6 +25,7 @@ import type {
   StoreEvents,
   StoreStats,
   StoreStatus,
+  VerifyReport,
 } from "../types.ts";
 import { buildId } from "../wasm/module.ts";
 import { type WorkerThread, WorkerUnavailable } from "./start.ts";
@@ -125,6 +126,16 @@ export class WorkerHost implements Host {
   async stats(): Promise<StoreStats> {
     this.#requireOpen();
     return (await this.#client.plain("stats")) as StoreStats;
+  }
+
+  async verify(): Promise<VerifyReport> {
+    this.#requireOpen();
+    return (await this.#client.plain("verify")) as VerifyReport;
+  }
+
+  async compact(): Promise<void> {
+    this.#requireOpen();
+    await this.#client.plain("compact");
   }
 
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
