@@ -43,6 +43,7 @@ async function newPage(options: SiteOptions = {}): Promise<Page> {
   const blank: SiteOptions["override"] = (path) =>
     path === "/" ? { body: "<!doctype html><title>entitable</title>" } : undefined;
   const site = await serve(staging, {
+    headers: { "content-security-policy": `script-src 'self' 'wasm-unsafe-eval'` },
     ...options,
     override: (path) => options.override?.(path) ?? blank(path),
   });
