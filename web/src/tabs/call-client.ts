@@ -27,7 +27,7 @@ interface Call extends RemoteCall {
 }
 
 export class CallClient {
-  readonly #id: Uint8Array;
+  readonly #id: Uint8Array | undefined;
   #next = 1;
   #link: Link | undefined;
   #scheduled = false;
@@ -35,8 +35,9 @@ export class CallClient {
   readonly #ordered = new Map<number, Call>(); // writes and flushes: sent in order, a bounded number at a time
   readonly #free = new Map<number, Call>(); // all others
 
-  // `id`: 16 random bytes.
-  constructor(id: Uint8Array) {
+  // `id`: 16 random bytes. Without it there is one owner for good, so no write is ever sent twice: writes then travel without a number
+  // of the store's, and as many at a time as there are.
+  constructor(id?: Uint8Array) {
     this.#id = id;
   }
 
@@ -54,7 +55,8 @@ export class CallClient {
   ): Promise<Uint8Array> {
     if (signal?.aborted) return Promise.reject(new AbortError());
     const number = this.#next++;
-    const bytes = kind === "write" ? inCall(block, this.#id, number) : block;
+    const id = kind === "write" ? this.#id : undefined;
+    const bytes = id === undefined ? block : inCall(block, id, number);
     return this.#add({ number, kind, block: bytes, durability }, signal) as Promise<Uint8Array>;
   }
 
@@ -141,9 +143,10 @@ export class CallClient {
       const { number, kind, block, durability } = call;
       calls.push({ number, kind, block, durability });
     };
+    const inFlightMax = this.#id === undefined ? Number.POSITIVE_INFINITY : writesInFlightMax;
     let inFlight = 0;
     for (const call of this.#ordered.values()) {
-      if (++inFlight > writesInFlightMax) break;
+      if (++inFlight > inFlightMax) break;
       if (!call.sent) send(call);
     }
     for (const call of this.#free.values()) if (!call.sent) send(call);
