@@ -5,8 +5,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
-import type { OpenOptions } from "../../web/src/index.ts";
-import { newProfile, type Profile } from "./support/browser.ts";
+import puppeteer from "puppeteer-core";
+import type { OpenOptions, Store } from "../../web/src/index.ts";
+import { executable, flags, newProfile, type Profile } from "./support/browser.ts";
 import { type Site, type SiteOptions, serve } from "./support/server.ts";
 import { lifecycle, ownerOf, SharedTabs, until } from "./support/shared-tabs.ts";
 
@@ -43,6 +44,7 @@ async function newPage(options: SiteOptions = {}): Promise<Page> {
   const blank: SiteOptions["override"] = (path) =>
     path === "/" ? { body: "<!doctype html><title>entitable</title>" } : undefined;
   const site = await serve(staging, {
+    headers: { "content-security-policy": `script-src 'self' 'wasm-unsafe-eval'` },
     ...options,
     override: (path) => options.override?.(path) ?? blank(path),
   });
@@ -239,5 +241,52 @@ describe("tabs with and without a worker share a store, and the owner", () => {
         await tabs.check(other);
       });
     }
+  }
+});
+
+// By Puppeteer, as Playwright switches the back/forward cache off.
+describe("a page in the back/forward cache", () => {
+  for (const thread of ["inline", "worker"] as const) {
+    test(`holds no lock, and its store (${thread}) goes on when it is shown again`, async (t) => {
+      const { folder, remove } = await newProfile();
+      const site = await serve(staging, {
+        headers: { "cache-control": "no-cache" }, // with "no-store" it would not be kept
+        override: (path) => (path.endsWith("/") ? { body: "<!doctype html>a page" } : undefined),
+      });
+      const browser = await puppeteer.launch({
+        executablePath: executable(),
+        headless: true,
+        userDataDir: folder,
+        args: flags,
+        ignoreDefaultArgs: ["--disable-back-forward-cache"],
+      });
+      t.after(async () => {
+        await browser.close();
+        await site.close();
+        await remove();
+      });
+      const page = await browser.newPage();
+      await page.goto(site.url);
+      await page.evaluate(async (how) => {
+        const { openStore } = (await import("/dist/index.js" as string)) as Package;
+        const store = await openStore({ name: "cached", thread: how });
+        await store.table("people").createTable();
+        Object.assign(globalThis, { store });
+      }, thread);
+      await page.goto(`${site.url}elsewhere/`);
+      const heldOrWanted = () =>
+        page.evaluate(async () => {
+          const { held = [], pending = [] } = await navigator.locks.query();
+          return held.length + pending.length;
+        });
+      await until(async () => (await heldOrWanted()) === 0);
+      await page.goBack();
+      const rows = await page.evaluate(async () => {
+        const { store } = globalThis as unknown as { store: Store };
+        await store.table("people").createEntity({ partitionKey: "p", rowKey: "1" });
+        return (await store.stats()).rows;
+      });
+      assert.equal(rows, 1);
+    });
   }
 });
