@@ -62,6 +62,7 @@ export class SharedTabs {
     const script = built.outputFiles[0]?.text ?? "";
     const page = '<!doctype html><script type="module" src="/tab.js"></script>';
     const site = await serve(staging, {
+      headers: { "cache-control": "no-cache" }, // what is never stored is never in the back/forward cache
       override: (path) =>
         path === "/favicon.ico"
           ? { status: 204, body: "" }
