@@ -80,14 +80,15 @@ export class SharedTabs {
     this.site = site;
   }
 
-  // A tab with the store open. Starts the browser if there is none.
-  async tab(options: object = {}): Promise<Page> {
+  // A tab with the store open, in which `before` ran first. Starts the browser if there is none.
+  async tab(options: object = {}, before = () => {}): Promise<Page> {
     this.#browser ??= this.#startBrowser();
     const page = await (await this.#browser).newPage();
     page.on("pageerror", (error) => this.problems.push(String(error)));
     page.on("console", (message) => this.problems.push(message.text()));
     await page.exposeFunction("report", (report: Report) => this.#report(report));
     await page.exposeFunction("violated", (what: string) => void this.violations.push(what));
+    await page.evaluateOnNewDocument(before);
     await page.goto(this.site.url);
     await this.open(page, options);
     return page;
