@@ -5,13 +5,24 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import "fake-indexeddb/auto";
+import { StoreError } from "../../web/src/errors.ts";
+import { Emitter } from "../../web/src/host/emitter.ts";
 import { type LifeEvent, noPage, type PageLife } from "../../web/src/host/page-life.ts";
 import type { Surroundings } from "../../web/src/opening/environment.ts";
 import { openHost } from "../../web/src/opening/open-host.ts";
 import { checkOptions } from "../../web/src/opening/options.ts";
+import { fenced } from "../../web/src/storage/log-storage.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import { protocolVersion } from "../../web/src/tabs/messages.ts";
-import type { OpenOptions, StoreStatus, StoreWarning } from "../../web/src/types.ts";
+import type { Host } from "../../web/src/transport.ts";
+import type {
+  Durability,
+  OpenOptions,
+  StoreEvents,
+  StoreStatus,
+  StoreWarning,
+  VerifyReport,
+} from "../../web/src/types.ts";
 import { buildId, compileModule } from "../../web/src/wasm/module.ts";
 import { type Means, serveStore } from "../../web/src/worker/serve.ts";
 import { startWorker, WorkerUnavailable } from "../../web/src/worker/start.ts";
@@ -48,17 +59,20 @@ class Page {
     return this.#listeners.size;
   }
 
-  async host(options: OpenOptions = {}, serve = serveStore): Promise<WorkerHost> {
+  async host(
+    options: OpenOptions = {},
+    serve = serveStore,
+    open: Means["open"] = openHost,
+  ): Promise<WorkerHost> {
     const { port1, port2 } = new MessageChannel();
     this.workerPort = port2;
-    const means: Means = {
+    serve(port2, {
       locks,
       open: (settings, around) => {
         this.around = around;
-        return openHost(settings, around);
+        return open(settings, around);
       },
-    };
-    serve(port2, means);
+    });
     const failure = new Promise<string>((resolve) => {
       this.fail = resolve;
     });
@@ -91,6 +105,45 @@ class Page {
   kill(): void {
     this.workerPort?.close();
   }
+}
+
+// A host that answers each call with what it got, and whose events are told by hand.
+class EchoHost implements Host {
+  readonly events = new Emitter<StoreEvents>();
+  readonly replies: Uint8Array[] = [];
+  readonly status: StoreStatus = {
+    state: "open",
+    persistence: "memory",
+    owner: "other-tab",
+    pendingBytes: 1,
+    lastPersistedAt: undefined,
+    generation: 7,
+    persisted: false,
+    damage: [],
+  };
+  refusal: Error | undefined;
+  durability: Durability | undefined;
+
+  read = (block: Uint8Array) => {
+    if (this.refusal !== undefined) throw this.refusal;
+    return block;
+  };
+  handle = async (block: Uint8Array) => this.read(block);
+  write = async (block: Uint8Array, durability?: Durability) => {
+    this.durability = durability;
+    const reply = this.read(block).slice();
+    this.replies.push(reply);
+    return reply;
+  };
+  now = () => 0;
+  flush = async () => {};
+  stats = () => Promise.reject(new Error("there are none"));
+  verify = async () => ({ ok: true }) as VerifyReport;
+  compact = async () => {};
+  on: Host["on"] = (event, listener) => this.events.on(event, listener);
+  close = async () => {
+    throw new StoreError("QuotaExceeded", "lost");
+  };
 }
 
 // Says nothing but that it has started.
@@ -194,6 +247,68 @@ describe("a store in a worker", () => {
     await until(() => page.asked === 1);
     await until(() => store.status.persisted);
     await store.close();
+  });
+});
+
+describe("between a page and the host in its worker", () => {
+  const open = async (host: EchoHost) =>
+    await new Page().host({}, serveStore, () => Promise.resolve(host));
+
+  test("blocks and values travel, and replies are moved, not copied", async () => {
+    const there = new EchoHost();
+    const host = await open(there);
+    const block = Uint8Array.of(1, 2, 3);
+    assert.deepEqual(await host.read(block), block);
+    assert.deepEqual(await host.handle(block), block);
+    assert.deepEqual(await host.write(block, "relaxed"), block);
+    assert.equal(there.durability, "relaxed");
+    assert.equal(there.replies[0]?.buffer.byteLength, 0, "it was given away");
+    assert.equal(block.length, 3, "the page's own is its own");
+    await host.flush();
+    await host.compact();
+    assert.deepEqual(await host.verify(), { ok: true });
+    await assert.rejects(host.stats(), { message: "there are none" });
+    await assert.rejects(host.close(), { name: "StoreError", code: "QuotaExceeded" });
+    assert.equal(host.status.state, "closed");
+  });
+
+  test("every failure is answered, as there is no other owner", async () => {
+    const there = new EchoHost();
+    const host = await open(there);
+    there.refusal = new StoreError("StoreClosed", "The store is closed.");
+    const calls = [() => host.read(Uint8Array.of(1)), () => host.write(Uint8Array.of(1))];
+    for (const call of calls) await assert.rejects(call, { code: "StoreClosed" });
+    there.refusal = fenced("anything");
+    for (const call of calls) await assert.rejects(call, { code: "StoreLocked" });
+    await host.close().catch(() => {});
+  });
+
+  test("every event is told, with the status", async () => {
+    const there = new EchoHost();
+    const host = await open(there);
+    assert.deepEqual(host.status, there.status);
+    const at = new Date(5);
+    const status: StoreStatus = { ...there.status, generation: 8 };
+    const told: StoreEvents = {
+      status,
+      persisted: { at },
+      "persist-error": {
+        error: new StoreError("QuotaExceeded", "full", { hint: "make room" }),
+        pendingBytes: 9,
+        retryInMs: 1000,
+      },
+      reopened: { at },
+      owner: { owner: "self" },
+      "version-conflict": { ours: 1, theirs: 2 },
+    };
+    Object.assign(there.status, { generation: 8 });
+    for (const name of Object.keys(told) as (keyof StoreEvents)[]) {
+      const heard = new Promise((resolve) => host.on(name, resolve));
+      there.events.emit(name, told[name]);
+      assert.deepEqual(await heard, told[name], name);
+    }
+    assert.equal(host.status.generation, 8);
+    await host.close().catch(() => {});
   });
 });
 

@@ -409,7 +409,7 @@ export interface StoreDamage {
 export interface StoreStatus {
   readonly state: "open" | "read-only" | "closed";
   readonly persistence: "memory" | "indexeddb" | "file";
-  /** Who runs the store: this tab, or another one that answers its calls. */
+  /** Who runs the store: this tab (or its worker), or another one that answers its calls. */
   readonly owner: "self" | "other-tab";
   /** Acknowledged (deferred) and not stored yet. */
   readonly pendingBytes: number;

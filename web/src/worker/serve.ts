@@ -18,6 +18,7 @@ import { buildId } from "../wasm/module.ts";
 import { ToldLife } from "./told-life.ts";
 import type { SentSettings } from "./worker-host.ts";
 
+/** @internal */
 export interface Means {
   open(settings: Settings, around: Surroundings): Promise<Host>;
   locks: LockManager | undefined;
