@@ -80,20 +80,28 @@ export class SharedTabs {
     this.site = site;
   }
 
-  // A tab with the store open. Starts the browser if there is none.
-  async tab(options: object = {}): Promise<Page> {
+  // A tab with the store open, in which `before` ran first. Starts the browser if there is none.
+  async tab(options: object = {}, before = () => {}): Promise<Page> {
+    const page = await this.blank();
+    await page.evaluateOnNewDocument(before);
+    await this.open(page, options);
+    return page;
+  }
+
+  // A tab that has been nowhere yet.
+  async blank(): Promise<Page> {
     this.#browser ??= this.#startBrowser();
     const page = await (await this.#browser).newPage();
     page.on("pageerror", (error) => this.problems.push(String(error)));
     page.on("console", (message) => this.problems.push(message.text()));
     await page.exposeFunction("report", (report: Report) => this.#report(report));
     await page.exposeFunction("violated", (what: string) => void this.violations.push(what));
-    await page.goto(this.site.url);
-    await this.open(page, options);
     return page;
   }
 
+  // Goes to the site, unless the page is there.
   async open(page: Page, options: object = {}): Promise<void> {
+    if (page.url() !== this.site.url) await page.goto(this.site.url);
     await page.waitForFunction(() => "user" in globalThis);
     await page.evaluate((given) => user.open(given), options);
   }
@@ -182,6 +190,7 @@ export class SharedTabs {
       userDataDir: this.profile.folder,
       args: flags,
       ignoreDefaultArgs: ["--disable-back-forward-cache"],
+      protocolTimeout: 3_600_000, // evaluate() of what takes long
     });
   }
 }
