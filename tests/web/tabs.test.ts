@@ -60,7 +60,12 @@ describe("two tabs", () => {
       await assert.rejects(table.getEntity("p", "nobody"), { name: "RestError", statusCode: 404 });
       await assert.rejects(store.table("none").createEntity(row("1")), { code: "TableNotFound" });
     }
-    await second.close();
+    for (const store of [second, first]) {
+      const states: string[] = [];
+      store.on("status", ({ state }) => states.push(state));
+      await store.close();
+      assert.deepEqual(states, ["closed"]);
+    }
     await assert.rejects(second.table("people").getEntity("p", "1"), { code: "StoreClosed" });
     await first.close();
   });

@@ -359,7 +359,8 @@ export class SharedHost implements Host {
   #forward(local: LocalHost): void {
     for (const name of [...forwardedEvents, "persisted"] as const) {
       local.on(name, (event) => {
-        if (this.#local === local) this.#events.emit(name, event);
+        const twice = name === "status" && this.#closing !== undefined; // #end() tells it
+        if (this.#local === local && !twice) this.#events.emit(name, event);
       });
     }
   }
