@@ -92,11 +92,12 @@ export class Follower {
 
   #follow(status: StoreStatus): void {
     if (status.generation < (this.status?.generation ?? 0)) return; // replaced, and doesn't know it
+    const again = this.#ready; // it was asked twice
     this.status = status;
     this.#ready = true;
     const { client, peers } = this.#o;
     client.connect({ owner: this.#owner as string, post: (message) => peers.post(message) });
-    this.#o.onReady();
+    if (!again) this.#o.onReady();
   }
 
   #progress(progress: Progress): void {
