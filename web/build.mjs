@@ -34,6 +34,7 @@ compile();
 await bundle("rest/hmac.js", "@noble/hashes");
 await addModule();
 await addServiceWorker();
+await addWorker();
 rewriteTypeImports();
 keepReachable(".d.ts");
 keepReachable(".js");
@@ -74,29 +75,39 @@ async function bundle(name, from) {
   });
 }
 
-// The Service Worker's script: classic, with everything in it but the binary, which it finds beside itself. What is loaded only in
-// Node, or where that binary is missing, stays out.
+// The Service Worker's script: classic, and it finds the binary beside itself.
 async function addServiceWorker() {
+  await addScript("service-worker/main.js", "wasm/service-worker.js", "iife");
+}
+
+// The script of a store's worker: a module. The page sends it the binary.
+async function addWorker() {
+  await addScript("worker/main.js", "worker/entitable-worker.js", "esm");
+}
+
+// One file with everything in it but the binary. What is loaded only in Node, or where that binary is missing, stays out; and there is
+// no URL relative to a module in it that a bundler would look for.
+async function addScript(entry, name, format) {
   const { build } = tools("esbuild");
-  const contents = 'throw new Error("A Service Worker has none.");';
+  const contents = 'throw new Error("A worker has none.");';
   const leaveOut = {
     name: "leave-out",
     setup: ({ onLoad }) =>
       onLoad({ filter: /\/(file-stores|entitable-wasm-inline)\.js$/ }, () => ({ contents })),
   };
   const { metafile } = await build({
-    entryPoints: [join(dist, "service-worker/main.js")],
-    outfile: join(dist, "wasm/service-worker.js"),
+    entryPoints: [join(dist, entry)],
+    outfile: join(dist, name),
     bundle: true,
     minify: true,
-    format: "iife",
+    format,
     target: "es2022",
     define: { "import.meta.url": "self.location.href" },
     plugins: [leaveOut],
     metafile: true,
   });
   const left = Object.values(metafile.outputs).flatMap(({ imports }) => imports);
-  if (left.length > 0) throw new Error("The Service Worker's script imports what it can't load.");
+  if (left.length > 0) throw new Error(`${name} imports what it can't load.`);
 }
 
 // Keeps what the entries lead to. The rest (declarations of what is inside, JavaScript of files that hold only
@@ -176,16 +187,18 @@ function pack() {
 function printSizes(tarball) {
   const glue = join(dist, "wasm/entitable.mjs");
   const inline = join(dist, "wasm/entitable-wasm-inline.js");
-  const worker = join(dist, "wasm/service-worker.js");
+  const workers = ["wasm/service-worker.js", "worker/entitable-worker.js"];
+  const [serviceWorker, worker] = workers.map((name) => join(dist, name));
   const scripts = globSync("**/*.js", { cwd: dist })
     .map((name) => join(dist, name))
-    .filter((file) => file !== inline && file !== worker);
+    .filter((file) => ![inline, serviceWorker, worker].includes(file));
   const rows = [
     ["package code", scripts],
     ["glue", [glue]],
     ["wasm", [join(dist, "wasm/entitable.wasm")]],
     ["wasm inline (fallback)", [inline]],
-    ["service worker", [worker]],
+    ["service worker", [serviceWorker]],
+    ["worker", [worker]],
   ];
   process.stdout.write(`${"".padEnd(24)}${["raw", "gzip", "brotli"].map(right).join("")}\n`);
   for (const [name, files] of rows) {

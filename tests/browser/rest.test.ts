@@ -289,26 +289,73 @@ describe("a Service Worker", () => {
     }
   });
 
-  test("gives way to a page that wants the store, and says so meanwhile", async () => {
+  test("shares the store with a page, and either may own it", async () => {
     await controlled(shop);
     assert.equal((await post(`${host}/Tables`, { TableName: "shared" })).status, 201);
-    await page.evaluate(async (url) => {
-      const timer = setInterval(() => void fetch(url), 20); // it is never idle
+    const owners = await page.evaluate(async (url) => {
       const { openStore } = await entitable();
+      const timer = setInterval(() => void fetch(url), 20); // the worker owns it, and is never idle
       const store = await openStore({ name: "shop" });
       clearInterval(timer);
-      await store.table("shared").createEntity({ partitionKey: "p", rowKey: "by page" });
+      const table = store.table("shared");
+      const seen = [store.status.owner];
+      await table.createEntity({ partitionKey: "p", rowKey: "1 by page" });
+      const headers = { "Content-Type": "application/json" };
+      const body = (RowKey: string) => JSON.stringify({ PartitionKey: "p", RowKey });
+      await fetch(url, { method: "POST", headers, body: body("2 by worker") });
+      await table.getEntity("p", "2 by worker");
+      if (store.status.owner !== "self") {
+        await new Promise<void>((itself) => store.on("owner", () => itself()));
+      }
+      seen.push(store.status.owner);
+      await fetch(url, { method: "POST", headers, body: body("3 by worker") }); // which follows
+      await table.getEntity("p", "3 by worker");
+      Object.assign(globalThis, { store });
+      return seen;
+    }, `${host}/shared`);
+    assert.deepEqual(owners, ["other-tab", "self"]);
+    assert.deepEqual(await rowsOf("shared"), ["1 by page", "2 by worker", "3 by worker"]);
+  });
+
+  test("is stopped while it owns the store, and the page goes on", async () => {
+    await controlled(shop);
+    await post(`${host}/Tables`, { TableName: "stopped" });
+    await page.evaluate(async (url) => {
+      const { openStore } = await entitable();
+      const timer = setInterval(() => void fetch(url), 20); // the worker owns it, and is never idle
+      const store = await openStore({ name: "shop" });
+      clearInterval(timer);
+      if (store.status.owner === "self") throw new Error("the worker doesn't own the store");
       Object.assign(globalThis, { store });
     }, `${host}/Tables`);
+    const writing = page.evaluate(async () => {
+      const { store } = globalThis as unknown as { store: Store };
+      for (let i = 0; i < 50; ++i) {
+        await store.table("stopped").createEntity({ partitionKey: "p", rowKey: `${i}` });
+      }
+      return store.status.owner;
+    });
+    await stopWorkers();
+    assert.equal(await writing, "self");
+    assert.equal((await rowsOf("stopped")).length, 50);
+  });
+
+  test("says so while a page has the store for itself", async () => {
+    await controlled(shop);
+    await page.evaluate(async () => {
+      const { openStore } = await entitable();
+      const store = await openStore({ name: "shop", tabs: "exclusive" });
+      Object.assign(globalThis, { store });
+    });
     const busy = await ask(`${host}/Tables`);
     assert.equal(busy.status, 503);
     const { code, message } = JSON.parse(busy.body)["odata.error"];
     assert.equal(code, "ServerBusy");
-    assert.match(message.value, /"shop" is open in another tab\. A Service Worker answers for it/);
+    assert.match(message.value, /"shop" is open in another tab\. A Service Worker can't answer/);
     await page.evaluate(async () => {
       await (globalThis as unknown as { store: Store }).store.close();
     });
-    assert.deepEqual(await rowsOf("shared"), ["by page"]);
+    assert.equal((await ask(`${host}/Tables`)).status, 200);
   });
 
   test("starts without a network", async (t) => {

@@ -1,4 +1,4 @@
-// How a Service Worker holds a store: for a burst of requests, and not longer than nobody else wants it.
+// How a Service Worker holds a store: for a burst of requests.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -7,12 +7,10 @@ import { Lease } from "../../web/src/service-worker/lease.ts";
 import type { Store } from "../../web/src/types.ts";
 
 const idleMs = 1000;
-const lookMs = 250;
 
 interface Bench {
   lease: Lease;
   opened: string[]; // what happened to stores, in order
-  want: boolean;
   fail: Error | undefined;
 }
 
@@ -20,7 +18,7 @@ function bench(t: TestContext): Bench {
   t.mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
   const opened: string[] = [];
   let count = 0;
-  const self = { opened, want: false, fail: undefined } as unknown as Bench;
+  const self = { opened, fail: undefined } as unknown as Bench;
   self.lease = new Lease({
     open: async () => {
       await turn();
@@ -33,9 +31,7 @@ function bench(t: TestContext): Bench {
       };
       return { name: `${number}`, close } as unknown as Store;
     },
-    wanted: async () => self.want,
     idleMs,
-    lookMs,
   });
   return self;
 }
@@ -89,36 +85,6 @@ describe("a lease", () => {
     assert.equal(await long.store, "1");
     await tick(t, idleMs);
     assert.deepEqual(opened, ["open 1", "close 1"]);
-  });
-
-  test("ends with the work at hand if somebody waits for the store", async (t) => {
-    const self = bench(t);
-    const { lease, opened } = self;
-    const long = work(lease);
-    await settle();
-    self.want = true;
-    await tick(t, lookMs);
-    const later = work(lease); // another holding, which is opened after the end of this one
-    await settle();
-    assert.deepEqual(opened, ["open 1"]);
-    self.want = false;
-    long.end();
-    await settle();
-    assert.deepEqual(opened, ["open 1", "close 1", "open 2"]);
-    later.end();
-    assert.deepEqual([await long.store, await later.store], ["1", "2"]);
-    await tick(t, idleMs);
-    assert.deepEqual(opened, ["open 1", "close 1", "open 2", "close 2"]);
-  });
-
-  test("ends at once if somebody waits and there is no work", async (t) => {
-    const self = bench(t);
-    await self.lease.use(async () => {});
-    self.want = true;
-    await tick(t, lookMs);
-    assert.deepEqual(self.opened, ["open 1", "close 1"]);
-    await tick(t, 2 * idleMs); // and only once
-    assert.deepEqual(self.opened, ["open 1", "close 1"]);
   });
 
   test("that cannot open rejects all who wait, and the next opens anew", async (t) => {

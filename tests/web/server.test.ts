@@ -335,6 +335,7 @@ describe("a response", () => {
     });
     const closed = await fetch(`${server.url}/closed`);
     assert.deepEqual([closed.status, closed.headers.get("x-ms-error-code")], [503, "ServerBusy"]);
+    assert.match(closed.headers.get("x-ms-request-id") ?? "", /^[0-9a-f-]{36}$/);
     const full = await fetch(`${server.url}/full`);
     assert.equal(full.status, 500);
     const body = (await full.json()) as Record<string, { code: string; message: object }>;

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreHandle } from "../../web/src/store.ts";
+import type { SharedHostOptions } from "../../web/src/tabs/shared-host.ts";
 import type { Store } from "../../web/src/types.ts";
 import { type Random, randomOf } from "./support/random.ts";
 import { Origin, Tab } from "./support/tabs.ts";
@@ -13,8 +14,8 @@ import { until } from "./support/until.ts";
 const tabsIn = (origin: Origin, count: number) =>
   Array.from({ length: count }, () => new Tab(origin));
 
-async function open(tab: Tab): Promise<Store> {
-  return new StoreHandle("shop", await tab.open());
+async function open(tab: Tab, options: Partial<SharedHostOptions> = {}): Promise<Store> {
+  return new StoreHandle("shop", await tab.open(options));
 }
 
 const row = (rowKey: string, n = 0) => ({ partitionKey: "p", rowKey, n });
@@ -148,6 +149,51 @@ test("a tab that is closed while it takes over leaves the store to the others", 
   await third.close();
 });
 
+describe("a tab that is about to sleep", () => {
+  const silenceMs = 600_000; // nobody takes the lock away
+
+  test("lets go of the store although something is being stored: it may never wake", async () => {
+    const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
+    const first = await open(a, { silenceMs });
+    const second = await open(b, { silenceMs });
+    await first.table("people").createTable();
+    const written = first.table("people").createEntity(row("1"));
+    await Promise.resolve(); // it is being stored
+    a.tell("suspend");
+    a.freeze();
+    await second.table("people").createEntity(row("2"));
+    assert.equal(second.status.owner, "self");
+    a.thaw();
+    a.tell("resume");
+    await written;
+    assert.equal((await second.stats()).rows, 2);
+    await first.close();
+    await second.close();
+  });
+
+  test("takes deferred writes with it that the next owner got ahead of", async () => {
+    const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
+    const first = await open(a, { silenceMs });
+    const second = await open(b, { silenceMs });
+    await first.table("people").createTable();
+    const deferred = first.table("people", { durability: "deferred" });
+    await deferred.createEntity(row("1"));
+    const flushed = first.flush();
+    await Promise.resolve(); // it is being stored, and what comes now waits for that
+    await deferred.createEntity(row("2"));
+    a.tell("suspend");
+    a.freeze();
+    await second.table("people").createEntity(row("3"));
+    a.thaw();
+    a.tell("resume");
+    await flushed;
+    await first.flush();
+    assert.equal((await second.stats()).rows, 3);
+    await first.close();
+    await second.close();
+  });
+});
+
 // ---- At random ------------------------------------------------------------------------------------------------------------
 
 const counters = 3;
@@ -225,6 +271,7 @@ test("tabs that are killed, frozen, suspended and closed at random lose nothing 
     for (let event = 0; event < 8; ++event) {
       await sleep(random.below(60));
       const alive = users.filter(({ tab }) => !tab.dead && !tab.frozen);
+      if (alive.length === 0) continue;
       const { tab } = alive[random.below(alive.length)] as User;
       const what = ["kill", "freeze", "suspend", "start"][random.below(4)];
       if (what === "kill" && alive.length > 1) tab.kill();

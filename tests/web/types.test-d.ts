@@ -140,6 +140,10 @@ async function disposed(): Promise<void> {
   inBlock.status.state satisfies "open" | "read-only" | "closed";
 }
 
+({ thread: "worker", tabs: "shared" }) satisfies ours.OpenOptions;
+// @ts-expect-error: no such thread
+({ thread: "page" }) satisfies ours.OpenOptions;
+
 function errors(error: unknown): void {
   if (error instanceof RestError) error.details?.odataError?.code satisfies string | undefined;
   const storeError = error as StoreError;

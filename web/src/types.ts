@@ -333,6 +333,8 @@ export type WarningCode =
   | "Damaged"
   /** The log could not be shortened. Nothing is lost; opening takes longer. */
   | "CheckpointFailed"
+  /** thread: "worker" found no worker to start: the store runs in the page. */
+  | "WorkerUnavailable"
   /** A client was given an account's key in a page, for an address that is not this machine's: the page gives the key away. */
   | "AccountKeyInPage";
 
@@ -380,6 +382,12 @@ export interface OpenOptions {
    * second tab that opens it gets StoreLocked. Without Web Locks (plain HTTP) every store is exclusive.
    */
   tabs?: "shared" | "exclusive";
+  /**
+   * Where the engine runs: in the page (default), or in a worker that is started for this store, so that long lists and
+   * transactions don't make the page stutter; each call then costs a message there and back. All else is the same. If no worker can be
+   * started: inline, with a warning. With "worker" there is no `clock`.
+   */
+  thread?: "inline" | "worker";
   /** Whether to ask the browser not to evict the data (navigator.storage.persist()); default "never". */
   requestPersistence?: "never" | "on-open" | "on-first-write";
   clock?: Clock;
@@ -401,7 +409,7 @@ export interface StoreDamage {
 export interface StoreStatus {
   readonly state: "open" | "read-only" | "closed";
   readonly persistence: "memory" | "indexeddb" | "file";
-  /** Who runs the store: this tab, or another one that answers its calls. */
+  /** Who runs the store: this tab (or its worker), or another one that answers its calls. */
   readonly owner: "self" | "other-tab";
   /** Acknowledged (deferred) and not stored yet. */
   readonly pendingBytes: number;

@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import puppeteer, { type Browser, type Page } from "puppeteer-core";
@@ -15,11 +16,38 @@ declare const user: typeof User; // inside the page
 const staging = fileURLToPath(new URL("../../../build/package/staging", import.meta.url));
 const fixture = fileURLToPath(new URL("../fixture/tab-page.ts", import.meta.url));
 
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  timeoutMs = 20_000,
+): Promise<void> {
+  const started = performance.now();
+  while (!(await condition())) {
+    assert(performance.now() - started < timeoutMs, "it did not come to pass");
+    await sleep(20);
+  }
+}
+
+// CDP's words for what a browser does to a tab that nobody looks at.
+export async function lifecycle(page: Page, state: "frozen" | "active"): Promise<void> {
+  const session = await page.createCDPSession();
+  await session.send("Page.setWebLifecycleState", { state });
+}
+
+// Its process dies.
+export async function crash(page: Page): Promise<void> {
+  const crashed = new Promise((resolve) => page.once("error", resolve));
+  void page.goto("chrome://crash").catch(() => {});
+  await crashed;
+}
+
+export const ownerOf = (page: Page) => page.evaluate(() => user.status().owner);
+
 export class SharedTabs {
   readonly profile: Profile;
   readonly site: Site;
-  #browser: Browser | undefined;
+  #browser: Promise<Browser> | undefined;
   readonly reports: Report[] = [];
+  readonly #reported = new Map<string, number>(); // how many of each tab
   readonly violations: string[] = [];
   readonly problems: string[] = []; // said by pages, beyond what a kill brings with it
 
@@ -34,6 +62,7 @@ export class SharedTabs {
     const script = built.outputFiles[0]?.text ?? "";
     const page = '<!doctype html><script type="module" src="/tab.js"></script>';
     const site = await serve(staging, {
+      headers: { "cache-control": "no-cache" }, // what is never stored is never in the back/forward cache
       override: (path) =>
         path === "/favicon.ico"
           ? { status: 204, body: "" }
@@ -51,14 +80,15 @@ export class SharedTabs {
     this.site = site;
   }
 
-  // A tab with the store open. Starts the browser if there is none.
-  async tab(options: object = {}): Promise<Page> {
-    this.#browser ??= await this.#startBrowser();
-    const page = await this.#browser.newPage();
+  // A tab with the store open, in which `before` ran first. Starts the browser if there is none.
+  async tab(options: object = {}, before = () => {}): Promise<Page> {
+    this.#browser ??= this.#startBrowser();
+    const page = await (await this.#browser).newPage();
     page.on("pageerror", (error) => this.problems.push(String(error)));
     page.on("console", (message) => this.problems.push(message.text()));
-    await page.exposeFunction("report", (report: Report) => void this.reports.push(report));
+    await page.exposeFunction("report", (report: Report) => this.#report(report));
     await page.exposeFunction("violated", (what: string) => void this.violations.push(what));
+    await page.evaluateOnNewDocument(before);
     await page.goto(this.site.url);
     await this.open(page, options);
     return page;
@@ -72,28 +102,46 @@ export class SharedTabs {
   // Writes until the tab ends, or as often as told. Rejections are problems unless the tab ended.
   work(page: Page, tab: string, writes?: number): Promise<void> {
     const working = page.evaluate((name, count) => user.work(name, count), tab, writes);
-    return working.catch((error: Error) => {
+    return this.#unlessEnded(page, tab, working);
+  }
+
+  // So many writes of each kind, several at a time.
+  hurry(page: Page, tab: string, writes: Record<Report["kind"], number>): Promise<void> {
+    const working = page.evaluate((name, counts) => user.hurry(name, counts), tab, writes);
+    return this.#unlessEnded(page, tab, working);
+  }
+
+  #unlessEnded(page: Page, tab: string, working: Promise<void>): Promise<void> {
+    const crashed = new Promise<void>((resolve) => page.once("error", () => resolve()));
+    const done = working.catch((error: Error) => {
       const ended = /closed|crashed|navigation|destroyed|Target/i.test(error.message);
       if (!ended) this.problems.push(`${tab}: ${error.message}`);
     });
+    return Promise.race([done, crashed]); // of what was asked of a page that crashed nothing is heard
   }
 
   reported(tab: string): number {
-    return this.reports.filter((report) => report.tab === tab).length;
+    return this.#reported.get(tab) ?? 0;
+  }
+
+  #report(report: Report): void {
+    this.reports.push(report);
+    this.#reported.set(report.tab, this.reported(report.tab) + 1);
   }
 
   // The whole browser dies at once.
   async kill(): Promise<void> {
-    const process = this.#browser?.process();
+    const browser = await this.#browser;
+    const process = browser?.process();
     const exited = process && once(process, "exit");
     process?.kill("SIGKILL");
     await exited;
-    await this.#browser?.close().catch(() => {});
+    await browser?.close().catch(() => {});
     this.#browser = undefined;
   }
 
   async stop(): Promise<void> {
-    await this.#browser?.close().catch(() => {});
+    await (await this.#browser)?.close().catch(() => {});
     await this.site.close();
     await this.profile.remove();
   }

@@ -114,7 +114,7 @@ export class LocalHost implements Host {
     });
     this.#generation = options.engine.stats().epoch;
     this.#unlisten = options.life.watch((event) => {
-      if (event !== "resume") this.storeNow();
+      if (event === "leaving" || event === "suspend") this.storeNow();
     });
   }
 

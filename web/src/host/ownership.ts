@@ -50,12 +50,6 @@ export function own(store: string, options: OwnershipOptions): Promise<Ownership
   });
 }
 
-// Whether somebody waits for the store while we have it.
-export async function isWanted(store: string, locks: LockManager | undefined): Promise<boolean> {
-  const { pending = [] } = (await locks?.query()) ?? {};
-  return pending.some(({ name }) => name === lockName(store));
-}
-
 function lockName(store: string): string {
   return `entitable/${store}`;
 }

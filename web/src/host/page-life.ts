@@ -4,8 +4,9 @@
 //   leaving   it may be about to go for good, or is hidden: what is pending is stored at once
 //   suspend   it is frozen, or goes into the back/forward cache: it must hold no lock, and may never wake
 //   resume    it is back, and others may have written meanwhile
+//   shown     it is looked at again
 
-export type LifeEvent = "leaving" | "suspend" | "resume";
+export type LifeEvent = "leaving" | "suspend" | "resume" | "shown";
 
 export interface PageLife {
   hidden(): boolean;
@@ -25,13 +26,9 @@ function hidden(): boolean {
 function watch(listener: (event: LifeEvent) => void): () => void {
   const stop = new AbortController();
   const { signal } = stop;
-  document.addEventListener(
-    "visibilitychange",
-    () => {
-      if (hidden()) listener("leaving");
-    },
-    { signal },
-  );
+  document.addEventListener("visibilitychange", () => listener(hidden() ? "leaving" : "shown"), {
+    signal,
+  });
   const on = (target: EventTarget, type: string, event: (e: PageTransitionEvent) => LifeEvent) =>
     target.addEventListener(type, (e) => listener(event(e as PageTransitionEvent)), { signal });
   on(globalThis, "pagehide", ({ persisted }) => (persisted ? "suspend" : "leaving"));

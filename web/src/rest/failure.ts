@@ -1,6 +1,7 @@
 // The answer where the store has none: it is closed, or open elsewhere, or this machine failed. A client of the service tries
 // such a request again, and in the end shows the message.
 
+import { randomGuid } from "../edm.ts";
 import type { ResponseParts } from "./block.ts";
 
 export function failure(cause: unknown): ResponseParts {
@@ -28,6 +29,7 @@ export function errorResponse(
   const headers = [
     ["Content-Type", "application/json"],
     ["x-ms-error-code", code],
+    ["x-ms-request-id", randomGuid()],
   ] as const;
   return { status, reason, headers, body: new TextEncoder().encode(text) };
 }

@@ -1,14 +1,11 @@
 // A store that is open while there is work for it, and a little longer. A Service Worker is started for an event and killed
-// when idle, and pages want the store too: so it is let go soon after the last request, and as soon as the requests at
-// hand are answered if somebody waits for it. Later requests then queue up behind whoever that is.
+// when idle: if it owns the store, the pages that share it had better not find that out from its silence.
 
 import type { Store } from "../types.ts";
 
 export interface LeaseOptions {
   open(): Promise<Store>;
-  wanted(): Promise<boolean>; // whether somebody waits for the store while we hold it
   idleMs: number;
-  lookMs: number; // how often `wanted` is asked
 }
 
 interface Holding {
@@ -16,7 +13,6 @@ interface Holding {
   users: number;
   ended: Promise<void>;
   end: () => void;
-  stopLooking: () => void;
 }
 
 export class Lease {
@@ -56,20 +52,10 @@ export class Lease {
     const ended = new Promise<void>((resolve) => {
       end = resolve;
     });
-    const holding: Holding = { store, users: 0, ended, end, stopLooking: () => {} };
+    const holding: Holding = { store, users: 0, ended, end };
     this.#last = ended;
-    store.then(
-      () => this.#look(holding),
-      () => this.#retire(holding),
-    );
+    store.catch(() => this.#retire(holding));
     return holding;
-  }
-
-  #look(holding: Holding): void {
-    const timer = setInterval(async () => {
-      if (await this.#o.wanted().catch(() => false)) this.#retire(holding);
-    }, this.#o.lookMs);
-    holding.stopLooking = () => clearInterval(timer);
   }
 
   // No further request gets this holding; it ends with the last of those that have it.
@@ -82,7 +68,6 @@ export class Lease {
 
   #endIfUnused(holding: Holding): void {
     if (holding.users > 0) return;
-    holding.stopLooking();
     holding.store
       .then((store) => store.close())
       .catch(() => {}) // what could not be opened is closed; what could not be stored was never acknowledged

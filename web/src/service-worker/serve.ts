@@ -1,7 +1,6 @@
 // Answers the fetch events of an account from its store in IndexedDB.
 
 import { StoreError } from "../errors.ts";
-import { isWanted } from "../host/ownership.ts";
 import { openStore } from "../open.ts";
 import { checkAccount } from "../rest/account.ts";
 import { addresses } from "../rest/address.ts";
@@ -12,7 +11,6 @@ import { ModuleCache } from "./module-cache.ts";
 import type { Scope } from "./scope.ts";
 
 const idleMs = 1000;
-const lookMs = 250; // a page waits three seconds for a store
 
 export interface WorkerOptions {
   /** Requests to it are answered: by host (`<name>.table.…`), or by path (`/<name>/…`) at port 10002 or at this origin. */
@@ -44,7 +42,7 @@ export function serveIn(scope: Scope, options: WorkerOptions): void {
   } else {
     open = () => openStore({ ...kept, wasm });
   }
-  const lease = new Lease({ open, wanted: () => isWanted(name, navigator.locks), idleMs, lookMs });
+  const lease = new Lease({ open, idleMs });
   scope.addEventListener("fetch", (event) => {
     const { url, mode } = event.request;
     if (mode === "navigate" || !addresses(new URL(url), account.name, scope.location.origin))
@@ -76,6 +74,6 @@ async function respond(request: Request, lease: Lease): Promise<Response> {
 }
 
 function inPage(cause: StoreError): StoreError {
-  const message = `${cause.message} A Service Worker answers for it while no page has it open.`;
+  const message = `${cause.message} A Service Worker can't answer for a store that a page has for itself.`;
   return new StoreError("StoreLocked", message, { cause });
 }

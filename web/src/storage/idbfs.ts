@@ -4,6 +4,7 @@
 
 import { StoreError } from "../errors.ts";
 import {
+  beginNewLog,
   deleteDatabase,
   type FileEntry,
   fileStore,
@@ -62,6 +63,7 @@ export class IdbfsStorage implements LogStorage {
   static async open(options: IdbfsOptions): Promise<IdbfsStorage> {
     const storage = new IdbfsStorage(options);
     storage.#use(await options.connect(storage.#mount));
+    await beginNewLog(options.factory);
     return storage;
   }
 

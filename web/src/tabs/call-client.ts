@@ -34,7 +34,7 @@ const orderedKinds: ReadonlySet<RemoteCall["kind"]> = new Set([
 ]);
 
 export class CallClient {
-  readonly #id: Uint8Array;
+  readonly #id: Uint8Array | undefined;
   #next = 1;
   #link: Link | undefined;
   #scheduled = false;
@@ -42,8 +42,9 @@ export class CallClient {
   readonly #ordered = new Map<number, Call>(); // writes and flushes: sent in order, a bounded number at a time
   readonly #free = new Map<number, Call>(); // all others
 
-  // `id`: 16 random bytes.
-  constructor(id: Uint8Array) {
+  // `id`: 16 random bytes. Without it there is one owner for good, so no write is ever sent twice: writes then travel without a number
+  // of the store's, and as many at a time as there are.
+  constructor(id?: Uint8Array) {
     this.#id = id;
   }
 
@@ -61,14 +62,15 @@ export class CallClient {
   ): Promise<Uint8Array> {
     if (signal?.aborted) return Promise.reject(new AbortError());
     const number = this.#next++;
-    const bytes = kind === "write" ? inCall(block, this.#id, number) : block;
+    const id = kind === "write" ? this.#id : undefined;
+    const bytes = id === undefined ? block : inCall(block, id, number);
     return this.#add({ number, kind, block: bytes, durability }, signal) as Promise<Uint8Array>;
   }
 
   // A snapshot, for the owner's store.
   restore(file: Uint8Array, mode: RestoreMode | undefined): Promise<RestoreReport> {
     const number = this.#next++;
-    const block = inCall(file, this.#id, number);
+    const block = this.#id === undefined ? file : inCall(file, this.#id, number);
     return this.#add({ number, kind: "restore", block, mode }) as Promise<RestoreReport>;
   }
 
@@ -155,9 +157,10 @@ export class CallClient {
       const { number, kind, block, durability, mode } = call;
       calls.push({ number, kind, block, durability, mode });
     };
+    const inFlightMax = this.#id === undefined ? Number.POSITIVE_INFINITY : writesInFlightMax;
     let inFlight = 0;
     for (const call of this.#ordered.values()) {
-      if (++inFlight > writesInFlightMax) break;
+      if (++inFlight > inFlightMax) break;
       if (!call.sent) send(call);
     }
     for (const call of this.#free.values()) if (!call.sent) send(call);
@@ -183,8 +186,8 @@ function inCall(block: Uint8Array, client: Uint8Array, number: number): Uint8Arr
 }
 
 // Who calls, as the engine remembers it: number and client.
-export function callOf(block: Uint8Array): Uint8Array {
-  return block.subarray(8, callHeadBytes);
+export function callOf(block: Uint8Array): Uint8Array | undefined {
+  return block[0] === callKind ? block.subarray(8, callHeadBytes) : undefined;
 }
 
 // The block itself, whether it is in a call or not.

@@ -2,9 +2,11 @@
 
 import { StoreError } from "../errors.ts";
 import type { Host } from "../transport.ts";
+import type { StoreEvents } from "../types.ts";
 import { callOf, outOfCall } from "./call-client.ts";
 import type { Channel } from "./channel.ts";
 import {
+  allEvents,
   forwardedEvents,
   type RemoteCall,
   type Reply,
@@ -13,24 +15,35 @@ import {
   toWire,
 } from "./messages.ts";
 
+// What differs between a tab, whose clients find another owner when it is none any more, and a worker, whose page has no other.
+export interface ServerTerms {
+  events: readonly (keyof StoreEvents)[]; // that the client is told of
+  unanswered(error: unknown): boolean; // failures of calls that are left to the next owner
+}
+
+const betweenTabs: ServerTerms = { events: forwardedEvents, unanswered: isOfOwner };
+export const forThePage: ServerTerms = { events: allEvents, unanswered: () => false };
+
 export class CallServer {
   readonly #host: Host;
   readonly #owner: string;
   readonly #channel: Channel;
+  readonly #terms: ServerTerms;
   readonly #unlisten: (() => void)[];
   readonly #writing = new Map<number, AbortController>();
   #replies: Reply[] = [];
   #closed = false;
 
   // `owner`: its name in messages.
-  constructor(host: Host, owner: string, channel: Channel) {
+  constructor(host: Host, owner: string, channel: Channel, terms = betweenTabs) {
     this.#host = host;
     this.#owner = owner;
     this.#channel = channel;
-    this.#unlisten = forwardedEvents.map((name) =>
+    this.#terms = terms;
+    this.#unlisten = terms.events.map((name) =>
       host.on(name, (event) => {
         const plain = "error" in event ? { ...event, error: toWire(event.error) } : event;
-        this.#post({ from: owner, type: "event", name, event: plain });
+        this.#post({ from: owner, type: "event", name, event: plain, status: host.status });
       }),
     );
     this.#post({ from: owner, type: "ready", status: host.status });
@@ -51,7 +64,7 @@ export class CallServer {
     const { number } = call;
     const reply = (value: unknown) => this.#reply({ number, value });
     const refuse = (error: unknown) => {
-      if (!isOfOwner(error)) this.#reply({ number, error: toWire(error) });
+      if (!this.#terms.unanswered(error)) this.#reply({ number, error: toWire(error) });
     };
     try {
       const value = this.#ask(call);

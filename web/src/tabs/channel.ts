@@ -29,12 +29,13 @@ export function broadcastChannels(): OpenChannel | undefined {
   };
 }
 
+// Only whole buffers are moved: what else is in one may be somebody's still.
 export function portChannel(port: MessagePort, onMessage: (message: unknown) => void): Channel {
   port.onmessage = (event) => onMessage(event.data);
   return {
     post(message, bytes = []) {
-      const buffers = bytes.map(({ buffer }) => buffer as ArrayBuffer);
-      port.postMessage(message, [...new Set(buffers)]);
+      const whole = bytes.filter((view) => view.byteLength === view.buffer.byteLength);
+      port.postMessage(message, [...new Set(whole.map(({ buffer }) => buffer as ArrayBuffer))]);
     },
     close() {
       port.close();

@@ -7,7 +7,8 @@
 // that it is applied once (core/store/call_window.h).
 
 import { AbortError, RestError, StoreError, type StoreErrorCode, serviceError } from "../errors.ts";
-import type { Durability, RestoreMode, StoreEvents, StoreStatus } from "../types.ts";
+import type { LifeEvent } from "../host/page-life.ts";
+import type { Durability, RestoreMode, StoreEvents, StoreStatus, StoreWarning } from "../types.ts";
 
 // Of these messages, and of the blocks in them (core/direct/LAYOUT.md, core/protocol/http_codec.h). To be raised when either changes.
 export const protocolVersion = 1;
@@ -70,13 +71,39 @@ export type ToClient =
   | { from: string; type: "alive" }
   | { from: string; type: "ready"; status: StoreStatus }
   | { from: string; type: "replies"; replies: Reply[]; progress: Progress }
-  | { from: string; type: "event"; name: ForwardedEvent; event: unknown };
+  | { from: string; type: "event"; name: keyof StoreEvents; event: unknown; status: StoreStatus };
 
 // What changes with nearly every write.
 export type Progress = Pick<StoreStatus, "pendingBytes" | "lastPersistedAt">;
 
+// What clients hear of; the other events each tab has of itself. A page hears all events of its worker.
 export const forwardedEvents = ["status", "persist-error", "reopened"] as const;
-export type ForwardedEvent = (typeof forwardedEvents)[number] & keyof StoreEvents;
+export const allEvents = [...forwardedEvents, "persisted", "owner", "version-conflict"] as const;
+
+// ---- A page and its worker ------------------------------------------------------------------------------------------------
+// Over a port of their own. The worker is the owner for good, and called so.
+//
+//   page      open                                     … calls, cancel, life …   close
+//   worker    started     warning, persist …   ready     replies, event, holds     closed
+//                                           or failed
+
+export const workerName = "worker";
+
+export type ToWorker<Settings> =
+  | ToOwner
+  | { type: "open"; settings: Settings; hidden: boolean; lock: string }
+  | { type: "life"; event: LifeEvent; hidden: boolean }
+  | { type: "persisted"; granted: boolean } // the answer to "persist"
+  | { type: "close" };
+
+export type FromWorker =
+  | ToClient
+  | { type: "started"; entitable: number; build: string }
+  | { type: "failed"; error: WireError }
+  | { type: "warning"; warning: StoreWarning }
+  | { type: "persist" } // only the page can ask the browser for that
+  | { type: "holds"; wakes: number } // the lock of its life, after so many times that the page was suspended
+  | { type: "closed"; error: WireError | undefined };
 
 // ---- Errors -----------------------------------------------------------------------------------------------------------
 // Cloning an error keeps its message only.

@@ -307,8 +307,9 @@ export class SharedHost implements Host {
     });
   }
 
-  // Lets go of everything; calls stay.
-  #leave(): void {
+  // Lets go of everything; calls stay. `when`: of the lock, if something is still being stored. A page that is about to sleep
+  // does so now, as it may never wake: what the next owner gets ahead of is fenced, and taken back.
+  #leave(when: "now" | "stored" = "stored"): void {
     const { owner } = this.#follower;
     if (owner !== undefined) this.#peers.post({ to: owner, type: "bye" });
     this.#follower.stop();
@@ -320,10 +321,9 @@ export class SharedHost implements Host {
     const local = this.#local;
     this.#local = undefined;
     if (local !== undefined) this.#follower.status = local.status;
-    const gone = local === undefined ? this.#opening : local.close().catch(() => {});
+    const gone = local?.close().catch(() => this.#takeBack(local)) ?? this.#opening;
     if (gone !== undefined) this.#letGo = gone;
-    // A page that is about to sleep must not hold it for longer than it needs to.
-    if (gone === undefined || local?.idle) claim?.end();
+    if (gone === undefined || local?.idle || when === "now") claim?.end();
     else void gone.then(() => claim?.end());
   }
 
@@ -331,7 +331,7 @@ export class SharedHost implements Host {
     if (this.#state === "closed" || this.#closing !== undefined) return;
     if (event === "suspend" && this.#state !== "suspended") {
       this.#local?.storeNow();
-      this.#leave();
+      this.#leave("now");
       this.#state = "suspended";
     } else if (event === "resume" && this.#state === "suspended") {
       void this.#rejoin();
@@ -422,15 +422,17 @@ export class SharedHost implements Host {
     const local = this.#local;
     this.#local = undefined;
     this.#leave();
-    if (local !== undefined) {
-      this.#letGo = local.abandon().then((unstored) => {
-        for (const block of unstored) this.#again(block);
-      });
-    }
+    if (local !== undefined) this.#letGo = this.#takeBack(local);
     void this.#rejoin();
   }
 
-  // A deferred write that was acknowledged and is not stored: it is made again, where it may fail by now.
+  // Deferred writes that were acknowledged and not stored are made again.
+  async #takeBack(local: LocalHost): Promise<void> {
+    const unstored = await local.abandon();
+    if (this.#closing === undefined) for (const block of unstored) this.#again(block);
+  }
+
+  // It may fail by now.
   #again(block: Uint8Array): void {
     this.#client.block("write", outOfCall(block), "deferred").catch((error: Error) => {
       this.#events.emit("persist-error", { error, pendingBytes: 0, retryInMs: undefined });

@@ -8,6 +8,8 @@ import { StoreError } from "../errors.ts";
 import createModule, { buildId, type EntitableModule } from "./entitable.mjs";
 import { repairIdbfs } from "./idbfs-repair.ts";
 
+export { buildId };
+
 export type WasmSource = string | URL | Response | BufferSource | WebAssembly.Module;
 
 /**

@@ -1,0 +1,103 @@
+// What real Chromium's IndexedDB is asked for, and that an answer waits for it: a spy sits between the owner and its
+// database. A process that is killed can't tell strict from relaxed; this can.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Page } from "puppeteer-core";
+import type { user as User } from "./fixture/tab-page.ts";
+import { ownerOf, SharedTabs, until } from "./support/shared-tabs.ts";
+
+// Inside the page.
+declare const user: typeof User;
+declare const spied: { asked: string[]; held: (() => void)[]; hold: boolean };
+declare let answered: boolean;
+
+// Notes the durability of each transaction that writes. While `hold` is true, nobody hears that one is complete.
+function spy(): void {
+  const { transaction } = IDBDatabase.prototype;
+  const seen: typeof spied = { asked: [], held: [], hold: false };
+  Object.assign(globalThis, { spied: seen });
+  IDBDatabase.prototype.transaction = function (stores, mode, options) {
+    const real = transaction.call(this, stores, mode, options);
+    if (mode !== "readwrite") return real;
+    seen.asked.push(real.durability);
+    let heard: ((event: Event) => void) | undefined;
+    Object.defineProperty(real, "oncomplete", {
+      set: (listener: (event: Event) => void) => {
+        heard = listener;
+      },
+    });
+    real.addEventListener("complete", (event) => {
+      if (seen.hold) seen.held.push(() => heard?.(event));
+      else heard?.(event);
+    });
+    return real;
+  };
+}
+
+const write = (page: Page, durability: "strict" | "relaxed" | "deferred") =>
+  page.evaluate((how) => {
+    Object.assign(globalThis, { answered: false });
+    void user.insert(how).then(() => {
+      answered = true;
+    });
+  }, durability);
+
+describe("a write", () => {
+  let tabs: SharedTabs;
+  let owner: Page;
+  let follower: Page;
+
+  before(async () => {
+    tabs = await SharedTabs.start();
+    owner = await tabs.tab();
+    follower = await tabs.tab();
+    assert.deepEqual([await ownerOf(owner), await ownerOf(follower)], ["self", "other-tab"]);
+    await owner.evaluate(spy);
+  });
+  after(() => tabs.stop());
+
+  // Lets nobody hear of what completes until the test has looked.
+  async function held(page: Page, durability: "strict" | "relaxed" | "deferred") {
+    await owner.evaluate(() => {
+      Object.assign(spied, { asked: [], hold: true });
+    });
+    await write(page, durability);
+    const isHeld = () => owner.evaluate(() => spied.held.length === 1);
+    const isAnswered = () => page.evaluate(() => answered);
+    const asked = () => owner.evaluate(() => spied.asked);
+    const letGo = () =>
+      owner.evaluate(() => {
+        spied.hold = false;
+        for (const hear of spied.held.splice(0)) hear();
+      });
+    return { isHeld, isAnswered, asked, letGo };
+  }
+
+  for (const who of ["owner", "follower"] as const) {
+    for (const durability of ["strict", "relaxed"] as const) {
+      test(`that is ${durability}, of the ${who}, is answered when it is stored so`, async () => {
+        const page = who === "owner" ? owner : follower;
+        const { isHeld, isAnswered, asked, letGo } = await held(page, durability);
+        await until(isHeld);
+        await page.evaluate(() => user.find()); // asked later, answered at once
+        assert.equal(await isAnswered(), false);
+        assert.deepEqual(await asked(), [durability]);
+        await letGo();
+        await until(isAnswered);
+      });
+    }
+
+    test(`that is deferred, of the ${who}, is answered before it is stored`, async () => {
+      const page = who === "owner" ? owner : follower;
+      const { isHeld, isAnswered, asked, letGo } = await held(page, "deferred");
+      await until(isAnswered);
+      await until(isHeld);
+      assert.deepEqual(await asked(), ["relaxed"]);
+      assert((await page.evaluate(() => user.status().pendingBytes)) > 0);
+      await letGo();
+      await page.evaluate(() => user.flush());
+      assert.equal(await page.evaluate(() => user.status().pendingBytes), 0);
+    });
+  }
+});

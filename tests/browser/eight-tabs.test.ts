@@ -1,0 +1,102 @@
+// Eight tabs of real Chromium write to one store, several writes of each on their way at a time and half of them in conflict with
+// each other, while owners crash and freeze: nothing lost, nothing twice, the counter adds up.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Page } from "puppeteer-core";
+import { crash, lifecycle, ownerOf, SharedTabs, until } from "./support/shared-tabs.ts";
+
+const places = 8;
+const entities = Number(process.env["ENTITABLE_ENTITIES"] ?? 400); // of each place
+const writes = Math.ceil(entities / 4); // of each kind: three rows, and one
+const deaths = Number(process.env["ENTITABLE_DEATHS"] ?? 2);
+const freezes = Number(process.env["ENTITABLE_FREEZES"] ?? 1);
+
+// One of the eight. Whoever crashes is followed by a new tab, which does the rest.
+class Place {
+  readonly tabs: SharedTabs;
+  readonly number: number;
+  page: Page | undefined; // in which somebody works
+  frozen = false;
+  done = false;
+  #lives = 0;
+
+  constructor(tabs: SharedTabs, number: number) {
+    this.tabs = tabs;
+    this.number = number;
+  }
+
+  async open(): Promise<Page> {
+    this.page ??= await this.tabs.tab();
+    return this.page;
+  }
+
+  async work(): Promise<void> {
+    const left = { own: writes, logged: writes };
+    while (left.own > 0 || left.logged > 0) {
+      const name = `tab${this.number}life${++this.#lives}`;
+      const page = await this.open();
+      await this.tabs.hurry(page, name, left);
+      this.page = undefined;
+      assert.deepEqual(this.tabs.problems, []);
+      for (const { tab, kind } of this.tabs.reports) if (tab === name) left[kind] -= 1;
+      await page.close().catch(() => {}); // of a tab that crashed
+    }
+    this.done = true;
+  }
+}
+
+// The place that owns the store, as soon as there is one.
+async function owner(eight: readonly Place[]): Promise<Place> {
+  let found: Place | undefined;
+  await until(async () => {
+    for (const place of eight) {
+      const { page, frozen } = place;
+      if (page === undefined || frozen) continue;
+      if ((await ownerOf(page).catch(() => "nobody")) === "self") found = place;
+    }
+    return found !== undefined || eight.every(({ done }) => done);
+  });
+  return found ?? (eight[0] as Place);
+}
+
+async function disturb(place: Place, what: "crash" | "freeze"): Promise<void> {
+  const { page, tabs } = place;
+  if (page === undefined) return;
+  if (what === "crash") {
+    await crash(page);
+    return;
+  }
+  place.frozen = true;
+  await lifecycle(page, "frozen");
+  const before = tabs.reports.length;
+  await until(() => tabs.reports.length > before + 40); // the others go on
+  await lifecycle(page, "active");
+  place.frozen = false;
+}
+
+describe(`eight tabs write ${entities} entities each`, () => {
+  const timeout = 120_000 + entities * 300;
+  test(`while owners crash ${deaths} times and freeze ${freezes} times`, { timeout }, async (t) => {
+    const tabs = await SharedTabs.start();
+    t.after(() => tabs.stop());
+    const eight = Array.from({ length: places }, (_, number) => new Place(tabs, number));
+    await Promise.all(eight.map((place) => place.open()));
+    const working = Promise.all(eight.map((place) => place.work()));
+    working.catch(() => {});
+
+    const events = deaths + freezes;
+    for (let event = 1; event <= events; ++event) {
+      const due = (event / (events + 1)) * places * writes * 2;
+      await Promise.race([working, until(() => tabs.reports.length >= due, timeout)]);
+      const freezesNow = Math.floor((event * freezes) / events);
+      const froze = Math.floor(((event - 1) * freezes) / events);
+      await disturb(await owner(eight), freezesNow > froze ? "freeze" : "crash");
+    }
+    await working;
+
+    const found = await tabs.check(await tabs.tab());
+    assert(found.rows.length >= places * writes * 4);
+    t.diagnostic(`${found.rows.length} rows, the counter at ${found.counter}`);
+  });
+});

@@ -1,0 +1,292 @@
+// Stores in workers, in real Chromium: they do what stores in the page do, share with tabs of either kind, and end with
+// their worker. (tests/web/worker.test.ts has more, without a worker.)
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { BrowserContext, Page } from "playwright-core";
+import puppeteer from "puppeteer-core";
+import type { OpenOptions, Store } from "../../web/src/index.ts";
+import { executable, flags, newProfile, type Profile } from "./support/browser.ts";
+import { type Site, type SiteOptions, serve } from "./support/server.ts";
+import { lifecycle, ownerOf, SharedTabs, until } from "./support/shared-tabs.ts";
+
+type Package = typeof import("../../web/src/index.ts");
+
+const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
+
+let profile: Profile;
+let context: BrowserContext;
+let sites: Site[] = [];
+
+before(async () => {
+  profile = await newProfile();
+  context = await profile.open();
+});
+
+after(async () => {
+  await context.close();
+  for (const site of sites) await site.close();
+  await profile.remove();
+});
+
+interface Ended {
+  code: string;
+  message: string;
+  states: string[];
+  acknowledged: number;
+}
+
+// The package inside the page. What is passed to evaluate() runs there and sees nothing of this file.
+declare function entitable(): Promise<Package>;
+
+async function newPage(options: SiteOptions = {}): Promise<Page> {
+  const blank: SiteOptions["override"] = (path) =>
+    path === "/" ? { body: "<!doctype html><title>entitable</title>" } : undefined;
+  const site = await serve(staging, {
+    headers: { "content-security-policy": `script-src 'self' 'wasm-unsafe-eval'` },
+    ...options,
+    override: (path) => options.override?.(path) ?? blank(path),
+  });
+  sites = [...sites, site];
+  const page = await context.newPage();
+  await page.addInitScript(() => {
+    (globalThis as { entitable?: unknown }).entitable = () => import("/dist/index.js" as string);
+  });
+  await page.goto(site.url);
+  return page;
+}
+
+// Runs in the page: a little of everything, as plain values.
+async function tour(options: Record<string, string>): Promise<unknown> {
+  const { openStore, deleteStore } = await entitable();
+  const warnings: string[] = [];
+  const seen: unknown[] = [];
+  const failure = (error: { name: string; code?: string; statusCode?: number; message: string }) =>
+    seen.push([error.name, error.code, error.statusCode, error.message]);
+  const kept: OpenOptions = {
+    ...options,
+    onWarning: ({ code }: { code: string }) => warnings.push(code),
+  };
+  const store = await openStore({ name: "tour", account: { name: "acct" }, ...kept });
+  const persisted = new Promise((resolve) => store.on("persisted", resolve));
+  const people = store.table("people");
+  await people.createTable();
+  await persisted;
+  await people.createEntity({ partitionKey: "p", rowKey: "1", name: "ü 😀", n: 7 });
+  await people.submitTransaction(
+    Array.from({ length: 100 }, (_, i) => ["create", { partitionKey: "q", rowKey: String(i) }]),
+  );
+  const { etag, timestamp, ...read } = await people.getEntity("p", "1");
+  seen.push(read, typeof etag, typeof timestamp);
+  const plan = await people.explain({ queryOptions: { filter: "PartitionKey eq 'q'" } });
+  seen.push([plan.kind, plan.rowsRead]);
+  const pages = people.listEntities().byPage({ maxPageSize: 60 });
+  for await (const page of pages) seen.push(page.length);
+  await people.createEntity({ partitionKey: "p", rowKey: "1" }).catch(failure);
+  await people.getEntity("p", "2").catch(failure);
+  await people
+    .createEntity({ partitionKey: "p", rowKey: "3" }, { abortSignal: AbortSignal.abort() })
+    .catch(failure);
+  const answer = await store.fetch("https://acct.table.core.windows.net/people()?$top=1", {
+    headers: { Accept: "application/json;odata=nometadata" },
+  });
+  const { value } = (await answer.json()) as { value: object[] };
+  seen.push(answer.status, value.length);
+  await people.deleteEntity("p", "1");
+  const { lastPersistedAt, ...status } = store.status;
+  const { memoryBytes, ...stats } = await store.stats();
+  seen.push(status, typeof lastPersistedAt, stats.rows, stats.tables);
+  await store.compact();
+  seen.push((await store.verify()).ok);
+  await store.close();
+  await people.getEntity("p", "1").catch(failure);
+  seen.push(store.status.state);
+  await deleteStore("tour");
+  return { seen, warnings: warnings.filter((code) => code !== "StorageNotPersisted") };
+}
+
+describe("a store in a worker", () => {
+  test("does what one in the page does", async () => {
+    const page = await newPage();
+    const inline = (await page.evaluate(tour, {})) as { warnings: string[] };
+    let workers = 0;
+    page.on("worker", () => ++workers);
+    assert.deepEqual(await page.evaluate(tour, { thread: "worker" }), inline);
+    assert.equal(workers, 1);
+    await until(() => page.workers().length === 0); // it ends with the store
+    assert.deepEqual(inline.warnings, []);
+    for (const wasm of ["/dist/wasm/entitable.wasm", "dist/wasm/entitable.wasm"])
+      assert.deepEqual(await page.evaluate(tour, { thread: "worker", wasm }), inline);
+    assert.equal(workers, 3);
+    await page.close();
+  });
+
+  test("takes the module as a Response, asks the account's signatures, and survives a reload", async () => {
+    const page = await newPage();
+    const status = await page.evaluate(async () => {
+      const { openStore } = await entitable();
+      const wasm = await fetch("/dist/wasm/entitable.wasm");
+      const account = { name: "acct", keys: ["a2V5"], authorize: true };
+      const store = await openStore({ name: "kept", thread: "worker", wasm, account });
+      await store.table("people").createTable();
+      return (await store.fetch("https://acct.table.core.windows.net/Tables")).status;
+    });
+    assert.equal(status, 403);
+    await page.reload(); // without closing: the worker's lock goes with the page
+    const tables = await page.evaluate(async () => {
+      const { openStore } = await entitable();
+      await using store = await openStore({ name: "kept", thread: "worker" });
+      return (await store.stats()).tables.map(({ name }) => name);
+    });
+    assert.deepEqual(tables, ["people"]);
+    await page.close();
+  });
+
+  test("that is killed leaves calls unknown and the store closed; nothing acknowledged is lost", async () => {
+    const page = await newPage();
+    await page.evaluate(async () => {
+      const { openStore } = await entitable();
+      const store = await openStore({ name: "killed", thread: "worker" });
+      const table = store.table("people");
+      await table.createTable();
+      const states: string[] = [];
+      store.on("status", ({ state }) => states.push(state));
+      let acknowledged = 0;
+      const work = async () => {
+        for (;;) {
+          await table.createEntity({ partitionKey: "p", rowKey: String(acknowledged) });
+          acknowledged += 1;
+        }
+      };
+      const ended = work().catch(({ code, message }: { code: string; message: string }) => {
+        return { code, message, states, acknowledged };
+      });
+      Object.assign(globalThis, { ended });
+    });
+    const [worker] = page.workers();
+    await worker?.evaluate(() => self.close());
+    const found = await page.evaluate(async () => {
+      const { ended } = globalThis as unknown as { ended: Promise<Ended> };
+      const { openStore } = await entitable();
+      const said = await ended;
+      await using store = await openStore({ name: "killed", thread: "worker" });
+      return { ...said, rows: (await store.stats()).rows };
+    });
+    assert.match(found.message, /not known/);
+    assert.deepEqual([found.code, found.states], ["ConnectionLost", ["closed"]]);
+    assert(found.rows === found.acknowledged || found.rows === found.acknowledged + 1);
+    await page.close();
+  });
+});
+
+describe("without a worker the store runs in the page, with a warning", () => {
+  const none: Record<string, SiteOptions> = {
+    "where a CSP forbids it": { headers: { "content-security-policy": "worker-src 'none'" } },
+    "where its script is missing": {
+      override: (path) =>
+        path.endsWith("entitable-worker.js") ? { status: 404, body: "not found" } : undefined,
+    },
+    "where the host answers with a page": {
+      override: (path) =>
+        path.endsWith("entitable-worker.js") ? { body: "<!doctype html>app" } : undefined,
+    },
+    "where its script is another's": {
+      override: (path) =>
+        path.endsWith("entitable-worker.js")
+          ? { type: "text/javascript", body: "throw new Error('not here')" }
+          : undefined,
+    },
+  };
+  for (const [where, options] of Object.entries(none)) {
+    test(where, async () => {
+      const page = await newPage(options);
+      const inline = (await page.evaluate(tour, {})) as { seen: unknown };
+      const instead = await page.evaluate(tour, { thread: "worker" });
+      assert.deepEqual(instead, { seen: inline.seen, warnings: ["WorkerUnavailable"] });
+      assert.deepEqual(page.workers(), []);
+      await page.close();
+    });
+  }
+});
+
+describe("tabs with and without a worker share a store, and the owner", () => {
+  const threads = [
+    ["worker", "inline"],
+    ["inline", "worker"],
+    ["worker", "worker"],
+  ] as const;
+  for (const [first, second] of threads) {
+    for (const end of ["is closed", "freezes, and wakes"]) {
+      test(`(${first}, then ${second}) ${end}`, async (t) => {
+        const tabs = await SharedTabs.start();
+        t.after(() => tabs.stop());
+        const owner = await tabs.tab({ thread: first });
+        const other = await tabs.tab({ thread: second });
+        assert.deepEqual([await ownerOf(owner), await ownerOf(other)], ["self", "other-tab"]);
+        void tabs.work(owner, "first");
+        void tabs.work(other, "second");
+        await until(() => tabs.reported("first") > 20 && tabs.reported("second") > 20);
+        if (end === "is closed") await owner.close();
+        else await lifecycle(owner, "frozen");
+        const before = tabs.reported("second");
+        await until(() => tabs.reported("second") > before + 20);
+        assert.equal(await ownerOf(other), "self");
+        if (end !== "is closed") {
+          await lifecycle(owner, "active");
+          const asleep = tabs.reported("first");
+          await until(() => tabs.reported("first") > asleep + 20);
+          assert.equal(await ownerOf(owner), "other-tab");
+        }
+        await tabs.check(other);
+      });
+    }
+  }
+});
+
+// By Puppeteer, as Playwright switches the back/forward cache off.
+describe("a page in the back/forward cache", () => {
+  for (const thread of ["inline", "worker"] as const) {
+    test(`holds no lock, and its store (${thread}) goes on when it is shown again`, async (t) => {
+      const { folder, remove } = await newProfile();
+      const site = await serve(staging, {
+        headers: { "cache-control": "no-cache" }, // with "no-store" it would not be kept
+        override: (path) => (path.endsWith("/") ? { body: "<!doctype html>a page" } : undefined),
+      });
+      const browser = await puppeteer.launch({
+        executablePath: executable(),
+        headless: true,
+        userDataDir: folder,
+        args: flags,
+        ignoreDefaultArgs: ["--disable-back-forward-cache"],
+      });
+      t.after(async () => {
+        await browser.close();
+        await site.close();
+        await remove();
+      });
+      const page = await browser.newPage();
+      await page.goto(site.url);
+      await page.evaluate(async (how) => {
+        const { openStore } = (await import("/dist/index.js" as string)) as Package;
+        const store = await openStore({ name: "cached", thread: how });
+        await store.table("people").createTable();
+        Object.assign(globalThis, { store });
+      }, thread);
+      await page.goto(`${site.url}elsewhere/`);
+      const heldOrWanted = () =>
+        page.evaluate(async () => {
+          const { held = [], pending = [] } = await navigator.locks.query();
+          return held.length + pending.length;
+        });
+      await until(async () => (await heldOrWanted()) === 0);
+      await page.goBack();
+      const rows = await page.evaluate(async () => {
+        const { store } = globalThis as unknown as { store: Store };
+        await store.table("people").createEntity({ partitionKey: "p", rowKey: "1" });
+        return (await store.stats()).rows;
+      });
+      assert.equal(rows, 1);
+    });
+  }
+});

@@ -1,0 +1,488 @@
+// A store in a worker, without the worker: both ends of the port in one process. What is asked of the one is what the other's host
+// answers, and the worker's death and the page's sleep are told by hand. tests/browser/worker.test.ts has real workers.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import "fake-indexeddb/auto";
+import { StoreError } from "../../web/src/errors.ts";
+import { Emitter } from "../../web/src/host/emitter.ts";
+import { type LifeEvent, noPage, type PageLife } from "../../web/src/host/page-life.ts";
+import type { Surroundings } from "../../web/src/opening/environment.ts";
+import { openHost } from "../../web/src/opening/open-host.ts";
+import { checkOptions } from "../../web/src/opening/options.ts";
+import { fenced } from "../../web/src/storage/log-storage.ts";
+import { StoreHandle } from "../../web/src/store.ts";
+import { protocolVersion } from "../../web/src/tabs/messages.ts";
+import type { Host } from "../../web/src/transport.ts";
+import type {
+  Durability,
+  OpenOptions,
+  StoreEvents,
+  StoreStatus,
+  StoreWarning,
+  VerifyReport,
+} from "../../web/src/types.ts";
+import { buildId, compileModule } from "../../web/src/wasm/module.ts";
+import { type Means, serveStore } from "../../web/src/worker/serve.ts";
+import { startWorker, WorkerUnavailable } from "../../web/src/worker/start.ts";
+import { WorkerHost } from "../../web/src/worker/worker-host.ts";
+import { openStore as openPacked } from "./support/package.ts";
+import { until } from "./support/until.ts";
+
+const { locks } = navigator;
+const row = (rowKey: string, n = 0) => ({ partitionKey: "p", rowKey, n });
+let stores = 0;
+const newName = () => `in-worker-${++stores}`;
+
+class Page {
+  readonly warnings: StoreWarning[] = [];
+  readonly #listeners = new Set<(event: LifeEvent) => void>();
+  hidden = false;
+  asked = 0; // not to evict
+  ended = 0;
+  around: Surroundings | undefined; // the worker's
+  workerPort: MessagePort | undefined;
+  fail: (reason: string) => void = () => {};
+  readonly life: PageLife = {
+    hidden: () => this.hidden,
+    watch: (listener) => {
+      this.#listeners.add(listener);
+      return () => void this.#listeners.delete(listener);
+    },
+  };
+
+  tell(event: LifeEvent): void {
+    for (const listener of [...this.#listeners]) listener(event);
+  }
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  async host(
+    options: OpenOptions = {},
+    serve = serveStore,
+    open: Means["open"] = openHost,
+  ): Promise<WorkerHost> {
+    const { port1, port2 } = new MessageChannel();
+    this.workerPort = port2;
+    serve(port2, {
+      locks,
+      open: (settings, around) => {
+        this.around = around;
+        return open(settings, around);
+      },
+    });
+    const failure = new Promise<string>((resolve) => {
+      this.fail = resolve;
+    });
+    const given = checkOptions({
+      persistence: "memory",
+      name: newName(),
+      onWarning: (warning) => this.warnings.push(warning),
+      ...options,
+      thread: "worker",
+    });
+    return await WorkerHost.open({
+      settings: { ...given, wasm: await compileModule(given.wasm) },
+      thread: { port: port1, failure, end: () => void ++this.ended },
+      around: {
+        life: this.life,
+        persist: async () => {
+          this.asked += 1;
+          return true;
+        },
+      },
+      locks,
+    });
+  }
+
+  async open(options: OpenOptions = {}): Promise<StoreHandle> {
+    return new StoreHandle(options.name ?? "store", await this.host(options));
+  }
+
+  // As a browser ends a worker: its port closes, and its locks are free.
+  kill(): void {
+    this.workerPort?.close();
+  }
+}
+
+// A host that answers each call with what it got, and whose events are told by hand.
+class EchoHost implements Host {
+  readonly events = new Emitter<StoreEvents>();
+  readonly replies: Uint8Array[] = [];
+  readonly status: StoreStatus = {
+    state: "open",
+    persistence: "memory",
+    owner: "other-tab",
+    pendingBytes: 1,
+    lastPersistedAt: undefined,
+    generation: 7,
+    persisted: false,
+    damage: [],
+  };
+  refusal: Error | undefined;
+  durability: Durability | undefined;
+
+  read = (block: Uint8Array) => {
+    if (this.refusal !== undefined) throw this.refusal;
+    return block;
+  };
+  handle = async (block: Uint8Array) => this.read(block);
+  write = async (block: Uint8Array, durability?: Durability) => {
+    this.durability = durability;
+    const reply = this.read(block).slice();
+    this.replies.push(reply);
+    return reply;
+  };
+  now = () => 0;
+  flush = async () => {};
+  stats = () => Promise.reject(new Error("there are none"));
+  verify = async () => ({ ok: true }) as VerifyReport;
+  compact = async () => {};
+  snapshot = async () => Uint8Array.of(1, 2, 3);
+  restore: Host["restore"] = async (source, { mode } = {}) => ({
+    tables: mode === "merge" ? 1 : 0,
+    entities: (source as Uint8Array).length,
+  });
+  on: Host["on"] = (event, listener) => this.events.on(event, listener);
+  close = async () => {
+    throw new StoreError("QuotaExceeded", "lost");
+  };
+}
+
+// Says nothing but that it has started.
+const deaf = (build = buildId, entitable = protocolVersion) =>
+  function serve(port: MessagePort) {
+    port.onmessage = () => {};
+    port.postMessage({ type: "started", entitable, build });
+  };
+
+describe("a store in a worker", () => {
+  test("reads, writes and refuses by both doors as one in the page", async () => {
+    const page = new Page();
+    const store = await page.open();
+    const people = store.table("people");
+    await people.createTable();
+    await people.createEntity(row("1", 7));
+    const file = await store.snapshot();
+    await people.deleteEntity("p", "1");
+    assert.deepEqual(await store.restore(new Blob([file as Uint8Array<ArrayBuffer>])), {
+      tables: 1,
+      entities: 1,
+    });
+    await store.restore(file, { mode: "merge" });
+    await people.submitTransaction([
+      ["create", row("2")],
+      ["upsert", { ...row("3"), big: 2n ** 60n, when: new Date(0), bytes: Uint8Array.of(1, 2) }],
+    ]);
+    assert.equal((await people.getEntity("p", "1")).n, 7);
+    const third = await people.getEntity("p", "3");
+    assert.deepEqual([third.big, third.when], [2n ** 60n, new Date(0)]);
+    const pages = people.listEntities().byPage({ maxPageSize: 2 });
+    assert.equal((await pages.next()).value.length, 2);
+    assert.equal((await pages.next()).value.length, 1);
+    const exists = { name: "RestError", statusCode: 409, code: "EntityAlreadyExists" };
+    await assert.rejects(people.createEntity(row("1")), exists);
+    await assert.rejects(people.getEntity("p", "9"), { name: "RestError", statusCode: 404 });
+    const url = "http://127.0.0.1:10002/people/people(PartitionKey='p',RowKey='1')";
+    assert.equal((await store.fetch(url.replace("/people/", "/nobody/"))).status, 403);
+    assert.equal((await store.stats()).rows, 3);
+    await store.flush();
+    await store.close();
+    await store.close();
+    assert.equal(store.status.state, "closed");
+    assert.deepEqual([page.ended, page.listeners, page.warnings.length], [1, 0, 0]);
+    for (const call of [() => people.getEntity("p", "1"), () => people.createEntity(row("4"))])
+      await assert.rejects(call, { name: "StoreError", code: "StoreClosed" });
+  });
+
+  test("applies the writes of one turn in order, however many, and closes after them", async () => {
+    const page = new Page();
+    const store = await page.open({ persistence: "indexeddb", name: "in-order" });
+    const table = store.table("people");
+    await table.createTable();
+    const writes = Array.from({ length: 200 }, (_, n) => table.upsertEntity(row("1", n)));
+    const closing = store.close();
+    await Promise.all(writes);
+    await closing;
+    const again = await new Page().open({ persistence: "indexeddb", name: "in-order" });
+    assert.equal((await again.table("people").getEntity("p", "1")).n, 199);
+    await again.close();
+  });
+
+  test("withdraws a write that is aborted while it waits", async () => {
+    const store = await new Page().open({ persistence: "indexeddb" });
+    const table = store.table("people");
+    await table.createTable();
+    const first = table.createEntity(row("1"));
+    const aborted = AbortSignal.abort();
+    await assert.rejects(table.createEntity(row("2"), { abortSignal: aborted }), {
+      name: "AbortError",
+    });
+    const abort = new AbortController();
+    const second = table.createEntity(row("3"), { abortSignal: abort.signal });
+    abort.abort();
+    await assert.rejects(second, { name: "AbortError" });
+    await first;
+    assert.equal((await store.stats()).rows, 1);
+    await store.close();
+  });
+
+  test("has the worker's status and events", async () => {
+    const store = await new Page().open({ persistence: "indexeddb", durability: "deferred" });
+    const { state, owner, persistence } = store.status;
+    assert.deepEqual([state, owner, persistence], ["open", "self", "indexeddb"]);
+    const persisted: Date[] = [];
+    const states: StoreStatus["state"][] = [];
+    store.on("persisted", ({ at }) => persisted.push(at));
+    store.on("status", (status) => states.push(status.state));
+    await store.table("people").createTable();
+    assert(store.status.pendingBytes > 0);
+    await store.flush();
+    assert.equal(store.status.pendingBytes, 0);
+    assert.equal(persisted.length, 1);
+    assert.deepEqual(store.status.lastPersistedAt, persisted[0]);
+    await store.close();
+    assert.deepEqual(new Set(states), new Set(["closed"]));
+  });
+
+  test("is opened with what was given, for reading only if so", async () => {
+    const kept = { persistence: "indexeddb", name: "read-only" } as const;
+    const first = await new Page().open(kept);
+    await first.table("people").createTable();
+    await first.close();
+    const page = new Page();
+    const store = await page.open({ ...kept, readOnly: true, requestPersistence: "on-open" });
+    assert.equal(store.status.state, "read-only");
+    await assert.rejects(store.table("people").createEntity(row("1")), { code: "NotSupported" });
+    await until(() => page.asked === 1);
+    await until(() => store.status.persisted);
+    await store.close();
+  });
+});
+
+describe("between a page and the host in its worker", () => {
+  const open = async (host: EchoHost) =>
+    await new Page().host({}, serveStore, () => Promise.resolve(host));
+
+  test("blocks and values travel, and replies are moved, not copied", async () => {
+    const there = new EchoHost();
+    const host = await open(there);
+    const block = Uint8Array.of(1, 2, 3);
+    assert.deepEqual(await host.read(block), block);
+    assert.deepEqual(await host.handle(block), block);
+    assert.deepEqual(await host.write(block, "relaxed"), block);
+    assert.equal(there.durability, "relaxed");
+    assert.equal(there.replies[0]?.buffer.byteLength, 0, "it was given away");
+    assert.equal(block.length, 3, "the page's own is its own");
+    await host.flush();
+    await host.compact();
+    assert.deepEqual(await host.verify(), { ok: true });
+    await assert.rejects(host.stats(), { message: "there are none" });
+    await assert.rejects(host.close(), { name: "StoreError", code: "QuotaExceeded" });
+    assert.equal(host.status.state, "closed");
+  });
+
+  test("every failure is answered, as there is no other owner", async () => {
+    const there = new EchoHost();
+    const host = await open(there);
+    there.refusal = new StoreError("StoreClosed", "The store is closed.");
+    const calls = [() => host.read(Uint8Array.of(1)), () => host.write(Uint8Array.of(1))];
+    for (const call of calls) await assert.rejects(call, { code: "StoreClosed" });
+    there.refusal = fenced("anything");
+    for (const call of calls) await assert.rejects(call, { code: "StoreLocked" });
+    await host.close().catch(() => {});
+  });
+
+  test("every event is told, with the status", async () => {
+    const there = new EchoHost();
+    const host = await open(there);
+    assert.deepEqual(host.status, there.status);
+    const at = new Date(5);
+    const status: StoreStatus = { ...there.status, generation: 8 };
+    const told: StoreEvents = {
+      status,
+      persisted: { at },
+      "persist-error": {
+        error: new StoreError("QuotaExceeded", "full", { hint: "make room" }),
+        pendingBytes: 9,
+        retryInMs: 1000,
+      },
+      reopened: { at },
+      owner: { owner: "self" },
+      "version-conflict": { ours: 1, theirs: 2 },
+    };
+    Object.assign(there.status, { generation: 8 });
+    for (const name of Object.keys(told) as (keyof StoreEvents)[]) {
+      const heard = new Promise((resolve) => host.on(name, resolve));
+      there.events.emit(name, told[name]);
+      assert.deepEqual(await heard, told[name], name);
+    }
+    assert.equal(host.status.generation, 8);
+    await host.close().catch(() => {});
+  });
+});
+
+describe("opening a store in a worker", () => {
+  test("rejects as it does in the page", async () => {
+    const options = { persistence: "indexeddb", name: "locked", tabs: "exclusive" } as const;
+    const held = new AbortController();
+    const holding = locks.request("entitable/locked", () => {
+      return new Promise<void>((resolve) => {
+        held.signal.addEventListener("abort", () => resolve());
+      });
+    });
+    const page = new Page();
+    await assert.rejects(page.open(options), { name: "StoreError", code: "StoreLocked" });
+    assert.equal(page.ended, 1);
+    const abort = new AbortController();
+    const opening = page.open({ ...options, signal: abort.signal });
+    abort.abort();
+    await assert.rejects(opening, { name: "AbortError" });
+    assert.deepEqual([page.ended, page.listeners], [2, 0]);
+    held.abort();
+    await holding;
+  });
+
+  test("is impossible with a script that fails, ends, or is of another version", async () => {
+    const page = new Page();
+    const failing = page.host({}, () => {});
+    await until(() => page.listeners === 1);
+    page.fail("it threw");
+    await assert.rejects(failing, (error: Error) => {
+      assert(error instanceof WorkerUnavailable);
+      return /it threw/.test(error.message);
+    });
+    const ending = page.host({}, deaf());
+    await until(() => page.listeners === 1);
+    page.kill();
+    await assert.rejects(ending, WorkerUnavailable);
+    await assert.rejects(page.host({}, deaf("another")), WorkerUnavailable);
+    await assert.rejects(page.host({}, deaf(buildId, protocolVersion + 1)), WorkerUnavailable);
+    assert.equal(page.ended, 4);
+  });
+
+  test("is impossible where there are no workers: the store runs inline, with a warning", async () => {
+    assert.throws(() => startWorker({ persistence: "memory" }), WorkerUnavailable);
+    const warnings: StoreWarning[] = [];
+    const store = await openPacked({
+      persistence: "memory",
+      thread: "worker",
+      onWarning: (warning) => warnings.push(warning),
+    });
+    await store.table("people").createTable();
+    assert.deepEqual(
+      warnings.map(({ code }) => code),
+      ["WorkerUnavailable"],
+    );
+    await store.close();
+  });
+
+  test("refuses what can't be sent, or is no thread", async () => {
+    const clock = { now: () => 0 };
+    const invalid = { name: "StoreError", code: "ValidationFailed" };
+    await assert.rejects(openPacked({ thread: "worker", clock }), {
+      ...invalid,
+      message: /functions can't be sent/,
+    });
+    await assert.rejects(openPacked({ thread: "thread" as "worker" }), invalid);
+  });
+});
+
+describe("a worker that dies", () => {
+  test("leaves the outcome of calls unknown, and the store closed", async () => {
+    const page = new Page();
+    const store = await page.open({ persistence: "indexeddb" });
+    const table = store.table("people");
+    await table.createTable();
+    const states: StoreStatus["state"][] = [];
+    store.on("status", (status) => states.push(status.state));
+    const calls = [table.createEntity(row("1")), table.getEntity("p", "1"), store.flush()];
+    const outcomes = Promise.allSettled(calls);
+    page.kill();
+    for (const outcome of await outcomes) {
+      assert.equal(outcome.status, "rejected");
+      assert.equal(outcome.reason.code, "ConnectionLost");
+      assert.match(outcome.reason.message, /not known/);
+    }
+    assert.deepEqual(states, ["closed"]);
+    assert.equal(store.status.state, "closed");
+    await assert.rejects(table.getEntity("p", "1"), { code: "StoreClosed" });
+    await store.close();
+  });
+
+  test("is noticed by its lock, too", async () => {
+    const page = new Page();
+    const store = await page.open({ name: "by-lock" });
+    const lives = async () =>
+      ((await locks.query()).held ?? []).filter(({ name }) => name?.includes("by-lock/client/"));
+    const [life] = await lives();
+    const waiting = async () => (await locks.query()).pending?.some((p) => p.name === life?.name);
+    while (!(await waiting())) await turn();
+    const closed = new Promise<void>((resolve) => {
+      store.on("status", ({ state }) => state === "closed" && resolve());
+    });
+    await locks.request(life?.name as string, { steal: true }, async () => {});
+    await closed;
+    page.kill();
+  });
+
+  test("while it closes the store makes that reject", async () => {
+    const page = new Page();
+    const store = await page.open({ durability: "deferred" });
+    const closing = store.close();
+    page.kill();
+    await assert.rejects(closing, { code: "ConnectionLost" });
+  });
+});
+
+describe("what happens to the page", () => {
+  test("is told to the worker: it stores at once, and knows whether it is seen", async () => {
+    const page = new Page();
+    page.hidden = true;
+    const store = await page.open({
+      persistence: "indexeddb",
+      durability: "deferred",
+      deferredDelayMs: 1000,
+    });
+    const life = page.around?.life ?? noPage;
+    assert.equal(life.hidden(), true);
+    page.hidden = false;
+    page.tell("shown");
+    await until(() => !life.hidden());
+    await store.table("people").createTable();
+    const persisted = new Promise((resolve) => store.on("persisted", resolve));
+    page.hidden = true;
+    page.tell("leaving");
+    await persisted;
+    assert.equal(store.status.pendingBytes, 0);
+    await store.close();
+  });
+
+  test("suspended, nobody holds or waits for a lock; resumed, the store goes on", async () => {
+    const page = new Page();
+    const name = "sleeps";
+    const store = await page.open({ persistence: "indexeddb", name });
+    const table = store.table("people");
+    await table.createTable();
+    const ours = async () => {
+      const { held = [], pending = [] } = await locks.query();
+      return [...held, ...pending].filter((lock) => lock.name?.startsWith(`entitable/${name}`));
+    };
+    for (const n of [1, 2]) {
+      page.tell("suspend");
+      page.tell("suspend"); // frozen, and in the back/forward cache
+      while ((await ours()).length > 0) await turn();
+      page.tell("resume");
+      page.tell("resume");
+      await table.createEntity(row(String(n)));
+    }
+    page.tell("suspend");
+    page.tell("resume"); // at once: what the worker said before it was suspended is old
+    await table.createEntity(row("3"));
+    assert.equal((await store.stats()).rows, 3);
+    assert.equal(store.status.state, "open");
+    await store.close();
+  });
+});

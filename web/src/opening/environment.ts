@@ -1,0 +1,64 @@
+// What a store finds where it is opened: in a page, a worker, or Node. Importing this looks at none of it.
+
+import { StoreError } from "../errors.ts";
+import { type PageLife, pageLife } from "../host/page-life.ts";
+import type { Persistence } from "../types.ts";
+
+export const lockWaitMs = 3000; // a reloaded page, or a restarted process, meets the lock of the one before it
+
+// What only the page knows and can do. A worker asks its page.
+export interface Surroundings {
+  life: PageLife;
+  // Asks the browser not to evict this origin's storage. Resolves to whether it promised; some browsers ask the user.
+  persist(): Promise<boolean>;
+}
+
+export function thisPage(): Surroundings {
+  return { life: pageLife(), persist };
+}
+
+// The databases that the option means; undefined for stores in memory.
+export function databases(persistence: Persistence = "auto"): IDBFactory | undefined {
+  if (persistence === "memory") return undefined;
+  const factory = globalThis.indexedDB as IDBFactory | undefined;
+  if (factory === undefined && persistence === "indexeddb") {
+    throw unavailable("There is no IndexedDB here.");
+  }
+  return factory;
+}
+
+export function locks(): LockManager | undefined {
+  return (globalThis.navigator as Navigator | undefined)?.locks;
+}
+
+function storageManager(): StorageManager | undefined {
+  return (globalThis.navigator as Navigator | undefined)?.storage;
+}
+
+export async function isPersisted(): Promise<boolean> {
+  try {
+    return (await storageManager()?.persisted?.()) ?? false;
+  } catch {
+    return false;
+  }
+}
+
+async function persist(): Promise<boolean> {
+  try {
+    return (await storageManager()?.persist?.()) ?? false;
+  } catch {
+    return false;
+  }
+}
+
+// Loaded only when needed: pages have no files.
+export function fileStores(): Promise<typeof import("../storage/file-stores.ts")> {
+  return import("../storage/file-stores.ts");
+}
+
+export function unavailable(message: string, cause?: unknown): StoreError {
+  return new StoreError("PersistenceUnavailable", message, {
+    cause,
+    hint: 'Open the store with persistence: "memory", or where the browser allows IndexedDB.',
+  });
+}
