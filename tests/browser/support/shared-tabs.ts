@@ -82,19 +82,26 @@ export class SharedTabs {
 
   // A tab with the store open, in which `before` ran first. Starts the browser if there is none.
   async tab(options: object = {}, before = () => {}): Promise<Page> {
+    const page = await this.blank();
+    await page.evaluateOnNewDocument(before);
+    await this.open(page, options);
+    return page;
+  }
+
+  // A tab that has been nowhere yet.
+  async blank(): Promise<Page> {
     this.#browser ??= this.#startBrowser();
     const page = await (await this.#browser).newPage();
     page.on("pageerror", (error) => this.problems.push(String(error)));
     page.on("console", (message) => this.problems.push(message.text()));
     await page.exposeFunction("report", (report: Report) => this.#report(report));
     await page.exposeFunction("violated", (what: string) => void this.violations.push(what));
-    await page.evaluateOnNewDocument(before);
-    await page.goto(this.site.url);
-    await this.open(page, options);
     return page;
   }
 
+  // Goes to the site, unless the page is there.
   async open(page: Page, options: object = {}): Promise<void> {
+    if (page.url() !== this.site.url) await page.goto(this.site.url);
     await page.waitForFunction(() => "user" in globalThis);
     await page.evaluate((given) => user.open(given), options);
   }
@@ -148,6 +155,7 @@ export class SharedTabs {
 
   // What must hold of everything that was written so far, whoever died.
   async check(page: Page): Promise<Found> {
+    const acknowledged = [...this.reports]; // before it looks: tabs may still be writing
     const found = await page.evaluate(() => user.find());
     assert.deepEqual(this.violations, []);
     assert.deepEqual(this.problems, []);
@@ -155,7 +163,7 @@ export class SharedTabs {
     const rows = new Set(found.rows);
     const logged = found.rows.filter((row) => row.startsWith("log/"));
     assert.equal(found.counter, logged.length, "as many rows as the counter says");
-    for (const { tab, kind, i } of this.reports) {
+    for (const { tab, kind, i } of acknowledged) {
       const key = String(i).padStart(6, "0");
       const first = kind === "own" ? `${tab}/${key}-0` : `log/${tab}-${key}`;
       assert(rows.has(first), `acknowledged and lost: ${first}`);
@@ -182,6 +190,7 @@ export class SharedTabs {
       userDataDir: this.profile.folder,
       args: flags,
       ignoreDefaultArgs: ["--disable-back-forward-cache"],
+      protocolTimeout: 3_600_000, // evaluate() of what takes long
     });
   }
 }

@@ -1,0 +1,74 @@
+// Tabs that run versions of the package which can't talk to each other, on one store: the newer one gets it.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Page } from "puppeteer-core";
+import { protocolVersion } from "../../web/src/tabs/messages.ts";
+import type { user as User } from "./fixture/tab-page.ts";
+import { ownerOf, SharedTabs } from "./support/shared-tabs.ts";
+
+declare const user: typeof User; // inside the page
+
+const newer = protocolVersion + 1;
+
+// The package as this page gets it is of the next version.
+async function update(page: Page, site: string): Promise<void> {
+  await page.setRequestInterception(true);
+  page.on("request", async (request) => {
+    const url = new URL(request.url());
+    if (!url.href.startsWith(`${site}dist/`) || !url.pathname.endsWith(".js")) {
+      await request.continue();
+      return;
+    }
+    const script = await (await fetch(url)).text();
+    const body = script.replace(
+      `protocolVersion = ${protocolVersion}`,
+      `protocolVersion = ${newer}`,
+    );
+    await request.respond({ contentType: "text/javascript", body });
+  });
+}
+
+const codeOf = (page: Page) =>
+  page.evaluate(() =>
+    user.insert("strict").then(
+      () => "done",
+      (error: { code?: string }) => String(error.code ?? error),
+    ),
+  );
+
+for (const who of ["owner", "follower"] as const) {
+  test(`an older tab, the ${who}, gives way to a newer one and is told so`, async (t) => {
+    const tabs = await SharedTabs.start();
+    t.after(() => tabs.stop());
+    const first = await tabs.tab();
+    const older = who === "owner" ? first : await tabs.tab();
+    assert.equal(await codeOf(older), "done");
+    const told = older.evaluate(() => user.conflict());
+    const page = await tabs.blank();
+    await update(page, tabs.site.url);
+    await tabs.open(page);
+    assert.equal(await ownerOf(page), "self");
+    assert.deepEqual(await told, { theirs: newer, ours: protocolVersion });
+    assert.equal(await codeOf(older), "VersionConflict");
+    assert.equal(await codeOf(page), "done");
+    assert.equal((await page.evaluate(() => user.find())).rows.length, 2);
+  });
+}
+
+test("an older tab that opens a newer one's store is refused", async (t) => {
+  const tabs = await SharedTabs.start();
+  t.after(() => tabs.stop());
+  const page = await tabs.blank();
+  await update(page, tabs.site.url);
+  await tabs.open(page);
+  const refused = await tabs.tab().then(
+    () => "opened",
+    (error: Error) => error.message,
+  );
+  assert(
+    refused.includes(`newer version of entitable (protocol ${newer}, here ${protocolVersion})`),
+    refused,
+  );
+  assert.equal(await codeOf(page), "done");
+});
