@@ -155,6 +155,7 @@ export class SharedTabs {
 
   // What must hold of everything that was written so far, whoever died.
   async check(page: Page): Promise<Found> {
+    const acknowledged = [...this.reports]; // before it looks: tabs may still be writing
     const found = await page.evaluate(() => user.find());
     assert.deepEqual(this.violations, []);
     assert.deepEqual(this.problems, []);
@@ -162,7 +163,7 @@ export class SharedTabs {
     const rows = new Set(found.rows);
     const logged = found.rows.filter((row) => row.startsWith("log/"));
     assert.equal(found.counter, logged.length, "as many rows as the counter says");
-    for (const { tab, kind, i } of this.reports) {
+    for (const { tab, kind, i } of acknowledged) {
       const key = String(i).padStart(6, "0");
       const first = kind === "own" ? `${tab}/${key}-0` : `log/${tab}-${key}`;
       assert(rows.has(first), `acknowledged and lost: ${first}`);
