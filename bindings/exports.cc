@@ -12,10 +12,13 @@
 
 #include "bindings/handle.h"
 #include "core/base/bytes.h"
+#include "core/base/check.h"
 
+using entitable::ByteReader;
 using entitable::ByteWriter;
 using entitable::CheckpointEnd;
 using entitable::CheckpointPart;
+using entitable::ClientCall;
 using entitable::Damage;
 using entitable::Error;
 using entitable::PartId;
@@ -286,6 +289,93 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_checkpoint_committed(Handle* ha
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_abandon_checkpoint(Handle* handle) {
   return guarded(handle, [](Handle& h) {
     h.store.abandon_checkpoint();
+    return done(h);
+  });
+}
+
+// ---- Snapshot and restore -----------------------------------------------------------------------
+
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_snapshot(Handle* handle) {
+  return guarded(handle, [](Handle& h) {
+    h.store.begin_snapshot();
+    return done(h);
+  });
+}
+
+// Bytes: the next of the file. Nothing: no more.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_next_snapshot_piece(Handle* handle) {
+  return guarded(handle, [](Handle& h) {
+    std::optional<std::string> piece = h.store.next_snapshot_piece();
+    return piece.has_value() ? h.give_bytes(std::move(*piece)) : h.nothing();
+  });
+}
+
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_end_snapshot(Handle* handle) {
+  return guarded(handle, [](Handle& h) {
+    h.store.end_snapshot();
+    h.bytes = std::string();
+    return done(h);
+  });
+}
+
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_restore(Handle* handle) {
+  return guarded(handle, [](Handle& h) {
+    h.store.begin_restore();
+    return done(h);
+  });
+}
+
+// Input: the next bytes of the file.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_restore(Handle* handle, std::uint32_t size) {
+  return guarded(handle, [&](Handle& h) {
+    const Result<void> read = h.store.restore(h.in(size));
+    return read.ok() ? done(h) : h.fail(read.error());
+  });
+}
+
+// Bytes: u64 tables, u64 entities.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_restored(Handle* handle) {
+  return guarded(handle, [](Handle& h) {
+    const auto report = h.store.restored();
+    if (!report.ok()) return h.fail(report.error());
+    std::string bytes;
+    ByteWriter out(bytes);
+    out.u64(report->tables);
+    out.u64(report->entities);
+    return h.give_bytes(std::move(bytes));
+  });
+}
+
+// Input: nothing, or the number and the client of a call, as in core/doors/group.h. Value: 1 if
+// there is something to do; then on as with a checkpoint.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_replace(Handle* handle, std::uint32_t size) {
+  return guarded(handle, [&](Handle& h) {
+    std::optional<ClientCall> call;
+    if (size > 0) {
+      ByteReader in(h.in(size));
+      call.emplace();
+      call->number = in.u64();
+      const std::string_view client = in.raw(call->client.size());
+      ENTITABLE_CHECK(in.ok());
+      std::memcpy(call->client.data(), client.data(), client.size());
+    }
+    return done(h, h.store.begin_replace(call) ? 1 : 0);
+  });
+}
+
+// Value: 1 if a candidate was staged; 0: all is merged.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage_merge(Handle* handle, double now_ms) {
+  return guarded(handle, [&](Handle& h) {
+    DiscardUnlessDone discard{h};
+    const Result<bool> staged = h.store.stage_merge(entitable::direct::ticks_from_unix_ms(now_ms));
+    discard.done = staged.ok();
+    return staged.ok() ? done(h, *staged ? 1 : 0) : h.fail(staged.error());
+  });
+}
+
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_end_restore(Handle* handle) {
+  return guarded(handle, [](Handle& h) {
+    h.store.end_restore();
     return done(h);
   });
 }

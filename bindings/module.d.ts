@@ -59,6 +59,15 @@ export interface EntitableModule {
   _entitable_finish_checkpoint(handle: Address): ResultAddress;
   _entitable_checkpoint_committed(handle: Address): ResultAddress;
   _entitable_abandon_checkpoint(handle: Address): ResultAddress;
+  _entitable_begin_snapshot(handle: Address): ResultAddress;
+  _entitable_next_snapshot_piece(handle: Address): ResultAddress;
+  _entitable_end_snapshot(handle: Address): ResultAddress;
+  _entitable_begin_restore(handle: Address): ResultAddress;
+  _entitable_restore(handle: Address, size: number): ResultAddress;
+  _entitable_restored(handle: Address): ResultAddress;
+  _entitable_begin_replace(handle: Address, size: number): ResultAddress;
+  _entitable_stage_merge(handle: Address, nowMs: number): ResultAddress;
+  _entitable_end_restore(handle: Address): ResultAddress;
 
   // embind.cc: cold; undefined if the call failed
   version(): string;

@@ -188,6 +188,9 @@ const char* read_record(const Record& record, Manifest& manifest) {
     case RecordType::commit:
     case RecordType::part_header:
     case RecordType::part_rows:
+    case RecordType::snapshot_header:
+    case RecordType::snapshot_table:
+    case RecordType::snapshot_part:
     case RecordType::end:
       break;
   }

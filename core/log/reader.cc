@@ -27,6 +27,12 @@ const char* name_of(std::uint8_t type) {
       return "manifest calls";
     case RecordType::manifest_table:
       return "manifest table";
+    case RecordType::snapshot_header:
+      return "snapshot header";
+    case RecordType::snapshot_table:
+      return "snapshot table";
+    case RecordType::snapshot_part:
+      return "snapshot part";
     case RecordType::end:
       return "end";
   }
@@ -41,6 +47,8 @@ std::string_view kind_name(FileKind kind) {
       return "part";
     case FileKind::manifest:
       return "manifest";
+    case FileKind::snapshot:
+      return "snapshot";
   }
   return "file";
 }
@@ -100,12 +108,12 @@ Result<RecordReader> RecordReader::open(std::string_view file, FileKind kind) {
 
 // A record with a good checksum, of whatever type.
 Result<Record> RecordReader::read_record() {
-  const std::size_t offset = at_;
-  if (offset == file_.size()) {
+  const std::size_t offset = dropped_ + at_;
+  if (at_ == file_.size()) {
     return corrupted("byte " + std::to_string(offset),
                      "the file ends without its end marker; it is cut short");
   }
-  ByteReader reader(file_.substr(offset));
+  ByteReader reader(file_.substr(at_));
   const std::uint8_t type = reader.u8();
   const std::uint8_t flags = reader.u8();
   const std::uint64_t length = reader.u32();
@@ -115,7 +123,7 @@ Result<Record> RecordReader::read_record() {
   }
   const std::string_view payload = reader.raw(static_cast<std::size_t>(length));
   const std::size_t checked_bytes = record_layout::prefix_bytes + payload.size();
-  if (reader.u32() != masked_crc32c(file_.substr(offset, checked_bytes))) {
+  if (reader.u32() != masked_crc32c(file_.substr(at_, checked_bytes))) {
     return corrupted(place(), "the checksum is wrong");
   }
   at_ += checked_bytes + record_layout::checksum_bytes;
@@ -124,24 +132,30 @@ Result<Record> RecordReader::read_record() {
 
 Result<std::optional<Record>> RecordReader::next() {
   while (true) {
-    const Result<Record> record = read_record();
-    if (!record.ok()) return record.error();
-    const bool known = name_of(static_cast<std::uint8_t>(record->type)) != nullptr;
-    if (!known && (record->flags & record_skippable) == 0) {
-      return too_new(*record, "this program does not know such records");
-    }
-    if (known && (record->flags & ~record_skippable) != 0) {
-      return too_new(*record, "this program does not know its flags");
-    }
-    if (record->type == RecordType::end) {
-      if (auto error = check_end(*record)) return std::move(*error);
-      return std::optional<Record>();
-    }
-    ++records_;
-    const std::size_t checksum_at = at_ - record_layout::checksum_bytes;
-    chain_ = crc32c(file_.substr(checksum_at, record_layout::checksum_bytes), chain_);
-    if (known) return std::optional<Record>(*record);
+    const Result<Step> read = step();
+    if (!read.ok()) return read.error();
+    if (read->ended || read->record.has_value()) return read->record;
   }
+}
+
+Result<RecordReader::Step> RecordReader::step() {
+  const Result<Record> record = read_record();
+  if (!record.ok()) return record.error();
+  const bool known = name_of(static_cast<std::uint8_t>(record->type)) != nullptr;
+  if (!known && (record->flags & record_skippable) == 0) {
+    return too_new(*record, "this program does not know such records");
+  }
+  if (known && (record->flags & ~record_skippable) != 0) {
+    return too_new(*record, "this program does not know its flags");
+  }
+  if (record->type == RecordType::end) {
+    if (auto error = check_end(*record)) return std::move(*error);
+    return Step{std::nullopt, true};
+  }
+  ++records_;
+  const std::size_t checksum_at = at_ - record_layout::checksum_bytes;
+  chain_ = crc32c(file_.substr(checksum_at, record_layout::checksum_bytes), chain_);
+  return known ? Step{*record, false} : Step{};
 }
 
 std::optional<Error> RecordReader::check_end(const Record& end) {
@@ -158,6 +172,50 @@ std::optional<Error> RecordReader::check_end(const Record& end) {
   }
   if (at_ != file_.size()) return bad_payload(end, "the file goes on behind it");
   return std::nullopt;
+}
+
+void RecordStream::add(std::string_view piece) {
+  if (reader_.has_value()) {
+    bytes_.erase(0, reader_->at_);
+    reader_->dropped_ += reader_->at_;
+    reader_->at_ = 0;
+  }
+  bytes_.append(piece);
+}
+
+// The bytes up to the end of the next record, if it is there whole; else 0.
+std::size_t RecordStream::whole_record() const {
+  ByteReader reader(std::string_view(bytes_).substr(reader_->at_));
+  reader.u16();  // type and flags
+  const std::uint64_t length = reader.u32();
+  if (!reader.ok() || length + record_layout::checksum_bytes > reader.remaining()) return 0;
+  return reader_->at_ + record_layout::prefix_bytes + static_cast<std::size_t>(length) +
+         record_layout::checksum_bytes;
+}
+
+Result<std::optional<Record>> RecordStream::next() {
+  if (!reader_.has_value()) {
+    if (bytes_.size() < record_layout::header_bytes) return std::optional<Record>();
+    const auto opened = RecordReader::open(bytes_, kind_);
+    if (!opened.ok()) return opened.error();
+    reader_.emplace(*opened);
+  }
+  while (!ended_) {
+    const std::size_t end = whole_record();
+    if (end == 0) return std::optional<Record>();
+    reader_->file_ = std::string_view(bytes_).substr(0, end);
+    const auto read = reader_->step();
+    if (!read.ok()) return read.error();
+    ended_ = read->ended;
+    if (read->record.has_value()) return read->record;
+  }
+  return std::optional<Record>();
+}
+
+Result<void> RecordStream::finish() const {
+  if (!ended_) return corrupted("the end", "the file ends without its end marker; it is cut short");
+  if (reader_->at_ != bytes_.size()) return corrupted("the end", "the file goes on behind it");
+  return {};
 }
 
 }  // namespace entitable

@@ -41,15 +41,51 @@ class RecordReader {
   std::uint32_t checksum() const { return end_checksum_; }
 
  private:
+  friend class RecordStream;
+
+  struct Step {
+    std::optional<Record> record;  // nothing: it was passed over, or was the end
+    bool ended = false;
+  };
+
   explicit RecordReader(std::string_view file) : file_(file) {}
+  Result<Step> step();
   Result<Record> read_record();
   std::optional<Error> check_end(const Record& end);
 
   std::string_view file_;
   std::size_t at_ = 0;
+  std::size_t dropped_ = 0;  // bytes of the file before file_
   std::uint32_t records_ = 0;
   std::uint32_t chain_ = 0;
   std::uint32_t end_checksum_ = 0;
+};
+
+// The same of a file that comes piece by piece.
+//
+//   stream.add(piece);
+//   for (auto record = stream.next(); record.ok() && *record; record = stream.next())
+//   use(**record); … and when all pieces were added: stream.finish()
+class RecordStream {
+ public:
+  explicit RecordStream(FileKind kind) : kind_(kind) {}
+
+  // Payloads given before are invalid from here on.
+  void add(std::string_view piece);
+  // The next record, or nothing: more must be added, or the file has ended. Errors as
+  // RecordReader's.
+  Result<std::optional<Record>> next();
+  bool ended() const { return ended_; }
+  // No more will be added. Code::corrupted if the file has not ended, or goes on behind its end.
+  Result<void> finish() const;
+
+ private:
+  std::size_t whole_record() const;
+
+  FileKind kind_;
+  std::string bytes_;  // what was added, without what was read before the last add()
+  std::optional<RecordReader> reader_;  // once there is a header
+  bool ended_ = false;
 };
 
 }  // namespace entitable

@@ -35,7 +35,7 @@ FileWriter::FileWriter(FileKind kind, std::uint16_t major, std::uint16_t minor)
 }
 
 std::string& FileWriter::begin(RecordType type, std::uint8_t flags) {
-  ENTITABLE_CHECK(open_at_ == 0);
+  ENTITABLE_CHECK(open_at_ == none_open);
   open_at_ = file_.size();
   ByteWriter writer(file_);
   writer.u8(static_cast<std::uint8_t>(type));
@@ -45,7 +45,7 @@ std::string& FileWriter::begin(RecordType type, std::uint8_t flags) {
 }
 
 void FileWriter::end() {
-  ENTITABLE_CHECK(open_at_ != 0);
+  ENTITABLE_CHECK(open_at_ != none_open);
   const std::size_t length = file_.size() - open_at_ - record_layout::prefix_bytes;
   ENTITABLE_CHECK(length <= std::numeric_limits<std::uint32_t>::max());
   for (std::size_t i = 0; i < 4; ++i) {
@@ -56,7 +56,12 @@ void FileWriter::end() {
   chain_ =
       crc32c(std::string_view(file_).substr(file_.size() - record_layout::checksum_bytes), chain_);
   ++records_;
-  open_at_ = 0;
+  open_at_ = none_open;
+}
+
+std::string FileWriter::take() {
+  ENTITABLE_CHECK(open_at_ == none_open);
+  return std::exchange(file_, {});
 }
 
 std::string FileWriter::finish() && {

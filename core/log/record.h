@@ -1,4 +1,4 @@
-// What segments, parts and manifests have in common: a file of checked records.
+// What segments, parts, manifests and snapshots have in common: a file of checked records.
 //
 //   file    = header record* end
 //   header  = magic[8] major:u16 minor:u16 checksum:u32        checksum of the 12 bytes before it
@@ -25,7 +25,7 @@ inline constexpr std::uint16_t format_major = 1;  // newer: the file is not open
 inline constexpr std::uint16_t format_minor = 0;  // newer: opened; what is new in it is skippable
 
 // The last byte of the magic. These numbers never change.
-enum class FileKind : std::uint8_t { segment = 'w', part = 'p', manifest = 'm' };
+enum class FileKind : std::uint8_t { segment = 'w', part = 'p', manifest = 'm', snapshot = 's' };
 
 // These numbers never change and are never used again.
 enum class RecordType : std::uint8_t {
@@ -38,6 +38,9 @@ enum class RecordType : std::uint8_t {
   manifest_service = 34,
   manifest_calls = 35,
   manifest_table = 36,
+  snapshot_header = 48,
+  snapshot_table = 49,
+  snapshot_part = 50,
   end = 127,
 };
 
@@ -69,13 +72,17 @@ class FileWriter {
   std::string& begin(RecordType type, std::uint8_t flags = 0);
   // REQUIRES: a record is open, its payload is shorter than 4 GiB.
   void end();
-  std::size_t size() const { return file_.size(); }  // so far
+  std::size_t size() const { return file_.size(); }  // so far, without what was taken
+  // Gives the bytes so far away; what comes is what follows them. REQUIRES: no record is open.
+  std::string take();
   // Writes the end. Once, as the last call. REQUIRES: no record is open.
   std::string finish() &&;
 
  private:
+  static constexpr std::size_t none_open = static_cast<std::size_t>(-1);
+
   std::string file_;
-  std::size_t open_at_ = 0;  // where the open record starts; 0: none is open
+  std::size_t open_at_ = none_open;  // where the open record starts
   std::uint32_t records_ = 0;
   std::uint32_t chain_ = 0;  // plain CRC-32C of the checksums so far
 };

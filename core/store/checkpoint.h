@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/log/manifest_codec.h"
@@ -38,6 +39,7 @@ class Checkpoint {
   std::optional<CheckpointPart> next_part();
   // REQUIRES: next_part() gave nothing. The manifest, and the parts that it no longer names.
   const Manifest& manifest() const { return manifest_; }
+  Manifest take_manifest() { return std::move(manifest_); }  // as the last call
   const std::vector<PartId>& obsolete_parts() const { return obsolete_; }
   // The manifest is stored: leaves of the pinned version that are still in use remember their new
   // parts.

@@ -8,6 +8,7 @@
 #include "core/log/segment.h"
 #include "core/query/planner.h"
 #include "core/store/recovery.h"
+#include "core/store/snapshot.h"
 #include "core/store/verify.h"
 
 namespace entitable {
@@ -40,6 +41,15 @@ struct Store::State {
   std::uint64_t segment_bytes = 0;  // of all segments the manifest does not cover
   std::optional<Checkpoint> checkpoint;
   std::uint64_t segment_bytes_at_checkpoint = 0;
+
+  // What the checkpoint is of, if it is not the published version.
+  struct Replacement {
+    Version version;
+    CallWindow window;
+  };
+  std::optional<Replacement> replacement;
+  std::optional<Snapshot> snapshot;
+  std::optional<Restore> restore;
 
   std::optional<Recovery> recovery;  // while opening
   std::vector<Damage> damage;
@@ -302,7 +312,12 @@ CheckpointEnd Store::finish_checkpoint() {
 void Store::checkpoint_committed() {
   ENTITABLE_CHECK(state_->checkpoint.has_value());
   state_->checkpoint->mark_stored();
-  state_->manifest = state_->checkpoint->manifest();
+  if (state_->replacement.has_value()) {
+    state_->published = std::move(state_->replacement->version);
+    state_->window = std::move(state_->replacement->window);
+    state_->replacement.reset();
+  }
+  state_->manifest = state_->checkpoint->take_manifest();
   state_->segment_bytes -= state_->segment_bytes_at_checkpoint;
   state_->checkpoint.reset();
 }
@@ -313,6 +328,73 @@ void Store::abandon_checkpoint() {
     state_->manifest.next_part = state_->checkpoint->manifest().next_part;
   }
   state_->checkpoint.reset();
+  state_->replacement.reset();
+}
+
+// ---- Snapshot and restore -----------------------------------------------------------------------
+
+void Store::begin_snapshot() {
+  ENTITABLE_CHECK(!state_->recovery.has_value());
+  state_->snapshot.emplace(state_->published.catalog);
+}
+
+std::optional<std::string> Store::next_snapshot_piece() {
+  ENTITABLE_CHECK(state_->snapshot.has_value());
+  return state_->snapshot->next();
+}
+
+void Store::end_snapshot() {
+  state_->snapshot.reset();
+}
+
+void Store::begin_restore() {
+  ENTITABLE_CHECK(!state_->recovery.has_value());
+  state_->restore.emplace();
+}
+
+Result<void> Store::restore(std::string_view piece) {
+  ENTITABLE_CHECK(state_->restore.has_value());
+  return state_->restore->add(piece);
+}
+
+Result<RestoreReport> Store::restored() {
+  ENTITABLE_CHECK(state_->restore.has_value());
+  return state_->restore->finish();
+}
+
+bool Store::begin_replace(const std::optional<ClientCall>& call) {
+  ENTITABLE_CHECK(state_->restore.has_value() && !state_->checkpoint.has_value() &&
+                  !state_->candidate.has_value() && state_->pending.empty() && !read_only());
+  if (call.has_value() && state_->window.find(call->client, call->number) != nullptr) return false;
+  State::Replacement next{std::move(*state_->restore).replacing(state_->published), state_->window};
+  state_->restore.reset();
+  if (call.has_value()) {
+    next.window.reserve({*call});
+    next.window.add(ClientCall(*call));
+  }
+  state_->checkpoint.emplace(next.version, next.window, state_->manifest, state_->next_sequence,
+                             state_->epoch);
+  state_->replacement.emplace(std::move(next));
+  state_->segment_bytes_at_checkpoint = state_->segment_bytes;
+  return true;
+}
+
+Result<bool> Store::stage_merge(Ticks now) {
+  ENTITABLE_CHECK(state_->restore.has_value());
+  const std::vector<WriteRequest> requests = state_->restore->next_merge(state_->published.catalog);
+  if (requests.empty()) return false;
+  const Staged staged = stage(requests, now);
+  for (const WriteAnswer& answer : staged.answers) {
+    if (const auto* failed = std::get_if<GroupFailure>(&answer)) {
+      discard();
+      return failed->error;
+    }
+  }
+  return true;
+}
+
+void Store::end_restore() {
+  state_->restore.reset();
 }
 
 }  // namespace entitable

@@ -25,6 +25,20 @@
 // Checkpoint: begin_checkpoint pins the published version, next_checkpoint_part gives one part of
 // about 1 MB at a time (only dirty key ranges are written), finish_checkpoint gives the manifest
 // and what it makes obsolete. Writes go on meanwhile.
+//
+// Snapshot: begin_snapshot pins the published version, next_snapshot_piece gives its file about a
+// megabyte at a time.
+//
+// Restoring: begin_restore, restore for each piece of the file, restored. Nothing is changed by
+// that, whatever is in the file. Then either
+//
+//   replace   begin_replace, and on as with a checkpoint: the parts of the new content are written
+//             beside the old ones, and the manifest, one file that is replaced atomically, names
+//             them alone and covers every segment. So a crash leaves the old content or the new
+//             one, and checkpoint_committed publishes it. Nothing is staged in between: a segment
+//             stored meanwhile would be of the old content.
+//   merge     stage_merge, until there is no more: each a candidate, to be sealed and stored like
+//             every other. Each commit is whole; the file is not one commit.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +56,7 @@
 #include "core/store/checkpoint.h"
 #include "core/store/recovery.h"
 #include "core/store/requests.h"
+#include "core/store/restore.h"
 
 namespace entitable {
 
@@ -143,6 +158,20 @@ class Store {
   CheckpointEnd finish_checkpoint();  // all parts are stored: the manifest to commit
   void checkpoint_committed();        // the manifest is stored
   void abandon_checkpoint();
+
+  // Snapshot and restore.
+  void begin_snapshot();
+  std::optional<std::string> next_snapshot_piece();  // nothing: that was all
+  void end_snapshot();                               // before its end, or after
+  void begin_restore();
+  Result<void> restore(std::string_view piece);
+  Result<RestoreReport> restored();
+  // Whose `call` it is, is remembered with the answer. False: that call has been done before.
+  // REQUIRES: restored() was well; nothing is pending, no candidate, no checkpoint.
+  bool begin_replace(const std::optional<ClientCall>& call);
+  // False: all is merged. REQUIRES: restored() was well; no candidate. An error leaves none.
+  Result<bool> stage_merge(Ticks now);
+  void end_restore();  // at any time
 
  private:
   struct State;

@@ -74,6 +74,7 @@ class Run {
     if (prng_.chance(200)) compare_everything();
     if (prng_.chance(150)) checkpoint();
     if (prng_.chance(300)) reopen();
+    if (prng_.chance(500)) move_by_snapshot();
   }
 
   void compare_everything() {
@@ -206,6 +207,29 @@ class Run {
     // The manifest covers what is published, stored or not.
     disk_.checkpoint(store_);
     stored_model_ = model_;
+  }
+
+  // On in another store, which had other content before.
+  void move_by_snapshot() {
+    Disk disk;
+    Store next = std::move(*disk.open());
+    next.stage({{std::nullopt, WriteCreateTable{"other"}}, {std::nullopt, WriteCreateTable{"X12"}}},
+               now_);
+    disk.store_pending(next);
+    next.publish();
+    store_.begin_snapshot();
+    next.begin_restore();
+    while (const auto piece = store_.next_snapshot_piece()) REQUIRE(next.restore(*piece).ok());
+    store_.end_snapshot();
+    const auto report = next.restored();
+    REQUIRE(report.ok());
+    REQUIRE(report->tables == model_.tables().size());
+    REQUIRE(next.begin_replace(std::nullopt));
+    disk.write_checkpoint(next);
+    store_ = std::move(next);
+    disk_ = std::move(disk);
+    stored_model_ = model_;
+    reopen();
   }
 
   // Whatever was not stored is gone; what was stored is all there, in order.

@@ -58,7 +58,11 @@ class Disk {
   // One whole checkpoint. `stop_after`: crash after that many files were written (the store is then
   // to be reopened).
   bool checkpoint(Store& store, std::size_t stop_after = SIZE_MAX) {
-    if (!store.begin_checkpoint()) return true;
+    return !store.begin_checkpoint() || write_checkpoint(store, stop_after);
+  }
+
+  // The same of one that has begun.
+  bool write_checkpoint(Store& store, std::size_t stop_after = SIZE_MAX) {
     std::size_t written = 0;
     while (auto part = store.next_checkpoint_part()) {
       if (written++ == stop_after) return false;

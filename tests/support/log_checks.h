@@ -9,6 +9,7 @@
 #include "core/base/check.h"
 #include "tests/support/log_files.h"
 #include "tests/support/log_samples.h"
+#include "tests/support/snapshot_files.h"
 
 namespace entitable::test {
 
@@ -45,6 +46,19 @@ inline void check_manifest_bytes(std::string_view file) {
   ENTITABLE_CHECK(again.ok() && *again == *manifest);
 }
 
+inline void check_snapshot_bytes(std::string_view file) {
+  const Result<SnapshotContent> content = read_snapshot(file);
+  const Result<SnapshotContent> in_pieces = read_snapshot(file, 1 + file.size() % 13);
+  ENTITABLE_CHECK(content.ok() == in_pieces.ok());
+  if (!content.ok()) return check_error(content.error());
+  ENTITABLE_CHECK(*in_pieces == *content);
+  const std::string written = bytes_of(*content);
+  const Result<SnapshotContent> again = read_snapshot(written);
+  ENTITABLE_CHECK(again.ok() && again->header == content->header);
+  ENTITABLE_CHECK(again->tables.size() == content->tables.size());
+  ENTITABLE_CHECK(bytes_of(*again) == written);
+}
+
 inline void check_bytes(FileKind kind, std::string_view file) {
   switch (kind) {
     case FileKind::segment:
@@ -53,6 +67,8 @@ inline void check_bytes(FileKind kind, std::string_view file) {
       return check_part_bytes(file);
     case FileKind::manifest:
       return check_manifest_bytes(file);
+    case FileKind::snapshot:
+      return check_snapshot_bytes(file);
   }
 }
 

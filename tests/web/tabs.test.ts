@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { SharedHostOptions } from "../../web/src/tabs/shared-host.ts";
 import type { Store } from "../../web/src/types.ts";
@@ -152,6 +152,21 @@ test("a tab that is closed while it takes over leaves the store to the others", 
   assert.equal(third.status.owner, "self");
   assert(third.status.generation <= generation + 2);
   await third.close();
+});
+
+test("a write that was stored by an owner that died before it could say so is done once", async () => {
+  const origin = new Origin();
+  const [a, b] = tabsIn(origin, 2) as [Tab, Tab];
+  await (await open(a)).table("people").createTable();
+  const second = await open(b);
+  const stored = origin.files.size;
+  const written = second.table("people").createEntity(row("1"));
+  while (origin.files.size === stored) await turn();
+  a.kill();
+  await written; // a second time it would be there already
+  assert.equal(second.status.owner, "self");
+  assert.equal((await second.stats()).rows, 1);
+  await second.close();
 });
 
 describe("a tab that is about to sleep", () => {

@@ -140,6 +140,11 @@ class EchoHost implements Host {
   stats = () => Promise.reject(new Error("there are none"));
   verify = async () => ({ ok: true }) as VerifyReport;
   compact = async () => {};
+  snapshot = async () => Uint8Array.of(1, 2, 3);
+  restore: Host["restore"] = async (source, { mode } = {}) => ({
+    tables: mode === "merge" ? 1 : 0,
+    entities: (source as Uint8Array).length,
+  });
   on: Host["on"] = (event, listener) => this.events.on(event, listener);
   close = async () => {
     throw new StoreError("QuotaExceeded", "lost");
@@ -160,6 +165,13 @@ describe("a store in a worker", () => {
     const people = store.table("people");
     await people.createTable();
     await people.createEntity(row("1", 7));
+    const file = await store.snapshot();
+    await people.deleteEntity("p", "1");
+    assert.deepEqual(await store.restore(new Blob([file as Uint8Array<ArrayBuffer>])), {
+      tables: 1,
+      entities: 1,
+    });
+    await store.restore(file, { mode: "merge" });
     await people.submitTransaction([
       ["create", row("2")],
       ["upsert", { ...row("3"), big: 2n ** 60n, when: new Date(0), bytes: Uint8Array.of(1, 2) }],

@@ -3,6 +3,7 @@
 import { letGo } from "./client/block.ts";
 import { TableHandle } from "./client/table-client.ts";
 import { ServiceHandle } from "./client/table-service-client.ts";
+import { StoreError } from "./errors.ts";
 import { RestDoor } from "./rest/door.ts";
 import { fetchOf } from "./rest/fetch.ts";
 import { httpClientOf } from "./rest/http-client.ts";
@@ -10,6 +11,8 @@ import type { Host } from "./transport.ts";
 import type {
   EdmTypes,
   HttpClient,
+  RestoreOptions,
+  SnapshotSource,
   Store,
   StoreEvents,
   StoreStats,
@@ -70,6 +73,17 @@ export class StoreHandle implements Store {
 
   compact(): Promise<void> {
     return this.#host.compact();
+  }
+
+  snapshot(): Promise<Uint8Array> {
+    return this.#host.snapshot();
+  }
+
+  async restore(source: SnapshotSource, { mode = "replace" }: RestoreOptions = {}) {
+    if (mode !== "replace" && mode !== "merge") {
+      throw new StoreError("ValidationFailed", `mode must be one of replace, merge, not ${mode}.`);
+    }
+    return await this.#host.restore(source, { mode });
   }
 
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {

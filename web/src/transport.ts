@@ -4,6 +4,9 @@
 import type {
   AbortSignalLike,
   Durability,
+  RestoreOptions,
+  RestoreReport,
+  SnapshotSource,
   StoreEvents,
   StoreStats,
   StoreStatus,
@@ -29,6 +32,10 @@ export interface Transport {
   now(): number;
 }
 
+export interface RestoreCall extends RestoreOptions {
+  call?: Uint8Array | undefined; // number and client (core/doors/group.h) of one that may be sent again
+}
+
 // What the store's own handle asks of its host, besides.
 export interface Host extends Transport {
   readonly status: StoreStatus;
@@ -36,6 +43,8 @@ export interface Host extends Transport {
   stats(): Promise<StoreStats>;
   verify(): Promise<VerifyReport>;
   compact(): Promise<void>;
+  snapshot(): Promise<Uint8Array>;
+  restore(source: SnapshotSource, options?: RestoreCall): Promise<RestoreReport>;
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;
   close(): Promise<void>;
 }

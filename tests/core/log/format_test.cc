@@ -8,6 +8,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/log_checks.h"
 #include "tests/support/log_samples.h"
+#include "tests/support/snapshot_files.h"
 
 using namespace entitable;
 using namespace entitable::test;
@@ -100,6 +101,13 @@ TEST_CASE("manifests of version 1 open") {
   CHECK(*manifest == sample_manifest());
 }
 
+TEST_CASE("snapshots of version 1 open") {
+  const std::string bytes = stored(fixture + "snapshot", bytes_of(sample_snapshot()));
+  const Result<SnapshotContent> content = read_snapshot(bytes);
+  REQUIRE(content.ok());
+  CHECK((*content == sample_snapshot()));
+}
+
 TEST_CASE("the samples hold every mutation and every type") {
   std::vector<bool> mutations(std::variant_size_v<Mutation>);
   std::vector<bool> types(edm_type_last + 1u);
@@ -144,5 +152,7 @@ TEST_CASE("the fuzzers start from the samples") {
   seed("part/sample", FileKind::part, bytes_of(sample_part()));
   seed("part/empty", FileKind::part, part_of(1, 1, {}));
   seed("manifest/sample", FileKind::manifest, encode_manifest(sample_manifest()));
+  seed("snapshot/sample", FileKind::snapshot, bytes_of(sample_snapshot()));
+  seed("snapshot/empty", FileKind::snapshot, bytes_of(SnapshotContent()));
   seed("manifest/empty", FileKind::manifest, encode_manifest(Manifest()));
 }

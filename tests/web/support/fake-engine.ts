@@ -54,6 +54,21 @@ export class FakeEngine implements Engine {
   closed = false;
   stageCalls: number[] = []; // group sizes
 
+  // Only the real one has content for these.
+  beginSnapshot(): void {
+    throw new Error("not faked");
+  }
+  nextSnapshotPiece = () => undefined;
+  endSnapshot(): void {}
+  beginRestore(): void {
+    throw new Error("not faked");
+  }
+  restore(): void {}
+  restored = () => ({ tables: 0, entities: 0 });
+  beginReplace = () => false;
+  stageMerge = () => false;
+  endRestore(): void {}
+
   fresh(): Promise<Engine> {
     return Promise.resolve(new FakeEngine());
   }

@@ -26,9 +26,11 @@ export interface CheckpointerOptions {
     | "finishCheckpoint"
     | "checkpointCommitted"
     | "abandonCheckpoint"
+    | "beginReplace"
   >;
   storage: Pick<LogStorage, "putPart" | "commitManifest" | "dropParts">;
   orphans: readonly number[]; // parts left by a checkpoint that never finished; removed first
+  automatic: boolean; // false: only when asked to
   onFailure: (error: unknown) => void; // the old checkpoint stays in force; it is tried again later
 }
 
@@ -36,6 +38,7 @@ export class Checkpointer {
   readonly #engine: CheckpointerOptions["engine"];
   readonly #storage: CheckpointerOptions["storage"];
   readonly #onFailure: CheckpointerOptions["onFailure"];
+  readonly #automatic: boolean;
   #segments = 0; // since the last checkpoint, or since the last attempt
   #bytes = 0;
   #dueSegments = segmentsMin;
@@ -50,6 +53,7 @@ export class Checkpointer {
     this.#engine = options.engine;
     this.#storage = options.storage;
     this.#onFailure = options.onFailure;
+    this.#automatic = options.automatic;
     const stats = this.#engine.stats();
     this.#segments = stats.segmentsSinceCheckpoint;
     this.#bytes = stats.segmentBytesSinceCheckpoint;
@@ -68,12 +72,24 @@ export class Checkpointer {
 
   // A checkpoint of all that is published, after the one under way. Resolves when neither segments nor orphans are left of what was
   // there, or rejects with the storage's error.
-  async compact(): Promise<void> {
+  compact(): Promise<void> {
+    return this.#alone(async () => {
+      await this.#checkpoint(() => this.#engine.beginCheckpoint());
+      await this.#sweep();
+    });
+  }
+
+  // A checkpoint of what the engine has restored, in the place of all that there is. REQUIRES: nothing is written meanwhile.
+  replace(call: Uint8Array | undefined): Promise<void> {
+    return this.#alone(() => this.#checkpoint(() => this.#engine.beginReplace(call)));
+  }
+
+  async #alone(work: () => Promise<void>): Promise<void> {
     while (this.#running !== undefined) await this.#running;
     if (this.#stopped) throw new Stopped();
-    const compacting = this.#checkpoint().then(() => this.#sweep());
-    this.#begin(compacting.catch(() => {}));
-    await compacting;
+    const working = work();
+    this.#begin(working.catch(() => {}));
+    await working;
   }
 
   // Ends a checkpoint under way at its next slice, and waits for that.
@@ -84,7 +100,7 @@ export class Checkpointer {
   }
 
   #consider(): void {
-    if (this.#stopped || this.#running !== undefined) return;
+    if (this.#stopped || this.#running !== undefined || !this.#automatic) return;
     if (this.#segments < this.#dueSegments && this.#bytes < this.#dueBytes) return;
     this.#begin(this.#run());
   }
@@ -110,18 +126,18 @@ export class Checkpointer {
 
   async #run(): Promise<void> {
     await nextTurn(); // the write that made it due is answered first
-    await this.#checkpoint().catch((error: unknown) => {
+    await this.#checkpoint(() => this.#engine.beginCheckpoint()).catch((error: unknown) => {
       if (!(error instanceof Stopped)) this.#onFailure(error);
     });
   }
 
   // Rejects with what went wrong, when all is as it was before.
-  async #checkpoint(): Promise<void> {
+  async #checkpoint(begin: () => boolean): Promise<void> {
     this.#segments = 0;
     this.#bytes = 0;
     const written: number[] = [];
     try {
-      if (this.#stopped || !this.#engine.beginCheckpoint()) return;
+      if (this.#stopped || !begin()) return;
       for (;;) {
         const part = this.#engine.nextCheckpointPart();
         if (part === undefined) break;

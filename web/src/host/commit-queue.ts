@@ -41,7 +41,9 @@ interface Waiting {
   readonly durability: Durability;
   readonly resolve: (reply: Uint8Array) => void;
   readonly reject: (error: unknown) => void;
-  alone: boolean; // staging a group with it ran out of memory: it is tried by itself
+  alone: boolean; // it is a group by itself; also if staging a group with it ran out of memory
+  readonly stage?: () => StagedReplies; // instead of a block
+  readonly holds?: boolean; // when it is answered, everything waits until told to go on
   withdrawn: () => void; // stops listening to its signal
 }
 
@@ -52,6 +54,7 @@ export class CommitQueue {
   readonly #o: CommitQueueOptions;
   #waiting: Waiting[] = [];
   #scheduled = false;
+  #held = false; // by exclusively()
   readonly #writer: SegmentWriter;
   #failed: Error | undefined; // final: what every later write rejects with
 
@@ -98,6 +101,39 @@ export class CommitQueue {
     await this.#enqueue(undefined, "strict", undefined);
   }
 
+  // A group of its own, which `stage` stages: false if there is nothing to store. Resolves when it is stored and published.
+  stageAlone(stage: () => boolean): Promise<void> {
+    const durability = this.#o.durability === "strict" ? "strict" : "relaxed";
+    return new Promise((resolve, reject) => {
+      const staging = () => {
+        const changes = stage();
+        return { replies: [noReply], failed: [!changes], changes };
+      };
+      const done = { resolve: () => resolve(), reject };
+      this.#add({ ...done, block: undefined, durability, stage: staging });
+    });
+  }
+
+  // Runs `work` when all before it is stored, and nothing else until it ends: nothing is staged, sealed or published.
+  exclusively<T>(work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const goOn = () => {
+        this.#held = false;
+        this.#goOn();
+      };
+      this.#add({
+        block: undefined,
+        durability: "strict",
+        holds: true,
+        resolve: () => void work().then(resolve, reject).finally(goOn),
+        reject: (error) => {
+          reject(error);
+          queueMicrotask(goOn);
+        },
+      });
+    });
+  }
+
   // Deferred writes are stored now: the page may be about to go.
   storeNow(): void {
     this.#pump();
@@ -127,13 +163,26 @@ export class CommitQueue {
       const item = { block, durability, resolve, reject, alone: false, withdrawn: nothing };
       if (signal !== undefined) this.#listen(item, signal);
       this.#waiting.push(item);
-      // Writes made in the same turn share a group.
-      if (this.#scheduled) return;
-      this.#scheduled = true;
-      queueMicrotask(() => {
-        this.#scheduled = false;
-        this.#pump();
-      });
+      this.#schedule();
+    });
+  }
+
+  #add(item: Omit<Waiting, "alone" | "withdrawn">): void {
+    if (this.#failed !== undefined) {
+      item.reject(this.#failed);
+      return;
+    }
+    this.#waiting.push({ ...item, alone: true, withdrawn: nothing });
+    this.#schedule();
+  }
+
+  // Writes made in the same turn share a group.
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      this.#pump();
     });
   }
 
@@ -149,13 +198,19 @@ export class CommitQueue {
 
   // Starts whatever can start. Called whenever a write arrives or a store ends.
   #pump(): void {
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.length > 0 && !this.#held) {
       const deferred = this.#writer.holdsCandidate ? [] : this.#takeDeferred();
       if (deferred.length > 0) this.#publishDeferred(deferred);
       else if (this.#writer.running) return;
       else if (!this.#writer.idle) this.#settle();
-      else this.#storeGroup(this.#takeGroup());
+      else this.#storeNext();
     }
+  }
+
+  #storeNext(): void {
+    const group = this.#takeGroup();
+    this.#held = group[0]?.holds === true;
+    this.#storeGroup(group);
   }
 
   // The deferred writes at the head of the queue, as far as the bound on pending bytes allows. When it is reached they are
@@ -358,9 +413,11 @@ export class CommitQueue {
   #stage(group: Waiting[], then?: "publish"): StagedReplies | undefined {
     const blocks: Uint8Array[] = [];
     for (const item of group) if (item.block !== undefined) blocks.push(item.block);
-    if (blocks.length === 0) return { replies: [], failed: [], changes: false };
+    const own = group[0]?.stage;
+    if (blocks.length === 0 && own === undefined)
+      return { replies: [], failed: [], changes: false };
     try {
-      const staged = this.#o.engine.stage(blocks, this.#o.now());
+      const staged = own?.() ?? this.#o.engine.stage(blocks, this.#o.now());
       if (staged.changes && then === "publish") this.#o.engine.publish();
       return spread(group, staged);
     } catch (cause) {

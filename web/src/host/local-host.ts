@@ -3,11 +3,13 @@
 
 import { StoreError } from "../errors.ts";
 import { fenced, type LogStorage, StorageError } from "../storage/log-storage.ts";
-import type { Host } from "../transport.ts";
+import type { Host, RestoreCall } from "../transport.ts";
 import type {
   AbortSignalLike,
   Clock,
   Durability,
+  RestoreReport,
+  SnapshotSource,
   StoreDamage,
   StoreEvents,
   StoreStats,
@@ -22,6 +24,7 @@ import { Emitter } from "./emitter.ts";
 import { recover } from "./log-recovery.ts";
 import type { Ownership } from "./ownership.ts";
 import type { PageLife } from "./page-life.ts";
+import { Snapshots } from "./snapshots.ts";
 import { verify } from "./verify.ts";
 
 // Of a log that others may want: `isOwner`, whether it may still be claimed; `onReplaced`, a write found that somebody else did.
@@ -59,6 +62,8 @@ export class LocalHost implements Host {
   #onFirstWrite: (() => void) | undefined;
   readonly #damage: readonly StoreDamage[]; // asked for once: an engine that broke can't say it any more
   readonly #refusal: StoreError | undefined; // of every write, in a store that is open for reading only
+  readonly #snapshots: Snapshots;
+  #claimed: boolean; // some segment of this owner is stored
   #closing: Promise<void> | undefined;
 
   // Reads the log into the engine. On failure everything given in is closed and released.
@@ -68,8 +73,8 @@ export class LocalHost implements Host {
       const orphans = await recover(engine, (reader) => storage.load(reader));
       const writes = options.persistence !== "memory" && !options.readOnly && !engine.readOnly;
       if (options.logOwnership?.isOwner() === false) throw fenced("nothing yet, but has the lock");
-      if (writes) await claim(engine, storage);
-      return new LocalHost(options, orphans);
+      const claimed = !writes || (await claim(engine, storage));
+      return new LocalHost(options, orphans, claimed);
     } catch (error) {
       await storage.close().catch(() => {});
       engine.close();
@@ -78,7 +83,8 @@ export class LocalHost implements Host {
     }
   }
 
-  private constructor(options: LocalHostOptions, orphans: readonly number[]) {
+  private constructor(options: LocalHostOptions, orphans: readonly number[], claimed: boolean) {
+    this.#claimed = claimed;
     this.#o = options;
     this.#persisted = options.persisted;
     this.#onFirstWrite = options.onFirstWrite;
@@ -95,10 +101,17 @@ export class LocalHost implements Host {
       onPersistError: (error, retryInMs) => this.#persistError(error, retryInMs),
     });
     // Nothing is removed from a damaged log; in memory there is none.
-    if (options.persistence !== "memory" && !this.#readOnly) {
+    if (!this.#readOnly) {
+      const automatic = options.persistence !== "memory";
       const onFailure = (error: unknown) => this.#checkpointFailed(error);
-      this.#checkpointer = new Checkpointer({ ...options, orphans, onFailure });
+      this.#checkpointer = new Checkpointer({ ...options, orphans, automatic, onFailure });
     }
+    this.#snapshots = new Snapshots({
+      engine: options.engine,
+      queue: this.#queue,
+      replace: (call) => this.#replace(call),
+      now: () => this.now(),
+    });
     this.#generation = options.engine.stats().epoch;
     this.#unlisten = options.life.watch((event) => {
       if (event === "leaving" || event === "suspend") this.storeNow();
@@ -181,10 +194,27 @@ export class LocalHost implements Host {
   async compact(): Promise<void> {
     await this.flush();
     if (this.#refusal !== undefined) throw this.#refusal;
+    if (this.#o.persistence === "memory") return;
     await this.#checkpointer?.compact().catch((error: unknown) => {
       this.#wasReplaced(error);
       throw error;
     });
+  }
+
+  async snapshot(): Promise<Uint8Array> {
+    if (this.#closing !== undefined) throw this.#closed();
+    return await this.#snapshots.take();
+  }
+
+  async restore(
+    source: SnapshotSource,
+    { mode = "replace", call }: RestoreCall = {},
+  ): Promise<RestoreReport> {
+    if (this.#closing !== undefined) throw this.#closed();
+    if (this.#refusal !== undefined) throw this.#refusal;
+    this.#onFirstWrite?.();
+    this.#onFirstWrite = undefined;
+    return await this.#snapshots.restore(source, mode, call);
   }
 
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
@@ -246,7 +276,25 @@ export class LocalHost implements Host {
     return this.#refusal !== undefined || this.#queue.failed !== undefined;
   }
 
+  // An owner that nobody knows of must not replace what another may be writing.
+  async #replace(call: Uint8Array | undefined): Promise<void> {
+    const { engine, storage } = this.#o;
+    try {
+      if (!this.#claimed) {
+        const { sequence, bytes } = engine.claim();
+        await storage.claim(sequence, bytes);
+        engine.stored(sequence);
+        this.#claimed = true;
+      }
+      await this.#checkpointer?.replace(call);
+    } catch (error) {
+      this.#wasReplaced(error);
+      throw error;
+    }
+  }
+
   #stored(bytes: number): void {
+    this.#claimed = true;
     this.#lastPersistedAt = new Date(this.now());
     this.#checkpointer?.noteStored(bytes);
     if (this.#o.persistence !== "memory") {
@@ -296,14 +344,16 @@ function refusal({ name, engine, readOnly }: LocalHostOptions): StoreError | und
 }
 
 // Makes this store the log's owner. Without room for that it opens all the same, for reading: its first segment claims too.
-async function claim(engine: Engine, storage: LogStorage): Promise<void> {
+async function claim(engine: Engine, storage: LogStorage): Promise<boolean> {
   const { sequence, bytes } = engine.claim();
   try {
     await storage.claim(sequence, bytes);
     engine.stored(sequence);
+    return true;
   } catch (error) {
     const nothingStored =
       error instanceof StorageError && ["quota", "aborted"].includes(error.failure);
     if (!nothingStored) throw error;
+    return false;
   }
 }

@@ -2,7 +2,7 @@
 // when the owner changes, those that had been sent are sent again.
 
 import { AbortError } from "../errors.ts";
-import type { AbortSignalLike, Durability } from "../types.ts";
+import type { AbortSignalLike, Durability, RestoreMode, RestoreReport } from "../types.ts";
 import {
   type BlockCall,
   fromWire,
@@ -25,6 +25,13 @@ interface Call extends RemoteCall {
   sent: boolean; // to the present owner
   unlisten(): void; // stops listening to its signal
 }
+
+const orderedKinds: ReadonlySet<RemoteCall["kind"]> = new Set([
+  "write",
+  "restore",
+  "flush",
+  "compact",
+]);
 
 export class CallClient {
   readonly #id: Uint8Array | undefined;
@@ -58,6 +65,13 @@ export class CallClient {
     const id = kind === "write" ? this.#id : undefined;
     const bytes = id === undefined ? block : inCall(block, id, number);
     return this.#add({ number, kind, block: bytes, durability }, signal) as Promise<Uint8Array>;
+  }
+
+  // A snapshot, for the owner's store.
+  restore(file: Uint8Array, mode: RestoreMode | undefined): Promise<RestoreReport> {
+    const number = this.#next++;
+    const block = this.#id === undefined ? file : inCall(file, this.#id, number);
+    return this.#add({ number, kind: "restore", block, mode }) as Promise<RestoreReport>;
   }
 
   plain(kind: PlainCall): Promise<unknown> {
@@ -99,7 +113,7 @@ export class CallClient {
     return new Promise((resolve, reject) => {
       const added: Call = { ...call, resolve, reject, sent: false, unlisten: () => {} };
       if (signal !== undefined) this.#listen(added, signal);
-      const ordered = call.kind === "write" || call.kind === "flush" || call.kind === "compact";
+      const ordered = orderedKinds.has(call.kind);
       (ordered ? this.#ordered : this.#free).set(call.number, added);
       this.#schedule();
     });
@@ -140,8 +154,8 @@ export class CallClient {
     const calls: RemoteCall[] = [];
     const send = (call: Call) => {
       call.sent = true;
-      const { number, kind, block, durability } = call;
-      calls.push({ number, kind, block, durability });
+      const { number, kind, block, durability, mode } = call;
+      calls.push({ number, kind, block, durability, mode });
     };
     const inFlightMax = this.#id === undefined ? Number.POSITIVE_INFINITY : writesInFlightMax;
     let inFlight = 0;
@@ -171,7 +185,12 @@ function inCall(block: Uint8Array, client: Uint8Array, number: number): Uint8Arr
   return bytes;
 }
 
+// Who calls, as the engine remembers it: number and client.
+export function callOf(block: Uint8Array): Uint8Array | undefined {
+  return block[0] === callKind ? block.subarray(8, callHeadBytes) : undefined;
+}
+
 // The block itself, whether it is in a call or not.
-export function outOfCall(block: Uint8Array): Uint8Array {
-  return block[0] === callKind ? block.slice(callHeadBytes) : block;
+export function outOfCall(block: Uint8Array): Uint8Array<ArrayBuffer> {
+  return block[0] === callKind ? block.slice(callHeadBytes) : new Uint8Array(block);
 }

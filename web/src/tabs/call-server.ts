@@ -3,6 +3,7 @@
 import { StoreError } from "../errors.ts";
 import type { Host } from "../transport.ts";
 import type { StoreEvents } from "../types.ts";
+import { callOf, outOfCall } from "./call-client.ts";
 import type { Channel } from "./channel.ts";
 import {
   allEvents,
@@ -74,7 +75,7 @@ export class CallServer {
     }
   }
 
-  #ask({ number, kind, block, durability }: RemoteCall): Uint8Array | Promise<unknown> {
+  #ask({ number, kind, block, durability, mode }: RemoteCall): Uint8Array | Promise<unknown> {
     switch (kind) {
       case "read":
         return this.#host.read(block as Uint8Array);
@@ -95,6 +96,12 @@ export class CallServer {
         return this.#host.verify();
       case "compact":
         return this.#host.compact();
+      case "snapshot":
+        return this.#host.snapshot();
+      case "restore": {
+        const called = block as Uint8Array<ArrayBuffer>;
+        return this.#host.restore(outOfCall(called), { mode, call: callOf(called) });
+      }
     }
   }
 

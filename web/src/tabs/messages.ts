@@ -8,7 +8,7 @@
 
 import { AbortError, RestError, StoreError, type StoreErrorCode, serviceError } from "../errors.ts";
 import type { LifeEvent } from "../host/page-life.ts";
-import type { Durability, StoreEvents, StoreStatus, StoreWarning } from "../types.ts";
+import type { Durability, RestoreMode, StoreEvents, StoreStatus, StoreWarning } from "../types.ts";
 
 // Of these messages, and of the blocks in them (core/direct/LAYOUT.md, core/protocol/http_codec.h). To be raised when either changes.
 export const protocolVersion = 1;
@@ -45,13 +45,14 @@ export function isAnnouncement(message: unknown): message is Announcement {
 // ---- Calls and replies ------------------------------------------------------------------------------------------------
 
 // The calls that carry a block, and those that carry nothing and are answered by a value.
-export type BlockCall = "read" | "handle" | "write";
-export type PlainCall = "flush" | "stats" | "verify" | "compact";
+export type BlockCall = "read" | "handle" | "write" | "restore";
+export type PlainCall = "flush" | "stats" | "verify" | "compact" | "snapshot";
 
 export interface RemoteCall {
   number: number;
   kind: BlockCall | PlainCall;
   block?: Uint8Array | undefined;
+  mode?: RestoreMode | undefined; // of "restore"
   durability?: Durability | undefined; // of "write"
 }
 

@@ -14,11 +14,15 @@ import { AbortError, StoreError } from "../errors.ts";
 import { Emitter } from "../host/emitter.ts";
 import type { LocalHost, LogOwnership } from "../host/local-host.ts";
 import type { LifeEvent, PageLife } from "../host/page-life.ts";
+import { bytesOf } from "../host/pieces.ts";
 import type { Host } from "../transport.ts";
 import type {
   AbortSignalLike,
   Clock,
   Durability,
+  RestoreOptions,
+  RestoreReport,
+  SnapshotSource,
   StoreEvents,
   StoreStats,
   StoreStatus,
@@ -181,6 +185,21 @@ export class SharedHost implements Host {
     await this.#askAll("compact", (local) => local.compact());
   }
 
+  async snapshot(): Promise<Uint8Array> {
+    this.#requireOpen();
+    return await this.#askAll("snapshot", (local) => local.snapshot());
+  }
+
+  // Read wholly first: it may have to be sent, or sent again.
+  async restore(source: SnapshotSource, { mode }: RestoreOptions = {}): Promise<RestoreReport> {
+    this.#requireOpen();
+    if (this.#o.refusal !== undefined) throw this.#o.refusal;
+    const file = await bytesOf(source);
+    this.#requireOpen();
+    const elsewhere = () => this.#client.restore(file, mode);
+    return await this.#ask((local) => local.restore(file, { mode }), elsewhere);
+  }
+
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
     return this.#events.on(event, listener);
   }
@@ -195,14 +214,18 @@ export class SharedHost implements Host {
     return this.#closing;
   }
 
-  async #askAll<T>(kind: PlainCall, ask: (local: LocalHost) => Promise<T>): Promise<T> {
-    if (this.#local === undefined) return (await this.#client.plain(kind)) as T;
+  #askAll<T>(kind: PlainCall, ask: (local: LocalHost) => Promise<T>): Promise<T> {
+    return this.#ask(ask, () => this.#client.plain(kind) as Promise<T>);
+  }
+
+  async #ask<T>(ask: (local: LocalHost) => Promise<T>, elsewhere: () => Promise<T>): Promise<T> {
+    if (this.#local === undefined) return await elsewhere();
     try {
       return await ask(this.#local);
     } catch (error) {
       if (!isOfOwner(error) || this.#closing !== undefined) throw error;
       await this.#letGo;
-      return (await this.#client.plain(kind)) as T;
+      return await elsewhere();
     }
   }
 

@@ -47,6 +47,11 @@ export interface EngineStats {
   segmentBytesSinceCheckpoint: number;
 }
 
+export interface RestoreReport {
+  tables: number;
+  entities: number;
+}
+
 export interface StagedReplies {
   replies: Uint8Array[]; // one per block, in order; copies
   failed: boolean[]; // whether the block changes nothing: it was refused, or only read
@@ -88,6 +93,19 @@ export interface Engine {
   finishCheckpoint(): CheckpointEnd;
   checkpointCommitted(): void;
   abandonCheckpoint(): void;
+
+  // The published version as a file, piece by piece; undefined: that was all.
+  beginSnapshot(): void;
+  nextSnapshotPiece(): Uint8Array<ArrayBuffer> | undefined;
+  endSnapshot(): void;
+  // Such a file, piece by piece: StoreError Corrupted or FormatTooNew. Then either replace, on with nextCheckpointPart; or
+  // merge, until there is nothing left to stage.
+  beginRestore(): void;
+  restore(piece: Uint8Array): void;
+  restored(): RestoreReport;
+  beginReplace(call: Uint8Array | undefined): boolean; // false: this call was answered before
+  stageMerge(nowMs: number): boolean;
+  endRestore(): void;
 
   stats(): EngineStats;
   verify(): string; // empty: every invariant holds
@@ -275,6 +293,49 @@ class WasmEngine implements Engine {
 
   abandonCheckpoint(): void {
     this.#call((m, h) => m._entitable_abandon_checkpoint(h));
+  }
+
+  // ---- Snapshot and restore -------------------------------------------------------------------------------------------
+
+  beginSnapshot(): void {
+    this.#call((m, h) => m._entitable_begin_snapshot(h));
+  }
+
+  nextSnapshotPiece(): Uint8Array<ArrayBuffer> | undefined {
+    const more = this.#call((m, h) => m._entitable_next_snapshot_piece(h));
+    return more === undefined ? undefined : this.#copy();
+  }
+
+  endSnapshot(): void {
+    this.#call((m, h) => m._entitable_end_snapshot(h));
+  }
+
+  beginRestore(): void {
+    this.#call((m, h) => m._entitable_begin_restore(h));
+  }
+
+  restore(piece: Uint8Array): void {
+    this.#put(piece);
+    this.#call((m, h) => m._entitable_restore(h, piece.length));
+  }
+
+  restored(): RestoreReport {
+    this.#call((m, h) => m._entitable_restored(h));
+    const [tables = 0, entities = 0] = this.#numbers(2);
+    return { tables, entities };
+  }
+
+  beginReplace(call: Uint8Array | undefined): boolean {
+    this.#put(call ?? emptyBytes);
+    return this.#call((m, h) => m._entitable_begin_replace(h, call?.length ?? 0)) !== 0;
+  }
+
+  stageMerge(nowMs: number): boolean {
+    return this.#call((m, h) => m._entitable_stage_merge(h, nowMs)) !== 0;
+  }
+
+  endRestore(): void {
+    this.#call((m, h) => m._entitable_end_restore(h));
   }
 
   // ---- The rest -------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 import { AbortError, StoreError } from "../errors.ts";
 import { Emitter } from "../host/emitter.ts";
 import type { LifeEvent } from "../host/page-life.ts";
+import { bytesOf } from "../host/pieces.ts";
 import type { Surroundings } from "../opening/environment.ts";
 import type { Settings } from "../opening/options.ts";
 import { CallClient } from "../tabs/call-client.ts";
@@ -22,6 +23,9 @@ import type { Host } from "../transport.ts";
 import type {
   AbortSignalLike,
   Durability,
+  RestoreOptions,
+  RestoreReport,
+  SnapshotSource,
   StoreEvents,
   StoreStats,
   StoreStatus,
@@ -136,6 +140,18 @@ export class WorkerHost implements Host {
   async compact(): Promise<void> {
     this.#requireOpen();
     await this.#client.plain("compact");
+  }
+
+  async snapshot(): Promise<Uint8Array> {
+    this.#requireOpen();
+    return (await this.#client.plain("snapshot")) as Uint8Array;
+  }
+
+  async restore(source: SnapshotSource, { mode }: RestoreOptions = {}): Promise<RestoreReport> {
+    this.#requireOpen();
+    const file = await bytesOf(source);
+    this.#requireOpen();
+    return await this.#client.restore(file, mode);
   }
 
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {

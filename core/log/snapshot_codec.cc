@@ -1,0 +1,191 @@
+#include "core/log/snapshot_codec.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/bytes.h"
+#include "core/base/check.h"
+#include "core/log/field_codec.h"
+#include "core/model/limits.h"
+#include "core/model/table_name.h"
+
+namespace entitable {
+
+// ---- Writing -----------------------------------------------------------------------------------
+
+SnapshotWriter::SnapshotWriter(const SnapshotHeader& header)
+    : file_(FileKind::snapshot), tables_left_(header.tables), rows_left_(0) {
+  ByteWriter writer(file_.begin(RecordType::snapshot_header));
+  writer.varint(header.tables);
+  writer.varint(header.rows);
+  writer.bytes(header.service_properties);
+  file_.end();
+}
+
+void SnapshotWriter::begin_table(const SnapshotTable& table) {
+  end_part();
+  ENTITABLE_CHECK(tables_left_ > 0 && rows_left_ == 0);
+  --tables_left_;
+  ++table_;
+  rows_left_ = table.rows;
+  std::string& out = file_.begin(RecordType::snapshot_table);
+  ByteWriter writer(out);
+  writer.bytes(table.name);
+  append_policies(table.acl, out);
+  writer.varint(table.rows);
+  file_.end();
+}
+
+void SnapshotWriter::begin_row(std::string_view partition, std::string_view row, Ticks timestamp) {
+  ENTITABLE_CHECK(rows_left_ > 0);
+  --rows_left_;
+  if (!part_.has_value()) part_.emplace(++parts_, table_, KeyView{partition, row});
+  part_->begin_row(partition, row, timestamp);
+  properties_.clear();
+}
+
+// Properties are a set, whose order depends on the history of the table: here it is that of names.
+void SnapshotWriter::end_row() {
+  const auto by_name = [](const PropertyView& a, const PropertyView& b) { return a.name < b.name; };
+  std::sort(properties_.begin(), properties_.end(), by_name);
+  for (const PropertyView& property : properties_) part_->property(property.name, property.value);
+  part_->end_row();
+  if (part_->size() >= snapshot_part_bytes) end_part();
+}
+
+void SnapshotWriter::end_part() {
+  if (!part_.has_value()) return;
+  ByteWriter(file_.begin(RecordType::snapshot_part)).raw(std::move(*part_).finish());
+  file_.end();
+  part_.reset();
+}
+
+std::string SnapshotWriter::finish() && {
+  end_part();
+  ENTITABLE_CHECK(tables_left_ == 0 && rows_left_ == 0);
+  return std::move(file_).finish();
+}
+
+// ---- Reading -----------------------------------------------------------------------------------
+
+Result<SnapshotReader::Step> SnapshotReader::next() {
+  while (true) {
+    if (part_.has_value()) {
+      const Result<bool> row = next_row();
+      if (!row.ok()) return row.error();
+      if (*row) return Step::row;
+    }
+    const auto record = records_.next();
+    if (!record.ok()) return record.error();
+    if (!*record) break;
+    const auto step = read(**record);
+    if (!step.ok()) return step.error();
+    if (*step) return **step;
+  }
+  if (!records_.ended()) return Step::more;
+  if (!has_header_ || tables_ != header_.tables || rows_left_ != 0 || all_rows_left_ != 0) {
+    return Error(Code::corrupted, "the snapshot has not all of its tables and rows");
+  }
+  return Step::end;
+}
+
+Result<void> SnapshotReader::finish() const {
+  return records_.finish();
+}
+
+// False: the part is at its end.
+Result<bool> SnapshotReader::next_row() {
+  const auto inside = [this](const Error& error) {
+    return bad_payload(*record_, std::string("in the part: ").append(error.message));
+  };
+  const bool first = std::exchange(first_row_, false);
+  if (!first) last_key_ = EntityKey(part_->key().partition, part_->key().row);
+  const Result<bool> more = part_->next();
+  if (!more.ok()) return inside(more.error());
+  if (!*more) {
+    part_.reset();
+    return false;
+  }
+  if (first && compare(part_->key(), part_->header().lower.view()) != 0) {
+    return bad_payload(*record_, "the part does not begin with its first row");
+  }
+  return true;
+}
+
+// Nothing: a record that is no step by itself.
+Result<std::optional<SnapshotReader::Step>> SnapshotReader::read(const Record& record) {
+  const bool first = !std::exchange(has_header_, true);
+  if (first != (record.type == RecordType::snapshot_header)) {
+    return bad_payload(record, first ? "a snapshot does not start so" : "it belongs elsewhere");
+  }
+  if (first) {
+    if (const char* bad = read_header(record.payload)) return bad_payload(record, bad);
+    return std::optional<Step>();
+  }
+  if (record.type == RecordType::snapshot_table) {
+    if (const char* bad = read_table(record.payload)) return bad_payload(record, bad);
+    return std::optional<Step>(Step::table);
+  }
+  if (record.type != RecordType::snapshot_part) return bad_payload(record, "it belongs elsewhere");
+  if (auto error = open_part(record)) return std::move(*error);
+  return std::optional<Step>();
+}
+
+const char* SnapshotReader::read_header(std::string_view payload) {
+  ByteReader reader(payload);
+  header_.tables = reader.varint();
+  header_.rows = reader.varint();
+  header_.service_properties = reader.bytes();
+  all_rows_left_ = header_.rows;
+  if (!reader.ok() || !reader.at_end()) return "it has the wrong length";
+  return header_.tables > table_id_max ? "it has too many tables" : nullptr;
+}
+
+const char* SnapshotReader::read_table(std::string_view payload) {
+  if (rows_left_ != 0) return "the table before has not all of its rows";
+  if (tables_++ == header_.tables) return "there are more tables than the header says";
+  const std::string before = fold_table_name(table_.name);
+  table_ = SnapshotTable();
+  ByteReader reader(payload);
+  table_.name = reader.bytes();
+  if (!reader.ok()) return field_cut_short;
+  if (!TableName::parse(table_.name).ok()) return "the table has a name that is not allowed";
+  if (tables_ > 1 && before >= fold_table_name(table_.name)) return "the tables are not in order";
+  if (const char* bad = read_policies(reader, table_.acl)) return bad;
+  if (table_.acl.size() > limits::access_policies_max) return "there are too many policies";
+  table_.rows = reader.varint();
+  if (!reader.ok() || !reader.at_end()) return "it has the wrong length";
+  if (table_.rows > all_rows_left_) return "there are more rows than the header says";
+  all_rows_left_ -= table_.rows;
+  rows_left_ = table_.rows;
+  last_key_ = EntityKey();
+  return nullptr;
+}
+
+std::optional<Error> SnapshotReader::open_part(const Record& record) {
+  auto part = PartReader::open(record.payload);
+  if (!part.ok()) {
+    if (part.error().code == Code::format_too_new) return part.error();
+    return bad_payload(record, std::string("in the part: ").append(part.error().message));
+  }
+  if (const char* bad = check_part(part->header())) return bad_payload(record, bad);
+  ++parts_;
+  rows_left_ -= part->header().row_count;
+  record_ = record;
+  part_.emplace(std::move(*part));
+  first_row_ = true;
+  return std::nullopt;
+}
+
+const char* SnapshotReader::check_part(const PartHeader& part) const {
+  if (part.id != parts_ + 1 || part.table != tables_) return "the part belongs elsewhere";
+  if (part.upper.has_value() || part.row_count == 0) return "the part has no rows, or an end";
+  if (part.row_count > rows_left_) return "there are more rows than the table has";
+  const bool first_of_table = rows_left_ == table_.rows;
+  if (!first_of_table && compare(last_key_.view(), part.lower.view()) >= 0) {
+    return "the parts are not in order";
+  }
+  return nullptr;
+}
+
+}  // namespace entitable

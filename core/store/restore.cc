@@ -1,0 +1,129 @@
+#include "core/store/restore.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/index/cursor.h"
+#include "core/model/limits.h"
+
+namespace entitable {
+namespace {
+
+constexpr PartId whole_table = 1;  // no store lists it for these tables
+constexpr std::size_t merge_bytes = 1'000'000;
+
+}  // namespace
+
+Result<void> Restore::add(std::string_view piece) {
+  reader_.add(piece);
+  while (!ended_) {
+    const auto step = reader_.next();
+    if (!step.ok()) return step.error();
+    switch (*step) {
+      case SnapshotReader::Step::more:
+        return {};
+      case SnapshotReader::Step::table:
+        end_table();
+        begin_table();
+        break;
+      case SnapshotReader::Step::row:
+        tables_.back()->loader->add(reader_.key(), reader_.timestamp(), reader_.properties());
+        newest_ = std::max(newest_, reader_.timestamp());
+        break;
+      case SnapshotReader::Step::end:
+        end_table();
+        ended_ = true;
+    }
+  }
+  return {};
+}
+
+void Restore::begin_table() {
+  auto table = std::make_unique<RestoredTable>();
+  table->about = reader_.table();
+  if (table->about.rows > 0) {
+    table->index.add_absent(KeyRange(), whole_table, table->about.rows, 0);
+    table->loader = std::make_unique<PartLoader>(table->index, whole_table);
+  }
+  tables_.push_back(std::move(table));
+}
+
+void Restore::end_table() {
+  if (tables_.empty() || tables_.back()->loader == nullptr) return;
+  tables_.back()->loader->finish();
+  tables_.back()->loader.reset();
+}
+
+Result<RestoreReport> Restore::finish() {
+  if (auto whole = reader_.finish(); !whole.ok()) return whole.error();
+  ENTITABLE_CHECK(ended_);
+  return RestoreReport{reader_.header().tables, reader_.header().rows};
+}
+
+Version Restore::replacing(const Version& now) && {
+  Version version = now;
+  version.catalog = Catalog();
+  for (const auto& table : tables_) {
+    auto name = TableName::parse(table->about.name);
+    ENTITABLE_CHECK(name.ok());
+    Table& restored = version.catalog.restore_table(version.next_table++, std::move(*name),
+                                                    std::move(table->about.acl));
+    restored.index = std::move(table->index);
+  }
+  version.catalog.restore_service_properties(reader_.header().service_properties);
+  version.clock.advance_to(std::max(newest_, now.clock.last_issued()));
+  return version;
+}
+
+std::vector<WriteRequest> Restore::next_merge(const Catalog& now) {
+  std::vector<WriteRequest> requests;
+  while (requests.empty() && merged_tables_ < tables_.size()) {
+    const RestoredTable& table = *tables_[merged_tables_];
+    if (now.find(table.about.name) == nullptr) {
+      requests.push_back({std::nullopt, WriteCreateTable{table.about.name}});
+      if (!table.about.acl.empty()) {
+        requests.push_back({std::nullopt, WriteTableAcl{table.about.name, table.about.acl}});
+      }
+    }
+    merge_rows(table, requests);
+  }
+  return requests;
+}
+
+void Restore::merge_rows(const RestoredTable& table, std::vector<WriteRequest>& requests) {
+  KeyRange range;
+  if (merged_to_.has_value()) range.lower = *merged_to_;
+  Cursor rows(table.index, range);
+  std::size_t bytes = 0;
+  WriteEntities write{table.about.name, {}, true, false};
+  std::size_t group_bytes = 0;
+  const auto end_group = [&] {
+    if (!write.operations.empty()) requests.push_back({std::nullopt, write});
+    write.operations.clear();
+    group_bytes = 0;
+  };
+  for (; rows.valid() && bytes < merge_bytes; rows.next()) {
+    Entity entity = rows.row().materialize();
+    const std::size_t size = entity_bytes(entity);
+    const bool full = write.operations.size() == limits::group_operations_max ||
+                      group_bytes + size > limits::group_bytes_max;
+    const bool beside =
+        !write.operations.empty() && write.operations.back().key.partition == entity.key.partition;
+    if (full || !beside) end_group();
+    group_bytes += size;
+    bytes += size;
+    write.operations.push_back({OperationKind::insert_or_replace,
+                                std::move(entity.key),
+                                std::move(entity.properties),
+                                {}});
+  }
+  end_group();
+  merged_to_.reset();
+  if (rows.valid())
+    merged_to_ = rows.position();
+  else
+    ++merged_tables_;
+}
+
+}  // namespace entitable

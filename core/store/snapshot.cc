@@ -1,0 +1,55 @@
+#include "core/store/snapshot.h"
+
+#include <utility>
+
+#include "core/base/check.h"
+
+namespace entitable {
+namespace {
+
+SnapshotHeader header_of(const Catalog& catalog) {
+  SnapshotHeader header;
+  header.tables = catalog.tables().size();
+  for (const Ref<Table>& table : catalog.tables()) header.rows += table->index.rows();
+  header.service_properties = catalog.service_properties();
+  return header;
+}
+
+}  // namespace
+
+Snapshot::Snapshot(const Catalog& catalog) : catalog_(catalog), writer_(header_of(catalog)) {}
+
+std::optional<std::string> Snapshot::next() {
+  if (!writer_.has_value()) return std::nullopt;
+  while (writer_->size() < snapshot_part_bytes) {
+    if (rows_.has_value()) {
+      write_rows();
+    } else if (next_table_ < catalog_.names().size()) {
+      const Table* table = catalog_.find(catalog_.names()[next_table_++]->id);
+      writer_->begin_table({table->name(), table->acl, table->index.rows()});
+      rows_.emplace(table->index, KeyRange());
+    } else {
+      std::string last = std::move(*writer_).finish();
+      writer_.reset();
+      return last;
+    }
+  }
+  return writer_->take();
+}
+
+// Up to the end of the table, or of a part.
+void Snapshot::write_rows() {
+  while (rows_->valid() && writer_->size() < snapshot_part_bytes) {
+    const RowView row = rows_->row();
+    writer_->begin_row(row.partition(), row.row(), row.timestamp());
+    row.for_each_property(
+        [&](std::string_view name, const ValueView& value) { writer_->property(name, value); });
+    writer_->end_row();
+    rows_->next();
+  }
+  if (rows_->valid()) return;
+  ENTITABLE_CHECK(rows_->at_end());
+  rows_.reset();
+}
+
+}  // namespace entitable

@@ -1,0 +1,183 @@
+#include "core/log/snapshot_codec.h"
+
+#include "tests/support/catch.h"
+#include "tests/support/snapshot_files.h"
+
+using namespace entitable;
+using namespace entitable::test;
+
+namespace {
+
+std::string message_of_bad(const std::vector<RawRecord>& records) {
+  const auto content = read_snapshot(file_of(FileKind::snapshot, records));
+  REQUIRE(!content.ok());
+  CHECK(content.error().code == Code::corrupted);
+  return content.error().message;
+}
+
+bool says(const std::string& message, std::string_view words) {
+  CAPTURE(message);
+  return message.find(words) != std::string::npos;
+}
+
+// Two megabytes of rows, so several parts.
+SnapshotContent large_snapshot() {
+  SnapshotContent content;
+  content.header = {1, 40, ""};
+  content.tables = {{{"big", {}, 40}, {}}};
+  for (int i = 0; i < 40; ++i) {
+    content.tables[0].rows.push_back(
+        {EntityKey("p", "r" + std::to_string(10 + i)),
+         sample_time + i,
+         {{"bytes", Value::of_binary(std::string(60'000, static_cast<char>(i)))}}});
+  }
+  return content;
+}
+
+}  // namespace
+
+TEST_CASE("a snapshot reads back as it was written, in pieces of any size") {
+  const SnapshotContent content = sample_snapshot();
+  const std::string file = bytes_of(content);
+  for (std::size_t piece = 1; piece <= file.size(); piece += piece < 64 ? 1 : 61) {
+    CAPTURE(piece);
+    const auto read = read_snapshot(file, piece);
+    REQUIRE(read.ok());
+    REQUIRE((*read == content));
+  }
+}
+
+TEST_CASE("an empty store is a snapshot too") {
+  const auto read = read_snapshot(bytes_of(SnapshotContent()));
+  REQUIRE(read.ok());
+  CHECK((*read == SnapshotContent()));
+}
+
+TEST_CASE("rows are cut into parts of bounded size") {
+  const SnapshotContent content = large_snapshot();
+  const std::string file = bytes_of(content);
+  std::size_t parts = 0;
+  for (const RawRecord& record : records_of(file)) {
+    if (record.type != static_cast<std::uint8_t>(RecordType::snapshot_part)) continue;
+    ++parts;
+    CHECK(record.payload.size() < snapshot_part_bytes + 61'000);
+  }
+  CHECK(parts == 3);
+  for (const std::size_t piece : {std::size_t{4096}, file.size()}) {
+    const auto read = read_snapshot(file, piece);
+    REQUIRE(read.ok());
+    CHECK((*read == content));
+  }
+}
+
+TEST_CASE("the order in which properties were written makes no difference") {
+  SnapshotContent content = sample_snapshot();
+  const std::string file = bytes_of(content);
+  for (auto& table : content.tables) {
+    for (Entity& row : table.rows) std::reverse(row.properties.begin(), row.properties.end());
+  }
+  CHECK((bytes_of(content) == file));
+}
+
+TEST_CASE("every damage to a snapshot is noticed") {
+  const std::string file = bytes_of(sample_snapshot());
+  for_each_damage(file, [&](const std::string& what, const std::string& damaged) {
+    const auto read = read_snapshot(damaged);
+    if (!read.ok() && read.error().code == Code::corrupted) return;
+    CAPTURE(what);
+    REQUIRE(!read.ok());
+    REQUIRE(read.error().code == Code::corrupted);
+  });
+}
+
+TEST_CASE("a snapshot cut at any byte is no snapshot, in whatever pieces it comes") {
+  const std::string file = bytes_of(sample_snapshot());
+  for (std::size_t size = 0; size < file.size(); ++size) {
+    const auto read = read_snapshot(std::string_view(file).substr(0, size), 100);
+    CAPTURE(size);
+    REQUIRE(!read.ok());
+    REQUIRE(read.error().code == Code::corrupted);
+  }
+}
+
+TEST_CASE("a newer snapshot is too new, and one with skippable records is read") {
+  const auto records = records_of(bytes_of(sample_snapshot()));
+  const auto newer = read_snapshot(file_of(FileKind::snapshot, records, format_major + 1, 0));
+  REQUIRE(!newer.ok());
+  CHECK(newer.error().code == Code::format_too_new);
+  auto extended = records;
+  extended.insert(extended.begin() + 1, RawRecord(200, "new", record_skippable));
+  extended.push_back(RawRecord(201, "new", record_skippable));
+  const auto read = read_snapshot(file_of(FileKind::snapshot, extended, format_major, 1), 7);
+  REQUIRE(read.ok());
+  CHECK((*read == sample_snapshot()));
+  extended[1].flags = 0;
+  const auto unknown = read_snapshot(file_of(FileKind::snapshot, extended, format_major, 1));
+  REQUIRE(!unknown.ok());
+  CHECK(unknown.error().code == Code::format_too_new);
+}
+
+TEST_CASE("records that make no snapshot are refused with what is wrong") {
+  // header, Cities, part, empty, People, part
+  const auto good = records_of(bytes_of(sample_snapshot()));
+  REQUIRE(good.size() == 6);
+  auto bad = good;
+  std::swap(bad[0], bad[1]);
+  CHECK(says(message_of_bad(bad), "a snapshot does not start so"));
+  bad = good;
+  bad.insert(bad.begin(), good[0]);
+  CHECK(says(message_of_bad(bad), "it belongs elsewhere"));
+  bad = good;
+  bad.erase(bad.begin() + 2);
+  CHECK(says(message_of_bad(bad), "the table before has not all of its rows"));
+  bad = good;
+  bad.pop_back();
+  CHECK(says(message_of_bad(bad), "has not all of its tables and rows"));
+  bad = good;
+  bad.erase(bad.begin() + 3);
+  CHECK(says(message_of_bad(bad), "the part belongs elsewhere"));
+  bad = good;
+  bad.insert(bad.begin() + 3, good[2]);
+  CHECK(says(message_of_bad(bad), "the part belongs elsewhere"));
+  bad = good;
+  std::swap(bad[1], bad[3]);
+  CHECK(says(message_of_bad(bad), "more rows than the table has"));
+  bad = good;
+  std::swap(bad[3], bad[4]);
+  CHECK(says(message_of_bad(bad), "the table before has not all of its rows"));
+  bad = good;
+  bad.push_back(good[3]);
+  CHECK(says(message_of_bad(bad), "more tables than the header says"));
+  bad = good;
+  bad[2].payload = bytes_of(sample_part());
+  CHECK(says(message_of_bad(bad), "the part belongs elsewhere"));
+  bad[2].payload.pop_back();
+  CHECK(says(message_of_bad(bad), "in the part: "));
+  CHECK(says(message_of_bad({}), "has not all of its tables and rows"));
+}
+
+TEST_CASE("parts that are out of order are refused") {
+  const auto part_of_rows = [](PartId id, std::string_view row) {
+    PartWriter writer(id, 1, KeyView{"p", row});
+    writer.begin_row("p", row, 1);
+    writer.end_row();
+    return std::move(writer).finish();
+  };
+  SnapshotContent two;
+  two.header = {1, 2, ""};
+  two.tables = {{{"two", {}, 2}, {{EntityKey("p", "a"), 1, {}}, {EntityKey("p", "b"), 1, {}}}}};
+  auto records = records_of(bytes_of(two));
+  REQUIRE(records.size() == 3);
+  records[2].payload = part_of_rows(1, "b");
+  records.push_back(records[2]);
+  records[3].payload = part_of_rows(2, "c");
+  CHECK(read_snapshot(file_of(FileKind::snapshot, records)).ok());
+  for (const char* row : {"a", "b"}) {
+    records[3].payload = part_of_rows(2, row);
+    CHECK(says(message_of_bad(records), "the parts are not in order"));
+  }
+  records.push_back(records[3]);
+  records[3].payload = part_of_rows(2, "c");
+  records[4].payload = part_of_rows(3, "d");
+  CHECK(says(message_of_bad(records), "more rows than the table has"));
+}

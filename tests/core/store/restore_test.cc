@@ -1,0 +1,261 @@
+#include "core/store/restore.h"
+
+#include "core/store/snapshot.h"
+#include "tests/support/disk.h"
+#include "tests/support/prng.h"
+#include "tests/support/snapshot_files.h"
+#include "tests/support/store_verbs.h"
+
+namespace entitable {
+namespace {
+
+using namespace test;  // the verbs
+
+std::string snapshot_of(Store& store) {
+  std::string file;
+  store.begin_snapshot();
+  while (auto piece = store.next_snapshot_piece()) file += *piece;
+  store.end_snapshot();
+  return file;
+}
+
+Result<RestoreReport> read(Store& store, std::string_view file, std::size_t piece = 4096) {
+  store.begin_restore();
+  for (std::size_t at = 0; at < file.size(); at += piece) {
+    if (auto added = store.restore(file.substr(at, piece)); !added.ok()) return added.error();
+  }
+  return store.restored();
+}
+
+// Goes on as with a checkpoint; false: crashed after that many steps.
+bool replace(Store& store, Disk& disk, const std::optional<ClientCall>& call = std::nullopt,
+             std::size_t stop_after = SIZE_MAX) {
+  if (!store.begin_replace(call)) return true;
+  std::size_t steps = 0;
+  while (auto part = store.next_checkpoint_part()) {
+    if (steps++ == stop_after) return false;
+    disk.parts[part->id] = std::move(part->bytes);
+  }
+  if (steps++ == stop_after) return false;
+  CheckpointEnd end = store.finish_checkpoint();
+  disk.manifest = std::move(end.manifest);
+  disk.segments.erase(disk.segments.begin(), disk.segments.lower_bound(end.segments_below));
+  for (const PartId id : end.obsolete_parts) disk.parts.erase(id);
+  if (steps == stop_after) return false;
+  store.checkpoint_committed();
+  return true;
+}
+
+void merge(Store& store, Disk& disk, Ticks now = noon) {
+  while (true) {
+    const auto staged = store.stage_merge(now);
+    REQUIRE(staged.ok());
+    if (!*staged) break;
+    disk.store_pending(store);
+    store.publish();
+  }
+  store.end_restore();
+}
+
+// Tables of many rows and partitions.
+Store filled(std::uint64_t seed) {
+  Prng prng(seed);
+  Store store = new_store();
+  publish(store,
+          {create("people"),
+           create("Zoo"),
+           create("none"),
+           {std::nullopt, WriteTableAcl{"Zoo", {{"id", noon, std::nullopt, "ra"}}}},
+           {std::nullopt, WriteServiceProperties{[](const std::string&) { return "<s/>"; }}}});
+  for (int i = 0; i < 2000; ++i) {
+    Operation put = operation(OperationKind::insert_or_replace, "p" + std::to_string(prng.below(5)),
+                              "r" + std::to_string(prng.below(900)), i);
+    if (prng.chance(3))
+      put.properties.push_back({"a", Value::of_string(std::string(prng.below(3000), 'a'))});
+    if (prng.chance(3)) put.properties.push_back({"z", Value::of_double(0.5)});
+    publish(store, {write(prng.chance(2) ? "people" : "Zoo", std::move(put))}, noon + i);
+  }
+  return store;
+}
+
+}  // namespace
+
+TEST_CASE("a snapshot in the place of a store makes it equal") {
+  constexpr std::uint64_t seed = 4;
+  CAPTURE(seed);
+  Store source = filled(seed);
+  const std::string file = snapshot_of(source);
+  Store target = new_store();
+  Disk disk;
+  publish(target, {create("old"), create("People"), insert("People", "p", "gone")});
+  disk.store_pending(target);
+  const auto report = read(target, file);
+  REQUIRE(report.ok());
+  CHECK(report->tables == 3);
+  CHECK(report->entities == source.stats().rows);
+  REQUIRE(replace(target, disk));
+  CHECK(target.verify().empty());
+  CHECK((snapshot_of(target) == file));
+  CHECK(disk.segments.empty());
+  const auto reopened = disk.open();
+  REQUIRE(reopened.ok());
+  CHECK(reopened->damage().empty());
+  CHECK(reopened->verify().empty());
+  CHECK((snapshot_of(const_cast<Store&>(*reopened)) == file));
+  // And it goes on: writes, checkpoints, and timestamps that are newer than all there are.
+  for (int i = 0; i < 50; ++i)
+    publish(target, {upsert("people", "p1", "r" + std::to_string(i))}, 1);
+  const auto answer = target.get("people", {"p1", "r1"});
+  CHECK(std::get<RowAnswer>(answer).row.timestamp() > noon + 1999);
+  disk.store_pending(target);
+  REQUIRE(disk.checkpoint(target));
+  auto again = disk.open();
+  REQUIRE(again.ok());
+  CHECK(again->damage().empty());
+  CHECK((snapshot_of(*again) == snapshot_of(target)));
+  CHECK(disk.parts.size() == again->recover(*disk.manifest)->size());
+}
+
+TEST_CASE("a crash while a store is replaced leaves the old content or the new") {
+  Store source = filled(5);
+  const std::string file = snapshot_of(source);
+  bool finished = false;
+  std::size_t new_ones = 0;
+  for (std::size_t stop = 0; !finished; ++stop) {
+    Store target = new_store();
+    Disk disk;
+    publish(target, {create("old"), insert("old", "p", "r", 5)});
+    disk.store_pending(target);
+    REQUIRE(disk.checkpoint(target));
+    publish(target, {insert("old", "p", "s", 6)});
+    disk.store_pending(target);
+    const std::string before = snapshot_of(target);
+    REQUIRE(read(target, file).ok());
+    finished = replace(target, disk, std::nullopt, stop);
+    auto reopened = disk.open();
+    REQUIRE(reopened.ok());
+    CAPTURE(stop);
+    CHECK(reopened->damage().empty());
+    const std::string after = snapshot_of(*reopened);
+    CHECK((after == before || after == file));
+    if (after == file) ++new_ones;
+  }
+  CHECK(new_ones == 2);  // after the manifest, whether it was heard of or not
+}
+
+TEST_CASE("a replacement that is given up leaves no trace") {
+  Store source = filled(6);
+  Store target = new_store();
+  Disk disk;
+  publish(target, {create("old"), insert("old", "p", "r", 5)});
+  disk.store_pending(target);
+  const std::string before = snapshot_of(target);
+  REQUIRE(read(target, snapshot_of(source)).ok());
+  REQUIRE(target.begin_replace(std::nullopt));
+  const auto part = target.next_checkpoint_part();
+  REQUIRE(part.has_value());
+  target.abandon_checkpoint();
+  target.end_restore();
+  CHECK((snapshot_of(target) == before));
+  publish(target, {insert("old", "p", "s", 5)});
+  disk.store_pending(target);
+  REQUIRE(disk.checkpoint(target));
+  CHECK(disk.parts.begin()->first > part->id);
+  CHECK(rows_of(*disk.open(), "old") == rows_of(target, "old"));
+}
+
+TEST_CASE("a replacement that is asked for again is done once") {
+  Store source = filled(7);
+  const std::string file = snapshot_of(source);
+  const ClientCall call{ClientId{1, 2, 3}, 9, {}};
+  Store target = new_store();
+  Disk disk;
+  REQUIRE(read(target, file).ok());
+  REQUIRE(replace(target, disk, call));
+  auto next_owner = disk.open();
+  REQUIRE(next_owner.ok());
+  publish(*next_owner, {insert("none", "p", "r", 5)});
+  disk.store_pending(*next_owner);
+  for (Store* store : {&target, &*next_owner}) {
+    const std::string before = snapshot_of(*store);
+    REQUIRE(read(*store, file).ok());
+    CHECK(!store->begin_replace(call));
+    store->end_restore();
+    CHECK((snapshot_of(*store) == before));
+  }
+}
+
+TEST_CASE("bad snapshots change nothing") {
+  Store source = new_store();
+  publish(source, {create("people"), insert("people", "p", "1", 7), insert("people", "q", "1", 7)});
+  const std::string file = snapshot_of(source);
+  Store target = new_store();
+  publish(target, {create("old"), insert("old", "p", "r", 5)});
+  const std::string before = snapshot_of(target);
+  for_each_damage(file, [&](const std::string& what, const std::string& damaged) {
+    const auto report = read(target, damaged, 50);
+    target.end_restore();
+    if (!report.ok() && report.error().code == Code::corrupted) return;
+    CAPTURE(what);
+    REQUIRE(!report.ok());
+    REQUIRE(report.error().code == Code::corrupted);
+  });
+  CHECK((snapshot_of(target) == before));
+  const auto newer =
+      read(target, file_of(FileKind::snapshot, records_of(file), format_major + 1, 0));
+  REQUIRE(!newer.ok());
+  CHECK(newer.error().code == Code::format_too_new);
+  target.end_restore();
+}
+
+TEST_CASE("merging keeps what is there, and writes what is not") {
+  constexpr std::uint64_t seed = 8;
+  CAPTURE(seed);
+  Store source = filled(seed);
+  Store target = new_store();
+  Disk disk;
+  publish(target, {create("PEOPLE"), insert("PEOPLE", "mine", "r", 5),
+                   upsert("PEOPLE", "p1", "r1", -1), create("old"), insert("old", "p", "r")});
+  disk.store_pending(target);
+  const std::uint64_t before = target.stats().rows;
+  const auto there = source.get("people", {"p1", "r1"});
+  REQUIRE(read(target, snapshot_of(source)).ok());
+  merge(target, disk, noon + 5000);
+  CHECK(target.verify().empty());
+  const bool both = std::holds_alternative<RowAnswer>(there);
+  CHECK(target.stats().rows == before + source.stats().rows - (both ? 1 : 0));
+  CHECK(target.tables(Filter{}, 100, "")->names ==
+        std::vector<std::string>{"none", "old", "PEOPLE", "Zoo"});
+  CHECK(*target.table_acl("Zoo") == *source.table_acl("Zoo"));
+  CHECK(target.service_properties().empty());
+  CHECK(rows_of(target, "Zoo") == rows_of(source, "Zoo"));
+  if (both) {
+    const auto row = target.get("people", {"p1", "r1"});
+    CHECK(std::get<RowAnswer>(row).row.timestamp() > noon + 4999);
+  }
+  auto reopened = disk.open();
+  REQUIRE(reopened.ok());
+  CHECK(reopened->damage().empty());
+  CHECK((snapshot_of(*reopened) == snapshot_of(target)));
+}
+
+TEST_CASE("merging makes a table again that was dropped meanwhile") {
+  Store source = new_store();
+  publish(source, {create("big")});
+  for (int i = 0; i < 1000; ++i) {
+    Operation put = operation(OperationKind::insert, "p", std::to_string(10'000 + i));
+    put.properties.push_back({"text", Value::of_string(std::string(3000, 'x'))});
+    publish(source, {write("big", std::move(put))});
+  }
+  Store target = new_store();
+  REQUIRE(read(target, snapshot_of(source)).ok());
+  REQUIRE(*target.stage_merge(noon));
+  target.publish();
+  const std::uint64_t first = target.stats().rows;
+  CHECK((first > 100 && first < 300));
+  publish(target, {drop("big")});
+  while (*target.stage_merge(noon)) target.publish();
+  CHECK(target.stats().rows == 1000 - first);
+}
+
+}  // namespace entitable

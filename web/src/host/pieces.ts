@@ -1,0 +1,70 @@
+// Bytes from wherever a user has them, piece by piece, so that the page goes on between two.
+
+import { StoreError } from "../errors.ts";
+import type { SnapshotSource } from "../types.ts";
+import { nextTurn } from "./event-loop.ts";
+
+const pieceBytes = 256 * 1024;
+
+/** Rejects with StoreError ValidationFailed for what holds no bytes, and as the source itself does. */
+export async function* piecesOf(source: SnapshotSource): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  for await (const bytes of chunksOf(source)) {
+    for (let at = 0; at < bytes.length; at += pieceBytes) {
+      yield bytes.subarray(at, at + pieceBytes);
+      await nextTurn();
+    }
+  }
+}
+
+/** All of it; a copy, unless it is bytes already. */
+export async function bytesOf(source: SnapshotSource): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  for await (const chunk of chunksOf(source)) chunks.push(chunk);
+  return joined(chunks);
+}
+
+export function joined(chunks: readonly Uint8Array<ArrayBuffer>[]): Uint8Array<ArrayBuffer> {
+  if (chunks.length === 1) return chunks[0] as Uint8Array<ArrayBuffer>;
+  const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}
+
+async function* chunksOf(source: SnapshotSource): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const bytes = asBytes(source);
+  if (bytes !== undefined) {
+    yield bytes;
+    return;
+  }
+  const stream = (source as Partial<Blob>)?.stream?.() ?? (source as ReadableStream<Uint8Array>);
+  if (typeof stream?.getReader !== "function") throw notBytes();
+  const reader = stream.getReader();
+  let ended = false;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      ended = done;
+      if (done) return;
+      const chunk = asBytes(value);
+      if (chunk === undefined) throw notBytes();
+      yield chunk;
+    }
+  } finally {
+    if (!ended) await reader.cancel().catch(() => {});
+  }
+}
+
+function asBytes(source: unknown): Uint8Array<ArrayBuffer> | undefined {
+  if (ArrayBuffer.isView(source)) {
+    return new Uint8Array(source.buffer as ArrayBuffer, source.byteOffset, source.byteLength);
+  }
+  return source instanceof ArrayBuffer ? new Uint8Array(source) : undefined;
+}
+
+function notBytes(): StoreError {
+  return new StoreError("ValidationFailed", "A snapshot is bytes, a Blob, or a stream of bytes.");
+}

@@ -1,0 +1,117 @@
+// The content of a store out as one file, and back in: read wholly before anything changes, then in one step in the place of what is there
+// (core/store/store.h, "replace"), or group by group into it.
+
+import { StoreError } from "../errors.ts";
+import type { RestoreMode, RestoreReport, SnapshotSource } from "../types.ts";
+import type { Engine } from "../wasm/engine.ts";
+import type { CommitQueue } from "./commit-queue.ts";
+import { nextTurn } from "./event-loop.ts";
+import { joined, piecesOf } from "./pieces.ts";
+
+export interface SnapshotsOptions {
+  engine: Pick<
+    Engine,
+    | "beginSnapshot"
+    | "nextSnapshotPiece"
+    | "endSnapshot"
+    | "beginRestore"
+    | "restore"
+    | "restored"
+    | "stageMerge"
+    | "endRestore"
+  >;
+  queue: Pick<CommitQueue, "exclusively" | "stageAlone">;
+  replace: (call: Uint8Array | undefined) => Promise<void>; // stores what was restored; runs while nothing else is written
+  now: () => number;
+}
+
+export class Snapshots {
+  readonly #o: SnapshotsOptions;
+  #lastSnapshot: Promise<unknown> = Promise.resolve();
+  #lastRestore: Promise<unknown> = Promise.resolve();
+
+  constructor(options: SnapshotsOptions) {
+    this.#o = options;
+  }
+
+  take(): Promise<Uint8Array> {
+    const taking = this.#lastSnapshot.then(() => this.#take());
+    this.#lastSnapshot = taking.catch(() => {});
+    return taking;
+  }
+
+  // `call`: of the writer in another tab, so that it is not done twice.
+  restore(
+    source: SnapshotSource,
+    mode: RestoreMode,
+    call: Uint8Array | undefined,
+  ): Promise<RestoreReport> {
+    const restoring = this.#lastRestore.then(() => this.#restore(source, mode, call));
+    this.#lastRestore = restoring.catch(() => {});
+    return restoring;
+  }
+
+  async #take(): Promise<Uint8Array> {
+    const { engine } = this.#o;
+    const pieces: Uint8Array<ArrayBuffer>[] = [];
+    engine.beginSnapshot();
+    try {
+      for (;;) {
+        const piece = engine.nextSnapshotPiece();
+        if (piece === undefined) return joined(pieces);
+        pieces.push(piece);
+        await nextTurn();
+      }
+    } finally {
+      quietly(() => engine.endSnapshot());
+    }
+  }
+
+  async #restore(
+    source: SnapshotSource,
+    mode: RestoreMode,
+    call: Uint8Array | undefined,
+  ): Promise<RestoreReport> {
+    const { engine, queue, replace } = this.#o;
+    engine.beginRestore();
+    try {
+      for await (const piece of piecesOf(source)) engine.restore(piece);
+      const report = engine.restored();
+      if (mode === "replace") await queue.exclusively(() => replace(call));
+      else await this.#merge();
+      return report;
+    } finally {
+      quietly(() => engine.endRestore());
+    }
+  }
+
+  async #merge(): Promise<void> {
+    const { engine, queue, now } = this.#o;
+    let more = true;
+    let refused: unknown;
+    while (more) {
+      await queue.stageAlone(() => {
+        try {
+          more = engine.stageMerge(now());
+        } catch (error) {
+          // The store goes on without it.
+          if (!(error instanceof StoreError && error.code === "Corrupted")) throw error;
+          refused = error;
+          more = false;
+        }
+        return more;
+      });
+      await nextTurn();
+    }
+    if (refused !== undefined) throw refused;
+  }
+}
+
+// The engine may be closed, or broken, by now.
+function quietly(end: () => void): void {
+  try {
+    end();
+  } catch {
+    // What it held is gone with it.
+  }
+}
