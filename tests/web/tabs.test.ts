@@ -270,7 +270,7 @@ test("tabs that are killed, frozen, suspended and closed at random lose nothing 
   const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000_007);
   t.diagnostic(`ENTITABLE_SEED=${seed}`);
   const random = randomOf(seed);
-  const rounds = Number(process.env["ENTITABLE_ROUNDS"] ?? 3);
+  const rounds = Number(process.env["ENTITABLE_ROUNDS"] ?? (process.env["ENTITABLE_ALL"] ? 30 : 5));
   for (let round = 0; round < rounds; ++round) {
     const origin = new Origin();
     const founder = await open(new Tab(origin));

@@ -7,6 +7,7 @@ import { StoreError } from "../errors.ts";
 import { type LogStorage, type Obsolete, StorageError } from "../storage/log-storage.ts";
 import type { Engine } from "../wasm/engine.ts";
 import { nextTurn } from "./event-loop.ts";
+import { asError, isFinal } from "./segment-writer.ts";
 
 // A checkpoint is due after this much log, so that opening reads little history. In a larger store the log may grow in
 // proportion (a sixteenth of a megabyte of rows per segment, a quarter of the rows in bytes): a part is rewritten whole for one changed
@@ -160,14 +161,16 @@ export class Checkpointer {
 
   // As long as it is not known whether the manifest is in force, the engine must not build on either case.
   async #commit(manifest: Uint8Array, obsolete: Obsolete): Promise<void> {
+    let doubt: StorageError | undefined; // that another attempt fails does not dispel it
     for (let waitMs = 1000; ; waitMs = Math.min(waitMs * 2, 30_000)) {
       try {
         return await this.#storage.commitManifest(manifest, obsolete);
       } catch (error) {
-        const unknown = error instanceof StorageError && error.failure === "unknown";
-        if (!unknown) throw error;
+        if (error instanceof StorageError && error.failure === "unknown") doubt ??= error;
+        if (doubt === undefined) throw error;
+        if (isFinal(asError(error))) throw doubt;
         await this.#sleep(waitMs);
-        if (this.#stopped) throw error;
+        if (this.#stopped) throw doubt;
       }
     }
   }

@@ -1,8 +1,8 @@
 // Stores one segment at a time: seals what is not stored yet, hands it to the storage, and tells the engine how it went.
 //
 // If the storage can't say whether a segment arrived, the segment stays *unsettled*: it is offered again, unchanged, until
-// the storage can say (the same bytes under the same number are the same segment). Nothing else is stored before, so
-// memory and disk never part ways.
+// it is there (the same bytes under the same number are the same segment). That an offer after the first fails, for
+// lack of room say, tells nothing of the first. Nothing else is stored before, so memory and disk never part ways.
 
 import { StoreError } from "../errors.ts";
 import { type LogStorage, type SegmentDurability, StorageError } from "../storage/log-storage.ts";
@@ -19,6 +19,7 @@ interface Attempt {
   sealed: Sealed;
   holds: Holding;
   durability: SegmentDurability;
+  mayBeThere: boolean; // an offer before ended without saying whether it arrived
 }
 
 export interface SegmentWriterOptions {
@@ -60,7 +61,7 @@ export class SegmentWriter {
       if (holds === "candidate" && !isFinal(error)) this.#engine.discard();
       return Promise.resolve({ stored: false, error, settled: true });
     }
-    this.#attempt = { sealed, holds, durability };
+    this.#attempt = { sealed, holds, durability, mayBeThere: false };
     return this.#offer(this.#attempt);
   }
 
@@ -70,7 +71,8 @@ export class SegmentWriter {
   }
 
   // Runs up to the storage's own first wait in this very turn: on leaving a page there is no other.
-  async #offer({ sealed, holds, durability }: Attempt): Promise<Outcome> {
+  async #offer(attempt: Attempt): Promise<Outcome> {
+    const { sealed, holds, durability } = attempt;
     this.#running = true;
     try {
       await this.#storage.addSegment(sealed.sequence, sealed.bytes, durability);
@@ -82,7 +84,8 @@ export class SegmentWriter {
     } catch (cause) {
       this.#running = false;
       const error = asError(cause);
-      const settled = !(error instanceof StorageError && error.failure === "unknown");
+      attempt.mayBeThere ||= error instanceof StorageError && error.failure === "unknown";
+      const settled = !attempt.mayBeThere || isFinal(error);
       if (settled) {
         this.#attempt = undefined;
         if (holds === "candidate" && !isFinal(error)) this.#engine.discard();

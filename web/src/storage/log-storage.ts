@@ -12,9 +12,10 @@
 //   putPart          the part is there whole. Nothing refers to it until a manifest does.
 //   commitManifest   in one atomic step: the new manifest, and the covered segments and obsolete parts gone.
 //
-// When one rejects, nothing of it is stored, unless the error's `failure` is "unknown": then the same call made again finds
-// out, and nothing else should be stored before. Calls may overlap; segments take effect in the order of the calls. Bytes given
-// in may be reused by the caller as soon as the promise settles, and bytes given out belong to the reader.
+// When one rejects, nothing of it is stored, unless the error's `failure` is "unknown". Then the same call made again finds out,
+// by resolving or by being fenced; that it fails in another way tells nothing of the call before. Nothing else should be stored
+// meanwhile. Calls may overlap; segments take effect in the order of the calls. Bytes given in may be reused by the caller as
+// soon as the promise settles, and bytes given out belong to the reader.
 //
 // Two owners at a time can't be ruled out: a page may freeze, be given up, and wake. So ownership is a *claim*: a segment
 // that the new owner adds. From then on each write of the owner before meets a segment that it did not write, and rejects
