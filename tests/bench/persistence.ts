@@ -2,35 +2,17 @@
 // All in one run, so that its ratios mean something on a noisy machine.
 
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import puppeteer, { type Browser, type Page } from "puppeteer-core";
+import puppeteer, { type Browser } from "puppeteer-core";
 import { executable, flags, newProfile } from "../browser/support/browser.ts";
-import { serve } from "../browser/support/server.ts";
 import type { bench as Bench } from "./persistence-page.ts";
-import { bundled } from "./support/bundled.ts";
+import { newPage, served } from "./support/served.ts";
 
 declare const bench: typeof Bench; // inside the page
 
 const entities = Number(process.argv[2] ?? 1_000_000);
 const sizes = [entities / 100, entities / 10, entities];
 
-const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
-const script = await bundled(new URL("persistence-page.ts", import.meta.url));
-const site = await serve(staging, {
-  override: (path) => {
-    if (path === "/bench.js") return { type: "text/javascript", body: script };
-    if (path === "/")
-      return { body: '<!doctype html><script type="module" src="/bench.js"></script>' };
-    return path === "/favicon.ico" ? { status: 204, body: "" } : undefined;
-  },
-});
-
-async function newPage(browser: Browser): Promise<Page> {
-  const page = await browser.newPage();
-  await page.goto(site.url);
-  await page.waitForFunction(() => "bench" in globalThis);
-  return page;
-}
+const site = await served(new URL("persistence-page.ts", import.meta.url));
 
 // Of the page's process, in megabytes: what is its own, and not shared with other processes.
 async function memoryOf(browser: Browser): Promise<number> {
@@ -63,10 +45,13 @@ async function measure(size: number): Promise<Row> {
   const launch = { executablePath: executable(), headless: true, userDataDir: profile.folder };
   const options = { ...launch, args: flags, protocolTimeout: 3_600_000 };
   let browser = await puppeteer.launch(options);
-  const written = await (await newPage(browser)).evaluate((count) => bench.write(count), size);
+  const written = await (await newPage(browser, site)).evaluate(
+    (count) => bench.write(count),
+    size,
+  );
   await browser.close();
   browser = await puppeteer.launch(options);
-  const page = await newPage(browser);
+  const page = await newPage(browser, site);
   const opened = await page.evaluate(() => bench.open());
   const memory = await memoryOf(browser);
   await browser.close();

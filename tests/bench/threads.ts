@@ -1,24 +1,13 @@
 // What a worker costs and spares: the same calls on a store in the page and on one in a worker, in one run.
 
-import { fileURLToPath } from "node:url";
 import puppeteer from "puppeteer-core";
 import { executable, flags, newProfile } from "../browser/support/browser.ts";
-import { serve } from "../browser/support/server.ts";
-import { bundled } from "./support/bundled.ts";
+import { newPage, served } from "./support/served.ts";
 import type { bench as Bench } from "./threads-page.ts";
 
 declare const bench: typeof Bench; // inside the page
 
-const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
-const script = await bundled(new URL("threads-page.ts", import.meta.url));
-const site = await serve(staging, {
-  override: (path) => {
-    if (path === "/bench.js") return { type: "text/javascript", body: script };
-    if (path === "/")
-      return { body: '<!doctype html><script type="module" src="/bench.js"></script>' };
-    return path === "/favicon.ico" ? { status: 204, body: "" } : undefined;
-  },
-});
+const site = await served(new URL("threads-page.ts", import.meta.url));
 const profile = await newProfile();
 const browser = await puppeteer.launch({
   executablePath: executable(),
@@ -26,9 +15,7 @@ const browser = await puppeteer.launch({
   userDataDir: profile.folder,
   args: flags,
 });
-const page = await browser.newPage();
-await page.goto(site.url);
-await page.waitForFunction(() => "bench" in globalThis);
+const page = await newPage(browser, site);
 const inline = await page.evaluate(() => bench.measure("inline"));
 const worker = await page.evaluate(() => bench.measure("worker"));
 await browser.close();

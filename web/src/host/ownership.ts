@@ -59,7 +59,7 @@ function isForbidden(error: unknown): boolean {
   return (error as { name?: string } | undefined)?.name === "SecurityError";
 }
 
-function forbidden(cause: unknown): StoreError {
+export function forbidden(cause: unknown): StoreError {
   const message = "The browser forbids Web Locks here, and with them storage.";
   return new StoreError("PersistenceUnavailable", message, {
     cause,
@@ -67,7 +67,7 @@ function forbidden(cause: unknown): StoreError {
   });
 }
 
-function locked(store: string): StoreError {
+export function locked(store: string): StoreError {
   return new StoreError("StoreLocked", `The store "${store}" is open in another tab.`, {
     hint: "Close it there, or give the store another name here.",
   });

@@ -13,6 +13,7 @@
 import { AbortError, StoreError } from "../errors.ts";
 import { Emitter } from "../host/emitter.ts";
 import type { LocalHost, LogOwnership } from "../host/local-host.ts";
+import { forbidden, locked } from "../host/ownership.ts";
 import type { LifeEvent, PageLife } from "../host/page-life.ts";
 import { bytesOf } from "../host/pieces.ts";
 import type { Host } from "../transport.ts";
@@ -267,7 +268,7 @@ export class SharedHost implements Host {
     const giveUp = () => this.#end(new AbortError());
     signal?.addEventListener("abort", giveUp);
     const timer = setTimeout(() => {
-      if (exclusive && this.#state !== "owning") this.#locked();
+      if (exclusive && this.#state !== "owning") this.#end(locked(this.#o.name));
     }, waitMs);
     const settled = () => {
       signal?.removeEventListener("abort", giveUp);
@@ -275,14 +276,6 @@ export class SharedHost implements Host {
     };
     this.#opened.then(settled, settled);
     if (signal?.aborted) giveUp();
-  }
-
-  #locked(): void {
-    this.#end(
-      new StoreError("StoreLocked", `The store "${this.#o.name}" is open in another tab.`, {
-        hint: "Close it there, or give the store another name here.",
-      }),
-    );
   }
 
   // ---- Joining and leaving ----------------------------------------------------------------------------------------------
@@ -463,7 +456,7 @@ export class SharedHost implements Host {
       // It waits for the lock, and not for long.
     } else if (exclusive) {
       setTimeout(() => {
-        if (this.#state === "joining") this.#locked();
+        if (this.#state === "joining") this.#end(locked(this.#o.name));
       }, this.#o.waitMs);
     } else if (account !== this.#o.account) {
       this.#end(otherAccount(this.#o.name));
@@ -512,13 +505,5 @@ function otherAccount(name: string): StoreError {
   const message = `The store "${name}" is open in another tab for another account.`;
   return new StoreError("ValidationFailed", message, {
     hint: "Give the same account option in every tab, and in the Service Worker.",
-  });
-}
-
-function forbidden(cause: unknown): StoreError {
-  const message = "The browser forbids Web Locks here, and with them storage.";
-  return new StoreError("PersistenceUnavailable", message, {
-    cause,
-    hint: 'Open the store with persistence: "memory", or where the browser allows site data.',
   });
 }
