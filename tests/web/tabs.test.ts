@@ -169,6 +169,28 @@ test("a write that was stored by an owner that died before it could say so is do
   await second.close();
 });
 
+test("a tab that wakes after the next owner's checkpoint took the log that it knew can harm nothing", async () => {
+  for (const work of ["write", "compact"] as const) {
+    const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
+    const first = await open(a);
+    const second = await open(b);
+    await first.table("people").createTable();
+    const under = work === "write" ? first.table("people").createEntity(row("1")) : first.compact();
+    await Promise.resolve(); // it has asked the disk
+    a.freeze();
+    await second.table("people").createEntity(row("2"));
+    await second.compact();
+    a.thaw();
+    await under;
+    await second.close();
+    await first.close();
+    const last = await open(new Tab(a.origin));
+    assert.equal((await last.stats()).rows, work === "write" ? 2 : 1, work);
+    assert.deepEqual((await last.verify()).damage, []);
+    await last.close();
+  }
+});
+
 describe("a tab that is about to sleep", () => {
   const silenceMs = 600_000; // nobody takes the lock away
 
