@@ -191,6 +191,41 @@ test("a tab that wakes after the next owner's checkpoint took the log that it kn
   }
 });
 
+describe("what a tab writes one after another, while its store is taken away", () => {
+  for (const how of ["freeze", "suspend"] as const) {
+    for (const durability of ["strict", "deferred"] as const) {
+      test(`is written in that order: ${durability}, ${how}`, async () => {
+        const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
+        const first = await open(a);
+        const second = await open(b);
+        await first.table("people").createTable();
+        const table = first.table("people", { durability });
+        const writes: Promise<{ etag?: string }>[] = [];
+        const write = () => writes.push(table.upsertEntity(row("1", writes.length), "Replace"));
+        write();
+        await Promise.resolve(); // it is being stored
+        for (let i = 0; i < 5; ++i) write(); // these wait
+        if (how === "suspend") a.tell("suspend");
+        write();
+        a.freeze();
+        await second.table("people").createEntity(row("2"));
+        a.thaw();
+        if (how === "suspend") a.tell("resume");
+        for (let i = 0; i < 40; ++i) {
+          write();
+          await turn();
+        }
+        const etags = (await Promise.all(writes)).map(({ etag }) => etag);
+        if (durability === "strict") assert.deepEqual(etags, [...etags].sort());
+        await first.flush();
+        assert.equal((await table.getEntity("p", "1"))["n"], writes.length - 1);
+        await first.close();
+        await second.close();
+      });
+    }
+  }
+});
+
 describe("a tab that is about to sleep", () => {
   const silenceMs = 600_000; // nobody takes the lock away
 

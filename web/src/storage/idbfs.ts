@@ -137,7 +137,9 @@ export class IdbfsStorage implements LogStorage {
     const attempted = bytes.slice();
     this.#attempted = attempted;
     this.#coveredBelow = Math.max(this.#coveredBelow, obsolete.segmentsBelow);
-    await this.#write("strict", async (files) => {
+    let attempts = 0;
+    const commit = async (files: IDBObjectStore) => {
+      attempts += 1;
       // An attempt of ours may have arrived although its connection was lost; then there is nothing left to do.
       const there = contentsOf(await result(files.get(path)));
       if (sameFile(there, attempted)) return;
@@ -147,6 +149,10 @@ export class IdbfsStorage implements LogStorage {
       const end = this.#path(segmentName(obsolete.segmentsBelow));
       if (first < end) files.delete(IDBKeyRange.bound(first, end, false, true));
       for (const id of obsolete.obsoleteParts) files.delete(this.#path(partName(id)));
+    };
+    await this.#write("strict", commit).catch((error: unknown) => {
+      const replaced = error instanceof StorageError && error.failure === "fenced";
+      throw replaced && attempts > 1 ? mayBeCovered(path) : error;
     });
     this.#manifest = attempted;
   }
@@ -291,7 +297,7 @@ export class IdbfsStorage implements LogStorage {
         return add(files, entry, path);
       };
       const isOurs = await this.#write(durability, attempt, again);
-      if (!isOurs()) throw attempts > 1 ? mayBeCovered(path) : fenced(manifestName);
+      if (!isOurs()) await this.#covered(path, attempts);
     } catch (error) {
       if (error instanceof StorageError && error.failure === "unknown") this.#unknown = path;
       if (nameOf(error) !== "ConstraintError") throw error;
@@ -314,6 +320,13 @@ export class IdbfsStorage implements LogStorage {
     const manifest = due ? undefined : files.get(this.#path(manifestName));
     return () =>
       before.result !== undefined || (manifest !== undefined && this.#isOurs(manifest.result));
+  }
+
+  // What was added is below the first live segment, where it would only mislead others like us.
+  async #covered(path: string, attempts: number): Promise<never> {
+    await this.#write("relaxed", (files) => void files.delete(path)).catch(() => {});
+    this.#final = fenced(manifestName);
+    throw attempts > 1 ? mayBeCovered(path) : this.#final;
   }
 
   #isOurs(manifest: unknown): boolean {

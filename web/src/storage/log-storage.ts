@@ -27,8 +27,7 @@
 //   parts, manifests     there are segments beyond the last one that we know; or, again, the manifest is not ours
 //   a claim              the manifest is not the one that was loaded
 //
-// For this a checkpoint must cover its owner's claim. A segment that is fenced by the manifest may be left behind: it is below the
-// first live one, where nobody reads it.
+// For this a checkpoint must cover its owner's claim.
 
 import { StoreError, type StoreErrorCode } from "../errors.ts";
 
