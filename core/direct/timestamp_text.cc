@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string>
 
 #include "core/base/check.h"
 #include "core/model/etag.h"
@@ -18,28 +17,29 @@ constexpr std::string_view etag_tail = "Z'\"";
 }  // namespace
 
 std::string_view TimestampText::timestamp(Ticks ticks) {
-  const Ticks fraction = move_to(ticks);
+  const Ticks fraction = ticks % ticks_per_second;
+  if (const Ticks second = ticks - fraction; second != timestamp_.second) {
+    DateTimeBuffer buffer;
+    timestamp_.keep(write_date_time(second, buffer), timestamp_tail);
+    timestamp_.second = second;
+  }
   return timestamp_.finish(fraction, timestamp_tail);
 }
 
 std::string_view TimestampText::etag(Ticks ticks) {
-  const Ticks fraction = move_to(ticks);
+  const Ticks fraction = ticks % ticks_per_second;
+  if (const Ticks second = ticks - fraction; second != etag_.second) {
+    EtagBuffer buffer;
+    etag_.keep(write_etag(second, buffer), etag_tail);
+    etag_.second = second;
+  }
   return etag_.finish(fraction, etag_tail);
 }
 
-Ticks TimestampText::move_to(Ticks ticks) {
-  const Ticks fraction = ticks % ticks_per_second;
-  const Ticks second = ticks - fraction;
-  if (second == second_) return fraction;
-  second_ = second;
-  const auto keep = [](Form& form, const std::string& text, std::string_view tail) {
-    form.prefix = text.size() - tail.size();
-    ENTITABLE_CHECK(form.prefix + 1 + fraction_digits + tail.size() <= form.text.size());
-    std::memcpy(form.text.data(), text.data(), form.prefix);
-  };
-  keep(timestamp_, date_time_text(second), timestamp_tail);
-  keep(etag_, etag_text(second), etag_tail);
-  return fraction;
+void TimestampText::Form::keep(std::string_view whole_second, std::string_view tail) {
+  prefix = whole_second.size() - tail.size();
+  ENTITABLE_CHECK(prefix + 1 + fraction_digits + tail.size() <= text.size());
+  std::memcpy(text.data(), whole_second.data(), prefix);
 }
 
 std::string_view TimestampText::Form::finish(Ticks fraction, std::string_view tail) {

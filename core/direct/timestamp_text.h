@@ -19,13 +19,13 @@ class TimestampText {
 
  private:
   struct Form {
+    Ticks second = -1;  // that it was last made for
     std::array<char, 64> text{};
     std::size_t prefix = 0;  // up to the seconds
+    void keep(std::string_view whole_second, std::string_view tail);
     std::string_view finish(Ticks fraction, std::string_view tail);
   };
-  Ticks move_to(Ticks ticks);  // gives the fraction of the second
 
-  Ticks second_ = -1;
   Form timestamp_;
   Form etag_;
 };
