@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { randomOf } from "./support/random.ts";
 import { storm } from "./support/storm.ts";
+import { unfenced } from "./support/unfenced.ts";
 
 const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000_007);
 const rounds = Number(process.env["ENTITABLE_ROUNDS"] ?? (process.env["ENTITABLE_ALL"] ? 30 : 4));
@@ -26,3 +27,15 @@ for (const faults of [false, true]) {
     );
   });
 }
+
+test("a canary: without fencing the same storms lose writes, and that is noticed", async (t) => {
+  t.diagnostic(`ENTITABLE_SEED=${seed}`);
+  const random = randomOf(seed);
+  for (let round = 1; round <= 30; ++round) {
+    const { wrong } = await storm({ random, faults: false, storage: unfenced, patienceMs: 3000 });
+    if (wrong.length === 0) continue;
+    t.diagnostic(`in round ${round}: ${wrong[0]}`);
+    return;
+  }
+  assert.fail("not noticed in 30 rounds");
+});

@@ -17,11 +17,10 @@ export interface StormOptions {
   random: Random;
   faults: boolean; // the disk fails; else it is only slow
   storage?: (files: Map<string, Uint8Array>) => LogStorage;
+  patienceMs?: number; // a call that has no answer by then never gets one
 }
 
 type Asked = Omit<Write, "outcome">;
-
-const patienceMs = 30_000; // a call that has no answer by then never gets one
 
 export const row = (rowKey: string, n: number) => ({ partitionKey: "p", rowKey, n });
 
@@ -159,7 +158,8 @@ class Storm {
     }
     const late = await this.#end();
     const wrong = this.#users.flatMap((user) => user.wrong);
-    return [...late, ...wrong, ...(await this.#judge())];
+    const judged = await this.#judge().catch((error: Error) => [`can't be read: ${error.stack}`]);
+    return [...late, ...wrong, ...judged];
   }
 
   get told(): Map<string, number> {
@@ -215,6 +215,7 @@ class Storm {
   // Everybody who lives comes to an end, on a disk that is good by then.
   async #end(): Promise<string[]> {
     const alive = () => this.#users.filter(({ tab, over }) => !tab.dead && !over);
+    const { patienceMs = 30_000 } = this.#o;
     const started = performance.now();
     while (alive().length > 0 && performance.now() - started < patienceMs) {
       if (performance.now() - started > 500) this.#setGood(true);
