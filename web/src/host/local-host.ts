@@ -109,7 +109,7 @@ export class LocalHost implements Host {
     this.#snapshots = new Snapshots({
       engine: options.engine,
       queue: this.#queue,
-      replace: (call) => this.#replace(call),
+      replace: (call) => this.#owned(() => this.#checkpointer?.replace(call)),
       now: () => this.now(),
     });
     this.#generation = options.engine.stats().epoch;
@@ -195,10 +195,7 @@ export class LocalHost implements Host {
     await this.flush();
     if (this.#refusal !== undefined) throw this.#refusal;
     if (this.#o.persistence === "memory") return;
-    await this.#checkpointer?.compact().catch((error: unknown) => {
-      this.#wasReplaced(error);
-      throw error;
-    });
+    await this.#owned(() => this.#checkpointer?.compact());
   }
 
   async snapshot(): Promise<Uint8Array> {
@@ -276,8 +273,8 @@ export class LocalHost implements Host {
     return this.#refusal !== undefined || this.#queue.failed !== undefined;
   }
 
-  // An owner that nobody knows of must not replace what another may be writing.
-  async #replace(call: Uint8Array | undefined): Promise<void> {
+  // An owner that nobody knows of must not checkpoint what another may be writing.
+  async #owned(checkpoint: () => Promise<void> | undefined): Promise<void> {
     const { engine, storage } = this.#o;
     try {
       if (!this.#claimed) {
@@ -286,7 +283,7 @@ export class LocalHost implements Host {
         engine.stored(sequence);
         this.#claimed = true;
       }
-      await this.#checkpointer?.replace(call);
+      await checkpoint();
     } catch (error) {
       this.#wasReplaced(error);
       throw error;
