@@ -460,6 +460,30 @@ describe("what happens to the page", () => {
     await store.close();
   });
 
+  test("makes it wait for its worker when it is left with something pending, and only then", async (t) => {
+    const page = new Page();
+    const there = new EchoHost();
+    const host = await page.host({}, serveStore, () => Promise.resolve(there));
+    let looks = 0;
+    t.mock.method(performance, "now", () => ++looks);
+    const looksAt = (event: LifeEvent) => {
+      looks = 0;
+      page.tell(event);
+      return looks;
+    };
+    assert(looksAt("leaving") > 10);
+    page.hidden = true;
+    assert.equal(looksAt("leaving"), 0, "it is only hidden");
+    assert(looksAt("suspend") > 10);
+    assert.equal(looksAt("resume"), 0);
+    const stored = new Promise((resolve) => host.on("persisted", resolve));
+    Object.assign(there.status, { pendingBytes: 0 });
+    there.events.emit("persisted", { at: new Date() });
+    await stored;
+    assert.equal(looksAt("suspend"), 0);
+    await host.close().catch(() => {});
+  });
+
   test("suspended, nobody holds or waits for a lock; resumed, the store goes on", async () => {
     const page = new Page();
     const name = "sleeps";

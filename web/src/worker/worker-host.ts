@@ -34,6 +34,10 @@ import type {
 import { buildId } from "../wasm/module.ts";
 import { type WorkerThread, WorkerUnavailable } from "./start.ts";
 
+// How long a page that is left waits for its worker to store what was deferred: a frozen page freezes its worker with it, and one that is
+// closed ends it. Nothing that a page may look at without letting go of its thread tells that the worker is done.
+const farewellMs = 20;
+
 // What can be sent, but for what stays in the page.
 export type SentSettings = Omit<Settings, "clock" | "signal" | "onWarning" | "thread">;
 
@@ -213,7 +217,10 @@ export class WorkerHost implements Host {
       this.#suspended = false;
       this.#wakes += 1;
     }
-    this.#post({ type: "life", event, hidden: this.#o.around.life.hidden() });
+    const hidden = this.#o.around.life.hidden();
+    this.#post({ type: "life", event, hidden });
+    const left = event === "suspend" || (event === "leaving" && !hidden); // it is hidden only after that
+    if (left && this.#state === "open" && this.status.pendingBytes > 0) spin(farewellMs);
   }
 
   // ---- The worker -------------------------------------------------------------------------------------------------------
@@ -293,6 +300,11 @@ export class WorkerHost implements Host {
   #post(message: ToWorker<SentSettings>): void {
     if (this.#state !== "closed") this.#channel.post(message);
   }
+}
+
+function spin(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
 }
 
 function closedError(name: string): StoreError {
