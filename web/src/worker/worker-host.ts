@@ -250,6 +250,15 @@ export class WorkerHost implements Host {
       case "persist":
         void this.#o.around.persist().then((granted) => this.#post({ type: "persisted", granted }));
         break;
+      case "find-trace":
+        void this.#findTrace();
+        break;
+      case "leave-trace":
+        this.#leaveTrace(message);
+        break;
+      case "wipe-trace":
+        this.#o.around.traceOf(this.#name)?.wipe();
+        break;
       case "holds":
         this.#watchOver(message.wakes);
         break;
@@ -281,6 +290,17 @@ export class WorkerHost implements Host {
     const { error } = event as { error?: Parameters<typeof fromWire>[0] };
     const whole = error === undefined ? event : { ...(event as object), error: fromWire(error) };
     this.#events.emit(name, (name === "status" ? this.status : whole) as StoreEvents[K]);
+  }
+
+  async #findTrace(): Promise<void> {
+    const lastSeen = await this.#o.around.traceOf(this.#name)?.lastSeen();
+    this.#post({ type: "trace", lastSeen });
+  }
+
+  // Not if the worker may have let go of the store since: another tab may have deleted it.
+  #leaveTrace({ at, wakes }: FromWorker & { type: "leave-trace" }): void {
+    const mayBeOver = this.#closing !== undefined || this.#suspended || wakes !== this.#wakes;
+    if (!mayBeOver) this.#o.around.traceOf(this.#name)?.leave(at);
   }
 
   // It may have said so before the page was suspended.
