@@ -113,7 +113,10 @@ export class LocalHost implements Host {
     this.#snapshots = new Snapshots({
       engine: options.engine,
       queue: this.#queue,
-      replace: (call) => this.#replace(call),
+      replace: async (call) => {
+        await this.#owned(() => this.#checkpointer?.replace(call));
+        this.#eviction?.stored();
+      },
       now: () => this.now(),
     });
     const { epoch, lastCommit } = options.engine.stats();
@@ -201,10 +204,7 @@ export class LocalHost implements Host {
     await this.flush();
     if (this.#refusal !== undefined) throw this.#refusal;
     if (this.#o.persistence === "memory") return;
-    await this.#checkpointer?.compact().catch((error: unknown) => {
-      this.#wasReplaced(error);
-      throw error;
-    });
+    await this.#owned(() => this.#checkpointer?.compact());
   }
 
   async snapshot(): Promise<Uint8Array> {
@@ -286,8 +286,8 @@ export class LocalHost implements Host {
     return this.#refusal !== undefined || this.#queue.failed !== undefined;
   }
 
-  // An owner that nobody knows of must not replace what another may be writing.
-  async #replace(call: Uint8Array | undefined): Promise<void> {
+  // An owner that nobody knows of must not checkpoint what another may be writing.
+  async #owned(checkpoint: () => Promise<void> | undefined): Promise<void> {
     const { engine, storage } = this.#o;
     try {
       if (!this.#claimed) {
@@ -296,8 +296,7 @@ export class LocalHost implements Host {
         engine.stored(sequence);
         this.#claimed = true;
       }
-      await this.#checkpointer?.replace(call);
-      this.#eviction?.stored();
+      await checkpoint();
     } catch (error) {
       this.#wasReplaced(error);
       throw error;
