@@ -21,6 +21,7 @@ import type { Engine } from "../wasm/engine.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import { Emitter } from "./emitter.ts";
+import { Eviction, type Trace } from "./eviction.ts";
 import { recover } from "./log-recovery.ts";
 import type { Ownership } from "./ownership.ts";
 import type { PageLife } from "./page-life.ts";
@@ -48,6 +49,8 @@ export interface LocalHostOptions {
   life: PageLife;
   onFirstWrite?: (() => void) | undefined;
   logOwnership?: LogOwnership | undefined; // none: nobody else is expected
+  trace?: Trace | undefined; // of the store's data, where eviction may leave it
+  onCheckpoint?: (() => void) | undefined; // one is in force
 }
 
 export class LocalHost implements Host {
@@ -63,6 +66,7 @@ export class LocalHost implements Host {
   readonly #damage: readonly StoreDamage[]; // asked for once: an engine that broke can't say it any more
   readonly #refusal: StoreError | undefined; // of every write, in a store that is open for reading only
   readonly #snapshots: Snapshots;
+  readonly #eviction: Eviction | undefined;
   #claimed: boolean; // some segment of this owner is stored
   #closing: Promise<void> | undefined;
 
@@ -109,10 +113,15 @@ export class LocalHost implements Host {
     this.#snapshots = new Snapshots({
       engine: options.engine,
       queue: this.#queue,
-      replace: (call) => this.#owned(() => this.#checkpointer?.replace(call)),
+      replace: async (call) => {
+        await this.#owned(() => this.#checkpointer?.replace(call));
+        this.#eviction?.stored();
+      },
       now: () => this.now(),
     });
-    this.#generation = options.engine.stats().epoch;
+    const { epoch, lastCommit } = options.engine.stats();
+    this.#generation = epoch;
+    this.#eviction = this.#watchEviction(lastCommit > 0 || this.#damage.length > 0);
     this.#unlisten = options.life.watch((event) => {
       if (event === "leaving" || event === "suspend") this.storeNow();
     });
@@ -223,6 +232,10 @@ export class LocalHost implements Host {
     this.#events.emit("reopened", { at: new Date(this.now()) });
   }
 
+  tellQuota(event: StoreEvents["quota"]): void {
+    this.#events.emit("quota", event);
+  }
+
   // The browser promised not to evict this origin's storage.
   setPersisted(): void {
     this.#persisted = true;
@@ -290,8 +303,16 @@ export class LocalHost implements Host {
     }
   }
 
+  #watchEviction(written: boolean): Eviction | undefined {
+    const { trace } = this.#o;
+    if (trace === undefined) return undefined;
+    const onEvicted = (lastSeen: Date) => this.#events.emit("evicted", { lastSeen });
+    return new Eviction({ trace, written, now: () => this.now(), onEvicted });
+  }
+
   #stored(bytes: number): void {
     this.#claimed = true;
+    this.#eviction?.stored();
     this.#lastPersistedAt = new Date(this.now());
     this.#checkpointer?.noteStored(bytes);
     if (this.#o.persistence !== "memory") {
