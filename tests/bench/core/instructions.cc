@@ -112,11 +112,13 @@ void count_singles(const char* name, Store& store, BlockOf block_of) {
   });
 }
 
-void count_groups(const char* name, Store& store, std::size_t from) {
+// block_of(first): the group of the entities from the first one on.
+template <typename BlockOf>
+void count_groups(const char* name, Store& store, std::size_t from, BlockOf block_of) {
   constexpr std::size_t groups = writes / group_rows;
   std::vector<std::string> blocks;
   for (std::size_t i = 0; i < 2 * writes; i += group_rows) {
-    blocks.push_back(write_block(insert_group(from + i)));
+    blocks.push_back(block_of(from + i));
   }
   count(name, "entity", writes, [&](std::size_t round) {
     for (std::size_t i = 0; i < groups; ++i) write(store, blocks[round * groups + i]);
@@ -126,7 +128,8 @@ void count_groups(const char* name, Store& store, std::size_t from) {
 void count_writes(Store& store) {
   std::size_t end = store_rows;  // keys from here on are behind all that are there
   const std::vector<std::size_t> order = shuffled(store_rows);
-  count_groups("insert, in groups of 100", store, end);
+  count_groups("insert, in groups of 100", store, end,
+               [](std::size_t first) { return write_block(insert_group(first)); });
   end += 2 * writes;
   count_singles("insert, behind all others", store,
                 [&](std::size_t i) { return write_block({insert_operation(key(end + i), i)}); });
@@ -141,6 +144,9 @@ void count_writes(Store& store) {
   });
   count_singles("REST: insert, behind all others", store,
                 [&](std::size_t i) { return rest_insert(key(end + i), i).block(); });
+  end += 2 * writes;
+  count_groups("REST: insert, in groups of 100", store, end,
+               [](std::size_t first) { return rest_batch(first).block(); });
 }
 
 // ---- Opening ------------------------------------------------------------------------------------

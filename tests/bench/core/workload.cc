@@ -188,7 +188,7 @@ protocol::Request RestRequest::request() const {
   result.url = url;
   result.headers = {{"accept", "application/json;odata=minimalmetadata"},
                     {"accept-encoding", "gzip,deflate"},
-                    {"content-type", "application/json"},
+                    {"content-type", content_type},
                     {"dataserviceversion", "3.0"},
                     {"host", "127.0.0.1:10002"},
                     {"prefer", "return-no-content"},
@@ -214,6 +214,24 @@ RestRequest rest_get(const EntityKey& key) {
 
 RestRequest rest_insert(const EntityKey& key, std::size_t i) {
   return {"POST", account_url + std::string(table), json_of(key, properties(i))};
+}
+
+RestRequest rest_batch(std::size_t first) {
+  const std::string batch = "batch_c71689a7-895a-46b1-a6e6-7b66b5f3ba00";
+  const std::string changes = "changeset_c71689a7-895a-46b1-a6e6-7b66b5f3ba00";
+  std::string body = "--" + batch + "\r\ncontent-type: multipart/mixed; boundary=" + changes;
+  body += "\r\n\r\n";
+  for (std::size_t i = first; i < first + group_rows; ++i) {
+    body += "--" + changes +
+            "\r\ncontent-type: application/http\r\ncontent-transfer-encoding: binary\r\n\r\n";
+    body += "POST " + account_url + std::string(table) +
+            " HTTP/1.1\r\ncontent-type: application/json;odata=nometadata\r\n"
+            "accept: application/json;odata=minimalmetadata\r\ndataserviceversion: 3.0\r\n"
+            "prefer: return-no-content\r\n\r\n\r\n";
+    body += json_of(key(i), properties(i)) + "\r\n";
+  }
+  body += "--" + changes + "--\r\n--" + batch + "--\r\n";
+  return {"POST", account_url + "$batch", body, "multipart/mixed; boundary=" + batch};
 }
 
 RestRequest rest_query(std::string_view filter, std::uint32_t top) {

@@ -57,11 +57,13 @@ struct RestRequest {
   std::string method;
   std::string url;
   std::string body;
+  std::string content_type = "application/json";
   protocol::Request request() const;  // looks into this
   std::string block() const;
 };
 RestRequest rest_get(const EntityKey& key);
 RestRequest rest_insert(const EntityKey& key, std::size_t i);
+RestRequest rest_batch(std::size_t first);  // inserts of entities first, first + 1, … as a group
 RestRequest rest_query(std::string_view filter, std::uint32_t top);
 
 // ---- Stores -------------------------------------------------------------------------------------
