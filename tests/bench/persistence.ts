@@ -1,10 +1,10 @@
 // What it costs that a store grows: a write at the beginning and at the end, tasks that keep the page waiting, opening, memory.
 // All in one run, so that its ratios mean something on a noisy machine.
 
-import { readFileSync } from "node:fs";
-import puppeteer, { type Browser } from "puppeteer-core";
+import puppeteer from "puppeteer-core";
 import { executable, flags, newProfile } from "../browser/support/browser.ts";
 import type { bench as Bench } from "./persistence-page.ts";
+import { memoryOf } from "./support/memory.ts";
 import { newPage, served } from "./support/served.ts";
 
 declare const bench: typeof Bench; // inside the page
@@ -13,16 +13,6 @@ const entities = Number(process.argv[2] ?? 1_000_000);
 const sizes = [entities / 100, entities / 10, entities];
 
 const site = await served(new URL("persistence-page.ts", import.meta.url));
-
-// Of the page's process, in megabytes: what is its own, and not shared with other processes.
-async function memoryOf(browser: Browser): Promise<number> {
-  const session = await browser.target().createCDPSession();
-  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
-  const anonymous = processInfo
-    .filter(({ type }) => type === "renderer")
-    .map(({ id }) => /RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${id}/status`, "utf8"))?.[1]);
-  return Math.max(...anonymous.map(Number)) / 1024;
-}
 
 const n = (value: number, digits = 1) =>
   value.toLocaleString("en", { maximumFractionDigits: digits, minimumFractionDigits: digits });

@@ -210,6 +210,12 @@ export class SharedHost implements Host {
     this.#local?.setPersisted();
   }
 
+  // An owner's clients hear of it too.
+  tellQuota(event: StoreEvents["quota"]): void {
+    if (this.#local !== undefined) this.#local.tellQuota(event);
+    else this.#events.emit("quota", event);
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
