@@ -15,7 +15,7 @@ class Snapshot {
  public:
   // Pins the version: writes made meanwhile are not in it.
   explicit Snapshot(const Catalog& catalog);
-  // The next bytes of the file, about a megabyte; nothing after the last ones. REQUIRES: no part of
+  // The next bytes of the file, about 250 kB; nothing after the last ones. REQUIRES: no part of
   // the version is absent.
   std::optional<std::string> next();
 

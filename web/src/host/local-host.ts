@@ -21,6 +21,7 @@ import type { Engine } from "../wasm/engine.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import { Emitter } from "./emitter.ts";
+import { Eviction, type Trace } from "./eviction.ts";
 import { recover } from "./log-recovery.ts";
 import type { Ownership } from "./ownership.ts";
 import type { PageLife } from "./page-life.ts";
@@ -48,6 +49,8 @@ export interface LocalHostOptions {
   life: PageLife;
   onFirstWrite?: (() => void) | undefined;
   logOwnership?: LogOwnership | undefined; // none: nobody else is expected
+  trace?: Trace | undefined; // of the store's data, where eviction may leave it
+  onCheckpoint?: (() => void) | undefined; // one is in force
 }
 
 export class LocalHost implements Host {
@@ -63,6 +66,7 @@ export class LocalHost implements Host {
   readonly #damage: readonly StoreDamage[]; // asked for once: an engine that broke can't say it any more
   readonly #refusal: StoreError | undefined; // of every write, in a store that is open for reading only
   readonly #snapshots: Snapshots;
+  readonly #eviction: Eviction | undefined;
   #claimed: boolean; // some segment of this owner is stored
   #closing: Promise<void> | undefined;
 
@@ -112,7 +116,11 @@ export class LocalHost implements Host {
       replace: (call) => this.#owned(() => this.#checkpointer?.replace(call)),
       now: () => this.now(),
     });
-    this.#generation = options.engine.stats().epoch;
+    const { epoch, lastCommit, tables } = options.engine.stats();
+    this.#generation = epoch;
+    // A log that was only claimed or compacted has neither commits nor tables, one that was restored has tables without commits.
+    const written = lastCommit > 0 || tables.length > 0 || this.#damage.length > 0;
+    this.#eviction = this.#watchEviction(written);
     this.#unlisten = options.life.watch((event) => {
       if (event === "leaving" || event === "suspend") this.storeNow();
     });
@@ -211,7 +219,9 @@ export class LocalHost implements Host {
     if (this.#refusal !== undefined) throw this.#refusal;
     this.#onFirstWrite?.();
     this.#onFirstWrite = undefined;
-    return await this.#snapshots.restore(source, mode, call);
+    const report = await this.#snapshots.restore(source, mode, call);
+    if (report.tables > 0) this.#eviction?.stored();
+    return report;
   }
 
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
@@ -221,6 +231,10 @@ export class LocalHost implements Host {
   // The storage made a lost connection anew.
   reopened(): void {
     this.#events.emit("reopened", { at: new Date(this.now()) });
+  }
+
+  tellQuota(event: StoreEvents["quota"]): void {
+    this.#events.emit("quota", event);
   }
 
   // The browser promised not to evict this origin's storage.
@@ -290,8 +304,16 @@ export class LocalHost implements Host {
     }
   }
 
+  #watchEviction(written: boolean): Eviction | undefined {
+    const { trace } = this.#o;
+    if (trace === undefined) return undefined;
+    const onEvicted = (lastSeen: Date) => this.#events.emit("evicted", { lastSeen });
+    return new Eviction({ trace, written, now: () => this.now(), onEvicted });
+  }
+
   #stored(bytes: number): void {
     this.#claimed = true;
+    this.#eviction?.stored();
     this.#lastPersistedAt = new Date(this.now());
     this.#checkpointer?.noteStored(bytes);
     if (this.#o.persistence !== "memory") {

@@ -58,7 +58,7 @@ export class Snapshots {
     try {
       for (;;) {
         const piece = engine.nextSnapshotPiece();
-        if (piece === undefined) return joined(pieces);
+        if (piece === undefined) return await joined(pieces);
         pieces.push(piece);
         await nextTurn();
       }

@@ -34,6 +34,7 @@ export interface Announcement {
   type: "hello" | "owner" | "yield";
   from: string;
   exclusive?: boolean; // of "owner": it has no clients
+  generation?: number | undefined; // of "owner": its status's; none before it has read the log
   account?: string; // of "hello" and "owner": whom the REST door answers for, as text to compare
 }
 
@@ -61,15 +62,17 @@ export type Reply =
   | { number: number; error: WireError };
 
 // Each names the owner it is meant for or comes from: one that was replaced and doesn't know it yet is not listened to.
+// An owner who says "ready" begins a *session*. Calls of the one before are not listened to any more: some were lost on the way, and the
+// client sends all that have no answer again, in order.
 export type ToOwner =
-  | { to: string; type: "calls"; calls: RemoteCall[] }
-  | { to: string; type: "cancel"; number: number }
+  | { to: string; type: "calls"; session: number; calls: RemoteCall[] }
+  | { to: string; type: "cancel"; session: number; number: number }
   | { to: string; type: "ping" }
   | { to: string; type: "bye" };
 
 export type ToClient =
   | { from: string; type: "alive" }
-  | { from: string; type: "ready"; status: StoreStatus }
+  | { from: string; type: "ready"; session: number; status: StoreStatus }
   | { from: string; type: "replies"; replies: Reply[]; progress: Progress }
   | { from: string; type: "event"; name: keyof StoreEvents; event: unknown; status: StoreStatus };
 
@@ -77,15 +80,15 @@ export type ToClient =
 export type Progress = Pick<StoreStatus, "pendingBytes" | "lastPersistedAt">;
 
 // What clients hear of; the other events each tab has of itself. A page hears all events of its worker.
-export const forwardedEvents = ["status", "persist-error", "reopened"] as const;
+export const forwardedEvents = ["status", "persist-error", "reopened", "quota", "evicted"] as const;
 export const allEvents = [...forwardedEvents, "persisted", "owner", "version-conflict"] as const;
 
 // ---- A page and its worker ------------------------------------------------------------------------------------------------
 // Over a port of their own. The worker is the owner for good, and called so.
 //
-//   page      open                                     … calls, cancel, life …   close
-//   worker    started     warning, persist …   ready     replies, event, holds     closed
-//                                           or failed
+//   page      open                                            … calls, cancel, life …   close
+//   worker    started     warning, persist, trace …   ready     replies, event, holds     closed
+//                                                  or failed
 
 export const workerName = "worker";
 
@@ -94,6 +97,7 @@ export type ToWorker<Settings> =
   | { type: "open"; settings: Settings; hidden: boolean; lock: string }
   | { type: "life"; event: LifeEvent; hidden: boolean }
   | { type: "persisted"; granted: boolean } // the answer to "persist"
+  | { type: "trace"; lastSeen: Date | undefined } // the answer to "find-trace"
   | { type: "close" };
 
 export type FromWorker =
@@ -102,7 +106,9 @@ export type FromWorker =
   | { type: "failed"; error: WireError }
   | { type: "warning"; warning: StoreWarning }
   | { type: "persist" } // only the page can ask the browser for that
-  | { type: "holds"; wakes: number } // the lock of its life, after so many times that the page was suspended
+  | { type: "find-trace" | "wipe-trace" } // only the page has one (host/eviction.ts)
+  | { type: "leave-trace"; at: Date; wakes: number }
+  | { type: "holds"; wakes: number } // the lock of its life, after the page was suspended so many times
   | { type: "closed"; error: WireError | undefined };
 
 // ---- Errors -----------------------------------------------------------------------------------------------------------
