@@ -45,6 +45,7 @@ class BadDisk implements LogStorage {
     });
   }
 
+  readParts: LogStorage["readParts"] = (...a) => this.#bad(() => this.#inner.readParts(...a));
   load: LogStorage["load"] = (reader) => this.#inner.load(reader);
   inspect: LogStorage["inspect"] = (reader) => this.#inner.inspect(reader);
   claim: LogStorage["claim"] = (...a) => this.#inner.claim(...a);
@@ -85,6 +86,7 @@ class Life {
       ownership: { release() {} },
       durability: "strict",
       deferredDelayMs: 1,
+      memoryLimit: 0,
       clock: { now: () => Date.now() },
       readOnly: false,
       persisted: true,
