@@ -15,7 +15,7 @@ class Snapshot {
  public:
   // Pins the version: writes made meanwhile are not in it.
   explicit Snapshot(const Catalog& catalog);
-  // The next bytes of the file, about a megabyte; nothing after the last ones.
+  // The next bytes of the file, about 250 kB; nothing after the last ones.
   std::optional<std::string> next();
   // Not 0: next() gave no bytes because of this part, which is absent in tables().
   PartId need_part() const { return need_part_; }

@@ -31,8 +31,8 @@
 // about 1 MB at a time (only dirty key ranges are written), finish_checkpoint gives the manifest
 // and what it makes obsolete. Writes go on meanwhile.
 //
-// Snapshot: begin_snapshot pins the published version, next_snapshot_piece gives its file about a
-// megabyte at a time.
+// Snapshot: begin_snapshot pins the published version, next_snapshot_piece gives its file about
+// 250 kB at a time.
 //
 // Restoring: begin_restore, restore for each piece of the file, restored. Nothing is changed by
 // that, whatever is in the file. Then either

@@ -1,10 +1,11 @@
-// What it costs that a store grows: a write at the beginning and at the end, tasks that keep the page waiting, opening, memory.
+// What it costs that a store grows: a write at the beginning and at the end, tasks that keep the page waiting, opening, memory, and the
+// whole as one file.
 // All in one run, so that its ratios mean something on a noisy machine.
 
-import { readFileSync } from "node:fs";
-import puppeteer, { type Browser } from "puppeteer-core";
+import puppeteer from "puppeteer-core";
 import { executable, flags, newProfile } from "../browser/support/browser.ts";
 import type { bench as Bench } from "./persistence-page.ts";
+import { memoryOf } from "./support/memory.ts";
 import { newPage, served } from "./support/served.ts";
 
 declare const bench: typeof Bench; // inside the page
@@ -13,16 +14,6 @@ const entities = Number(process.argv[2] ?? 1_000_000);
 const sizes = [entities / 100, entities / 10, entities];
 
 const site = await served(new URL("persistence-page.ts", import.meta.url));
-
-// Of the page's process, in megabytes: what is its own, and not shared with other processes.
-async function memoryOf(browser: Browser): Promise<number> {
-  const session = await browser.target().createCDPSession();
-  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
-  const anonymous = processInfo
-    .filter(({ type }) => type === "renderer")
-    .map(({ id }) => /RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${id}/status`, "utf8"))?.[1]);
-  return Math.max(...anonymous.map(Number)) / 1024;
-}
 
 const n = (value: number, digits = 1) =>
   value.toLocaleString("en", { maximumFractionDigits: digits, minimumFractionDigits: digits });
@@ -33,12 +24,19 @@ interface Row {
   first: number;
   last: number;
   raw: number;
-  longest: number[];
+  loading: number[];
   open: number;
   rowMegabytes: number;
   indexMegabytes: number;
   memory: number;
+  take: number;
+  fileMegabytes: number;
+  tasksTaking: number[];
+  restore: number;
+  tasksRestoring: number[];
 }
+
+const list = (tasks: number[]) => tasks.map((ms) => n(ms, 0)).join(", ") || "none";
 
 async function measure(size: number): Promise<Row> {
   const profile = await newProfile();
@@ -54,10 +52,14 @@ async function measure(size: number): Promise<Row> {
   const page = await newPage(browser, site);
   const opened = await page.evaluate(() => bench.open());
   const memory = await memoryOf(browser);
+  await page.close();
+  const copied = await (await newPage(browser, site)).evaluate(() => bench.snapshot());
   await browser.close();
   await profile.remove();
-  if (opened.rows !== size) throw new Error(`${opened.rows} of ${size} entities came back`);
-  return { size, ...written, ...opened, memory };
+  for (const rows of [opened.rows, copied.restored]) {
+    if (rows !== size) throw new Error(`${rows} of ${size} entities came back`);
+  }
+  return { size, ...written, ...opened, memory, ...copied };
 }
 
 const rows: Row[] = [];
@@ -74,14 +76,16 @@ const columns: [string, (row: Row) => string][] = [
   ["and at the end, ms", ({ last }) => n(last, 2)],
   ["ratio", ({ first, last }) => n(last / first, 2)],
   ["a raw IndexedDB put of 300 bytes, strict, ms", ({ raw }) => n(raw, 2)],
-  [
-    "tasks above 50 ms while loading, ms",
-    ({ longest }) => longest.map((ms) => n(ms, 0)).join(", ") || "none",
-  ],
+  ["tasks above 50 ms while loading, ms", ({ loading }) => list(loading)],
   ["open and first read, ms", ({ open }) => n(open, 0)],
   ["packed rows, MB", ({ rowMegabytes }) => n(rowMegabytes)],
   ["index that holds them, MB", ({ indexMegabytes }) => n(indexMegabytes)],
   ["the page's process after opening, MB", ({ memory }) => n(memory, 0)],
+  ["snapshot(), ms", ({ take }) => n(take, 0)],
+  ["its file, MB", ({ fileMegabytes }) => n(fileMegabytes)],
+  ["tasks above 50 ms meanwhile, ms", ({ tasksTaking }) => list(tasksTaking)],
+  ["restore() in the place of all, ms", ({ restore }) => n(restore, 0)],
+  ["tasks above 50 ms meanwhile, ms", ({ tasksRestoring }) => list(tasksRestoring)],
 ];
 console.log(`| | ${rows.map(() => "").join(" | ")} |\n|---|${rows.map(() => "---:|").join("")}`);
 for (const [name, of] of columns) console.log(`| ${name} | ${rows.map(of).join(" | ")} |`);

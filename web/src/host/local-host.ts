@@ -129,15 +129,14 @@ export class LocalHost implements Host {
       engine: options.engine,
       queue: this.#queue,
       parts: this.#parts,
-      replace: async (call) => {
-        await this.#owned(() => this.#checkpointer?.replace(call));
-        this.#eviction?.stored();
-      },
+      replace: (call) => this.#owned(() => this.#checkpointer?.replace(call)),
       now: () => this.now(),
     });
-    const { epoch, lastCommit } = options.engine.stats();
+    const { epoch, lastCommit, tables } = options.engine.stats();
     this.#generation = epoch;
-    this.#eviction = this.#watchEviction(lastCommit > 0 || this.#damage.length > 0);
+    // A log that was only claimed or compacted has neither commits nor tables, one that was restored has tables without commits.
+    const written = lastCommit > 0 || tables.length > 0 || this.#damage.length > 0;
+    this.#eviction = this.#watchEviction(written);
     this.#unlisten = options.life.watch((event) => {
       if (event === "leaving" || event === "suspend") this.storeNow();
     });
@@ -254,7 +253,9 @@ export class LocalHost implements Host {
     if (this.#refusal !== undefined) throw this.#refusal;
     this.#onFirstWrite?.();
     this.#onFirstWrite = undefined;
-    return await this.#snapshots.restore(source, mode, call);
+    const report = await this.#snapshots.restore(source, mode, call);
+    if (report.tables > 0) this.#eviction?.stored();
+    return report;
   }
 
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {

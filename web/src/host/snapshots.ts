@@ -73,7 +73,7 @@ export class Snapshots {
       for (;;) {
         let piece = next();
         if (piece instanceof NeededParts) piece = await parts.answer(piece, next);
-        if (piece === undefined) return joined(pieces);
+        if (piece === undefined) return await joined(pieces);
         pieces.push(piece);
         await nextTurn();
       }

@@ -1,0 +1,55 @@
+// What the contestants have to find, worked out from the entities themselves.
+
+import {
+  add,
+  type Digest,
+  entityAt,
+  type Filter,
+  filterFor,
+  filterForNothing,
+  matches,
+  partitionRows,
+  rangeAt,
+  rangeRows,
+  samples,
+} from "./workload.ts";
+
+export function expected(entities: number): Record<string, Digest> {
+  const some = filterFor(7);
+  const result: Record<string, Digest> = {
+    "get-many": digestOf(samples(entities)),
+    "scan-some": digestOf(span(0, entities), some),
+    "scan-none": digestOf(span(0, entities), filterForNothing),
+    all: digestOf(span(0, entities)),
+  };
+  for (const i of samples(entities)) {
+    const partition = i - (i % partitionRows);
+    result[`get ${i}`] = digestOf([i]);
+    result[`range ${i}`] = digestOf(span(Number(rangeAt(i).from), rangeRows));
+    result[`partition ${i}`] = digestOf(span(partition, partitionRows), filterFor(i));
+  }
+  return result;
+}
+
+// Throws if one of them is not the same.
+export function compare(who: string, found: Record<string, Digest>, wanted: typeof found): void {
+  for (const [name, { count, sum }] of Object.entries(wanted)) {
+    const other = found[name];
+    if (other?.count === count && other.sum === sum) continue;
+    throw new Error(`${who}, ${name}: ${other?.count} entities instead of ${count}, or others`);
+  }
+}
+
+function digestOf(indexes: Iterable<number>, filter?: Filter): Digest {
+  const result = { count: 0, sum: 0 };
+  const fits = filter === undefined ? () => true : matches(filter);
+  for (const i of indexes) {
+    const entity = entityAt(i);
+    if (fits(entity)) add(result, entity);
+  }
+  return result;
+}
+
+function* span(first: number, count: number): Generator<number> {
+  for (let i = first; i < first + count; ++i) yield i;
+}

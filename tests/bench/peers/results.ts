@@ -1,0 +1,89 @@
+// What all rounds of one size gave.
+
+import { type Level, levelLetters } from "./contestant.ts";
+import type { Share } from "./profile.ts";
+import type { ContestantId, Entry } from "./roster.ts";
+import { roster } from "./roster.ts";
+import type { RoundResult } from "./round.ts";
+import type { Row } from "./rows.ts";
+import { median } from "./timing.ts";
+
+export interface Measured {
+  median: number;
+  least: number;
+  most: number;
+}
+
+export class Results {
+  readonly entities: number;
+  readonly rounds: number;
+  readonly #rounds = new Map<ContestantId, RoundResult[]>();
+
+  constructor(entities: number, rounds: number) {
+    this.entities = entities;
+    this.rounds = rounds;
+  }
+
+  add(id: ContestantId, result: RoundResult): void {
+    const rounds = this.#rounds.get(id);
+    if (rounds === undefined) this.#rounds.set(id, [result]);
+    else rounds.push(result);
+  }
+
+  get entries(): Entry[] {
+    return roster.filter(({ id }) => this.#rounds.has(id));
+  }
+
+  of(id: ContestantId, row: string): Measured | undefined {
+    const rounds = this.#rounds.get(id) ?? [];
+    const values = rounds.flatMap(({ values: { [row]: value } }) => value ?? []);
+    if (values.length === 0) return undefined;
+    return { median: median(values), least: Math.min(...values), most: Math.max(...values) };
+  }
+
+  // The row at which its time was up, if it was.
+  over(id: ContestantId): string | undefined {
+    return this.#rounds.get(id)?.find(({ over }) => over !== undefined)?.over;
+  }
+
+  // Where its time went in the first round, by row.
+  profiles(id: ContestantId): Record<string, Share[]> {
+    return this.#rounds.get(id)?.[0]?.profiles ?? {};
+  }
+
+  // The level at which it does what the row is about.
+  level(id: ContestantId, row: Row): Level {
+    const levels = this.#rounds.get(id)?.[0]?.levels ?? [];
+    const exact = levels.find((level) => level === row.level);
+    return exact ?? levels[0] ?? "memory";
+  }
+
+  // The quickest peer whose writes are acknowledged at one of these levels, without plain JavaScript.
+  best(row: Row, levels: readonly Level[]): { entry: Entry; value: number } | undefined {
+    let best: { entry: Entry; value: number } | undefined;
+    for (const entry of this.entries) {
+      if (entry.ours || entry.aside || entry.id === "plain") continue;
+      const value = this.of(entry.id, row.id)?.median;
+      if (value === undefined || !levels.includes(this.level(entry.id, row))) continue;
+      if (best === undefined || value < best.value) best = { entry, value };
+    }
+    return best;
+  }
+
+  // What entitable is held against: who acknowledges at the same level, and for reads everybody that keeps its data.
+  rival(row: Row): { entry: Entry; value: number } | undefined {
+    return this.best(row, row.level === undefined ? keeping : [row.level]);
+  }
+
+  target(row: Row): number | undefined {
+    if (row.targetOfFloor === undefined) return row.target?.(this.entities);
+    const floor = this.of("floor", row.id)?.median;
+    return floor === undefined ? undefined : floor * row.targetOfFloor;
+  }
+
+  letter(id: ContestantId, row: Row): string {
+    return levelLetters[this.level(id, row)];
+  }
+}
+
+const keeping: readonly Level[] = ["deferred", "relaxed", "strict"];

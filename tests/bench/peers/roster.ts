@@ -1,0 +1,67 @@
+// Who takes part, where it runs, and what a site has to send for it.
+
+export type ContestantId =
+  | "entitable"
+  | "entitable-worker"
+  | "plain"
+  | "lokijs"
+  | "tinybase"
+  | "alasql"
+  | "sqlite-memory"
+  | "sqlite-opfs"
+  | "idb"
+  | "dexie"
+  | "floor";
+
+export interface Entry {
+  readonly id: ContestantId;
+  readonly title: string;
+  readonly place: "page" | "worker"; // where its user's code runs
+  readonly ours?: true;
+  readonly aside?: true; // no peer: a limit of the browser
+}
+
+export const roster: readonly Entry[] = [
+  { id: "entitable", title: "entitable", place: "page", ours: true },
+  { id: "entitable-worker", title: "entitable, worker", place: "page", ours: true },
+  { id: "plain", title: "plain JS", place: "page" },
+  { id: "lokijs", title: "LokiJS", place: "page" },
+  { id: "tinybase", title: "TinyBase", place: "page" },
+  { id: "alasql", title: "AlaSQL", place: "page" },
+  { id: "sqlite-memory", title: "SQLite, memory", place: "page" },
+  { id: "sqlite-opfs", title: "SQLite, OPFS", place: "worker" },
+  { id: "idb", title: "idb", place: "page" },
+  { id: "dexie", title: "Dexie", place: "page" },
+  { id: "floor", title: "one raw put", place: "page", aside: true },
+];
+
+export interface Library {
+  // An entry script with what the contestant uses; bundled and minified.
+  readonly script: string;
+  // Served beside it as they are; of entitable's own, in its package.
+  readonly files?: readonly string[];
+}
+
+// By the name that the adapters import. Paths are of the folder in which their packages are found.
+export const libraries: Readonly<Record<string, Library>> = {
+  entitable: {
+    script: 'export { deleteStore, openStore } from "entitable";',
+    files: ["dist/wasm/entitable.wasm", "dist/worker/entitable-worker.js"],
+  },
+  lokijs: {
+    script: `export { default as Loki } from "lokijs";
+      export { default as IncrementalIndexedDBAdapter } from "lokijs/src/incremental-indexeddb-adapter.js";`,
+  },
+  tinybase: {
+    script: `export { createStore } from "tinybase/store";
+      export { createIndexes } from "tinybase/indexes";
+      export { createIndexedDbPersister } from "tinybase/persisters/persister-indexed-db";`,
+  },
+  alasql: { script: 'export { default } from "alasql";' },
+  sqlite: {
+    script: 'export { default } from "@sqlite.org/sqlite-wasm";',
+    files: ["@sqlite.org/sqlite-wasm/dist/sqlite3.wasm"],
+  },
+  idb: { script: 'export { deleteDB, openDB } from "idb";' },
+  dexie: { script: 'export { Dexie } from "dexie";' },
+};

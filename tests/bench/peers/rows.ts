@@ -1,0 +1,126 @@
+// The rows of the table: what is measured, in which unit, and what entitable has set itself as a target.
+
+import type { Level } from "./contestant.ts";
+
+export type Unit = "µs" | "ms" | "MB" | "KB" | "×";
+
+export interface Row {
+  readonly id: string;
+  readonly title: string;
+  readonly unit: Unit;
+  // For that many entities; undefined: none.
+  readonly target?: (entities: number) => number | undefined;
+  // Instead: so many times what the floor's row takes.
+  readonly targetOfFloor?: number;
+  // Of writes: who acknowledges them at this level is compared. Without it, everybody that keeps anything is.
+  readonly level?: Level;
+}
+
+const always = (value: number) => () => value;
+const perHundredThousand = (value: number) => (entities: number) => (value * entities) / 100_000;
+// The target at a million is set apart: the rows no longer fit into the cache, but more of them share a page.
+const scanTarget = (entities: number) =>
+  entities >= 1_000_000 ? (7 * entities) / 1_000_000 : (0.6 * entities) / 100_000;
+const memoryTarget = (entities: number) =>
+  entities >= 1_000_000 ? (260 * entities) / 1_000_000 : entities >= 100_000 ? 30 : undefined;
+
+const load = "load in transactions of 100, each entity";
+
+export const rows: readonly Row[] = [
+  {
+    id: "load-deferred",
+    title: `${load}, deferred`,
+    unit: "µs",
+    target: always(4),
+    level: "deferred",
+  },
+  {
+    id: "load-relaxed",
+    title: `${load}, relaxed`,
+    unit: "µs",
+    target: always(10),
+    level: "relaxed",
+  },
+  { id: "load-strict", title: `${load}, strict`, unit: "µs", target: always(12), level: "strict" },
+  {
+    id: "load-ten-strict",
+    title: `${load}, strict, 10 in flight`,
+    unit: "µs",
+    target: always(5),
+    level: "strict",
+  },
+  { id: "growth", title: "the last tenth of the load, as a multiple of the first", unit: "×" },
+  {
+    id: "insert-deferred",
+    title: "insert, awaited, deferred",
+    unit: "µs",
+    target: always(4),
+    level: "deferred",
+  },
+  {
+    id: "insert-relaxed",
+    title: "insert, awaited, relaxed",
+    unit: "µs",
+    targetOfFloor: 1.25,
+    level: "relaxed",
+  },
+  {
+    id: "insert-strict",
+    title: "insert, awaited, strict",
+    unit: "µs",
+    targetOfFloor: 1.25,
+    level: "strict",
+  },
+  {
+    id: "in-flight",
+    title: "1,000 inserts in flight, strict, each",
+    unit: "µs",
+    target: always(8),
+    level: "strict",
+  },
+  { id: "get", title: "point read, one await each", unit: "µs", target: always(3) },
+  { id: "get-from-page", title: "point read, asked of the worker by the page", unit: "µs" },
+  { id: "get-many", title: "point reads, 100 in one call, each", unit: "µs", target: always(1.5) },
+  { id: "range", title: "range of 100", unit: "µs", target: always(110) },
+  {
+    id: "partition",
+    title: "partition scan, 1,000 rows in, ~10 out",
+    unit: "µs",
+    target: always(25),
+  },
+  { id: "scan-some", title: "table scan, 1 % out", unit: "ms", target: perHundredThousand(1.6) },
+  { id: "scan-none", title: "table scan, nothing out", unit: "ms", target: scanTarget },
+  {
+    id: "merge",
+    title: "merge one property by key, plain",
+    unit: "µs",
+    target: always(4),
+    level: "deferred",
+  },
+  {
+    id: "merge-if",
+    title: "merge one property by key, If-Match",
+    unit: "µs",
+    target: always(5),
+    level: "deferred",
+  },
+  { id: "all", title: "all entities as JavaScript objects, each", unit: "µs", target: always(1.2) },
+  { id: "open", title: "cold open: import, open, first read", unit: "ms", target: always(80) },
+  { id: "memory-load", title: "memory after load", unit: "MB", target: memoryTarget },
+  { id: "memory-open", title: "memory after opening", unit: "MB", target: memoryTarget },
+  { id: "wasm", title: "of that, wasm memory", unit: "MB" },
+  {
+    id: "transfer",
+    title: "transfer, JavaScript and wasm, brotli",
+    unit: "KB",
+    target: always(150),
+  },
+];
+
+export const readRows = ["get", "get-many", "range", "partition", "scan-some", "scan-none", "all"];
+
+export function unitOf(row: string): Unit {
+  const found = rows.find(({ id }) => id === row);
+  if (found === undefined) throw new Error(`no such row: ${row}`);
+  return found.unit;
+}

@@ -1,0 +1,324 @@
+// One contestant in one page (or in its worker) for one round: loads it, checks it, measures it. Each method is a step that the
+// driver asks for; what it returns can be sent.
+
+import type { Contestant, Database, Level, MaybePromise } from "./contestant.ts";
+import { openFloor } from "./contestants/floor.ts";
+import { contestants } from "./contestants/index.ts";
+import { wasmBytes } from "./memories.ts";
+import type { ContestantId } from "./roster.ts";
+import { breath, now, timed } from "./timing.ts";
+import {
+  add,
+  type Digest,
+  digest,
+  type Entity,
+  entityAt,
+  filterFor,
+  filterForNothing,
+  groupRows,
+  type Key,
+  keyOf,
+  newEntities,
+  random,
+  rangeAt,
+  rangeRows,
+  samples,
+} from "./workload.ts";
+
+export interface SessionOptions {
+  id: ContestantId;
+  entities: number;
+  seed: number; // of what is asked for, another in each round
+  budgetMs: number; // for a load
+}
+
+export type Values = Record<string, number>;
+
+const insertsDurable = 200;
+const insertsDeferred = 20_000;
+const inFlight = 1000;
+const merges = 10_000;
+
+export class Session {
+  readonly #o: SessionOptions;
+  readonly #contestant: Contestant | undefined;
+  #db: Database | undefined;
+  #keys: Key[] = []; // that are read, in random order
+  #inserted = 0; // how many new entities there are
+
+  constructor(options: SessionOptions) {
+    this.#o = options;
+    if (options.id !== "floor") this.#contestant = contestants[options.id]();
+    this.#keys = Array.from({ length: 4096 }, (_, k) => keyOf(this.#pick(k)));
+  }
+
+  levels(): Level[] {
+    return [...this.#who.levels];
+  }
+
+  async prepare(): Promise<void> {
+    await this.#who.prepare();
+  }
+
+  // Removes what an earlier round, or nobody, left.
+  async open(name: string, level: Level, fresh: boolean): Promise<void> {
+    if (fresh) await this.#who.remove(name).catch(() => {});
+    this.#db = await this.#who.open(name, level, fresh);
+  }
+
+  async close(): Promise<void> {
+    await this.#database.close();
+    this.#db = undefined;
+  }
+
+  async settle(): Promise<void> {
+    await this.#database.settle();
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#who.remove(name);
+  }
+
+  // ---- Loading ----------------------------------------------------------------------------------------------------------
+
+  // All entities, so many transactions at a time: microseconds each.
+  async load(count: number, together: number): Promise<{ each: number; growth: number }> {
+    const tenth = Math.max(count / 10, groupRows);
+    const tenths: number[] = [];
+    let total = 0;
+    for (let first = 0; first < count; first += tenth) {
+      const groups = groupsOf(first, Math.min(tenth, count - first));
+      const ms = await this.#loadGroups(groups, together);
+      tenths.push(ms);
+      total += ms;
+      if (total > this.#o.budgetMs) throw new Error("over budget");
+    }
+    const growth = (tenths.at(-1) as number) / (tenths[0] as number);
+    return { each: (total * 1000) / count, growth };
+  }
+
+  async #loadGroups(groups: Entity[][], together: number): Promise<number> {
+    const db = this.#database;
+    let next = 0;
+    const loader = async () => {
+      for (let breathed = now(); next < groups.length; ) {
+        await db.insertGroup(groups[next++] as Entity[]);
+        if (now() - breathed < 50) continue;
+        await breath();
+        breathed = now();
+      }
+    };
+    const started = now();
+    await Promise.all(Array.from({ length: together }, loader));
+    return now() - started;
+  }
+
+  // ---- Checking ---------------------------------------------------------------------------------------------------------
+
+  // What is read, to be compared with what should be (expected.ts).
+  async check(): Promise<Record<string, Digest>> {
+    const db = this.#database;
+    const { entities } = this.#o;
+    const of = (rows: readonly unknown[]) => digest(rows.map((row) => db.entity(row)));
+    const checked: Record<string, Digest> = {};
+    for (const i of samples(entities)) {
+      const { partitionKey, rowKey } = keyOf(i);
+      checked[`get ${i}`] = of([await db.get(partitionKey, rowKey)]);
+      checked[`range ${i}`] = of(await db.range(rangeAt(i)));
+      checked[`partition ${i}`] = of(await db.partition(partitionKey, filterFor(i)));
+    }
+    checked["get-many"] = of(await db.getMany(samples(entities).map(keyOf)));
+    checked["scan-some"] = of(await db.scan(filterFor(7)));
+    checked["scan-none"] = of(await db.scan(filterForNothing));
+    const all: Digest = { count: 0, sum: 0 };
+    await db.all((rows) => {
+      for (const row of rows) add(all, db.entity(row));
+    });
+    checked["all"] = all;
+    return checked;
+  }
+
+  // Throws if a write did not do what it says.
+  async checkWrites(): Promise<void> {
+    const db = this.#database;
+    const { partitionKey, rowKey } = keyOf(0);
+    const before = { ...db.entity(await db.get(partitionKey, rowKey)) };
+    const row = await db.get(partitionKey, rowKey);
+    const stale = db.token(row);
+    const old = typeof stale === "number" ? stale : String(stale);
+    await db.merge(partitionKey, rowKey, 1234);
+    const merged = db.entity(await db.get(partitionKey, rowKey));
+    same({ ...merged, version: 0 }, { ...before, count: 1234, version: 0 });
+    const token = db.token(await db.get(partitionKey, rowKey));
+    const applied = await db.mergeIf(partitionKey, rowKey, before.count, token);
+    if (!applied) throw new Error("a merge with the right token was refused");
+    if (await db.mergeIf(partitionKey, rowKey, 77, old)) {
+      throw new Error("a merge with an old token was applied");
+    }
+    const after = db.entity(await db.get(partitionKey, rowKey));
+    same({ ...after, version: 0 }, { ...before, version: 0 });
+  }
+
+  // ---- Reading ----------------------------------------------------------------------------------------------------------
+
+  // Milliseconds of one call (of one entity, if it is about many).
+  async read(row: string): Promise<number> {
+    const { entities } = this.#o;
+    switch (row) {
+      case "get":
+        return await timed((i) => this.one(i));
+      case "get-many":
+        return (await timed((i) => this.#database.getMany(this.#hundred(i)))) / 100;
+      case "range":
+        return await this.#rows((i) => this.#database.range(rangeAt(this.#pick(i))), rangeRows);
+      case "partition":
+        return await this.#rows((i) => {
+          const { partitionKey } = this.#key(i);
+          return this.#database.partition(partitionKey, filterFor(random(i, 1)));
+        });
+      case "scan-some":
+        return await this.#rows((i) => this.#database.scan(filterFor(i)));
+      case "scan-none":
+        return await this.#rows(() => this.#database.scan(filterForNothing), 0);
+      case "all":
+        return (await timed(() => this.#exported())) / entities;
+      default:
+        throw new Error(`no such row: ${row}`);
+    }
+  }
+
+  // One point read; the page asks for it where the contestant runs in a worker.
+  one(i: number): MaybePromise<unknown> {
+    const { partitionKey, rowKey } = this.#key(i);
+    return this.#database.get(partitionKey, rowKey);
+  }
+
+  // Times a read of as many rows as are named.
+  async #rows(
+    read: (i: number) => MaybePromise<readonly unknown[]>,
+    count?: number,
+  ): Promise<number> {
+    return await timed(async (i) => {
+      const { length } = await read(i);
+      if (count !== undefined && length !== count) throw new Error(`${length} rows came`);
+    });
+  }
+
+  async #exported(): Promise<void> {
+    let count = 0;
+    let sum = 0; // so that each is really looked at
+    await this.#database.all((rows) => {
+      count += rows.length;
+      for (const row of rows) sum += (row as { count: number }).count;
+    });
+    if (!(sum > 0)) throw new Error("their properties are missing");
+    if (count !== this.#o.entities) throw new Error(`${count} entities came`);
+  }
+
+  // ---- Writing ----------------------------------------------------------------------------------------------------------
+
+  async insert(level: Level): Promise<number> {
+    const durable = level === "relaxed" || level === "strict";
+    const entities = this.#new(durable ? insertsDurable : insertsDeferred);
+    const timing = { most: entities.length, mean: !durable };
+    const ms = await timed((i) => this.#database.insert(entities[i] as Entity), timing);
+    same(await this.#entity(entities[0] as Entity), entities[0]);
+    return ms;
+  }
+
+  async insertInFlight(): Promise<number> {
+    const entities = this.#new(inFlight);
+    const started = now();
+    await this.#database.insertInFlight(entities);
+    const ms = now() - started;
+    same(await this.#entity(entities[999] as Entity), entities[999]);
+    return ms / inFlight;
+  }
+
+  async merge(conditional: boolean): Promise<number> {
+    const db = this.#database;
+    const keys = this.#distinctKeys(merges);
+    const tokens: unknown[] = [];
+    for (const key of conditional ? keys : []) {
+      tokens.push(db.token(await db.get(key.partitionKey, key.rowKey)));
+    }
+    const timing = { most: keys.length, mean: true };
+    return await timed(async (i) => {
+      const { partitionKey, rowKey } = keys[i] as Key;
+      const applied = conditional
+        ? await db.mergeIf(partitionKey, rowKey, i, tokens[i])
+        : await db.merge(partitionKey, rowKey, i);
+      if (conditional && !applied) throw new Error("a merge with the right token was refused");
+    }, timing);
+  }
+
+  // The floor's only step.
+  async put(level: Level): Promise<number> {
+    const floor = await openFloor(level);
+    const ms = await timed((i) => floor.put(i), { most: insertsDurable });
+    floor.close();
+    return ms;
+  }
+
+  // Of all memories, in bytes.
+  memory(): number {
+    return wasmBytes();
+  }
+
+  // ---- Parts --------------------------------------------------------------------------------------------------------------
+
+  get #who(): Contestant {
+    if (this.#contestant === undefined) throw new Error("the floor is no contestant");
+    return this.#contestant;
+  }
+
+  get #database(): Database {
+    if (this.#db === undefined) throw new Error("it is not open");
+    return this.#db;
+  }
+
+  async #entity({ partitionKey, rowKey }: Key): Promise<Entity> {
+    return this.#database.entity(await this.#database.get(partitionKey, rowKey));
+  }
+
+  #pick(i: number): number {
+    return random(i, this.#o.seed) % this.#o.entities;
+  }
+
+  #key(i: number): Key {
+    return this.#keys[i & 4095] as Key;
+  }
+
+  #hundred(i: number): Key[] {
+    const first = (i * 100) % 3900;
+    return this.#keys.slice(first, first + 100);
+  }
+
+  #distinctKeys(count: number): Key[] {
+    const { entities } = this.#o;
+    const step = 7919; // prime, and no divisor of a power of ten
+    const keys = Math.min(count, entities);
+    return Array.from({ length: keys }, (_, k) => keyOf((this.#pick(0) + k * step) % entities));
+  }
+
+  #new(count: number): Entity[] {
+    const entities = newEntities(this.#o.entities + this.#inserted, count);
+    this.#inserted += count;
+    return entities;
+  }
+}
+
+const groupsOf = (first: number, count: number): Entity[][] =>
+  Array.from({ length: count / groupRows }, (_, group) =>
+    Array.from({ length: groupRows }, (__, k) => entityAt(first + group * groupRows + k)),
+  );
+
+function same(found: Entity, wanted: Entity | undefined): void {
+  if (wanted === undefined) throw new Error("nothing to compare with");
+  const [a, b] = [digest([found]), digest([wanted])];
+  if (a.sum !== b.sum)
+    throw new Error(`what was written is not what is read: ${shown(found)} for ${shown(wanted)}`);
+}
+
+const shown = (entity: Entity) =>
+  JSON.stringify(entity, (_, value) => (typeof value === "bigint" ? `${value}` : value));

@@ -1,0 +1,76 @@
+// The site that the contestants are measured on: an empty page, its script, and each library as its user would bundle it.
+
+import { copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync } from "node:zlib";
+import { build } from "esbuild";
+import { serve } from "../../browser/support/server.ts";
+import { libraries } from "./roster.ts";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+const folder = join(root, "build/bench/site");
+const modules = join(root, "tests/bench/node_modules");
+const staging = join(root, "build/package/staging");
+
+export interface PeerSite {
+  // An origin, and by that a process and storage, of its own for each name.
+  urlOf(name: string): string;
+  // Kilobytes of the libraries that were sent since the last call, each once, compressed by brotli.
+  takeSent(): number;
+  close(): Promise<void>;
+}
+
+// `unpacked`: the package that is measured.
+export async function peerSite(unpacked = staging): Promise<PeerSite> {
+  await buildSite(resolve(unpacked));
+  const sent = new Set<string>();
+  // Isolated: that is what SQLite recommends, and the page's clock is finer.
+  const headers = {
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-embedder-policy": "require-corp",
+  };
+  const site = await serve(folder, {
+    headers,
+    override: (path) => {
+      if (path.startsWith("/library/")) sent.add(path);
+      if (path === "/")
+        return { body: '<!doctype html><script type="module" src="/page.js"></script>' };
+      return path === "/favicon.ico" ? { status: 204, body: "" } : undefined;
+    },
+  });
+  return {
+    urlOf: (name) => site.url.replace("127.0.0.1", `${name}.localhost`),
+    takeSent() {
+      const files = [...sent].map((path) => readFileSync(join(folder, path)));
+      sent.clear();
+      return files.reduce((sum, file) => sum + brotliCompressSync(file).length, 0) / 1024;
+    },
+    close: () => site.close(),
+  };
+}
+
+async function buildSite(unpacked: string): Promise<void> {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(join(folder, "library"), { recursive: true });
+  const page = fileURLToPath(new URL("page.ts", import.meta.url));
+  const common = { bundle: true, format: "esm", target: "es2022" } as const;
+  await build({ ...common, entryPoints: [page], outdir: folder, external: ["/library/*"] });
+  for (const [name, { script, files }] of Object.entries(libraries)) {
+    await build({
+      ...common,
+      stdin: { contents: script, resolveDir: modules, sourcefile: `${name}.js` },
+      outdir: join(folder, "library"),
+      entryNames: name,
+      splitting: true,
+      minify: true,
+      define: { "process.env.NODE_ENV": '"production"' },
+      alias: { entitable: join(unpacked, "dist/index.js") },
+      external: ["node:*"],
+    });
+    for (const file of files ?? []) {
+      const from = name === "entitable" ? join(unpacked, file) : join(modules, file);
+      copyFileSync(from, join(folder, "library", basename(file)));
+    }
+  }
+}

@@ -1,0 +1,155 @@
+// The results as Markdown.
+
+import type { Level } from "./contestant.ts";
+import type { Measured, Results } from "./results.ts";
+import type { ContestantId } from "./roster.ts";
+import { type Row, rows } from "./rows.ts";
+
+type Cells = readonly string[];
+
+function table(head: Cells, body: readonly Cells[]): string {
+  const line = (cells: Cells) => `| ${cells.join(" | ")} |`;
+  const rule = `|---|${"---:|".repeat(head.length - 1)}`;
+  return [line(head), rule, ...body.map(line)].join("\n");
+}
+
+export const count = (value: number) => value.toLocaleString("en");
+
+// Three digits that matter.
+export function figure(value: number): string {
+  const digits = value === 0 ? 0 : Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
+  return value.toLocaleString("en", { maximumFractionDigits: Math.min(digits, 4) });
+}
+
+const shown = (value: number | undefined, { unit }: Row) =>
+  value === undefined ? "–" : `${figure(value)} ${unit}`;
+
+// ---- entitable, its targets and its rivals ------------------------------------------------------------------------------
+
+export function summary(results: Results): string {
+  const head = [
+    "",
+    "target",
+    "entitable",
+    "",
+    "in a worker",
+    "plain JS (M)",
+    "best other M",
+    "best S",
+    "best R or D",
+    "of the best of its class",
+    "of plain JS",
+  ];
+  return table(
+    head,
+    rows.filter((row) => measured(results, row)).map((row) => line(results, row)),
+  );
+}
+
+const measured = (results: Results, { id }: Row) =>
+  results.entries.some((entry) => results.of(entry.id, id) !== undefined);
+
+function line(results: Results, row: Row): Cells {
+  const ours = results.of("entitable", row.id)?.median;
+  const plain = results.of("plain", row.id)?.median;
+  const target = results.target(row);
+  const peer = (...levels: Level[]) => named(results.best(row, levels), row);
+  return [
+    row.title,
+    target === undefined ? "–" : `≤ ${shown(target, row)}`,
+    `**${shown(ours, row)}**`,
+    verdict(ours, target),
+    shown(results.of("entitable-worker", row.id)?.median, row),
+    shown(plain, row),
+    peer("memory"),
+    peer("deferred"),
+    peer("relaxed", "strict"),
+    ratio(ours, results.rival(row)?.value),
+    ratio(ours, plain),
+  ];
+}
+
+function verdict(ours: number | undefined, target: number | undefined): string {
+  if (ours === undefined || target === undefined) return "";
+  return ours <= target ? "met" : `not met: ${figure(ours / target)} ×`;
+}
+
+const named = (best: ReturnType<Results["best"]>, row: Row) =>
+  best === undefined ? "–" : `${shown(best.value, row)} ${best.entry.title}`;
+
+const ratio = (ours: number | undefined, other: number | undefined) =>
+  ours === undefined || !other ? "–" : `${figure(ours / other)} ×`;
+
+// ---- Everybody ----------------------------------------------------------------------------------------------------------
+
+export function everybody(results: Results, budget: string): string {
+  const { entries } = results;
+  const body = rows
+    .filter((row) => measured(results, row))
+    .map((row) => [
+      `${row.title}, ${row.unit}`,
+      ...entries.map(({ id }) => cell(results, id, row, budget)),
+    ]);
+  return table(["", ...entries.map(({ title }) => title)], body);
+}
+
+function cell(results: Results, id: ContestantId, row: Row, budget: string): string {
+  const found = results.of(id, row.id);
+  if (found === undefined) return results.over(id) === row.id ? `over ${budget} s` : "–";
+  const letter = id === "floor" ? "" : ` ${results.letter(id, row)}`;
+  return `${figure(found.median)}${letter}${spread(found)}`;
+}
+
+const spread = ({ median, least, most }: Measured) =>
+  least === most || median === 0 ? "" : ` <sub>${figure(least)}–${figure(most)}</sub>`;
+
+// ---- Growth -------------------------------------------------------------------------------------------------------------
+
+const growing = ["entitable", "plain", "lokijs", "sqlite-opfs", "idb"] as const;
+
+export function growth(sizes: readonly Results[]): string {
+  const names = [
+    "load-deferred",
+    "load-relaxed",
+    "growth",
+    "get",
+    "scan-none",
+    "insert-strict",
+    "open",
+    "memory-open",
+  ];
+  const body: Cells[] = [];
+  for (const row of rows.filter(({ id }) => names.includes(id))) {
+    for (const id of growing) {
+      const values = sizes.map((results) => perRow(results, id, row));
+      if (values.every((value) => value === undefined)) continue;
+      const { title = id } = sizes[0]?.entries.find((entry) => entry.id === id) ?? {};
+      const unit = row.id === "scan-none" ? "ns a row" : row.unit;
+      const figures = values.map((value) => (value === undefined ? "–" : figure(value)));
+      body.push([`${row.title}, ${unit}`, title, ...figures]);
+    }
+  }
+  return table(["", "", ...sizes.map(({ entities }) => count(entities))], body);
+}
+
+function perRow(results: Results, id: ContestantId, row: Row): number | undefined {
+  const found = results.of(id, row.id)?.median;
+  if (found === undefined || row.id !== "scan-none") return found;
+  return (found * 1e6) / results.entities;
+}
+
+// ---- Profiles -----------------------------------------------------------------------------------------------------------
+
+export function profiles(results: Results): string {
+  const parts: string[] = [];
+  for (const { id, title } of results.entries) {
+    const found = results.profiles(id);
+    for (const row of rows.filter((each) => found[each.id] !== undefined)) {
+      const shares = (found[row.id] ?? []).map(
+        ({ name, percent }) => `${percent.toFixed(1).padStart(5)} %  ${name}`,
+      );
+      parts.push(`${title}: ${row.title}\n${shares.join("\n")}`);
+    }
+  }
+  return parts.join("\n\n");
+}

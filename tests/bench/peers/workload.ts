@@ -1,0 +1,169 @@
+// What every contestant stores and is asked, the same on every machine. 1,000 entities to a partition, in the order of their keys:
+// at 100,000 entities there are 100 partitions, and a partition or a range means the same at any size.
+
+// No interface: only such a type fits where any object does.
+export type Entity = {
+  partitionKey: string;
+  rowKey: string;
+  name: string; // this, city and note: 10-40 characters
+  city: string; // one of 50
+  note: string;
+  count: number; // 0-999
+  rank: number; // 0-999,999
+  ratio: number; // never whole
+  active: boolean;
+  when: Date;
+  big: bigint; // beyond what a number holds
+  bytes: Uint8Array; // 16
+  version: number; // counts what was written under a condition
+};
+
+export interface Key {
+  partitionKey: string;
+  rowKey: string;
+}
+
+// Of one partition: from inclusive, to exclusive.
+export interface Range {
+  partitionKey: string;
+  from: string;
+  to: string;
+}
+
+// `count ge … and city eq …`: one in a hundred, if there is such a city. No contestant has an index over these two.
+export interface Filter {
+  city: string;
+  count: number;
+}
+
+export const partitionRows = 1000;
+export const rangeRows = 100;
+export const groupRows = 100;
+const cities = 50;
+
+export const partitionKey = (partition: number) => `p${String(partition).padStart(5, "0")}`;
+export const rowKey = (i: number) => String(i).padStart(9, "0");
+
+export const keyOf = (i: number): Key => ({
+  partitionKey: partitionKey(Math.floor(i / partitionRows)),
+  rowKey: rowKey(i),
+});
+
+export function rangeAt(i: number): Range {
+  const partition = Math.floor(i / partitionRows);
+  const first = Math.min(i, (partition + 1) * partitionRows - rangeRows);
+  return {
+    partitionKey: partitionKey(partition),
+    from: rowKey(first),
+    to: rowKey(first + rangeRows),
+  };
+}
+
+// Entities that the checks are about.
+export const samples = (entities: number) =>
+  Array.from({ length: 20 }, (_, k) => random(k, 77) % entities);
+
+export const filterFor = (i: number): Filter => ({ city: cityName(i % cities), count: 500 });
+export const filterForNothing: Filter = { city: "a city that is nowhere", count: 500 };
+export const matches = ({ city, count }: Filter) => {
+  return (entity: { city: string; count: number }) => entity.count >= count && entity.city === city;
+};
+
+export function entityAt(i: number): Entity {
+  return {
+    ...keyOf(i),
+    name: text(random(i, 1)),
+    city: cityName(random(i, 2) % cities),
+    note: text(random(i, 3)),
+    count: random(i, 4) % 1000,
+    rank: random(i, 5) % 1_000_000,
+    ratio: (random(i, 6) % 1_000_000) + 0.123,
+    active: (random(i, 7) & 1) === 1,
+    when: new Date(1_600_000_000_000 + random(i, 8)),
+    big: (BigInt(random(i, 9)) << 28n) + BigInt(i),
+    bytes: bytes(i),
+    version: 0,
+  };
+}
+
+// New ones, in a partition of their own after all others.
+export function newEntities(first: number, count: number): Entity[] {
+  return Array.from({ length: count }, (_, k) => ({
+    ...entityAt(first + k),
+    partitionKey: "z",
+    rowKey: rowKey(first + k),
+  }));
+}
+
+// ---- What is random ---------------------------------------------------------------------------------------------------
+
+// 32 bits of two numbers.
+export function random(i: number, salt: number): number {
+  let x = Math.imul(i + 1, 0x9e3779b1) ^ Math.imul(salt, 0x85ebca6b);
+  x = Math.imul(x ^ (x >>> 16), 0x21f0aaad);
+  x = Math.imul(x ^ (x >>> 15), 0x735a2d97);
+  return (x ^ (x >>> 15)) >>> 0;
+}
+
+export function shuffled<T>(values: readonly T[], seed: number): T[] {
+  const result = [...values];
+  for (let i = result.length - 1; i > 0; --i) {
+    const j = random(i, seed) % (i + 1);
+    [result[i], result[j]] = [result[j] as T, result[i] as T];
+  }
+  return result;
+}
+
+const letters = Uint8Array.from({ length: 4096 }, (_, i) =>
+  i % 7 === 6 ? 0x20 : 0x61 + (random(i, 0) % 26),
+);
+const decoder = new TextDecoder();
+
+// 10-40 letters. Each is a string of its own, not a slice of a long one that all would share.
+function text(seed: number): string {
+  const start = seed % (letters.length - 40);
+  return decoder.decode(letters.subarray(start, start + 10 + ((seed >>> 16) % 31)));
+}
+
+const cityName = (city: number) => text(random(city, 99));
+
+function bytes(i: number): Uint8Array {
+  const result = new Uint8Array(16);
+  for (let k = 0; k < 16; ++k) result[k] = random(i, 16 + k);
+  return result;
+}
+
+// ---- Are two results equal? --------------------------------------------------------------------------------------------
+
+// Of a set of entities, in whatever order they come.
+export interface Digest {
+  count: number;
+  sum: number;
+}
+
+export function digest(entities: Iterable<Entity>): Digest {
+  const result = { count: 0, sum: 0 };
+  for (const entity of entities) add(result, entity);
+  return result;
+}
+
+export function add(to: Digest, entity: Entity): void {
+  to.count += 1;
+  to.sum += hash(canonical(entity)); // 32 bits each: exact for millions
+}
+
+// Throws if a value is not of its type: dates, 64 bits and bytes have to come back as such.
+function canonical(e: Entity): string {
+  if (!(e.when instanceof Date) || typeof e.big !== "bigint" || !(e.bytes instanceof Uint8Array)) {
+    throw new Error(`values came back as others: ${typeof e.when}, ${typeof e.big}, ${e.bytes}`);
+  }
+  const scalars = [e.name, e.city, e.note, e.count, e.rank, e.ratio, e.active === true, e.version];
+  const rest = [e.when.getTime(), e.big, Array.from(e.bytes).join()];
+  return [e.partitionKey, e.rowKey, ...scalars, ...rest].join("|");
+}
+
+function hash(value: string): number {
+  let h = 0x811c9dc5;
+  for (let i = 0; i < value.length; ++i) h = Math.imul(h ^ value.charCodeAt(i), 0x01000193);
+  return h >>> 0;
+}
