@@ -31,3 +31,8 @@ build_site() {
   "$root/tests/setup" demo/site && cd "$root/demo/site" && rm -rf $unpacked && mkdir $unpacked &&
     tar -xzf "$root"/build/package/entitable-*.tgz -C $unpacked --strip-components=1 && npm run build
 }
+
+# The core's benchmarks, natively: build/bench. It needs none of the others.
+build_bench() {
+  cd "$root" && cmake --preset bench && cmake --build --preset bench
+}

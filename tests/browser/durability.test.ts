@@ -101,3 +101,42 @@ describe("a write", () => {
     });
   }
 });
+
+// What a browser does to a page that nobody looks at any more.
+const leaving: Record<string, (page: Page, tabs: SharedTabs) => Promise<unknown>> = {
+  "is closed": (page) => page.close(),
+  "is reloaded": (page) => page.reload(),
+  "is left, and kept in the back/forward cache": (page, { site }) =>
+    page.goto(`${site.url}elsewhere`),
+  "is left for another site": (page) => page.goto("about:blank"),
+  "is hidden": async (page, tabs) => {
+    await (await tabs.blank()).bringToFront();
+    await until(() => page.evaluate(() => user.status().pendingBytes === 0));
+  },
+};
+
+describe("what was deferred is stored at once when the page", () => {
+  for (const thread of ["inline", "worker"] as const) {
+    for (const [how, leave] of Object.entries(leaving)) {
+      test(`${how} (${thread})`, async (t) => {
+        const tabs = await SharedTabs.start();
+        t.after(() => tabs.stop());
+        const page = await tabs.tab({ thread });
+        await page.bringToFront();
+        const engine = thread === "worker" ? page.workers()[0] : page;
+        assert(engine !== undefined);
+        await page.evaluate(() => user.flush());
+        await engine.evaluate(() => {
+          Object.assign(globalThis, { setTimeout: () => 0 }); // it is never stored because its time has come
+        });
+        await page.evaluate(async () => {
+          await Promise.all([1, 2, 3].map(() => user.insert("deferred")));
+        });
+        assert((await page.evaluate(() => user.status().pendingBytes)) > 0);
+        await leave(page, tabs);
+        const later = await tabs.tab();
+        assert.equal((await later.evaluate(() => user.find())).rows.length, 3);
+      });
+    }
+  }
+});

@@ -1,6 +1,6 @@
 // The two that are compared: Azurite in a process of its own, and a store of the package in this one.
 
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
 import { createRequire } from "node:module";
@@ -14,7 +14,7 @@ import { account, key } from "./sign.ts";
 const answerMax = 60_000; // milliseconds, for an answer
 
 // In memory, telling nobody. It names no port that the system chose for it, so it is told one that was free.
-export async function startAzurite(): Promise<Side> {
+export async function spawnAzurite(): Promise<{ child: ChildProcess; base: string }> {
   const port = await freePort();
   const main = createRequire(import.meta.url).resolve("azurite/dist/src/table/main.js");
   const where = ["--tableHost", "127.0.0.1", "--tablePort", `${port}`, "--inMemoryPersistence"];
@@ -23,11 +23,16 @@ export async function startAzurite(): Promise<Side> {
     cwd: tmpdir(),
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const exited = once(child, "exit");
   await started(child.stdout);
+  return { child, base: `http://127.0.0.1:${port}/${account}` };
+}
+
+export async function startAzurite(): Promise<Side> {
+  const { child, base } = await spawnAzurite();
+  const exited = once(child, "exit");
   const agent = new Agent({ keepAlive: true });
   return {
-    base: `http://127.0.0.1:${port}/${account}`,
+    base,
     batchTable: "$batch",
     send: (request) => sendOverHttp(agent, request),
     async [Symbol.asyncDispose]() {

@@ -71,6 +71,22 @@ describe("a host", () => {
     assert.deepEqual(Object.fromEntries(bench.engine.rows), { a: "a", b: "b", c: "c" });
   });
 
+  test("that had no room for its claim makes it before a checkpoint: others are fenced by both", async () => {
+    const bench = new Bench();
+    const before = new MemoryStorage(bench.files);
+    const storage = new FaultyStorage(before);
+    storage.failing = "quota";
+    const host = await bench.open({ storage });
+    assert.deepEqual(bench.names("wal-"), []);
+    storage.failing = undefined;
+    await host.compact();
+    assert.deepEqual(
+      storage.calls.filter(({ name }) => name === "claim").map(({ sequence }) => sequence),
+      [1, 1],
+    );
+    await host.close();
+  });
+
   test("closing stores what is pending, releases everything once, and ends every call", async () => {
     const bench = new Bench();
     const host = await bench.open({ durability: "deferred", deferredDelayMs: 1000 });

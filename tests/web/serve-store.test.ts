@@ -215,32 +215,34 @@ describe("the command", () => {
     }
   });
 
-  test("loses nothing that it acknowledged when it is killed", async () => {
-    const where = ["--location", newFolder()];
-    const served = await start(where);
-    const client = table(served, "people");
-    await client.createTable();
-    const acknowledged: string[] = [];
-    const writing = async (writer: number) => {
-      for (let i = 0; ; ++i) {
-        const rowKey = `${writer}-${String(i).padStart(6, "0")}`;
-        await client.createEntity({ partitionKey: "p", rowKey });
-        acknowledged.push(rowKey);
-      }
-    };
-    const writers = [1, 2, 3, 4].map((writer) => writing(writer).catch(() => {}));
-    await until(() => acknowledged.length > 200);
-    await served.signal("SIGKILL");
-    await Promise.all(writers);
-    const again = await start(where);
-    const rows = new Set(await rowsOf(table(again, "people")));
-    assert.deepEqual(
-      acknowledged.filter((rowKey) => !rows.has(rowKey)),
-      [],
-    );
-    assert(rows.size <= acknowledged.length + writers.length);
-    await stop(again);
-  });
+  for (const durability of ["strict", "relaxed"]) {
+    test(`loses nothing that it acknowledged when it is killed (${durability})`, async () => {
+      const where = ["--location", newFolder(), "--durability", durability];
+      const served = await start(where);
+      const client = table(served, "people");
+      await client.createTable();
+      const acknowledged: string[] = [];
+      const writing = async (writer: number) => {
+        for (let i = 0; ; ++i) {
+          const rowKey = `${writer}-${String(i).padStart(6, "0")}`;
+          await client.createEntity({ partitionKey: "p", rowKey });
+          acknowledged.push(rowKey);
+        }
+      };
+      const writers = [1, 2, 3, 4].map((writer) => writing(writer).catch(() => {}));
+      await until(() => acknowledged.length > 200);
+      await served.signal("SIGKILL");
+      await Promise.all(writers);
+      const again = await start(where);
+      const rows = new Set(await rowsOf(table(again, "people")));
+      assert.deepEqual(
+        acknowledged.filter((rowKey) => !rows.has(rowKey)),
+        [],
+      );
+      assert(rows.size <= acknowledged.length + writers.length);
+      await stop(again);
+    });
+  }
 
   test("keeps to one process per folder, and says which has it", async () => {
     const location = newFolder();

@@ -241,6 +241,35 @@ describe("idbfs", () => {
     await other.close();
   });
 
+  test("a connection that breaks while another owner takes over and checkpoints: not known", async () => {
+    const calls: ((storage: IdbfsStorage) => Promise<void>)[] = [
+      (storage) => storage.addSegment(1, bytes, "strict"),
+      (storage) => storage.commitManifest(bytes, { segmentsBelow: 0, obsoleteParts: [] }),
+    ];
+    const real = indexedDB.open;
+    for (const call of calls) {
+      const place = new IdbfsPlace();
+      const storage = await place.open();
+      const other = await place.open();
+      breakNextTransaction(place.databases[0] as IDBDatabase, true);
+      indexedDB.open = () => {
+        throw new DOMException("not yet", "UnknownError");
+      };
+      const called = assert.rejects(call(storage), { failure: "unknown" });
+      const { segments } = await loadAll(other);
+      await other.claim(segments.length + 1, Uint8Array.from([9]));
+      await other.commitManifest(Uint8Array.from([9]), {
+        segmentsBelow: segments.length + 2,
+        obsoleteParts: [],
+      });
+      indexedDB.open = real;
+      await called;
+      await assert.rejects(call(storage), { failure: "fenced" });
+      await storage.close();
+      await other.close();
+    }
+  });
+
   test("a full disk shows as quota, nothing is stored, and a later write may succeed", async () => {
     const place = new IdbfsPlace();
     const storage = await place.open();

@@ -169,6 +169,63 @@ test("a write that was stored by an owner that died before it could say so is do
   await second.close();
 });
 
+test("a tab that wakes after the next owner's checkpoint took the log that it knew can harm nothing", async () => {
+  for (const work of ["write", "compact"] as const) {
+    const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
+    const first = await open(a);
+    const second = await open(b);
+    await first.table("people").createTable();
+    const under = work === "write" ? first.table("people").createEntity(row("1")) : first.compact();
+    await Promise.resolve(); // it has asked the disk
+    a.freeze();
+    await second.table("people").createEntity(row("2"));
+    await second.compact();
+    a.thaw();
+    await under;
+    await second.close();
+    await first.close();
+    const last = await open(new Tab(a.origin));
+    assert.equal((await last.stats()).rows, work === "write" ? 2 : 1, work);
+    assert.deepEqual((await last.verify()).damage, []);
+    await last.close();
+  }
+});
+
+describe("what a tab writes one after another, while its store is taken away", () => {
+  for (const how of ["freeze", "suspend"] as const) {
+    for (const durability of ["strict", "deferred"] as const) {
+      test(`is written in that order: ${durability}, ${how}`, async () => {
+        const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
+        const first = await open(a);
+        const second = await open(b);
+        await first.table("people").createTable();
+        const table = first.table("people", { durability });
+        const writes: Promise<{ etag?: string }>[] = [];
+        const write = () => writes.push(table.upsertEntity(row("1", writes.length), "Replace"));
+        write();
+        await Promise.resolve(); // it is being stored
+        for (let i = 0; i < 5; ++i) write(); // these wait
+        if (how === "suspend") a.tell("suspend");
+        write();
+        a.freeze();
+        await second.table("people").createEntity(row("2"));
+        a.thaw();
+        if (how === "suspend") a.tell("resume");
+        for (let i = 0; i < 40; ++i) {
+          write();
+          await turn();
+        }
+        const etags = (await Promise.all(writes)).map(({ etag }) => etag);
+        if (durability === "strict") assert.deepEqual(etags, [...etags].sort());
+        await first.flush();
+        assert.equal((await table.getEntity("p", "1"))["n"], writes.length - 1);
+        await first.close();
+        await second.close();
+      });
+    }
+  }
+});
+
 describe("a tab that is about to sleep", () => {
   const silenceMs = 600_000; // nobody takes the lock away
 

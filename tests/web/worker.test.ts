@@ -40,6 +40,8 @@ class Page {
   readonly #listeners = new Set<(event: LifeEvent) => void>();
   hidden = false;
   asked = 0; // not to evict
+  lastSeen: Date | undefined; // the trace of its stores
+  wiped = 0;
   ended = 0;
   around: Surroundings | undefined; // the worker's
   workerPort: MessagePort | undefined;
@@ -92,6 +94,17 @@ class Page {
           this.asked += 1;
           return true;
         },
+        estimate: async () => undefined,
+        traceOf: () => ({
+          lastSeen: async () => this.lastSeen,
+          leave: (at) => {
+            this.lastSeen = at;
+          },
+          wipe: () => {
+            this.wiped += 1;
+            this.lastSeen = undefined;
+          },
+        }),
       },
       locks,
     });
@@ -247,6 +260,56 @@ describe("a store in a worker", () => {
     assert.deepEqual(new Set(states), new Set(["closed"]));
   });
 
+  test("asks the page for the trace of its data, and leaves one there", async () => {
+    const kept = { persistence: "indexeddb", name: "traced" } as const;
+    const page = new Page();
+    const store = await page.open(kept);
+    await store.flush();
+    assert.equal(page.lastSeen, undefined, "nothing was written");
+    await store.table("people").createTable();
+    assert(page.lastSeen !== undefined);
+    await store.close();
+    const later = new Page();
+    const again = await later.open(kept);
+    const evicted = new Page();
+    evicted.lastSeen = new Date(5);
+    const empty = await evicted.open({ persistence: "indexeddb" });
+    const told = await new Promise<StoreEvents["evicted"]>((done) => empty.on("evicted", done));
+    assert.deepEqual(
+      [told, evicted.lastSeen, evicted.wiped],
+      [{ lastSeen: new Date(5) }, undefined, 1],
+    );
+    assert(later.lastSeen !== undefined, "the log had data when it was opened");
+    for (const opened of [again, empty]) await opened.close();
+  });
+
+  test("leaves no trace that comes after the store was let go of", async () => {
+    const page = new Page();
+    const host = await page.host({}, (port) => {
+      const at = new Date(5);
+      const status = new EchoHost().status;
+      port.onmessage = ({ data }) => {
+        if (data.type === "open") {
+          port.postMessage({ from: "worker", type: "ready", status });
+        } else if (data.type === "close") {
+          port.postMessage({ type: "leave-trace", at, wakes: 0 });
+          port.postMessage({ type: "closed" });
+        } else if (data.event === "suspend") {
+          port.postMessage({ type: "leave-trace", at, wakes: 0 });
+        } else if (data.event === "resume") {
+          port.postMessage({ type: "leave-trace", at, wakes: 0 }); // said before it was suspended
+          port.postMessage({ type: "persist" });
+        }
+      };
+      port.postMessage({ type: "started", entitable: protocolVersion, build: buildId });
+    });
+    page.tell("suspend");
+    page.tell("resume");
+    await until(() => page.asked === 1);
+    await host.close();
+    assert.equal(page.lastSeen, undefined);
+  });
+
   test("is opened with what was given, for reading only if so", async () => {
     const kept = { persistence: "indexeddb", name: "read-only" } as const;
     const first = await new Page().open(kept);
@@ -310,6 +373,8 @@ describe("between a page and the host in its worker", () => {
         retryInMs: 1000,
       },
       reopened: { at },
+      quota: { usage: 9, quota: 10 },
+      evicted: { lastSeen: at },
       owner: { owner: "self" },
       "version-conflict": { ours: 1, theirs: 2 },
     };
@@ -458,6 +523,30 @@ describe("what happens to the page", () => {
     await persisted;
     assert.equal(store.status.pendingBytes, 0);
     await store.close();
+  });
+
+  test("makes it wait for its worker when it is left with something pending, and only then", async (t) => {
+    const page = new Page();
+    const there = new EchoHost();
+    const host = await page.host({}, serveStore, () => Promise.resolve(there));
+    let looks = 0;
+    t.mock.method(performance, "now", () => ++looks);
+    const looksAt = (event: LifeEvent) => {
+      looks = 0;
+      page.tell(event);
+      return looks;
+    };
+    assert(looksAt("leaving") > 10);
+    page.hidden = true;
+    assert.equal(looksAt("leaving"), 0, "it is only hidden");
+    assert(looksAt("suspend") > 10);
+    assert.equal(looksAt("resume"), 0);
+    const stored = new Promise((resolve) => host.on("persisted", resolve));
+    Object.assign(there.status, { pendingBytes: 0 });
+    there.events.emit("persisted", { at: new Date() });
+    await stored;
+    assert.equal(looksAt("suspend"), 0);
+    await host.close().catch(() => {});
   });
 
   test("suspended, nobody holds or waits for a lock; resumed, the store goes on", async () => {

@@ -12,6 +12,7 @@ import {
 } from "./opening/environment.ts";
 import { openHost } from "./opening/open-host.ts";
 import { checkLocation, checkName, checkOptions, type Settings } from "./opening/options.ts";
+import { wipeTrace } from "./opening/trace.ts";
 import { deleteDatabase, listDatabases, mountPoint } from "./storage/idbfs-database.ts";
 import { StoreHandle } from "./store.ts";
 import type { Host } from "./transport.ts";
@@ -44,6 +45,7 @@ export async function deleteStore(name: string, options: StoreLocation = {}): Pr
   if (factory === undefined) return; // a store in memory ends with close()
   const ownership = await own(name, { locks: locks(), waitMs: lockWaitMs });
   try {
+    await wipeTrace(name);
     await deleteDatabase(factory, mountPoint(name), lockWaitMs);
   } finally {
     ownership.release();

@@ -481,6 +481,17 @@ export interface StoreEvents {
   "persist-error": { error: Error; pendingBytes: number; retryInMs: number | undefined };
   /** The connection to IndexedDB was lost and made anew. */
   reopened: { at: Date };
+  /**
+   * More than 80 % of what the browser grants this origin is in use, in bytes by its own estimate: of all that the origin stores, not of this
+   * store alone. Looked at when a store in IndexedDB opens and after checkpoints, at most once a minute. Told again when another
+   * 5 % are used, or when it comes above 80 % anew.
+   */
+  quota: { usage: number; quota: number };
+  /**
+   * The store held data, last known at `lastSeen`, and was found empty: the browser threw it away, or something deleted it past
+   * this package. Told once, after openStore has resolved. Best effort: a page remembers it in localStorage.
+   */
+  evicted: { lastSeen: Date };
   /** Another tab runs the store from now on, or this one does. */
   owner: { owner: "self" | "other-tab" };
   /** Another tab has a version of the package that this one can't share a store with. If it is newer, this store is closed. */

@@ -45,13 +45,15 @@ export const ownerOf = (page: Page) => page.evaluate(() => user.status().owner);
 export class SharedTabs {
   readonly profile: Profile;
   readonly site: Site;
+  readonly #flags: readonly string[];
   #browser: Promise<Browser> | undefined;
   readonly reports: Report[] = [];
   readonly #reported = new Map<string, number>(); // how many of each tab
   readonly violations: string[] = [];
   readonly problems: string[] = []; // said by pages, beyond what a kill brings with it
 
-  static async start(): Promise<SharedTabs> {
+  // `more`: flags for the browser.
+  static async start(more: readonly string[] = []): Promise<SharedTabs> {
     const built = await build({
       entryPoints: [fixture],
       bundle: true,
@@ -72,12 +74,13 @@ export class SharedTabs {
               ? { body: path === "/" ? page : "<!doctype html>elsewhere" }
               : undefined,
     });
-    return new SharedTabs(await newProfile(), site);
+    return new SharedTabs(await newProfile(), site, [...flags, ...more]);
   }
 
-  private constructor(profile: Profile, site: Site) {
+  private constructor(profile: Profile, site: Site, browserFlags: readonly string[]) {
     this.profile = profile;
     this.site = site;
+    this.#flags = browserFlags;
   }
 
   // A tab with the store open, in which `before` ran first. Starts the browser if there is none.
@@ -188,7 +191,7 @@ export class SharedTabs {
       executablePath: executable(),
       headless: true,
       userDataDir: this.profile.folder,
-      args: flags,
+      args: [...this.#flags],
       ignoreDefaultArgs: ["--disable-back-forward-cache"],
       protocolTimeout: 3_600_000, // evaluate() of what takes long
     });

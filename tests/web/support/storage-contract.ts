@@ -162,6 +162,65 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
+    name: "an owner before is fenced although a checkpoint since took the segments that would show it",
+    async run(place) {
+      for (const checkpointed of [false, true]) {
+        const before = await place.open();
+        await loadAll(before);
+        await before.claim(1, bytes(0xa));
+        await before.addSegment(2, bytes(0xa, 2), "relaxed");
+        await before.putPart(1, bytes(0xa));
+        const own = { segmentsBelow: 3, obsoleteParts: [] };
+        if (checkpointed) await before.commitManifest(bytes(0xa), own);
+        const after = await place.open();
+        await loadAll(after, checkpointed ? [1] : [], checkpointed ? 3 : 1);
+        await after.claim(3, bytes(0xb));
+        await after.addSegment(4, bytes(0xb, 4), "strict");
+        await after.putPart(2, bytes(0xb));
+        await after.commitManifest(bytes(0xb), { segmentsBelow: 5, obsoleteParts: [1] });
+        for (const call of [
+          () => before.addSegment(3, bytes(0xa, 3), "strict"),
+          () => before.putPart(2, bytes(0xa)),
+          () => before.commitManifest(bytes(0xaa), { segmentsBelow: 3, obsoleteParts: [] }),
+          () => before.dropParts([2]),
+        ]) {
+          equal((await rejected(call())).failure, "fenced");
+        }
+        await after.addSegment(5, bytes(0xb, 5), "strict");
+        equal(await loadAll(after, [2], 5), {
+          manifest: [0xb],
+          parts: { 2: [0xb] },
+          segments: [[5, [0xb, 5]]],
+          orphans: [],
+        });
+        await before.close();
+        await after.drop();
+      }
+    },
+  },
+  {
+    name: "an owner goes on after its own checkpoints took all segments",
+    async run(place) {
+      const first = await place.open();
+      await loadAll(first);
+      await first.claim(1, bytes(1));
+      await first.commitManifest(bytes(7), { segmentsBelow: 2, obsoleteParts: [] });
+      await first.addSegment(2, bytes(2), "strict");
+      await Promise.all([
+        first.commitManifest(bytes(8), { segmentsBelow: 3, obsoleteParts: [] }),
+        first.addSegment(3, bytes(3), "strict"),
+      ]);
+      await first.commitManifest(bytes(9), { segmentsBelow: 4, obsoleteParts: [] });
+      await first.close();
+      const second = await place.open();
+      await loadAll(second, [], 4);
+      await second.addSegment(4, bytes(4), "strict"); // a first segment claims as well
+      await second.putPart(1, bytes(1));
+      equal((await loadAll(second, [1], 4)).segments, [[4, [4]]]);
+      await second.close();
+    },
+  },
+  {
     name: "a claim on a log that went on since it was loaded is fenced",
     async run(place) {
       const before = await place.open();

@@ -33,12 +33,14 @@ export interface CheckpointerOptions {
   orphans: readonly number[]; // parts left by a checkpoint that never finished; removed first
   automatic: boolean; // false: only when asked to
   onFailure: (error: unknown) => void; // the old checkpoint stays in force; it is tried again later
+  onCheckpoint?: (() => void) | undefined; // one is in force
 }
 
 export class Checkpointer {
   readonly #engine: CheckpointerOptions["engine"];
   readonly #storage: CheckpointerOptions["storage"];
   readonly #onFailure: CheckpointerOptions["onFailure"];
+  readonly #onCheckpoint: CheckpointerOptions["onCheckpoint"];
   readonly #automatic: boolean;
   #segments = 0; // since the last checkpoint, or since the last attempt
   #bytes = 0;
@@ -54,6 +56,7 @@ export class Checkpointer {
     this.#engine = options.engine;
     this.#storage = options.storage;
     this.#onFailure = options.onFailure;
+    this.#onCheckpoint = options.onCheckpoint;
     this.#automatic = options.automatic;
     const stats = this.#engine.stats();
     this.#segments = stats.segmentsSinceCheckpoint;
@@ -153,6 +156,7 @@ export class Checkpointer {
       for (const id of this.#doubtful) this.#orphans.add(id);
       this.#doubtful.clear();
       this.#setDue(this.#engine.stats().bytes);
+      this.#onCheckpoint?.();
     } catch (error) {
       await this.#abandon(written, error);
       throw error;

@@ -21,6 +21,7 @@ import type { Engine } from "../wasm/engine.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import { Emitter } from "./emitter.ts";
+import { Eviction, type Trace } from "./eviction.ts";
 import { recover } from "./log-recovery.ts";
 import type { Ownership } from "./ownership.ts";
 import type { PageLife } from "./page-life.ts";
@@ -48,6 +49,8 @@ export interface LocalHostOptions {
   life: PageLife;
   onFirstWrite?: (() => void) | undefined;
   logOwnership?: LogOwnership | undefined; // none: nobody else is expected
+  trace?: Trace | undefined; // of the store's data, where eviction may leave it
+  onCheckpoint?: (() => void) | undefined; // one is in force
 }
 
 export class LocalHost implements Host {
@@ -63,6 +66,7 @@ export class LocalHost implements Host {
   readonly #damage: readonly StoreDamage[]; // asked for once: an engine that broke can't say it any more
   readonly #refusal: StoreError | undefined; // of every write, in a store that is open for reading only
   readonly #snapshots: Snapshots;
+  readonly #eviction: Eviction | undefined;
   #claimed: boolean; // some segment of this owner is stored
   #closing: Promise<void> | undefined;
 
@@ -109,10 +113,15 @@ export class LocalHost implements Host {
     this.#snapshots = new Snapshots({
       engine: options.engine,
       queue: this.#queue,
-      replace: (call) => this.#replace(call),
+      replace: async (call) => {
+        await this.#owned(() => this.#checkpointer?.replace(call));
+        this.#eviction?.stored();
+      },
       now: () => this.now(),
     });
-    this.#generation = options.engine.stats().epoch;
+    const { epoch, lastCommit } = options.engine.stats();
+    this.#generation = epoch;
+    this.#eviction = this.#watchEviction(lastCommit > 0 || this.#damage.length > 0);
     this.#unlisten = options.life.watch((event) => {
       if (event === "leaving" || event === "suspend") this.storeNow();
     });
@@ -195,10 +204,7 @@ export class LocalHost implements Host {
     await this.flush();
     if (this.#refusal !== undefined) throw this.#refusal;
     if (this.#o.persistence === "memory") return;
-    await this.#checkpointer?.compact().catch((error: unknown) => {
-      this.#wasReplaced(error);
-      throw error;
-    });
+    await this.#owned(() => this.#checkpointer?.compact());
   }
 
   async snapshot(): Promise<Uint8Array> {
@@ -224,6 +230,10 @@ export class LocalHost implements Host {
   // The storage made a lost connection anew.
   reopened(): void {
     this.#events.emit("reopened", { at: new Date(this.now()) });
+  }
+
+  tellQuota(event: StoreEvents["quota"]): void {
+    this.#events.emit("quota", event);
   }
 
   // The browser promised not to evict this origin's storage.
@@ -276,8 +286,8 @@ export class LocalHost implements Host {
     return this.#refusal !== undefined || this.#queue.failed !== undefined;
   }
 
-  // An owner that nobody knows of must not replace what another may be writing.
-  async #replace(call: Uint8Array | undefined): Promise<void> {
+  // An owner that nobody knows of must not checkpoint what another may be writing.
+  async #owned(checkpoint: () => Promise<void> | undefined): Promise<void> {
     const { engine, storage } = this.#o;
     try {
       if (!this.#claimed) {
@@ -286,15 +296,23 @@ export class LocalHost implements Host {
         engine.stored(sequence);
         this.#claimed = true;
       }
-      await this.#checkpointer?.replace(call);
+      await checkpoint();
     } catch (error) {
       this.#wasReplaced(error);
       throw error;
     }
   }
 
+  #watchEviction(written: boolean): Eviction | undefined {
+    const { trace } = this.#o;
+    if (trace === undefined) return undefined;
+    const onEvicted = (lastSeen: Date) => this.#events.emit("evicted", { lastSeen });
+    return new Eviction({ trace, written, now: () => this.now(), onEvicted });
+  }
+
   #stored(bytes: number): void {
     this.#claimed = true;
+    this.#eviction?.stored();
     this.#lastPersistedAt = new Date(this.now());
     this.#checkpointer?.noteStored(bytes);
     if (this.#o.persistence !== "memory") {

@@ -1,8 +1,10 @@
 // What a store finds where it is opened: in a page, a worker, or Node. Importing this looks at none of it.
 
 import { StoreError } from "../errors.ts";
+import type { Trace } from "../host/eviction.ts";
 import { type PageLife, pageLife } from "../host/page-life.ts";
 import type { Persistence } from "../types.ts";
+import { traceOf } from "./trace.ts";
 
 export const lockWaitMs = 3000; // a reloaded page, or a restarted process, meets the lock of the one before it
 
@@ -11,10 +13,13 @@ export interface Surroundings {
   life: PageLife;
   // Asks the browser not to evict this origin's storage. Resolves to whether it promised; some browsers ask the user.
   persist(): Promise<boolean>;
+  // How much of its storage this origin uses; undefined where the browser does not say.
+  estimate(): Promise<StorageEstimate | undefined>;
+  traceOf(store: string): Trace | undefined;
 }
 
 export function thisPage(): Surroundings {
-  return { life: pageLife(), persist };
+  return { life: pageLife(), persist, estimate, traceOf };
 }
 
 // The databases that the option means; undefined for stores in memory.
@@ -48,6 +53,15 @@ async function persist(): Promise<boolean> {
     return (await storageManager()?.persist?.()) ?? false;
   } catch {
     return false;
+  }
+}
+
+// Of the origin: a worker's is its page's.
+export async function estimate(): Promise<StorageEstimate | undefined> {
+  try {
+    return await storageManager()?.estimate?.();
+  } catch {
+    return undefined;
   }
 }
 

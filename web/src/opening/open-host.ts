@@ -1,6 +1,7 @@
 // Opens a store where this runs, in a page, a worker or Node: the one place that wires module, storage and host together.
 
 import { AbortError, StoreError } from "../errors.ts";
+import { nextTurn } from "../host/event-loop.ts";
 import {
   LocalHost,
   type LocalHostOptions,
@@ -9,6 +10,7 @@ import {
 } from "../host/local-host.ts";
 import { own } from "../host/ownership.ts";
 import { noPage } from "../host/page-life.ts";
+import { QuotaWatch } from "../host/quota-watch.ts";
 import { loadHmac } from "../rest/account.ts";
 import { IdbfsStorage } from "../storage/idbfs.ts";
 import { type LogStorage, StorageError } from "../storage/log-storage.ts";
@@ -74,7 +76,7 @@ async function openInMemory(settings: Settings, instead?: StoreError): Promise<L
 async function openInIndexedDb(
   settings: Settings,
   factory: IDBFactory,
-  { life, persist }: Surroundings,
+  { life, persist, estimate, traceOf }: Surroundings,
 ): Promise<Host> {
   const { name, requestPersistence: request } = settings;
   const persisted = await isPersisted();
@@ -83,6 +85,7 @@ async function openInIndexedDb(
     void persist().then((granted) => {
       if (granted) host?.setPersisted();
     });
+  const quota = new QuotaWatch({ estimate, tell: (event) => host?.tellQuota(event) });
   const askFirst = request === "on-first-write" ? ask : undefined;
   const open = (logOwnership?: LogOwnership, ownership = { release() {} }) =>
     openLog(settings, factory, {
@@ -92,6 +95,8 @@ async function openInIndexedDb(
       logOwnership,
       ownership,
       life,
+      trace: traceOf(name),
+      onCheckpoint: () => void quota.check(),
     });
   const shared = { locks: locks(), channels: broadcastChannels() };
   if (shared.locks !== undefined && shared.channels !== undefined) {
@@ -105,6 +110,8 @@ async function openInIndexedDb(
     const ownership = await own(name, { ...shared, waitMs: lockWaitMs, signal: settings.signal });
     host = await open(undefined, ownership);
   }
+  host.on("quota", (event) => quota.heard(event));
+  void nextTurn().then(() => quota.check()); // once there can be listeners
   if (request === "on-open") ask();
   else if (!persisted) warnOfEviction(settings.onWarning);
   warnOfDamage(host, settings);
@@ -139,7 +146,14 @@ async function openLog(
   factory: IDBFactory,
   more: Pick<
     LocalHostOptions,
-    "readOnly" | "persisted" | "onFirstWrite" | "logOwnership" | "ownership" | "life"
+    | "readOnly"
+    | "persisted"
+    | "onFirstWrite"
+    | "logOwnership"
+    | "ownership"
+    | "life"
+    | "trace"
+    | "onCheckpoint"
   >,
 ): Promise<LocalHost> {
   const { name, signal } = settings;

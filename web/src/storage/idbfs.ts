@@ -43,9 +43,13 @@ export interface IdbfsOptions {
 
 interface Read {
   manifest: Uint8Array | undefined;
+  first: number; // of the segments that are live
   last: number; // the newest segment
   orphans: number[];
 }
+
+// Whether the log was still ours, asked when the transaction is complete.
+type IsOurs = () => boolean;
 
 export class IdbfsStorage implements LogStorage {
   readonly #mount: string;
@@ -56,6 +60,8 @@ export class IdbfsStorage implements LogStorage {
   #reopening: Promise<IDBDatabase> | undefined;
   #unknown: string | undefined; // the segment of which it is not known whether it arrived
   #manifest: Uint8Array | undefined; // as it was loaded, or committed
+  #attempted: Uint8Array | undefined; // the manifest that was to be committed last, and may have arrived
+  #coveredBelow = 1; // segments that these manifests cover
   #last = 0; // the newest segment that was loaded or added
   readonly #adding = new Map<number, Uint8Array>(); // segments under way
   readonly #running = new Set<Promise<unknown>>();
@@ -74,8 +80,9 @@ export class IdbfsStorage implements LogStorage {
   }
 
   async load(reader: LogReader): Promise<number[]> {
-    const { manifest, last, orphans } = await this.#readAll(reader, batchBytesMax);
+    const { manifest, first, last, orphans } = await this.#readAll(reader, batchBytesMax);
     this.#manifest = manifest;
+    this.#coveredBelow = first;
     this.#last = last;
     return orphans;
   }
@@ -100,15 +107,17 @@ export class IdbfsStorage implements LogStorage {
 
   claim(sequence: number, bytes: Uint8Array): Promise<void> {
     return this.#add(sequence, bytes, "relaxed", async (files, entry, path) => {
-      const manifest = contentsOf(await result(files.get(this.#path(manifestName))));
-      if (!sameFile(manifest, this.#manifest)) throw fenced(manifestName);
+      await this.#requireOurManifest(files);
       files.add(entry, path);
+      return () => true;
     });
   }
 
   addSegment(sequence: number, bytes: Uint8Array, durability: SegmentDurability): Promise<void> {
     return this.#add(sequence, bytes, durability, (files, entry, path) => {
-      files.add(entry, path);
+      const isOurs = this.#predecessor(files, sequence);
+      files.add(entry, path); // in this very turn: on leaving a page there is no other
+      return isOurs;
     });
   }
 
@@ -125,18 +134,27 @@ export class IdbfsStorage implements LogStorage {
   async commitManifest(bytes: Uint8Array, obsolete: Obsolete): Promise<void> {
     const entry = fileEntry(bytes);
     const path = this.#path(manifestName);
-    await this.#write("strict", async (files) => {
+    const attempted = bytes.slice();
+    this.#attempted = attempted;
+    this.#coveredBelow = Math.max(this.#coveredBelow, obsolete.segmentsBelow);
+    let attempts = 0;
+    const commit = async (files: IDBObjectStore) => {
+      attempts += 1;
       // An attempt of ours may have arrived although its connection was lost; then there is nothing left to do.
       const there = contentsOf(await result(files.get(path)));
-      if (sameFile(there, bytes)) return;
+      if (sameFile(there, attempted)) return;
       await this.#requireOwner(files);
       files.put(entry, path);
       const first = this.#path(segmentName(0));
       const end = this.#path(segmentName(obsolete.segmentsBelow));
       if (first < end) files.delete(IDBKeyRange.bound(first, end, false, true));
       for (const id of obsolete.obsoleteParts) files.delete(this.#path(partName(id)));
+    };
+    await this.#write("strict", commit).catch((error: unknown) => {
+      const replaced = error instanceof StorageError && error.failure === "fenced";
+      throw replaced && attempts > 1 ? mayBeCovered(path) : error;
     });
-    this.#manifest = bytes.slice();
+    this.#manifest = attempted;
   }
 
   async dropParts(ids: readonly number[]): Promise<void> {
@@ -170,7 +188,7 @@ export class IdbfsStorage implements LogStorage {
     );
     const orphans = await this.#readParts(files, wanted.parts, reader, batchBytes);
     const last = await this.#readSegments(files, wanted.firstSegment, reader, batchBytes);
-    return { manifest, last, orphans };
+    return { manifest, first: wanted.firstSegment, last, orphans };
   }
 
   // Resolves to the parts that nobody wanted.
@@ -265,15 +283,21 @@ export class IdbfsStorage implements LogStorage {
     sequence: number,
     bytes: Uint8Array,
     durability: SegmentDurability,
-    add: (files: IDBObjectStore, entry: FileEntry, path: string) => void | Promise<void>,
+    add: (files: IDBObjectStore, entry: FileEntry, path: string) => IsOurs | Promise<IsOurs>,
   ): Promise<void> {
     const path = this.#path(segmentName(sequence));
     const entry = fileEntry(bytes);
     const again = this.#unknown === path;
     this.#unknown = undefined;
     this.#adding.set(sequence, entry.contents);
+    let attempts = 0;
     try {
-      await this.#write(durability, (files) => add(files, entry, path), again);
+      const attempt = (files: IDBObjectStore) => {
+        attempts += 1;
+        return add(files, entry, path);
+      };
+      const isOurs = await this.#write(durability, attempt, again);
+      if (!isOurs()) await this.#covered(path, attempts);
     } catch (error) {
       if (error instanceof StorageError && error.failure === "unknown") this.#unknown = path;
       if (nameOf(error) !== "ConstraintError") throw error;
@@ -288,9 +312,37 @@ export class IdbfsStorage implements LogStorage {
     this.#last = Math.max(this.#last, sequence);
   }
 
+  // Asks for the segment before, and, where there need be none, for the manifest: has the log gone on without us, and covered what
+  // would tell? The answers are there when the transaction is complete.
+  #predecessor(files: IDBObjectStore, sequence: number): IsOurs {
+    const before = files.getKey(this.#path(segmentName(sequence - 1)));
+    const due = sequence - 1 === this.#last && this.#last >= this.#coveredBelow;
+    const manifest = due ? undefined : files.get(this.#path(manifestName));
+    return () =>
+      before.result !== undefined || (manifest !== undefined && this.#isOurs(manifest.result));
+  }
+
+  // What was added is below the first live segment, where it would only mislead others like us.
+  async #covered(path: string, attempts: number): Promise<never> {
+    await this.#write("relaxed", (files) => void files.delete(path)).catch(() => {});
+    this.#final = fenced(manifestName);
+    throw attempts > 1 ? mayBeCovered(path) : this.#final;
+  }
+
+  #isOurs(manifest: unknown): boolean {
+    const there = contentsOf(manifest);
+    return sameFile(there, this.#manifest) || (there && sameFile(there, this.#attempted)) === true;
+  }
+
+  async #requireOurManifest(files: IDBObjectStore): Promise<void> {
+    const manifest = await result(files.get(this.#path(manifestName)));
+    if (!this.#isOurs(manifest)) throw fenced(manifestName);
+  }
+
   // Throws, and so ends the transaction, if there are segments beyond those that were loaded or added here. One that is
   // under way may have arrived without our having heard of it.
   async #requireOwner(files: IDBObjectStore): Promise<void> {
+    await this.#requireOurManifest(files);
     for (const sequence of await this.#numbers(files, "wal-", this.#last + 1)) {
       const ours = this.#adding.get(sequence);
       const there = contentsOf(await result(files.get(this.#path(segmentName(sequence)))));
@@ -477,6 +529,12 @@ function sameFile(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean
 function contentsOf(entry: unknown): Uint8Array | undefined {
   const contents = (entry as Partial<FileEntry> | undefined)?.contents;
   return contents instanceof Uint8Array ? contents : undefined;
+}
+
+// It was made twice, and by now a checkpoint of another owner tells nothing of the first time.
+function mayBeCovered(path: string): StorageError {
+  const message = `Whether ${path} was stored before the store got another owner is not known.`;
+  return new StorageError("unknown", message);
 }
 
 function storageError(error: unknown): StorageError {

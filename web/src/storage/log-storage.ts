@@ -13,14 +13,21 @@
 //   commitManifest   in one atomic step: the new manifest, and the covered segments and obsolete parts gone.
 //
 // When one rejects, nothing of it is stored, unless the error's `failure` is "unknown". Then the same call made again finds out,
-// by resolving or by being fenced; that it fails in another way tells nothing of the call before. Nothing else should be stored
+// by resolving or by being fenced; that it fails in another way tells nothing of the call before. (Fenced by a checkpoint of the
+// owner since, which may have taken the segment with it, it tells nothing either.) Nothing else should be stored
 // meanwhile. Calls may overlap; segments take effect in the order of the calls. Bytes given in may be reused by the caller as
 // soon as the promise settles, and bytes given out belong to the reader.
 //
 // Two owners at a time can't be ruled out: a page may freeze, be given up, and wake. So ownership is a *claim*: a segment
-// that the new owner adds. From then on each write of the owner before meets a segment that it did not write, and rejects
-// with "fenced": a segment, because its number is taken; parts and manifests, because they look for segments beyond
-// the last one that they know. The claim itself is fenced if the manifest is not the one that was loaded.
+// that the new owner adds. From then on each write of the owner before meets something that it did not write, and rejects
+// with "fenced":
+//
+//   a segment            its number is taken. If a checkpoint removed the one that took it, then it removed the one before too, and
+//                        the manifest says whose checkpoint that was. So without a predecessor it must be our own manifest.
+//   parts, manifests     there are segments beyond the last one that we know; or, again, the manifest is not ours
+//   a claim              the manifest is not the one that was loaded
+//
+// For this a checkpoint must cover its owner's claim.
 
 import { StoreError, type StoreErrorCode } from "../errors.ts";
 

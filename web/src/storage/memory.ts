@@ -64,7 +64,7 @@ export class MemoryStorage implements LogStorage {
 
   async claim(sequence: number, bytes: Uint8Array): Promise<void> {
     this.#requireOpen();
-    if (this.#files?.get(manifestName) !== this.#manifest) throw fenced(manifestName);
+    this.#requireOurManifest();
     await this.addSegment(sequence, bytes, "relaxed");
   }
 
@@ -77,6 +77,8 @@ export class MemoryStorage implements LogStorage {
     const name = segmentName(sequence);
     const there = this.#files?.get(name);
     if (there !== undefined && !sameBytes(there, bytes)) throw fenced(name);
+    if (there === undefined && !this.#files?.has(segmentName(sequence - 1)))
+      this.#requireOurManifest();
     this.#files?.set(name, bytes.slice());
     this.#last = Math.max(this.#last, sequence);
   }
@@ -113,9 +115,15 @@ export class MemoryStorage implements LogStorage {
 
   #requireOwner(): void {
     this.#requireOpen();
+    this.#requireOurManifest();
     for (const name of this.#files?.keys() ?? []) {
       if ((numberInName("wal-", name) ?? 0) > this.#last) throw fenced(name);
     }
+  }
+
+  #requireOurManifest(): void {
+    if (this.#files !== undefined && this.#files.get(manifestName) !== this.#manifest)
+      throw fenced(manifestName);
   }
 
   #requireOpen(): void {

@@ -40,6 +40,7 @@ export class NodeFilesStorage implements LogStorage {
   readonly #folder: string;
   readonly #hash: (bytes: Uint8Array) => string;
   #manifest: Uint8Array | undefined; // as it was loaded, or committed
+  #attempted: Uint8Array | undefined; // the manifest that was to be committed last, and may have arrived
   #last = 0; // the newest segment that was loaded or added
   readonly #relaxed = new Map<number, string>(); // segments that are not flushed, and their second names
   #final: StorageError | undefined; // what every later call rejects with
@@ -103,20 +104,18 @@ export class NodeFilesStorage implements LogStorage {
 
   claim(sequence: number, bytes: Uint8Array): Promise<void> {
     return this.#track(async () => {
-      const manifest = await this.#read(manifestName);
-      const same = manifest && this.#manifest && sameBytes(manifest, this.#manifest);
-      if (!same && manifest !== this.#manifest) throw fenced(manifestName);
+      await this.#requireOurManifest();
       await this.#add(sequence, () => this.#addRelaxed(sequence, bytes));
     });
   }
 
   addSegment(sequence: number, bytes: Uint8Array, durability: SegmentDurability): Promise<void> {
     return this.#track(() =>
-      this.#add(sequence, () =>
-        durability === "strict"
-          ? this.#addStrict(sequence, bytes)
-          : this.#addRelaxed(sequence, bytes),
-      ),
+      this.#add(sequence, async () => {
+        await this.#requirePredecessor(sequence);
+        if (durability === "strict") await this.#addStrict(sequence, bytes);
+        else await this.#addRelaxed(sequence, bytes);
+      }),
     );
   }
 
@@ -134,8 +133,9 @@ export class NodeFilesStorage implements LogStorage {
       this.#removing(async () => {
         await this.#requireOwner();
         await this.#ours(this.#flushFolder()); // the names of the parts
+        this.#attempted = bytes.slice();
         await this.#replace(manifestName, bytes);
-        this.#manifest = bytes.slice();
+        this.#manifest = this.#attempted;
         await this.#flushNames();
         const names = await this.#fs.readdir(this.#folder).catch(() => []);
         const below = numbers("wal-", names).filter((n) => n < obsolete.segmentsBelow);
@@ -253,11 +253,28 @@ export class NodeFilesStorage implements LogStorage {
     return done;
   }
 
-  // The folder's lock keeps others out (folder-lock.ts); where it can't, this finds most of them.
+  // The folder's lock keeps others out (folder-lock.ts); where it can't, these find most of them.
   async #requireOwner(): Promise<void> {
+    await this.#requireOurManifest();
     const names = await this.#ours(this.#fs.readdir(this.#folder));
     const beyond = numbers("wal-", names).find((sequence) => sequence > this.#last);
     if (beyond !== undefined) throw fenced(segmentName(beyond));
+  }
+
+  async #requirePredecessor(sequence: number): Promise<void> {
+    const before = this.#path(segmentName(sequence - 1));
+    const there = await this.#fs.stat(before).catch(() => undefined);
+    if (there === undefined) await this.#requireOurManifest();
+  }
+
+  async #requireOurManifest(): Promise<void> {
+    const there = await this.#fs.readFile(this.#path(manifestName)).catch(async (error) => {
+      const failure = await this.#failure(error);
+      if (codeOf(error) !== "ENOENT" || failure.failure === "gone") throw failure;
+      return undefined;
+    });
+    const ours = [this.#manifest, this.#attempted].some((m) => m && there && sameBytes(m, there));
+    if (!ours && there !== this.#manifest) throw fenced(manifestName);
   }
 
   async #addStrict(sequence: number, bytes: Uint8Array): Promise<void> {

@@ -39,7 +39,9 @@ export class CallClient {
   #link: Link | undefined;
   #scheduled = false;
   // By number, which is their order.
-  readonly #ordered = new Map<number, Call>(); // writes and flushes: sent in order, a bounded number at a time
+  #ordered = new Map<number, Call>(); // writes and flushes: sent in order, a bounded number at a time
+  #highest = 0; // number among them, ever
+  #disordered = false; // one came late
   readonly #free = new Map<number, Call>(); // all others
 
   // `id`: 16 random bytes. Without it there is one owner for good, so no write is ever sent twice: writes then travel without a number
@@ -53,29 +55,44 @@ export class CallClient {
     return this.#ordered.size + this.#free.size;
   }
 
+  // A call's place among all of this client: its number. Taken for one that may be made later, so that no other gets ahead of it.
+  place(): number {
+    return this.#next++;
+  }
+
   // Rejects as the owner does, or with AbortError if `signal` aborts before the call had an effect.
   block(
     kind: BlockCall,
     block: Uint8Array,
     durability?: Durability,
     signal?: AbortSignalLike,
+    number = this.place(),
   ): Promise<Uint8Array> {
     if (signal?.aborted) return Promise.reject(new AbortError());
-    const number = this.#next++;
     const id = kind === "write" ? this.#id : undefined;
     const bytes = id === undefined ? block : inCall(block, id, number);
     return this.#add({ number, kind, block: bytes, durability }, signal) as Promise<Uint8Array>;
   }
 
+  // A deferred write that an owner acknowledged and could not store, whoever made it. One that was a call of this client's is that
+  // call again.
+  again(block: Uint8Array, place: number | undefined): Promise<Uint8Array> {
+    const number = place ?? this.#numberOf(block) ?? this.place();
+    return this.block("write", outOfCall(block), "deferred", undefined, number);
+  }
+
   // A snapshot, for the owner's store.
-  restore(file: Uint8Array, mode: RestoreMode | undefined): Promise<RestoreReport> {
-    const number = this.#next++;
+  restore(
+    file: Uint8Array,
+    mode: RestoreMode | undefined,
+    number = this.place(),
+  ): Promise<RestoreReport> {
     const block = this.#id === undefined ? file : inCall(file, this.#id, number);
     return this.#add({ number, kind: "restore", block, mode }) as Promise<RestoreReport>;
   }
 
-  plain(kind: PlainCall): Promise<unknown> {
-    return this.#add({ number: this.#next++, kind });
+  plain(kind: PlainCall, number = this.place()): Promise<unknown> {
+    return this.#add({ number, kind });
   }
 
   // There is an owner: what waits is sent, and what had been sent to another is sent again.
@@ -113,10 +130,16 @@ export class CallClient {
     return new Promise((resolve, reject) => {
       const added: Call = { ...call, resolve, reject, sent: false, unlisten: () => {} };
       if (signal !== undefined) this.#listen(added, signal);
-      const ordered = orderedKinds.has(call.kind);
-      (ordered ? this.#ordered : this.#free).set(call.number, added);
+      if (orderedKinds.has(call.kind)) this.#order(added);
+      else this.#free.set(call.number, added);
       this.#schedule();
     });
+  }
+
+  #order(call: Call): void {
+    this.#ordered.set(call.number, call);
+    if (call.number < this.#highest) this.#disordered = true;
+    else this.#highest = call.number;
   }
 
   // A call that was sent is the owner's to abort: it knows whether it still can.
@@ -131,6 +154,13 @@ export class CallClient {
     };
     signal.addEventListener("abort", onAbort);
     call.unlisten = () => signal.removeEventListener("abort", onAbort);
+  }
+
+  #numberOf(block: Uint8Array): number | undefined {
+    const call = callOf(block);
+    if (call === undefined || this.#id?.every((byte, i) => byte === call[8 + i]) !== true)
+      return undefined;
+    return Number(new DataView(call.buffer, call.byteOffset).getBigUint64(0, true));
   }
 
   #forget(call: Call): void {
@@ -157,6 +187,8 @@ export class CallClient {
       const { number, kind, block, durability, mode } = call;
       calls.push({ number, kind, block, durability, mode });
     };
+    if (this.#disordered) this.#ordered = new Map([...this.#ordered].sort(([a], [b]) => a - b));
+    this.#disordered = false;
     const inFlightMax = this.#id === undefined ? Number.POSITIVE_INFINITY : writesInFlightMax;
     let inFlight = 0;
     for (const call of this.#ordered.values()) {

@@ -77,15 +77,15 @@ export type ToClient =
 export type Progress = Pick<StoreStatus, "pendingBytes" | "lastPersistedAt">;
 
 // What clients hear of; the other events each tab has of itself. A page hears all events of its worker.
-export const forwardedEvents = ["status", "persist-error", "reopened"] as const;
+export const forwardedEvents = ["status", "persist-error", "reopened", "quota", "evicted"] as const;
 export const allEvents = [...forwardedEvents, "persisted", "owner", "version-conflict"] as const;
 
 // ---- A page and its worker ------------------------------------------------------------------------------------------------
 // Over a port of their own. The worker is the owner for good, and called so.
 //
-//   page      open                                     … calls, cancel, life …   close
-//   worker    started     warning, persist …   ready     replies, event, holds     closed
-//                                           or failed
+//   page      open                                            … calls, cancel, life …   close
+//   worker    started     warning, persist, trace …   ready     replies, event, holds     closed
+//                                                  or failed
 
 export const workerName = "worker";
 
@@ -94,6 +94,7 @@ export type ToWorker<Settings> =
   | { type: "open"; settings: Settings; hidden: boolean; lock: string }
   | { type: "life"; event: LifeEvent; hidden: boolean }
   | { type: "persisted"; granted: boolean } // the answer to "persist"
+  | { type: "trace"; lastSeen: Date | undefined } // the answer to "find-trace"
   | { type: "close" };
 
 export type FromWorker =
@@ -102,7 +103,9 @@ export type FromWorker =
   | { type: "failed"; error: WireError }
   | { type: "warning"; warning: StoreWarning }
   | { type: "persist" } // only the page can ask the browser for that
-  | { type: "holds"; wakes: number } // the lock of its life, after so many times that the page was suspended
+  | { type: "find-trace" | "wipe-trace" } // only the page has one (host/eviction.ts)
+  | { type: "leave-trace"; at: Date; wakes: number }
+  | { type: "holds"; wakes: number } // the lock of its life, after the page was suspended so many times
   | { type: "closed"; error: WireError | undefined };
 
 // ---- Errors -----------------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ import type {
   StoreStatus,
   VerifyReport,
 } from "../types.ts";
-import { CallClient, outOfCall } from "./call-client.ts";
+import { CallClient } from "./call-client.ts";
 import { CallServer, isOfOwner } from "./call-server.ts";
 import type { OpenChannel } from "./channel.ts";
 import { ClientPorts } from "./client-ports.ts";
@@ -79,7 +79,9 @@ export class SharedHost implements Host {
   #ports: ClientPorts | undefined;
   #claim: LockClaim | undefined;
   #opening: Promise<void> | undefined; // of the engine, when this tab becomes the owner
-  #letGo: Promise<void> = Promise.resolve(); // the engine that was here last is gone
+  readonly #asked = new Set<Promise<unknown>>(); // of the engine here, and not answered yet
+  readonly #places = new WeakMap<Uint8Array, number>(); // of deferred writes that it was asked for
+  #letGo: Promise<void> = Promise.resolve(); // the engine that was here last is gone, and all that was asked of it is over
   #unwatch: () => void = () => {};
   #closing: Promise<void> | undefined;
   #failure: StoreError | undefined; // of every call, since the store was lost to a newer version
@@ -139,16 +141,13 @@ export class SharedHost implements Host {
   ): Promise<Uint8Array> {
     this.#requireOpen();
     if (this.#o.refusal !== undefined) throw this.#o.refusal;
-    if (this.#local === undefined) {
-      return await this.#client.block("write", block, durability, signal);
-    }
-    try {
-      return await this.#local.write(block, durability, signal);
-    } catch (error) {
-      if (!isOfOwner(error) || this.#closing !== undefined) throw error;
-      await this.#letGo; // it had no effect; what was acknowledged before it comes first
-      return await this.#client.block("write", block, durability, signal);
-    }
+    const write = (local: LocalHost, place: number) => {
+      if (durability === "deferred") this.#places.set(block, place);
+      return local.write(block, durability, signal);
+    };
+    const elsewhere = (place: number) =>
+      this.#client.block("write", block, durability, signal, place);
+    return await this.#ask(write, elsewhere);
   }
 
   now(): number {
@@ -197,7 +196,7 @@ export class SharedHost implements Host {
     if (this.#o.refusal !== undefined) throw this.#o.refusal;
     const file = await bytesOf(source);
     this.#requireOpen();
-    const elsewhere = () => this.#client.restore(file, mode);
+    const elsewhere = (place: number) => this.#client.restore(file, mode, place);
     return await this.#ask((local) => local.restore(file, { mode }), elsewhere);
   }
 
@@ -210,24 +209,40 @@ export class SharedHost implements Host {
     this.#local?.setPersisted();
   }
 
+  // An owner's clients hear of it too.
+  tellQuota(event: StoreEvents["quota"]): void {
+    if (this.#local !== undefined) this.#local.tellQuota(event);
+    else this.#events.emit("quota", event);
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   #askAll<T>(kind: PlainCall, ask: (local: LocalHost) => Promise<T>): Promise<T> {
-    return this.#ask(ask, () => this.#client.plain(kind) as Promise<T>);
+    return this.#ask(ask, (place) => this.#client.plain(kind, place) as Promise<T>);
   }
 
-  async #ask<T>(ask: (local: LocalHost) => Promise<T>, elsewhere: () => Promise<T>): Promise<T> {
-    if (this.#local === undefined) return await elsewhere();
-    try {
-      return await ask(this.#local);
-    } catch (error) {
+  // What the engine here can't answer because it is not the owner any more had no effect, and keeps its place among the calls that
+  // the next owner gets: those of this tab are done in the order in which they were made.
+  async #ask<T>(
+    ask: (local: LocalHost, place: number) => Promise<T>,
+    elsewhere: (place: number) => Promise<T>,
+  ): Promise<T> {
+    const place = this.#client.place();
+    if (this.#local === undefined) return await elsewhere(place);
+    let again: Promise<T> | undefined;
+    const asked = ask(this.#local, place).catch((error: unknown) => {
       if (!isOfOwner(error) || this.#closing !== undefined) throw error;
-      await this.#letGo;
-      return await elsewhere();
-    }
+      again = elsewhere(place);
+      return undefined;
+    });
+    this.#asked.add(asked);
+    const answered = () => this.#asked.delete(asked);
+    asked.then(answered, answered);
+    const answer = await asked;
+    return again === undefined ? (answer as T) : await again;
   }
 
   // What is under way is finished first, by whoever owns the store.
@@ -315,7 +330,7 @@ export class SharedHost implements Host {
     this.#local = undefined;
     if (local !== undefined) this.#follower.status = local.status;
     const gone = local?.close().catch(() => this.#takeBack(local)) ?? this.#opening;
-    if (gone !== undefined) this.#letGo = gone;
+    if (gone !== undefined) this.#letGo = this.#allOver(gone);
     if (gone === undefined || local?.idle || when === "now") claim?.end();
     else void gone.then(() => claim?.end());
   }
@@ -416,8 +431,14 @@ export class SharedHost implements Host {
     const local = this.#local;
     this.#local = undefined;
     this.#leave();
-    if (local !== undefined) this.#letGo = this.#takeBack(local);
+    if (local !== undefined) this.#letGo = this.#allOver(this.#takeBack(local));
     void this.#rejoin();
+  }
+
+  // Nothing is asked of another owner before all is known that this one leaves to him.
+  async #allOver(gone: Promise<void>): Promise<void> {
+    await gone;
+    await Promise.allSettled([...this.#asked]);
   }
 
   // Deferred writes that were acknowledged and not stored are made again.
@@ -428,7 +449,7 @@ export class SharedHost implements Host {
 
   // It may fail by now.
   #again(block: Uint8Array): void {
-    this.#client.block("write", outOfCall(block), "deferred").catch((error: Error) => {
+    this.#client.again(block, this.#places.get(block)).catch((error: Error) => {
       this.#events.emit("persist-error", { error, pendingBytes: 0, retryInMs: undefined });
     });
   }

@@ -1,6 +1,7 @@
 // The worker's side of a store that a page has in a worker (worker-host.ts): opens it as a page would, and answers the page.
 
-import { locks, type Surroundings } from "../opening/environment.ts";
+import type { Trace } from "../host/eviction.ts";
+import { estimate, locks, type Surroundings } from "../opening/environment.ts";
 import { openHost } from "../opening/open-host.ts";
 import type { Settings } from "../opening/options.ts";
 import { CallServer, forThePage } from "../tabs/call-server.ts";
@@ -45,6 +46,16 @@ class StoreServer {
   #suspended = false;
   #wakes = 0;
   #persisted: (granted: boolean) => void = () => {};
+  #found: (lastSeen: Date | undefined) => void = () => {};
+  readonly #trace: Trace = {
+    lastSeen: () =>
+      new Promise((resolve) => {
+        this.#found = resolve;
+        this.#post({ type: "find-trace" });
+      }),
+    leave: (at) => this.#post({ type: "leave-trace", at, wakes: this.#wakes }),
+    wipe: () => this.#post({ type: "wipe-trace" }),
+  };
 
   constructor(port: MessagePort, means: Means) {
     this.#means = means;
@@ -66,6 +77,9 @@ class StoreServer {
         break;
       case "persisted":
         this.#persisted(message.granted);
+        break;
+      case "trace":
+        this.#found(message.lastSeen);
         break;
       case "close":
         void this.#close();
@@ -91,7 +105,12 @@ class StoreServer {
           signal: undefined, // the page ends the worker instead
           onWarning: (warning) => this.#post({ type: "warning", warning }),
         },
-        { life: this.#life, persist: () => this.#persist() },
+        {
+          life: this.#life,
+          persist: () => this.#persist(),
+          estimate,
+          traceOf: () => this.#trace,
+        },
       );
       this.#server = new CallServer(this.#host, workerName, this.#channel, forThePage);
     } catch (error) {

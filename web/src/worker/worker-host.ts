@@ -34,6 +34,10 @@ import type {
 import { buildId } from "../wasm/module.ts";
 import { type WorkerThread, WorkerUnavailable } from "./start.ts";
 
+// How long a page that is left waits for its worker to store what was deferred: a frozen page freezes its worker with it, and one that is
+// closed ends it. Nothing that a page may look at without letting go of its thread tells that the worker is done.
+const farewellMs = 20;
+
 // What can be sent, but for what stays in the page.
 export type SentSettings = Omit<Settings, "clock" | "signal" | "onWarning" | "thread">;
 
@@ -213,7 +217,10 @@ export class WorkerHost implements Host {
       this.#suspended = false;
       this.#wakes += 1;
     }
-    this.#post({ type: "life", event, hidden: this.#o.around.life.hidden() });
+    const hidden = this.#o.around.life.hidden();
+    this.#post({ type: "life", event, hidden });
+    const left = event === "suspend" || (event === "leaving" && !hidden); // it is hidden only after that
+    if (left && this.#state === "open" && this.status.pendingBytes > 0) spin(farewellMs);
   }
 
   // ---- The worker -------------------------------------------------------------------------------------------------------
@@ -242,6 +249,15 @@ export class WorkerHost implements Host {
         break;
       case "persist":
         void this.#o.around.persist().then((granted) => this.#post({ type: "persisted", granted }));
+        break;
+      case "find-trace":
+        void this.#findTrace();
+        break;
+      case "leave-trace":
+        this.#leaveTrace(message);
+        break;
+      case "wipe-trace":
+        this.#o.around.traceOf(this.#name)?.wipe();
         break;
       case "holds":
         this.#watchOver(message.wakes);
@@ -276,6 +292,17 @@ export class WorkerHost implements Host {
     this.#events.emit(name, (name === "status" ? this.status : whole) as StoreEvents[K]);
   }
 
+  async #findTrace(): Promise<void> {
+    const lastSeen = await this.#o.around.traceOf(this.#name)?.lastSeen();
+    this.#post({ type: "trace", lastSeen });
+  }
+
+  // Not if the worker may have let go of the store since: another tab may have deleted it.
+  #leaveTrace({ at, wakes }: FromWorker & { type: "leave-trace" }): void {
+    const mayBeOver = this.#closing !== undefined || this.#suspended || wakes !== this.#wakes;
+    if (!mayBeOver) this.#o.around.traceOf(this.#name)?.leave(at);
+  }
+
   // It may have said so before the page was suspended.
   #watchOver(wakes: number): void {
     const { locks } = this.#o;
@@ -293,6 +320,11 @@ export class WorkerHost implements Host {
   #post(message: ToWorker<SentSettings>): void {
     if (this.#state !== "closed") this.#channel.post(message);
   }
+}
+
+function spin(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
 }
 
 function closedError(name: string): StoreError {

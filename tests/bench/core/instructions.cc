@@ -1,0 +1,199 @@
+// The hot paths, one after another, each under callgrind for itself: how many instructions an
+// operation takes does not depend on what else the machine does. tests/bench/run instructions runs
+// it and reads what callgrind wrote; run without callgrind it only shows that the paths work.
+//
+// Prints a line for each path, in the order of callgrind's dumps: name, how often, per what.
+
+#include <valgrind/callgrind.h>
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/direct/calls.h"
+#include "core/doors/group.h"
+#include "tests/bench/core/workload.h"
+
+namespace entitable::bench {
+namespace {
+
+constexpr std::size_t store_rows = 100'000;
+
+// Counts what `work` does, the second time: first times (memory, shapes) are not what is asked.
+template <typename Work>
+void count(const char* name, const char* unit, std::size_t operations, Work work) {
+  work(0);
+  CALLGRIND_START_INSTRUMENTATION;
+  CALLGRIND_ZERO_STATS;
+  work(1);
+  CALLGRIND_DUMP_STATS_AT(name);
+  CALLGRIND_STOP_INSTRUMENTATION;
+  std::printf("%s\t%zu\t%s\n", name, operations, unit);
+  std::fflush(stdout);
+}
+
+std::uint8_t kind_of(const direct::ReplyBuffer& reply) {
+  return static_cast<std::uint8_t>(reply.view().front());
+}
+
+// ---- Reads --------------------------------------------------------------------------------------
+
+class Reader {
+ public:
+  explicit Reader(const Store& store) : store_(store) {}
+  void read(const std::string& block) {
+    direct::read(store_, block, pages_, reply_);
+    ENTITABLE_CHECK(kind_of(reply_) == static_cast<std::uint8_t>(direct::ReplyKind::page));
+  }
+  void handle(const std::string& block) {
+    doors::handle(account_, store_, block, noon, reply_);
+    const auto status = static_cast<std::uint8_t>(reply_.view()[2]);
+    ENTITABLE_CHECK(status == 200);
+  }
+
+ private:
+  const Store& store_;
+  protocol::Account account_;
+  direct::PageWriter pages_;
+  direct::ReplyBuffer reply_;
+};
+
+void count_reads(const Store& store) {
+  Reader reader(store);
+  constexpr std::size_t reads = 1000;
+  const std::vector<std::size_t> order = shuffled(store_rows);
+  std::vector<std::string> gets;
+  std::vector<std::string> rest_gets;
+  for (std::size_t i = 0; i < 2 * reads; ++i) {
+    gets.push_back(get_block(key(order[i])));
+    rest_gets.push_back(rest_get(key(order[i])).block());
+  }
+  count("point read", "read", reads, [&](std::size_t round) {
+    for (std::size_t i = 0; i < reads; ++i) reader.read(gets[round * reads + i]);
+  });
+  const std::string page = query_block("", 1000);
+  count("page of 1000", "row", 10'000, [&](std::size_t) {
+    for (int i = 0; i < 10; ++i) reader.read(page);
+  });
+  const std::string scan = query_block(filter_nothing, 1000);
+  count("scan, nothing out", "row", store_rows, [&](std::size_t) { reader.read(scan); });
+  count("REST: point read", "read", reads, [&](std::size_t round) {
+    for (std::size_t i = 0; i < reads; ++i) reader.handle(rest_gets[round * reads + i]);
+  });
+  const std::string rest_page = rest_query("", 1000).block();
+  count("REST: page of 1000", "row", 10'000, [&](std::size_t) {
+    for (int i = 0; i < 10; ++i) reader.handle(rest_page);
+  });
+}
+
+// ---- Writes -------------------------------------------------------------------------------------
+
+// From the block to the bytes of the segment, as the host does it with each write alone.
+void write(Store& store, std::string_view block) {
+  static const protocol::Account account;
+  const doors::StagedReplies staged = doors::stage(account, store, {block}, noon);
+  ENTITABLE_CHECK(staged.changes);
+  store.publish();
+  const std::optional<SealedSegment> segment = store.seal();
+  store.stored(segment->sequence);
+}
+
+constexpr std::size_t writes = 1000;
+
+// block_of(i): the i-th block of 2 * writes.
+template <typename BlockOf>
+void count_singles(const char* name, Store& store, BlockOf block_of) {
+  std::vector<std::string> blocks;
+  for (std::size_t i = 0; i < 2 * writes; ++i) blocks.push_back(block_of(i));
+  count(name, "write", writes, [&](std::size_t round) {
+    for (std::size_t i = 0; i < writes; ++i) write(store, blocks[round * writes + i]);
+  });
+}
+
+// block_of(first): the group of the entities from the first one on.
+template <typename BlockOf>
+void count_groups(const char* name, Store& store, std::size_t from, BlockOf block_of) {
+  constexpr std::size_t groups = writes / group_rows;
+  std::vector<std::string> blocks;
+  for (std::size_t i = 0; i < 2 * writes; i += group_rows) {
+    blocks.push_back(block_of(from + i));
+  }
+  count(name, "entity", writes, [&](std::size_t round) {
+    for (std::size_t i = 0; i < groups; ++i) write(store, blocks[round * groups + i]);
+  });
+}
+
+void count_writes(Store& store) {
+  std::size_t end = store_rows;  // keys from here on are behind all that are there
+  const std::vector<std::size_t> order = shuffled(store_rows);
+  count_groups("insert, in groups of 100", store, end,
+               [](std::size_t first) { return write_block(insert_group(first)); });
+  end += 2 * writes;
+  count_singles("insert, behind all others", store,
+                [&](std::size_t i) { return write_block({insert_operation(key(end + i), i)}); });
+  end += 2 * writes;
+  count_singles("insert, between others", store, [&](std::size_t i) {
+    return write_block({insert_operation(new_key(order[i]), i)});
+  });
+  count_singles("merge of one property", store, [&](std::size_t i) {
+    Operation merge{OperationKind::merge, key(order[i]), {}, IfMatch::any()};
+    merge.properties.push_back({"version", Value::of_int32(2)});
+    return write_block({merge});
+  });
+  count_singles("REST: insert, behind all others", store,
+                [&](std::size_t i) { return rest_insert(key(end + i), i).block(); });
+  end += 2 * writes;
+  count_groups("REST: insert, in groups of 100", store, end,
+               [](std::size_t first) { return rest_batch(first).block(); });
+}
+
+// ---- Opening ------------------------------------------------------------------------------------
+
+void count_opening(Store& store) {
+  constexpr std::size_t rows = 10'000;
+  std::vector<std::string> segments;
+  Store logged;
+  ENTITABLE_CHECK(logged.recover(std::nullopt).ok());
+  logged.recovered();
+  segments.push_back(commit(logged, {{std::nullopt, WriteCreateTable{std::string(table)}}}));
+  for (std::size_t i = 0; i < rows; i += group_rows) {
+    segments.push_back(commit(logged, {group_request(insert_group(i))}));
+  }
+  count("opening: replay of segments", "row", rows, [&](std::size_t) {
+    Store opened;
+    ENTITABLE_CHECK(opened.recover(std::nullopt).ok());
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      ENTITABLE_CHECK(opened.replay(i + 1, segments[i]).ok());
+    }
+    opened.recovered();
+    ENTITABLE_CHECK(opened.stats().rows == rows);
+  });
+
+  Store small = filled_store(group_rows);  // for the first time: a checkpoint is done once
+  Files files;
+  count("checkpoint", "row", store.stats().rows,
+        [&](std::size_t round) { files = checkpoint(round == 0 ? small : store); });
+  count("opening: parts of a checkpoint", "row", store.stats().rows, [&](std::size_t) {
+    Store opened;
+    ENTITABLE_CHECK(opened.recover(files.manifest).ok());
+    for (const CheckpointPart& part : files.parts) {
+      ENTITABLE_CHECK(opened.load_part(part.id, part.bytes).ok());
+    }
+    opened.recovered();
+    ENTITABLE_CHECK(opened.stats().rows == store.stats().rows);
+  });
+}
+
+}  // namespace
+}  // namespace entitable::bench
+
+int main() {
+  using namespace entitable::bench;
+  entitable::Store store = filled_store(store_rows);
+  count_reads(store);
+  count_writes(store);
+  count_opening(store);
+  return 0;
+}

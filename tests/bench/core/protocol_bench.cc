@@ -1,0 +1,56 @@
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/protocol/service.h"
+#include "tests/bench/core/sizes.h"
+#include "tests/bench/core/workload.h"
+
+namespace entitable::bench {
+namespace {
+
+const protocol::Account account;
+const protocol::Moment moment{noon, "0123456789abcdef"};
+
+void protocol_get(benchmark::State& state) {
+  const Store& store = shared_store(rows_of(state));
+  std::vector<RestRequest> requests;
+  for (const std::size_t i : shuffled(rows_of(state))) {
+    requests.push_back(rest_get(key(i)));
+    if (requests.size() == 10'000) break;
+  }
+  std::size_t at = 0;
+  for (auto _ : state) {
+    const auto handled = protocol::handle(account, store, next_of(requests, at).request(), moment);
+    ENTITABLE_CHECK(std::get<protocol::Response>(handled).status == 200);
+  }
+  per_operation(state, 1);
+}
+BENCHMARK(protocol_get)->Apply(at_each_size);
+
+void protocol_query_page_of_1000(benchmark::State& state) {
+  const Store& store = shared_store(10'000);
+  const RestRequest request = rest_query("", 1000);
+  for (auto _ : state) {
+    const auto handled = protocol::handle(account, store, request.request(), moment);
+    ENTITABLE_CHECK(std::get<protocol::Response>(handled).status == 200);
+  }
+  per_operation(state, 1000);
+}
+BENCHMARK(protocol_query_page_of_1000);
+
+// Without what the store does with it.
+void protocol_read_insert(benchmark::State& state) {
+  const Store& store = shared_store(10'000);
+  const RestRequest request = rest_insert(new_key(4711), 4711);
+  for (auto _ : state) {
+    const auto handled = protocol::handle(account, store, request.request(), moment);
+    ENTITABLE_CHECK(std::holds_alternative<protocol::PendingWrite>(handled));
+  }
+  per_operation(state, 1);
+}
+BENCHMARK(protocol_read_insert);
+
+}  // namespace
+}  // namespace entitable::bench

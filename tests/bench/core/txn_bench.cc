@@ -1,0 +1,28 @@
+#include <variant>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/txn/entity_group.h"
+#include "core/txn/stage.h"
+#include "tests/bench/core/sizes.h"
+#include "tests/bench/core/workload.h"
+
+namespace entitable::bench {
+namespace {
+
+void txn_check_and_stage_a_group(benchmark::State& state) {
+  const TableIndex index;
+  const std::vector<Operation> operations = insert_group(0);
+  Ticks clock = noon;
+  for (auto _ : state) {
+    ENTITABLE_CHECK(!check_group(operations, true).has_value());
+    const StageOutcome staged =
+        stage_group(1, index, operations, true, [&clock] { return ++clock; });
+    benchmark::DoNotOptimize(std::get<StagedMutations>(staged).mutations.data());
+  }
+  per_operation(state, group_rows);
+}
+BENCHMARK(txn_check_and_stage_a_group);
+
+}  // namespace
+}  // namespace entitable::bench

@@ -1,0 +1,65 @@
+// What each room of the core takes, natively: nanoseconds of one operation (a row, an entity, a key), by the size of the store.
+//
+//   native [room] [--write]     all rooms unless told; --write puts the table into README.md
+
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { markdownTable, writeTable } from "./support/readme.ts";
+
+interface Measured {
+  name: string; // index_find/100000
+  items_per_second: number;
+}
+
+const program = fileURLToPath(
+  new URL("../../build/bench/tests/bench/core/core_bench", import.meta.url),
+);
+const wanted = process.argv.slice(2).find((word) => !word.startsWith("--")) ?? "";
+const sizes = ["10000", "100000", "1000000"];
+
+const run = (...words: string[]) =>
+  execFileSync(program, words, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+
+const names = run("--benchmark_list_tests").trim().split("\n");
+const rooms = [...new Set(names.map((name) => name.split("_")[0] as string))];
+const chosen = rooms.filter((room) => room.startsWith(wanted));
+if (chosen.length === 0) throw new Error(`There is no room ${wanted} among ${rooms.join(", ")}.`);
+
+// A process for each room, which takes its stores along.
+function measure(room: string): Measured[] {
+  console.error(`${room}…`);
+  const output = run(
+    `--benchmark_filter=^${room}_`,
+    "--benchmark_format=json",
+    "--benchmark_min_time=0.3",
+  );
+  return (JSON.parse(output) as { benchmarks: Measured[] }).benchmarks;
+}
+
+const n = (value: number) => {
+  const digits = value < 100 ? 1 : 0;
+  return value.toLocaleString("en", {
+    maximumFractionDigits: digits,
+    minimumFractionDigits: digits,
+  });
+};
+
+const rows = new Map<string, Map<string, number>>(); // by benchmark and size; "" if it has none
+for (const { name, items_per_second } of chosen.flatMap(measure)) {
+  const [what = "", size = ""] = name.split("/");
+  const row = rows.get(what) ?? new Map<string, number>();
+  row.set(sizes.includes(size) ? size : "", 1e9 / items_per_second);
+  rows.set(what, row);
+}
+
+const cell = (ns: number | undefined) => (ns === undefined ? "" : n(ns));
+const table = markdownTable(
+  ["ns", "any size", ...sizes.map((size) => Number(size).toLocaleString("en"))],
+  [...rows].map(([what, row]) => {
+    const [room = "", ...words] = what.split("_");
+    const cells = ["", ...sizes].map((size) => cell(row.get(size)));
+    return [`${room}: ${words.join(" ")}`, ...cells];
+  }),
+);
+console.log(table);
+if (process.argv.includes("--write")) writeTable("native", table);

@@ -1,0 +1,99 @@
+// What the package weighs, raw and compressed: the files that are shipped as they are, and each entry as a user's bundler makes
+// it (minified, with all that it always loads). With --write the table goes into README.md.
+
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import { type BuildOptions, build } from "esbuild";
+import { markdownTable, writeTable } from "./support/readme.ts";
+
+const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
+const budget = 150_000; // brotli, of a page
+
+type Sizes = { raw: number; gzip: number; brotli: number };
+
+// Each is transferred, and so compressed, by itself.
+function sizesOf(files: readonly Uint8Array[]): Sizes {
+  const sum = (size: (bytes: Uint8Array) => number) =>
+    files.reduce((total, file) => total + size(file), 0);
+  return {
+    raw: sum((file) => file.length),
+    gzip: sum((file) => gzipSync(file, { level: 9 }).length),
+    brotli: sum((file) => brotliCompressSync(file).length),
+  };
+}
+
+const shipped = (path: string) => readFileSync(resolve(staging, path));
+
+// The scripts that this source needs before it runs; what is imported later, in some cases, is not among them.
+async function bundled(source: string, platform: BuildOptions["platform"] = "browser") {
+  const outdir = "/out";
+  const { outputFiles, metafile } = await build({
+    stdin: { contents: source, resolveDir: staging, sourcefile: "page.js" },
+    outdir,
+    bundle: true,
+    minify: true,
+    splitting: true,
+    format: "esm",
+    write: false,
+    metafile: true,
+    platform: platform ?? "browser",
+    external: ["msw", "@playwright/test"], // the user has them
+    legalComments: "none",
+    logLevel: "error",
+  });
+  const entry = Object.keys(metafile.outputs).find((path) => metafile.outputs[path]?.entryPoint);
+  const wanted = new Set<string>();
+  const visit = (path: string) => {
+    if (wanted.has(path)) return;
+    wanted.add(path);
+    for (const { path: next, kind, external } of metafile.outputs[path]?.imports ?? []) {
+      if (kind === "import-statement" && !external) visit(next);
+    }
+  };
+  visit(entry ?? "");
+  return outputFiles
+    .filter(({ path }) => [...wanted].some((name) => resolve(name) === path))
+    .map(({ contents }) => contents);
+}
+
+const wasm = shipped("dist/wasm/entitable.wasm");
+const page = await bundled(`
+  import { openStore } from "entitable";
+  const table = (await openStore({ name: "app" })).table("people");
+  console.log(await table.getEntity("p", "r"));
+`);
+const everything = (name: string) => `import * as all from "${name}"; console.log(all);`;
+const dropIn = await bundled(everything("entitable/data-tables"));
+
+const rows: [string, readonly Uint8Array[]][] = [
+  ["**a page that opens a store and uses a table, all in all**", [wasm, ...page]],
+  ["of it entitable.wasm", [wasm]],
+  ["of it JavaScript", page],
+  ["with `entitable/data-tables` instead", [wasm, ...dropIn]],
+  ["`entitable`, all of it", await bundled(everything("entitable"))],
+  ["`entitable/data-tables`", dropIn],
+  ["`entitable/msw`", await bundled(everything("entitable/msw"))],
+  ["`entitable/playwright`", await bundled(everything("entitable/playwright"), "node")],
+  ["`entitable/server`", await bundled(everything("entitable/server"), "node")],
+  ["`entitable/worker`, as shipped", [shipped("dist/worker/entitable-worker.js")]],
+  ["`entitable/service-worker`, as shipped", [shipped("dist/wasm/service-worker.js")]],
+  [
+    "entitable-wasm-inline.js, where the binary can't be fetched",
+    [shipped("dist/wasm/entitable-wasm-inline.js")],
+  ],
+];
+
+const n = (bytes: number) => bytes.toLocaleString("en");
+const table = markdownTable(
+  ["bytes", "raw", "gzip", "brotli"],
+  rows.map(([name, files]) => {
+    const { raw, gzip, brotli } = sizesOf(files);
+    return [name, n(raw), n(gzip), n(brotli)];
+  }),
+);
+console.log(table);
+const { brotli } = sizesOf([wasm, ...page]);
+console.log(`${n(brotli)} of ${n(budget)} bytes: ${((100 * brotli) / budget).toFixed(0)} %`);
+if (process.argv.includes("--write")) writeTable("sizes", table);

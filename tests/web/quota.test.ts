@@ -1,0 +1,151 @@
+// The event "quota": when the browser's estimate is looked at, and how often it is told, by owners and followers.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import "fake-indexeddb/auto";
+import { noPage } from "../../web/src/host/page-life.ts";
+import { QuotaWatch } from "../../web/src/host/quota-watch.ts";
+import { estimate, type Surroundings } from "../../web/src/opening/environment.ts";
+import { openHost } from "../../web/src/opening/open-host.ts";
+import { checkOptions } from "../../web/src/opening/options.ts";
+import { StoreHandle } from "../../web/src/store.ts";
+import type { StoreEvents } from "../../web/src/types.ts";
+import { until } from "./support/until.ts";
+
+type Told = StoreEvents["quota"];
+
+const minute = 60_000;
+
+describe("a watch over the quota", () => {
+  function watchOf(looks: (StorageEstimate | undefined)[]) {
+    const told: (number | undefined)[] = [];
+    let now = 1000;
+    let looked = 0;
+    const watch: QuotaWatch = new QuotaWatch({
+      estimate: async () => looks[looked++],
+      tell: (event) => {
+        told.push(event.usage);
+        watch.heard(event);
+      },
+      now: () => now,
+    });
+    const check = async (afterMs = minute) => {
+      now += afterMs;
+      await watch.check();
+    };
+    return { told, check, watch, looked: () => looked };
+  }
+  const used = (...usages: number[]) => usages.map((usage) => ({ usage, quota: 1000 }));
+
+  test("tells above 80 %, and not at it", async () => {
+    for (const [usage, tells] of [
+      [0, 0],
+      [800, 0],
+      [801, 1],
+      [1100, 1],
+    ] as const) {
+      const { told, check } = watchOf(used(usage));
+      await check();
+      assert.equal(told.length, tells, String(usage));
+    }
+  });
+
+  test("tells once while it stays so, again after another 5 %, or when it had fallen", async () => {
+    const { told, check, looked } = watchOf(used(810, 820, 859, 861, 870, 790, 805, 700, 805));
+    while (looked() < 9) await check();
+    assert.deepEqual(told, [810, 861, 805, 805]);
+  });
+
+  test("does not repeat what was told by another tab", async () => {
+    const { told, check, watch } = watchOf(used(910, 960));
+    watch.heard({ usage: 900, quota: 1000 });
+    await check();
+    await check();
+    assert.deepEqual(told, [960]);
+  });
+
+  test("looks at once, and then at most once a minute", async () => {
+    const { check, looked } = watchOf([]);
+    await check(0);
+    await check(minute - 1);
+    assert.equal(looked(), 1);
+    await check(1);
+    assert.equal(looked(), 2);
+  });
+
+  test("is silent where the browser says nothing, or nothing useful", async () => {
+    const looks = [undefined, {}, { usage: 5 }, { quota: 5 }, { usage: 5, quota: 0 }];
+    const { told, check, looked } = watchOf(looks);
+    while (looked() < looks.length) await check();
+    assert.deepEqual(told, []);
+  });
+
+  test("never tells anything in Node", async () => {
+    assert.equal(await estimate(), undefined);
+  });
+});
+
+describe("a store whose origin is nearly full", () => {
+  let looks = 0;
+  const around: Surroundings = {
+    life: noPage,
+    persist: async () => false,
+    estimate: async () => {
+      looks += 1;
+      return { usage: 90, quota: 100 };
+    },
+    traceOf: () => undefined,
+  };
+  const open = async (name: string, persistence: "indexeddb" | "memory" = "indexeddb") => {
+    const store = new StoreHandle(
+      name,
+      await openHost(checkOptions({ name, persistence }), around),
+    );
+    const told: Told[] = [];
+    store.on("quota", (event) => told.push(event)); // right after it was opened
+    return { store, told };
+  };
+
+  test("tells so each tab that opens it, and once", async () => {
+    const owner = await open("full");
+    await until(() => owner.told.length === 1);
+    const follower = await open("full");
+    await until(() => follower.told.length === 1);
+    assert.equal(follower.store.status.owner, "other-tab");
+    await owner.store.table("people").createTable();
+    await owner.store.compact(); // within the minute
+    assert.equal(looks, 2);
+    assert.deepEqual([owner.told, follower.told], [[{ usage: 90, quota: 100 }], owner.told]);
+    await follower.store.close();
+    await owner.store.close();
+  });
+
+  test("looks again after a checkpoint, and its clients hear of it", async (t) => {
+    let usage = 10;
+    let now = performance.now();
+    t.mock.method(performance, "now", () => now);
+    t.mock.method(around, "estimate", async () => ({ usage, quota: 100 }));
+    const owner = await open("filling");
+    const follower = await open("filling");
+    await turn();
+    now += minute;
+    usage = 85;
+    await owner.store.table("people").createTable();
+    await owner.store.compact();
+    for (const { told } of [owner, follower]) {
+      await until(() => told.length === 1);
+      assert.deepEqual(told, [{ usage: 85, quota: 100 }]);
+    }
+    await follower.store.close();
+    await owner.store.close();
+  });
+
+  test("is silent in memory", async () => {
+    const before = looks;
+    const { store, told } = await open("volatile", "memory");
+    for (let i = 0; i < 5; ++i) await turn();
+    assert.deepEqual([looks, told], [before, []]);
+    await store.close();
+  });
+});
