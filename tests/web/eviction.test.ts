@@ -164,6 +164,10 @@ describe("nothing is told", () => {
     const name = newName();
     await visit(name);
     await visit(name, { readOnly: true });
+    const { store } = await open(name);
+    await store.compact();
+    await store.close();
+    await visit(name);
     assert.equal(remembered.size, 0);
     await evict(name);
     assert.deepEqual(await visit(name), []);
@@ -179,6 +183,24 @@ describe("nothing is told", () => {
     await store.compact();
     await store.close();
     assert.deepEqual(await visit(name), []);
+  });
+
+  test("of a store that was restored, be it from one that was empty", async () => {
+    for (const write of [true, false]) {
+      const source = await open(newName());
+      if (write) await source.store.table("people").createTable();
+      const file = await source.store.snapshot();
+      await source.store.close();
+      const name = newName();
+      const { store } = await open(name);
+      await store.restore(file);
+      await store.close();
+      assert.deepEqual(await visit(name), []);
+      assert.deepEqual(await visit(name, { readOnly: true }), []);
+      if (!write) continue;
+      await evict(name);
+      assert.equal((await visit(name)).length, 1);
+    }
   });
 
   test("when all of the site's data was cleared", async () => {

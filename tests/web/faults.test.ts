@@ -5,57 +5,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LocalHost } from "../../web/src/host/local-host.ts";
 import { noPage } from "../../web/src/host/page-life.ts";
-import { type LogStorage, StorageError } from "../../web/src/storage/log-storage.ts";
+import type { StorageError } from "../../web/src/storage/log-storage.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { Durability, Store } from "../../web/src/types.ts";
 import { createEngine } from "../../web/src/wasm/engine.ts";
+import { BadDisk } from "./support/bad-disk.ts";
 import { type Random, randomOf } from "./support/random.ts";
-
-// A disk whose calls are slow, fail, or arrive without saying so. Once it is dead, nothing arrives and nothing is answered.
-class BadDisk implements LogStorage {
-  readonly #inner: LogStorage;
-  readonly #random: Random;
-  dead = false;
-  good = false;
-
-  constructor(files: Map<string, Uint8Array>, random: Random) {
-    this.#inner = new MemoryStorage(files);
-    this.#random = random;
-  }
-
-  async #bad<T>(call: () => Promise<T>): Promise<T> {
-    for (let turns = this.#random.below(4); turns > 0; --turns) await this.#turn();
-    if (this.dead) await new Promise(() => {});
-    const dice = this.good ? 100 : this.#random.below(100);
-    if (dice < 8) throw new StorageError("quota", "injected");
-    if (dice < 14) throw new StorageError("aborted", "injected");
-    if (dice < 17) throw new StorageError("unknown", "injected, and it did not arrive");
-    const value = await call();
-    await this.#turn();
-    if (dice < 20) throw new StorageError("unknown", "injected, and it arrived");
-    return value;
-  }
-
-  #turn(): Promise<void> {
-    return new Promise((resolve) => {
-      setImmediate(() => {
-        if (!this.dead) resolve();
-      });
-    });
-  }
-
-  load: LogStorage["load"] = (reader) => this.#inner.load(reader);
-  inspect: LogStorage["inspect"] = (reader) => this.#inner.inspect(reader);
-  claim: LogStorage["claim"] = (...a) => this.#inner.claim(...a);
-  addSegment: LogStorage["addSegment"] = (...a) => this.#bad(() => this.#inner.addSegment(...a));
-  putPart: LogStorage["putPart"] = (...a) => this.#bad(() => this.#inner.putPart(...a));
-  commitManifest: LogStorage["commitManifest"] = (...a) =>
-    this.#bad(() => this.#inner.commitManifest(...a));
-  dropParts: LogStorage["dropParts"] = (...a) => this.#bad(() => this.#inner.dropParts(...a));
-  drop = () => this.#inner.drop();
-  close = () => this.#inner.close();
-}
 
 interface Write {
   key: string;
@@ -76,7 +32,7 @@ class Life {
   }
 
   static async begin(files: Map<string, Uint8Array>, random: Random): Promise<Life> {
-    const disk = new BadDisk(files, random);
+    const disk = new BadDisk(new MemoryStorage(files), { random, faults: true });
     const host = await LocalHost.open({
       name: "bad",
       engine: await createEngine(),
@@ -85,6 +41,7 @@ class Life {
       ownership: { release() {} },
       durability: "strict",
       deferredDelayMs: 1,
+      memoryLimit: 0,
       clock: { now: () => Date.now() },
       readOnly: false,
       persisted: true,

@@ -4,9 +4,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
+import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { SharedHostOptions } from "../../web/src/tabs/shared-host.ts";
+import { claimStore } from "../../web/src/tabs/store-lock.ts";
 import type { Store } from "../../web/src/types.ts";
+import { FaultyStorage } from "./support/faulty-storage.ts";
 import { type Random, randomOf } from "./support/random.ts";
 import { Origin, Tab } from "./support/tabs.ts";
 import { until } from "./support/until.ts";
@@ -226,6 +229,92 @@ describe("what a tab writes one after another, while its store is taken away", (
   }
 });
 
+test("a tab whom the owner takes for new once more has its writes done in order", async () => {
+  const origin = new Origin();
+  const [a, b, c] = tabsIn(origin, 3) as [Tab, Tab, Tab];
+  const first = await open(a);
+  await first.table("people").createTable();
+  let hello: unknown;
+  const channel = origin.channel(c, "entitable/shop", (message) => {
+    if ((message as { type: string }).type === "hello") hello = message;
+  });
+  const table = (await open(b)).table("people");
+  await until(() => hello !== undefined);
+  for (let round = 0; round < 10; ++round) {
+    channel.post(hello);
+    const writes: Promise<{ etag?: string }>[] = [];
+    for (let i = 0; i < 20; ++i) {
+      writes.push(table.createEntity(row(`${round}-${i}`)));
+      if (i % 3 === 0) await turn();
+    }
+    const etags = (await Promise.all(writes)).map(({ etag }) => etag);
+    assert.deepEqual(etags, [...etags].sort());
+  }
+  await first.close();
+});
+
+test("a lock that was taken away before its holder heard that it had it is lost, not forbidden", async () => {
+  const heard: string[] = [];
+  const locks = { request: () => Promise.reject(new DOMException("stolen", "AbortError")) };
+  claimStore(locks as unknown as LockManager, "shop", "queue", {
+    held: () => heard.push("held"),
+    lost: () => heard.push("lost"),
+    failed: () => heard.push("failed"),
+  });
+  await turn();
+  assert.deepEqual(heard, ["lost"]);
+});
+
+test("a write that was sent twice, and refused the second time, may be there from the first", async () => {
+  const origin = new Origin();
+  const [a, b, c] = tabsIn(origin, 3) as [Tab, Tab, Tab];
+  const disk = new FaultyStorage(new MemoryStorage(origin.files));
+  origin.disk = () => disk;
+  const first = await open(a);
+  await first.table("people").createTable();
+  let hello: unknown;
+  const channel = origin.channel(c, "entitable/shop", (message) => {
+    if ((message as { type: string }).type === "hello") hello = message;
+  });
+  const second = await open(b);
+  await until(() => hello !== undefined);
+  disk.auto = false;
+  const written = assert.rejects(second.table("people").createEntity(row("1")), {
+    code: "ConnectionLost",
+    hint: /^It is there whole or not at all/,
+  });
+  const call = await disk.next();
+  channel.post(hello); // the owner takes it for new, and so it sends the write again
+  for (let i = 0; i < 20; ++i) await turn();
+  await call.storeAndFail("unknown");
+  await written;
+  disk.auto = true;
+  await first.flush();
+  assert.equal((await second.stats()).rows, 1);
+  await second.close();
+  await first.close();
+});
+
+test("two who both think they are the owner don't make the others ask them in turn for ever", async () => {
+  const origin = new Origin();
+  origin.lockNewsMs = () => 200;
+  const [a, b, c, ...rest] = tabsIn(origin, 8) as [Tab, Tab, Tab, ...Tab[]];
+  const first = await open(a);
+  await first.table("people").createTable();
+  const stores = await Promise.all([b, ...rest].map((tab) => open(tab)));
+  let hellos = 0;
+  origin.channel(c, "entitable/shop", (message) => {
+    if ((message as { type: string }).type === "hello") hellos += 1;
+  });
+  a.freeze();
+  const written = stores.map((store, i) => store.table("people").createEntity(row(`${i}`)));
+  await until(() => origin.tabs.some((tab) => tab !== a && tab.opening));
+  a.thaw();
+  await Promise.all(written);
+  assert(hellos < 200, `${hellos}`);
+  for (const store of [...stores, first]) await store.close();
+});
+
 describe("a tab that is about to sleep", () => {
   const silenceMs = 600_000; // nobody takes the lock away
 
@@ -245,6 +334,20 @@ describe("a tab that is about to sleep", () => {
     await written;
     assert.equal((await second.stats()).rows, 2);
     await first.close();
+    await second.close();
+  });
+
+  test("and is closed before it wakes has done what it was asked for before it is closed", async () => {
+    const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
+    const first = await open(a, { silenceMs });
+    const second = await open(b, { silenceMs });
+    await first.table("people").createTable();
+    a.tell("suspend");
+    const written = first.table("people").createEntity(row("1"));
+    const closed = first.close();
+    a.tell("resume");
+    await Promise.all([written, closed]);
+    assert.equal((await second.stats()).rows, 1);
     await second.close();
   });
 

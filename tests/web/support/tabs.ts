@@ -24,6 +24,8 @@ interface Waiter {
 // The locks of an origin. Exclusive ones only: entitable uses no others.
 export class Origin {
   readonly files = new Map<string, Uint8Array>();
+  disk: (tab: Tab) => LogStorage = () => new MemoryStorage(this.files); // each engine's own way to what is stored
+  lockNewsMs = () => 0; // until a tab hears that its lock was taken: nothing says that it hears of that first
   readonly tabs: Tab[] = [];
   readonly #held = new Map<string, Waiter>();
   readonly #queues = new Map<string, Waiter[]>();
@@ -40,7 +42,10 @@ export class Origin {
       }
       if (options.steal && holder !== undefined) {
         this.#held.delete(name);
-        holder.tab.later(() => holder.fail(new DOMException("stolen", "AbortError")));
+        const news = () => holder.fail(new DOMException("stolen", "AbortError"));
+        const after = this.lockNewsMs();
+        if (after === 0) holder.tab.later(news);
+        else holder.tab.later(() => setTimeout(() => holder.tab.later(news), after));
       }
       const queue = this.#queue(name);
       if (options.steal) queue.unshift(waiter);
@@ -119,6 +124,7 @@ export class Tab {
   readonly origin: Origin;
   dead = false;
   frozen = false;
+  onDeath: () => void = () => {};
   #asleep: (() => void)[] = []; // what would have run while it was frozen
   #listeners = new Set<(event: LifeEvent) => void>();
   storage: TabStorage | undefined;
@@ -176,7 +182,7 @@ export class Tab {
   async #openLocal(life: PageLife, logOwnership: LogOwnership): Promise<LocalHost> {
     this.opening = true;
     for (;;) {
-      this.storage = new TabStorage(this, new MemoryStorage(this.origin.files));
+      this.storage = new TabStorage(this, this.origin.disk(this));
       try {
         return await LocalHost.open({
           name: "shop",
@@ -186,6 +192,7 @@ export class Tab {
           ownership: { release() {} },
           durability: "strict",
           deferredDelayMs: 20,
+          memoryLimit: 0,
           clock: { now: () => Date.now() },
           readOnly: false,
           persisted: true,
@@ -203,6 +210,7 @@ export class Tab {
   // The process dies: nothing of it runs any more, and what it had asked of the disk may or may not be done.
   kill(): void {
     this.dead = true;
+    this.onDeath();
     this.origin.free(this);
   }
 
@@ -231,6 +239,8 @@ async function newEngine(): Promise<Engine> {
 class TabStorage implements LogStorage {
   readonly #tab: Tab;
   readonly #inner: LogStorage;
+  readonly #running = new Set<Promise<unknown>>();
+  #closed = false;
 
   constructor(tab: Tab, inner: LogStorage) {
     this.#tab = tab;
@@ -238,7 +248,8 @@ class TabStorage implements LogStorage {
   }
 
   #task<T>(call: () => Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
+    if (this.#closed) return Promise.reject(new StorageError("closed", "The storage is closed."));
+    const running = new Promise<T>((resolve, reject) => {
       this.#tab.later(() => {
         const done = call();
         done.then(
@@ -247,9 +258,14 @@ class TabStorage implements LogStorage {
         );
       });
     });
+    this.#running.add(running);
+    const over = () => this.#running.delete(running);
+    running.then(over, over);
+    return running;
   }
 
   load: LogStorage["load"] = (reader) => this.#task(() => this.#inner.load(reader));
+  readParts: LogStorage["readParts"] = (...a) => this.#task(() => this.#inner.readParts(...a));
   inspect: LogStorage["inspect"] = (reader) => this.#task(() => this.#inner.inspect(reader));
   claim: LogStorage["claim"] = (...a) => this.#task(() => this.#inner.claim(...a));
   addSegment: LogStorage["addSegment"] = (...a) => this.#task(() => this.#inner.addSegment(...a));
@@ -258,5 +274,9 @@ class TabStorage implements LogStorage {
     this.#task(() => this.#inner.commitManifest(...a));
   dropParts: LogStorage["dropParts"] = (...a) => this.#task(() => this.#inner.dropParts(...a));
   drop = () => this.#inner.drop();
-  close = () => this.#inner.close();
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.allSettled([...this.#running]);
+    await this.#inner.close();
+  }
 }

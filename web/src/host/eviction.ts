@@ -15,7 +15,7 @@ export interface Trace {
 
 export interface EvictionOptions {
   trace: Trace;
-  written: boolean; // there are commits in the log
+  written: boolean; // there is something in the log
   now: () => number;
   onEvicted: (lastSeen: Date) => void; // not before whoever opens the store could listen
 }

@@ -1,7 +1,7 @@
 // The calls of one client that an owner elsewhere is to answer. They are kept until they are answered, whoever does it:
 // when the owner changes, those that had been sent are sent again.
 
-import { AbortError } from "../errors.ts";
+import { AbortError, StoreError } from "../errors.ts";
 import type { AbortSignalLike, Durability, RestoreMode, RestoreReport } from "../types.ts";
 import {
   type BlockCall,
@@ -13,9 +13,10 @@ import {
   writesInFlightMax,
 } from "./messages.ts";
 
-// The way to one owner, whose name is in each message.
+// The way to one owner, whose name is in each message, for one session.
 export interface Link {
   readonly owner: string;
+  readonly session: number;
   post(message: ToOwner): void;
 }
 
@@ -23,6 +24,7 @@ interface Call extends RemoteCall {
   resolve(value: unknown): void;
   reject(error: unknown): void;
   sent: boolean; // to the present owner
+  sendings: number; // to whatever owner
   unlisten(): void; // stops listening to its signal
 }
 
@@ -113,7 +115,7 @@ export class CallClient {
       const call = this.#ordered.get(reply.number) ?? this.#free.get(reply.number);
       if (call === undefined) continue;
       this.#forget(call);
-      if ("error" in reply) call.reject(fromWire(reply.error));
+      if ("error" in reply) call.reject(refusal(call, fromWire(reply.error)));
       else call.resolve(reply.value);
     }
     this.#schedule();
@@ -128,7 +130,14 @@ export class CallClient {
 
   #add(call: RemoteCall, signal?: AbortSignalLike): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const added: Call = { ...call, resolve, reject, sent: false, unlisten: () => {} };
+      const added: Call = {
+        ...call,
+        resolve,
+        reject,
+        sent: false,
+        sendings: 0,
+        unlisten: () => {},
+      };
       if (signal !== undefined) this.#listen(added, signal);
       if (orderedKinds.has(call.kind)) this.#order(added);
       else this.#free.set(call.number, added);
@@ -146,7 +155,8 @@ export class CallClient {
   #listen(call: Call, signal: AbortSignalLike): void {
     const onAbort = () => {
       if (call.sent) {
-        this.#link?.post({ to: this.#link.owner, type: "cancel", number: call.number });
+        const { owner: to, session } = this.#link as Link;
+        this.#link?.post({ to, type: "cancel", session, number: call.number });
       } else {
         this.#forget(call);
         call.reject(new AbortError());
@@ -184,6 +194,7 @@ export class CallClient {
     const calls: RemoteCall[] = [];
     const send = (call: Call) => {
       call.sent = true;
+      call.sendings += 1;
       const { number, kind, block, durability, mode } = call;
       calls.push({ number, kind, block, durability, mode });
     };
@@ -196,8 +207,19 @@ export class CallClient {
       if (!call.sent) send(call);
     }
     for (const call of this.#free.values()) if (!call.sent) send(call);
-    if (calls.length > 0) this.#link.post({ to: this.#link.owner, type: "calls", calls });
+    const { owner: to, session } = this.#link;
+    if (calls.length > 0) this.#link.post({ to, type: "calls", session, calls });
   }
+}
+
+// That a write could not be stored tells nothing of one that was sent before: it may have been, by an owner who could not say so.
+function refusal({ kind, sendings }: Call, error: Error): Error {
+  const writes = kind === "write" || kind === "restore";
+  const ofStorage = error instanceof StoreError || error instanceof AbortError;
+  if (!writes || !ofStorage || sendings < 2) return error;
+  const message = `The store got another owner, who could not find out whether this was stored: ${error.message}`;
+  const hint = "It is there whole or not at all, which shows when it is read.";
+  return new StoreError("ConnectionLost", message, { cause: error, hint });
 }
 
 // ---- Calls, as core/doors/group.h has them ----------------------------------------------------------------------------

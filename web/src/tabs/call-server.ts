@@ -21,7 +21,7 @@ export interface ServerTerms {
   unanswered(error: unknown): boolean; // failures of calls that are left to the next owner
 }
 
-const betweenTabs: ServerTerms = { events: forwardedEvents, unanswered: isOfOwner };
+export const betweenTabs: ServerTerms = { events: forwardedEvents, unanswered: isOfOwner };
 export const forThePage: ServerTerms = { events: allEvents, unanswered: () => false };
 
 export class CallServer {
@@ -29,34 +29,38 @@ export class CallServer {
   readonly #owner: string;
   readonly #channel: Channel;
   readonly #terms: ServerTerms;
+  readonly #session: number;
   readonly #unlisten: (() => void)[];
   readonly #writing = new Map<number, AbortController>();
   #replies: Reply[] = [];
   #closed = false;
 
   // `owner`: its name in messages.
-  constructor(host: Host, owner: string, channel: Channel, terms = betweenTabs) {
+  constructor(host: Host, owner: string, channel: Channel, terms = betweenTabs, session = 0) {
     this.#host = host;
     this.#owner = owner;
     this.#channel = channel;
     this.#terms = terms;
+    this.#session = session;
     this.#unlisten = terms.events.map((name) =>
       host.on(name, (event) => {
         const plain = "error" in event ? { ...event, error: toWire(event.error) } : event;
         this.#post({ from: owner, type: "event", name, event: plain, status: host.status });
       }),
     );
-    this.#post({ from: owner, type: "ready", status: host.status });
+    this.#post({ from: owner, type: "ready", session, status: host.status });
   }
 
   receive(message: ToOwner): void {
+    if (!("session" in message) || message.session !== this.#session) return;
     if (message.type === "calls") for (const call of message.calls) this.#answer(call);
-    else if (message.type === "cancel") this.#writing.get(message.number)?.abort();
+    else this.#writing.get(message.number)?.abort();
   }
 
-  // What is under way is not answered any more.
+  // What is under way is not answered any more. What only waits has no effect: it would come in between what the client sends again.
   close(): void {
     this.#closed = true;
+    for (const abort of this.#writing.values()) abort.abort();
     for (const unlisten of this.#unlisten) unlisten();
   }
 

@@ -1,7 +1,7 @@
-// The owner's clients. Each has a channel of its own; calls that come before the store is ready wait for that.
+// The owner's clients. Each has a channel of its own.
 
 import type { Host } from "../transport.ts";
-import { CallServer } from "./call-server.ts";
+import { betweenTabs, CallServer } from "./call-server.ts";
 import type { Channel, OpenChannel } from "./channel.ts";
 import { clientChannel, type ToClient, type ToOwner } from "./messages.ts";
 import { type LockClaim, whenGone } from "./store-lock.ts";
@@ -16,7 +16,6 @@ export interface ClientPortsOptions {
 interface Port {
   channel: Channel;
   server: CallServer | undefined;
-  waiting: ToOwner[];
   gone: LockClaim;
 }
 
@@ -24,6 +23,7 @@ export class ClientPorts {
   readonly #o: ClientPortsOptions;
   readonly #ports = new Map<string, Port>();
   #host: Host | undefined;
+  #sessions = 0;
 
   constructor(options: ClientPortsOptions) {
     this.#o = options;
@@ -37,7 +37,7 @@ export class ClientPorts {
       this.#receive(client, message as ToOwner),
     );
     const gone = whenGone(locks, store, client, () => this.#detach(client));
-    const port: Port = { channel, server: undefined, waiting: [], gone };
+    const port: Port = { channel, server: undefined, gone };
     this.#ports.set(client, port);
     if (this.#host !== undefined) this.#serve(port, this.#host);
   }
@@ -52,8 +52,7 @@ export class ClientPorts {
   }
 
   #serve(port: Port, host: Host): void {
-    port.server = new CallServer(host, this.#o.owner, port.channel);
-    for (const message of port.waiting.splice(0)) port.server.receive(message);
+    port.server = new CallServer(host, this.#o.owner, port.channel, betweenTabs, ++this.#sessions);
   }
 
   #receive(client: string, message: ToOwner): void {
@@ -64,10 +63,8 @@ export class ClientPorts {
       port.channel.post(alive);
     } else if (message.type === "bye") {
       this.#detach(client);
-    } else if (port.server === undefined) {
-      port.waiting.push(message);
     } else {
-      port.server.receive(message);
+      port.server?.receive(message);
     }
   }
 

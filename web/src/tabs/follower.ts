@@ -22,6 +22,7 @@ export class Follower {
   readonly #watch: OwnerWatch;
   #owner: string | undefined; // its name in messages
   #ready = false; // it answers
+  #greeted = false; // hello was said since the watch asked last
   status: StoreStatus | undefined; // as the last owner said it, this tab included
 
   constructor(options: FollowerOptions) {
@@ -57,28 +58,51 @@ export class Follower {
   }
 
   ask(): void {
-    if (this.#owner === undefined || !this.#ready) this.#o.peers.announce("hello");
-    else this.#o.peers.post({ to: this.#owner, type: "ping" });
+    const to = this.#ready ? this.#owner : undefined;
+    this.#greeted = to === undefined;
+    if (to === undefined) this.#o.peers.announce("hello");
+    else this.#o.peers.post({ to, type: "ping" });
   }
 
-  // Somebody said that he is the owner.
-  meet(owner: string): void {
+  // Somebody said that he is the owner. Two may, for a moment, and both answer each hello of each tab; so there is not one for
+  // each answer.
+  meet(owner: string, generation: number | undefined): void {
+    if (generation !== undefined && this.#isPast(generation)) return;
     this.#watch.heard();
     if (owner === this.#owner) return;
-    this.#owner = owner;
-    this.#ready = false;
-    this.#o.client.disconnect();
+    this.#change(owner);
+    if (this.#greeted) return; // the watch asks again soon
+    this.#greeted = true;
     this.#o.peers.announce("hello"); // it may not have heard of this tab
   }
 
+  #change(owner: string): void {
+    this.#owner = owner;
+    this.#ready = false;
+    this.#o.client.disconnect();
+  }
+
+  // A later owner than the one that is known, who may still say that he is it.
+  #isSuccessor(from: string, { generation }: StoreStatus): boolean {
+    const known = this.#owner !== undefined && this.#owner !== from;
+    return known && generation > (this.status?.generation ?? 0);
+  }
+
+  // Of an owner that was replaced, and doesn't know it.
+  #isPast(generation: number): boolean {
+    return generation < (this.status?.generation ?? 0);
+  }
+
   receive(message: ToClient): void {
-    if (message.from !== this.#owner) return;
+    const { from } = message;
+    if (message.type === "ready" && this.#isSuccessor(from, message.status)) this.#change(from);
+    if (from !== this.#owner) return;
     this.#watch.heard();
     switch (message.type) {
       case "alive":
         break;
       case "ready":
-        this.#follow(message.status);
+        this.#follow(message.session, message.status);
         break;
       case "replies":
         this.#progress(message.progress);
@@ -90,13 +114,14 @@ export class Follower {
     }
   }
 
-  #follow(status: StoreStatus): void {
-    if (status.generation < (this.status?.generation ?? 0)) return; // replaced, and doesn't know it
+  #follow(session: number, status: StoreStatus): void {
+    if (this.#isPast(status.generation)) return;
     const again = this.#ready; // it was asked twice
     this.status = status;
     this.#ready = true;
     const { client, peers } = this.#o;
-    client.connect({ owner: this.#owner as string, post: (message) => peers.post(message) });
+    const owner = this.#owner as string;
+    client.connect({ owner, session, post: (message) => peers.post(message) });
     if (!again) this.#o.onReady();
   }
 

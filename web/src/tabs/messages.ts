@@ -34,6 +34,7 @@ export interface Announcement {
   type: "hello" | "owner" | "yield";
   from: string;
   exclusive?: boolean; // of "owner": it has no clients
+  generation?: number | undefined; // of "owner": its status's; none before it has read the log
   account?: string; // of "hello" and "owner": whom the REST door answers for, as text to compare
 }
 
@@ -61,15 +62,17 @@ export type Reply =
   | { number: number; error: WireError };
 
 // Each names the owner it is meant for or comes from: one that was replaced and doesn't know it yet is not listened to.
+// An owner who says "ready" begins a *session*. Calls of the one before are not listened to any more: some were lost on the way, and the
+// client sends all that have no answer again, in order.
 export type ToOwner =
-  | { to: string; type: "calls"; calls: RemoteCall[] }
-  | { to: string; type: "cancel"; number: number }
+  | { to: string; type: "calls"; session: number; calls: RemoteCall[] }
+  | { to: string; type: "cancel"; session: number; number: number }
   | { to: string; type: "ping" }
   | { to: string; type: "bye" };
 
 export type ToClient =
   | { from: string; type: "alive" }
-  | { from: string; type: "ready"; status: StoreStatus }
+  | { from: string; type: "ready"; session: number; status: StoreStatus }
   | { from: string; type: "replies"; replies: Reply[]; progress: Progress }
   | { from: string; type: "event"; name: keyof StoreEvents; event: unknown; status: StoreStatus };
 

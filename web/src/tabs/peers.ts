@@ -51,10 +51,10 @@ export class Peers {
     this.#alive?.end();
   }
 
-  announce(type: Announcement["type"]): void {
+  announce(type: Announcement["type"], generation?: number): void {
     const { me, account, exclusive } = this.#o;
     const says: Announcement = { entitable: protocolVersion, type, from: me, account };
-    this.#announcements?.post(type === "owner" ? { ...says, exclusive } : says);
+    this.#announcements?.post(type === "owner" ? { ...says, exclusive, generation } : says);
   }
 
   post(message: ToOwner): void {

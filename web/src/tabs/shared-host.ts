@@ -40,6 +40,7 @@ import {
   type PlainCall,
   protocolVersion,
   type ToClient,
+  type ToOwner,
 } from "./messages.ts";
 import { Peers } from "./peers.ts";
 import { claimStore, type LockClaim, oneAtATime } from "./store-lock.ts";
@@ -126,12 +127,20 @@ export class SharedHost implements Host {
 
   read(block: Uint8Array): Uint8Array | Promise<Uint8Array> {
     this.#requireOpen();
-    return this.#local?.read(block) ?? this.#client.block("read", block);
+    return this.#read("read", block);
   }
 
   handle(block: Uint8Array): Uint8Array | Promise<Uint8Array> {
     this.#requireOpen();
-    return this.#local?.handle(block) ?? this.#client.block("handle", block);
+    return this.#read("handle", block);
+  }
+
+  // At once where that is possible.
+  #read(kind: "read" | "handle", block: Uint8Array): Uint8Array | Promise<Uint8Array> {
+    const elsewhere = () => this.#client.block(kind, block);
+    if (this.#local === undefined) return elsewhere();
+    const reply = this.#local[kind](block);
+    return reply instanceof Promise ? this.#ask(() => reply, elsewhere) : reply;
   }
 
   async write(
@@ -336,8 +345,8 @@ export class SharedHost implements Host {
   }
 
   #onPage(event: LifeEvent): void {
-    if (this.#state === "closed" || this.#closing !== undefined) return;
-    if (event === "suspend" && this.#state !== "suspended") {
+    if (this.#state === "closed") return;
+    if (event === "suspend" && this.#state !== "suspended" && this.#closing === undefined) {
       this.#local?.storeNow();
       this.#leave("now");
       this.#state = "suspended";
@@ -349,7 +358,7 @@ export class SharedHost implements Host {
   async #rejoin(): Promise<void> {
     this.#state = "suspended";
     await this.#letGo;
-    if (this.#state === "suspended" && this.#closing === undefined) this.#join();
+    if (this.#state === "suspended") this.#join(); // also to end what was asked before closing
   }
 
   // ---- Owning -----------------------------------------------------------------------------------------------------------
@@ -361,7 +370,7 @@ export class SharedHost implements Host {
     const isOwner = () => this.#claim === claim && this.#state === "owning";
     const { name, locks, channels } = this.#o;
     this.#ports = new ClientPorts({ store: name, owner: this.#me, locks, channels });
-    this.#peers.announce("owner");
+    this.#announceOwner();
     let local: LocalHost;
     try {
       local = await this.#o.openLocal({
@@ -383,6 +392,7 @@ export class SharedHost implements Host {
     this.#forward(local);
     this.#answerWhatWaits(local);
     this.#ports.serve(local);
+    this.#announceOwner();
     this.#isOpen();
     this.#events.emit("owner", { owner: "self" });
   }
@@ -405,7 +415,8 @@ export class SharedHost implements Host {
       },
       close() {},
     });
-    this.#client.connect({ owner: this.#me, post: (message) => server.receive(message) });
+    const post = (message: ToOwner) => server.receive(message);
+    this.#client.connect({ owner: this.#me, session: 0, post });
   }
 
   #cantOwn(error: unknown): void {
@@ -462,13 +473,17 @@ export class SharedHost implements Host {
       if (type === "owner") this.#meet(announcement);
     } else if (type === "hello") {
       if (version === protocolVersion && !this.#o.exclusive) this.#ports?.attach(from);
-      this.#peers.announce("owner");
+      this.#announceOwner();
     } else if (type === "yield" && version > protocolVersion) {
       void this.#yield(version);
     }
   }
 
-  #meet({ entitable: version, from, exclusive, account }: Announcement): void {
+  #announceOwner(): void {
+    this.#peers.announce("owner", this.#local?.status.generation);
+  }
+
+  #meet({ entitable: version, from, exclusive, account, generation }: Announcement): void {
     if (version > protocolVersion) {
       void this.#yield(version);
     } else if (version < protocolVersion) {
@@ -482,7 +497,7 @@ export class SharedHost implements Host {
     } else if (account !== this.#o.account) {
       this.#end(otherAccount(this.#o.name));
     } else {
-      this.#follower.meet(from);
+      this.#follower.meet(from, generation);
     }
   }
 

@@ -76,8 +76,8 @@ function claim(
     });
   const options: LockOptions = how === "steal" ? { steal: true } : { signal: waiting.signal };
   locks.request(name, options, onHeld).catch((error: unknown) => {
-    if (state === "held") events.lost();
-    else if (state === "waiting") events.failed(error);
+    const taken = state === "held" || (error as { name?: string }).name === "AbortError"; // maybe before we heard that it was ours
+    if (state !== "ended") taken ? events.lost() : events.failed(error);
     state = "ended";
   });
   return {

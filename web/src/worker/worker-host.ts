@@ -282,7 +282,7 @@ export class WorkerHost implements Host {
   #ready(status: StoreStatus): void {
     this.#state = "open";
     this.#status = status;
-    this.#client.connect({ owner: workerName, post: (message) => this.#post(message) });
+    this.#client.connect({ owner: workerName, session: 0, post: (message) => this.#post(message) });
     this.#isOpen();
   }
 

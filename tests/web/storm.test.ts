@@ -1,0 +1,41 @@
+// The durability contract between tabs: support/storm.ts makes trouble, support/verdict.ts judges.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { randomOf } from "./support/random.ts";
+import { storm } from "./support/storm.ts";
+import { unfenced } from "./support/unfenced.ts";
+
+const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000_007);
+const rounds = Number(process.env["ENTITABLE_ROUNDS"] ?? (process.env["ENTITABLE_ALL"] ? 30 : 4));
+
+for (const faults of [false, true]) {
+  test(`tabs that die, freeze and sleep at random on a disk that ${faults ? "fails" : "is slow"}: nothing is lost, halved, done twice or out of order`, async (t) => {
+    t.diagnostic(`ENTITABLE_SEED=${seed}`);
+    const random = randomOf(seed);
+    const all = new Map<string, number>();
+    for (let round = 0; round < rounds; ++round) {
+      const { wrong, told } = await storm({ random, faults });
+      assert.deepEqual(wrong, [], `round ${round}`);
+      for (const [outcome, count] of told) all.set(outcome, (all.get(outcome) ?? 0) + count);
+    }
+    t.diagnostic(JSON.stringify(Object.fromEntries(all)));
+    const seen = faults ? ["done", "unanswered", "refused", "unknown"] : ["done", "unanswered"];
+    assert.deepEqual(
+      seen.filter((outcome) => !all.has(outcome)),
+      [],
+    );
+  });
+}
+
+test("a canary: without fencing the same storms lose writes, and that is noticed", async (t) => {
+  t.diagnostic(`ENTITABLE_SEED=${seed}`);
+  const random = randomOf(seed);
+  for (let round = 1; round <= 30; ++round) {
+    const { wrong } = await storm({ random, faults: false, storage: unfenced, patienceMs: 3000 });
+    if (wrong.length === 0) continue;
+    t.diagnostic(`in round ${round}: ${wrong[0]}`);
+    return;
+  }
+  assert.fail("not noticed in 30 rounds");
+});

@@ -1,0 +1,252 @@
+// Users in several tabs of one store who write without waiting, while tabs are killed, frozen, suspended and closed at random and
+// the disk does what disks do. What must hold of it after all is judged by what each user was told (support/verdict.ts).
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { type LogStorage, StorageError } from "../../../web/src/storage/log-storage.ts";
+import { MemoryStorage } from "../../../web/src/storage/memory.ts";
+import { StoreHandle } from "../../../web/src/store.ts";
+import type { Durability, Store } from "../../../web/src/types.ts";
+import { BadDisk } from "./bad-disk.ts";
+import type { Random } from "./random.ts";
+import { Origin, Tab } from "./tabs.ts";
+import { type Told, verdict, type Write } from "./verdict.ts";
+
+export const counters = 3;
+
+export interface StormOptions {
+  random: Random;
+  faults: boolean; // the disk fails; else it is only slow
+  storage?: (files: Map<string, Uint8Array>) => LogStorage;
+  patienceMs?: number; // a call that has no answer by then never gets one
+}
+
+type Asked = Omit<Write, "outcome">;
+
+export const row = (rowKey: string, n: number) => ({ partitionKey: "p", rowKey, n });
+
+class User implements Told {
+  readonly tab: Tab;
+  readonly name: string;
+  readonly writes: Write[] = [];
+  readonly wrong: string[] = [];
+  readonly #random: Random;
+  #waiting: Promise<void>[] = [];
+  over = false;
+
+  constructor(tab: Tab, name: string, random: Random) {
+    this.tab = tab;
+    this.name = name;
+    this.#random = random;
+  }
+
+  async live(writes: number): Promise<void> {
+    const store = new StoreHandle("shop", await this.tab.open());
+    for (let i = 0; i < writes; ++i) {
+      await this.#act(store, i);
+      for (let turns = this.#random.below(4); turns > 0; --turns) await this.#turn();
+      if (this.#random.below(8) === 0) await Promise.all(this.#waiting.splice(0));
+    }
+    await Promise.all(this.#waiting);
+    await store.close().catch(() => {}); // deferred writes that could not be stored are lost, and that is said
+    this.over = true;
+  }
+
+  async #act(store: Store, i: number): Promise<void> {
+    const durability = (["strict", "strict", "relaxed", "deferred"] as const)[
+      this.#random.below(4)
+    ] as Durability;
+    const table = store.table("rows", { durability });
+    const key = `${this.name}-${i}`;
+    const what = this.#random.below(20);
+    if (what < 6) {
+      this.#note({ does: "insert", keys: [key], i, durability }, table.createEntity(row(key, i)));
+    } else if (what < 10) {
+      const keys = [key, `${key}+`, `${key}++`];
+      const group = table.submitTransaction(keys.map((k) => ["create", row(k, i)]));
+      this.#note({ does: "insert", keys, i, durability }, group);
+    } else if (what < 13) {
+      this.#note({ does: "pass", keys: [key], i, durability }, table.createEntity(row(key, i)));
+      this.#note({ does: "delete", keys: [key], i, durability }, table.deleteEntity("p", key));
+    } else if (what < 16) {
+      const last = `${this.name}-last`;
+      const put = table.upsertEntity(row(last, i), "Replace");
+      this.#note({ does: "put", keys: [last], i, durability }, put);
+    } else if (what < 19) {
+      await this.#increment(store, this.#random.below(counters), i);
+    } else {
+      await (this.#random.below(2) === 0 ? store.compact() : store.flush()).catch(() => {});
+    }
+  }
+
+  async #increment(store: Store, counter: number, i: number): Promise<void> {
+    const key = `counter-${counter}`;
+    const table = store.table<{ n: number }>("rows", { durability: "strict" });
+    const { n = 0, etag } = await table.getEntity("p", key);
+    const write: Asked = { does: "increment", keys: [key], i, durability: "strict" };
+    await this.#note(write, table.updateEntity(row(key, n + 1), "Replace", { etag }));
+  }
+
+  #note(write: Asked, answer: Promise<unknown>): Promise<void> {
+    const noted: Write = { ...write, outcome: "unanswered" };
+    this.writes.push(noted);
+    const heard = answer.then(
+      () => {
+        if (!this.tab.dead) noted.outcome = "done";
+      },
+      (error: Error) => {
+        if (!this.tab.dead) noted.outcome = this.#refusal(noted, error);
+      },
+    );
+    this.#waiting.push(heard);
+    return heard;
+  }
+
+  // A conflict on a key that nobody else has says that it was inserted twice; an ETag that is not there any more, that
+  // somebody else was first.
+  #refusal(write: Write, error: Error): Write["outcome"] {
+    const { statusCode, code, hint } = error as {
+      statusCode?: number;
+      code?: string;
+      hint?: string;
+    };
+    if (write.does === "increment" && statusCode === 412) return "conflict";
+    if (write.does === "delete" && statusCode === 404) return "conflict";
+    if (code === "ConnectionLost" && hint?.startsWith("It is there whole")) return "unknown";
+    if (code === "ConnectionLost" || code === "QuotaExceeded") return "refused";
+    this.wrong.push(`${write.does} of ${write.keys[0]}: ${error.name} ${code}: ${error.message}`);
+    return "refused";
+  }
+
+  // The user's own code runs in the tab too.
+  #turn(): Promise<void> {
+    return new Promise((resolve) => this.tab.later(resolve));
+  }
+}
+
+class Storm {
+  readonly #o: StormOptions;
+  readonly #origin = new Origin();
+  readonly #disks: BadDisk[] = [];
+  readonly #users: User[] = [];
+  #good = true;
+
+  constructor(options: StormOptions) {
+    this.#o = options;
+    const { random, faults, storage } = options;
+    this.#origin.disk = (tab) => {
+      const inner = storage?.(this.#origin.files) ?? new MemoryStorage(this.#origin.files);
+      const disk = new BadDisk(inner, { random, faults, lands: true });
+      disk.good = this.#good;
+      this.#disks.push(disk);
+      tab.onDeath = () => {
+        disk.dead = true;
+      };
+      return disk;
+    };
+    this.#origin.lockNewsMs = () => random.below(100);
+  }
+
+  // Resolves to what does not hold.
+  async rage(): Promise<string[]> {
+    const { random } = this.#o;
+    await this.#found();
+    this.#setGood(false);
+    for (let i = 0; i < 4; ++i) this.#start();
+    for (let event = 0; event < 8; ++event) {
+      await sleep(random.below(60));
+      this.#happen();
+    }
+    const late = await this.#end();
+    const wrong = this.#users.flatMap((user) => user.wrong);
+    const judged = await this.#judge().catch((error: Error) => [`can't be read: ${error.stack}`]);
+    return [...late, ...wrong, ...judged];
+  }
+
+  get told(): Map<string, number> {
+    const told = new Map<string, number>();
+    for (const { writes } of this.#users) {
+      for (const { outcome } of writes) told.set(outcome, (told.get(outcome) ?? 0) + 1);
+    }
+    return told;
+  }
+
+  #setGood(good: boolean): void {
+    this.#good = good;
+    for (const disk of this.#disks) disk.good = good;
+  }
+
+  async #found(): Promise<void> {
+    const store = new StoreHandle("shop", await new Tab(this.#origin).open());
+    const table = store.table("rows");
+    await table.createTable();
+    for (let i = 0; i < counters; ++i) await table.createEntity(row(`counter-${i}`, 0));
+    await store.close();
+  }
+
+  #start(): void {
+    const user = new User(new Tab(this.#origin), `u${this.#users.length}`, this.#o.random);
+    this.#users.push(user);
+    user.live(40).catch((error) => {
+      user.over = true;
+      if (user.tab.dead) return;
+      const open = error instanceof StorageError || error.code === "ConnectionLost"; // the disk failed on opening, or a read did
+      if (!open || !this.#o.faults) user.wrong.push(`${user.name} ended with ${error.stack}`);
+    });
+  }
+
+  #happen(): void {
+    const { random } = this.#o;
+    const awake = this.#users.filter(({ tab, over }) => !tab.dead && !tab.frozen && !over);
+    const { tab } = awake[random.below(Math.max(awake.length, 1))] ?? {};
+    const what = ["kill", "freeze", "freeze", "suspend", "start"][random.below(5)];
+    if (what === "start" || tab === undefined) {
+      this.#start();
+    } else if (what === "kill") {
+      tab.kill();
+    } else if (what === "freeze") {
+      tab.freeze();
+      setTimeout(() => tab.thaw(), random.below(400));
+    } else {
+      tab.tell("suspend");
+      setTimeout(() => tab.tell("resume"), random.below(200));
+    }
+  }
+
+  // Everybody who lives comes to an end, on a disk that is good by then.
+  async #end(): Promise<string[]> {
+    const alive = () => this.#users.filter(({ tab, over }) => !tab.dead && !over);
+    const { patienceMs = 30_000 } = this.#o;
+    const started = performance.now();
+    while (alive().length > 0 && performance.now() - started < patienceMs) {
+      if (performance.now() - started > 500) this.#setGood(true);
+      await sleep(5);
+    }
+    this.#setGood(true);
+    const late = alive().map(
+      ({ name, tab }) => `${name} hangs: ${JSON.stringify(tab.host?.status)}`,
+    );
+    for (const { tab } of alive()) tab.kill();
+    return late;
+  }
+
+  async #judge(): Promise<string[]> {
+    const store = new StoreHandle("shop", await new Tab(this.#origin).open());
+    const there = new Map<string, { n: number; timestamp: string }>();
+    for await (const { rowKey, n, timestamp } of store.table("rows").listEntities()) {
+      there.set(rowKey as string, { n: n as number, timestamp: timestamp as string });
+    }
+    const { damage } = await store.verify();
+    await store.close();
+    const damaged = damage.map(({ file, message }) => `${file}: ${message}`);
+    return [...damaged, ...verdict(this.#users, there, this.#o.faults)];
+  }
+}
+
+/** What does not hold after it, and what the users were told how often. */
+export async function storm(
+  options: StormOptions,
+): Promise<{ wrong: string[]; told: Map<string, number> }> {
+  const storm = new Storm(options);
+  const wrong = await storm.rage();
+  return { wrong, told: storm.told };
+}
