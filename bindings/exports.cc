@@ -282,6 +282,10 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_checkpoint(Handle* handle
   return guarded(handle, [](Handle& h) { return done(h, h.store.begin_checkpoint() ? 1 : 0); });
 }
 
+EMSCRIPTEN_KEEPALIVE double entitable_checkpoint_bytes(Handle* handle) {
+  return static_cast<double>(handle->store.checkpoint_bytes());
+}
+
 // Bytes: the part. Number: its id. Nothing: no more parts.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_next_checkpoint_part(Handle* handle) {
   return guarded(handle, [](Handle& h) {

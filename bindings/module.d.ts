@@ -57,6 +57,7 @@ export interface EntitableModule {
   _entitable_claim(handle: Address): ResultAddress;
   _entitable_stored(handle: Address, sequence: number): ResultAddress;
   _entitable_begin_checkpoint(handle: Address): ResultAddress;
+  _entitable_checkpoint_bytes(handle: Address): number;
   _entitable_next_checkpoint_part(handle: Address): ResultAddress;
   _entitable_finish_checkpoint(handle: Address): ResultAddress;
   _entitable_checkpoint_committed(handle: Address): ResultAddress;

@@ -1,6 +1,7 @@
 // Which parts are in memory, and dropping them: an absent leaf takes the place of all leaves of a
 // part.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -12,9 +13,8 @@
 namespace entitable {
 namespace {
 
-// The neighbouring leaves of one part, as a walk meets them.
+// The neighbouring leaves of one part, as a walk meets them; a leaf of no part is by itself.
 struct Group {
-  Child first;
   PartId part = 0;
   std::uint32_t leaves = 0;
   std::uint32_t expected = 0;
@@ -22,13 +22,8 @@ struct Group {
   bool used = false;
   Totals totals;
 
-  explicit Group(const LeafWalk& walk)
-      : first{EntityKey(walk.lower().partition, walk.lower().row), walk.node()},
-        part(walk.leaf().part()),
-        expected(walk.leaf().part_leaves()),
-        absent(walk.leaf().is_absent()) {
-    add(walk.leaf());
-  }
+  explicit Group(const Leaf& first)
+      : part(first.part()), expected(first.part_leaves()), absent(first.is_absent()) {}
   bool takes(const Leaf& leaf) const { return part != 0 && !absent && leaf.part() == part; }
   void add(const Leaf& leaf) {
     ++leaves;
@@ -38,44 +33,61 @@ struct Group {
   bool resident() const { return part != 0 && !absent && leaves == expected; }
 };
 
-// Calls visit(group, leaves) for all leaves, part by part; the leaves of no part one by one.
-template <typename Visit>
-void for_each_group(const TableIndex& index, Visit visit) {
-  std::vector<Child> leaves;
+// Calls visit_leaf(walk) for each leaf, and visit_group(group) after the last one of a group.
+template <typename VisitLeaf, typename VisitGroup>
+void for_each_group(const TableIndex& index, VisitLeaf visit_leaf, VisitGroup visit_group) {
   for (LeafWalk walk(index); !walk.done();) {
-    Group group(walk);
-    leaves.assign(1, group.first);
-    for (walk.next(); !walk.done() && group.takes(walk.leaf()); walk.next()) {
+    Group group(walk.leaf());
+    do {
       group.add(walk.leaf());
-      leaves.push_back({EntityKey(walk.lower().partition, walk.lower().row), walk.node()});
-    }
-    visit(group, leaves);
+      visit_leaf(walk);
+      walk.next();
+    } while (!walk.done() && group.takes(walk.leaf()));
+    visit_group(group);
   }
 }
 
 }  // namespace
 
+std::uint64_t TableIndex::unstored_bytes() const {
+  std::uint64_t bytes = 0;
+  for_each_group(
+      *this, [](const LeafWalk&) {},
+      [&bytes](const Group& group) {
+        if (!group.absent && !group.resident()) bytes += group.totals.bytes;
+      });
+  return bytes;
+}
+
 std::vector<ResidentPart> TableIndex::resident_parts() const {
   std::vector<ResidentPart> parts;
-  for_each_group(*this, [&parts](const Group& group, const std::vector<Child>& leaves) {
-    if (group.resident()) parts.push_back({group.part, group.totals.memory, group.used});
-    for (const Child& leaf : leaves) static_cast<const Leaf&>(*leaf.node).forget_use();
-  });
+  for_each_group(
+      *this, [](const LeafWalk& walk) { walk.leaf().forget_use(); },
+      [&parts](const Group& group) {
+        if (group.resident()) parts.push_back({group.part, group.totals.memory, group.used});
+      });
   return parts;
 }
 
 void TableIndex::drop_parts(const std::vector<PartId>& parts) {
   std::size_t dropped = 0;
   std::vector<Child> rest;
-  for_each_group(*this, [&](const Group& group, std::vector<Child>& leaves) {
-    if (group.resident() && std::binary_search(parts.begin(), parts.end(), group.part)) {
-      ++dropped;
-      rest.push_back({group.first.lower, as_node(Leaf::make_absent(group.part, group.totals.rows,
-                                                                   group.totals.bytes))});
-    } else {
-      std::move(leaves.begin(), leaves.end(), std::back_inserter(rest));
-    }
-  });
+  std::vector<Child> leaves;  // of the group at hand
+  for_each_group(
+      *this,
+      [&leaves](const LeafWalk& walk) {
+        leaves.push_back({EntityKey(walk.lower().partition, walk.lower().row), walk.node()});
+      },
+      [&](const Group& group) {
+        if (group.resident() && std::binary_search(parts.begin(), parts.end(), group.part)) {
+          ++dropped;
+          leaves.resize(1);
+          leaves[0].node =
+              as_node(Leaf::make_absent(group.part, group.totals.rows, group.totals.bytes));
+        }
+        std::move(leaves.begin(), leaves.end(), std::back_inserter(rest));
+        leaves.clear();
+      });
   ENTITABLE_CHECK(dropped == parts.size());
   Ref<Node> root = as_node(make_ref<Leaf>());
   TreeEdit edit(root);

@@ -96,6 +96,9 @@ class TableIndex {
   void add_absent(const KeyRange& range, PartId part, std::uint64_t rows, std::uint64_t bytes);
   // Fills an absent leaf with the rows of its part, in key order. REQUIRES: `part` is absent here.
   void load_part(PartId part, const std::vector<Entity>& rows);
+  // Packed bytes of the rows that a checkpoint would write: those of leaves that changed, and of
+  // the rest of their parts.
+  std::uint64_t unstored_bytes() const;
   // Parts that may be dropped, in key order; forgets of each that it was used.
   std::vector<ResidentPart> resident_parts() const;
   // Makes these parts absent. REQUIRES: they are resident, and `parts` is in ascending order.

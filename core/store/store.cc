@@ -371,6 +371,14 @@ bool Store::begin_checkpoint() {
   return true;
 }
 
+std::uint64_t Store::checkpoint_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Ref<Table>& table : state_->published.catalog.tables()) {
+    bytes += table->index.unstored_bytes();
+  }
+  return bytes;
+}
+
 std::optional<CheckpointPart> Store::next_checkpoint_part() {
   ENTITABLE_CHECK(state_->checkpoint.has_value());
   return state_->checkpoint->next_part();

@@ -169,6 +169,8 @@ class Store {
   // False: there is no segment that it would cover, and no change; or a snapshot is being taken,
   // which may need parts that a checkpoint would make obsolete.
   bool begin_checkpoint();
+  // Packed bytes of the rows that one would write now, about. Looks at every leaf.
+  std::uint64_t checkpoint_bytes() const;
   std::optional<CheckpointPart> next_checkpoint_part();  // nothing: no more parts
   CheckpointEnd finish_checkpoint();  // all parts are stored: the manifest to commit
   void checkpoint_committed();        // the manifest is stored

@@ -262,6 +262,28 @@ describe("checkpoints", () => {
     assert.equal(bench.names("wal-").length, 0);
   });
 
+  test("wait in proportion to what they would write, but not for ever", async () => {
+    const megabyte = 1024 * 1024;
+    const logAtCheckpoint = async (work: number) => {
+      const bench = new Bench();
+      const host = await bench.open();
+      bench.engine.checkpointWork = work;
+      let stored = 0;
+      for (; !bench.storage.calls.some(({ name }) => name === "putPart"); ++stored) {
+        await host.write(put("k", large));
+        await sleep(1);
+      }
+      await host.close();
+      return (stored * large.length) / megabyte;
+    };
+    const few = await logAtCheckpoint(0);
+    assert.ok(few >= 4 && few < 8, String(few));
+    const some = await logAtCheckpoint(40 * megabyte); // a quarter of it
+    assert.ok(some >= 10 && some < 14, String(some));
+    const most = await logAtCheckpoint(4000 * megabyte);
+    assert.ok(most >= 16 && most < 20, String(most));
+  });
+
   test("leave no part behind that no manifest names", async () => {
     const bench = new Bench();
     const host = await bench.open();

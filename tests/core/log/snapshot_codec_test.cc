@@ -62,7 +62,8 @@ TEST_CASE("rows are cut into parts of bounded size") {
     ++parts;
     CHECK(record.payload.size() < snapshot_part_bytes + 61'000);
   }
-  CHECK(parts == 3);
+  CHECK(parts > 2);
+  CHECK(parts <= file.size() / snapshot_part_bytes + 1);
   for (const std::size_t piece : {std::size_t{4096}, file.size()}) {
     const auto read = read_snapshot(file, piece);
     REQUIRE(read.ok());

@@ -99,6 +99,28 @@ TEST_CASE("what has changed since the checkpoint stays") {
   CHECK(is_absent(store, 200));
 }
 
+TEST_CASE("what a checkpoint would write is what changed, and the rest of its parts") {
+  Disk disk;
+  Store store = new_store();
+  CHECK(store.checkpoint_bytes() == 0);
+  publish(store, {create("big")});
+  for (int i = 0; i < rows; ++i) publish(store, {put_large(i)});
+  const std::uint64_t all = store.stats().bytes;
+  CHECK(store.checkpoint_bytes() == all);
+  disk.store_pending(store);
+  REQUIRE(disk.checkpoint(store));
+  CHECK(store.checkpoint_bytes() == 0);
+  publish(store, {put_large(200)});
+  CHECK(store.checkpoint_bytes() > 500'000);
+  CHECK(store.checkpoint_bytes() < 1'100'000);
+  store.limit_memory(1);
+  store.trim();
+  CHECK(store.checkpoint_bytes() < 1'100'000);
+  disk.store_pending(store);
+  REQUIRE(disk.checkpoint(store));
+  CHECK(store.checkpoint_bytes() == 0);
+}
+
 TEST_CASE("nothing is dropped while another version is held") {
   Disk disk;
   Store store = filled(disk);

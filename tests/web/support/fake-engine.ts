@@ -96,6 +96,8 @@ export class FakeEngine implements Engine {
     else for (const [key, value] of decode(bytes)) this.rows.set(key, value);
   }
   limitMemory(): void {}
+  checkpointWork = 0; // bytes
+  checkpointBytes = () => this.checkpointWork;
   trim(): void {}
   // All that is not loaded, whatever is asked.
   #needed(): NeededParts | undefined {

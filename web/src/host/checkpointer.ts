@@ -9,19 +9,22 @@ import type { Engine } from "../wasm/engine.ts";
 import { nextTurn } from "./event-loop.ts";
 import { asError, isFinal } from "./segment-writer.ts";
 
-// A checkpoint is due after this much log, so that opening reads little history. In a larger store the log may grow in
-// proportion (a sixteenth of a megabyte of rows per segment, a quarter of the rows in bytes): a part is rewritten whole for one changed
-// row in it, and opening still follows live data.
+// A checkpoint is due after this much log, so that opening reads little history. If it would have much to write, because changes lie far
+// apart (a part is written whole for one changed row in it), the log may grow in proportion: to a quarter of that in bytes, to sixteen
+// segments a megabyte; but never beyond what is bearable to read on opening.
 const segmentsMin = 256;
 const bytesMin = 4 * 1024 * 1024;
 const segmentsPerMegabyte = 16;
-const shareOfRows = 1 / 4;
+const shareOfWork = 1 / 4;
+const bytesMax = 16 * 1024 * 1024; // or a share of the rows, in a store that is larger than
+const shareOfRows = 1 / 32;
 const afterFailure = 1 / 2; // of what was due, before the next attempt
 
 export interface CheckpointerOptions {
   engine: Pick<
     Engine,
     | "stats"
+    | "checkpointBytes"
     | "beginCheckpoint"
     | "nextCheckpointPart"
     | "finishCheckpoint"
@@ -64,7 +67,6 @@ export class Checkpointer {
     const stats = this.#engine.stats();
     this.#segments = stats.segmentsSinceCheckpoint;
     this.#bytes = stats.segmentBytesSinceCheckpoint;
-    this.#setDue(stats.bytes);
     this.#orphans = new Set(options.orphans);
     // Waited for before the first checkpoint, which may use their numbers again.
     this.#begin(this.#sweepIfPossible());
@@ -108,8 +110,22 @@ export class Checkpointer {
 
   #consider(): void {
     if (this.#stopped || this.#running !== undefined || !this.#automatic) return;
-    if (this.#segments < this.#dueSegments && this.#bytes < this.#dueBytes) return;
-    this.#begin(this.#run());
+    if (!this.#isDue) return;
+    this.#putOff();
+    if (this.#isDue) this.#begin(this.#run());
+  }
+
+  get #isDue(): boolean {
+    return this.#segments >= this.#dueSegments || this.#bytes >= this.#dueBytes;
+  }
+
+  // As long as the work would be out of proportion to the log.
+  #putOff(): void {
+    const work = this.#engine.checkpointBytes();
+    const most = Math.max(bytesMax, shareOfRows * this.#engine.stats().bytes);
+    this.#dueBytes = Math.max(this.#dueBytes, Math.min(shareOfWork * work, most));
+    const megabytes = work / (1024 * 1024);
+    this.#dueSegments = Math.max(this.#dueSegments, segmentsPerMegabyte * megabytes);
   }
 
   // One thing at a time; then looks whether a checkpoint is due.
@@ -159,7 +175,8 @@ export class Checkpointer {
       this.#engine.checkpointCommitted();
       for (const id of this.#doubtful) this.#orphans.add(id);
       this.#doubtful.clear();
-      this.#setDue(this.#engine.stats().bytes);
+      this.#dueSegments = segmentsMin;
+      this.#dueBytes = bytesMin;
       this.#onCheckpoint();
     } catch (error) {
       await this.#abandon(written, error);
@@ -207,12 +224,6 @@ export class Checkpointer {
     const unknown = error instanceof StorageError && error.failure === "unknown";
     for (const id of written) (unknown ? this.#doubtful : this.#orphans).add(id);
     await this.#sweepIfPossible();
-  }
-
-  #setDue(rowBytes: number): void {
-    const megabytes = rowBytes / (1024 * 1024);
-    this.#dueSegments = Math.max(segmentsMin, segmentsPerMegabyte * megabytes);
-    this.#dueBytes = Math.max(bytesMin, shareOfRows * rowBytes);
   }
 }
 

@@ -101,6 +101,7 @@ export interface Engine {
   claim(): Sealed; // makes this engine the log's owner, once it is stored
   stored(sequence: number): void;
 
+  checkpointBytes(): number; // of the rows that a checkpoint would write now, about; looks at every leaf
   beginCheckpoint(): boolean;
   nextCheckpointPart(): CheckpointPart | undefined;
   finishCheckpoint(): CheckpointEnd;
@@ -299,6 +300,10 @@ class WasmEngine implements Engine {
   }
 
   // ---- Checkpoint -----------------------------------------------------------------------------------------------------
+
+  checkpointBytes(): number {
+    return this.#guarded((m, h) => m._entitable_checkpoint_bytes(h));
+  }
 
   beginCheckpoint(): boolean {
     return this.#call((m, h) => m._entitable_begin_checkpoint(h)) !== 0;
