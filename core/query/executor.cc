@@ -17,7 +17,7 @@ std::variant<RowAnswer, Error, NeedParts> get_row(const TableIndex& index, const
 
 std::variant<Page, NeedParts> execute(const TableIndex& index, const Query& query) {
   ENTITABLE_CHECK(query.top <= limits::page_rows_max);
-  Page page{index, {}, std::nullopt, 0, 0};
+  Page page{index, {}, std::nullopt, 0};
   if (query.top == 0) return page;
   const Plan plan = make_plan(query.filter);
   Scan scan(index, query.filter, plan, query.from);
@@ -36,7 +36,6 @@ std::variant<Page, NeedParts> execute(const TableIndex& index, const Query& quer
     return NeedParts{scan.parts_ahead(query.top + std::uint64_t{1} - page.rows.size())};
   }
   page.rows_read = scan.rows_read();
-  page.bytes_read = scan.bytes_read();
   return page;
 }
 

@@ -36,6 +36,8 @@ std::vector<std::string> keys_by_runs(const TableIndex& index, const KeyRange& r
     REQUIRE(run.size() > 0);
     for (std::size_t i = 0; i < run.size(); ++i) {
       REQUIRE(run[i].partition() == run.partition());
+      REQUIRE(&run[i].shape() == &cursor.row().shape());
+      REQUIRE(&run[i].shape() == &run.shape());
       keys.push_back(std::string(run.partition()) + "|" + std::string(run[i].row()));
     }
     cursor.skip(run.size());
@@ -86,6 +88,29 @@ TEST_CASE("runs may be left part of the way") {
     cursor.skip(step);
   }
   CHECK(keys == keys_in(index));
+}
+
+TEST_CASE("a run ends where the shape changes") {
+  TableIndex index;
+  const auto put = [&index](std::uint64_t i, std::string name) {
+    index.put(entity("p", digits(i), 1, {{std::move(name), Value::of_int32(1)}}));
+  };
+  const auto run_sizes = [&index] {
+    std::vector<std::size_t> sizes;
+    for (Cursor cursor(index, {}); cursor.valid(); cursor.skip(sizes.back())) {
+      sizes.push_back(cursor.run().size());
+    }
+    return sizes;
+  };
+  for (std::uint64_t i = 0; i < 9; ++i) put(i, "a");
+  CHECK(run_sizes() == std::vector<std::size_t>{9});
+  put(2, "b");
+  put(3, "b");
+  put(8, "b");
+  CHECK(run_sizes() == std::vector<std::size_t>{2, 2, 4, 1});
+  CHECK(index.verify() == "");
+  for (std::uint64_t i : {2, 3, 8}) put(i, "a");
+  CHECK(run_sizes() == std::vector<std::size_t>{9});
 }
 
 TEST_CASE("seek goes forward and back, within the range") {
