@@ -133,7 +133,9 @@ RowRun Cursor::run() const {
   run.slots_ = slots_ + slot_;
   run.end_ = end_;
   run.size_ = shape_end() - slot_;
-  run.shape_ = &row().shape();
+  run.leaf_ = leaf_;
+  run.first_ = slot_;
+  run.shape_ = leaf_->has_one_shape() ? &schema_->shape(leaf_->shape()) : &row().shape();
   run.partition_ = partition_;
   return run;
 }

@@ -24,6 +24,14 @@ class RowRun {
   std::size_t size() const { return size_; }
   std::string_view partition() const { return partition_; }
   const Shape& shape() const { return *shape_; }
+  // Looks for the rows' values at `slot`, of `width` bytes, in an array of their own: then they are
+  // at values(), else that is nullptr. REQUIRES: a slot of the shape, which is not generic.
+  void find_values(std::uint32_t slot, std::uint32_t width) {
+    if (!leaf_->has_one_shape()) return;
+    const char* const column = leaf_->column(slot, width);
+    if (column != nullptr) values_ = column + std::size_t{first_} * width;
+  }
+  const char* values() const { return values_; }
   RowView operator[](std::size_t i) const {  // REQUIRES: i < size()
     return {end_ - slots_[i].offset, *shape_, partition_};
   }
@@ -33,6 +41,9 @@ class RowRun {
   const LeafSlot* slots_ = nullptr;
   const char* end_ = nullptr;
   std::size_t size_ = 0;
+  const char* values_ = nullptr;
+  const Leaf* leaf_ = nullptr;
+  std::uint32_t first_ = 0;  // slot of the first row
   const Shape* shape_ = nullptr;
   std::string_view partition_;
 };

@@ -209,7 +209,7 @@ void Leaf::insert(const Place& place, std::string_view partition, std::string_vi
   ++totals_.rows;
   totals_.bytes += packed_bytes;
   note_insert(place.slot);
-  set_part(0, 0);
+  note_change();
 }
 
 // A run that has no row yet.
@@ -261,7 +261,7 @@ void Leaf::replace(std::uint32_t i, std::string_view packed, std::uint32_t key_b
   note_shape(packed.data() + key_bytes, size_ == 1);
   totals_.bytes += packed_bytes;
   totals_.bytes -= before;
-  set_part(0, 0);
+  note_change();
   give_back();
 }
 
@@ -279,7 +279,7 @@ void Leaf::erase(const Place& place) {
   for (std::uint32_t r = place.run + 1; r < runs_; ++r) --table[r].first;
   if (run_first(place.run) == run_end(place.run)) erase_run(place.run);
   streak_ = 0;
-  set_part(0, 0);
+  note_change();
   give_back();
 }
 
@@ -328,6 +328,12 @@ void Leaf::note_insert(std::uint32_t slot) {
     streak_ = 0;
   }
   last_ = slot;
+}
+
+// What was known of the rows as a whole holds no longer.
+void Leaf::note_change() {
+  set_part(0, 0);
+  column_.drop();
 }
 
 // Of a row that has come. A shape that has gone is noticed when the leaf is built anew.

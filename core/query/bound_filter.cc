@@ -166,11 +166,7 @@ class BoundFilter::Binder {
     if (!found.has_value() || shape_->columns()[*found].type != EdmType::boolean) {
       return settle(false, task);
     }
-    Test test;
-    test.kind = TestKind::boolean;
-    test.slot = shape_->columns()[*found].slot;
-    test.integers = {1, 0};
-    add(test, task);
+    add_range(TestKind::boolean, shape_->columns()[*found].slot, {1, 0}, false, task);
   }
 
   static Test by_name(const FilterNode& node) {
@@ -208,12 +204,24 @@ class BoundFilter::Binder {
       ++low;
       high = Limits::max();
     }
+    add_range(kind, slot, {static_cast<std::uint64_t>(low), Integers::span_of(low, high)},
+              relation.opposite, task);
+  }
+
+  // What fails is out, if either is: the opposite of a range is one too, round the end of numbers.
+  // REQUIRES: the range is not everything.
+  void add_range(TestKind kind, std::uint32_t slot, Integers range, bool opposite,
+                 const Task& task) {
+    const Target if_holds = opposite ? task.if_fails : task.if_holds;
+    if (if_holds == reject) {
+      range = {range.low + range.span + 1, ~range.span - 1};
+      opposite = !opposite;
+    }
     Test test;
     test.kind = kind;
     test.slot = slot;
-    test.integers.low = static_cast<std::uint64_t>(low);
-    test.integers.span = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
-    add(test, task, relation.opposite);
+    test.integers = range;
+    add(test, task, opposite);
   }
 
   // The numbers for which an operator holds; for ne, those for which it does not.
@@ -309,20 +317,38 @@ int BoundFilter::side(const Test& test, const RowView& row) {
   }
 }
 
+// Bytes of a value that stands alone in the fixed part of a row; 0: it is not such a one.
 template <BoundFilter::TestKind kind>
-bool BoundFilter::holds_as(const Test& test, const RowView& row) {
-  const auto among = [&test](std::int64_t value) {
-    return static_cast<std::uint64_t>(value) - test.integers.low <= test.integers.span;
+constexpr std::uint32_t BoundFilter::width() {
+  return kind == TestKind::boolean                              ? 1
+         : kind == TestKind::int32                              ? 4
+         : kind == TestKind::int64 || kind == TestKind::float64 ? 8
+                                                                : 0;
+}
+
+// REQUIRES: width<kind>() != 0.
+template <BoundFilter::TestKind kind>
+bool BoundFilter::value_holds(const Test& test, const char* value) {
+  const auto among = [&test](std::int64_t integer) {
+    return static_cast<std::uint64_t>(integer) - test.integers.low <= test.integers.span;
   };
   if constexpr (kind == TestKind::int32) {
-    return among(row.fixed<std::int32_t>(test.slot));
+    return among(row_layout::load<std::int32_t>(value));
   } else if constexpr (kind == TestKind::int64) {
-    return among(row.fixed<std::int64_t>(test.slot));
+    return among(row_layout::load<std::int64_t>(value));
   } else if constexpr (kind == TestKind::boolean) {
-    return among(row.fixed<std::uint8_t>(test.slot) != 0);
-  } else if constexpr (kind == TestKind::float64) {
-    const auto value = row.fixed<double>(test.slot);
-    return test.numbers.low <= value && value <= test.numbers.high;
+    return among(*value != 0);
+  } else {
+    static_assert(kind == TestKind::float64);
+    const auto number = row_layout::load<double>(value);
+    return test.numbers.low <= number && number <= test.numbers.high;
+  }
+}
+
+template <BoundFilter::TestKind kind>
+bool BoundFilter::holds_as(const Test& test, const RowView& row) {
+  if constexpr (width<kind>() != 0) {
+    return value_holds<kind>(test, row.bytes_at(test.slot));
   } else if constexpr (kind == TestKind::same_text) {
     return same(row.text(test.slot), test.text);
   } else if constexpr (kind == TestKind::same_partition) {
@@ -380,18 +406,43 @@ bool BoundFilter::holds(const Test& test, const RowView& row) {
   return matches_from(at, run[position]);
 }
 
+void BoundFilter::prepare(RowRun& run) const {
+  if (always() || never()) return;
+  const Test& first = tests_[entry_];
+  const std::uint32_t width =
+      with_kind(first.kind, []<TestKind kind>() { return BoundFilter::width<kind>(); });
+  if (width != 0) run.find_values(first.slot, width);
+}
+
 // The first test decides most rows: its kind is known here, so that a row it fails costs a few
 // loads.
 template <BoundFilter::TestKind kind>
 std::size_t BoundFilter::next_by(const RowRun& run, std::size_t from) const {
   const Test first = tests_[entry_];
   const RowRun rows = run;  // these two are copies that can stay in registers
-  std::size_t at = from;
-  for (; at < rows.size(); ++at) {
-    const Target then = holds_as<kind>(first, rows[at]) ? first.if_holds : first.if_fails;
-    if (then != reject && (then == accept || matches_from(then, run, at))) break;
+  if constexpr (width<kind>() != 0) {
+    const char* const values = rows.values();
+    if (values != nullptr && first.if_fails == reject) return next_value<kind>(run, from);
   }
-  return at;
+  for (std::size_t at = from; at < rows.size(); ++at) {
+    const Target then = holds_as<kind>(first, rows[at]) ? first.if_holds : first.if_fails;
+    if (then != reject && (then == accept || matches_from(then, run, at))) return at;
+  }
+  return rows.size();
+}
+
+// The same where values lie together and those for which the test fails are out: most time goes
+// here, and it goes without a look at the rows.
+template <BoundFilter::TestKind kind>
+std::size_t BoundFilter::next_value(const RowRun& run, std::size_t from) const {
+  const Test first = tests_[entry_];
+  const std::size_t size = run.size();
+  const char* value = run.values() + from * width<kind>();
+  for (std::size_t at = from; at < size; ++at, value += width<kind>()) {
+    if (!value_holds<kind>(first, value)) continue;
+    if (first.if_holds == accept || matches_from(first.if_holds, run, at)) return at;
+  }
+  return size;
 }
 
 std::size_t BoundFilter::next(const RowRun& run, std::size_t from) const {

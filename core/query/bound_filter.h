@@ -37,6 +37,9 @@ class BoundFilter {
   std::size_t size() const { return tests_.size(); }
   // REQUIRES: row is of the shape.
   bool matches(const RowView& row) const { return matches_from(entry_, row); }
+  // Makes ready for next(), once for a run that is of the shape: what most rows are decided by is
+  // looked for where it lies together.
+  void prepare(RowRun& run) const;
   // The position in `run`, from `from` on, of the next row that matches, or run.size(). REQUIRES:
   // from < run.size(), and the run is of the shape.
   std::size_t next(const RowRun& run, std::size_t from) const;
@@ -67,6 +70,9 @@ class BoundFilter {
   struct Integers {
     std::uint64_t low = 0;
     std::uint64_t span = 0;
+    static std::uint64_t span_of(std::int64_t low, std::int64_t high) {
+      return static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+    }
   };
   // low <= value <= high, which never holds for a NaN.
   struct Numbers {
@@ -103,7 +109,13 @@ class BoundFilter {
   template <TestKind kind>
   static bool holds_as(const Test& test, const RowView& row);
   template <TestKind kind>
+  static constexpr std::uint32_t width();
+  template <TestKind kind>
+  static bool value_holds(const Test& test, const char* value);
+  template <TestKind kind>
   std::size_t next_by(const RowRun& run, std::size_t from) const;
+  template <TestKind kind>
+  std::size_t next_value(const RowRun& run, std::size_t from) const;
   bool matches_from(Target at, const RowRun& run, std::size_t position) const;
 
   std::vector<Test> tests_;

@@ -40,7 +40,7 @@ class Scan {
   template <typename Take>
   bool scan_range(const KeyRange& range, Take& take);
   template <typename Take>
-  bool scan_run(const RowRun& run, Take& take);
+  bool scan_run(RowRun run, Take& take);
   // The filter of a shape, kept from run to run.
   const BoundFilter& filter_of(const Shape& shape) {
     if (&shape != shape_) {
@@ -103,8 +103,9 @@ bool Scan::scan_range(const KeyRange& range, Take& take) {
 }
 
 template <typename Take>
-bool Scan::scan_run(const RowRun& run, Take& take) {
+bool Scan::scan_run(RowRun run, Take& take) {
   const BoundFilter* const filter = plan_.residual ? &filter_of(run.shape()) : nullptr;
+  if (filter != nullptr) filter->prepare(run);
   for (std::size_t at = 0; at < run.size(); ++at) {
     if (filter != nullptr) at = filter->next(run, at);
     if (at == run.size()) break;

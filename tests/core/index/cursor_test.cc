@@ -113,6 +113,55 @@ TEST_CASE("a run ends where the shape changes") {
   CHECK(run_sizes() == std::vector<std::size_t>{9});
 }
 
+TEST_CASE("values are found side by side when they are asked for again") {
+  TableIndex index;
+  const auto put = [&index](std::uint64_t i, std::int64_t value) {
+    index.put(entity("p", digits(i), 1, {{"a", Value::of_int64(value)}}));
+  };
+  const auto runs_with_values = [&index] {
+    int runs = 0;
+    for (Cursor cursor(index, KeyRange{EntityKey("p", digits(3)), std::nullopt}); cursor.valid();) {
+      RowRun run = cursor.run();
+      const std::uint32_t slot = run.shape().columns()[0].slot;
+      run.find_values(slot, 8);
+      if (run.values() != nullptr) ++runs;
+      for (std::size_t i = 0; i < run.size() && run.values() != nullptr; ++i) {
+        REQUIRE(row_layout::load<std::int64_t>(run.values() + 8 * i) ==
+                run[i].fixed<std::int64_t>(slot));
+      }
+      cursor.skip(run.size());
+    }
+    return runs;
+  };
+  for (std::uint64_t i = 0; i < 9; ++i) put(i, -static_cast<std::int64_t>(i));
+  CHECK(runs_with_values() == 0);
+  CHECK(runs_with_values() == 1);
+  CHECK(runs_with_values() == 1);
+  SECTION("not after a change") {
+    put(5, 77);
+    CHECK(runs_with_values() == 0);
+    CHECK(runs_with_values() == 1);
+    put(20, 78);
+    CHECK(runs_with_values() == 0);
+    CHECK(runs_with_values() == 1);
+    REQUIRE(index.erase({"p", digits(4)}));
+    CHECK(runs_with_values() == 0);
+    CHECK(runs_with_values() == 1);
+  }
+  SECTION("another version has its own") {
+    const TableIndex before = index;
+    put(5, 77);
+    CHECK(runs_with_values() == 0);
+    index = before;
+    CHECK(runs_with_values() == 1);
+  }
+  SECTION("not of rows of several shapes") {
+    index.put(entity("p", digits(7), 1, {{"b", Value::of_int64(1)}}));
+    CHECK(runs_with_values() == 0);
+    CHECK(runs_with_values() == 0);
+  }
+}
+
 TEST_CASE("seek goes forward and back, within the range") {
   const TableIndex index = three_partitions();
   Cursor cursor(index, KeyRange{EntityKey("a", digits(100)), EntityKey("c", digits(100))});
