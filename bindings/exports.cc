@@ -9,6 +9,7 @@
 
 #include <cstring>
 #include <optional>
+#include <variant>
 
 #include "bindings/handle.h"
 #include "core/base/bytes.h"
@@ -21,10 +22,12 @@ using entitable::CheckpointPart;
 using entitable::ClientCall;
 using entitable::Damage;
 using entitable::Error;
+using entitable::NeedParts;
 using entitable::PartId;
 using entitable::PartInfo;
 using entitable::Result;
 using entitable::SealedSegment;
+using entitable::Store;
 using entitable::bindings::CallResult;
 using entitable::bindings::guarded;
 using entitable::bindings::guarded_reply;
@@ -36,6 +39,20 @@ namespace {
 const CallResult* done(Handle& h, std::uint32_t value = 0) {
   h.result = CallResult{Status::done, 0, 0, value};
   return &h.result;
+}
+
+// `count` lengths of one word each, then that many blocks.
+std::vector<std::string_view> blocks_in(const Handle& h, std::uint32_t count, std::uint32_t size) {
+  std::vector<std::string_view> blocks;
+  blocks.reserve(count);
+  std::size_t at = std::size_t{count} * 4;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::uint32_t length;
+    std::memcpy(&length, h.input.data() + std::size_t{i} * 4, 4);
+    blocks.push_back(h.in(size).substr(at, length));
+    at += length;
+  }
+  return blocks;
 }
 
 // Memory ran out half-way: as if nothing had been staged.
@@ -110,11 +127,14 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_recover(Handle* handle, std::ui
   });
 }
 
-// Input: the part's bytes.
+// Input: the part's bytes, if the file is there.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_load_part(Handle* handle, double id,
-                                                           std::uint32_t size) {
+                                                           std::uint32_t size,
+                                                           std::uint32_t is_there) {
   return guarded(handle, [&](Handle& h) {
-    const Result<void> loaded = h.store.load_part(static_cast<PartId>(id), h.in(size));
+    std::optional<std::string_view> file;
+    if (is_there != 0) file = h.in(size);
+    const Result<void> loaded = h.store.load_part(static_cast<PartId>(id), file);
     return loaded.ok() ? done(h) : h.fail(loaded.error());
   });
 }
@@ -123,8 +143,21 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_load_part(Handle* handle, doubl
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_replay(Handle* handle, double sequence,
                                                         std::uint32_t size) {
   return guarded(handle, [&](Handle& h) {
-    const Result<void> applied = h.store.replay(static_cast<std::uint64_t>(sequence), h.in(size));
-    return applied.ok() ? done(h) : h.fail(applied.error());
+    const auto applied = h.store.replay(static_cast<std::uint64_t>(sequence), h.in(size));
+    if (!applied.ok()) return h.fail(applied.error());
+    return applied->empty() ? done(h) : h.need(*applied);
+  });
+}
+
+// Bytes of memory; 0: as many as there are.
+EMSCRIPTEN_KEEPALIVE void entitable_limit_memory(Handle* handle, double bytes) {
+  handle->store.limit_memory(static_cast<std::uint64_t>(bytes));
+}
+
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_trim(Handle* handle) {
+  return guarded(handle, [](Handle& h) {
+    h.store.trim();
+    return done(h);
   });
 }
 
@@ -160,8 +193,9 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_report_damage(Handle* handle,
 // Input: a read block. Bytes: its reply block.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_read(Handle* handle, std::uint32_t size) {
   return guarded_reply(handle, [&](Handle& h) {
-    entitable::direct::read(h.store, h.in(size), h.pages, h.reply);
-    return h.give(h.reply.view());
+    const std::vector<PartId> parts =
+        entitable::direct::read(h.store, h.in(size), h.pages, h.reply);
+    return parts.empty() ? h.give(h.reply.view()) : h.need(parts);
   });
 }
 
@@ -170,9 +204,9 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_read(Handle* handle, std::uint3
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_handle(Handle* handle, std::uint32_t size,
                                                         double now_ms) {
   return guarded_reply(handle, [&](Handle& h) {
-    entitable::doors::handle(h.account, h.store, h.in(size),
-                             entitable::direct::ticks_from_unix_ms(now_ms), h.reply);
-    return h.give(h.reply.view());
+    const std::vector<PartId> parts = entitable::doors::handle(
+        h.account, h.store, h.in(size), entitable::direct::ticks_from_unix_ms(now_ms), h.reply);
+    return parts.empty() ? h.give(h.reply.view()) : h.need(parts);
   });
 }
 
@@ -186,18 +220,10 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage(Handle* handle, std::uint
       return h.fail(Error(entitable::Code::internal_error,
                           "The store failed before and accepts no more writes. Open it again."));
     }
-    std::vector<std::string_view> blocks;
-    blocks.reserve(count);
-    std::size_t at = std::size_t{count} * 4;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      std::uint32_t length;
-      std::memcpy(&length, h.input.data() + std::size_t{i} * 4, 4);
-      blocks.push_back(h.in(size).substr(at, length));
-      at += length;
-    }
     DiscardUnlessDone discard{h};
-    h.staged = entitable::doors::stage(h.account, h.store, blocks,
+    h.staged = entitable::doors::stage(h.account, h.store, blocks_in(h, count, size),
                                        entitable::direct::ticks_from_unix_ms(now_ms));
+    if (!h.staged.need_parts.empty()) return h.need(h.staged.need_parts);
     h.words.clear();
     for (std::uint32_t i = 0; i < count; ++i) {
       const auto& reply = h.staged.replies[i];
@@ -305,8 +331,10 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_snapshot(Handle* handle) 
 // Bytes: the next of the file. Nothing: no more.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_next_snapshot_piece(Handle* handle) {
   return guarded(handle, [](Handle& h) {
-    std::optional<std::string> piece = h.store.next_snapshot_piece();
-    return piece.has_value() ? h.give_bytes(std::move(*piece)) : h.nothing();
+    auto next = h.store.next_snapshot_piece();
+    if (auto* piece = std::get_if<std::string>(&next)) return h.give_bytes(std::move(*piece));
+    const auto* parts = std::get_if<NeedParts>(&next);
+    return parts == nullptr ? h.nothing() : h.need(parts->ids);
   });
 }
 
@@ -367,9 +395,11 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_replace(Handle* handle, s
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage_merge(Handle* handle, double now_ms) {
   return guarded(handle, [&](Handle& h) {
     DiscardUnlessDone discard{h};
-    const Result<bool> staged = h.store.stage_merge(entitable::direct::ticks_from_unix_ms(now_ms));
-    discard.done = staged.ok();
-    return staged.ok() ? done(h, *staged ? 1 : 0) : h.fail(staged.error());
+    const auto staged = h.store.stage_merge(entitable::direct::ticks_from_unix_ms(now_ms));
+    if (const auto* error = std::get_if<Error>(&staged)) return h.fail(*error);
+    discard.done = true;
+    if (const auto* parts = std::get_if<NeedParts>(&staged)) return h.need(parts->ids);
+    return done(h, std::get<Store::Merge>(staged) == Store::Merge::staged ? 1 : 0);
   });
 }
 

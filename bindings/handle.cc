@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "core/model/service_error.h"
 
@@ -24,6 +25,15 @@ const CallResult* Handle::give_bytes(std::string out, std::uint32_t value, std::
 
 const CallResult* Handle::nothing() {
   result = CallResult{Status::nothing};
+  return &result;
+}
+
+const CallResult* Handle::need(const std::vector<PartId>& parts) {
+  std::string ids;
+  ByteWriter out(ids);
+  for (const PartId part : parts) out.u64(part);
+  give_bytes(std::move(ids));
+  result.status = Status::need_parts;
   return &result;
 }
 

@@ -21,6 +21,7 @@ enum class Status : std::uint32_t {
   nothing = 1,        // nothing to give: no candidate, no more parts
   failed = 2,         // bytes: "<service code>\n<message>", UTF-8
   out_of_memory = 3,  // not even memory for an error
+  need_parts = 4,     // nothing was done; bytes: the parts to load before the same call, u64 each
 };
 
 // What every call gives back; JavaScript reads it as six words. Overwritten by the next call on
@@ -55,6 +56,7 @@ struct Handle {
   const CallResult* give(std::string_view out, std::uint32_t value = 0, std::uint64_t number = 0);
   const CallResult* give_bytes(std::string out, std::uint32_t value = 0, std::uint64_t number = 0);
   const CallResult* nothing();
+  const CallResult* need(const std::vector<PartId>& parts);  // REQUIRES: not empty
   const CallResult* fail(const Error& error);
   const CallResult* fail_in_reply(const Error& error);  // as an error block
 };

@@ -40,8 +40,10 @@ export interface EntitableModule {
   _entitable_close(handle: Address): void;
   _entitable_input(handle: Address, size: number): Address;
   _entitable_recover(handle: Address, size: number, hasManifest: number): ResultAddress;
-  _entitable_load_part(handle: Address, id: number, size: number): ResultAddress;
+  _entitable_load_part(handle: Address, id: number, size: number, isThere: number): ResultAddress;
   _entitable_replay(handle: Address, sequence: number, size: number): ResultAddress;
+  _entitable_limit_memory(handle: Address, bytes: number): void;
+  _entitable_trim(handle: Address): ResultAddress;
   _entitable_recovered(handle: Address): ResultAddress;
   _entitable_first_live_sequence(handle: Address): number;
   _entitable_read_only(handle: Address): number;

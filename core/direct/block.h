@@ -33,7 +33,6 @@ enum class ReplyKind : std::uint8_t {
   tables = 2,
   written = 3,
   explanation = 4,
-  need_parts = 5,
   error = 15,
 };
 

@@ -130,60 +130,72 @@ Result<EntityQuery> read_entity_query(BlockReader& in) {
   return request;
 }
 
-void read_get(const Store& store, BlockReader& in, PageWriter& pages, ReplyBuffer& out) {
+// An error is an answer too.
+std::vector<PartId> refuse(ReplyBuffer& out, const Error& error) {
+  write_error(out, error);
+  return {};
+}
+
+std::vector<PartId> read_get(const Store& store, BlockReader& in, PageWriter& pages,
+                             ReplyBuffer& out) {
   const std::string_view table = in.text();
   const KeyView key{in.text(), in.text()};
   const std::vector<std::string_view> names = read_select(in);
-  if (!in.ok()) return write_error(out, malformed());
+  if (!in.ok()) return refuse(out, malformed());
   const Result<std::vector<std::string>> select = normalize_select(names);
-  if (!select.ok()) return write_error(out, select.error());
+  if (!select.ok()) return refuse(out, select.error());
   const auto answer = store.get(table, key);
   if (const auto* found = std::get_if<RowAnswer>(&answer)) {
     pages.write(out, table, {&found->row, 1}, *select, std::nullopt);
   } else if (const auto* error = std::get_if<Error>(&answer)) {
     write_error(out, *error);
   } else {
-    write_need_parts(out, std::get<NeedParts>(answer).ids);
+    return std::get<NeedParts>(answer).ids;
   }
+  return {};
 }
 
-void read_query(const Store& store, BlockReader& in, PageWriter& pages, ReplyBuffer& out) {
+std::vector<PartId> read_query(const Store& store, BlockReader& in, PageWriter& pages,
+                               ReplyBuffer& out) {
   const Result<EntityQuery> request = read_entity_query(in);
-  if (!request.ok()) return write_error(out, request.error());
+  if (!request.ok()) return refuse(out, request.error());
   const auto answer = store.query(request->table, request->query);
   if (const auto* page = std::get_if<Page>(&answer)) {
     pages.write(out, request->table, page->rows, request->query.select, page->next);
   } else if (const auto* error = std::get_if<Error>(&answer)) {
     write_error(out, *error);
   } else {
-    write_need_parts(out, std::get<NeedParts>(answer).ids);
+    return std::get<NeedParts>(answer).ids;
   }
+  return {};
 }
 
-void read_explain(const Store& store, BlockReader& in, ReplyBuffer& out) {
+std::vector<PartId> read_explain(const Store& store, BlockReader& in, ReplyBuffer& out) {
   const Result<EntityQuery> request = read_entity_query(in);
-  if (!request.ok()) return write_error(out, request.error());
+  if (!request.ok()) return refuse(out, request.error());
   const auto answer = store.explain(request->table, request->query);
   if (const auto* explain = std::get_if<Explain>(&answer)) {
     write_explanation(out, *explain);
   } else if (const auto* error = std::get_if<Error>(&answer)) {
     write_error(out, *error);
   } else {
-    write_need_parts(out, std::get<NeedParts>(answer).ids);
+    return std::get<NeedParts>(answer).ids;
   }
+  return {};
 }
 
-void read_tables(const Store& store, BlockReader& in, ReplyBuffer& out) {
+std::vector<PartId> read_tables(const Store& store, BlockReader& in, ReplyBuffer& out) {
   const std::optional<std::string_view> filter_text = in.optional_text();
   const Result<std::uint32_t> top = checked_top(in.word());
   const std::optional<std::string_view> from = in.optional_text();
-  if (!in.ok()) return write_error(out, malformed());
-  if (!top.ok()) return write_error(out, top.error());
+  if (!in.ok()) return refuse(out, malformed());
+  if (!top.ok()) return refuse(out, top.error());
   const Result<Filter> filter = read_filter(filter_text);
-  if (!filter.ok()) return write_error(out, filter.error());
+  if (!filter.ok()) return refuse(out, filter.error());
   const Result<TablePage> page = store.tables(*filter, *top, from.value_or(std::string_view()));
-  if (!page.ok()) return write_error(out, page.error());
+  if (!page.ok()) return refuse(out, page.error());
   write_tables(out, *page);
+  return {};
 }
 
 }  // namespace
@@ -194,13 +206,6 @@ void write_answer(ReplyBuffer& out, const WriteAnswer& answer) {
   } else {
     write_error(out, std::get<GroupFailure>(answer));
   }
-}
-
-void write_need_parts(ReplyBuffer& out, const std::vector<PartId>& ids) {
-  BlockWriter block(out, ReplyKind::need_parts, 2 + ids.size() * 2);
-  block.word(static_cast<std::uint32_t>(ids.size()));
-  for (const PartId id : ids) block.two_words(id);
-  block.finish();
 }
 
 void write_error(ReplyBuffer& out, const Error& error) {
@@ -220,9 +225,10 @@ void write_error(ReplyBuffer& out, const GroupFailure& failure) {
   block.finish();
 }
 
-void read(const Store& store, std::string_view request, PageWriter& pages, ReplyBuffer& out) {
+std::vector<PartId> read(const Store& store, std::string_view request, PageWriter& pages,
+                         ReplyBuffer& out) {
   BlockReader in(request);
-  if (!in.ok()) return write_error(out, malformed());
+  if (!in.ok()) return refuse(out, malformed());
   switch (static_cast<RequestKind>(in.kind())) {
     case RequestKind::get:
       return read_get(store, in, pages, out);
@@ -237,7 +243,7 @@ void read(const Store& store, std::string_view request, PageWriter& pages, Reply
     case RequestKind::drop_table:
       break;
   }
-  write_error(out, malformed());
+  return refuse(out, malformed());
 }
 
 Ticks ticks_from_unix_ms(double milliseconds) {

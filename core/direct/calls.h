@@ -14,8 +14,10 @@
 
 namespace entitable::direct {
 
-// get, query, explain, list tables. Replaces what `out` holds; `pages` only lends its memory.
-void read(const Store& store, std::string_view request, PageWriter& pages, ReplyBuffer& out);
+// get, query, explain, list tables. Replaces what `out` holds; `pages` only lends its memory. Gives
+// the parts to load before it is asked again (query.h, NeedParts); none: `out` is the reply.
+std::vector<PartId> read(const Store& store, std::string_view request, PageWriter& pages,
+                         ReplyBuffer& out);
 
 // The ticks of a host's clock, in milliseconds since 1970 with their fraction. What is no time at
 // all is the epoch: the store's clock rises anyway.
@@ -23,7 +25,6 @@ Ticks ticks_from_unix_ms(double milliseconds);
 
 // What the store answered to a write of this door (record.h).
 void write_answer(ReplyBuffer& out, const WriteAnswer& answer);
-void write_need_parts(ReplyBuffer& out, const std::vector<PartId>& ids);
 void write_error(ReplyBuffer& out, const Error& error);
 void write_error(ReplyBuffer& out, const GroupFailure& failure);
 

@@ -66,10 +66,6 @@ class Group {
   void render(const Staged& staged) {
     for (std::size_t i = 0; i < asked_.size(); ++i) {
       ReplyBuffer& reply = out_.replies[asked_[i].at];
-      if (!staged.need_parts.empty()) {
-        direct::write_need_parts(reply, staged.need_parts);
-        continue;
-      }
       out_.failed[asked_[i].at] = std::holds_alternative<GroupFailure>(staged.answers[i]);
       asked_[i].render(reply, staged.answers[i]);
     }
@@ -106,7 +102,8 @@ class Group {
             out.assign(protocol::write_response(respond(answer)));
           });
     } else {
-      direct::write_need_parts(reply, std::get<NeedParts>(handled).ids);
+      // It reads, so the first part that it meets is the one to load; then it goes on.
+      out_.need_parts.push_back(std::get<NeedParts>(handled).ids.front());
     }
   }
 
@@ -127,19 +124,20 @@ class Group {
 
 }  // namespace
 
-void handle(const protocol::Account& account, const Store& store, std::string_view block, Ticks now,
-            direct::ReplyBuffer& out) {
+std::vector<PartId> handle(const protocol::Account& account, const Store& store,
+                           std::string_view block, Ticks now, direct::ReplyBuffer& out) {
   const std::optional<protocol::RequestBlock> read = protocol::read_request(block);
-  if (!read.has_value()) return direct::write_error(out, malformed());
-  const protocol::Moment moment{now, read->id};
-  const protocol::Handled handled = protocol::handle(account, store, read->request, moment);
-  if (const auto* response = std::get_if<Response>(&handled)) {
-    out.assign(protocol::write_response(*response));
-  } else if (const auto* need = std::get_if<NeedParts>(&handled)) {
-    direct::write_need_parts(out, need->ids);
-  } else {
-    direct::write_error(out, malformed());
+  if (read.has_value()) {
+    const protocol::Moment moment{now, read->id};
+    protocol::Handled handled = protocol::handle(account, store, read->request, moment);
+    if (auto* need = std::get_if<NeedParts>(&handled)) return std::move(need->ids);
+    if (const auto* response = std::get_if<Response>(&handled)) {
+      out.assign(protocol::write_response(*response));
+      return {};
+    }
   }
+  direct::write_error(out, malformed());
+  return {};
 }
 
 StagedReplies stage(const protocol::Account& account, Store& store,
@@ -149,9 +147,11 @@ StagedReplies stage(const protocol::Account& account, Store& store,
   out.failed.assign(blocks.size(), true);
   Group group(account, store, now, out);
   for (std::size_t i = 0; i < blocks.size(); ++i) group.add(i, blocks[i]);
-  const Staged staged = store.stage(group.requests(), now);
+  if (!out.need_parts.empty()) return out;
+  Staged staged = store.stage(group.requests(), now);
+  out.need_parts = std::move(staged.need_parts);
   out.changes = staged.changes;
-  group.render(staged);
+  if (out.need_parts.empty()) group.render(staged);
   return out;
 }
 

@@ -24,16 +24,18 @@
 
 namespace entitable::doors {
 
-// An HTTP request that reads (GET, HEAD, OPTIONS). Replaces what `out` holds, by its response; by
-// an error block if the block is malformed or its request is a write after all, and by a
-// need_parts block.
-void handle(const protocol::Account& account, const Store& store, std::string_view block, Ticks now,
-            direct::ReplyBuffer& out);
+// An HTTP request that reads (GET, HEAD, OPTIONS). Replaces what `out` holds, by its response, or
+// by an error block if the block is malformed or its request is a write after all. Gives the parts
+// to load before it is asked again (query.h, NeedParts); none: `out` is the reply.
+std::vector<PartId> handle(const protocol::Account& account, const Store& store,
+                           std::string_view block, Ticks now, direct::ReplyBuffer& out);
 
 struct StagedReplies {
   std::vector<direct::ReplyBuffer> replies;  // one per block, in order
   std::vector<bool> failed;  // whether the block changes nothing: it was refused, or only read
   bool changes = false;      // false: there is nothing to store or publish
+  // Not empty: nothing was staged and nothing answered; load all of these and stage again.
+  std::vector<PartId> need_parts;
 };
 
 // Writes: every block in order on one candidate, which publish() or discard() of the store ends. A

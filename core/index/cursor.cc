@@ -73,6 +73,7 @@ void Cursor::enter_leaf(std::uint32_t slot) {
 }
 
 void Cursor::enter_run(std::uint32_t run, std::uint32_t slot) {
+  leaf_->note_use();
   run_ = run;
   slot_ = slot;
   run_end_ = std::min(leaf_->run_end(run), leaf_end_);

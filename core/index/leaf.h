@@ -112,6 +112,13 @@ class Leaf : public Node {
     part_leaves_ = part_leaves;
   }
 
+  // Whether anything was looked for in it since forget_use().
+  bool used_lately() const { return used_lately_; }
+  void note_use() const {
+    if (!used_lately_) used_lately_ = true;  // a store less: most leaves are looked at often
+  }
+  void forget_use() const { used_lately_ = false; }
+
   // Whether rows came in ascending (descending) order lately, each beside the one before; `place`:
   // of the next one.
   bool rising(const Place& place) const { return streak_ >= streak_min && place.slot == last_ + 1; }
@@ -172,6 +179,7 @@ class Leaf : public Node {
   std::int32_t streak_ = 0;           // inserts in a row that rose (> 0) or fell (< 0)
   std::uint32_t last_ = 0;            // slot of the last insert
   mutable ScanColumn column_;
+  mutable bool used_lately_ = false;
   mutable PartId part_ = 0;
   mutable std::uint32_t part_leaves_ = 0;
 };

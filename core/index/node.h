@@ -33,7 +33,7 @@ struct Totals {
 };
 
 // A Leaf or an Inner. Held once along the whole path from a root, it may be changed in place; else
-// it is never changed, apart from the part that a leaf remembers.
+// it is never changed, apart from the part that a leaf remembers, and that it was used.
 class Node : public RefCounted<Node> {
  public:
   virtual ~Node() = default;

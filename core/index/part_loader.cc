@@ -23,6 +23,7 @@ struct PartLoader::State {
             texts.data() + row.row_at};
   }
   void flush();
+  void put_into(TableIndex& version) const;
 
   TableIndex& index;
   const PartId part;
@@ -95,29 +96,35 @@ void PartLoader::add(const KeyView& key, Ticks timestamp,
 void PartLoader::finish() {
   State& state = *state_;
   if (!state.waiting.empty()) state.flush();
-  KeyView at = state.first.view();
-  EntityKey lower;
-  if (state.leaves.empty()) {  // a part without rows: where it is, only its leaf knows
-    state.leaves.push_back({EntityKey(), as_node(make_ref<Leaf>())});
-    LeafWalk walk(state.index);
-    while (!walk.done() && !(walk.leaf().is_absent() && walk.leaf().part() == state.part)) {
-      walk.next();
-    }
-    ENTITABLE_CHECK(!walk.done());
-    lower = EntityKey(walk.lower().partition, walk.lower().row);
-    at = lower.view();
-  }
-  TreeEdit edit(state.index.root_);
-  edit.descend(at);
-  ENTITABLE_CHECK(edit.leaf().is_absent() && edit.leaf().part() == state.part);
-  const auto& last = static_cast<const Leaf&>(*state.leaves.back().node);
-  const std::optional<KeyView> upper = edit.upper();
-  ENTITABLE_CHECK(!upper || last.size() == 0 || compare(last.key(last.size() - 1), *upper) < 0);
+  if (state.leaves.empty()) state.leaves.push_back({EntityKey(), as_node(make_ref<Leaf>())});
   for (const Child& leaf : state.leaves) {
     static_cast<const Leaf&>(*leaf.node)
         .set_part(state.part, static_cast<std::uint32_t>(state.leaves.size()));
   }
-  edit.replace(std::move(state.leaves));
+  state.put_into(state.index);
+}
+
+void PartLoader::finish_in(TableIndex& version) {
+  ENTITABLE_CHECK(version.schema_.get() == state_->index.schema_.get());
+  state_->put_into(version);
+}
+
+// In the place of the absent leaf.
+void PartLoader::State::put_into(TableIndex& version) const {
+  const auto& last = static_cast<const Leaf&>(*leaves.back().node);
+  EntityKey lower = first;
+  if (last.size() == 0) {  // a part without rows: where it is, only its leaf knows
+    LeafWalk walk(version);
+    while (!walk.done() && !(walk.leaf().is_absent() && walk.leaf().part() == part)) walk.next();
+    ENTITABLE_CHECK(!walk.done());
+    lower = EntityKey(walk.lower().partition, walk.lower().row);
+  }
+  TreeEdit edit(version.root_);
+  edit.descend(lower.view());
+  ENTITABLE_CHECK(edit.leaf().is_absent() && edit.leaf().part() == part);
+  const std::optional<KeyView> upper = edit.upper();
+  ENTITABLE_CHECK(!upper || last.size() == 0 || compare(last.key(last.size() - 1), *upper) < 0);
+  edit.replace(leaves);
 }
 
 void TableIndex::load_part(PartId part, const std::vector<Entity>& rows) {

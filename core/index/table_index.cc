@@ -18,6 +18,7 @@ TableIndex::Found TableIndex::find(const KeyView& key) const {
   }
   const auto& leaf = static_cast<const Leaf&>(*node);
   if (leaf.is_absent()) return {std::nullopt, leaf.part()};
+  leaf.note_use();
   const Leaf::Place place = leaf.find(key);
   if (!place.found) return {};
   const char* const base = leaf.base(place.slot);
@@ -204,6 +205,10 @@ KeyView LeafWalk::lower() const {
     if (path_[level].child > 0) return path_[level].node->lower(path_[level].child);
   }
   return {};
+}
+
+Ref<Node> LeafWalk::node() const {
+  return path_.empty() ? root_ : path_.back().node->child(path_.back().child);
 }
 
 LeafSpan LeafWalk::span() const {

@@ -54,6 +54,14 @@ struct LeafSpan {
   std::uint32_t part_leaves;
 };
 
+// A part whose leaves are all present and unchanged: it may be dropped from memory and loaded
+// again.
+struct ResidentPart {
+  PartId part;
+  std::uint64_t memory;  // that dropping it gives back, about
+  bool used;             // lately: a row of it was looked for, or read by a cursor
+};
+
 class TableIndex {
  public:
   TableIndex();  // empty, with a schema of its own
@@ -88,6 +96,10 @@ class TableIndex {
   void add_absent(const KeyRange& range, PartId part, std::uint64_t rows, std::uint64_t bytes);
   // Fills an absent leaf with the rows of its part, in key order. REQUIRES: `part` is absent here.
   void load_part(PartId part, const std::vector<Entity>& rows);
+  // Parts that may be dropped, in key order; forgets of each that it was used.
+  std::vector<ResidentPart> resident_parts() const;
+  // Makes these parts absent. REQUIRES: they are resident, and `parts` is in ascending order.
+  void drop_parts(const std::vector<PartId>& parts);
   // All leaves in key order, visit(const LeafSpan&). Unchanged leaves remember the part that holds
   // them.
   template <typename Visit>
@@ -121,6 +133,7 @@ class LeafWalk {
   KeyView lower() const;  // where the leaf's range starts
   LeafSpan span() const;
   const Leaf& leaf() const { return *leaf_; }
+  Ref<Node> node() const;  // the leaf, held
 
  private:
   struct Step {
@@ -145,6 +158,8 @@ class PartLoader {
   PartLoader& operator=(const PartLoader&) = delete;
   void add(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties);
   void finish();
+  // The same leaves into another version. REQUIRES: finish() was called; `part` is absent in it.
+  void finish_in(TableIndex& version);
 
  private:
   struct State;

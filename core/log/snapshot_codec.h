@@ -2,7 +2,7 @@
 //
 // The same content is the same bytes, whatever store it comes from and however it came to be: there
 // are no ids, numbers or names of a store in it. Rows are in parts, whole part files one after
-// another, so that neither side ever holds more than about a megabyte of the file.
+// another, so that neither side ever holds more than about a quarter megabyte of the file.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 namespace entitable {
 
 // A part ends with the row that makes its file this big.
-inline constexpr std::size_t snapshot_part_bytes = 1'000'000;
+inline constexpr std::size_t snapshot_part_bytes = 250'000;
 
 struct SnapshotHeader {
   std::uint64_t tables = 0;

@@ -15,7 +15,8 @@ std::variant<RowAnswer, Error, NeedParts> get_row(const TableIndex& index, const
   return RowAnswer{index, *found.row};
 }
 
-std::variant<Page, NeedParts> execute(const TableIndex& index, const Query& query) {
+std::variant<Page, NeedParts> execute(const TableIndex& index, const Query& query,
+                                      AtAbsent at_absent) {
   ENTITABLE_CHECK(query.top <= limits::page_rows_max);
   Page page{index, {}, std::nullopt, 0};
   if (query.top == 0) return page;
@@ -31,9 +32,12 @@ std::variant<Page, NeedParts> execute(const TableIndex& index, const Query& quer
     bytes += row.packed_bytes();
     return true;
   });
-  // One more than the page holds, since a page looks ahead for its continuation.
   if (scan.need_part() != 0) {
-    return NeedParts{scan.parts_ahead(query.top + std::uint64_t{1} - page.rows.size())};
+    if (at_absent == AtAbsent::ask || scan.rows_read() == 0) {
+      // One more than the page holds, since a page looks ahead for its continuation.
+      return NeedParts{scan.parts_ahead(query.top + std::uint64_t{1} - page.rows.size())};
+    }
+    page.next = Continuation{scan.stopped_at()};
   }
   page.rows_read = scan.rows_read();
   return page;

@@ -34,9 +34,9 @@ std::variant<RowAnswer, Error, NeedParts> get_row(const TableIndex& index, const
 
 // The rows at or after query.from that match, in key order, at most query.top of them. A `top` of 0
 // is an empty page that reads nothing and has no continuation. A page of huge rows ends before
-// `top`, at limits::page_bytes_max. NeedParts: load all of them and ask
-// again; it names the first part that stops the scan and, to save round trips, some that the scan
-// would meet next. REQUIRES: query.top <= limits::page_rows_max; query.filter outlives the call.
-std::variant<Page, NeedParts> execute(const TableIndex& index, const Query& query);
+// `top`, at limits::page_bytes_max. REQUIRES: query.top <= limits::page_rows_max; query.filter
+// outlives the call.
+std::variant<Page, NeedParts> execute(const TableIndex& index, const Query& query,
+                                      AtAbsent at_absent = AtAbsent::ask);
 
 }  // namespace entitable

@@ -9,7 +9,7 @@ namespace entitable {
 namespace {
 
 // A scan that tests rows may need all that it meets, but what matters is to save round trips.
-constexpr std::size_t parts_ahead_max = 8;
+constexpr std::size_t parts_ahead_max = 32;
 
 // Parts to ask for, each once.
 class PartList {
@@ -19,10 +19,7 @@ class PartList {
   void add(PartId id) {
     if (std::find(ids_.begin(), ids_.end(), id) == ids_.end()) ids_.push_back(id);
   }
-  std::vector<PartId> take() {
-    std::sort(ids_.begin(), ids_.end());
-    return std::move(ids_);
-  }
+  std::vector<PartId> take() { return std::move(ids_); }
 
  private:
   std::vector<PartId> ids_;

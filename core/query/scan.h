@@ -25,9 +25,11 @@ class Scan {
   void run(Take take);
 
   PartId need_part() const { return need_part_; }  // 0 unless a missing part stopped it
-  // That part and others that the scan would meet next, ascending; `rows` is how many rows the
-  // caller still wants. REQUIRES: need_part() != 0.
+  // That part and others that the scan would meet next, in that order; `rows` is how many rows the
+  // caller still wants. REQUIRES: need_part() != 0, as for the next one.
   std::vector<PartId> parts_ahead(std::uint64_t rows) const;
+  // The first key that the missing part may hold of those that were wanted.
+  const EntityKey& stopped_at() const { return stopped_at_; }
 
   std::uint64_t rows_read() const { return rows_read_; }
   const ShapeFilters& filters() const { return filters_; }

@@ -5,22 +5,10 @@
 
 #include "core/base/check.h"
 #include "core/log/file_names.h"
-#include "core/log/part_codec.h"
 #include "core/log/segment.h"
+#include "core/store/stored_part.h"
 
 namespace entitable {
-namespace {
-
-// The key range of the part at `position`: from its lower bound to the next part's. The first one
-// reaches down to the start.
-KeyRange range_of(const std::vector<ManifestPart>& parts, std::size_t position) {
-  KeyRange range;
-  if (position > 0) range.lower = parts[position].lower;
-  if (position + 1 < parts.size()) range.upper = parts[position + 1].lower;
-  return range;
-}
-
-}  // namespace
 
 Result<Recovery> Recovery::begin(std::optional<std::string_view> manifest,
                                  std::vector<Damage>& damage) {
@@ -52,9 +40,8 @@ void Recovery::restore_tables() {
     ENTITABLE_CHECK(name.ok());  // decode_manifest has looked
     Table& restored = version_.catalog.restore_table(table.id, std::move(*name), table.acl);
     for (std::size_t i = 0; i < table.parts.size(); ++i) {
-      const ManifestPart& part = table.parts[i];
-      restored.index.add_absent(range_of(table.parts, i), part.id, part.rows, part.bytes);
-      missing_parts_.push_back({part.id, table.id, i});
+      const ListedPart listed = listed_part(table, i);
+      restored.index.add_absent(listed.place, listed.part.id, listed.part.rows, listed.part.bytes);
     }
   }
 }
@@ -67,96 +54,48 @@ std::vector<PartInfo> Recovery::parts() const {
   return infos;
 }
 
-Result<void> Recovery::load_part(PartId id, std::string_view bytes) {
-  const auto at = std::find_if(missing_parts_.begin(), missing_parts_.end(),
-                               [id](const MissingPart& part) { return part.id == id; });
-  ENTITABLE_CHECK(at != missing_parts_.end());
-  const MissingPart missing = *at;
-  missing_parts_.erase(at);
-  return fill(missing, bytes);
-}
-
-Result<void> Recovery::fill(const MissingPart& missing, std::optional<std::string_view> bytes) {
-  TableIndex& index = version_.catalog.mutable_table(missing.table)->index;
-  Result<void> loaded = bytes.has_value() ? load_rows(index, missing, *bytes)
-                                          : Error(Code::corrupted, "the file is missing");
+Result<void> Recovery::load_part(PartId id, std::optional<std::string_view> bytes) {
+  const std::optional<ListedPart> listed = find_part(manifest_, id);
+  ENTITABLE_CHECK(listed.has_value());
+  Table* const table = version_.catalog.mutable_table(listed->table);
+  if (table == nullptr || !is_absent(table->index, *listed)) return {};
+  const Result<void> loaded = bytes.has_value() ? load_stored_part(*listed, *bytes, {&table->index})
+                                                : Error(Code::corrupted, "the file is missing");
   if (loaded.ok() || loaded.error().code == Code::format_too_new) return loaded;
-  report(part_name(missing.id), loaded.error().message);
-  index.load_part(missing.id, {});
+  report(part_name(id), loaded.error().message);
+  table->index.load_part(id, {});
   return {};
 }
 
-// Reads the part into its place; a part that turns out to be bad leaves the place as it was.
-Result<void> Recovery::load_rows(TableIndex& index, const MissingPart& missing,
-                                 std::string_view bytes) const {
-  auto reader = PartReader::open(bytes);
-  if (!reader.ok()) return reader.error();
-  const ManifestPart& listed = listed_part(missing);
-  const PartHeader& header = reader->header();
-  if (header.id != missing.id || header.table != missing.table || header.row_count != listed.rows ||
-      header.checksum != listed.checksum) {
-    return Error(Code::corrupted, "the file is not the part that the manifest lists");
-  }
-  // Rows rise, so the first and the last tell whether all are in the part's place.
-  const KeyRange place = place_of(missing);
-  PartLoader loader(index, missing.id);
-  bool in_place = true;
-  for (std::uint32_t row = 1;; ++row) {
-    const auto more = reader->next();
-    if (!more.ok()) return more.error();
-    if (!*more) break;
-    if (row == 1 || row == header.row_count) in_place &= place.contains(reader->key());
-    if (in_place) loader.add(reader->key(), reader->timestamp(), reader->properties());
-  }
-  if (!in_place) return Error(Code::corrupted, "its rows belong elsewhere");
-  loader.finish();
-  return {};
-}
-
-const ManifestTable& Recovery::listed_table(TableId id) const {
-  return *std::lower_bound(
-      manifest_.tables.begin(), manifest_.tables.end(), id,
-      [](const ManifestTable& table, TableId wanted) { return table.id < wanted; });
-}
-
-const ManifestPart& Recovery::listed_part(const MissingPart& missing) const {
-  return listed_table(missing.table).parts[missing.position];
-}
-
-KeyRange Recovery::place_of(const MissingPart& missing) const {
-  return range_of(listed_table(missing.table).parts, missing.position);
-}
-
-Result<void> Recovery::replay(std::uint64_t sequence, std::string_view bytes) {
-  if (!replaying_) return {};
+Result<std::vector<PartId>> Recovery::replay(std::uint64_t sequence, std::string_view bytes) {
+  if (!replaying_) return std::vector<PartId>();
   if (sequence != next_sequence_) {
-    report(segment_name(next_sequence_), "the file is missing");
-    replaying_ = false;
-    return {};
+    return end_replay(segment_name(next_sequence_), "the file is missing");
   }
   auto segment = decode_segment(bytes, sequence);
   if (!segment.ok()) {
     if (segment.error().code == Code::format_too_new) return segment.error();
-    report(segment_name(sequence), segment.error().message);
-    replaying_ = false;
-    return {};
+    return end_replay(segment_name(sequence), segment.error().message);
   }
   if (segment->epoch < epoch_) {
-    report(segment_name(sequence), "the file is of an owner that was replaced before");
-    replaying_ = false;
-    return {};
+    return end_replay(segment_name(sequence), "the file is of an owner that was replaced before");
   }
-  fill_missing_parts();
+  std::vector<PartId> needed = absent_parts_of(segment->commits);
+  if (!needed.empty()) return needed;
   epoch_ = segment->epoch;
   for (Commit& commit : segment->commits) {
-    if (std::string wrong = apply(std::move(commit)); !wrong.empty()) {
-      report(segment_name(sequence), std::move(wrong));
-      replaying_ = false;
-      return {};
-    }
+    std::string wrong = apply(std::move(commit));
+    if (!wrong.empty()) return end_replay(segment_name(sequence), std::move(wrong));
   }
   ++next_sequence_;
   segment_bytes_ += bytes.size();
+  return std::vector<PartId>();
+}
+
+// Neither this segment nor any after it is applied.
+std::vector<PartId> Recovery::end_replay(std::string file, std::string message) {
+  report(std::move(file), std::move(message));
+  replaying_ = false;
   return {};
 }
 
@@ -182,14 +121,25 @@ void Recovery::remember(ClientCall call) {
   window_.add(std::move(call));
 }
 
-void Recovery::fill_missing_parts() {
-  for (const MissingPart& missing : std::exchange(missing_parts_, {})) {
-    static_cast<void>(fill(missing, std::nullopt));
+// Those that hold rows which the commits change; ascending.
+std::vector<PartId> Recovery::absent_parts_of(const std::vector<Commit>& commits) const {
+  std::vector<PartId> ids;
+  const auto note = [&](TableId id, const EntityKey& key) {
+    const Table* const table = version_.catalog.find(id);
+    if (table == nullptr) return;  // of a table that the commits create
+    const PartId part = table->index.find(key.view()).need_part;
+    if (part != 0) ids.push_back(part);
+  };
+  for (const Commit& commit : commits) {
+    if (commit.number <= version_.last_commit) continue;
+    for (const Mutation& mutation : commit.mutations) {
+      if (const auto* put = std::get_if<PutEntity>(&mutation)) note(put->table, put->entity.key);
+      if (const auto* gone = std::get_if<DeleteEntity>(&mutation)) note(gone->table, gone->key);
+    }
   }
-}
-
-void Recovery::finish() {
-  fill_missing_parts();
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
 }
 
 void Recovery::report(std::string file, std::string message) {

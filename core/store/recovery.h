@@ -1,4 +1,5 @@
-// Opening: manifest, parts, then segments through the same apply(Commit) that live writes use.
+// Opening: the manifest, then segments through the same apply(Commit) that live writes use, and of
+// the parts only those that the segments change; the others stay absent (core/index).
 //
 // Nothing damaged is read silently. What does not verify is listed as Damage and left out: a
 // damaged manifest leaves the store empty, a damaged part leaves its key range empty, a damaged or
@@ -13,7 +14,6 @@
 
 #include "core/base/result.h"
 #include "core/log/manifest_codec.h"
-#include "core/log/part_codec.h"
 #include "core/store/call_window.h"
 #include "core/store/writer.h"
 
@@ -37,12 +37,13 @@ class Recovery {
 
   std::vector<PartInfo> parts() const;
   std::uint64_t first_live_sequence() const { return manifest_.first_live_sequence; }
-  // FormatTooNew, or success; damage is recorded and leaves the part's range empty.
-  Result<void> load_part(PartId id, std::string_view bytes);
-  Result<void> replay(std::uint64_t sequence, std::string_view bytes);
-  // Parts that never came are damage. After it the results below are final.
-  void finish();
+  // FormatTooNew, or success; damage is recorded and leaves the part's range empty. No bytes: the
+  // file is missing. A part that is loaded already is left as it is.
+  Result<void> load_part(PartId id, std::optional<std::string_view> bytes);
+  // The parts that must be loaded first, then the same again; none: it was applied, or left out.
+  Result<std::vector<PartId>> replay(std::uint64_t sequence, std::string_view bytes);
 
+  // The results.
   Version& version() { return version_; }
   CallWindow& window() { return window_; }
   Manifest& manifest() { return manifest_; }
@@ -51,21 +52,10 @@ class Recovery {
   std::uint64_t segment_bytes() const { return segment_bytes_; }
 
  private:
-  struct MissingPart {
-    PartId id;
-    TableId table;
-    std::size_t position;  // in the table's parts
-  };
-
   explicit Recovery(std::vector<Damage>& damage) : damage_(&damage) {}
   void restore_tables();
-  Result<void> fill(const MissingPart& missing, std::optional<std::string_view> bytes);
-  Result<void> load_rows(TableIndex& index, const MissingPart& missing,
-                         std::string_view bytes) const;
-  const ManifestTable& listed_table(TableId id) const;  // REQUIRES: it is listed
-  const ManifestPart& listed_part(const MissingPart& missing) const;
-  KeyRange place_of(const MissingPart& missing) const;
-  void fill_missing_parts();
+  std::vector<PartId> absent_parts_of(const std::vector<Commit>& commits) const;
+  std::vector<PartId> end_replay(std::string file, std::string message);
   void report(std::string file, std::string message);
   std::string apply(Commit commit);
   void remember(ClientCall call);
@@ -74,7 +64,6 @@ class Recovery {
   Manifest manifest_;
   Version version_;
   CallWindow window_;
-  std::vector<MissingPart> missing_parts_;
   bool replaying_ = true;
   std::uint64_t next_sequence_ = 1;
   std::uint64_t epoch_ = 1;

@@ -77,9 +77,10 @@ Version Restore::replacing(const Version& now) && {
 }
 
 std::vector<WriteRequest> Restore::next_merge(const Catalog& now) {
+  merged_before_ = merged_;
   std::vector<WriteRequest> requests;
-  while (requests.empty() && merged_tables_ < tables_.size()) {
-    const RestoredTable& table = *tables_[merged_tables_];
+  while (requests.empty() && merged_.tables < tables_.size()) {
+    const RestoredTable& table = *tables_[merged_.tables];
     if (now.find(table.about.name) == nullptr) {
       requests.push_back({std::nullopt, WriteCreateTable{table.about.name}});
       if (!table.about.acl.empty()) {
@@ -91,9 +92,13 @@ std::vector<WriteRequest> Restore::next_merge(const Catalog& now) {
   return requests;
 }
 
+void Restore::take_back() {
+  merged_ = merged_before_;
+}
+
 void Restore::merge_rows(const RestoredTable& table, std::vector<WriteRequest>& requests) {
   KeyRange range;
-  if (merged_to_.has_value()) range.lower = *merged_to_;
+  if (merged_.next.has_value()) range.lower = *merged_.next;
   Cursor rows(table.index, range);
   std::size_t bytes = 0;
   WriteEntities write{table.about.name, {}, true, false};
@@ -119,11 +124,11 @@ void Restore::merge_rows(const RestoredTable& table, std::vector<WriteRequest>& 
                                 {}});
   }
   end_group();
-  merged_to_.reset();
+  merged_.next.reset();
   if (rows.valid())
-    merged_to_ = rows.position();
+    merged_.next = rows.position();
   else
-    ++merged_tables_;
+    ++merged_.tables;
 }
 
 }  // namespace entitable

@@ -37,6 +37,8 @@ class Restore {
   // the service would take it, all together about a megabyte; tables that are not in `now` are made
   // first. Nothing: that was all. REQUIRES: what was given before is in `now`.
   std::vector<WriteRequest> next_merge(const Catalog& now);
+  // What next_merge() gave last was not written: it gives it again.
+  void take_back();
 
  private:
   struct RestoredTable {
@@ -53,8 +55,12 @@ class Restore {
   std::vector<std::unique_ptr<RestoredTable>> tables_;  // in the order of folded names
   Ticks newest_ = 0;
   bool ended_ = false;
-  std::size_t merged_tables_ = 0;
-  std::optional<EntityKey> merged_to_;  // the next row of that table; nothing: its first
+  struct Merged {
+    std::size_t tables = 0;
+    std::optional<EntityKey> next;  // the next row of that table; nothing: its first
+  };
+  Merged merged_;
+  Merged merged_before_;  // the last call
 };
 
 }  // namespace entitable

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "core/base/check.h"
-
 namespace entitable {
 namespace {
 
@@ -21,9 +19,11 @@ Snapshot::Snapshot(const Catalog& catalog) : catalog_(catalog), writer_(header_o
 
 std::optional<std::string> Snapshot::next() {
   if (!writer_.has_value()) return std::nullopt;
+  need_part_ = 0;
   while (writer_->size() < snapshot_part_bytes) {
     if (rows_.has_value()) {
       write_rows();
+      if (need_part_ != 0) return std::nullopt;
     } else if (next_table_ < catalog_.names().size()) {
       const Table* table = catalog_.find(catalog_.names()[next_table_++]->id);
       writer_->begin_table({table->name(), table->acl, table->index.rows()});
@@ -37,8 +37,13 @@ std::optional<std::string> Snapshot::next() {
   return writer_->take();
 }
 
-// Up to the end of the table, or of a part.
+// Up to the end of the table, of a piece, or to where rows are absent; from there on with a new
+// cursor.
 void Snapshot::write_rows() {
+  if (rows_->need_part() != 0) {
+    const Table* table = catalog_.find(catalog_.names()[next_table_ - 1]->id);
+    rows_.emplace(table->index, KeyRange{rows_->position(), std::nullopt});
+  }
   while (rows_->valid() && writer_->size() < snapshot_part_bytes) {
     const RowView row = rows_->row();
     writer_->begin_row(row.partition(), row.row(), row.timestamp());
@@ -47,9 +52,8 @@ void Snapshot::write_rows() {
     writer_->end_row();
     rows_->next();
   }
-  if (rows_->valid()) return;
-  ENTITABLE_CHECK(rows_->at_end());
-  rows_.reset();
+  need_part_ = rows_->need_part();
+  if (rows_->at_end()) rows_.reset();
 }
 
 }  // namespace entitable

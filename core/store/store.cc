@@ -5,10 +5,13 @@
 
 #include "core/base/check.h"
 #include "core/filter/evaluate.h"
+#include "core/log/file_names.h"
 #include "core/log/segment.h"
 #include "core/query/planner.h"
 #include "core/store/recovery.h"
+#include "core/store/residency.h"
 #include "core/store/snapshot.h"
+#include "core/store/stored_part.h"
 #include "core/store/verify.h"
 
 namespace entitable {
@@ -19,6 +22,13 @@ namespace {
 void make_room(std::vector<PendingCommit>& pending, std::size_t more) {
   const std::size_t wanted = pending.size() + more;
   if (wanted > pending.capacity()) pending.reserve(std::max(wanted, 2 * pending.capacity()));
+}
+
+// Each once, ascending.
+void add_parts(std::vector<PartId>& ids, const NeedParts& need) {
+  ids.insert(ids.end(), need.ids.begin(), need.ids.end());
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 }
 
 }  // namespace
@@ -52,7 +62,15 @@ struct Store::State {
   std::optional<Restore> restore;
 
   std::optional<Recovery> recovery;  // while opening
+  std::uint64_t memory_limit = 0;    // 0: none
   std::vector<Damage> damage;
+
+  std::uint64_t memory() const {
+    std::uint64_t bytes = 0;
+    for (const Ref<Table>& table : published.catalog.tables()) bytes += table->index.memory_bytes();
+    return bytes;
+  }
+  std::vector<TableIndex*> versions_lacking(const ListedPart& listed);
 
   SealedSegment seal(SegmentWriter writer) {
     SealedSegment segment{next_sequence, std::move(writer).finish()};
@@ -76,12 +94,7 @@ Result<std::vector<PartInfo>> Store::recover(std::optional<std::string_view> man
   return state_->recovery->parts();
 }
 
-Result<void> Store::load_part(PartId id, std::string_view bytes) {
-  ENTITABLE_CHECK(state_->recovery.has_value());
-  return state_->recovery->load_part(id, bytes);
-}
-
-Result<void> Store::replay(std::uint64_t sequence, std::string_view bytes) {
+Result<std::vector<PartId>> Store::replay(std::uint64_t sequence, std::string_view bytes) {
   ENTITABLE_CHECK(state_->recovery.has_value());
   return state_->recovery->replay(sequence, bytes);
 }
@@ -89,7 +102,6 @@ Result<void> Store::replay(std::uint64_t sequence, std::string_view bytes) {
 void Store::recovered() {
   ENTITABLE_CHECK(state_->recovery.has_value());
   Recovery& recovery = *state_->recovery;
-  recovery.finish();
   state_->published = std::move(recovery.version());
   state_->window = std::move(recovery.window());
   state_->manifest = std::move(recovery.manifest());
@@ -98,6 +110,48 @@ void Store::recovered() {
   state_->segment_bytes = recovery.segment_bytes();
   state_->stored_commit = state_->sealed_through = state_->published.last_commit;
   state_->recovery.reset();
+}
+
+Result<void> Store::load_part(PartId id, std::optional<std::string_view> bytes) {
+  if (state_->recovery.has_value()) return state_->recovery->load_part(id, bytes);
+  const std::optional<ListedPart> listed = find_part(state_->manifest, id);
+  if (!listed.has_value()) return {};
+  const std::vector<TableIndex*> versions = state_->versions_lacking(*listed);
+  if (versions.empty()) return {};
+  const Result<void> loaded = bytes.has_value() ? load_stored_part(*listed, *bytes, versions)
+                                                : Error(Code::corrupted, "the file is missing");
+  if (loaded.ok() || loaded.error().code == Code::format_too_new) return loaded;
+  report_damage({part_name(id), loaded.error().message});
+  for (TableIndex* index : versions) index->load_part(id, {});
+  return {};
+}
+
+// Of the part's table, those in which it is absent, ready to be changed.
+std::vector<TableIndex*> Store::State::versions_lacking(const ListedPart& listed) {
+  std::vector<TableIndex*> versions;
+  const auto add = [&](Catalog& catalog) {
+    const Table* table = catalog.find(listed.table);
+    if (table == nullptr || !is_absent(table->index, listed)) return;
+    versions.push_back(&catalog.mutable_table(listed.table)->index);
+  };
+  add(published.catalog);
+  if (candidate.has_value()) add(candidate->version().catalog);
+  if (snapshot.has_value()) add(snapshot->tables());
+  return versions;
+}
+
+void Store::limit_memory(std::uint64_t bytes) {
+  state_->memory_limit = bytes;
+}
+
+// What other versions hold would stay in memory all the same, so it waits until there are none.
+void Store::trim() {
+  if (state_->memory_limit == 0 || state_->memory() <= state_->memory_limit) return;
+  if (state_->candidate.has_value() || state_->checkpoint.has_value() ||
+      state_->snapshot.has_value() || state_->recovery.has_value()) {
+    return;
+  }
+  trim_parts(state_->published.catalog, state_->memory() - state_->memory_limit / 8 * 7);
 }
 
 std::uint64_t Store::first_live_sequence() const {
@@ -134,6 +188,10 @@ std::variant<Page, Error, NeedParts> Store::query(std::string_view table,
   const Table* found = state_->published.catalog.find(table);
   if (found == nullptr) return Error(Code::table_not_found);
   auto page = execute(found->index, query);
+  const bool absent = std::holds_alternative<NeedParts>(page);
+  if (absent && state_->memory_limit != 0 && state_->memory() > state_->memory_limit) {
+    page = execute(found->index, query, AtAbsent::end);
+  }
   if (auto* need = std::get_if<NeedParts>(&page)) return std::move(*need);
   return std::move(std::get<Page>(page));
 }
@@ -218,12 +276,15 @@ Staged Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
   Candidate candidate(state_->published, state_->window);
   for (const WriteRequest& request : requests) {
     auto answer = candidate.add(request, now);
-    if (auto* need = std::get_if<NeedParts>(&answer)) {
-      staged.answers.clear();
-      staged.need_parts = std::move(need->ids);
-      return staged;
-    }
-    staged.answers.push_back(std::move(std::get<WriteAnswer>(answer)));
+    // Goes on, to learn what the others need.
+    if (auto* need = std::get_if<NeedParts>(&answer))
+      add_parts(staged.need_parts, *need);
+    else
+      staged.answers.push_back(std::move(std::get<WriteAnswer>(answer)));
+  }
+  if (!staged.need_parts.empty()) {
+    staged.answers.clear();
+    return staged;
   }
   staged.changes = candidate.changes();
   if (!staged.changes) return staged;
@@ -290,7 +351,7 @@ bool Store::begin_checkpoint() {
   ENTITABLE_CHECK(!state_->checkpoint.has_value() && !state_->recovery.has_value());
   const bool changed = state_->published.last_commit != state_->manifest.last_commit;
   const bool covers = state_->next_sequence != state_->manifest.first_live_sequence;
-  if (read_only() || !(changed || covers)) return false;
+  if (read_only() || !(changed || covers) || state_->snapshot.has_value()) return false;
   // A segment that is being stored right now has the number next_sequence, so it stays live;
   // recovery skips the commits in it that the manifest covers already.
   state_->checkpoint.emplace(state_->published, state_->window, state_->manifest,
@@ -340,9 +401,13 @@ void Store::begin_snapshot() {
   state_->snapshot.emplace(state_->published.catalog);
 }
 
-std::optional<std::string> Store::next_snapshot_piece() {
+std::variant<std::string, SnapshotEnd, NeedParts> Store::next_snapshot_piece() {
   ENTITABLE_CHECK(state_->snapshot.has_value());
-  return state_->snapshot->next();
+  std::optional<std::string> piece = state_->snapshot->next();
+  if (piece.has_value()) return std::move(*piece);
+  const PartId part = state_->snapshot->need_part();
+  if (part != 0) return NeedParts{{part}};
+  return SnapshotEnd{};
 }
 
 void Store::end_snapshot() {
@@ -366,7 +431,8 @@ Result<RestoreReport> Store::restored() {
 
 bool Store::begin_replace(const std::optional<ClientCall>& call) {
   ENTITABLE_CHECK(state_->restore.has_value() && !state_->checkpoint.has_value() &&
-                  !state_->candidate.has_value() && state_->pending.empty() && !read_only());
+                  !state_->candidate.has_value() && !state_->snapshot.has_value() &&
+                  state_->pending.empty() && !read_only());
   if (call.has_value() && state_->window.find(call->client, call->number) != nullptr) return false;
   State::Replacement next{std::move(*state_->restore).replacing(state_->published), state_->window};
   state_->restore.reset();
@@ -381,18 +447,22 @@ bool Store::begin_replace(const std::optional<ClientCall>& call) {
   return true;
 }
 
-Result<bool> Store::stage_merge(Ticks now) {
+std::variant<Store::Merge, Error, NeedParts> Store::stage_merge(Ticks now) {
   ENTITABLE_CHECK(state_->restore.has_value());
   const std::vector<WriteRequest> requests = state_->restore->next_merge(state_->published.catalog);
-  if (requests.empty()) return false;
-  const Staged staged = stage(requests, now);
+  if (requests.empty()) return Merge::done;
+  Staged staged = stage(requests, now);
+  if (!staged.need_parts.empty()) {
+    state_->restore->take_back();
+    return NeedParts{std::move(staged.need_parts)};
+  }
   for (const WriteAnswer& answer : staged.answers) {
     if (const auto* failed = std::get_if<GroupFailure>(&answer)) {
       discard();
       return failed->error;
     }
   }
-  return true;
+  return Merge::staged;
 }
 
 void Store::end_restore() {

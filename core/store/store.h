@@ -18,16 +18,21 @@
 // order, so what is stored is always a prefix of what was acknowledged. There is at most one
 // candidate at a time.
 //
-// Opening: recover(manifest), load_part for each part it lists (all of them for now), replay each
-// segment in sequence, then recovered(). Everything else REQUIRES that to be done. Whoever is going
-// to write claims the log first: claim(), [the host stores], stored.
+// Opening: recover(manifest), replay each segment in sequence, then recovered(). Everything else
+// REQUIRES that to be done. Whoever is going to write claims the log first: claim(), [the host
+// stores], stored.
+//
+// Parts: of what the manifest lists nothing is in memory at first. Whoever needs a part (replay, a
+// read, stage, a snapshot) says so and does nothing; load_part, and the same call again, in one go.
+// Parts may be loaded at any time, also before anybody asks. With a memory_limit, trim() drops
+// those that were not used lately.
 //
 // Checkpoint: begin_checkpoint pins the published version, next_checkpoint_part gives one part of
 // about 1 MB at a time (only dirty key ranges are written), finish_checkpoint gives the manifest
 // and what it makes obsolete. Writes go on meanwhile.
 //
-// Snapshot: begin_snapshot pins the published version, next_snapshot_piece gives its file about a
-// megabyte at a time.
+// Snapshot: begin_snapshot pins the published version, next_snapshot_piece gives its file about
+// 250 kB at a time.
 //
 // Restoring: begin_restore, restore for each piece of the file, restored. Nothing is changed by
 // that, whatever is in the file. Then either
@@ -64,7 +69,7 @@ namespace entitable {
 
 struct Staged {
   std::vector<WriteAnswer> answers;  // one per request, in order
-  std::vector<PartId> need_parts;    // not empty: nothing was staged, load these and stage again
+  std::vector<PartId> need_parts;    // not empty: nothing was staged, load all of these first
   bool changes = false;              // false: no request wrote; nothing to store or publish
 };
 
@@ -100,7 +105,9 @@ struct TablePage {
   std::optional<std::string> next;  // where the next page starts
 };
 
-// ---- Opening ------------------------------------------------------------------------------------
+// ---- Files --------------------------------------------------------------------------------------
+
+struct SnapshotEnd {};  // that was all
 
 struct CheckpointEnd {
   std::string manifest;
@@ -118,11 +125,17 @@ class Store {
   // Opening. Damage is collected (damage()) and makes the store read-only; FormatTooNew refuses to
   // open. No manifest: a new store.
   Result<std::vector<PartInfo>> recover(std::optional<std::string_view> manifest);
-  Result<void> load_part(PartId id, std::string_view bytes);
-  // REQUIRES: ascending sequences. A gap, a bad checksum or an undecodable record is damage: it and
-  // everything after it is not applied.
-  Result<void> replay(std::uint64_t sequence, std::string_view bytes);
+  // The parts to load first, if any. REQUIRES: ascending sequences. A gap, a bad checksum or an
+  // undecodable record is damage: it and everything after it is not applied.
+  Result<std::vector<PartId>> replay(std::uint64_t sequence, std::string_view bytes);
   void recovered();
+  // Also later, at any time. No bytes: the file is missing. A part that nobody needs any more is
+  // ignored. Damage leaves the part's range empty, and FormatTooNew all as it was.
+  Result<void> load_part(PartId id, std::optional<std::string_view> bytes);
+  // 0: no limit. Beyond it pages end where rows are absent, and trim() drops parts until memory is
+  // well below it again. What has changed since the last checkpoint is never dropped.
+  void limit_memory(std::uint64_t bytes);
+  void trim();
   std::uint64_t first_live_sequence() const;  // segments below it are covered by the manifest
   bool read_only() const;
   const std::vector<Damage>& damage() const;
@@ -153,7 +166,9 @@ class Store {
   void stored(std::uint64_t sequence);
 
   // Checkpoint.
-  bool begin_checkpoint();  // false: there is no segment that it would cover, and no change
+  // False: there is no segment that it would cover, and no change; or a snapshot is being taken,
+  // which may need parts that a checkpoint would make obsolete.
+  bool begin_checkpoint();
   std::optional<CheckpointPart> next_checkpoint_part();  // nothing: no more parts
   CheckpointEnd finish_checkpoint();  // all parts are stored: the manifest to commit
   void checkpoint_committed();        // the manifest is stored
@@ -161,16 +176,17 @@ class Store {
 
   // Snapshot and restore.
   void begin_snapshot();
-  std::optional<std::string> next_snapshot_piece();  // nothing: that was all
-  void end_snapshot();                               // before its end, or after
+  std::variant<std::string, SnapshotEnd, NeedParts> next_snapshot_piece();
+  void end_snapshot();  // before its end, or after
   void begin_restore();
   Result<void> restore(std::string_view piece);
   Result<RestoreReport> restored();
   // Whose `call` it is, is remembered with the answer. False: that call has been done before.
-  // REQUIRES: restored() was well; nothing is pending, no candidate, no checkpoint.
+  // REQUIRES: restored() was well; nothing is pending, no candidate, no checkpoint, no snapshot.
   bool begin_replace(const std::optional<ClientCall>& call);
-  // False: all is merged. REQUIRES: restored() was well; no candidate. An error leaves none.
-  Result<bool> stage_merge(Ticks now);
+  // REQUIRES: restored() was well; no candidate. Only `staged` leaves one.
+  enum class Merge { staged, done };
+  std::variant<Merge, Error, NeedParts> stage_merge(Ticks now);
   void end_restore();  // at any time
 
  private:

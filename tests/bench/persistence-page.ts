@@ -61,18 +61,27 @@ async function rawPuts(): Promise<number> {
   return median(times);
 }
 
-async function write(count: number) {
+// The longest tasks above 50 ms from now on, until asked for.
+function longTasks(): () => number[] {
   const tasks: number[] = [];
-  const observer = new PerformanceObserver((list) => {
-    for (const { duration } of list.getEntries()) tasks.push(duration);
-  });
+  const note = (entries: PerformanceEntryList) => tasks.push(...entries.map((e) => e.duration));
+  const observer = new PerformanceObserver((list) => void note(list.getEntries()));
+  observer.observe({ type: "longtask" });
+  return () => {
+    note(observer.takeRecords());
+    observer.disconnect();
+    return tasks.sort((a, b) => b - a).slice(0, 3);
+  };
+}
+
+async function write(count: number) {
   const { openStore } = await load();
   const store = await openStore({ name, durability: "relaxed" });
   const table = store.table("rows");
   await table.createTable();
   const raw = await rawPuts();
   const first = await strictWrites(store, "first");
-  observer.observe({ type: "longtask" });
+  const longest = longTasks();
   const started = performance.now();
   for (let i = 0; i < count; i += 100) {
     const group = Array.from({ length: 100 }, (_, k) => ["create", entity(i + k)] as const);
@@ -80,10 +89,9 @@ async function write(count: number) {
   }
   const each = ((performance.now() - started) * 1000) / count;
   const last = await strictWrites(store, "last");
-  observer.disconnect();
+  const loading = longest();
   await store.close();
-  const longest = tasks.sort((a, b) => b - a).slice(0, 3);
-  return { load: each, first, last, raw, longest };
+  return { load: each, first, last, raw, loading };
 }
 
 async function open() {
@@ -97,5 +105,33 @@ async function open() {
   return { open: ms, rows, rowMegabytes: bytes / megabyte, indexMegabytes: memoryBytes / megabyte };
 }
 
-export const bench = { write, open };
+// All out as one file, and back in the place of what is there.
+async function snapshot() {
+  const { openStore } = await load();
+  const store = await openStore({ name });
+  const taking = longTasks();
+  const started = performance.now();
+  const file = await store.snapshot();
+  const taken = performance.now();
+  await new Promise((resolve) => setTimeout(resolve)); // a task is told of when it is over
+  const tasksTaking = taking();
+  const restoring = longTasks();
+  const before = performance.now();
+  const { entities } = await store.restore(file);
+  const after = performance.now();
+  await new Promise((resolve) => setTimeout(resolve));
+  const tasksRestoring = restoring();
+  const { rows } = await store.stats();
+  await store.close();
+  return {
+    take: taken - started,
+    fileMegabytes: file.length / (1024 * 1024),
+    tasksTaking,
+    restore: after - before,
+    tasksRestoring,
+    restored: Math.min(entities, rows),
+  };
+}
+
+export const bench = { write, open, snapshot };
 (globalThis as { bench?: typeof bench }).bench = bench;

@@ -1,4 +1,5 @@
-// What it costs that a store grows: a write at the beginning and at the end, tasks that keep the page waiting, opening, memory.
+// What it costs that a store grows: a write at the beginning and at the end, tasks that keep the page waiting, opening, memory, and the
+// whole as one file.
 // All in one run, so that its ratios mean something on a noisy machine.
 
 import puppeteer from "puppeteer-core";
@@ -23,12 +24,19 @@ interface Row {
   first: number;
   last: number;
   raw: number;
-  longest: number[];
+  loading: number[];
   open: number;
   rowMegabytes: number;
   indexMegabytes: number;
   memory: number;
+  take: number;
+  fileMegabytes: number;
+  tasksTaking: number[];
+  restore: number;
+  tasksRestoring: number[];
 }
+
+const list = (tasks: number[]) => tasks.map((ms) => n(ms, 0)).join(", ") || "none";
 
 async function measure(size: number): Promise<Row> {
   const profile = await newProfile();
@@ -44,10 +52,14 @@ async function measure(size: number): Promise<Row> {
   const page = await newPage(browser, site);
   const opened = await page.evaluate(() => bench.open());
   const memory = await memoryOf(browser);
+  await page.close();
+  const copied = await (await newPage(browser, site)).evaluate(() => bench.snapshot());
   await browser.close();
   await profile.remove();
-  if (opened.rows !== size) throw new Error(`${opened.rows} of ${size} entities came back`);
-  return { size, ...written, ...opened, memory };
+  for (const rows of [opened.rows, copied.restored]) {
+    if (rows !== size) throw new Error(`${rows} of ${size} entities came back`);
+  }
+  return { size, ...written, ...opened, memory, ...copied };
 }
 
 const rows: Row[] = [];
@@ -64,14 +76,16 @@ const columns: [string, (row: Row) => string][] = [
   ["and at the end, ms", ({ last }) => n(last, 2)],
   ["ratio", ({ first, last }) => n(last / first, 2)],
   ["a raw IndexedDB put of 300 bytes, strict, ms", ({ raw }) => n(raw, 2)],
-  [
-    "tasks above 50 ms while loading, ms",
-    ({ longest }) => longest.map((ms) => n(ms, 0)).join(", ") || "none",
-  ],
+  ["tasks above 50 ms while loading, ms", ({ loading }) => list(loading)],
   ["open and first read, ms", ({ open }) => n(open, 0)],
   ["packed rows, MB", ({ rowMegabytes }) => n(rowMegabytes)],
   ["index that holds them, MB", ({ indexMegabytes }) => n(indexMegabytes)],
   ["the page's process after opening, MB", ({ memory }) => n(memory, 0)],
+  ["snapshot(), ms", ({ take }) => n(take, 0)],
+  ["its file, MB", ({ fileMegabytes }) => n(fileMegabytes)],
+  ["tasks above 50 ms meanwhile, ms", ({ tasksTaking }) => list(tasksTaking)],
+  ["restore() in the place of all, ms", ({ restore }) => n(restore, 0)],
+  ["tasks above 50 ms meanwhile, ms", ({ tasksRestoring }) => list(tasksRestoring)],
 ];
 console.log(`| | ${rows.map(() => "").join(" | ")} |\n|---|${rows.map(() => "---:|").join("")}`);
 for (const [name, of] of columns) console.log(`| ${name} | ${rows.map(of).join(" | ")} |`);

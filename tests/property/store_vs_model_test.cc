@@ -74,6 +74,7 @@ class Run {
     if (prng_.chance(200)) compare_everything();
     if (prng_.chance(150)) checkpoint();
     if (prng_.chance(300)) reopen();
+    if (prng_.chance(10)) trim();
     if (prng_.chance(500)) move_by_snapshot();
   }
 
@@ -141,8 +142,7 @@ class Run {
       requests.push_back(random_request());
     ModelStore after = model_;
     staged_timestamp_ = last_timestamp_;
-    const Staged staged = store_.stage(requests, now_);
-    REQUIRE(staged.need_parts.empty());
+    const Staged staged = disk_.stage(store_, requests, now_);
     REQUIRE(staged.answers.size() == requests.size());
     for (std::size_t i = 0; i < requests.size(); ++i)
       check_answer(after, requests[i], staged.answers[i]);
@@ -217,10 +217,8 @@ class Run {
                now_);
     disk.store_pending(next);
     next.publish();
-    store_.begin_snapshot();
     next.begin_restore();
-    while (const auto piece = store_.next_snapshot_piece()) REQUIRE(next.restore(*piece).ok());
-    store_.end_snapshot();
+    REQUIRE(next.restore(disk_.snapshot(store_)).ok());
     const auto report = next.restored();
     REQUIRE(report.ok());
     REQUIRE(report->tables == model_.tables().size());
@@ -234,7 +232,7 @@ class Run {
 
   // Whatever was not stored is gone; what was stored is all there, in order.
   void reopen() {
-    auto opened = disk_.open();
+    auto opened = disk_.open(prng_.chance(4) ? Disk::Load::everything : Disk::Load::what_is_needed);
     REQUIRE(opened.ok());
     store_ = std::move(*opened);
     REQUIRE(store_.damage().empty());
@@ -245,6 +243,15 @@ class Run {
         last_timestamp_ = std::max(last_timestamp_, entity.timestamp);
     }
     compare_everything();
+  }
+
+  // Drops parts, as far as there are any that can be; pages may end early from then on.
+  void trim() {
+    const std::uint64_t rows = store_.stats().rows;
+    store_.limit_memory(prng_.chance(3) ? 0 : 1 + prng_.below(200'000));
+    store_.trim();
+    REQUIRE(store_.stats().rows == rows);
+    REQUIRE(store_.verify().empty());
   }
 
   void compare_query() {
@@ -269,7 +276,7 @@ class Run {
     query.top = static_cast<std::uint32_t>(1 + prng_.below(200));
     std::size_t at = 0;
     do {
-      auto answer = store_.query(table, query);
+      const auto answer = disk_.with_parts(store_, [&] { return store_.query(table, query); });
       const auto* page = std::get_if<Page>(&answer);
       REQUIRE(page != nullptr);
       REQUIRE(page->rows.size() <= query.top);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "core/base/check.h"
 #include "core/log/file_names.h"
 #include "core/store/store.h"
 
@@ -18,25 +19,75 @@ class Disk {
   std::map<PartId, std::string> parts;
   std::map<std::uint64_t, std::string> segments;
 
+  enum class Load { everything, what_is_needed };
+
   // Opens a store from what is here, as a host does.
-  Result<Store> open() const {
+  Result<Store> open(Load load = Load::everything) const {
     Store store;
     const auto parts_needed =
         manifest.has_value() ? store.recover(*manifest) : store.recover(std::nullopt);
     if (!parts_needed.ok()) return parts_needed.error();
     for (const PartInfo& info : *parts_needed) {
-      const auto at = parts.find(info.id);
-      if (at == parts.end()) continue;
-      if (const auto loaded = store.load_part(info.id, at->second); !loaded.ok())
-        return loaded.error();
+      if (load == Load::what_is_needed && parts.count(info.id) != 0) continue;
+      if (const auto loaded = load_part(store, info.id); !loaded.ok()) return loaded.error();
     }
     for (const auto& [sequence, bytes] : segments) {
       if (sequence < store.first_live_sequence()) continue;
-      if (const auto replayed = store.replay(sequence, bytes); !replayed.ok())
-        return replayed.error();
+      auto need = store.replay(sequence, bytes);
+      while (need.ok() && !need->empty()) {
+        for (const PartId id : *need) {
+          if (const auto loaded = load_part(store, id); !loaded.ok()) return loaded.error();
+        }
+        need = store.replay(sequence, bytes);
+      }
+      if (!need.ok()) return need.error();
     }
     store.recovered();
     return store;
+  }
+
+  Result<void> load_part(Store& store, PartId id) const {
+    const auto at = parts.find(id);
+    if (at == parts.end()) return store.load_part(id, std::nullopt);
+    return store.load_part(id, std::string_view(at->second));
+  }
+
+  // Asks until no part is missing any more; what `ask` gives in the end.
+  template <typename Ask>
+  auto with_parts(Store& store, Ask ask) const {
+    auto answer = ask();
+    while (const auto* need = std::get_if<NeedParts>(&answer)) {
+      load_parts(store, need->ids);
+      answer = ask();
+    }
+    return answer;
+  }
+
+  Staged stage(Store& store, const std::vector<WriteRequest>& requests, Ticks now) const {
+    Staged staged = store.stage(requests, now);
+    while (!staged.need_parts.empty()) {
+      load_parts(store, staged.need_parts);
+      staged = store.stage(requests, now);
+    }
+    return staged;
+  }
+
+  void load_parts(Store& store, const std::vector<PartId>& ids) const {
+    for (const PartId id : ids) ENTITABLE_CHECK(load_part(store, id).ok());
+  }
+
+  // The whole file.
+  std::string snapshot(Store& store) const {
+    std::string file;
+    store.begin_snapshot();
+    while (true) {
+      const auto piece = with_parts(store, [&] { return store.next_snapshot_piece(); });
+      const auto* bytes = std::get_if<std::string>(&piece);
+      if (bytes == nullptr) break;
+      file += *bytes;
+    }
+    store.end_snapshot();
+    return file;
   }
 
   // Stores everything that is pending, a staged candidate included.

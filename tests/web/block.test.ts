@@ -15,6 +15,7 @@ import {
 import { edm } from "../../web/src/edm.ts";
 import { RestError } from "../../web/src/errors.ts";
 import { DirectStore, table } from "./support/direct.ts";
+import { present } from "./support/present.ts";
 
 let store: DirectStore;
 before(async () => {
@@ -477,7 +478,7 @@ describe("pages", () => {
     );
   });
   test("a copied reply at an odd offset decodes alike", () => {
-    const reply = store.engine.read(encodeQuery(table, { filter }));
+    const reply = present(store.engine.read(encodeQuery(table, { filter })));
     for (const offset of [0, 1, 4, 7]) {
       const moved = new Uint8Array(reply.length + offset);
       moved.set(reply, offset);
@@ -523,7 +524,7 @@ describe("errors", () => {
     );
     assert.throws(() => store.get("p", "nobody"), refused(404, "ResourceNotFound"));
     assert.throws(
-      () => decodePage(store.engine.read(encodeQuery("nowhere", {}))),
+      () => decodePage(present(store.engine.read(encodeQuery("nowhere", {})))),
       refused(404, "TableNotFound"),
     );
   });
@@ -635,7 +636,7 @@ describe("explain", () => {
     store.put({ v: 1 }, "why", "1");
     store.put({ v: 2 }, "why", "2");
     const filter = "PartitionKey eq 'why' and v gt 1";
-    const explained = decodeExplain(store.engine.read(encodeExplain(table, { filter })));
+    const explained = decodeExplain(present(store.engine.read(encodeExplain(table, { filter }))));
     assert.equal(explained.kind, "partition");
     assert.equal(explained.serviceKind, "partition");
     assert.equal(explained.rowsRead, 2);
@@ -644,11 +645,13 @@ describe("explain", () => {
     assert.equal(explained.serviceRoundTrips, 1);
     assert.equal(explained.ranges.length, 1);
     assert.deepEqual(explained.ranges[0]?.from, { partitionKey: "why", rowKey: "" });
-    const all = decodeExplain(store.engine.read(encodeExplain(table, {})));
+    const all = decodeExplain(present(store.engine.read(encodeExplain(table, {}))));
     assert.equal(all.kind, "table");
     assert.deepEqual(all.ranges, [{ from: { partitionKey: "", rowKey: "" } }]);
     const never = "PartitionKey lt 'a' and PartitionKey gt 'b'";
-    const nothing = decodeExplain(store.engine.read(encodeExplain(table, { filter: never })));
+    const nothing = decodeExplain(
+      present(store.engine.read(encodeExplain(table, { filter: never }))),
+    );
     assert.equal(nothing.kind, "empty");
     const contradiction = nothing.warnings.find(({ code }) => code === "Contradiction");
     assert.ok(contradiction?.message && contradiction.help);

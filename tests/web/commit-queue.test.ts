@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CommitQueue } from "../../web/src/host/commit-queue.ts";
+import { Parts } from "../../web/src/host/parts.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import type { Durability } from "../../web/src/types.ts";
 import { decode, encode, FakeEngine } from "./support/fake-engine.ts";
@@ -35,6 +36,7 @@ class Bench {
     this.queue = new CommitQueue({
       engine: this.engine,
       storage: this.storage,
+      parts: new Parts({ engine: this.engine, storage: this.storage, onDamage() {} }),
       durability: options.durability ?? "strict",
       deferredDelayMs: options.deferredDelayMs ?? 5,
       now: () => 0,

@@ -12,6 +12,7 @@ import {
 } from "../../web/src/client/block.ts";
 import { RestError, StoreError } from "../../web/src/errors.ts";
 import { createEngine, type Engine } from "../../web/src/wasm/engine.ts";
+import { present } from "./support/present.ts";
 import { wasmWithPages } from "./support/small-memory.ts";
 
 const now = Date.UTC(2026, 0, 1);
@@ -45,7 +46,7 @@ class Files {
   }
 
   commit(engine: Engine, ...blocks: Uint8Array[]): Uint8Array[] {
-    const staged = engine.stage(blocks, now);
+    const staged = present(engine.stage(blocks, now));
     if (staged.changes) engine.publish();
     this.store(engine);
     return staged.replies;
@@ -71,7 +72,7 @@ function insert(rowKey: string, entity: object = {}): Uint8Array {
   return encodeWrite("people", [{ kind: "insert", partitionKey: "p", rowKey, entity }], false);
 }
 function rows(engine: Engine): unknown[] {
-  return decodePage(engine.read(encodeQuery("people", {}))).rows.map((row) => row.rowKey);
+  return decodePage(present(engine.read(encodeQuery("people", {})))).rows.map((row) => row.rowKey);
 }
 
 describe("opening", () => {
@@ -91,10 +92,10 @@ describe("opening", () => {
     const first = await files.open();
     files.commit(first, create, insert("1", { v: 1.5 }), insert("2"));
     files.commit(first, insert("3", { text: "\ud83d" }));
-    const before = decodePage(first.read(encodeQuery("people", {})));
+    const before = decodePage(present(first.read(encodeQuery("people", {}))));
     first.close();
     const second = await files.open();
-    assert.deepEqual(decodePage(second.read(encodeQuery("people", {}))), before);
+    assert.deepEqual(decodePage(present(second.read(encodeQuery("people", {})))), before);
     assert.equal(second.verify(), "");
   });
 
@@ -107,9 +108,9 @@ describe("opening", () => {
     assert.ok(files.parts.size > 0);
     files.commit(first, insert("3"));
     assert.equal(files.segments.size, 1);
-    const before = decodePage(first.read(encodeQuery("people", {})));
+    const before = decodePage(present(first.read(encodeQuery("people", {}))));
     const second = await files.open();
-    assert.deepEqual(decodePage(second.read(encodeQuery("people", {}))), before);
+    assert.deepEqual(decodePage(present(second.read(encodeQuery("people", {})))), before);
     assert.ok(second.firstLiveSequence > 1);
     files.commit(second, insert("4"));
     files.checkpoint(second);
@@ -140,7 +141,7 @@ describe("opening", () => {
     assert.equal(second.damage().length, 1);
     assert.match((second.damage()[0] as { file: string }).file, /^wal-/);
     assert.deepEqual(rows(second), ["1"]);
-    const { failed, changes } = second.stage([insert("9")], now);
+    const { failed, changes } = present(second.stage([insert("9")], now));
     assert.deepEqual([failed, changes], [[true], false]);
   });
 
@@ -153,7 +154,7 @@ describe("opening", () => {
     const engine = await createEngine();
     const parts = engine.recover(files.manifest);
     assert.equal(parts.length, 1);
-    engine.reportDamage({ file: `part-${parts[0]?.id}`, message: "missing" });
+    engine.loadPart(parts[0]?.id as number, undefined);
     engine.recovered();
     assert.equal(engine.readOnly, true);
     assert.deepEqual(rows(engine), []);
@@ -192,7 +193,7 @@ describe("groups", () => {
     const files = new Files();
     const engine = await files.open();
     files.commit(engine, create);
-    const staged = engine.stage([insert("1"), insert("1"), insert("2")], now);
+    const staged = present(engine.stage([insert("1"), insert("1"), insert("2")], now));
     assert.deepEqual(staged.failed, [false, true, false]);
     assert.equal(staged.changes, true);
     assert.equal(decodeWrite(staged.replies[0] as Uint8Array).etags.length, 1);
@@ -220,7 +221,9 @@ describe("groups", () => {
     const files = new Files();
     const engine = await files.open();
     files.commit(engine, create);
-    const staged = engine.stage([create, encodeGet("people", "p", "r"), new Uint8Array(3)], now);
+    const staged = present(
+      engine.stage([create, encodeGet("people", "p", "r"), new Uint8Array(3)], now),
+    );
     assert.deepEqual(staged.failed, [true, true, true]);
     assert.equal(staged.changes, false);
     assert.throws(() => decodeWrite(staged.replies[1] as Uint8Array), { code: "InvalidInput" });
@@ -247,7 +250,7 @@ describe("groups", () => {
     files.commit(engine, create, insert("1"));
     engine.stage([insert("2")], now - 1e9);
     engine.publish();
-    const page = decodePage(engine.read(encodeQuery("people", {}))).rows;
+    const page = decodePage(present(engine.read(encodeQuery("people", {})))).rows;
     assert.ok(String(page[1]?.timestamp) > String(page[0]?.timestamp));
   });
 });
@@ -257,7 +260,7 @@ describe("memory", () => {
     const files = new Files();
     const engine = await files.open();
     files.commit(engine, create);
-    const { replies } = engine.stage([insert("1", { v: "x" })], now);
+    const { replies } = present(engine.stage([insert("1", { v: "x" })], now));
     engine.publish();
     const sealed = engine.seal();
     assert.ok(sealed !== undefined);
@@ -278,7 +281,7 @@ describe("memory", () => {
     }
     assert.deepEqual(sealed.bytes, copy);
     assert.equal(decodeWrite(replies[0] as Uint8Array).etags.length, 1);
-    const page = decodePage(engine.read(encodeQuery("people", {})));
+    const page = decodePage(present(engine.read(encodeQuery("people", {}))));
     assert.equal(page.rows.length, 1000);
     assert.ok(
       page.rows.every((row) => row.partitionKey !== "big" || row.text === "y".repeat(20000)),
@@ -319,14 +322,14 @@ describe("memory", () => {
     assert.ok(stored > 50);
     assert.equal(engine.verify(), "");
     assert.ok(engine.stats().rows >= stored * 10);
-    const first = decodePage(engine.read(encodeQuery("people", { top: 1 }))).rows[0];
+    const first = decodePage(present(engine.read(encodeQuery("people", { top: 1 })))).rows[0];
     assert.ok(first !== undefined);
     const remove = encodeWrite(
       "people",
       [{ kind: "delete", partitionKey: "p", rowKey: String(first.rowKey), etag: "*" }],
       false,
     );
-    assert.deepEqual(engine.stage([remove], now).failed, [false]);
+    assert.deepEqual(present(engine.stage([remove], now)).failed, [false]);
     engine.publish();
     assert.equal(engine.verify(), "");
   });

@@ -41,6 +41,7 @@ class Life {
       ownership: { release() {} },
       durability: "strict",
       deferredDelayMs: 1,
+      memoryLimit: 0,
       clock: { now: () => Date.now() },
       readOnly: false,
       persisted: true,

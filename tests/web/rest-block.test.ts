@@ -98,6 +98,22 @@ describe("a response block", () => {
     assert.equal(answer.body.buffer.byteLength, 2);
   });
 
+  test("has a character for each octet, whatever they would mean as UTF-8", () => {
+    const all = String.fromCharCode(...Array.from({ length: 256 }, (_, i) => i));
+    for (const text of [
+      all,
+      "\x80",
+      "\xff",
+      "\xc3\xa9",
+      "\xef\xbb\xbfab",
+      "\xef\xbf\xbd",
+      "\0\x7f",
+    ]) {
+      const { reason, headers } = decodeResponse(response(200, text, [["n", text]], "b"));
+      assert.deepEqual([reason, headers], [text, [["n", text]]]);
+    }
+  });
+
   test("may have text of any length", () => {
     const long = "x".repeat(100_000);
     assert.deepEqual(decodeResponse(response(200, "OK", [["h", long]], "")).headers, [["h", long]]);

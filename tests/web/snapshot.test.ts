@@ -242,6 +242,7 @@ class Bench {
       ownership: { release() {} },
       durability: "strict",
       deferredDelayMs: 5,
+      memoryLimit: 0,
       clock: { now: () => Date.now() },
       readOnly: false,
       persisted: false,

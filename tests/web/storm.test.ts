@@ -10,7 +10,7 @@ const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000_007)
 const rounds = Number(process.env["ENTITABLE_ROUNDS"] ?? (process.env["ENTITABLE_ALL"] ? 30 : 4));
 
 for (const faults of [false, true]) {
-  test(`tabs that die, freeze and sleep on a disk that ${faults ? "fails" : "is slow"}: nothing is lost, halved, done twice or out of order`, async (t) => {
+  test(`tabs that die, freeze and sleep at random on a disk that ${faults ? "fails" : "is slow"}: nothing is lost, halved, done twice or out of order`, async (t) => {
     t.diagnostic(`ENTITABLE_SEED=${seed}`);
     const random = randomOf(seed);
     const all = new Map<string, number>();

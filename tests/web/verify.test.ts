@@ -230,6 +230,7 @@ class Bench {
       ownership: { release() {} },
       durability: "strict",
       deferredDelayMs: 5,
+      memoryLimit: 0,
       clock: { now: () => 1_000_000 },
       readOnly: false,
       persisted: false,

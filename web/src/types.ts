@@ -375,6 +375,12 @@ export interface OpenOptions {
   durability?: Durability;
   /** 0–1000, default 200: how long a deferred write may wait (at most 1000 under load). */
   deferredDelayMs?: number;
+  /**
+   * Bytes that rows may take in memory, about; default 512 MiB, 0: no limit. Rows are read from storage when they are needed first; beyond
+   * the limit those that were not used lately go again, and pages may be shorter than asked for, with a token to go on. Rows written
+   * since the last checkpoint always stay, and so does everything of a store in memory.
+   */
+  memoryLimit?: number;
   /** The module: where it is, or what it is. Default: entitable.wasm beside this package's code. */
   wasm?: string | URL | Response | BufferSource | WebAssembly.Module;
   /**

@@ -10,6 +10,7 @@
 #include "tests/core/direct/reply_reader.h"
 #include "tests/core/direct/request_builder.h"
 #include "tests/support/catch.h"
+#include "tests/support/disk.h"
 
 namespace entitable::direct {
 namespace {
@@ -245,14 +246,24 @@ TEST_CASE("The error of a transaction has its index, as a word and in the messag
   CHECK(error.message == "1:The specified entity already exists.");
 }
 
-TEST_CASE("Parts that are needed are named") {
-  ReplyBuffer out;
-  write_need_parts(out, {7, 0x1'0000'0002});
-  ReplyReader reply(out.str());
-  CHECK(reply.kind() == ReplyKind::need_parts);
-  CHECK(reply.word() == 2);
-  CHECK(reply.two_words() == 7);
-  CHECK(reply.two_words() == 0x1'0000'0002);
+TEST_CASE("parts that a read needs are named, and asked for until they are there") {
+  test::Disk disk;
+  Bench bench;
+  bench.commit(Bench::insert("1"));
+  REQUIRE(disk.checkpoint(bench.store));
+  Store store = std::move(*disk.open(test::Disk::Load::what_is_needed));
+  const PartId part = disk.parts.begin()->first;
+  RequestBuilder explain(RequestKind::explain);
+  explain.text("people").no_text().no_text();
+  for (const std::string& block :
+       {Bench::get("1").word(0).build(), Bench::whole(Bench::query(std::nullopt)),
+        explain.no_text().no_text().word(0).build()}) {
+    CHECK(direct::read(store, block, bench.pages, bench.reply) == std::vector<PartId>{part});
+  }
+  disk.load_parts(store, {part});
+  CHECK(direct::read(store, Bench::whole(Bench::query(std::nullopt)), bench.pages, bench.reply)
+            .empty());
+  CHECK(read_page(bench.reply.str()).rows.size() == 1);
 }
 
 TEST_CASE("Failures of this machine are marked as such") {

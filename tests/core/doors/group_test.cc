@@ -11,6 +11,7 @@
 #include "tests/core/direct/request_builder.h"
 #include "tests/core/protocol/request_block.h"
 #include "tests/support/catch.h"
+#include "tests/support/disk.h"
 
 namespace entitable::doors {
 namespace {
@@ -48,6 +49,12 @@ std::string http_create(const std::string& name) {
 }
 std::string http_insert(const std::string& row) {
   return http("POST", "people", R"({"PartitionKey":"p","RowKey":")" + row + "\"}");
+}
+
+std::string http_batch_get(const std::string& path) {
+  const std::string parts = "--b\nContent-Type: application/http\n\nGET " + base + path +
+                            " HTTP/1.1\nAccept: application/json\n\n--b--";
+  return http("POST", "$batch", parts, {{"Content-Type", "multipart/mixed; boundary=b"}});
 }
 
 std::string call(std::uint64_t number, std::string_view block, char client = 'a') {
@@ -157,10 +164,7 @@ TEST_CASE("What a door refuses itself doesn't reach the store and changes nothin
 TEST_CASE("A batch that reads is answered among the writes, and changes nothing") {
   Bench bench;
   bench.commit({create("people"), insert("1")});
-  const std::string query = "--b\nContent-Type: application/http\n\nGET " + base +
-                            "people() HTTP/1.1\nAccept: application/json\n\n--b--";
-  const StagedReplies staged = bench.stage(
-      {http("POST", "$batch", query, {{"Content-Type", "multipart/mixed; boundary=b"}})});
+  const StagedReplies staged = bench.stage({http_batch_get("people()")});
   CHECK_FALSE(staged.changes);
   CHECK(staged.failed == std::vector<bool>{true});
   const HttpReply reply = http_reply(staged.replies[0]);
@@ -228,6 +232,28 @@ TEST_CASE("A malformed call is refused and its neighbours are not") {
   }
   CHECK_FALSE(staged.failed[4]);
   check_malformed(bench.commit({good.substr(0, 32)}).replies[0]);  // no block in it
+}
+
+TEST_CASE("nothing is staged and nothing answered while parts are absent") {
+  test::Disk disk;
+  Bench bench;
+  bench.commit({create("people"), insert("1")});
+  REQUIRE(disk.checkpoint(bench.store));
+  bench.store = std::move(*disk.open(test::Disk::Load::what_is_needed));
+  const std::vector<PartId> parts = {disk.parts.begin()->first};
+  CHECK(handle(bench.account, bench.store, http("GET", "people"), then, bench.reply) == parts);
+
+  const std::vector<std::string> group = {http_create("other"), insert("2"), http_insert("1")};
+  StagedReplies staged = bench.stage(group);
+  CHECK(staged.need_parts == parts);
+  CHECK_FALSE(staged.changes);
+  CHECK(bench.stage({http_batch_get("people"), http_create("other")}).need_parts == parts);
+  disk.load_parts(bench.store, parts);
+  staged = bench.commit(group);
+  CHECK(staged.need_parts.empty());
+  CHECK(http_reply(staged.replies[0]).status == 201);
+  CHECK_FALSE(staged.failed[1]);
+  CHECK(http_reply(staged.replies[2]).status == 409);
 }
 
 }  // namespace entitable::doors

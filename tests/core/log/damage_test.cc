@@ -69,6 +69,53 @@ TEST_CASE("every damage to a file with an unknown record is noticed") {
   });
 }
 
+namespace {
+
+// How many of the files with one bit of a payload flipped and the checksum made right again are
+// read, as something else than was written.
+template <typename Decode, typename Same>
+std::size_t misread_under_right_checksums(FileKind kind, const std::string& file, Decode decode,
+                                          Same same) {
+  const auto content = decode(file);
+  REQUIRE(content.ok());
+  std::vector<test::RawRecord> records = test::records_of(file);
+  REQUIRE(test::file_of(kind, records) == file);
+  std::size_t misread = 0;
+  for (test::RawRecord& record : records) {
+    for (char& byte : record.payload) {
+      for (int bit = 0; bit < 8; ++bit) {
+        const char good = byte;
+        byte = static_cast<char>(byte ^ (1 << bit));
+        const auto damaged = decode(test::file_of(kind, records));
+        if (damaged.ok() && !same(*damaged, *content)) ++misread;
+        byte = good;
+      }
+    }
+  }
+  return misread;
+}
+
+const auto equal = [](const auto& a, const auto& b) { return a == b; };
+
+}  // namespace
+
+// A canary: it is the checksums that the tests of damage rest on. Without them they would fail.
+TEST_CASE("damage that checksums don't show would be read, in every kind of file") {
+  using test::bytes_of;
+  CHECK(misread_under_right_checksums(FileKind::segment, bytes_of(test::sample_segment()),
+                                      as_segment, equal) > 100);
+  CHECK(misread_under_right_checksums(FileKind::part, bytes_of(test::sample_part()), as_part,
+                                      [](const Part& a, const Part& b) {
+                                        return a.id == b.id && a.lower == b.lower &&
+                                               a.upper == b.upper && a.rows == b.rows;
+                                      }) > 100);
+  CHECK(misread_under_right_checksums(FileKind::manifest, encode_manifest(test::sample_manifest()),
+                                      as_manifest, equal) > 100);
+  const auto as_snapshot = [](std::string_view file) { return test::read_snapshot(file); };
+  CHECK(misread_under_right_checksums(FileKind::snapshot, bytes_of(test::sample_snapshot()),
+                                      as_snapshot, equal) > 100);
+}
+
 TEST_CASE("damage that hits a large part anywhere is noticed") {
   constexpr std::uint64_t seed = 38;
   CAPTURE(seed);

@@ -3,6 +3,7 @@
 
 import { decodeResponse, encodeRequest, type ResponseParts } from "../../../web/src/rest/block.ts";
 import { createEngine, type Engine } from "../../../web/src/wasm/engine.ts";
+import { present } from "./present.ts";
 
 const account = {
   name: "devstoreaccount1",
@@ -58,9 +59,9 @@ export class Conversation {
     const block = encodeRequest({ ...asked, body, clientIp: "" });
     block.set(Buffer.from(id, "latin1"), idAt);
     if (["GET", "HEAD", "OPTIONS"].includes(asked.method)) {
-      return decodeResponse(this.#engine.handle(block, this.#now));
+      return decodeResponse(present(this.#engine.handle(block, this.#now)));
     }
-    const { replies, changes } = this.#engine.stage([block], this.#now);
+    const { replies, changes } = present(this.#engine.stage([block], this.#now));
     if (changes) this.#engine.publish();
     return decodeResponse(replies[0] as Uint8Array);
   }

@@ -19,6 +19,7 @@ import {
 } from "../../../web/src/client/block.ts";
 import type { EdmTypes } from "../../../web/src/types.ts";
 import { createEngine, type Engine } from "../../../web/src/wasm/engine.ts";
+import { present } from "./present.ts";
 
 export const table = "people";
 
@@ -41,13 +42,17 @@ export class DirectStore {
 
   // Stages, publishes and "stores" one block; its reply.
   commit(block: Uint8Array): Uint8Array {
-    const staged = this.engine.stage([block], this.now);
+    const staged = present(this.engine.stage([block], this.now));
     if (staged.changes) {
       this.engine.publish();
       const sealed = this.engine.seal();
       if (sealed !== undefined) this.engine.stored(sealed.sequence);
     }
     return staged.replies[0] as Uint8Array;
+  }
+
+  #read(block: Uint8Array): Uint8Array {
+    return present(this.engine.read(block));
   }
 
   write(operations: WriteOperation[], transaction = false, types?: Record<string, EdmTypes>) {
@@ -71,18 +76,15 @@ export class DirectStore {
     select?: string[],
     options?: DecodeOptions,
   ): Record<string, unknown> {
-    return decodeEntity(
-      this.engine.read(encodeGet(table, partitionKey, rowKey, select)),
-      options ?? {},
-    );
+    return decodeEntity(this.#read(encodeGet(table, partitionKey, rowKey, select)), options ?? {});
   }
 
   query(query: EntityQuery = {}, options?: DecodeOptions): EntityPage {
-    return decodePage(this.engine.read(encodeQuery(table, query)), options ?? {});
+    return decodePage(this.#read(encodeQuery(table, query)), options ?? {});
   }
 
   tables(query: TableQuery = {}) {
-    return decodeTables(this.engine.read(encodeListTables(query)));
+    return decodeTables(this.#read(encodeListTables(query)));
   }
 
   drop(name: string) {

@@ -16,6 +16,7 @@ import type {
   Sealed,
   StagedReplies,
 } from "../../../web/src/wasm/engine.ts";
+import { NeededParts } from "../../../web/src/wasm/engine.ts";
 
 interface Commit {
   number: number;
@@ -88,28 +89,36 @@ export class FakeEngine implements Engine {
     return m.parts.map((id: number) => ({ id, bytes: 100 }));
   }
   #loaded = new Set<number>();
-  loadPart(id: number, bytes: Uint8Array): void {
+  loadPart(id: number, bytes: Uint8Array | undefined): void {
+    if (this.#loaded.has(id) || !this.#parts.includes(id)) return;
     this.#loaded.add(id);
-    for (const [key, value] of decode(bytes)) this.rows.set(key, value);
+    if (bytes === undefined) this.#damage.push({ file: `part-${id}`, message: "is missing" });
+    else for (const [key, value] of decode(bytes)) this.rows.set(key, value);
   }
-  replay(sequence: number, bytes: Uint8Array): void {
-    if (this.#damage.length > 0) return;
+  limitMemory(): void {}
+  trim(): void {}
+  // All that is not loaded, whatever is asked.
+  #needed(): NeededParts | undefined {
+    const ids = this.#parts.filter((id) => !this.#loaded.has(id));
+    return ids.length === 0 ? undefined : new NeededParts(ids);
+  }
+  replay(sequence: number, bytes: Uint8Array): NeededParts | undefined {
+    if (this.#damage.length > 0) return undefined;
     if (sequence !== this.#nextSequence) {
       this.reportDamage({ file: `wal-${this.#nextSequence}`, message: "is missing" });
-      return;
+      return undefined;
     }
+    const needed = this.#needed();
+    if (needed !== undefined) return needed;
     for (const commit of decode(bytes) as Commit[]) {
       if (commit.number <= this.#coveredCommit) continue;
       this.rows.set(commit.key, commit.value);
       this.#lastCommit = commit.number;
     }
     this.#nextSequence = sequence + 1;
+    return undefined;
   }
-  recovered(): void {
-    for (const id of this.#parts) {
-      if (!this.#loaded.has(id)) this.#damage.push({ file: `part-${id}`, message: "is missing" });
-    }
-  }
+  recovered(): void {}
   get firstLiveSequence(): number {
     return this.#firstLive;
   }
@@ -125,17 +134,21 @@ export class FakeEngine implements Engine {
     this.#damage.push(damage);
   }
 
-  read(block: Uint8Array): Uint8Array {
+  read(block: Uint8Array): Uint8Array | NeededParts {
+    const needed = this.#needed();
+    if (needed !== undefined) return needed;
     const { get } = decode(block);
     return encode({ value: this.rows.get(get) ?? null });
   }
 
   configure(): void {}
-  handle(block: Uint8Array): Uint8Array {
+  handle(block: Uint8Array): Uint8Array | NeededParts {
     return this.read(block);
   }
 
-  stage(blocks: readonly Uint8Array[], _nowMs: number): StagedReplies {
+  stage(blocks: readonly Uint8Array[], _nowMs: number): StagedReplies | NeededParts {
+    const needed = this.#needed();
+    if (needed !== undefined) return needed;
     assert(this.#candidate === undefined, "one candidate at a time");
     assert(blocks.length > 0);
     const rows = new Map(this.rows);

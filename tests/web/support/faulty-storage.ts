@@ -7,10 +7,11 @@ import {
   type SegmentDurability,
   StorageError,
   type StorageFailure,
+  type TakePart,
 } from "../../../web/src/storage/log-storage.ts";
 
 export interface Call {
-  name: "claim" | "addSegment" | "putPart" | "commitManifest" | "dropParts";
+  name: "readParts" | "claim" | "addSegment" | "putPart" | "commitManifest" | "dropParts";
   sequence?: number;
   id?: number;
   durability?: SegmentDurability;
@@ -47,6 +48,9 @@ export class FaultyStorage implements LogStorage {
 
   load(reader: LogReader): Promise<number[]> {
     return this.#inner.load(reader);
+  }
+  readParts(ids: readonly number[], part: TakePart): Promise<void> {
+    return this.#call({ name: "readParts" }, () => this.#inner.readParts(ids, part));
   }
   inspect(reader: LogReader): Promise<number[]> {
     return this.#inner.inspect(reader);

@@ -21,10 +21,10 @@ export interface Loaded {
   orphans: number[];
 }
 
-// Loads with what a manifest would ask for.
+// Loads, and then all that a manifest would name.
 export async function loadAll(
-  storage: Pick<LogStorage, "load">,
-  wanted: number[] = [],
+  storage: Pick<LogStorage, "load" | "readParts">,
+  named: number[] = [],
   firstSegment = 1,
 ): Promise<Loaded> {
   const loaded: Loaded = { manifest: undefined, parts: {}, segments: [], orphans: [] };
@@ -32,18 +32,28 @@ export async function loadAll(
   loaded.orphans = await storage.load({
     manifest(bytes) {
       loaded.manifest = list(bytes);
-      return { parts: wanted.map((id) => ({ id, bytes: 1000 })), firstSegment };
+      return { parts: named, firstSegment };
     },
     part(id, bytes) {
-      equal(loaded.segments, [], "parts come before segments");
       loaded.parts[id] = list(bytes);
     },
     segment(sequence, bytes) {
       loaded.segments.push([sequence, list(bytes)]);
+      return [];
     },
+  });
+  const rest = named.filter((id) => !(id in loaded.parts));
+  await storage.readParts(rest, (id, bytes) => {
+    loaded.parts[id] = list(bytes);
   });
   return loaded;
 }
+
+// The same by inspect().
+const byInspecting = (storage: LogStorage): Pick<LogStorage, "load" | "readParts"> => ({
+  load: (reader) => storage.inspect(reader),
+  readParts: async () => {},
+});
 
 const bytes = (...values: number[]) => Uint8Array.from(values);
 
@@ -371,11 +381,12 @@ export const storageContract: ContractCase[] = [
         () => storage.putPart(1, bytes(1)),
         () => storage.commitManifest(bytes(1), { segmentsBelow: 1, obsoleteParts: [] }),
         () => storage.dropParts([1]),
+        () => storage.readParts([1], () => {}),
         () =>
           storage.load({
             manifest: () => ({ parts: [], firstSegment: 1 }),
             part() {},
-            segment() {},
+            segment: () => [],
           }),
       ];
       for (const call of calls) {
@@ -388,6 +399,110 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
+    name: "loading reads the parts that segments ask for, once each, and tells of those that are missing",
+    async run(place) {
+      const storage = await place.open();
+      for (const id of [1, 2, 3, 7]) await storage.putPart(id, bytes(id));
+      for (let i = 1; i <= 3; ++i) await storage.addSegment(i, bytes(i), "relaxed");
+      const events: string[] = [];
+      const there = new Set<number>();
+      const needed = new Map([
+        [2, [3, 1]],
+        [3, [1, 2]],
+      ]);
+      const orphans = await storage.load({
+        manifest: () => ({ parts: [1, 2, 3, 4], firstSegment: 1 }),
+        part(id, contents) {
+          there.add(id);
+          events.push(`part ${id}: ${contents && [...contents]}`);
+        },
+        segment(sequence) {
+          const missing = (needed.get(sequence) ?? []).filter((id) => !there.has(id));
+          if (missing.length === 0) events.push(`segment ${sequence}`);
+          return missing;
+        },
+      });
+      equal(events, [
+        "part 4: undefined",
+        "segment 1",
+        "part 3: 3",
+        "part 1: 1",
+        "segment 2",
+        "part 2: 2",
+        "segment 3",
+      ]);
+      equal(orphans, [7]);
+      await storage.close();
+    },
+  },
+  {
+    name: "parts are read when they are asked for, as many as there are",
+    async run(place) {
+      const storage = await place.open();
+      await loadAll(storage);
+      const ids = Array.from({ length: 30 }, (_, i) => i + 1);
+      for (const id of ids) await storage.putPart(id, bytes(id, id));
+      const read: [number, number[] | undefined][] = [];
+      const part = (id: number, contents: Uint8Array | undefined) => {
+        read.push([id, contents && [...contents]]);
+      };
+      await storage.readParts([...ids].reverse(), part);
+      equal(
+        read,
+        [...ids].reverse().map((id) => [id, [id, id]]),
+      );
+      read.length = 0;
+      await storage.readParts([], part);
+      await storage.readParts([31, 5], part);
+      equal(
+        read.sort((a, b) => a[0] - b[0]),
+        [
+          [5, [5, 5]],
+          [31, undefined],
+        ],
+      );
+      await storage.close();
+    },
+  },
+  {
+    name: "a part that another owner made obsolete is not missing: who asks for it is fenced",
+    async run(place) {
+      const before = await place.open();
+      await loadAll(before);
+      await before.claim(1, bytes(0xa));
+      await before.putPart(1, bytes(1));
+      await before.commitManifest(bytes(1), { segmentsBelow: 1, obsoleteParts: [] });
+      const after = await place.open();
+      await loadAll(after, [1], 1);
+      await after.claim(2, bytes(0xb));
+      await after.putPart(2, bytes(2));
+      await after.commitManifest(bytes(2), { segmentsBelow: 3, obsoleteParts: [1] });
+      const read: number[] = [];
+      const error = await rejected(before.readParts([1], (id) => read.push(id)));
+      equal([error.failure, read], ["fenced", []]);
+      await after.readParts([2], (id) => read.push(id));
+      equal(read, [2]);
+      await before.close();
+      await after.close();
+    },
+  },
+  {
+    name: "what the taker of a part throws ends the reading, and the storage goes on",
+    async run(place) {
+      const storage = await place.open();
+      await storage.putPart(1, bytes(1));
+      const failure = new StorageError("aborted", "thrown by the taker");
+      const error = await rejected(
+        storage.readParts([1], () => {
+          throw failure;
+        }),
+      );
+      equal(error === failure, true);
+      await storage.addSegment(1, bytes(1), "strict");
+      await storage.close();
+    },
+  },
+  {
     name: "inspecting reads all that there is and disturbs nothing that goes on",
     async run(place) {
       const storage = await place.open();
@@ -396,7 +511,7 @@ export const storageContract: ContractCase[] = [
       await storage.putPart(2, bytes(2, 2));
       await storage.commitManifest(bytes(9), { segmentsBelow: 1, obsoleteParts: [] });
       await loadAll(storage, [1]);
-      const inspecting = loadAll({ load: (reader) => storage.inspect(reader) }, [1]);
+      const inspecting = loadAll(byInspecting(storage), [1]);
       const adding = storage.addSegment(2, bytes(2), "relaxed");
       const committing = storage.commitManifest(bytes(10), {
         segmentsBelow: 2,
@@ -418,7 +533,7 @@ export const storageContract: ContractCase[] = [
       ]);
       equal(last.orphans, [2]);
       await storage.close();
-      const error = await rejected(loadAll({ load: (r) => storage.inspect(r) }));
+      const error = await rejected(loadAll(byInspecting(storage)));
       equal(error.failure, "closed");
     },
   },

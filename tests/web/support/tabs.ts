@@ -192,6 +192,7 @@ export class Tab {
           ownership: { release() {} },
           durability: "strict",
           deferredDelayMs: 20,
+          memoryLimit: 0,
           clock: { now: () => Date.now() },
           readOnly: false,
           persisted: true,
@@ -264,6 +265,7 @@ class TabStorage implements LogStorage {
   }
 
   load: LogStorage["load"] = (reader) => this.#task(() => this.#inner.load(reader));
+  readParts: LogStorage["readParts"] = (...a) => this.#task(() => this.#inner.readParts(...a));
   inspect: LogStorage["inspect"] = (reader) => this.#task(() => this.#inner.inspect(reader));
   claim: LogStorage["claim"] = (...a) => this.#task(() => this.#inner.claim(...a));
   addSegment: LogStorage["addSegment"] = (...a) => this.#task(() => this.#inner.addSegment(...a));

@@ -14,6 +14,7 @@ export function unfenced(files: Map<string, Uint8Array>): LogStorage {
   const set = async (name: string, bytes: Uint8Array) => void files.set(name, bytes.slice());
   return {
     load: (reader) => inner.load(reader),
+    readParts: (ids, part) => inner.readParts(ids, part),
     inspect: (reader) => inner.inspect(reader),
     claim: (sequence, bytes) => set(segmentName(sequence), bytes),
     addSegment: (sequence, bytes) => set(segmentName(sequence), bytes),

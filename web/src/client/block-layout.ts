@@ -24,7 +24,6 @@ export const replyKind = {
   tables: 2,
   written: 3,
   explanation: 4,
-  needParts: 5,
   error: 15,
 } as const;
 

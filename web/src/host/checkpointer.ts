@@ -32,13 +32,15 @@ export interface CheckpointerOptions {
   storage: Pick<LogStorage, "putPart" | "commitManifest" | "dropParts">;
   orphans: readonly number[]; // parts left by a checkpoint that never finished; removed first
   automatic: boolean; // false: only when asked to
+  free: () => Promise<unknown> | undefined; // what to wait for before one begins
   onFailure: (error: unknown) => void; // the old checkpoint stays in force; it is tried again later
-  onCheckpoint?: (() => void) | undefined; // one is in force
+  onCheckpoint: () => void; // one is in force
 }
 
 export class Checkpointer {
   readonly #engine: CheckpointerOptions["engine"];
   readonly #storage: CheckpointerOptions["storage"];
+  readonly #free: CheckpointerOptions["free"];
   readonly #onFailure: CheckpointerOptions["onFailure"];
   readonly #onCheckpoint: CheckpointerOptions["onCheckpoint"];
   readonly #automatic: boolean;
@@ -55,6 +57,7 @@ export class Checkpointer {
   constructor(options: CheckpointerOptions) {
     this.#engine = options.engine;
     this.#storage = options.storage;
+    this.#free = options.free;
     this.#onFailure = options.onFailure;
     this.#onCheckpoint = options.onCheckpoint;
     this.#automatic = options.automatic;
@@ -137,6 +140,7 @@ export class Checkpointer {
 
   // Rejects with what went wrong, when all is as it was before.
   async #checkpoint(begin: () => boolean): Promise<void> {
+    for (let busy = this.#free(); busy !== undefined; busy = this.#free()) await busy;
     this.#segments = 0;
     this.#bytes = 0;
     const written: number[] = [];
@@ -156,7 +160,7 @@ export class Checkpointer {
       for (const id of this.#doubtful) this.#orphans.add(id);
       this.#doubtful.clear();
       this.#setDue(this.#engine.stats().bytes);
-      this.#onCheckpoint?.();
+      this.#onCheckpoint();
     } catch (error) {
       await this.#abandon(written, error);
       throw error;

@@ -14,7 +14,8 @@
 import { AbortError, StoreError } from "../errors.ts";
 import { type LogStorage, StorageError } from "../storage/log-storage.ts";
 import type { AbortSignalLike, Durability } from "../types.ts";
-import type { Engine, StagedReplies } from "../wasm/engine.ts";
+import { type Engine, NeededParts, type StagedReplies } from "../wasm/engine.ts";
+import type { Parts } from "./parts.ts";
 import { asError, isFinal, type Outcome, SegmentWriter } from "./segment-writer.ts";
 
 const groupBytesMax = 4 * 1024 * 1024; // keeps one group's staging short, and holds the largest transaction
@@ -26,6 +27,7 @@ const retryMaxMs = 30_000;
 export interface CommitQueueOptions {
   engine: Pick<Engine, "stage" | "publish" | "discard" | "seal" | "stored">;
   storage: Pick<LogStorage, "addSegment">;
+  parts: Pick<Parts, "answer">;
   durability: Durability;
   deferredDelayMs: number;
   now: () => number;
@@ -42,7 +44,7 @@ interface Waiting {
   readonly resolve: (reply: Uint8Array) => void;
   readonly reject: (error: unknown) => void;
   alone: boolean; // it is a group by itself; also if staging a group with it ran out of memory
-  readonly stage?: () => StagedReplies; // instead of a block
+  readonly stage?: () => StagedReplies | NeededParts; // instead of a block
   readonly holds?: boolean; // when it is answered, everything waits until told to go on
   withdrawn: () => void; // stops listening to its signal
 }
@@ -54,7 +56,7 @@ export class CommitQueue {
   readonly #o: CommitQueueOptions;
   #waiting: Waiting[] = [];
   #scheduled = false;
-  #held = false; // by exclusively()
+  #held = false; // by exclusively(), or until parts are there
   readonly #writer: SegmentWriter;
   #failed: Error | undefined; // final: what every later write rejects with
 
@@ -102,11 +104,12 @@ export class CommitQueue {
   }
 
   // A group of its own, which `stage` stages: false if there is nothing to store. Resolves when it is stored and published.
-  stageAlone(stage: () => boolean): Promise<void> {
+  stageAlone(stage: () => boolean | NeededParts): Promise<void> {
     const durability = this.#o.durability === "strict" ? "strict" : "relaxed";
     return new Promise((resolve, reject) => {
       const staging = () => {
         const changes = stage();
+        if (changes instanceof NeededParts) return changes;
         return { replies: [noReply], failed: [!changes], changes };
       };
       const done = { resolve: () => resolve(), reject };
@@ -418,19 +421,41 @@ export class CommitQueue {
       return { replies: [], failed: [], changes: false };
     try {
       const staged = own?.() ?? this.#o.engine.stage(blocks, this.#o.now());
+      if (staged instanceof NeededParts) {
+        this.#waiting.unshift(...group);
+        this.#bring(staged, group);
+        return undefined;
+      }
       if (staged.changes && then === "publish") this.#o.engine.publish();
       return spread(group, staged);
     } catch (cause) {
-      const error = asError(cause);
-      if (!isFinal(error) && group.length > 1) {
-        for (const item of group) item.alone = true;
-        this.#waiting.unshift(...group);
-      } else {
-        for (const item of group) item.reject(error);
-        if (isFinal(error)) this.#break(error);
-      }
+      this.#waiting.unshift(...group);
+      this.#cantStage(group, asError(cause));
       return undefined;
     }
+  }
+
+  // The writes at the head of the queue need parts. Nothing is staged until they are there; if they can't be had, each write for itself.
+  #bring(needed: NeededParts, group: Waiting[]): void {
+    this.#held = true;
+    const goOn = () => {
+      this.#held = false;
+      this.#goOn();
+    };
+    this.#o.parts.answer(needed, goOn, "all").catch((cause: unknown) => {
+      if (this.#failed === undefined) this.#cantStage(group, asError(cause));
+      goOn();
+    });
+  }
+
+  // REQUIRES: the group is at the head of the queue.
+  #cantStage(group: Waiting[], error: Error): void {
+    if (!isFinal(error) && group.length > 1) {
+      for (const item of group) item.alone = true;
+      return;
+    }
+    for (const item of this.#waiting.splice(0, group.length)) item.reject(error);
+    if (isFinal(error)) this.#break(error);
   }
 
   // Nothing can be stored any more.

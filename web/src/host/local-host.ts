@@ -17,7 +17,7 @@ import type {
   StoreWarning,
   VerifyReport,
 } from "../types.ts";
-import type { Engine } from "../wasm/engine.ts";
+import { type Engine, NeededParts } from "../wasm/engine.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import { Emitter } from "./emitter.ts";
@@ -25,6 +25,7 @@ import { Eviction, type Trace } from "./eviction.ts";
 import { recover } from "./log-recovery.ts";
 import type { Ownership } from "./ownership.ts";
 import type { PageLife } from "./page-life.ts";
+import { Parts } from "./parts.ts";
 import { Snapshots } from "./snapshots.ts";
 import { verify } from "./verify.ts";
 
@@ -42,6 +43,7 @@ export interface LocalHostOptions {
   ownership: Ownership;
   durability: Durability;
   deferredDelayMs: number;
+  memoryLimit: number; // of rows, in bytes; 0: none
   clock: Clock;
   readOnly: boolean;
   persisted: boolean; // nothing evicts what is stored: the browser promised it, or it is in files
@@ -63,8 +65,9 @@ export class LocalHost implements Host {
   #lastPersistedAt: Date | undefined;
   #persisted: boolean;
   #onFirstWrite: (() => void) | undefined;
-  readonly #damage: readonly StoreDamage[]; // asked for once: an engine that broke can't say it any more
-  readonly #refusal: StoreError | undefined; // of every write, in a store that is open for reading only
+  readonly #parts: Parts;
+  #damage: readonly StoreDamage[]; // kept: an engine that broke can't say it any more
+  #refusal: StoreError | undefined; // of every write, in a store that is open for reading only
   readonly #snapshots: Snapshots;
   readonly #eviction: Eviction | undefined;
   #claimed: boolean; // some segment of this owner is stored
@@ -74,6 +77,7 @@ export class LocalHost implements Host {
   static async open(options: LocalHostOptions): Promise<LocalHost> {
     const { engine, storage, ownership } = options;
     try {
+      engine.limitMemory(options.memoryLimit);
       const orphans = await recover(engine, (reader) => storage.load(reader));
       const writes = options.persistence !== "memory" && !options.readOnly && !engine.readOnly;
       if (options.logOwnership?.isOwner() === false) throw fenced("nothing yet, but has the lock");
@@ -94,9 +98,11 @@ export class LocalHost implements Host {
     this.#onFirstWrite = options.onFirstWrite;
     this.#damage = options.engine.damage();
     this.#refusal = refusal(options);
+    this.#parts = new Parts({ ...options, onDamage: () => this.#damaged() });
     this.#queue = new CommitQueue({
       engine: options.engine,
       storage: options.storage,
+      parts: this.#parts,
       durability: options.durability,
       deferredDelayMs: options.deferredDelayMs,
       now: () => options.clock.now(),
@@ -107,12 +113,22 @@ export class LocalHost implements Host {
     // Nothing is removed from a damaged log; in memory there is none.
     if (!this.#readOnly) {
       const automatic = options.persistence !== "memory";
-      const onFailure = (error: unknown) => this.#checkpointFailed(error);
-      this.#checkpointer = new Checkpointer({ ...options, orphans, automatic, onFailure });
+      this.#checkpointer = new Checkpointer({
+        ...options,
+        orphans,
+        automatic,
+        free: () => this.#snapshots.taken,
+        onCheckpoint: () => {
+          this.#parts.trim();
+          options.onCheckpoint?.();
+        },
+        onFailure: (error) => this.#checkpointFailed(error),
+      });
     }
     this.#snapshots = new Snapshots({
       engine: options.engine,
       queue: this.#queue,
+      parts: this.#parts,
       replace: (call) => this.#owned(() => this.#checkpointer?.replace(call)),
       now: () => this.now(),
     });
@@ -128,14 +144,32 @@ export class LocalHost implements Host {
 
   // ---- Transport ------------------------------------------------------------------------------------------------------
 
-  read(block: Uint8Array): Uint8Array {
+  read(block: Uint8Array): Uint8Array | Promise<Uint8Array> {
     if (this.#closing !== undefined) throw this.#closed();
-    return this.#o.engine.read(block);
+    const reply = this.#o.engine.read(block);
+    if (!(reply instanceof NeededParts)) return reply;
+    return this.#later(reply, () => this.#o.engine.read(block));
   }
 
-  handle(block: Uint8Array): Uint8Array {
+  handle(block: Uint8Array): Uint8Array | Promise<Uint8Array> {
     if (this.#closing !== undefined) throw this.#closed();
-    return this.#o.engine.handle(block, this.now());
+    const reply = this.#o.engine.handle(block, this.now());
+    if (!(reply instanceof NeededParts)) return reply;
+    return this.#later(reply, () => this.#o.engine.handle(block, this.now()));
+  }
+
+  // The reply of a read that needs parts first, as a copy.
+  async #later(needed: NeededParts, read: () => Uint8Array | NeededParts): Promise<Uint8Array> {
+    try {
+      return await this.#parts.answer(needed, () => {
+        const reply = read();
+        return reply instanceof NeededParts ? reply : reply.slice();
+      });
+    } catch (error) {
+      if (this.#closing !== undefined) throw this.#closed();
+      this.#wasReplaced(error);
+      throw error;
+    }
   }
 
   write(block: Uint8Array, durability?: Durability, signal?: AbortSignalLike): Promise<Uint8Array> {
@@ -304,6 +338,15 @@ export class LocalHost implements Host {
     }
   }
 
+  // A part that was loaded on demand is not what the manifest says: as if that had shown at opening.
+  #damaged(): void {
+    const { engine, name, onWarning } = this.#o;
+    this.#damage = engine.damage();
+    this.#refusal = refusal(this.#o);
+    onWarning({ code: "Damaged", message: damageMessage(name, this.#damage) });
+    this.#events.emit("status", this.status);
+  }
+
   #watchEviction(written: boolean): Eviction | undefined {
     const { trace } = this.#o;
     if (trace === undefined) return undefined;
@@ -350,6 +393,10 @@ export function readOnlyError(name: string): StoreError {
   return new StoreError("NotSupported", `The store "${name}" is open for reading only.`, {
     hint: "It was opened with readOnly: true.",
   });
+}
+
+export function damageMessage(name: string, [first]: readonly StoreDamage[]): string {
+  return `Store "${name}" is damaged and read-only: ${first?.file} ${first?.message}`;
 }
 
 function refusal({ name, engine, readOnly }: LocalHostOptions): StoreError | undefined {

@@ -12,16 +12,17 @@ export async function recover(
   const orphans = await read({
     manifest(bytes) {
       began = bytes !== undefined;
-      const parts = engine.recover(bytes);
+      const parts = engine.recover(bytes).map(({ id }) => id);
       return { parts, firstSegment: engine.firstLiveSequence };
     },
     part(id, bytes) {
-      if (bytes !== undefined) engine.loadPart(id, bytes); // the engine reports those that never come
+      engine.loadPart(id, bytes);
     },
     segment(sequence, bytes) {
       began = true;
-      if (bytes !== undefined) engine.replay(sequence, bytes);
-      else engine.reportDamage({ file: segmentName(sequence), message: "is not a file of bytes" });
+      if (bytes !== undefined) return engine.replay(sequence, bytes)?.ids ?? [];
+      engine.reportDamage({ file: segmentName(sequence), message: "is not a file of bytes" });
+      return [];
     },
   });
   // Segments go only when a manifest covers them: parts by themselves are what is left of a store, not of a checkpoint.

@@ -5,6 +5,7 @@ import type { SnapshotSource } from "../types.ts";
 import { nextTurn } from "./event-loop.ts";
 
 const pieceBytes = 256 * 1024;
+const copiedBytes = 8 * 1024 * 1024; // in one turn
 
 /** Rejects with StoreError ValidationFailed for what holds no bytes, and as the source itself does. */
 export async function* piecesOf(source: SnapshotSource): AsyncGenerator<Uint8Array<ArrayBuffer>> {
@@ -20,16 +21,23 @@ export async function* piecesOf(source: SnapshotSource): AsyncGenerator<Uint8Arr
 export async function bytesOf(source: SnapshotSource): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   for await (const chunk of chunksOf(source)) chunks.push(chunk);
-  return joined(chunks);
+  return await joined(chunks);
 }
 
-export function joined(chunks: readonly Uint8Array<ArrayBuffer>[]): Uint8Array<ArrayBuffer> {
+/** One after another; the page goes on meanwhile. */
+export async function joined(
+  chunks: readonly Uint8Array<ArrayBuffer>[],
+): Promise<Uint8Array<ArrayBuffer>> {
   if (chunks.length === 1) return chunks[0] as Uint8Array<ArrayBuffer>;
   const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
+  let turned = 0;
   for (const chunk of chunks) {
     bytes.set(chunk, at);
     at += chunk.length;
+    if (at - turned < copiedBytes) continue;
+    turned = at;
+    await nextTurn();
   }
   return bytes;
 }

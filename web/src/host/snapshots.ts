@@ -3,9 +3,10 @@
 
 import { StoreError } from "../errors.ts";
 import type { RestoreMode, RestoreReport, SnapshotSource } from "../types.ts";
-import type { Engine } from "../wasm/engine.ts";
+import { type Engine, NeededParts } from "../wasm/engine.ts";
 import type { CommitQueue } from "./commit-queue.ts";
 import { nextTurn } from "./event-loop.ts";
+import type { Parts } from "./parts.ts";
 import { joined, piecesOf } from "./pieces.ts";
 
 export interface SnapshotsOptions {
@@ -21,6 +22,7 @@ export interface SnapshotsOptions {
     | "endRestore"
   >;
   queue: Pick<CommitQueue, "exclusively" | "stageAlone">;
+  parts: Pick<Parts, "answer">;
   replace: (call: Uint8Array | undefined) => Promise<void>; // stores what was restored; runs while nothing else is written
   now: () => number;
 }
@@ -28,6 +30,7 @@ export interface SnapshotsOptions {
 export class Snapshots {
   readonly #o: SnapshotsOptions;
   #lastSnapshot: Promise<unknown> = Promise.resolve();
+  #snapshots = 0; // being taken, or waiting for that
   #lastRestore: Promise<unknown> = Promise.resolve();
 
   constructor(options: SnapshotsOptions) {
@@ -35,9 +38,19 @@ export class Snapshots {
   }
 
   take(): Promise<Uint8Array> {
-    const taking = this.#lastSnapshot.then(() => this.#take());
+    this.#snapshots += 1;
+    const taking = this.#lastSnapshot
+      .then(() => this.#take())
+      .finally(() => {
+        this.#snapshots -= 1;
+      });
     this.#lastSnapshot = taking.catch(() => {});
     return taking;
+  }
+
+  // When no snapshot is being taken; undefined: now.
+  get taken(): Promise<unknown> | undefined {
+    return this.#snapshots === 0 ? undefined : this.#lastSnapshot;
   }
 
   // `call`: of the writer in another tab, so that it is not done twice.
@@ -52,13 +65,15 @@ export class Snapshots {
   }
 
   async #take(): Promise<Uint8Array> {
-    const { engine } = this.#o;
+    const { engine, parts } = this.#o;
+    const next = () => engine.nextSnapshotPiece();
     const pieces: Uint8Array<ArrayBuffer>[] = [];
     engine.beginSnapshot();
     try {
       for (;;) {
-        const piece = engine.nextSnapshotPiece();
-        if (piece === undefined) return joined(pieces);
+        let piece = next();
+        if (piece instanceof NeededParts) piece = await parts.answer(piece, next);
+        if (piece === undefined) return await joined(pieces);
         pieces.push(piece);
         await nextTurn();
       }
@@ -92,7 +107,9 @@ export class Snapshots {
     while (more) {
       await queue.stageAlone(() => {
         try {
-          more = engine.stageMerge(now());
+          const staged = engine.stageMerge(now());
+          if (staged instanceof NeededParts) return staged;
+          more = staged;
         } catch (error) {
           // The store goes on without it.
           if (!(error instanceof StoreError && error.code === "Corrupted")) throw error;

@@ -35,7 +35,7 @@ export async function verify({ engine, storage }: VerifyOptions): Promise<Verify
         },
         segment(sequence, bytes) {
           note(files.segments, bytes);
-          reader.segment(sequence, bytes);
+          return reader.segment(sequence, bytes);
         },
       }),
     );

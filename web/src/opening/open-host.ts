@@ -3,6 +3,7 @@
 import { AbortError, StoreError } from "../errors.ts";
 import { nextTurn } from "../host/event-loop.ts";
 import {
+  damageMessage,
   LocalHost,
   type LocalHostOptions,
   type LogOwnership,
@@ -214,10 +215,8 @@ async function closeOf(loading: Promise<Engine>): Promise<void> {
 }
 
 function warnOfDamage({ status }: Host, { name, onWarning }: Settings): void {
-  const [damaged] = status.damage;
-  if (damaged === undefined) return;
-  const message = `Store "${name}" is damaged and read-only: ${damaged.file} ${damaged.message}`;
-  onWarning({ code: "Damaged", message });
+  if (status.damage.length === 0) return;
+  onWarning({ code: "Damaged", message: damageMessage(name, status.damage) });
 }
 
 async function startEngine({ wasm, account }: Settings): Promise<Engine> {

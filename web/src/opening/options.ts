@@ -5,6 +5,7 @@ import { checkAccount } from "../rest/account.ts";
 import type { OpenOptions, StoreLocation, StoreWarning } from "../types.ts";
 
 const deferredDelayMaxMs = 1000;
+const memoryLimitDefault = 512 * 1024 * 1024;
 
 export type Settings = ReturnType<typeof checkOptions>;
 
@@ -15,6 +16,7 @@ export function checkOptions(options: OpenOptions) {
     persistence = "auto",
     durability = "strict",
     deferredDelayMs = 200,
+    memoryLimit = memoryLimitDefault,
     requestPersistence = "never",
     tabs = "shared",
     thread = "inline",
@@ -28,6 +30,7 @@ export function checkOptions(options: OpenOptions) {
   if (!(deferredDelayMs >= 0 && deferredDelayMs <= deferredDelayMaxMs)) {
     throw invalid(`deferredDelayMs must be from 0 to ${deferredDelayMaxMs}.`);
   }
+  if (!(memoryLimit >= 0)) throw invalid("memoryLimit is a number of bytes, or 0 for no limit.");
   if (thread === "worker" && options.clock !== undefined) {
     throw invalid("clock can't go with thread: \"worker\": functions can't be sent to a worker.");
   }
@@ -37,6 +40,7 @@ export function checkOptions(options: OpenOptions) {
     path,
     durability,
     deferredDelayMs,
+    memoryLimit,
     requestPersistence,
     tabs,
     thread,

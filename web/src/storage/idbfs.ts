@@ -12,21 +12,24 @@ import {
   reopenDatabase,
 } from "./idbfs-database.ts";
 import {
+  compareParts,
   fenced,
+  giveSegment,
   type LogReader,
   type LogStorage,
   manifestName,
   numberInName,
   type Obsolete,
-  type PartWanted,
   partName,
   type SegmentDurability,
   StorageError,
   sameBytes,
   segmentName,
+  type TakePart,
 } from "./log-storage.ts";
 
 const regularFile = 0o100644; // what IDBFS stores for a file of mode rw-r--r--
+const partsAhead = 8; // parts asked for at once: each has about 1 MB
 const batchBytesMax = 32 * 1024 * 1024; // of one getAll: more would hold it all twice
 const inspectBytesMax = 2 * 1024 * 1024; // the same, while the page goes on
 const segmentBatchMax = 64; // segments of a batch, whose sizes are not known before
@@ -80,7 +83,7 @@ export class IdbfsStorage implements LogStorage {
   }
 
   async load(reader: LogReader): Promise<number[]> {
-    const { manifest, first, last, orphans } = await this.#readAll(reader, batchBytesMax);
+    const { manifest, first, last, orphans } = await this.#readAll(reader, "needed", batchBytesMax);
     this.#manifest = manifest;
     this.#coveredBelow = first;
     this.#last = last;
@@ -88,15 +91,25 @@ export class IdbfsStorage implements LogStorage {
   }
 
   async inspect(reader: LogReader): Promise<number[]> {
-    return (await this.#readAll(reader, inspectBytesMax)).orphans;
+    return (await this.#readAll(reader, "all", inspectBytesMax)).orphans;
   }
 
-  #readAll(reader: LogReader, batchBytes: number): Promise<Read> {
+  // Again, if the connection breaks: to take a part twice does no harm.
+  async readParts(ids: readonly number[], part: TakePart): Promise<void> {
+    await this.#transact("readonly", undefined, async (files) => {
+      await this.#readParts(files, ids, async (id, bytes) => {
+        if (bytes === undefined) await this.#requireOurManifest(files);
+        part(id, bytes);
+      });
+    });
+  }
+
+  #readAll(reader: LogReader, parts: "needed" | "all", batchBytes: number): Promise<Read> {
     return this.#track(async () => {
       const database = this.#database ?? (await this.#reopen());
       try {
         return await transaction(database, "readonly", undefined, (files) =>
-          this.#read(files, reader, batchBytes),
+          this.#read(files, reader, parts, batchBytes),
         );
       } catch (error) {
         const ours = error instanceof NotConnected || error instanceof DOMException;
@@ -179,51 +192,36 @@ export class IdbfsStorage implements LogStorage {
 
   // ---- Reading ------------------------------------------------------------------------------------------------------
 
-  async #read(files: IDBObjectStore, reader: LogReader, batchBytes: number): Promise<Read> {
+  async #read(
+    files: IDBObjectStore,
+    reader: LogReader,
+    parts: "needed" | "all",
+    batchBytes: number,
+  ): Promise<Read> {
     const entry = await result<FileEntry | undefined>(files.get(this.#path(manifestName)));
     // An entry that is there but is not a file must not pass for a new store: no bytes at all is a damaged manifest.
     const manifest = contentsOf(entry);
-    const wanted = reader.manifest(
-      entry === undefined ? undefined : (manifest ?? new Uint8Array()),
-    );
-    const orphans = await this.#readParts(files, wanted.parts, reader, batchBytes);
-    const last = await this.#readSegments(files, wanted.firstSegment, reader, batchBytes);
-    return { manifest, first: wanted.firstSegment, last, orphans };
+    const named = reader.manifest(entry === undefined ? undefined : (manifest ?? new Uint8Array()));
+    const stored = await this.#numbers(files, "part-", 0);
+    const { missing, orphans } = compareParts(named.parts, stored);
+    await this.#readParts(files, parts === "all" ? named.parts : missing, reader.part);
+    const last = await this.#readSegments(files, named.firstSegment, reader, batchBytes);
+    return { manifest, first: named.firstSegment, last, orphans };
   }
 
-  // Resolves to the parts that nobody wanted.
+  // A few requests at a time; each answer is a task of its own, so that the page goes on between two parts.
   async #readParts(
     files: IDBObjectStore,
-    wanted: readonly PartWanted[],
-    reader: LogReader,
-    batchBytes: number,
-  ): Promise<number[]> {
-    const wantedBytes = new Map(wanted.map((part) => [part.id, part.bytes]));
-    const stored = await this.#numbers(files, "part-", 0);
-    const orphans = stored.filter((id) => !wantedBytes.has(id));
-
-    for (let i = 0; i < stored.length; ) {
-      const batch: number[] = []; // neighbours in key order, all wanted
-      let bytes = 0;
-      for (; i < stored.length; ++i) {
-        const id = stored[i] as number;
-        const size = wantedBytes.get(id);
-        if (size === undefined || (batch.length > 0 && bytes + size > batchBytes)) break;
-        bytes += size;
-        batch.push(id);
-      }
-      if (batch.length === 0) {
-        ++i; // an orphan
-        continue;
-      }
-      const entries = await this.#range(files, batch.map(partName));
-      for (const [at, id] of batch.entries()) {
-        reader.part(id, contentsOf(entries[at]));
-        wantedBytes.delete(id);
-      }
+    ids: readonly number[],
+    take: (id: number, bytes: Uint8Array | undefined) => void | Promise<void>,
+  ): Promise<void> {
+    for (let i = 0; i < ids.length; i += partsAhead) {
+      await Promise.all(
+        ids.slice(i, i + partsAhead).map(async (id) => {
+          await take(id, contentsOf(await result(files.get(this.#path(partName(id))))));
+        }),
+      );
     }
-    for (const id of wantedBytes.keys()) reader.part(id, undefined);
-    return orphans;
   }
 
   // Resolves to the newest segment, or to the one before `first`.
@@ -242,7 +240,8 @@ export class IdbfsStorage implements LogStorage {
       for (const [at, sequence] of batch.entries()) {
         const contents = contentsOf(entries[at]);
         bytes += contents?.length ?? 0;
-        reader.segment(sequence, contents);
+        const readParts = (ids: readonly number[]) => this.#readParts(files, ids, reader.part);
+        await giveSegment(reader, sequence, contents, readParts);
       }
       i += batch.length;
       const mean = bytes / batch.length;
@@ -351,10 +350,19 @@ export class IdbfsStorage implements LogStorage {
     }
   }
 
-  // Runs one transaction to its end, on a new connection if the one at hand is lost. `body` must mean the same when it is
-  // repeated: an attempt whose connection broke may have arrived.
   #write<T>(
     durability: SegmentDurability,
+    body: (files: IDBObjectStore) => T | Promise<T>,
+    mayHaveArrivedBefore = false,
+  ): Promise<T> {
+    return this.#transact("readwrite", durability, body, mayHaveArrivedBefore);
+  }
+
+  // Runs one transaction to its end, on a new connection if the one at hand is lost. `body` must mean the same when it is
+  // repeated: an attempt whose connection broke may have arrived.
+  #transact<T>(
+    mode: "readonly" | "readwrite",
+    durability: SegmentDurability | undefined,
     body: (files: IDBObjectStore) => T | Promise<T>,
     mayHaveArrivedBefore = false,
   ): Promise<T> {
@@ -364,7 +372,7 @@ export class IdbfsStorage implements LogStorage {
         if (delayMs > 0) await sleep(delayMs);
         try {
           const database = this.#database ?? (await this.#reopen());
-          return await transaction(database, "readwrite", durability, body);
+          return await transaction(database, mode, durability, body);
         } catch (error) {
           if (error instanceof NotConnected) {
             this.#lost(error.database);
@@ -377,7 +385,7 @@ export class IdbfsStorage implements LogStorage {
           // else: the connection could not be made anew yet
         }
       }
-      const failure = mayHaveArrived ? "unknown" : "aborted";
+      const failure = mayHaveArrived && mode === "readwrite" ? "unknown" : "aborted";
       const message = "The connection to IndexedDB is lost and can't be made anew.";
       throw new StorageError(failure, message);
     });

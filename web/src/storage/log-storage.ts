@@ -84,25 +84,27 @@ export interface Obsolete {
   obsoleteParts: readonly number[];
 }
 
-// Receives the log in order: the manifest, the parts it asks for, the live segments in sequence. Its methods are called
-// inside a read transaction and must not wait; what they throw ends the load and rejects it. Bytes are `undefined`
-// where an entry is missing or not readable as bytes.
-export interface LogReader {
-  manifest(bytes: Uint8Array | undefined): { parts: readonly PartWanted[]; firstSegment: number };
-  part(id: number, bytes: Uint8Array | undefined): void;
-  segment(sequence: number, bytes: Uint8Array | undefined): void;
-}
+// Receives a part. Called inside a read transaction, so it must not wait; what it throws ends the reading and rejects it.
+// Bytes are `undefined` where an entry is missing or not readable as bytes.
+export type TakePart = (id: number, bytes: Uint8Array | undefined) => void;
 
-export interface PartWanted {
-  id: number;
-  bytes: number; // about; for reading in batches of bounded size
+// Receives the log in order: the manifest, parts, the live segments in sequence. Its methods are called as TakePart is.
+export interface LogReader {
+  // The parts that the manifest names, and the first segment that it doesn't cover.
+  manifest(bytes: Uint8Array | undefined): { parts: readonly number[]; firstSegment: number };
+  part: TakePart;
+  // The parts that it needs before: they are read, and then it is called again.
+  segment(sequence: number, bytes: Uint8Array | undefined): readonly number[];
 }
 
 export interface LogStorage {
-  // Everything in one consistent snapshot. Resolves to the ids of parts that are stored and not wanted: left over
-  // by a checkpoint that never finished.
+  // In one consistent snapshot: of the parts those that segments ask for, and (without bytes) those that are missing. Resolves to the
+  // ids of parts that are stored and that the manifest doesn't name: left over by a checkpoint that never finished.
   load(reader: LogReader): Promise<number[]>;
-  // The same of a log that is in use: changes nothing, neither what is stored nor what this storage knows of it, and holds up no segment.
+  // Parts that the manifest names. Rejects with "fenced" where one is missing because another owner has made it obsolete.
+  readParts(ids: readonly number[], part: TakePart): Promise<void>;
+  // As load(), of a log that is in use, and with all parts, before the segments: changes nothing, neither what is stored nor what this
+  // storage knows of it, and holds up no segment.
   inspect(reader: LogReader): Promise<number[]>;
   // The first write after load(): a segment, as durable as a relaxed one. Only one of those who loaded the same log can claim it.
   claim(sequence: number, bytes: Uint8Array): Promise<void>;
@@ -137,6 +139,33 @@ export function numberInName(prefix: "wal-" | "part-", name: string): number | u
   if (!/^[0-9a-f]{16}$/.test(digits)) return undefined;
   const number = Number.parseInt(digits, 16);
   return Number.isSafeInteger(number) ? number : undefined;
+}
+
+// Gives the reader a segment, and before it the parts that it asks for.
+export async function giveSegment(
+  reader: LogReader,
+  sequence: number,
+  bytes: Uint8Array | undefined,
+  readParts: (ids: readonly number[]) => Promise<void>,
+): Promise<void> {
+  for (;;) {
+    const needed = reader.segment(sequence, bytes);
+    if (needed.length === 0) return;
+    await readParts(needed);
+  }
+}
+
+// Of the parts that a manifest names and those that are stored: which are missing, and which nobody names.
+export function compareParts(
+  named: readonly number[],
+  stored: readonly number[],
+): { missing: number[]; orphans: number[] } {
+  const isNamed = new Set(named);
+  const isStored = new Set(stored);
+  return {
+    missing: named.filter((id) => !isStored.has(id)),
+    orphans: stored.filter((id) => !isNamed.has(id)),
+  };
 }
 
 export function fenced(what: string, cause?: unknown): StorageError {

@@ -3,7 +3,9 @@
 // a log that nobody will read would only hold every row a second time.
 
 import {
+  compareParts,
   fenced,
+  giveSegment,
   type LogReader,
   type LogStorage,
   manifestName,
@@ -14,6 +16,7 @@ import {
   StorageError,
   sameBytes,
   segmentName,
+  type TakePart,
 } from "./log-storage.ts";
 
 export class MemoryStorage implements LogStorage {
@@ -28,36 +31,46 @@ export class MemoryStorage implements LogStorage {
 
   async load(reader: LogReader): Promise<number[]> {
     this.#requireOpen();
-    const { manifest, last, orphans } = this.#read(reader);
+    const { manifest, last, orphans } = await this.#read(reader, "needed");
     this.#manifest = manifest;
     this.#last = last;
     return orphans;
   }
 
-  async inspect(reader: LogReader): Promise<number[]> {
+  async readParts(ids: readonly number[], part: TakePart): Promise<void> {
     this.#requireOpen();
-    return this.#read(reader).orphans;
+    for (const id of ids) {
+      const bytes = this.#files?.get(partName(id))?.slice();
+      if (bytes === undefined && this.#files?.get(manifestName) !== this.#manifest) {
+        throw fenced(manifestName);
+      }
+      part(id, bytes);
+    }
   }
 
-  #read(reader: LogReader): { manifest: Uint8Array | undefined; last: number; orphans: number[] } {
+  async inspect(reader: LogReader): Promise<number[]> {
+    this.#requireOpen();
+    return (await this.#read(reader, "all")).orphans;
+  }
+
+  async #read(
+    reader: LogReader,
+    parts: "needed" | "all",
+  ): Promise<{ manifest: Uint8Array | undefined; last: number; orphans: number[] }> {
     const files = new Map(this.#files);
+    const numbers = (prefix: "wal-" | "part-") =>
+      [...files.keys()].flatMap((name) => numberInName(prefix, name) ?? []).sort((a, b) => a - b);
     const manifest = files.get(manifestName);
-    const wanted = reader.manifest(manifest?.slice());
-    let last = wanted.firstSegment - 1;
-    const wantedIds = new Set<number>();
-    for (const { id } of wanted.parts) {
-      wantedIds.add(id);
-      reader.part(id, files.get(partName(id))?.slice());
-    }
-    const orphans: number[] = [];
-    for (const name of [...files.keys()].sort()) {
-      const sequence = numberInName("wal-", name);
-      if (sequence !== undefined && sequence >= wanted.firstSegment) {
-        reader.segment(sequence, files.get(name)?.slice());
-        last = sequence;
-      }
-      const part = numberInName("part-", name);
-      if (part !== undefined && !wantedIds.has(part)) orphans.push(part);
+    const named = reader.manifest(manifest?.slice());
+    const { missing, orphans } = compareParts(named.parts, numbers("part-"));
+    const readParts = async (ids: readonly number[]) => {
+      for (const id of ids) reader.part(id, files.get(partName(id))?.slice());
+    };
+    await readParts(parts === "all" ? named.parts : missing);
+    let last = named.firstSegment - 1;
+    for (const sequence of numbers("wal-").filter((n) => n >= named.firstSegment)) {
+      await giveSegment(reader, sequence, files.get(segmentName(sequence))?.slice(), readParts);
+      last = sequence;
     }
     return { manifest, last, orphans };
   }

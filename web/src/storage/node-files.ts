@@ -19,18 +19,20 @@ import {
   temporaryPrefix,
 } from "./folders.ts";
 import {
+  compareParts,
   fenced,
+  giveSegment,
   type LogReader,
   type LogStorage,
   manifestName,
   numberInName,
   type Obsolete,
-  type PartWanted,
   partName,
   type SegmentDurability,
   StorageError,
   sameBytes,
   segmentName,
+  type TakePart,
 } from "./log-storage.ts";
 
 const readAhead = 8; // files: a part has about 1 MB
@@ -70,7 +72,8 @@ export class NodeFilesStorage implements LogStorage {
       // What is there but can't be read must not pass for a new store: no bytes at all is a damaged manifest.
       const damaged = names.includes(manifestName) ? new Uint8Array() : undefined;
       const { parts, firstSegment } = reader.manifest(manifest ?? damaged);
-      const orphans = await this.#readParts(numbers("part-", names), parts, reader);
+      const { missing, orphans } = compareParts(parts, numbers("part-", names));
+      for (const id of missing) reader.part(id, undefined);
       this.#noteRelaxed(names, firstSegment);
       const sequences = numbers("wal-", names).filter((sequence) => sequence >= firstSegment);
       const torn = await this.#readSegments(sequences, reader);
@@ -78,6 +81,15 @@ export class NodeFilesStorage implements LogStorage {
       await this.#ours(this.#dropSegments(torn.reverse())); // what is left is a prefix at any time
       await this.#sweep(names, firstSegment);
       return orphans;
+    });
+  }
+
+  readParts(ids: readonly number[], part: TakePart): Promise<void> {
+    return this.#track(async () => {
+      for await (const [id, bytes] of inOrder(ids, (id) => this.#read(partName(id)))) {
+        if (bytes === undefined) await this.#requireOurManifest();
+        part(id, bytes);
+      }
     });
   }
 
@@ -91,11 +103,12 @@ export class NodeFilesStorage implements LogStorage {
         const manifest = await this.#read(manifestName);
         const damaged = names.includes(manifestName) ? new Uint8Array() : undefined;
         const { parts, firstSegment } = reader.manifest(manifest ?? damaged);
-        const orphans = await this.#readParts(numbers("part-", names), parts, reader);
+        const { orphans } = compareParts(parts, numbers("part-", names));
+        await this.#giveParts(parts, reader);
         const sequences = numbers("wal-", names).filter((sequence) => sequence >= firstSegment);
         const read = (sequence: number) => this.#read(segmentName(sequence));
         for await (const [sequence, bytes] of inOrder(sequences, read)) {
-          reader.segment(sequence, bytes);
+          await giveSegment(reader, sequence, bytes, (ids) => this.#giveParts(ids, reader));
         }
         return orphans;
       }),
@@ -172,17 +185,9 @@ export class NodeFilesStorage implements LogStorage {
 
   // ---- Reading ------------------------------------------------------------------------------------------------------
 
-  // Resolves to the parts that nobody wanted.
-  async #readParts(
-    stored: readonly number[],
-    wanted: readonly PartWanted[],
-    reader: LogReader,
-  ): Promise<number[]> {
-    const ids = wanted.map(({ id }) => id);
+  async #giveParts(ids: readonly number[], reader: LogReader): Promise<void> {
     const read = (id: number) => this.#read(partName(id));
     for await (const [id, bytes] of inOrder(ids, read)) reader.part(id, bytes);
-    const known = new Set(ids);
-    return stored.filter((id) => !known.has(id));
   }
 
   // Resolves to the segments at the end that a loss of power tore.
@@ -193,7 +198,7 @@ export class NodeFilesStorage implements LogStorage {
     let at = 0;
     for await (const [sequence, bytes] of inOrder(sequences, read)) {
       if (at >= tail && !this.#isWhole(sequence, bytes)) return sequences.slice(at);
-      reader.segment(sequence, bytes);
+      await giveSegment(reader, sequence, bytes, (ids) => this.#giveParts(ids, reader));
       ++at;
     }
     return [];

@@ -127,12 +127,20 @@ export class SharedHost implements Host {
 
   read(block: Uint8Array): Uint8Array | Promise<Uint8Array> {
     this.#requireOpen();
-    return this.#local?.read(block) ?? this.#client.block("read", block);
+    return this.#read("read", block);
   }
 
   handle(block: Uint8Array): Uint8Array | Promise<Uint8Array> {
     this.#requireOpen();
-    return this.#local?.handle(block) ?? this.#client.block("handle", block);
+    return this.#read("handle", block);
+  }
+
+  // At once where that is possible.
+  #read(kind: "read" | "handle", block: Uint8Array): Uint8Array | Promise<Uint8Array> {
+    const elsewhere = () => this.#client.block(kind, block);
+    if (this.#local === undefined) return elsewhere();
+    const reply = this.#local[kind](block);
+    return reply instanceof Promise ? this.#ask(() => reply, elsewhere) : reply;
   }
 
   async write(

@@ -18,6 +18,16 @@ export interface Damage {
   message: string;
 }
 
+// What a call gives that did nothing, because parts are not in memory: load the first one, and as many of the others as seems
+// good (they are what it would ask for next), then make the same call again.
+export class NeededParts {
+  readonly ids: readonly number[];
+
+  constructor(ids: readonly number[]) {
+    this.ids = ids;
+  }
+}
+
 // The bytes of these three are exact copies, never views of wasm memory.
 export interface Sealed {
   sequence: number;
@@ -59,12 +69,15 @@ export interface StagedReplies {
 }
 
 export interface Engine {
-  // Opening: recover, loadPart for each part it lists, replay each segment in sequence, recovered.
-  // Rejects with StoreError FormatTooNew or Corrupted as the store says.
+  // Opening: recover, replay each segment in sequence, recovered. Throws StoreError FormatTooNew.
   recover(manifest: Uint8Array | undefined): PartInfo[];
-  loadPart(id: number, bytes: Uint8Array): void;
-  replay(sequence: number, bytes: Uint8Array): void;
+  replay(sequence: number, bytes: Uint8Array): NeededParts | undefined;
   recovered(): void;
+  // At any time; what nobody needs any more is ignored. No bytes: the file is missing, which is damage.
+  loadPart(id: number, bytes: Uint8Array | undefined): void;
+  // How much memory rows may take, about; 0: as much as there is. trim() drops parts that were not used lately.
+  limitMemory(bytes: number): void;
+  trim(): void;
   readonly firstLiveSequence: number;
   readonly readOnly: boolean;
   damage(): Damage[];
@@ -72,16 +85,16 @@ export interface Engine {
 
   // A read block (client/block.ts) in, a reply block out. The reply is a view of wasm memory, valid only until
   // the next call: decode it at once or copy it.
-  read(block: Uint8Array): Uint8Array;
+  read(block: Uint8Array): Uint8Array | NeededParts;
 
   // Whom the REST door answers for. `hmac`: HMAC-SHA256, if anything is to be authorized; what it is given are
   // views of wasm memory that die with the call.
   configure(account: AccountSettings, hmac: Hmac | undefined): void;
   // The block of an HTTP request that reads (rest/block.ts), as read().
-  handle(block: Uint8Array, nowMs: number): Uint8Array;
+  handle(block: Uint8Array, nowMs: number): Uint8Array | NeededParts;
 
-  // Blocks of writes of either door.
-  stage(blocks: readonly Uint8Array[], nowMs: number): StagedReplies;
+  // Blocks of writes of either door. Of needed parts all are needed.
+  stage(blocks: readonly Uint8Array[], nowMs: number): StagedReplies | NeededParts;
   publish(): void;
   discard(): void;
   seal(): Sealed | undefined;
@@ -96,7 +109,7 @@ export interface Engine {
 
   // The published version as a file, piece by piece; undefined: that was all.
   beginSnapshot(): void;
-  nextSnapshotPiece(): Uint8Array<ArrayBuffer> | undefined;
+  nextSnapshotPiece(): Uint8Array<ArrayBuffer> | NeededParts | undefined;
   endSnapshot(): void;
   // Such a file, piece by piece: StoreError Corrupted or FormatTooNew. Then either replace, on with nextCheckpointPart; or
   // merge, until there is nothing left to stage.
@@ -104,7 +117,7 @@ export interface Engine {
   restore(piece: Uint8Array): void;
   restored(): RestoreReport;
   beginReplace(call: Uint8Array | undefined): boolean; // false: this call was answered before
-  stageMerge(nowMs: number): boolean;
+  stageMerge(nowMs: number): boolean | NeededParts;
   endRestore(): void;
 
   stats(): EngineStats;
@@ -128,6 +141,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
 const done = 0;
 const nothing = 1;
 const failed = 2;
+const needParts = 4;
 
 class WasmEngine implements Engine {
   readonly #module: EntitableModule;
@@ -160,14 +174,25 @@ class WasmEngine implements Engine {
     return parts;
   }
 
-  loadPart(id: number, bytes: Uint8Array): void {
+  replay(sequence: number, bytes: Uint8Array): NeededParts | undefined {
     this.#put(bytes);
-    this.#call((m, h) => m._entitable_load_part(h, id, bytes.length));
+    const answer = this.#ask((m, h) => m._entitable_replay(h, sequence, bytes.length));
+    return answer instanceof NeededParts ? answer : undefined;
   }
 
-  replay(sequence: number, bytes: Uint8Array): void {
-    this.#put(bytes);
-    this.#call((m, h) => m._entitable_replay(h, sequence, bytes.length));
+  loadPart(id: number, bytes: Uint8Array | undefined): void {
+    this.#put(bytes ?? emptyBytes);
+    const size = bytes?.length ?? 0;
+    const isThere = bytes === undefined ? 0 : 1;
+    this.#call((m, h) => m._entitable_load_part(h, id, size, isThere));
+  }
+
+  limitMemory(bytes: number): void {
+    this.#guarded((m, h) => m._entitable_limit_memory(h, bytes));
+  }
+
+  trim(): void {
+    this.#call((m, h) => m._entitable_trim(h));
   }
 
   recovered(): void {
@@ -196,7 +221,7 @@ class WasmEngine implements Engine {
   // ---- Reading and writing ------------------------------------------------------------------------------------------
 
   // Written out, without the closures of #call: a point read is a few microseconds.
-  read(block: Uint8Array): Uint8Array {
+  read(block: Uint8Array): Uint8Array | NeededParts {
     const handle = this.#open();
     const module = this.#module;
     try {
@@ -205,9 +230,11 @@ class WasmEngine implements Engine {
       module.HEAPU8.set(block, input);
       const result = module._entitable_read(handle, block.length) >>> 2;
       const words = module.HEAPU32;
-      if (words[result] !== done) throw outOfMemory();
-      const address = words[result + 1] as number;
-      return module.HEAPU8.subarray(address, address + (words[result + 2] as number));
+      this.#address = words[result + 1] as number;
+      this.#size = words[result + 2] as number;
+      if (words[result] === done) return this.#view();
+      if (words[result] === needParts) return this.#needed();
+      throw outOfMemory();
     } catch (error) {
       throw this.#trapped(error);
     }
@@ -217,13 +244,13 @@ class WasmEngine implements Engine {
     this.#known(this.#guarded((m, h) => m.configure(h, account, hmac)));
   }
 
-  handle(block: Uint8Array, nowMs: number): Uint8Array {
+  handle(block: Uint8Array, nowMs: number): Uint8Array | NeededParts {
     this.#put(block);
-    this.#call((m, h) => m._entitable_handle(h, block.length, nowMs));
-    return this.#module.HEAPU8.subarray(this.#address, this.#address + this.#size);
+    const answer = this.#ask((m, h) => m._entitable_handle(h, block.length, nowMs));
+    return answer instanceof NeededParts ? answer : this.#view();
   }
 
-  stage(blocks: readonly Uint8Array[], nowMs: number): StagedReplies {
+  stage(blocks: readonly Uint8Array[], nowMs: number): StagedReplies | NeededParts {
     const count = blocks.length;
     let size = count * 4;
     for (const block of blocks) size += block.length;
@@ -236,7 +263,8 @@ class WasmEngine implements Engine {
       bytes.set(block, at);
       at += block.length;
     }
-    const changes = this.#call((m, h) => m._entitable_stage(h, count, size, nowMs)) !== 0;
+    const changes = this.#ask((m, h) => m._entitable_stage(h, count, size, nowMs));
+    if (changes instanceof NeededParts) return changes;
     const { HEAPU8: heap, HEAPU32: out } = this.#module;
     const replies: Uint8Array[] = [];
     const failures: boolean[] = [];
@@ -245,7 +273,7 @@ class WasmEngine implements Engine {
       replies.push(heap.slice(from, from + (out[word + 1] as number)));
       failures.push(out[word + 2] !== 0);
     }
-    return { replies, failed: failures, changes };
+    return { replies, failed: failures, changes: changes !== 0 };
   }
 
   publish(): void {
@@ -301,9 +329,9 @@ class WasmEngine implements Engine {
     this.#call((m, h) => m._entitable_begin_snapshot(h));
   }
 
-  nextSnapshotPiece(): Uint8Array<ArrayBuffer> | undefined {
-    const more = this.#call((m, h) => m._entitable_next_snapshot_piece(h));
-    return more === undefined ? undefined : this.#copy();
+  nextSnapshotPiece(): Uint8Array<ArrayBuffer> | NeededParts | undefined {
+    const more = this.#ask((m, h) => m._entitable_next_snapshot_piece(h));
+    return more === undefined || more instanceof NeededParts ? more : this.#copy();
   }
 
   endSnapshot(): void {
@@ -330,8 +358,9 @@ class WasmEngine implements Engine {
     return this.#call((m, h) => m._entitable_begin_replace(h, call?.length ?? 0)) !== 0;
   }
 
-  stageMerge(nowMs: number): boolean {
-    return this.#call((m, h) => m._entitable_stage_merge(h, nowMs)) !== 0;
+  stageMerge(nowMs: number): boolean | NeededParts {
+    const staged = this.#ask((m, h) => m._entitable_stage_merge(h, nowMs));
+    return staged instanceof NeededParts ? staged : staged !== 0;
   }
 
   endRestore(): void {
@@ -387,8 +416,15 @@ class WasmEngine implements Engine {
     this.#module.HEAPU8.set(bytes, input);
   }
 
+  // Runs a call that never needs parts.
+  #call(call: Call): number | undefined {
+    const answer = this.#ask(call);
+    if (answer instanceof NeededParts) throw internalError("The WebAssembly module failed.");
+    return answer;
+  }
+
   // Runs a call that answers with a CallResult: its small value, or undefined if there is nothing to give.
-  #call(call: (module: EntitableModule, handle: number) => ResultAddress): number | undefined {
+  #ask(call: Call): number | NeededParts | undefined {
     const result = this.#guarded(call) >>> 2;
     const words = this.#module.HEAPU32;
     const status = words[result];
@@ -397,7 +433,17 @@ class WasmEngine implements Engine {
     this.#number = (words[result + 4] as number) + (words[result + 5] as number) * 2 ** 32;
     if (status === done) return words[result + 3] as number;
     if (status === nothing) return undefined;
+    if (status === needParts) return this.#needed();
     throw status === failed ? failure(new TextDecoder().decode(this.#copy())) : outOfMemory();
+  }
+
+  #needed(): NeededParts {
+    return new NeededParts(this.#numbers(this.#size / 8));
+  }
+
+  // Of the bytes; it dies with the next call.
+  #view(): Uint8Array<ArrayBuffer> {
+    return this.#module.HEAPU8.subarray(this.#address, this.#address + this.#size);
   }
 
   #copy(from = 0): Uint8Array<ArrayBuffer> {
@@ -431,6 +477,8 @@ class WasmEngine implements Engine {
     return value;
   }
 }
+
+type Call = (module: EntitableModule, handle: number) => ResultAddress;
 
 const emptyBytes = new Uint8Array(0);
 

@@ -1,0 +1,54 @@
+#include "core/store/stored_part.h"
+
+#include "core/base/check.h"
+#include "core/log/part_codec.h"
+
+namespace entitable {
+
+ListedPart listed_part(const ManifestTable& table, std::size_t position) {
+  ListedPart listed{table.id, table.parts[position], {}};
+  if (position > 0) listed.place.lower = table.parts[position].lower;
+  if (position + 1 < table.parts.size()) listed.place.upper = table.parts[position + 1].lower;
+  return listed;
+}
+
+std::optional<ListedPart> find_part(const Manifest& manifest, PartId id) {
+  for (const ManifestTable& table : manifest.tables) {
+    for (std::size_t i = 0; i < table.parts.size(); ++i) {
+      if (table.parts[i].id == id) return listed_part(table, i);
+    }
+  }
+  return std::nullopt;
+}
+
+// A leaf that merged with an empty one before it starts lower than listed, never higher.
+bool is_absent(const TableIndex& index, const ListedPart& listed) {
+  return index.find(listed.place.lower.view()).need_part == listed.part.id;
+}
+
+Result<void> load_stored_part(const ListedPart& listed, std::string_view file,
+                              const std::vector<TableIndex*>& versions) {
+  auto reader = PartReader::open(file);
+  if (!reader.ok()) return reader.error();
+  const PartHeader& header = reader->header();
+  if (header.id != listed.part.id || header.table != listed.table ||
+      header.row_count != listed.part.rows || header.checksum != listed.part.checksum) {
+    return Error(Code::corrupted, "the file is not the part that the manifest lists");
+  }
+  // Rows rise, so the first and the last tell whether all are in the part's place.
+  PartLoader loader(*versions.front(), header.id);
+  bool in_place = true;
+  for (std::uint32_t row = 1;; ++row) {
+    const auto more = reader->next();
+    if (!more.ok()) return more.error();
+    if (!*more) break;
+    if (row == 1 || row == header.row_count) in_place &= listed.place.contains(reader->key());
+    if (in_place) loader.add(reader->key(), reader->timestamp(), reader->properties());
+  }
+  if (!in_place) return Error(Code::corrupted, "its rows belong elsewhere");
+  loader.finish();
+  for (std::size_t i = 1; i < versions.size(); ++i) loader.finish_in(*versions[i]);
+  return {};
+}
+
+}  // namespace entitable

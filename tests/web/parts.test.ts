@@ -1,0 +1,267 @@
+// Parts on demand: what is not asked for stays in storage, what is comes in time, and memory stays bounded.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { odata } from "../../web/src/data-tables/odata.ts";
+import { LocalHost } from "../../web/src/host/local-host.ts";
+import { noPage } from "../../web/src/host/page-life.ts";
+import { checkAccount } from "../../web/src/rest/account.ts";
+import { StorageError } from "../../web/src/storage/log-storage.ts";
+import { MemoryStorage } from "../../web/src/storage/memory.ts";
+import { StoreHandle } from "../../web/src/store.ts";
+import type { StoreWarning } from "../../web/src/types.ts";
+import { createEngine } from "../../web/src/wasm/engine.ts";
+import { FaultyStorage } from "./support/faulty-storage.ts";
+
+const text = "x".repeat(20_000);
+const rowKey = (i: number) => String(i).padStart(6, "0");
+const entity = (i: number) => ({ partitionKey: "p", rowKey: rowKey(i), n: i, text });
+const rows = 500; // about 10 MB
+
+class Bench {
+  readonly files = new Map<string, Uint8Array>();
+  readonly warnings: StoreWarning[] = [];
+  storage = new FaultyStorage(new MemoryStorage(this.files));
+
+  // About ten parts, and nothing besides.
+  static async filled(): Promise<Bench> {
+    const bench = new Bench();
+    const store = await bench.open();
+    const table = store.table("rows");
+    await table.createTable();
+    for (let i = 0; i < rows; i += 50) {
+      const group = Array.from({ length: 50 }, (_, k) => ["create", entity(i + k)] as const);
+      await table.submitTransaction(group.map(([action, e]) => [action, e]));
+    }
+    await store.compact();
+    await store.close();
+    assert.ok(bench.parts().length >= 9);
+    return bench;
+  }
+
+  parts(): string[] {
+    return [...this.files.keys()].filter((name) => name.startsWith("part-")).sort();
+  }
+
+  async open(memoryLimit = 0): Promise<StoreHandle> {
+    this.storage = new FaultyStorage(new MemoryStorage(this.files));
+    const engine = await createEngine();
+    engine.configure(checkAccount({}, "parts"), undefined);
+    const host = await LocalHost.open({
+      name: "parts",
+      engine,
+      storage: this.storage,
+      persistence: "indexeddb",
+      ownership: { release() {} },
+      durability: "relaxed",
+      deferredDelayMs: 1,
+      memoryLimit,
+      clock: { now: () => Date.now() },
+      readOnly: false,
+      persisted: true,
+      life: noPage,
+      onWarning: (warning) => this.warnings.push(warning),
+    });
+    return new StoreHandle("parts", host);
+  }
+
+  get reads(): number {
+    return this.storage.calls.filter(({ name }) => name === "readParts").length;
+  }
+}
+
+async function count(store: StoreHandle, filter?: string): Promise<number> {
+  let n = 0;
+  const queryOptions = filter === undefined ? {} : { filter };
+  for await (const row of store.table("rows").listEntities({ queryOptions })) {
+    assert.equal((row as { text?: string }).text, text);
+    n += 1;
+  }
+  return n;
+}
+
+describe("opening", () => {
+  test("reads no part, and a row needs one", async () => {
+    const bench = await Bench.filled();
+    const store = await bench.open();
+    assert.equal(bench.reads, 0);
+    assert.ok((await store.stats()).memoryBytes < 50_000);
+    assert.equal((await store.stats()).rows, rows);
+    const table = store.table("rows");
+    assert.equal((await table.getEntity("p", rowKey(250))).n, 250);
+    assert.equal(bench.reads, 1);
+    const { memoryBytes } = await store.stats();
+    assert.ok(memoryBytes > 500_000 && memoryBytes < 1_500_000);
+    assert.equal((await table.getEntity("p", rowKey(250))).n, 250);
+    assert.equal(bench.reads, 1, "it is there now");
+    assert.equal(await count(store), rows);
+    assert.ok(bench.reads < 6, "a scan reads ahead");
+    await store.close();
+  });
+
+  test("reads that need the same part share its reading", async () => {
+    const bench = await Bench.filled();
+    const store = await bench.open();
+    const table = store.table("rows");
+    const found = await Promise.all(
+      [250, 251, 252, 253].map((i) => table.getEntity("p", rowKey(i))),
+    );
+    assert.deepEqual(
+      found.map(({ n }) => n),
+      [250, 251, 252, 253],
+    );
+    assert.equal(bench.reads, 1);
+    await assert.rejects(table.getEntity("p", "zzz"), { code: "ResourceNotFound" });
+    await store.close();
+  });
+
+  test("both doors wait for what they need", async () => {
+    const bench = await Bench.filled();
+    const store = await bench.open();
+    const base = "https://parts.table.core.windows.net";
+    const accept = { accept: "application/json;odata=nometadata" };
+    const got = await store.fetch(`${base}/rows(PartitionKey='p',RowKey='${rowKey(300)}')`, {
+      headers: accept,
+    });
+    assert.equal(((await got.json()) as { n: number }).n, 300);
+    const merged = await store.fetch(`${base}/rows(PartitionKey='p',RowKey='${rowKey(100)}')`, {
+      method: "PATCH",
+      headers: { ...accept, "content-type": "application/json", "if-match": "*" },
+      body: JSON.stringify({ n: -1 }),
+    });
+    assert.equal(merged.status, 204);
+    const row = await store.table("rows").getEntity("p", rowKey(100));
+    assert.deepEqual([row.n, row.text], [-1, text]);
+    const { rowsRead } = await store.table("rows").explain();
+    assert.equal(rowsRead, rows);
+    await store.close();
+  });
+});
+
+describe("writing", () => {
+  test("brings what it changes, in the order of the calls", async () => {
+    const bench = await Bench.filled();
+    const store = await bench.open();
+    const table = store.table("rows");
+    const update = (i: number, n: number) =>
+      table.updateEntity({ partitionKey: "p", rowKey: rowKey(i), n }, "Merge");
+    const writes = [update(10, -1), update(490, -2), update(10, -3)];
+    await assert.rejects(table.createEntity(entity(200)), { code: "EntityAlreadyExists" });
+    await Promise.all(writes);
+    assert.equal((await table.getEntity("p", rowKey(10))).n, -3);
+    assert.equal((await table.getEntity("p", rowKey(490))).text, text);
+    await store.close();
+    const again = await bench.open();
+    assert.ok(bench.reads <= 1, "opening reads the parts that segments change");
+    assert.equal((await again.table("rows").getEntity("p", rowKey(490))).n, -2);
+    assert.equal((await again.stats()).rows, rows);
+    assert.equal((await again.verify()).ok, true);
+    await again.close();
+  });
+
+  test("that can't have its part is refused, and the others are not", async () => {
+    const bench = await Bench.filled();
+    const store = await bench.open();
+    const table = store.table("rows");
+    await table.getEntity("p", rowKey(10));
+    bench.storage.failing = "aborted";
+    const merge = (i: number) =>
+      table.updateEntity({ partitionKey: "p", rowKey: rowKey(i), n: -1 }, "Merge", {
+        durability: "deferred",
+      });
+    const [first, second] = await Promise.allSettled([merge(10), merge(490)]);
+    assert.equal(first.status, "fulfilled");
+    assert.ok(second.status === "rejected" && second.reason instanceof StorageError);
+    bench.storage.failing = undefined;
+    await merge(490);
+    await store.close();
+  });
+});
+
+describe("a part that is damaged", () => {
+  test("rejects who meets it, and the store is read-only from then on", async () => {
+    const bench = await Bench.filled();
+    const store = await bench.open();
+    const damaged = bench.parts()[4] as string;
+    const bytes = bench.files.get(damaged) as Uint8Array;
+    bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] as number) ^ 1;
+    const statuses: string[] = [];
+    store.on("status", ({ state }) => statuses.push(state));
+    const found: number[] = [];
+    let rejected = 0;
+    for (let i = 0; i < rows; i += 10) {
+      await store
+        .table("rows")
+        .getEntity("p", rowKey(i))
+        .then(
+          () => found.push(i),
+          (error) => {
+            if (rejected++ === 0) assert.equal(error.code, "Corrupted");
+            else assert.equal(error.code, "ResourceNotFound");
+          },
+        );
+    }
+    assert.ok(rejected > 1 && rejected < 10, String(rejected));
+    assert.deepEqual(statuses, ["read-only"]);
+    assert.equal(store.status.damage[0]?.file, damaged);
+    assert.deepEqual(
+      bench.warnings.map(({ code }) => code),
+      ["Damaged"],
+    );
+    await assert.rejects(store.table("rows").createEntity(entity(9999)), { code: "Corrupted" });
+    assert.ok((await count(store)) > rows / 2);
+    await store.close();
+    assert.ok(bench.files.has(damaged), "nothing is removed");
+  });
+
+  test("or missing is known on opening", async () => {
+    const bench = await Bench.filled();
+    const missing = bench.parts()[4] as string;
+    bench.files.delete(missing);
+    const store = await bench.open();
+    assert.equal(store.status.state, "read-only");
+    assert.deepEqual(
+      store.status.damage.map(({ file }) => file),
+      [missing],
+    );
+    assert.ok((await count(store)) > rows / 2);
+    await store.close();
+  });
+});
+
+describe("a store larger than its memory", () => {
+  test("gives everything, in shorter pages, and takes writes everywhere", async () => {
+    const bench = await Bench.filled();
+    const limit = 3_000_000;
+    const store = await bench.open(limit);
+    assert.equal(await count(store, odata`n ge 0`), rows);
+    assert.ok((await store.stats()).memoryBytes <= limit);
+    const table = store.table("rows");
+    for (let i = 0; i < rows; i += 7) {
+      await table.updateEntity({ partitionKey: "p", rowKey: rowKey(i), n: i + 1000 }, "Merge");
+    }
+    await store.compact();
+    assert.ok((await store.stats()).memoryBytes <= limit);
+    assert.equal(await count(store, odata`n ge 1000`), Math.ceil(rows / 7));
+    assert.equal(await count(store), rows);
+    assert.equal((await store.verify()).ok, true);
+    await store.close();
+  });
+
+  test("has a snapshot of all of it, while it is written to", async () => {
+    const bench = await Bench.filled();
+    const store = await bench.open(3_000_000);
+    const taking = store.snapshot();
+    await store.table("rows").deleteEntity("p", rowKey(499));
+    const compacting = store.compact();
+    const snapshot = await taking;
+    await compacting;
+    const other = await new Bench().open();
+    await other.restore(snapshot);
+    assert.equal(await count(other), rows);
+    assert.equal(await count(store), rows - 1);
+    await store.restore(snapshot, { mode: "merge" });
+    assert.equal(await count(store), rows);
+    await Promise.all([store.close(), other.close()]);
+  });
+});

@@ -1,0 +1,76 @@
+// Brings parts into memory when a call needs them, and lets others go when memory is full.
+
+import { StoreError } from "../errors.ts";
+import type { LogStorage } from "../storage/log-storage.ts";
+import { type Engine, NeededParts } from "../wasm/engine.ts";
+
+// How many of the parts that a call names are loaded before it is made again: few at first, since it may be content with them.
+const firstParts = 4;
+const partsMax = 32;
+
+export interface PartsOptions {
+  engine: Pick<Engine, "loadPart" | "damage" | "trim">;
+  storage: Pick<LogStorage, "readParts">;
+  onDamage: () => void;
+}
+
+export class Parts {
+  readonly #o: PartsOptions;
+  readonly #arriving = new Map<number, Promise<void>>();
+  #calls = 0; // that wait for parts: none may go that has come for them
+
+  constructor(options: PartsOptions) {
+    this.#o = options;
+  }
+
+  // The answer of a call that needed parts, made again until it needs no more. What has been loaded for it stays until then.
+  // Rejects with StoreError Corrupted if a part turns out to be damaged, and as the storage and the call do.
+  async answer<T>(
+    needed: NeededParts,
+    call: () => T | NeededParts,
+    atOnce: "all" | "some" = "some",
+  ): Promise<T> {
+    let ids = needed.ids;
+    this.#calls += 1;
+    try {
+      for (let count = firstParts; ; count = Math.min(2 * count, partsMax)) {
+        await this.#bring(atOnce === "all" ? ids : ids.slice(0, count));
+        const answer = call();
+        if (!(answer instanceof NeededParts)) return answer;
+        ids = answer.ids;
+      }
+    } finally {
+      this.#calls -= 1;
+      this.trim();
+    }
+  }
+
+  // Lets parts go that were not used lately, if memory is full.
+  trim(): void {
+    if (this.#calls === 0) this.#o.engine.trim();
+  }
+
+  // Calls that need the same part share its reading.
+  async #bring(ids: readonly number[]): Promise<void> {
+    const fresh = ids.filter((id) => !this.#arriving.has(id));
+    if (fresh.length > 0) {
+      const reading = this.#read(fresh).finally(() => {
+        for (const id of fresh) this.#arriving.delete(id);
+      });
+      for (const id of fresh) this.#arriving.set(id, reading);
+    }
+    await Promise.all(ids.map((id) => this.#arriving.get(id)));
+  }
+
+  async #read(ids: readonly number[]): Promise<void> {
+    const { engine, storage, onDamage } = this.#o;
+    const before = engine.damage().length;
+    await storage.readParts(ids, (id, bytes) => engine.loadPart(id, bytes));
+    const [found] = engine.damage().slice(before);
+    if (found === undefined) return;
+    onDamage();
+    throw new StoreError("Corrupted", `The store is damaged: ${found.file} ${found.message}`, {
+      hint: "From now on the store is read-only, without what was in there; status.damage lists it.",
+    });
+  }
+}
