@@ -116,6 +116,23 @@ inline std::size_t first_difference(const char* a, const char* b, std::size_t si
 }
 }  // namespace detail
 
+// a == b, for texts that are mostly short and mostly equal: memcmp would take longer to be called.
+// Texts that stand at the same place are not looked at.
+inline bool same_text(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  if (a.data() == b.data() || a.empty()) return true;
+  if (a.size() >= 8) return detail::first_difference(a.data(), b.data(), a.size()) == a.size();
+  if (a.size() < 4) {
+    return a.front() == b.front() && a[a.size() / 2] == b[a.size() / 2] && a.back() == b.back();
+  }
+  std::uint32_t words[4];
+  std::memcpy(&words[0], a.data(), 4);
+  std::memcpy(&words[1], b.data(), 4);
+  std::memcpy(&words[2], a.data() + a.size() - 4, 4);
+  std::memcpy(&words[3], b.data() + b.size() - 4, 4);
+  return words[0] == words[1] && words[2] == words[3];
+}
+
 inline int compare_utf16(std::string_view a, std::string_view b) {
   const std::size_t shorter = a.size() < b.size() ? a.size() : b.size();
   const std::size_t at = detail::first_difference(a.data(), b.data(), shorter);

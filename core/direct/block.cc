@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/base/check.h"
 #include "core/base/utf8.h"
@@ -64,22 +65,6 @@ BlockReader::BlockReader(std::string_view block) : block_(block) {
     ascii_ = is_ascii(area);
     ok_ = ascii_ || is_wtf8(area);
   }
-}
-
-std::uint32_t BlockReader::word() {
-  if (!ok_ || words_end_ - at_ < 4) {
-    fail();
-    return 0;
-  }
-  const std::uint32_t v = load_u32(block_.data() + at_);
-  at_ += 4;
-  return v;
-}
-
-std::uint64_t BlockReader::two_words() {
-  if (at_ % 8 != 0) word();
-  const std::uint64_t low = word();
-  return low | (static_cast<std::uint64_t>(word()) << 32);
 }
 
 double BlockReader::float64() {
@@ -146,11 +131,11 @@ std::string_view BlockReader::utf8_text(std::uint32_t units) {
     return {};
   }
   if (units == 0 || (first_half == 0 && last_half == 0)) return area.substr(begin, end - begin);
-  std::string& own = own_text_.emplace_back();
-  if (first_half != 0) append_code_point(own, first_half);
-  own.append(area.substr(begin, (last_half != 0 ? end - 4 : end) - begin));
-  if (last_half != 0) append_code_point(own, last_half);
-  return own;
+  std::string text;
+  if (first_half != 0) append_code_point(text, first_half);
+  text.append(area.substr(begin, (last_half != 0 ? end - 4 : end) - begin));
+  if (last_half != 0) append_code_point(text, last_half);
+  return own(std::move(text));
 }
 
 std::string_view BlockReader::utf16_text(std::uint32_t units) {
@@ -161,7 +146,13 @@ std::string_view BlockReader::utf16_text(std::uint32_t units) {
   std::u16string wide(units, u'\0');
   if (units > 0) std::memcpy(wide.data(), block_.data() + text_at_, std::size_t{units} * 2);
   text_at_ += std::size_t{units} * 2;
-  return own_text_.emplace_back(wtf8_from_utf16(wide));
+  return own(wtf8_from_utf16(wide));
+}
+
+// Hardly any block has such text, so that room for it is only made when it comes.
+std::string_view BlockReader::own(std::string text) {
+  if (own_texts_ == nullptr) own_texts_ = std::make_shared<std::deque<std::string>>();
+  return own_texts_->emplace_back(std::move(text));
 }
 
 std::string_view BlockReader::binary(std::uint32_t bytes) {

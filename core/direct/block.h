@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -50,8 +51,21 @@ class BlockReader {
   bool ok() const { return ok_; }
   void fail() { ok_ = false; }
 
-  std::uint32_t word();
-  std::uint64_t two_words();
+  std::uint32_t word() {
+    if (!ok_ || words_end_ - at_ < 4) {
+      fail();
+      return 0;
+    }
+    std::uint32_t value;
+    std::memcpy(&value, block_.data() + at_, sizeof value);
+    at_ += 4;
+    return value;
+  }
+  std::uint64_t two_words() {
+    if (at_ % 8 != 0) word();
+    const std::uint64_t low = word();
+    return low | (static_cast<std::uint64_t>(word()) << 32);
+  }
   double float64();
   // Words from here to the text area.
   std::size_t words_left() const { return (words_end_ - at_) / 4; }
@@ -63,10 +77,14 @@ class BlockReader {
   std::string_view text() { return text(word()); }  // its length is the next word
   std::optional<std::string_view> optional_text();  // nothing if the next word is `none`
   std::string_view binary(std::uint32_t bytes);     // the next bytes of the binary area
+  // What text looks at that does not stand in the block as it is: for whoever uses it after the
+  // reader is gone. Null: there is none.
+  std::shared_ptr<const void> own_texts() const { return own_texts_; }
 
  private:
   std::string_view utf8_text(std::uint32_t units);
   std::string_view utf16_text(std::uint32_t units);
+  std::string_view own(std::string text);
 
   std::string_view block_;
   std::uint8_t kind_ = 0;
@@ -78,8 +96,8 @@ class BlockReader {
   std::size_t text_at_ = 0;
   std::size_t text_end_ = 0;
   std::size_t binary_at_ = 0;
-  char32_t pending_low_ = 0;          // the second half of a pair that the last string ended in
-  std::deque<std::string> own_text_;  // text that does not stand in the block as it is
+  char32_t pending_low_ = 0;  // the second half of a pair that the last string ended in
+  std::shared_ptr<std::deque<std::string>> own_texts_;
 };
 
 // A growing byte buffer that is not cleared when it grows, and keeps its memory when it is used

@@ -6,8 +6,8 @@
 #include <variant>
 
 #include "core/direct/page.h"
+#include "core/direct/timestamp_text.h"
 #include "core/filter/parser.h"
-#include "core/model/etag.h"
 #include "core/model/limits.h"
 #include "core/model/service_error.h"
 #include "core/query/projection.h"
@@ -35,11 +35,12 @@ void write_tables(ReplyBuffer& out, const TablePage& page) {
 void write_done(ReplyBuffer& out, const WriteDone& done) {
   BlockWriter block(out, ReplyKind::written, 1 + done.timestamps.size());
   block.word(static_cast<std::uint32_t>(done.timestamps.size()));
+  TimestampText text;
   for (const Ticks timestamp : done.timestamps) {
     if (timestamp == 0) {
       block.word(none);
     } else {
-      block.ascii(etag_text(timestamp));
+      block.ascii(text.etag(timestamp));
     }
   }
   block.finish();

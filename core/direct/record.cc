@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/direct/block.h"
 #include "core/model/limits.h"
 #include "core/model/property_name.h"
@@ -68,7 +69,7 @@ Payload take_payload(BlockReader& in) {
   return payload;
 }
 
-Result<Value> date_time_value(double milliseconds, std::string_view property) {
+Result<ValueView> date_time_value(double milliseconds, std::string_view property) {
   // The bound keeps the ticks within 64 bits; whether the date is in range is the model's rule.
   constexpr double milliseconds_max = 5e14;
   if (!(std::fabs(milliseconds) <= milliseconds_max) || milliseconds != std::floor(milliseconds)) {
@@ -78,25 +79,25 @@ Result<Value> date_time_value(double milliseconds, std::string_view property) {
       static_cast<Ticks>(milliseconds) * ticks_per_millisecond + ticks_at_unix_epoch;
   const Result<Ticks> checked = checked_date_time(ticks, property);
   if (!checked.ok()) return checked.error();
-  return Value::of_date_time(*checked);
+  return ValueView::of_date_time(*checked);
 }
 
-Result<Value> native_value(EdmType type, const Payload& payload, std::string_view property) {
+Result<ValueView> native_value(EdmType type, const Payload& payload, std::string_view property) {
   switch (type) {
     case EdmType::string:
-      return Value::of_string(payload.bytes);
+      return ValueView::of_string(payload.bytes);
     case EdmType::binary:
-      return Value::of_binary(payload.bytes);
+      return ValueView::of_binary(payload.bytes);
     case EdmType::boolean:
-      return Value::of_boolean(payload.bits != 0);
+      return ValueView::of_boolean(payload.bits != 0);
     case EdmType::date_time:
       return date_time_value(as_double(payload.bits), property);
     case EdmType::float64:
-      return Value::of_double(as_double(payload.bits));
+      return ValueView::of_double(as_double(payload.bits));
     case EdmType::int32:
-      return Value::of_int32(static_cast<std::int32_t>(payload.bits));
+      return ValueView::of_int32(static_cast<std::int32_t>(payload.bits));
     case EdmType::int64:
-      return Value::of_int64(static_cast<std::int64_t>(payload.bits));
+      return ValueView::of_int64(static_cast<std::int64_t>(payload.bits));
     case EdmType::guid:
       break;  // crosses as text
   }
@@ -104,44 +105,82 @@ Result<Value> native_value(EdmType type, const Payload& payload, std::string_vie
 }
 
 // A JavaScript number given as the value of a type: it fits if nothing of it is lost.
-Result<Value> number_value(EdmType type, double number) {
-  if (type == EdmType::float64) return Value::of_double(number);
+Result<ValueView> number_value(EdmType type, double number) {
+  if (type == EdmType::float64) return ValueView::of_double(number);
   if (number != std::floor(number)) return misfit();  // also NaN
   if (type == EdmType::int32 && number >= -0x1p31 && number < 0x1p31) {
-    return Value::of_int32(static_cast<std::int32_t>(number));
+    return ValueView::of_int32(static_cast<std::int32_t>(number));
   }
   if (type == EdmType::int64 && number >= -0x1p63 && number < 0x1p63) {
-    return Value::of_int64(static_cast<std::int64_t>(number));
+    return ValueView::of_int64(static_cast<std::int64_t>(number));
   }
   return misfit();
 }
 
-Result<Value> value_of(const Payload& payload, std::string_view property) {
-  const std::optional<EdmType> type = edm_from_number(payload.type);
-  if (!type.has_value()) return misfit();
+// Of every form but text.
+Result<ValueView> value_of(EdmType type, const Payload& payload, std::string_view property) {
   switch (payload.form) {
     case Form::native:
-      return native_value(*type, payload, property);
-    case Form::text:
-      return parse_value(*type, payload.bytes, property);
+      return native_value(type, payload, property);
     case Form::number:
-      return number_value(*type, as_double(payload.bits));
+      return number_value(type, as_double(payload.bits));
     case Form::boolean:
-      if (*type == EdmType::boolean) return Value::of_boolean(payload.bits != 0);
+      if (type == EdmType::boolean) return ValueView::of_boolean(payload.bits != 0);
       break;
+    case Form::text:
     case Form::unusable:
       break;
   }
   return misfit();
 }
 
-// Members that the service takes and never stores.
-bool is_ignored(std::string_view name) {
-  return name == "Timestamp" || name.substr(0, 6) == "odata.";
+// Adds the property if its value fits its type.
+Result<void> add_property(std::string_view name, const Payload& payload, PropertyList& out) {
+  const std::optional<EdmType> type = edm_from_number(payload.type);
+  if (!type.has_value()) return misfit();
+  if (payload.form == Form::text) {
+    Result<Value> parsed = parse_value(*type, payload.bytes, name);
+    if (!parsed.ok()) return parsed.error();
+    out.push_back(name, std::move(*parsed));
+    return {};
+  }
+  const Result<ValueView> value = value_of(*type, payload, name);
+  if (!value.ok()) return value.error();
+  out.push_back(PropertyView{name, *value});
+  return {};
 }
 
-Result<void> read_properties(BlockReader& in, const std::vector<std::string_view>& names,
-                             std::uint32_t count, std::vector<Property>& out) {
+// What becomes of a property, as far as its name tells. Told once for each name of a block.
+enum class Fate : std::uint8_t { stored, ignored, name_too_long, key_again };
+struct Name {
+  std::string_view text;
+  Fate fate;
+};
+
+Name judged(std::string_view name) {
+  // Members that the service takes and never stores.
+  if (name == "Timestamp" || name.substr(0, 6) == "odata.") return {name, Fate::ignored};
+  if (name.size() > name_bytes_max) return {name, Fate::name_too_long};
+  return {name, is_system_property(name) ? Fate::key_again : Fate::stored};
+}
+
+// Adds the property if it is to be stored.
+Result<void> take_property(const Name& name, const Payload& payload, PropertyList& out) {
+  switch (name.fate) {
+    case Fate::stored:
+      return add_property(name.text, payload, out);
+    case Fate::ignored:
+      return {};
+    case Fate::name_too_long:
+      return Error(Code::property_name_too_long);
+    case Fate::key_again:
+      return Error(Code::duplicate_properties);
+  }
+  check_failed("a name has a fate", __FILE__, __LINE__);
+}
+
+Result<void> read_properties(BlockReader& in, const std::vector<Name>& names, std::uint32_t count,
+                             PropertyList& out) {
   out.reserve(std::min<std::size_t>(count, limits::custom_properties_max + 1));
   std::optional<Error>
       refusal;  // the first; the rest is still read, so that a malformed block is told apart
@@ -152,21 +191,9 @@ Result<void> read_properties(BlockReader& in, const std::vector<std::string_view
       in.fail();
       break;
     }
-    const std::string_view name = names[name_at];
-    if (refusal.has_value() || is_ignored(name)) continue;
-    if (name.size() > name_bytes_max) {
-      refusal = Error(Code::property_name_too_long);
-      continue;
-    }
-    if (is_system_property(name)) {
-      refusal = Error(Code::duplicate_properties);
-      continue;
-    }
-    Result<Value> value = value_of(payload, name);
-    if (value.ok()) {
-      out.push_back(Property{std::string(name), std::move(*value)});
-    } else {
-      refusal = value.error();
+    if (refusal.has_value()) continue;
+    if (const Result<void> taken = take_property(names[name_at], payload, out); !taken.ok()) {
+      refusal = taken.error();
     }
   }
   if (!in.ok()) return malformed();
@@ -187,7 +214,7 @@ Key read_key(BlockReader& in) {
   return Key{in.text(units), false, false};
 }
 
-Result<Operation> read_operation(BlockReader& in, const std::vector<std::string_view>& names) {
+Result<Operation> read_operation(BlockReader& in, const std::vector<Name>& names) {
   const std::uint32_t kind_and_count = in.word();
   const std::uint32_t kind = kind_and_count & 0xFF;
   const std::uint32_t count = kind_and_count >> 8;
@@ -226,12 +253,12 @@ std::variant<WriteRequest, GroupFailure> parse_entities(BlockReader& in) {
   write.table = in.text();
 
   const std::string_view name_words = in.take_last_words(name_count);
-  std::vector<std::string_view> names;
+  std::vector<Name> names;
   names.reserve(name_words.size() / 4);
   for (std::size_t at = 0; at < name_words.size(); at += 4) {
     std::uint32_t units;
     std::memcpy(&units, name_words.data() + at, sizeof units);
-    names.push_back(in.text(units));
+    names.push_back(judged(in.text(units)));
   }
   if (!in.ok() || (flags & ~flag_transaction) != 0 || in.words_left() / operation_words < count ||
       (count > 1 && !write.transaction)) {
@@ -246,6 +273,7 @@ std::variant<WriteRequest, GroupFailure> parse_entities(BlockReader& in) {
     }
     write.operations.push_back(std::move(*operation));
   }
+  write.texts = in.own_texts();
   request.body = std::move(write);
   return request;
 }

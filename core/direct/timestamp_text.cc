@@ -58,8 +58,11 @@ void TimestampText::move_to(Ticks ticks) {
 void TimestampText::move_to_second(Ticks second) {
   if (second < day_ || second >= day_ + ticks_per_day) {
     day_ = second - second % ticks_per_day;
-    timestamp_.set_day(date_time_text(day_), timestamp_tail, std::string_view(":").size());
-    etag_.set_day(etag_text(day_), etag_tail, std::string_view("%3A").size());
+    DateTimeBuffer date_time;
+    EtagBuffer etag;
+    const std::string_view tag = write_etag(day_, etag);
+    timestamp_.set_day(write_date_time(day_, date_time), timestamp_tail, sizeof(":") - 1);
+    etag_.set_day(tag, etag_tail, sizeof("%3A") - 1);
   }
   second_ = second;
   const auto seconds_of_day = static_cast<unsigned>((second - day_) / ticks_per_second);

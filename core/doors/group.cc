@@ -44,8 +44,8 @@ std::optional<ClientCall> take_call(std::string_view& block) {
   return call;
 }
 
-// What the store answers, as the reply of the door that asked.
-using Render = std::function<void(ReplyBuffer&, const WriteAnswer&)>;
+// The store's answer to an HTTP request.
+using Respond = std::function<Response(const WriteAnswer&)>;
 
 class Group {
  public:
@@ -67,7 +67,11 @@ class Group {
     for (std::size_t i = 0; i < asked_.size(); ++i) {
       ReplyBuffer& reply = out_.replies[asked_[i].at];
       out_.failed[asked_[i].at] = std::holds_alternative<GroupFailure>(staged.answers[i]);
-      asked_[i].render(reply, staged.answers[i]);
+      if (const Respond& respond = asked_[i].respond) {
+        reply.assign(protocol::write_response(respond(staged.answers[i])));
+      } else {
+        direct::write_answer(reply, staged.answers[i]);
+      }
     }
   }
 
@@ -75,14 +79,14 @@ class Group {
 
  private:
   struct Asked {
-    std::size_t at;  // among the blocks
-    Render render;
+    std::size_t at;   // among the blocks
+    Respond respond;  // empty: the direct door asked
   };
 
   void add_direct(std::size_t at, std::string_view block) {
     auto parsed = direct::parse_write(block);
     if (auto* request = std::get_if<WriteRequest>(&parsed)) {
-      ask(at, std::move(*request), direct::write_answer);
+      ask(at, std::move(*request), nullptr);
     } else {
       direct::write_error(out_.replies[at], std::get<GroupFailure>(parsed));
     }
@@ -97,20 +101,17 @@ class Group {
     if (auto* response = std::get_if<Response>(&handled)) {
       reply.assign(protocol::write_response(*response));
     } else if (auto* write = std::get_if<protocol::PendingWrite>(&handled)) {
-      ask(at, std::move(write->request),
-          [respond = std::move(write->respond)](ReplyBuffer& out, const WriteAnswer& answer) {
-            out.assign(protocol::write_response(respond(answer)));
-          });
+      ask(at, std::move(write->request), std::move(write->respond));
     } else {
       // It reads, so the first part that it meets is the one to load; then it goes on.
       out_.need_parts.push_back(std::get<NeedParts>(handled).ids.front());
     }
   }
 
-  void ask(std::size_t at, WriteRequest request, Render render) {
+  void ask(std::size_t at, WriteRequest request, Respond respond) {
     request.call = std::move(call_);
     requests_.push_back(std::move(request));
-    asked_.push_back(Asked{at, std::move(render)});
+    asked_.push_back(Asked{at, std::move(respond)});
   }
 
   const protocol::Account& account_;

@@ -56,6 +56,8 @@ class RowView {
   template <typename Visit>
   void for_each_property(Visit visit) const;
   Entity materialize() const;
+  // The same row in bytes of its own, packed_bytes() of them; its partition is still this one's.
+  RowView copy_to(char* bytes) const;
   std::size_t packed_bytes() const { return row_layout::packed_bytes(base_); }
 
  private:
@@ -99,6 +101,12 @@ inline ValueView RowView::value(const Column& column) const {
       return ValueView::of_int64(fixed<std::int64_t>(column.slot));
   }
   check_failed("a column has a type", __FILE__, __LINE__);
+}
+
+inline RowView RowView::copy_to(char* bytes) const {
+  const std::string_view packed = row_layout::packed(base_);
+  std::memcpy(bytes, packed.data(), packed.size());
+  return {bytes + row_layout::key_bytes(base_), *shape_, partition_};
 }
 
 template <typename Visit>

@@ -12,10 +12,6 @@ namespace entitable {
 
 namespace {
 
-bool same_text(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && detail::first_difference(a.data(), b.data(), a.size()) == a.size();
-}
-
 // Bytes of a column before the texts.
 std::uint32_t slot_bytes(EdmType type) {
   switch (type) {

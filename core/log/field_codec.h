@@ -9,6 +9,7 @@
 // Reading functions give null, or why the bytes are bad (a literal).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,6 +22,13 @@ namespace entitable {
 
 // So that one more than any id in use is a TableId too.
 inline constexpr TableId table_id_max = 0xFFFF'FFFE;
+
+// What ByteWriter::varint appends, where room has been made before; gives its end.
+inline char* put_varint(char* at, std::size_t value) {
+  for (; value >= 0x80; value >>= 7) *at++ = static_cast<char>(value | 0x80);
+  *at++ = static_cast<char>(value);
+  return at;
+}
 
 bool is_text(std::string_view text);  // is_wtf8, at once where all of it is ASCII
 

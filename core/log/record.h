@@ -67,6 +67,8 @@ class FileWriter {
   explicit FileWriter(FileKind kind, std::uint16_t major = format_major,
                       std::uint16_t minor = format_minor);
 
+  // Makes room for so many bytes more, so that the file needn't grow bit by bit.
+  void reserve(std::size_t bytes) { file_.reserve(file_.size() + bytes); }
   // Opens a record and gives the file's bytes, to which its payload is to be appended; what is
   // already there must not be touched. REQUIRES: no record is open.
   std::string& begin(RecordType type, std::uint8_t flags = 0);

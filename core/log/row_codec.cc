@@ -34,10 +34,7 @@ char* put_raw(char* at, std::string_view bytes) {
 }
 
 char* put_bytes(char* at, std::string_view bytes) {
-  std::size_t length = bytes.size();
-  for (; length >= 0x80; length >>= 7) *at++ = static_cast<char>(length | 0x80);
-  *at++ = static_cast<char>(length);
-  return put_raw(at, bytes);
+  return put_raw(put_varint(at, bytes.size()), bytes);
 }
 
 char* put_value(char* at, const ValueView& value) {
@@ -197,15 +194,6 @@ const char* read_values(ByteReader& reader, const LoggedShape& shape, const KeyV
   }
   reader.raw(rest.size() - static_cast<std::size_t>(cursor.end - cursor.at));
   return is_too_large(bytes_bound, shape.entity_bytes, key, out) ? "the row is too large" : nullptr;
-}
-
-std::vector<Property> owned(std::span<const PropertyView> properties) {
-  std::vector<Property> copies;
-  copies.reserve(properties.size());
-  for (const PropertyView& property : properties) {
-    copies.push_back({std::string(property.name), Value(property.value)});
-  }
-  return copies;
 }
 
 }  // namespace entitable

@@ -24,7 +24,4 @@ void append_values(std::span<const PropertyView> properties, std::string& out);
 const char* read_values(ByteReader& reader, const LoggedShape& shape, const KeyView& key,
                         std::vector<PropertyView>& out);
 
-// The properties in the owning form.
-std::vector<Property> owned(std::span<const PropertyView> properties);
-
 }  // namespace entitable

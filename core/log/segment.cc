@@ -52,6 +52,13 @@ SegmentWriter::SegmentWriter(std::uint64_t sequence, std::uint64_t epoch)
   ENTITABLE_CHECK(sequence > 0 && epoch > 0);
 }
 
+void SegmentWriter::reserve(std::size_t commits, std::size_t bytes) {
+  constexpr std::size_t frame_bytes = record_layout::prefix_bytes + record_layout::checksum_bytes;
+  constexpr std::size_t header_payload_max = 8 + 10 + 10;
+  file_.reserve(bytes + (commits + 1) * frame_bytes + header_payload_max +
+                record_layout::end_bytes);
+}
+
 void SegmentWriter::write_header(std::uint64_t first_commit) {
   ByteWriter writer(file_.begin(RecordType::segment_header));
   writer.u64(sequence_);

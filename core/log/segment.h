@@ -30,6 +30,8 @@ class SegmentWriter {
  public:
   // REQUIRES: sequence > 0, epoch > 0.
   SegmentWriter(std::uint64_t sequence, std::uint64_t epoch);
+  // Makes room for so many commits, and for as many bytes as they have together.
+  void reserve(std::size_t commits, std::size_t bytes);
   // REQUIRES: `commit` came from encode_commit, and its number is one above that of the commit
   // added before.
   void add(std::string_view commit);

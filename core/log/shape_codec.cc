@@ -1,9 +1,11 @@
 #include "core/log/shape_codec.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 #include "core/base/utf8.h"
+#include "core/log/field_codec.h"
 #include "core/model/limits.h"
 #include "core/model/property_name.h"
 
@@ -11,15 +13,6 @@ namespace entitable {
 namespace {
 
 constexpr std::size_t property_bytes_min = 3;  // type, length, one character
-
-void write_definition(std::span<const PropertyView> properties, std::string& out) {
-  ByteWriter writer(out);
-  writer.varint(properties.size());
-  for (const PropertyView& property : properties) {
-    writer.u8(static_cast<std::uint8_t>(property.value.type()));
-    writer.bytes(property.name);
-  }
-}
 
 // What value_bytes counts apart from the text of a String and the bytes of a Binary.
 std::size_t value_bytes_without_text(EdmType type) {
@@ -57,21 +50,24 @@ bool has_twins(const std::vector<ShapeProperty>& properties, std::vector<std::st
 
 }  // namespace
 
-std::pair<ShapeNumbers::Map::const_iterator, bool> ShapeNumbers::find_or_add(
-    const std::string& definition) {
-  return numbers_.try_emplace(definition, static_cast<std::uint32_t>(numbers_.size() + 1));
-}
-
 ShapeNumbers::Numbered ShapeNumbers::number_of(std::string_view definition) {
+  if (count_ == 0) {
+    first_ = definition;
+    return {++count_, true};
+  }
+  if (definition == first_) return {1, false};
   scratch_ = definition;
-  const auto [at, is_new] = find_or_add(scratch_);
+  const auto [at, is_new] = others_.try_emplace(scratch_, count_ + 1);
+  if (is_new) ++count_;
   return {at->second, is_new};
 }
 
 bool RowShapes::is_last(std::span<const PropertyView> properties) const {
   if (last_number_ == 0 || properties.size() != last_.size()) return false;
   for (std::size_t i = 0; i < properties.size(); ++i) {
-    if (properties[i].value.type() != last_[i].type || properties[i].name != last_[i].name) {
+    const Member& member = last_[i];
+    const std::string_view name(definition_.data() + member.name_at, member.name_bytes);
+    if (properties[i].value.type() != member.type || !same_text(properties[i].name, name)) {
       return false;
     }
   }
@@ -80,19 +76,32 @@ bool RowShapes::is_last(std::span<const PropertyView> properties) const {
 
 ShapeNumbers::Numbered RowShapes::number_of(std::span<const PropertyView> properties) {
   if (is_last(properties)) return {last_number_, false};
-  scratch_.clear();
-  write_definition(properties, scratch_);
-  const auto [at, is_new] = numbers_.find_or_add(scratch_);
-  last_number_ = at->second;
-  definition_ = at->first;
-  // Names are taken from the definition, which stays; those of the row do not.
-  last_.clear();
-  ByteReader reader(definition_);
-  for (std::uint64_t left = reader.varint(); left > 0; --left) {
-    const EdmType type = *edm_from_number(reader.u8());
-    last_.push_back({reader.bytes(), type});
+  define(properties);
+  const ShapeNumbers::Numbered shape = numbers_.number_of(definition_);
+  last_number_ = shape.number;
+  return shape;
+}
+
+// Whole rows are written with plain stores (row_codec.cc), and so is this: a write of one row
+// defines its shape.
+void RowShapes::define(std::span<const PropertyView> properties) {
+  constexpr std::size_t length_bytes_max = 3;  // of a name, which has at most 765 bytes
+  std::size_t room = length_bytes_max;
+  for (const PropertyView& property : properties) {
+    room += 1 + length_bytes_max + property.name.size();
   }
-  return {last_number_, is_new};
+  definition_.resize(room);
+  last_.resize(properties.size());
+  char* at = put_varint(definition_.data(), properties.size());
+  for (std::size_t i = 0; i < properties.size(); ++i) {
+    const auto& [name, value] = properties[i];
+    *at++ = static_cast<char>(value.type());
+    at = put_varint(at, name.size());
+    last_[i] = {static_cast<std::size_t>(at - definition_.data()), name.size(), value.type()};
+    std::memcpy(at, name.data(), name.size());
+    at += name.size();
+  }
+  definition_.resize(static_cast<std::size_t>(at - definition_.data()));
 }
 
 const char* ShapeDictionary::read_definition(ByteReader& reader) {

@@ -15,7 +15,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "core/base/bytes.h"
@@ -38,11 +37,9 @@ class ShapeNumbers {
   Numbered number_of(std::string_view definition);
 
  private:
-  friend class RowShapes;
-  using Map = std::unordered_map<std::string, std::uint32_t>;  // keys never move
-  std::pair<Map::const_iterator, bool> find_or_add(const std::string& definition);
-
-  Map numbers_;
+  std::uint32_t count_ = 0;
+  std::string first_;  // mostly there is no other, so that this one is looked at before the map
+  std::unordered_map<std::string, std::uint32_t> others_;
   std::string scratch_;
 };
 
@@ -54,14 +51,19 @@ class RowShapes {
   std::string_view definition() const { return definition_; }
 
  private:
+  struct Member {
+    std::size_t name_at;  // in definition_
+    std::size_t name_bytes;
+    EdmType type;
+  };
   bool is_last(std::span<const PropertyView> properties) const;
+  void define(std::span<const PropertyView> properties);
 
   ShapeNumbers numbers_;
   // Rows are nearly always of the shape of the row before.
-  std::vector<ShapeProperty> last_;
   std::uint32_t last_number_ = 0;
-  std::string_view definition_;
-  std::string scratch_;
+  std::string definition_;
+  std::vector<Member> last_;
 };
 
 // A shape as read. Names look into the bytes it was read from.

@@ -2,9 +2,11 @@
 // apply(Commit); merge is resolved before, so nothing below here knows the word.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -33,6 +35,17 @@ struct PutEntity {  // the entity as it is after the write, timestamp included
   Entity entity;
   friend bool operator==(const PutEntity&, const PutEntity&) = default;
 };
+struct PutRow {  // the same, owned by whoever made the commit: it outlives the commit
+  TableId table;
+  KeyView key;
+  Ticks timestamp;
+  std::span<const PropertyView> properties;
+};
+inline bool operator==(const PutRow& a, const PutRow& b) {
+  return a.table == b.table && compare(a.key, b.key) == 0 && a.timestamp == b.timestamp &&
+         std::equal(a.properties.begin(), a.properties.end(), b.properties.begin(),
+                    b.properties.end());
+}
 struct DeleteEntity {
   TableId table;
   EntityKey key;
@@ -57,7 +70,7 @@ struct SetServiceProperties {  // opaque here; the protocol room owns the docume
   friend bool operator==(const SetServiceProperties&, const SetServiceProperties&) = default;
 };
 
-using Mutation = std::variant<PutEntity, DeleteEntity, CreateTable, DropTable, SetTableAcl,
+using Mutation = std::variant<PutEntity, PutRow, DeleteEntity, CreateTable, DropTable, SetTableAcl,
                               SetServiceProperties>;
 
 // Who asked, so that a call sent again after a hand-over is answered and not applied twice.

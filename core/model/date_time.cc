@@ -144,21 +144,24 @@ std::optional<Ticks> scan(std::string_view text) {
   return days_from_date(date) * ticks_per_day + time - zone;
 }
 
-void append_number(std::string& out, std::int64_t value, int digits) {
-  const std::size_t start = out.size();
-  out.append(static_cast<std::size_t>(digits), '0');
-  for (std::size_t at = out.size(); at > start; value /= 10) {
-    out[--at] = static_cast<char>('0' + value % 10);
-  }
+// Digits to `to`; gives their end.
+char* put_number(char* to, std::int64_t value, int digits) {
+  for (int i = digits; i-- > 0; value /= 10) to[i] = static_cast<char>('0' + value % 10);
+  return to + digits;
 }
 
-void append_clock(std::string& out, std::int64_t ticks_of_day) {
-  const std::int64_t seconds = ticks_of_day / ticks_per_second;
-  append_number(out, seconds / 3600, 2);
-  out.push_back(':');
-  append_number(out, seconds / 60 % 60, 2);
-  out.push_back(':');
-  append_number(out, seconds % 60, 2);
+// A number and what stands behind it.
+char* put_number(char* to, std::int64_t value, int digits, char behind) {
+  to = put_number(to, value, digits);
+  *to++ = behind;
+  return to;
+}
+
+char* put_clock(char* to, std::int64_t ticks_of_day) {
+  const auto seconds = static_cast<int>(ticks_of_day / ticks_per_second);
+  to = put_number(to, seconds / 3600, 2, ':');
+  to = put_number(to, seconds / 60 % 60, 2, ':');
+  return put_number(to, seconds % 60, 2);
 }
 
 // .NET's invariant culture, "MM/dd/yyyy HH:mm:ss". Instants that .NET has no date for show as its
@@ -166,15 +169,12 @@ void append_clock(std::string& out, std::int64_t ticks_of_day) {
 std::string invariant_text(Ticks ticks) {
   ticks = std::clamp<Ticks>(ticks, 0, limits::date_time_ticks_max);
   const Date date = date_from_days(ticks / ticks_per_day);
-  std::string text;
-  append_number(text, date.month, 2);
-  text.push_back('/');
-  append_number(text, date.day, 2);
-  text.push_back('/');
-  append_number(text, date.year, 4);
-  text.push_back(' ');
-  append_clock(text, ticks % ticks_per_day);
-  return text;
+  char text[32];
+  char* end = put_number(text, date.month, 2, '/');
+  end = put_number(end, date.day, 2, '/');
+  end = put_number(end, date.year, 4, ' ');
+  end = put_clock(end, ticks % ticks_per_day);
+  return std::string(text, end);
 }
 
 }  // namespace
@@ -192,24 +192,24 @@ Result<Ticks> checked_date_time(Ticks ticks, std::string_view property) {
   return Error(Code::out_of_range_input, message.append("' is out of range."));
 }
 
-std::string date_time_text(Ticks ticks) {
+std::string_view write_date_time(Ticks ticks, DateTimeBuffer& buffer) {
   const Date date = date_from_days(ticks / ticks_per_day);
-  std::string text;
-  text.reserve(28);
-  append_number(text, date.year, 4);
-  text.push_back('-');
-  append_number(text, date.month, 2);
-  text.push_back('-');
-  append_number(text, date.day, 2);
-  text.push_back('T');
-  append_clock(text, ticks % ticks_per_day);
+  char* end = put_number(buffer.data(), date.year, 4, '-');
+  end = put_number(end, date.month, 2, '-');
+  end = put_number(end, date.day, 2, 'T');
+  end = put_clock(end, ticks % ticks_per_day);
   if (const std::int64_t fraction = ticks % ticks_per_second; fraction != 0) {
-    text.push_back('.');
-    append_number(text, fraction, 7);
-    while (text.back() == '0') text.pop_back();
+    *end++ = '.';
+    end = put_number(end, fraction, 7);
+    while (end[-1] == '0') --end;
   }
-  text.push_back('Z');
-  return text;
+  *end++ = 'Z';
+  return {buffer.data(), static_cast<std::size_t>(end - buffer.data())};
+}
+
+std::string date_time_text(Ticks ticks) {
+  DateTimeBuffer buffer;
+  return std::string(write_date_time(ticks, buffer));
 }
 
 }  // namespace entitable

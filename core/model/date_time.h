@@ -2,6 +2,7 @@
 // Unix milliseconds = (ticks - 621'355'968'000'000'000) / 10'000.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -29,5 +30,8 @@ Result<Ticks> checked_date_time(Ticks ticks, std::string_view property);
 // "2020-07-24T14:34:48.4767Z": fraction of 0 to 7 digits, trailing zeros removed.
 // REQUIRES: ticks in range.
 std::string date_time_text(Ticks ticks);
+// The same into memory of the caller, which the result looks at.
+using DateTimeBuffer = std::array<char, 28>;
+std::string_view write_date_time(Ticks ticks, DateTimeBuffer& buffer);
 
 }  // namespace entitable

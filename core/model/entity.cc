@@ -9,30 +9,50 @@
 namespace entitable {
 namespace {
 
-std::vector<const Property*> sorted_by_name(const std::vector<Property>& properties) {
-  std::vector<const Property*> sorted;
-  sorted.reserve(properties.size());
-  for (const Property& property : properties) sorted.push_back(&property);
-  std::sort(sorted.begin(), sorted.end(),
-            [](const Property* a, const Property* b) { return a->name < b->name; });
-  return sorted;
-}
+// So many names are compared each with each; more are sorted, so that the work stays in bounds.
+constexpr std::size_t compared_pairwise_max = 16;
 
-// Where `name` is or would be among properties sorted by name.
-std::size_t place_of(const std::vector<const Property*>& sorted, std::string_view name) {
-  const auto place = std::lower_bound(
-      sorted.begin(), sorted.end(), name,
-      [](const Property* property, std::string_view n) { return property->name < n; });
-  return static_cast<std::size_t>(place - sorted.begin());
-}
-
-bool has_duplicates(const std::vector<Property>& properties) {
-  const std::vector<const Property*> sorted = sorted_by_name(properties);
-  const auto same = [](const Property* a, const Property* b) { return a->name == b->name; };
-  return std::adjacent_find(sorted.begin(), sorted.end(), same) != sorted.end();
+bool has_duplicates(std::span<const PropertyView> properties) {
+  if (properties.size() <= compared_pairwise_max) {
+    for (std::size_t i = 1; i < properties.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (same_text(properties[i].name, properties[j].name)) return true;
+      }
+    }
+    return false;
+  }
+  std::vector<std::string_view> names;
+  names.reserve(properties.size());
+  for (const PropertyView& property : properties) names.push_back(property.name);
+  std::sort(names.begin(), names.end());
+  return std::adjacent_find(names.begin(), names.end()) != names.end();
 }
 
 }  // namespace
+
+std::vector<PropertyView> views_of(const std::vector<Property>& properties) {
+  std::vector<PropertyView> views;
+  views.reserve(properties.size());
+  for (const Property& property : properties) {
+    views.push_back({property.name, property.value.view()});
+  }
+  return views;
+}
+
+std::vector<Property> owned(std::span<const PropertyView> properties) {
+  std::vector<Property> copies;
+  copies.reserve(properties.size());
+  for (const PropertyView& property : properties) {
+    copies.push_back({std::string(property.name), Value(property.value)});
+  }
+  return copies;
+}
+
+bool same_names(std::span<const PropertyView> a, std::span<const PropertyView> b) {
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(),
+      [](const PropertyView& x, const PropertyView& y) { return same_text(x.name, y.name); });
+}
 
 const Property* Entity::find(std::string_view name) const {
   for (const Property& property : properties) {
@@ -61,25 +81,35 @@ std::size_t value_bytes(const ValueView& value) {
   ENTITABLE_CHECK(false);
 }
 
-std::size_t entity_bytes(const Entity& entity) {
-  std::size_t bytes = 4 + 2 * (utf16_units(entity.key.partition) + utf16_units(entity.key.row));
-  for (const Property& property : entity.properties) {
-    bytes += 8 + 2 * utf16_units(property.name) + value_bytes(property.value.view());
+std::size_t entity_bytes(const KeyView& key, std::span<const PropertyView> properties) {
+  std::size_t bytes = 4 + 2 * (utf16_units(key.partition) + utf16_units(key.row));
+  for (const PropertyView& property : properties) {
+    bytes += 8 + 2 * utf16_units(property.name) + value_bytes(property.value);
   }
   return bytes;
 }
 
-Result<void> check_properties(const std::vector<Property>& properties) {
-  for (const Property& property : properties) {
+std::size_t entity_bytes(const Entity& entity) {
+  return entity_bytes(entity.key.view(), views_of(entity.properties));
+}
+
+Result<void> check_properties(std::span<const PropertyView> properties) {
+  for (const PropertyView& property : properties) {
     if (is_system_property(property.name)) return Error(Code::property_name_invalid);
     if (Result<void> name = check_property_name(property.name); !name.ok()) return name;
   }
   if (has_duplicates(properties)) return Error(Code::duplicate_properties);
   if (properties.size() > limits::custom_properties_max) return Error(Code::too_many_properties);
-  for (const Property& property : properties) {
-    if (Result<void> value = check_value(property.value.view(), property.name); !value.ok()) {
-      return value;
-    }
+  return check_values(properties);
+}
+
+Result<void> check_properties(const std::vector<Property>& properties) {
+  return check_properties(views_of(properties));
+}
+
+Result<void> check_values(std::span<const PropertyView> properties) {
+  for (const PropertyView& property : properties) {
+    if (Result<void> value = check_value(property.value, property.name); !value.ok()) return value;
   }
   return {};
 }
@@ -93,20 +123,20 @@ Result<void> check_entity(const Entity& entity) {
   return {};
 }
 
-std::vector<Property> merge(const std::vector<Property>& base,
-                            const std::vector<Property>& update) {
-  std::vector<const Property*> updates = sorted_by_name(update);
-  std::vector<bool> used(updates.size());
-  std::vector<Property> merged;
+std::vector<PropertyView> merge(std::span<const PropertyView> base,
+                                std::span<const PropertyView> update) {
+  std::vector<PropertyView> merged;
   merged.reserve(base.size() + update.size());
-  for (const Property& property : base) {
-    const std::size_t place = place_of(updates, property.name);
-    const bool updated = place < updates.size() && updates[place]->name == property.name;
-    if (updated) used[place] = true;
-    merged.push_back(updated ? *updates[place] : property);
-  }
-  for (const Property& property : update) {
-    if (!used[place_of(updates, property.name)]) merged.push_back(property);
+  merged.assign(base.begin(), base.end());
+  for (const PropertyView& property : update) {
+    const auto kept = merged.begin() + static_cast<std::ptrdiff_t>(base.size());
+    const auto same = [&](const PropertyView& old) { return same_text(old.name, property.name); };
+    const auto place = std::find_if(merged.begin(), kept, same);
+    if (place != kept) {
+      *place = property;
+    } else {
+      merged.push_back(property);
+    }
   }
   return merged;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,14 @@ struct Property {
 struct PropertyView {
   std::string_view name;
   ValueView value;
+  friend bool operator==(const PropertyView&, const PropertyView&) = default;
 };
+
+std::vector<PropertyView> views_of(const std::vector<Property>& properties);
+std::vector<Property> owned(std::span<const PropertyView> properties);
+
+// Whether both have the same names in the same order. Quick where they come of one table of names.
+bool same_names(std::span<const PropertyView> a, std::span<const PropertyView> b);
 
 struct Entity {
   EntityKey key;
@@ -38,6 +46,7 @@ struct Entity {
 //   4 + 2*(units(PK) + units(RK)) + sum over custom properties of 8 + 2*units(name) + value
 //   value: String 4 + 2*units, Binary 4 + bytes, DateTime, Int64 and Double 8, Guid 16, Int32 4,
 //   Boolean 1
+std::size_t entity_bytes(const KeyView& key, std::span<const PropertyView> properties);
 std::size_t entity_bytes(const Entity& entity);
 std::size_t value_bytes(const ValueView& value);
 
@@ -45,14 +54,19 @@ std::size_t value_bytes(const ValueView& value);
 // (DuplicatePropertiesSpecified), at most 252 (TooManyProperties), each value within its limits.
 // Does not look at the key or the total size. The doors take the system properties out before: one
 // that is still here would hide the real one, so it is PropertyNameInvalid.
+Result<void> check_properties(std::span<const PropertyView> properties);
 Result<void> check_properties(const std::vector<Property>& properties);
+// The last of it, for properties whose names have been checked already.
+Result<void> check_values(std::span<const PropertyView> properties);
 
 // What is stored, checked in this order: key (key.h), properties as above, total size
 // (EntityTooLarge).
 Result<void> check_entity(const Entity& entity);
 
 // Merge: properties of `update` are set (the type may change), all others of `base` are kept.
-// REQUIRES: unique names in each. Replace needs no function: it is the update itself.
-std::vector<Property> merge(const std::vector<Property>& base, const std::vector<Property>& update);
+// What is new stands at the end. REQUIRES: unique names in each. Replace needs no function: it is
+// the update itself.
+std::vector<PropertyView> merge(std::span<const PropertyView> base,
+                                std::span<const PropertyView> update);
 
 }  // namespace entitable

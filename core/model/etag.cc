@@ -22,16 +22,29 @@ bool is_weak_tag(std::string_view text) {
 
 }  // namespace
 
-std::string etag_text(Ticks timestamp) {
-  std::string tag = "W/\"datetime'";
-  for (const char c : date_time_text(timestamp)) {
+std::string_view write_etag(Ticks timestamp, EtagBuffer& buffer) {
+  constexpr std::string_view start = "W/\"datetime'";
+  constexpr std::string_view colon = "%3A";
+  constexpr std::string_view end = "'\"";
+  static_assert(start.size() + std::tuple_size_v<DateTimeBuffer> + 2 * (colon.size() - 1) +
+                    end.size() <=
+                std::tuple_size_v<EtagBuffer>);
+  DateTimeBuffer text;
+  char* to = std::copy(start.begin(), start.end(), buffer.data());
+  for (const char c : write_date_time(timestamp, text)) {
     if (c == ':') {
-      tag.append("%3A");
+      to = std::copy(colon.begin(), colon.end(), to);
     } else {
-      tag.push_back(c);
+      *to++ = c;
     }
   }
-  return tag.append("'\"");
+  to = std::copy(end.begin(), end.end(), to);
+  return {buffer.data(), static_cast<std::size_t>(to - buffer.data())};
+}
+
+std::string etag_text(Ticks timestamp) {
+  EtagBuffer buffer;
+  return std::string(write_etag(timestamp, buffer));
 }
 
 Result<IfMatch> IfMatch::parse(std::string_view text) {
@@ -47,7 +60,9 @@ Result<IfMatch> IfMatch::parse(std::string_view text) {
 }
 
 bool IfMatch::matches(Ticks timestamp) const {
-  return kind_ != Kind::exact || tag_ == etag_text(timestamp);
+  if (kind_ != Kind::exact) return true;
+  EtagBuffer buffer;
+  return tag_ == write_etag(timestamp, buffer);
 }
 
 }  // namespace entitable

@@ -1,6 +1,7 @@
 // ETag: the Timestamp in the service's weak entity tag form.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,9 @@ namespace entitable {
 
 // W/"datetime'2020-07-24T14%3A34%3A48.4767Z'"
 std::string etag_text(Ticks timestamp);
+// The same into memory of the caller, which the result looks at.
+using EtagBuffer = std::array<char, 46>;
+std::string_view write_etag(Ticks timestamp, EtagBuffer& buffer);
 
 // What a writer asks of the entity that is there.
 class IfMatch {

@@ -1,5 +1,9 @@
 #include "core/model/property_name.h"
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
 #include "core/base/utf8.h"
 #include "core/model/limits.h"
 #include "core/model/unicode_tables.h"
@@ -7,8 +11,25 @@
 namespace entitable {
 namespace {
 
-bool is_ascii_start(char32_t c) {
+constexpr bool is_ascii_start(char32_t c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+// The ASCII characters that a name may have behind its first.
+constexpr std::array<bool, 256> plain_name_bytes = [] {
+  std::array<bool, 256> plain{};
+  for (std::size_t byte = 0; byte < 0x80; ++byte) {
+    const auto c = static_cast<char>(byte);
+    plain[byte] = is_ascii_start(static_cast<char32_t>(byte)) || (c >= '0' && c <= '9');
+  }
+  return plain;
+}();
+
+// True only for a name that needs no closer look, which nearly all do not. REQUIRES: not empty.
+bool is_plain_name(std::string_view name) {
+  bool plain = is_ascii_start(static_cast<std::uint8_t>(name.front()));
+  for (const char c : name) plain &= plain_name_bytes[static_cast<std::uint8_t>(c)];
+  return plain;
 }
 
 }  // namespace
@@ -29,6 +50,7 @@ Result<void> check_property_name(std::string_view name) {
       utf16_units(name) > limits::property_name_units_max) {
     return Error(Code::property_name_too_long);
   }
+  if (is_plain_name(name)) return {};
   std::size_t at = 0;
   if (!is_identifier_start(next_code_point(name, at))) return Error(Code::property_name_invalid);
   while (at < name.size()) {

@@ -9,10 +9,6 @@
 namespace entitable {
 namespace {
 
-bool same(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && detail::first_difference(a.data(), b.data(), a.size()) == a.size();
-}
-
 bool stands(int side, Ordering ordering) {
   return ordering == Ordering::less      ? side < 0
          : ordering == Ordering::greater ? side > 0
@@ -80,11 +76,11 @@ bool BoundFilter::holds_as(const Test& test, const RowView& row) {
   if constexpr (width<kind>() != 0) {
     return value_holds<kind>(test, row.bytes_at(test.slot));
   } else if constexpr (kind == TestKind::same_text) {
-    return same(row.text(test.slot), test.text);
+    return same_text(row.text(test.slot), test.text);
   } else if constexpr (kind == TestKind::same_partition) {
-    return same(row.partition(), test.text);
+    return same_text(row.partition(), test.text);
   } else if constexpr (kind == TestKind::same_row) {
-    return same(row.row(), test.text);
+    return same_text(row.row(), test.text);
   } else if constexpr (kind == TestKind::by_name) {
     return holds_by_name(*test.node, row);
   } else {

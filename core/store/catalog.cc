@@ -42,6 +42,11 @@ TableId table_of(const Mutation& mutation) {
       mutation);
 }
 
+bool changes_a_row(const Mutation& mutation) {
+  return std::holds_alternative<PutEntity>(mutation) || std::holds_alternative<PutRow>(mutation) ||
+         std::holds_alternative<DeleteEntity>(mutation);
+}
+
 }  // namespace
 
 Catalog::Catalog()
@@ -76,7 +81,9 @@ void Catalog::apply(const Commit& commit) {
     return *table;
   };
   for (const Mutation& mutation : commit.mutations) {
-    if (const auto* put = std::get_if<PutEntity>(&mutation)) {
+    if (const auto* row = std::get_if<PutRow>(&mutation)) {
+      open(row->table).index.put(row->key, row->timestamp, row->properties);
+    } else if (const auto* put = std::get_if<PutEntity>(&mutation)) {
       open(put->table).index.put(put->entity);
     } else if (const auto* erase = std::get_if<DeleteEntity>(&mutation)) {
       open(erase->table).index.erase(erase->key.view());
@@ -112,9 +119,7 @@ std::string Catalog::check(const Commit& commit) const {
   for (const Mutation& mutation : commit.mutations) {
     if (std::holds_alternative<SetServiceProperties>(mutation)) continue;
     const TableId id = table_of(mutation);
-    const bool rows_only = std::holds_alternative<PutEntity>(mutation) ||
-                           std::holds_alternative<DeleteEntity>(mutation);
-    if (rows_only && id == seen) continue;
+    if (changes_a_row(mutation) && id == seen) continue;
     if (const auto* make = std::get_if<CreateTable>(&mutation)) {
       const auto name = TableName::parse(make->name);
       if (!name.ok()) return "a table has an impossible name";

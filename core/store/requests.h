@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -19,6 +20,8 @@ struct WriteEntities {
   std::vector<Operation> operations;
   bool transaction = false;  // false: a single write, whose error has no index prefix
   bool measured = false;     // the door has held the request's bytes to the limit of a group
+  // What properties look at, if it is neither theirs nor in bytes that outlive the request.
+  std::shared_ptr<const void> texts{};
 };
 struct WriteCreateTable {
   std::string table;

@@ -24,6 +24,12 @@ void make_room(std::vector<PendingCommit>& pending, std::size_t more) {
   if (wanted > pending.capacity()) pending.reserve(std::max(wanted, 2 * pending.capacity()));
 }
 
+std::size_t record_bytes(const std::vector<PendingCommit>& commits) {
+  std::size_t bytes = 0;
+  for (const PendingCommit& commit : commits) bytes += commit.record.size();
+  return bytes;
+}
+
 // Each once, ascending.
 void add_parts(std::vector<PartId>& ids, const NeedParts& need) {
   ids.insert(ids.end(), need.ids.begin(), need.ids.end());
@@ -313,6 +319,13 @@ void Store::discard() {
 std::optional<SealedSegment> Store::seal() {
   SegmentWriter writer(state_->next_sequence, state_->epoch);
   std::uint64_t through = state_->stored_commit;
+  std::size_t count = state_->pending.size();
+  std::size_t bytes = record_bytes(state_->pending);
+  if (state_->candidate.has_value()) {
+    count += state_->candidate->commits().size();
+    bytes += record_bytes(state_->candidate->commits());
+  }
+  writer.reserve(count, bytes);
   const auto take = [&](const std::vector<PendingCommit>& commits) {
     for (const PendingCommit& commit : commits) {
       if (commit.number <= through) continue;

@@ -98,31 +98,33 @@ Candidate::Preparation Candidate::prepare(const WriteEntities& write, Ticks now)
   if (auto* need = std::get_if<NeedPartsToStage>(&outcome)) return NeedParts{std::move(need->ids)};
   if (auto* failed = std::get_if<GroupFailure>(&outcome)) return std::move(*failed);
   auto& staged = std::get<StagedMutations>(outcome);
-  return Prepared{std::move(staged.mutations), std::move(staged.timestamps)};
+  return Prepared{std::move(staged.mutations), std::move(staged.timestamps),
+                  std::move(staged.merged)};
 }
 
 Candidate::Preparation Candidate::prepare(const WriteCreateTable& write, Ticks) {
   const auto name = TableName::parse(write.table);
   if (!name.ok()) return GroupFailure{name.error(), 0, false};
   if (version_.catalog.find(write.table) != nullptr) return failure(Code::table_already_exists);
-  return Prepared{{CreateTable{version_.next_table++, write.table}}, {0}};
+  return Prepared{{CreateTable{version_.next_table++, write.table}}, {0}, {}};
 }
 
 Candidate::Preparation Candidate::prepare(const WriteDropTable& write, Ticks) {
   const Table* table = version_.catalog.find(write.table);
   if (table == nullptr) return failure(Code::resource_not_found);
-  return Prepared{{DropTable{table->id()}}, {0}};
+  return Prepared{{DropTable{table->id()}}, {0}, {}};
 }
 
 Candidate::Preparation Candidate::prepare(const WriteTableAcl& write, Ticks) {
   if (const auto wrong = check_policies(write.policies)) return failure(*wrong);
   const Table* table = version_.catalog.find(write.table);
   if (table == nullptr) return failure(Code::table_not_found);
-  return Prepared{{SetTableAcl{table->id(), write.policies}}, {0}};
+  return Prepared{{SetTableAcl{table->id(), write.policies}}, {0}, {}};
 }
 
 Candidate::Preparation Candidate::prepare(const WriteServiceProperties& write, Ticks) {
-  return Prepared{{SetServiceProperties{write.change(version_.catalog.service_properties())}}, {0}};
+  return Prepared{
+      {SetServiceProperties{write.change(version_.catalog.service_properties())}}, {0}, {}};
 }
 
 }  // namespace entitable

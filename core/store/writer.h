@@ -14,6 +14,7 @@
 #include "core/store/catalog.h"
 #include "core/store/commit_clock.h"
 #include "core/store/requests.h"
+#include "core/txn/stage.h"
 
 namespace entitable {
 
@@ -51,6 +52,7 @@ class Candidate {
   struct Prepared {  // what a request means, before it is applied
     std::vector<Mutation> mutations;
     std::vector<Ticks> timestamps;
+    std::vector<MergedRow> merged;  // what the mutations look at, apart from the request
   };
   using Preparation = std::variant<Prepared, GroupFailure, NeedParts>;
 

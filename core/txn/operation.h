@@ -3,10 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
-
-#include "core/model/entity.h"
 #include "core/model/etag.h"
+#include "core/model/key.h"
+#include "core/txn/property_list.h"
 
 namespace entitable {
 
@@ -22,8 +21,8 @@ enum class OperationKind : std::uint8_t {
 struct Operation {
   OperationKind kind;
   EntityKey key;
-  std::vector<Property> properties;  // empty for remove
-  IfMatch if_match;                  // replace, merge, remove
+  PropertyList properties;  // empty for remove
+  IfMatch if_match;         // replace, merge, remove
 };
 
 }  // namespace entitable

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
+#include <span>
 
 #include "core/model/entity.h"
 
@@ -11,14 +11,14 @@ namespace entitable {
 
 // At least the size of the entity: a unit takes at least one byte of WTF-8, and no value without
 // bytes of its own takes more than 8.
-inline std::size_t entity_bytes_bound(const EntityKey& key,
-                                      const std::vector<Property>& properties) {
+inline std::size_t entity_bytes_bound(const KeyView& key,
+                                      std::span<const PropertyView> properties) {
   constexpr std::size_t property_overhead = 8;
   constexpr std::size_t fixed_value_max = 8;
   std::size_t bound = 4 + 2 * (key.partition.size() + key.row.size());
-  for (const Property& property : properties) {
+  for (const PropertyView& property : properties) {
     bound += property_overhead + 2 * property.name.size() + fixed_value_max +
-             2 * property.value.view().bytes().size();
+             2 * property.value.bytes().size();
   }
   return bound;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "core/base/check.h"
@@ -52,38 +53,46 @@ std::optional<Error> check_state(const Operation& operation, const std::optional
   check_failed("an operation has a kind", __FILE__, __LINE__);
 }
 
-// The entity as it would be stored, but for its timestamp.
-Entity after_image(const Operation& operation, const std::optional<RowView>& row) {
-  Entity entity{operation.key, 0, {}};
-  entity.properties = merges(operation.kind) && row.has_value()
-                          ? merge(row->materialize().properties, operation.properties)
-                          : operation.properties;
-  return entity;
+// What the row has after a merge.
+MergedRow merged_row(const RowView& row, std::span<const PropertyView> update) {
+  MergedRow merged{std::make_unique<char[]>(row.packed_bytes()), {}};
+  std::vector<PropertyView> base;
+  base.reserve(row.shape().columns().size());
+  row.copy_to(merged.base.get())
+      .for_each_property([&](std::string_view name, const ValueView& value) {
+        base.push_back({name, value});
+      });
+  merged.properties = merge(base, update);
+  return merged;
 }
 
 // Limits of the whole; key, names and values are checked already.
-std::optional<Error> check_size(const Entity& entity) {
-  if (entity.properties.size() > limits::custom_properties_max) {
-    return Error(Code::too_many_properties);
-  }
-  if (entity_bytes_bound(entity.key, entity.properties) > limits::entity_bytes_max &&
-      entity_bytes(entity) > limits::entity_bytes_max) {
+std::optional<Error> check_size(const KeyView& key, std::span<const PropertyView> properties) {
+  if (properties.size() > limits::custom_properties_max) return Error(Code::too_many_properties);
+  if (entity_bytes_bound(key, properties) > limits::entity_bytes_max &&
+      entity_bytes(key, properties) > limits::entity_bytes_max) {
     return Error(Code::entity_too_large);
   }
   return std::nullopt;
 }
 
-// The mutation, its timestamp still to be drawn; or why not.
-Result<Mutation> stage_operation(TableId table, const Operation& operation,
-                                 const std::optional<RowView>& row) {
-  if (auto error = check_place(operation)) return std::move(*error);
-  if (auto error = check_state(operation, row)) return std::move(*error);
+// Adds the mutation, its timestamp still to be drawn; or why not.
+std::optional<Error> stage_operation(TableId table, const Operation& operation,
+                                     const std::optional<RowView>& row, StagedMutations& staged) {
+  if (auto error = check_place(operation)) return error;
+  if (auto error = check_state(operation, row)) return error;
   if (operation.kind == OperationKind::remove) {
-    return Mutation(DeleteEntity{table, operation.key});
+    staged.mutations.emplace_back(DeleteEntity{table, operation.key});
+    return std::nullopt;
   }
-  Entity entity = after_image(operation, row);
-  if (auto error = check_size(entity)) return std::move(*error);
-  return Mutation(PutEntity{table, std::move(entity)});
+  std::span<const PropertyView> properties = operation.properties;
+  if (merges(operation.kind) && row.has_value()) {
+    staged.merged.push_back(merged_row(*row, properties));
+    properties = staged.merged.back().properties;
+  }
+  if (auto error = check_size(operation.key.view(), properties)) return error;
+  staged.mutations.emplace_back(PutRow{table, operation.key.view(), 0, properties});
+  return std::nullopt;
 }
 
 }  // namespace
@@ -108,16 +117,14 @@ StageOutcome stage_group(TableId table, const TableIndex& index,
   staged.mutations.reserve(operations.size());
   staged.timestamps.reserve(operations.size());
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    Result<Mutation> mutation = stage_operation(table, operations[i], found[i].row);
-    if (!mutation.ok()) {
-      return operation_failure(mutation.error(), i, operations.size(), transaction);
+    if (auto error = stage_operation(table, operations[i], found[i].row, staged)) {
+      return operation_failure(std::move(*error), i, operations.size(), transaction);
     }
-    staged.mutations.push_back(std::move(*mutation));
   }
   for (Mutation& mutation : staged.mutations) {
-    auto* put = std::get_if<PutEntity>(&mutation);
+    auto* put = std::get_if<PutRow>(&mutation);
     staged.timestamps.push_back(put == nullptr ? 0 : next_timestamp());
-    if (put != nullptr) put->entity.timestamp = staged.timestamps.back();
+    if (put != nullptr) put->timestamp = staged.timestamps.back();
   }
   return staged;
 }

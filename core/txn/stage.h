@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <variant>
 #include <vector>
 
@@ -12,9 +13,17 @@
 
 namespace entitable {
 
+// A row that is there with what a merge sets in it.
+struct MergedRow {
+  std::unique_ptr<char[]> base;  // a copy: the index may change before the mutation is applied
+  std::vector<PropertyView> properties;
+};
+
+// Looks into the operations and owns what is in none of them; can be moved.
 struct StagedMutations {
-  std::vector<Mutation> mutations;  // one per operation, in order
+  std::vector<Mutation> mutations;  // PutRow or DeleteEntity, one per operation, in order
   std::vector<Ticks> timestamps;    // one per operation; 0 for a remove
+  std::vector<MergedRow> merged;
 };
 
 struct NeedPartsToStage {
@@ -37,7 +46,8 @@ using TimestampSource = std::function<Ticks()>;
 //      EntityTooLarge
 //
 // No timestamp is drawn unless the whole group holds; each write gets one, also if it changes
-// nothing. REQUIRES: check_group(operations, transaction) found no failure.
+// nothing. REQUIRES: check_group(operations, transaction) found no failure; the operations outlive
+// the outcome.
 StageOutcome stage_group(TableId table, const TableIndex& index,
                          const std::vector<Operation>& operations, bool transaction,
                          const TimestampSource& next_timestamp);

@@ -104,7 +104,7 @@ class ModelStore {
   }
 
   static Entity after(const ModelRows& rows, const Operation& operation) {
-    Entity entity{operation.key, 0, operation.properties};
+    Entity entity{operation.key, 0, owned(operation.properties)};
     const auto at = rows.find(ModelKey(operation.key));
     if (!merges(operation.kind) || at == rows.end()) return entity;
     for (const Property& old : at->second.properties) {

@@ -142,9 +142,9 @@ std::string write_block(const std::vector<Operation>& operations) {
   std::vector<std::string> names;
   std::map<std::string, std::uint32_t> name_at;
   for (const Operation& operation : operations) {
-    for (const Property& property : operation.properties) {
+    for (const PropertyView& property : operation.properties) {
       const auto at = static_cast<std::uint32_t>(names.size());
-      if (name_at.emplace(property.name, at).second) names.push_back(property.name);
+      if (name_at.emplace(property.name, at).second) names.emplace_back(property.name);
     }
   }
   RequestBuilder out(RequestKind::write);
@@ -156,8 +156,8 @@ std::string write_block(const std::vector<Operation>& operations) {
     out.word(static_cast<std::uint32_t>(operation.kind) | count << 8);
     out.text(operation.key.partition).text(operation.key.row);
     operation.if_match.given() ? out.text("*") : out.no_text();
-    for (const Property& property : operation.properties) {
-      add_property(out, name_at[property.name], property.value.view());
+    for (const PropertyView& property : operation.properties) {
+      add_property(out, name_at[std::string(property.name)], property.value);
     }
   }
   for (const std::string& name : names) out.word(static_cast<std::uint32_t>(name.size()));

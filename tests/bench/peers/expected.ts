@@ -31,12 +31,16 @@ export function expected(entities: number): Record<string, Digest> {
   return result;
 }
 
-// Throws if one of them is not the same.
+export class WrongResult extends Error {}
+
+// Throws WrongResult if one of them is not the same.
 export function compare(who: string, found: Record<string, Digest>, wanted: typeof found): void {
   for (const [name, { count, sum }] of Object.entries(wanted)) {
     const other = found[name];
     if (other?.count === count && other.sum === sum) continue;
-    throw new Error(`${who}, ${name}: ${other?.count} entities instead of ${count}, or others`);
+    throw new WrongResult(
+      `${who}, ${name}: ${other?.count} entities instead of ${count}, or others`,
+    );
   }
 }
 

@@ -1,6 +1,7 @@
 // Where the time of a step goes: Chrome's CPU profile, as shares of what was not idle.
 
 import type { CDPSession, Protocol } from "puppeteer-core";
+import { shortName } from "../support/callgrind.ts";
 
 export interface Share {
   name: string;
@@ -39,9 +40,10 @@ function sharesOf({ nodes, samples = [], timeDeltas = [] }: Protocol.Profiler.Pr
     .slice(0, shown);
 }
 
-// C++ without its namespaces, which are all ours.
 function nameOf({ functionName, url }: Protocol.Runtime.CallFrame): string {
-  const name = functionName.replaceAll("entitable::", "").replaceAll("std::__2::", "");
   const file = url.slice(url.lastIndexOf("/") + 1);
-  return name === "" ? `(anonymous in ${file})` : name;
+  if (file === "page.js") return "(the benchmark itself)";
+  if (functionName === "") return `(anonymous in ${file})`;
+  const wasm = url.startsWith("wasm:") || url.endsWith(".wasm");
+  return wasm ? shortName(functionName) : functionName;
 }

@@ -41,9 +41,9 @@ export class Results {
     return { median: median(values), least: Math.min(...values), most: Math.max(...values) };
   }
 
-  // The row at which its time was up, if it was.
-  over(id: ContestantId): string | undefined {
-    return this.#rounds.get(id)?.find(({ over }) => over !== undefined)?.over;
+  // Where and why it did not go on, if so.
+  stopped(id: ContestantId): RoundResult["stopped"] {
+    return this.#rounds.get(id)?.find(({ stopped }) => stopped !== undefined)?.stopped;
   }
 
   // Where its time went in the first round, by row.

@@ -2,11 +2,11 @@
 
 import type { Browser } from "puppeteer-core";
 import type { Level } from "./contestant.ts";
-import { compare } from "./expected.ts";
+import { compare, WrongResult } from "./expected.ts";
 import type { Share } from "./profile.ts";
 import type { Entry } from "./roster.ts";
 import { readRows, unitOf } from "./rows.ts";
-import type { SessionOptions, Values } from "./session.ts";
+import type { Load, SessionOptions, Values } from "./session.ts";
 import type { PeerSite } from "./site.ts";
 import { OverBudget, Tab } from "./tab.ts";
 import { type Digest, shuffled } from "./workload.ts";
@@ -24,29 +24,28 @@ export interface RoundResult {
   values: Values; // by row, in its unit
   levels: readonly Level[];
   profiles: Record<string, Share[]>; // by row
-  over?: string; // what took longer than its budget; what would have come after it is missing
+  stopped?: { at: string; why: string }; // what would have come after it is missing
 }
 
-// Loads at the levels that it is not read at are of no more than so many.
+// Loads at the levels that it is not read at are of no more than so many entities, and end after so long.
 const otherLoads = 100_000;
+const enoughMs = 5000;
 
 export async function runRound(options: RoundOptions): Promise<RoundResult> {
   const round = new Round(options);
   try {
     await round.run();
   } catch (error) {
-    if (!(error instanceof OverBudget)) throw error;
-    round.result.over = round.doing;
+    if (error instanceof WrongResult) throw error;
+    const why = error instanceof OverBudget ? "over budget" : `failed: ${firstLine(error)}`;
+    round.result.stopped = { at: round.doing, why };
   } finally {
     await round.end();
   }
   return round.result;
 }
 
-interface Load {
-  each: number; // microseconds
-  growth: number;
-}
+const firstLine = (error: unknown) => String(error).split("\n")[0] ?? "";
 
 // The row that a load or an insert at that level belongs to.
 const rowLevel = (level: Level) => (level === "memory" ? "deferred" : level);
@@ -81,16 +80,19 @@ class Round {
   }
 
   async end(): Promise<void> {
-    await this.#tab?.close();
+    await this.#tab?.close().catch(() => {}); // it may have crashed
     this.#tab = undefined;
   }
 
   // ---- Parts ------------------------------------------------------------------------------------------------------------
 
   async #loadMain(level: Level, before: number): Promise<void> {
-    const { entities } = this.#o.session;
+    const { entities, budgetMs } = this.#o.session;
     await this.#step("open", "main", level, true);
-    this.#note("growth", (await this.#load(`load-${rowLevel(level)}`, entities, 1)).growth);
+    this.#note(
+      "growth",
+      (await this.#load(`load-${rowLevel(level)}`, entities, 1, 2 * budgetMs)).growth,
+    );
     await this.#step("settle");
     this.#note("memory-load", (await this.#page.megabytes()) - before);
     const wasm = await this.#page.wasmMegabytes();
@@ -166,8 +168,8 @@ class Round {
     return await this.#page.call(step, ...args);
   }
 
-  async #load(row: string, count: number, together: number): Promise<Load> {
-    const load = () => this.#page.call("load", count, together) as Promise<Load>;
+  async #load(row: string, count: number, together: number, enough = enoughMs): Promise<Load> {
+    const load = () => this.#page.call("load", count, together, enough) as Promise<Load>;
     const loaded = await this.#profiled(row, load);
     this.#note(row, loaded.each);
     return loaded;

@@ -21,9 +21,9 @@ export interface PeerSite {
   close(): Promise<void>;
 }
 
-// `unpacked`: the package that is measured.
-export async function peerSite(unpacked = staging): Promise<PeerSite> {
-  await buildSite(resolve(unpacked));
+// `unpacked`: the package that is measured. `named`: functions keep their names, for profiles.
+export async function peerSite(unpacked = staging, named = false): Promise<PeerSite> {
+  await buildSite(resolve(unpacked), named);
   const sent = new Set<string>();
   // Isolated: that is what SQLite recommends, and the page's clock is finer.
   const headers = {
@@ -44,13 +44,13 @@ export async function peerSite(unpacked = staging): Promise<PeerSite> {
     takeSent() {
       const files = [...sent].map((path) => readFileSync(join(folder, path)));
       sent.clear();
-      return files.reduce((sum, file) => sum + brotliCompressSync(file).length, 0) / 1024;
+      return files.reduce((sum, file) => sum + brotliCompressSync(file).length, 0) / 1000;
     },
     close: () => site.close(),
   };
 }
 
-async function buildSite(unpacked: string): Promise<void> {
+async function buildSite(unpacked: string, named: boolean): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(join(folder, "library"), { recursive: true });
   const page = fileURLToPath(new URL("page.ts", import.meta.url));
@@ -63,7 +63,10 @@ async function buildSite(unpacked: string): Promise<void> {
       outdir: join(folder, "library"),
       entryNames: name,
       splitting: true,
-      minify: true,
+      minifySyntax: true,
+      minifyWhitespace: true,
+      minifyIdentifiers: !named,
+      legalComments: "none",
       define: { "process.env.NODE_ENV": '"production"' },
       alias: { entitable: join(unpacked, "dist/index.js") },
       external: ["node:*"],

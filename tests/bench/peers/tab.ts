@@ -2,10 +2,11 @@
 
 import type { Browser, CDPSession, Page } from "puppeteer-core";
 import { memoryOf } from "../support/memory.ts";
+import { WrongResult } from "./expected.ts";
 import type { bench as Bench } from "./page.ts";
 import { profiled, type Share } from "./profile.ts";
 import type { Entry } from "./roster.ts";
-import type { SessionOptions } from "./session.ts";
+import { overBudget, type SessionOptions, wrong } from "./session.ts";
 
 declare const bench: typeof Bench; // inside the page
 
@@ -86,8 +87,9 @@ export class Tab {
     try {
       return await Promise.race([work, late]);
     } catch (error) {
-      if (error instanceof Error && error.message.includes("over budget")) throw new OverBudget();
-      throw error;
+      const { message } = error as Error;
+      if (message.includes(overBudget)) throw new OverBudget();
+      throw message.includes(wrong) ? new WrongResult(message) : error;
     } finally {
       clearTimeout(timer);
     }

@@ -1,17 +1,12 @@
 // The results as Markdown.
 
+import { markdownTable } from "../support/readme.ts";
 import type { Level } from "./contestant.ts";
 import type { Measured, Results } from "./results.ts";
 import type { ContestantId } from "./roster.ts";
 import { type Row, rows } from "./rows.ts";
 
-type Cells = readonly string[];
-
-function table(head: Cells, body: readonly Cells[]): string {
-  const line = (cells: Cells) => `| ${cells.join(" | ")} |`;
-  const rule = `|---|${"---:|".repeat(head.length - 1)}`;
-  return [line(head), rule, ...body.map(line)].join("\n");
-}
+type Cells = string[];
 
 export const count = (value: number) => value.toLocaleString("en");
 
@@ -24,9 +19,26 @@ export function figure(value: number): string {
 const shown = (value: number | undefined, { unit }: Row) =>
   value === undefined ? "–" : `${figure(value)} ${unit}`;
 
+// All of it; `machine` says where it was measured.
+export function report(machine: string, all: readonly Results[]): string {
+  const parts = [machine];
+  for (const results of all) {
+    const { rounds } = results;
+    const of = rounds === 1 ? "one round" : `medians of ${rounds} rounds`;
+    const spread = rounds === 1 ? "" : ", with the least and the most";
+    parts.push(`### ${count(results.entities)} entities, ${of}`, summary(results));
+    parts.push(`Everybody${spread}:`, everybody(results), stops(results));
+  }
+  if (all.length > 1) parts.push("### What grows", growth(all));
+  return parts
+    .map((part) => part.trim())
+    .filter((part) => part !== "")
+    .join("\n\n");
+}
+
 // ---- entitable, its targets and its rivals ------------------------------------------------------------------------------
 
-export function summary(results: Results): string {
+function summary(results: Results): string {
   const head = [
     "",
     "target",
@@ -40,7 +52,7 @@ export function summary(results: Results): string {
     "of the best of its class",
     "of plain JS",
   ];
-  return table(
+  return markdownTable(
     head,
     rows.filter((row) => measured(results, row)).map((row) => line(results, row)),
   );
@@ -82,20 +94,23 @@ const ratio = (ours: number | undefined, other: number | undefined) =>
 
 // ---- Everybody ----------------------------------------------------------------------------------------------------------
 
-export function everybody(results: Results, budget: string): string {
+function everybody(results: Results): string {
   const { entries } = results;
   const body = rows
     .filter((row) => measured(results, row))
     .map((row) => [
       `${row.title}, ${row.unit}`,
-      ...entries.map(({ id }) => cell(results, id, row, budget)),
+      ...entries.map(({ id }) => cell(results, id, row)),
     ]);
-  return table(["", ...entries.map(({ title }) => title)], body);
+  return markdownTable(["", ...entries.map(({ title }) => title)], body);
 }
 
-function cell(results: Results, id: ContestantId, row: Row, budget: string): string {
+function cell(results: Results, id: ContestantId, row: Row): string {
   const found = results.of(id, row.id);
-  if (found === undefined) return results.over(id) === row.id ? `over ${budget} s` : "–";
+  if (found === undefined) {
+    const stopped = results.stopped(id);
+    return stopped?.at === row.id ? (stopped.why.split(":")[0] ?? "") : "–";
+  }
   const letter = id === "floor" ? "" : ` ${results.letter(id, row)}`;
   return `${figure(found.median)}${letter}${spread(found)}`;
 }
@@ -103,11 +118,23 @@ function cell(results: Results, id: ContestantId, row: Row, budget: string): str
 const spread = ({ median, least, most }: Measured) =>
   least === most || median === 0 ? "" : ` <sub>${figure(least)}–${figure(most)}</sub>`;
 
+// Who did not come to the end, and why.
+function stops(results: Results): string {
+  const lines: string[] = [];
+  for (const { id, title } of results.entries) {
+    const stopped = results.stopped(id);
+    if (stopped === undefined) continue;
+    const where = rows.find((row) => row.id === stopped.at)?.title ?? stopped.at;
+    lines.push(`- ${title} stopped at "${where}": ${stopped.why}`);
+  }
+  return lines.join("\n");
+}
+
 // ---- Growth -------------------------------------------------------------------------------------------------------------
 
 const growing = ["entitable", "plain", "lokijs", "sqlite-opfs", "idb"] as const;
 
-export function growth(sizes: readonly Results[]): string {
+function growth(sizes: readonly Results[]): string {
   const names = [
     "load-deferred",
     "load-relaxed",
@@ -129,7 +156,7 @@ export function growth(sizes: readonly Results[]): string {
       body.push([`${row.title}, ${unit}`, title, ...figures]);
     }
   }
-  return table(["", "", ...sizes.map(({ entities }) => count(entities))], body);
+  return markdownTable(["", "", ...sizes.map(({ entities }) => count(entities))], body);
 }
 
 function perRow(results: Results, id: ContestantId, row: Row): number | undefined {

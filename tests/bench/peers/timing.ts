@@ -9,8 +9,9 @@ export interface Timing {
   mean?: boolean;
 }
 
-const warmUpMs = 100;
-const batchMs = 4;
+const warmUpMs = 200;
+const batchMs = 0.5; // shorter than what a scheduler gives others: most batches then run undisturbed
+const breathMs = 10;
 const enoughMs = 400;
 const tooLongMs = 2000;
 
@@ -28,20 +29,18 @@ export async function timed(
     return now() - started;
   };
   let calls = 1;
-  let took = await batch(1);
-  for (let spent = took; spent < warmUpMs && done + 2 * calls < most / 10; spent += took) {
-    calls = took < batchMs ? Math.min(calls * 2, 10_000) : calls;
-    took = await batch(calls);
-  }
+  const began = now();
+  do {
+    if ((await batch(calls)) < batchMs) calls *= 2;
+  } while (now() - began < warmUpMs && done + 2 * calls < most / 10);
   const each: number[] = [];
   const started = now();
-  let spent = 0;
-  while (spent < enoughMs || each.length < 5) {
-    if (done + calls > most || (spent > tooLongMs && each.length >= 3)) break;
-    took = await batch(calls);
-    each.push(took / calls);
-    spent += took;
+  for (let breathed = started; now() - started < enoughMs || each.length < 5; ) {
+    if (done + calls > most || (now() - started > tooLongMs && each.length >= 3)) break;
+    each.push((await batch(calls)) / calls);
+    if (now() - breathed < breathMs) continue;
     await breath();
+    breathed = now();
   }
   if (each.length === 0) throw new Error("it could not be called often enough to be timed");
   return mean ? (now() - started) / (each.length * calls) : median(each);

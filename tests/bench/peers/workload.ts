@@ -155,7 +155,9 @@ export function add(to: Digest, entity: Entity): void {
 // Throws if a value is not of its type: dates, 64 bits and bytes have to come back as such.
 function canonical(e: Entity): string {
   if (!(e.when instanceof Date) || typeof e.big !== "bigint" || !(e.bytes instanceof Uint8Array)) {
-    throw new Error(`values came back as others: ${typeof e.when}, ${typeof e.big}, ${e.bytes}`);
+    throw new Error(
+      `wrong result: values came back as others: ${typeof e.when}, ${typeof e.big}, ${e.bytes}`,
+    );
   }
   const scalars = [e.name, e.city, e.note, e.count, e.rank, e.ratio, e.active === true, e.version];
   const rest = [e.when.getTime(), e.big, Array.from(e.bytes).join()];

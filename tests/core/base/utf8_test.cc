@@ -244,3 +244,20 @@ TEST_CASE("is_wtf8 agrees with decoding and encoding again") {
   }
   CHECK(accepted > 1000);
 }
+
+TEST_CASE("same_text is equality, whatever the length") {
+  for (std::size_t size = 0; size <= 40; ++size) {
+    CAPTURE(size);
+    const std::string text(size, 'x');
+    const std::string copy = text;
+    CHECK(same_text(text, text));
+    CHECK(same_text(text, copy));
+    CHECK_FALSE(same_text(text, copy + 'x'));
+    for (std::size_t at = 0; at < size; ++at) {
+      std::string other = text;
+      other[at] = 'y';
+      CHECK_FALSE(same_text(text, other));
+    }
+  }
+  CHECK(same_text({}, ""));
+}

@@ -1,6 +1,7 @@
 #include "core/direct/record.h"
 
 #include <cmath>
+#include <deque>
 #include <limits>
 
 #include "core/direct/block.h"
@@ -26,7 +27,8 @@ constexpr double number_nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double number_infinite = std::numeric_limits<double>::infinity();
 
 WriteEntities parsed(const WriteRecord& write) {
-  const std::string block = write_request(write).build();
+  static std::deque<std::string> blocks;  // what is parsed looks into its block
+  const std::string& block = blocks.emplace_back(write_request(write).build());
   auto result = parse_write(block);
   REQUIRE(std::holds_alternative<WriteRequest>(result));
   return std::get<WriteEntities>(std::get<WriteRequest>(result).body);
@@ -46,7 +48,7 @@ Value stored(PropertyRecord property) {
   const WriteEntities write = parsed(one({std::move(property)}));
   REQUIRE(write.operations.size() == 1);
   REQUIRE(write.operations[0].properties.size() == 1);
-  return write.operations[0].properties[0].value;
+  return Value(write.operations[0].properties[0].value);
 }
 
 Error refusal(PropertyRecord property) {
@@ -73,14 +75,14 @@ TEST_CASE("A write block gives table, operations, keys, conditions and propertie
   REQUIRE(write.operations.size() == 6);
   CHECK(write.operations[0].kind == OperationKind::insert);
   CHECK(write.operations[0].key == EntityKey("p", "1"));
-  CHECK(write.operations[0].properties == std::vector<Property>{{"Name", Value::of_string("Ann")}});
+  CHECK(write.operations[0].properties == PropertyList{{"Name", Value::of_string("Ann")}});
   CHECK_FALSE(write.operations[0].if_match.given());
   CHECK(write.operations[1].kind == OperationKind::replace);
   CHECK(write.operations[1].if_match.given());
   CHECK_FALSE(write.operations[1].if_match.matches(1));
   CHECK(write.operations[2].kind == OperationKind::merge);
   CHECK(write.operations[2].if_match.matches(1));
-  CHECK(write.operations[2].properties[0].value == Value::of_string("B\xC3\xB6"));
+  CHECK(write.operations[2].properties[0].value == ValueView::of_string("B\xC3\xB6"));
   CHECK(write.operations[3].kind == OperationKind::insert_or_replace);
   CHECK(write.operations[4].kind == OperationKind::insert_or_merge);
   CHECK(write.operations[5].kind == OperationKind::remove);
@@ -184,7 +186,7 @@ TEST_CASE("The service's own members are ignored, whatever they hold") {
                   bits_property("odata.etag", EdmType::string, 0, 4), string_property("a", "1"),
                   string_property("timestamp", "2")}));
   CHECK(write.operations[0].properties ==
-        std::vector<Property>{{"a", Value::of_string("1")}, {"timestamp", Value::of_string("2")}});
+        PropertyList{{"a", Value::of_string("1")}, {"timestamp", Value::of_string("2")}});
 }
 
 TEST_CASE("A key among the properties is given twice") {

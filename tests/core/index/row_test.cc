@@ -76,6 +76,8 @@ void check_round_trip(Schema& schema, bool generic) {
   CHECK_FALSE(row.find(""));
   CHECK_FALSE(row.find("PartitionKey"));
   CHECK(sorted(row.materialize()) == sorted(entity));
+  std::string copy(row.packed_bytes(), '\0');
+  CHECK(sorted(row.copy_to(copy.data()).materialize()) == sorted(entity));
 }
 
 }  // namespace

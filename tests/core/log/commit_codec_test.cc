@@ -116,6 +116,18 @@ TEST_CASE("the largest entity and the longest keys come back") {
   CHECK(*read == commit);
 }
 
+TEST_CASE("a row owned elsewhere is written as one that the commit owns") {
+  const Entity entity = entity_of("r", last);
+  const std::vector<PropertyView> properties = views_of(entity.properties);
+  Commit commit;
+  commit.number = 1;
+  commit.last_timestamp = last;
+  commit.mutations = {PutEntity{1, entity}};
+  const std::string owning = encode_commit(commit);
+  commit.mutations = {PutRow{1, entity.key.view(), last, properties}};
+  CHECK(encode_commit(commit) == owning);
+}
+
 TEST_CASE("shapes that the segment has are not written again") {
   Commit commit;
   commit.number = 1;

@@ -110,6 +110,7 @@ TEST_CASE("snapshots of version 1 open") {
 
 TEST_CASE("the samples hold every mutation and every type") {
   std::vector<bool> mutations(std::variant_size_v<Mutation>);
+  mutations[Mutation(PutRow{}).index()] = true;  // written, and read back, as a PutEntity
   std::vector<bool> types(edm_type_last + 1u);
   for (const Commit& commit : sample_segment().commits) {
     for (const Mutation& mutation : commit.mutations) mutations[mutation.index()] = true;

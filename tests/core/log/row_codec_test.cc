@@ -8,13 +8,6 @@ using namespace entitable;
 
 namespace {
 
-std::vector<PropertyView> views_of(const std::vector<Property>& properties) {
-  std::vector<PropertyView> views;
-  for (const Property& property : properties)
-    views.push_back({property.name, property.value.view()});
-  return views;
-}
-
 std::string values_of(const std::vector<Property>& properties) {
   std::string out;
   append_values(views_of(properties), out);

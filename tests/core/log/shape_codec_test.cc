@@ -9,13 +9,6 @@ using namespace entitable;
 
 namespace {
 
-std::vector<PropertyView> views_of(const std::vector<Property>& properties) {
-  std::vector<PropertyView> views;
-  for (const Property& property : properties)
-    views.push_back({property.name, property.value.view()});
-  return views;
-}
-
 std::string definition_of(const std::vector<Property>& properties) {
   RowShapes shapes;
   shapes.number_of(views_of(properties));

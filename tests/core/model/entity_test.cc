@@ -42,6 +42,11 @@ Entity entity_of_size(std::size_t bytes) {
   return entity;
 }
 
+std::vector<Property> merged_of(const std::vector<Property>& base,
+                                const std::vector<Property>& update) {
+  return owned(merge(views_of(base), views_of(update)));
+}
+
 }  // namespace
 
 TEST_CASE("the size of each type of value") {
@@ -156,15 +161,15 @@ TEST_CASE("find by exact name") {
 
 TEST_CASE("merge sets what the update names and keeps the rest") {
   const std::vector<Property> base = {{"a", Value::of_int32(1)}, {"b", Value::of_int32(2)}};
-  CHECK(merge(base, {}) == base);
-  CHECK(merge({}, base) == base);
-  CHECK(merge({}, {}).empty());
+  CHECK(merged_of(base, {}) == base);
+  CHECK(merged_of({}, base) == base);
+  CHECK(merged_of({}, {}).empty());
   const std::vector<Property> update = {{"c", Value::of_int32(3)},
                                         {"b", Value::of_string("now text")}};
   const std::vector<Property> expected = {
       {"a", Value::of_int32(1)}, {"b", Value::of_string("now text")}, {"c", Value::of_int32(3)}};
-  CHECK(merge(base, update) == expected);
-  CHECK(merge(base, {{"A", Value::of_int32(9)}}).size() == 3);  // case matters
+  CHECK(merged_of(base, update) == expected);
+  CHECK(merged_of(base, {{"A", Value::of_int32(9)}}).size() == 3);  // case matters
 }
 
 TEST_CASE("merge of random properties agrees with a map") {
@@ -178,13 +183,25 @@ TEST_CASE("merge of random properties agrees with a map") {
     for (const Property& property : base) expected.insert_or_assign(property.name, property.value);
     for (const Property& property : update)
       expected.insert_or_assign(property.name, property.value);
-    const std::vector<Property> merged = merge(base, update);
+    const std::vector<Property> merged = merged_of(base, update);
     CHECK(merged.size() == expected.size());
     for (const Property& property : merged) {
       const auto found = expected.find(property.name);
       REQUIRE(found != expected.end());
       CHECK(found->second == property.value);
     }
-    CHECK(merge(merged, update) == merged);  // once more changes nothing
+    CHECK(merged_of(merged, update) == merged);  // once more changes nothing
   }
+}
+
+TEST_CASE("names are the same in the same order only") {
+  const Value one = Value::of_int32(1);
+  const auto same = [](const std::vector<Property>& a, const std::vector<Property>& b) {
+    return same_names(views_of(a), views_of(b));
+  };
+  CHECK(same({}, {}));
+  CHECK(same({{"a", one}, {"b", one}}, {{"a", Value::of_string("x")}, {"b", one}}));
+  CHECK_FALSE(same({{"a", one}, {"b", one}}, {{"b", one}, {"a", one}}));
+  CHECK_FALSE(same({{"a", one}}, {{"a", one}, {"b", one}}));
+  CHECK_FALSE(same({{"a", one}}, {{"A", one}}));
 }

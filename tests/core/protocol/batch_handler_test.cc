@@ -158,7 +158,7 @@ TEST_CASE("A change set becomes one write of all its operations in order") {
   CHECK(equal_ignoring_case(group.table, "people"));
   REQUIRE(group.operations.size() == 3);
   CHECK(group.operations[0].kind == OperationKind::insert);
-  CHECK(group.operations[0].properties[0].value == Value::of_string("one"));
+  CHECK(group.operations[0].properties[0].value == ValueView::of_string("one"));
   CHECK(group.operations[1].kind == OperationKind::remove);
   CHECK(group.operations[2].key == EntityKey("p", "3"));
 }

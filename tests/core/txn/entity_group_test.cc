@@ -177,3 +177,42 @@ TEST_CASE("messages are prefixed by the rule of the service") {
     CHECK_FALSE(operation_failure(Error(one.code), 0, 1, false).prefixed);
   }
 }
+
+TEST_CASE("a row that comes again is found in whatever order rows come") {
+  const auto group = [](std::initializer_list<const char*> rows) {
+    std::vector<Operation> operations;
+    for (const char* row : rows) operations.push_back(insert("p", row));
+    return check_group(operations, true);
+  };
+  CHECK_FALSE(group({"1", "2", "3"}).has_value());
+  CHECK_FALSE(group({"3", "2", "1"}).has_value());
+  CHECK_FALSE(group({"1", "3", "2", "4"}).has_value());
+  const auto fails_at = [&](std::initializer_list<const char*> rows, std::uint32_t index) {
+    const std::optional<GroupFailure> failure = group(rows);
+    REQUIRE(failure.has_value());
+    CHECK(failure->error.code == Code::batch_duplicate_row);
+    CHECK(failure->index == index);
+  };
+  fails_at({"1", "1"}, 1);
+  fails_at({"1", "2", "1"}, 2);
+  fails_at({"3", "2", "1", "2"}, 3);
+  fails_at({"2", "1", "3", "3"}, 3);
+  fails_at({"1", "3", "2", "4", "3"}, 4);
+}
+
+TEST_CASE("properties named like those before are looked at all the same") {
+  const Property good = {"a", Value::of_int32(1)};
+  const Property too_long = {"a", Value::of_string(std::string(40'000, 'x'))};
+  const auto code_of = [](const std::vector<Operation>& operations) {
+    const std::optional<GroupFailure> failure = check_group(operations, true);
+    REQUIRE(failure.has_value());
+    CHECK(failure->index == 1);
+    return failure->error.code;
+  };
+  CHECK(code_of({insert("p", "1", {good}), insert("p", "2", {too_long})}) ==
+        Code::property_value_too_large);
+  CHECK(code_of({insert("p", "1", {good}), insert("p", "2", {good, good})}) ==
+        Code::duplicate_properties);
+  CHECK(code_of({insert("p", "1", {good}), insert("p", "2", {{"a b", Value::of_int32(1)}})}) ==
+        Code::property_name_invalid);
+}

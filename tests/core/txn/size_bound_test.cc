@@ -12,7 +12,8 @@ TEST_CASE("the bound is never below the size") {
     CAPTURE(seed);
     Prng prng(seed);
     const Entity entity = random_entity(prng);
-    REQUIRE(entity_bytes_bound(entity.key, entity.properties) >= entity_bytes(entity));
+    REQUIRE(entity_bytes_bound(entity.key.view(), views_of(entity.properties)) >=
+            entity_bytes(entity));
   }
 }
 

@@ -44,10 +44,12 @@ StagedMutations staged(const TableIndex& index, const std::vector<Operation>& op
 }
 
 Entity stored_entity(const TableIndex& index, const Operation& operation) {
-  const StagedMutations done = staged(index, {operation});
+  const std::vector<Operation> operations = {operation};
+  const StagedMutations done = staged(index, operations);
   REQUIRE(done.mutations.size() == 1);
-  REQUIRE(std::holds_alternative<PutEntity>(done.mutations[0]));
-  return std::get<PutEntity>(done.mutations[0]).entity;
+  REQUIRE(std::holds_alternative<PutRow>(done.mutations[0]));
+  const PutRow& put = std::get<PutRow>(done.mutations[0]);
+  return {EntityKey(put.key.partition, put.key.row), put.timestamp, owned(put.properties)};
 }
 
 void check_failure(const TableIndex& index, const std::vector<Operation>& operations,
@@ -94,7 +96,7 @@ const std::vector<OperationKind> creating = {
 TEST_CASE("insert stores what it carries, once") {
   const TableIndex index = one_row();
   const Operation operation = insert("p", "new", {number("x", 1)});
-  CHECK(stored_entity(index, operation) == Entity{operation.key, 101, operation.properties});
+  CHECK(stored_entity(index, operation) == Entity{operation.key, 101, owned(operation.properties)});
   check_failure(index, {insert("p", "there")}, Error(Code::entity_already_exists));
 }
 
@@ -150,7 +152,7 @@ TEST_CASE("an upsert of an absent row inserts it") {
   const TableIndex index = one_row();
   for (const OperationKind kind : creating) {
     const Operation upsert = operation(kind, "p", "new", {number("x", 1)});
-    CHECK(stored_entity(index, upsert) == Entity{upsert.key, 101, upsert.properties});
+    CHECK(stored_entity(index, upsert) == Entity{upsert.key, 101, owned(upsert.properties)});
   }
 }
 
@@ -252,16 +254,16 @@ TEST_CASE("checks come in the order of the specification") {
 }
 
 TEST_CASE("a group is staged whole, in order, with rising timestamps") {
-  const StagedMutations done =
-      staged(one_row(), {insert("p", "1"), operation(OperationKind::remove, "p", "there"),
-                         operation(OperationKind::insert_or_merge, "p", "2"), insert("p", "3")});
+  const std::vector<Operation> operations = {
+      insert("p", "1"), operation(OperationKind::remove, "p", "there"),
+      operation(OperationKind::insert_or_merge, "p", "2"), insert("p", "3")};
+  const StagedMutations done = staged(one_row(), operations);
   CHECK(done.timestamps == std::vector<Ticks>{101, 0, 102, 103});
   REQUIRE(done.mutations.size() == 4);
-  CHECK(std::get<PutEntity>(done.mutations[0]) ==
-        PutEntity{table, Entity{EntityKey("p", "1"), 101, {}}});
+  CHECK(std::get<PutRow>(done.mutations[0]) == PutRow{table, {"p", "1"}, 101, {}});
   CHECK(std::holds_alternative<DeleteEntity>(done.mutations[1]));
-  CHECK(std::get<PutEntity>(done.mutations[2]).entity.timestamp == 102);
-  CHECK(std::get<PutEntity>(done.mutations[3]).entity.timestamp == 103);
+  CHECK(std::get<PutRow>(done.mutations[2]).timestamp == 102);
+  CHECK(std::get<PutRow>(done.mutations[3]).timestamp == 103);
 }
 
 TEST_CASE("a group fails at its first bad operation and draws no timestamp") {
@@ -347,7 +349,7 @@ Expected apply_slowly(Model rows, const std::vector<Operation>& operations, Tick
       rows.erase(at);
       continue;
     }
-    Entity entity{one.key, first_tick++, one.properties};
+    Entity entity{one.key, first_tick++, owned(one.properties)};
     const bool merges =
         one.kind == OperationKind::merge || one.kind == OperationKind::insert_or_merge;
     if (merges && there) {
@@ -381,8 +383,8 @@ std::vector<Operation> random_group(Prng& prng, const Model& rows) {
 
 void apply(TableIndex& index, const StagedMutations& done) {
   for (const Mutation& mutation : done.mutations) {
-    if (const auto* put = std::get_if<PutEntity>(&mutation)) {
-      index.put(put->entity);
+    if (const auto* put = std::get_if<PutRow>(&mutation)) {
+      index.put(put->key, put->timestamp, put->properties);
     } else {
       REQUIRE(index.erase(std::get<DeleteEntity>(mutation).key.view()));
     }

@@ -1,0 +1,61 @@
+// The properties of an operation: each looks at bytes that its request owns, or at a copy that is
+// kept here. Copies of a list share what is kept, which never changes.
+#pragma once
+
+#include <deque>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/model/entity.h"
+
+namespace entitable {
+
+class PropertyList {
+ public:
+  PropertyList() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  PropertyList(std::vector<Property> properties) {
+    reserve(properties.size());
+    for (Property& property : properties) push_back(std::move(property));
+  }
+  PropertyList(std::initializer_list<Property> properties)
+      : PropertyList(std::vector<Property>(properties)) {}
+
+  void reserve(std::size_t properties) { views_.reserve(properties); }
+  // REQUIRES: what it looks at outlives the list and its copies.
+  void push_back(const PropertyView& property) { views_.push_back(property); }
+  void push_back(Property property) {
+    const Property& kept = keep(std::move(property));
+    views_.push_back({kept.name, kept.value.view()});
+  }
+  // Only the value is kept. REQUIRES: the name outlives the list and its copies.
+  void push_back(std::string_view name, Value value) {
+    views_.push_back({name, keep({{}, std::move(value)}).value.view()});
+  }
+
+  // What a span is made of.
+  const PropertyView* data() const { return views_.data(); }
+  std::size_t size() const { return views_.size(); }
+  bool empty() const { return views_.empty(); }
+  const PropertyView& operator[](std::size_t i) const { return views_[i]; }
+  auto begin() const { return views_.begin(); }
+  auto end() const { return views_.end(); }
+  friend bool operator==(const PropertyList& a, const PropertyList& b) {
+    return a.views_ == b.views_;
+  }
+
+ private:
+  const Property& keep(Property property) {
+    if (kept_ == nullptr) kept_ = std::make_shared<std::deque<Property>>();
+    return kept_->emplace_back(std::move(property));
+  }
+
+  std::vector<PropertyView> views_;
+  std::shared_ptr<std::deque<Property>> kept_;  // only grows, and its members never move
+};
+
+}  // namespace entitable
