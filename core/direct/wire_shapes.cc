@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::size_t timestamp_text_bytes = 80;  // of a Timestamp and an ETag together
 constexpr std::size_t kept_max = 64;
-constexpr std::uint32_t not_in_page = 0xFFFF'FFFF;
 constexpr std::size_t names_units_at = 2;  // in the head of a shape
 
 std::uint32_t mix(std::uint32_t hash, std::uint32_t value) {
@@ -44,13 +43,8 @@ std::size_t payload_words_max(std::uint8_t type) {
 
 // ---- WireShape ----------------------------------------------------------------------------------
 
-void WireShape::start(std::uint32_t hint) {
-  columns.clear();
-  row_words_max = 1;
-  row_text_more = timestamp_text_bytes;
-  head.assign({hint, 0, 0});
-  names.clear();
-}
+WireShape::WireShape(std::uint32_t hint)
+    : row_text_more(timestamp_text_bytes), head({hint, 0, 0}) {}
 
 void WireShape::add(std::uint8_t type, std::string_view name, std::uint32_t slot) {
   columns.push_back(WireColumn{type, slot, name});
@@ -67,7 +61,7 @@ void WireShape::add(std::uint8_t type, std::string_view name, std::uint32_t slot
 
 void WireShapes::begin(std::string_view table, const std::vector<std::string>& select,
                        const Schema& schema) {
-  for (WireShape* shape : page_) shape->place = not_in_page;
+  for (WireShape* shape : page_) shape->place = WireShape::not_in_page;
   page_.clear();
   generic_.clear();
   const bool same = schema_.get() == &schema && table_ == table && select_ == select;
@@ -84,20 +78,19 @@ void WireShapes::begin(std::string_view table, const std::vector<std::string>& s
 const WireShape& WireShapes::of(const RowView& row) {
   const ShapeId id = row.shape().id();
   const bool known = id < kept_.size() && kept_[id] != nullptr;
-  if (known && kept_[id]->place != not_in_page) return *kept_[id];
+  if (known && kept_[id]->place != WireShape::not_in_page) return *kept_[id];
   WireShape& shape = known                      ? *kept_[id]
                      : row.shape().is_generic() ? add_generic(row)
                                                 : add_kept(row);
-  shape.place = static_cast<std::uint32_t>(page_.size());
-  page_.push_back(&shape);
+  page_.push_back(&shape);  // first, since there may be no memory for it
+  shape.place = static_cast<std::uint32_t>(page_.size() - 1);
   return shape;
 }
 
 WireShape& WireShapes::add_kept(const RowView& row) {
   const ShapeId id = row.shape().id();
   if (id >= kept_.size()) kept_.resize(std::size_t{id} + 1);
-  auto shape = std::make_unique<WireShape>();
-  shape->start(std::max(1u, mix(seed_, id)));
+  auto shape = std::make_unique<WireShape>(std::max(1u, mix(seed_, id)));
   fill(*shape, row);
   kept_[id] = std::move(shape);
   ++kept_count_;
@@ -106,8 +99,7 @@ WireShape& WireShapes::add_kept(const RowView& row) {
 
 // Every generic row has a shape of its own, which is not worth remembering.
 WireShape& WireShapes::add_generic(const RowView& row) {
-  WireShape& shape = *generic_.emplace_back(std::make_unique<WireShape>());
-  shape.start(0);
+  WireShape& shape = *generic_.emplace_back(std::make_unique<WireShape>(0));
   fill(shape, row);
   return shape;
 }

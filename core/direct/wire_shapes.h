@@ -30,15 +30,16 @@ struct WireColumn {
 };
 
 struct WireShape {
-  std::uint32_t place;  // in the page
+  static constexpr std::uint32_t not_in_page = 0xFFFF'FFFF;
+  std::uint32_t place = not_in_page;
   std::vector<WireColumn> columns;
-  std::size_t row_words_max;  // its place, and payloads with their alignment
-  std::size_t row_text_more;  // text that is not in the row as it is
+  std::size_t row_words_max = 1;  // its place, and payloads with their alignment
+  std::size_t row_text_more;      // text that is not in the row as it is
   // The shape in the block: `head` is its words, of which names_units stands in [2].
   std::vector<std::uint32_t> head;
   std::string names;
 
-  void start(std::uint32_t hint);
+  explicit WireShape(std::uint32_t hint);
   void add(std::uint8_t type, std::string_view name = {}, std::uint32_t slot = 0);
 };
 
