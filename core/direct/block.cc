@@ -167,37 +167,47 @@ std::string_view BlockReader::binary(std::uint32_t bytes) {
 
 // ---- ReplyBuffer, BlockWriter -------------------------------------------------------------------
 
-void ReplyBuffer::reserve(std::size_t capacity) {
-  if (capacity <= capacity_) return;
-  const std::size_t grown = std::max(capacity, capacity_ + capacity_ / 2);
-  std::unique_ptr<char[]> bytes(new char[grown]);
-  if (size_ > 0) std::memcpy(bytes.get(), bytes_.get(), size_);
-  bytes_ = std::move(bytes);
-  capacity_ = grown;
+void ReplyBuffer::Area::grow(std::size_t wanted) {
+  const std::size_t grown = std::max(wanted, capacity + capacity / 2);
+  std::unique_ptr<char[]> larger(new char[grown]);
+  if (size > 0) std::memcpy(larger.get(), bytes.get(), size);
+  bytes = std::move(larger);
+  capacity = grown;
+}
+
+void ReplyBuffer::Area::clear() {
+  size = 0;
+  if (capacity <= kept_bytes) return;  // an unusually big reply does not stay for ever
+  bytes.reset();
+  capacity = 0;
 }
 
 void ReplyBuffer::assign(std::string_view bytes) {
-  size_ = 0;
-  reserve(bytes.size());
-  if (!bytes.empty()) std::memcpy(bytes_.get(), bytes.data(), bytes.size());
-  size_ = bytes.size();
+  block_.size = 0;
+  block_.reserve(bytes.size());
+  if (!bytes.empty()) std::memcpy(block_.bytes.get(), bytes.data(), bytes.size());
+  block_.size = bytes.size();
 }
 
 BlockWriter::BlockWriter(ReplyBuffer& out, ReplyKind kind, std::size_t words_max)
     : out_(out), kind_(kind), text_at_(header_bytes + words_max * 4), text_end_(text_at_) {
-  out_.size_ = 0;
-  if (out_.capacity_ > kept_bytes) {  // an unusually big reply does not stay for ever
-    out_.bytes_.reset();
-    out_.capacity_ = 0;
-  }
-  out_.reserve(text_at_ + 256);
-  out_.size_ = text_at_;
+  out_.block_.clear();
+  out_.binary_.clear();
+  out_.block_.reserve(text_at_ + 256);
+  out_.block_.size = text_at_;
 }
 
 void BlockWriter::word(std::uint32_t value) {
   ENTITABLE_CHECK(at_ + 4 <= text_at_);
-  store_u32(out_.bytes_.get() + at_, value);
+  store_u32(out_.block_.bytes.get() + at_, value);
   at_ += 4;
+}
+
+void BlockWriter::words(std::span<const std::uint32_t> values) {
+  ENTITABLE_CHECK(at_ + values.size_bytes() <= text_at_);
+  if (!values.empty())
+    std::memcpy(out_.block_.bytes.get() + at_, values.data(), values.size_bytes());
+  at_ += values.size_bytes();
 }
 
 void BlockWriter::two_words(std::uint64_t value) {
@@ -226,41 +236,48 @@ void BlockWriter::optional_text(const std::optional<std::string>& wtf8) {
 
 void BlockWriter::binary(std::string_view bytes) {
   word(static_cast<std::uint32_t>(bytes.size()));
-  binary_.append(bytes);
+  append_binary(bytes);
+}
+
+void BlockWriter::append_binary(std::string_view bytes) {
+  ReplyBuffer::Area& area = out_.binary_;
+  area.reserve(area.size + bytes.size());
+  if (!bytes.empty()) std::memcpy(area.bytes.get() + area.size, bytes.data(), bytes.size());
+  area.size += bytes.size();
 }
 
 std::uint32_t BlockWriter::text_only(std::string_view wtf8) {
   char* to = text_room(wtf8.size());
   if (!wtf8.empty()) std::memcpy(to, wtf8.data(), wtf8.size());
-  if (is_ascii(wtf8)) return static_cast<std::uint32_t>(wtf8.size());
+  return is_ascii(wtf8) ? static_cast<std::uint32_t>(wtf8.size()) : note_units(wtf8);
+}
+
+// Of a text that has come and is not ASCII.
+std::uint32_t BlockWriter::note_units(std::string_view wtf8) {
   if (!is_well_formed(wtf8)) flags_ |= flag_utf16;
   return static_cast<std::uint32_t>(utf16_units(wtf8));
 }
 
 void BlockWriter::ascii(std::string_view text) {
   word(static_cast<std::uint32_t>(text.size()));
-  ascii_only(text);
-}
-
-void BlockWriter::ascii_only(std::string_view text) {
   std::memcpy(text_room(text.size()), text.data(), text.size());
 }
 
 void BlockWriter::expect_text(std::size_t bytes) {
-  out_.reserve(text_end_ + bytes);
+  out_.block_.reserve(text_end_ + bytes);
 }
 
 char* BlockWriter::text_room(std::size_t bytes) {
-  out_.reserve(text_end_ + bytes);
-  char* room = out_.bytes_.get() + text_end_;
+  out_.block_.reserve(text_end_ + bytes);
+  char* room = out_.block_.bytes.get() + text_end_;
   text_end_ += bytes;
-  out_.size_ = text_end_;
+  out_.block_.size = text_end_;
   return room;
 }
 
 // The area so far is WTF-8, string by string: halves of a pair that met at a seam stay two units.
 void BlockWriter::text_to_utf16() {
-  const std::string area(out_.bytes_.get() + text_at_, text_end_ - text_at_);
+  const std::string area(out_.block_.bytes.get() + text_at_, text_end_ - text_at_);
   std::u16string wide;
   wide.reserve(area.size());
   for (std::size_t at = 0; at < area.size();) {
@@ -279,8 +296,11 @@ void BlockWriter::text_to_utf16() {
 void BlockWriter::finish() {
   if ((flags_ & flag_utf16) != 0) text_to_utf16();
   const std::size_t text_bytes = text_end_ - text_at_;
-  if (!binary_.empty()) std::memcpy(text_room(binary_.size()), binary_.data(), binary_.size());
-  char* header = out_.bytes_.get();
+  const std::size_t binary_bytes = out_.binary_.size;
+  if (binary_bytes != 0) {
+    std::memcpy(text_room(binary_bytes), out_.binary_.bytes.get(), binary_bytes);
+  }
+  char* header = out_.block_.bytes.get();
   header[0] = static_cast<char>(kind_);
   header[1] = static_cast<char>(block_version);
   header[2] = static_cast<char>(flags_);
@@ -289,7 +309,7 @@ void BlockWriter::finish() {
   std::memset(header + at_, 0, text_at_ - at_);
   store_u32(header + 4, static_cast<std::uint32_t>(text_at_));
   store_u32(header + 8, static_cast<std::uint32_t>(text_bytes));
-  store_u32(header + 12, static_cast<std::uint32_t>(binary_.size()));
+  store_u32(header + 12, static_cast<std::uint32_t>(binary_bytes));
 }
 
 }  // namespace entitable::direct

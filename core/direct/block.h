@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -103,19 +104,30 @@ class BlockReader {
 // again.
 class ReplyBuffer {
  public:
-  const char* data() const { return bytes_.get(); }
-  std::size_t size() const { return size_; }
-  std::string_view view() const { return {bytes_.get(), size_}; }
+  const char* data() const { return block_.bytes.get(); }
+  std::size_t size() const { return block_.size; }
+  std::string_view view() const { return {data(), size()}; }
   std::string str() const { return std::string(view()); }
   void assign(std::string_view bytes);  // for a reply that another door wrote
 
  private:
+  friend class BlockCursor;
   friend class BlockWriter;
-  void reserve(std::size_t capacity);  // contents up to size_ survive
-  std::unique_ptr<char[]> bytes_;
-  std::size_t capacity_ = 0;
-  std::size_t size_ = 0;
+  struct Area {
+    std::unique_ptr<char[]> bytes;
+    std::size_t capacity = 0;
+    std::size_t size = 0;
+    void clear();
+    void reserve(std::size_t wanted) {  // contents up to size survive
+      if (wanted > capacity) grow(wanted);
+    }
+    void grow(std::size_t wanted);
+  };
+  Area block_;
+  Area binary_;  // of the block that is being written, until the end of its text is known
 };
+
+class BlockCursor;
 
 // Writes a reply block. The number of words is bounded first, so that text is written to its place
 // at once:
@@ -137,13 +149,20 @@ class BlockWriter {
   std::uint32_t text_only(std::string_view wtf8);
   // The same for text that is known to be ASCII.
   void ascii(std::string_view text);
-  void ascii_only(std::string_view text);
+  void words(std::span<const std::uint32_t> values);
   // Room for this much more text: one growth instead of several.
   void expect_text(std::size_t bytes);
+  // For at most so many words and bytes of text (block_cursor.h). What it wrote counts when it is
+  // given back, and nothing else is written meanwhile.
+  BlockCursor lend_cursor(std::size_t words_max, std::size_t text_max);
+  void take_back(BlockCursor cursor);
   void finish();
 
  private:
+  friend class BlockCursor;
   char* text_room(std::size_t bytes);
+  std::uint32_t note_units(std::string_view wtf8);
+  void append_binary(std::string_view bytes);
   void text_to_utf16();
 
   ReplyBuffer& out_;
@@ -152,7 +171,7 @@ class BlockWriter {
   std::size_t at_ = header_bytes;
   std::size_t text_at_;
   std::size_t text_end_;
-  std::string binary_;
+  std::size_t text_lent_ = 0;  // where the text of the cursor that is out has to end
 };
 
 }  // namespace entitable::direct

@@ -1,6 +1,6 @@
 #include "core/direct/timestamp_text.h"
 
-#include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "core/base/check.h"
@@ -10,49 +10,92 @@ namespace entitable::direct {
 namespace {
 
 constexpr Ticks ticks_per_second = 10'000'000;
-constexpr int fraction_digits = 7;
+constexpr Ticks ticks_per_day = 86'400 * ticks_per_second;
 constexpr std::string_view timestamp_tail = "Z";
 constexpr std::string_view etag_tail = "Z'\"";
 
+// "00" "01" .. "99"
+constexpr std::array<char, 200> digit_pairs = [] {
+  std::array<char, 200> pairs{};
+  for (unsigned i = 0; i < 100; ++i) {
+    pairs[2 * i] = static_cast<char>('0' + i / 10);
+    pairs[2 * i + 1] = static_cast<char>('0' + i % 10);
+  }
+  return pairs;
+}();
+
+void put_two_digits(char* to, unsigned number) {
+  std::memcpy(to, digit_pairs.data() + std::size_t{2} * number, 2);
+}
+
 }  // namespace
 
-std::string_view TimestampText::timestamp(Ticks ticks) {
-  const Ticks fraction = ticks % ticks_per_second;
-  if (const Ticks second = ticks - fraction; second != timestamp_.second) {
-    DateTimeBuffer buffer;
-    timestamp_.keep(write_date_time(second, buffer), timestamp_tail);
-    timestamp_.second = second;
-  }
-  return timestamp_.finish(fraction, timestamp_tail);
+TimestampText::Fraction::Fraction(std::uint32_t ticks) : text(), size(0) {
+  if (ticks == 0) return;
+  const std::uint32_t first_four = ticks / 1000;
+  const std::uint32_t last_three = ticks % 1000;
+  text[0] = '.';
+  put_two_digits(text.data() + 1, first_four / 100);
+  put_two_digits(text.data() + 3, first_four % 100);
+  put_two_digits(text.data() + 5, last_three / 10);
+  text[7] = static_cast<char>('0' + last_three % 10);
+  size = text.size();
+  while (text[size - 1] == '0') --size;
 }
 
-std::string_view TimestampText::etag(Ticks ticks) {
-  const Ticks fraction = ticks % ticks_per_second;
-  if (const Ticks second = ticks - fraction; second != etag_.second) {
-    EtagBuffer buffer;
-    etag_.keep(write_etag(second, buffer), etag_tail);
-    etag_.second = second;
+void TimestampText::move_to(Ticks ticks) {
+  Ticks fraction = ticks - second_;
+  if (fraction < 0 || fraction >= ticks_per_second) {
+    fraction = ticks % ticks_per_second;
+    move_to_second(ticks - fraction);
   }
-  return etag_.finish(fraction, etag_tail);
+  ticks_ = ticks;
+  const Fraction text(static_cast<std::uint32_t>(fraction));
+  timestamp_.set_fraction(text);
+  etag_.set_fraction(text);
 }
 
-void TimestampText::Form::keep(std::string_view whole_second, std::string_view tail) {
-  prefix = whole_second.size() - tail.size();
-  ENTITABLE_CHECK(prefix + 1 + fraction_digits + tail.size() <= text.size());
-  std::memcpy(text.data(), whole_second.data(), prefix);
+void TimestampText::move_to_second(Ticks second) {
+  if (second < day_ || second >= day_ + ticks_per_day) {
+    day_ = second - second % ticks_per_day;
+    DateTimeBuffer date_time;
+    EtagBuffer etag;
+    const std::string_view tag = write_etag(day_, etag);
+    timestamp_.set_day(write_date_time(day_, date_time), timestamp_tail, sizeof(":") - 1);
+    etag_.set_day(tag, etag_tail, sizeof("%3A") - 1);
+  }
+  second_ = second;
+  const auto seconds_of_day = static_cast<unsigned>((second - day_) / ticks_per_second);
+  timestamp_.set_clock(seconds_of_day);
+  etag_.set_clock(seconds_of_day);
 }
 
-std::string_view TimestampText::Form::finish(Ticks fraction, std::string_view tail) {
-  char* to = text.data() + prefix;
-  if (fraction != 0) {
-    *to++ = '.';
-    int digits = fraction_digits;
-    for (; fraction % 10 == 0; --digits) fraction /= 10;
-    for (int i = digits; i-- > 0; fraction /= 10) to[i] = static_cast<char>('0' + fraction % 10);
-    to += digits;
-  }
-  to = std::copy(tail.begin(), tail.end(), to);
-  return {text.data(), static_cast<std::size_t>(to - text.data())};
+void TimestampText::Form::set_day(std::string_view text, std::string_view tail,
+                                  std::size_t separator) {
+  ENTITABLE_CHECK(tail.size() <= tail_.size());
+  prefix_ = text.size() - tail.size();
+  ENTITABLE_CHECK(prefix_ + sizeof(Fraction::text) + tail_.size() <= text_.size());
+  separator_ = separator;
+  tail_size_ = tail.size();
+  std::memcpy(tail_.data(), tail.data(), tail.size());
+  std::memcpy(text_.data(), text.data(), prefix_);
+}
+
+void TimestampText::Form::set_clock(unsigned seconds_of_day) {
+  const std::size_t step = 2 + separator_;
+  char* const seconds = text_.data() + prefix_ - 2;
+  put_two_digits(seconds, seconds_of_day % 60);
+  put_two_digits(seconds - step, seconds_of_day / 60 % 60);
+  put_two_digits(seconds - 2 * step, seconds_of_day / 3600);
+}
+
+// Copies more than counts, since a number of bytes known beforehand is copied at once.
+void TimestampText::Form::set_fraction(const Fraction& fraction) {
+  char* to = text_.data() + prefix_;
+  std::memcpy(to, fraction.text.data(), fraction.text.size());
+  to += fraction.size;
+  std::memcpy(to, tail_.data(), tail_.size());
+  size_ = prefix_ + fraction.size + tail_size_;
 }
 
 }  // namespace entitable::direct

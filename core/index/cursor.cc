@@ -133,10 +133,23 @@ RowRun Cursor::run() const {
   RowRun run;
   run.slots_ = slots_ + slot_;
   run.end_ = end_;
-  run.size_ = run_end_ - slot_;
-  run.schema_ = schema_.get();
+  run.size_ = shape_end() - slot_;
+  run.leaf_ = leaf_;
+  run.first_ = slot_;
+  run.shape_ = leaf_->has_one_shape() ? &schema_->shape(leaf_->shape()) : &row().shape();
   run.partition_ = partition_;
   return run;
+}
+
+// Where the run of the row's shape ends.
+std::uint32_t Cursor::shape_end() const {
+  if (leaf_->has_one_shape()) return run_end_;
+  const auto shape_at = [this](std::uint32_t slot) {
+    return row_layout::shape_id(end_ - slots_[slot].offset);
+  };
+  std::uint32_t slot = slot_ + 1;
+  while (slot < run_end_ && shape_at(slot) == shape_at(slot_)) ++slot;
+  return slot;
 }
 
 }  // namespace entitable

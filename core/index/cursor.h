@@ -18,14 +18,22 @@
 
 namespace entitable {
 
-// Neighbouring rows of one partition. Valid as long as the cursor holds its version.
+// Neighbouring rows of one partition and one shape. Valid as long as the cursor holds its version.
 class RowRun {
  public:
   std::size_t size() const { return size_; }
   std::string_view partition() const { return partition_; }
+  const Shape& shape() const { return *shape_; }
+  // Looks for the rows' values at `slot`, of `width` bytes, in an array of their own: then they are
+  // at values(), else that is nullptr. REQUIRES: a slot of the shape, which is not generic.
+  void find_values(std::uint32_t slot, std::uint32_t width) {
+    if (!leaf_->has_one_shape()) return;
+    const char* const column = leaf_->column(slot, width);
+    if (column != nullptr) values_ = column + std::size_t{first_} * width;
+  }
+  const char* values() const { return values_; }
   RowView operator[](std::size_t i) const {  // REQUIRES: i < size()
-    const char* base = end_ - slots_[i].offset;
-    return {base, schema_->shape(row_layout::shape_id(base)), partition_};
+    return {end_ - slots_[i].offset, *shape_, partition_};
   }
 
  private:
@@ -33,7 +41,10 @@ class RowRun {
   const LeafSlot* slots_ = nullptr;
   const char* end_ = nullptr;
   std::size_t size_ = 0;
-  const Schema* schema_ = nullptr;
+  const char* values_ = nullptr;
+  const Leaf* leaf_ = nullptr;
+  std::uint32_t first_ = 0;  // slot of the first row
+  const Shape* shape_ = nullptr;
   std::string_view partition_;
 };
 
@@ -60,7 +71,8 @@ class Cursor {
   // Forward or back, still within the range: to the first row at or after `key`.
   void seek(const KeyView& key);
 
-  // The rows from here on that lie together: at least one, all of one partition. REQUIRES: valid().
+  // The rows from here on that lie together: at least one, all of one partition and one shape.
+  // REQUIRES: valid().
   RowRun run() const;
   // As next(), `rows` times. REQUIRES: rows <= run().size().
   void skip(std::size_t rows) {
@@ -79,6 +91,7 @@ class Cursor {
   void next_run();
   bool next_leaf();
   void leave();
+  std::uint32_t shape_end() const;
 
   Ref<Node> root_;
   Ref<Schema> schema_;

@@ -91,6 +91,7 @@ void Leaf::append_all(std::span<const RowSource> rows) {
     const std::string_view packed = row_layout::packed(rows[i].base);
     slot[i] = {0, push(packed) - row_layout::key_bytes(rows[i].base)};
     totals_.bytes += packed.size();
+    note_shape(rows[i].base, i == 0);
   }
   totals_.rows = size_;
   if (runs_ == 0) return;
@@ -110,6 +111,7 @@ void Leaf::copy_from(const Leaf& from) {
   runs_ = from.runs_;
   texts_ = from.texts_;
   partition_prefix_ = from.partition_prefix_;
+  shape_ = from.shape_;
   totals_ = from.totals_;
   if (size_ == 0) return;
   std::memcpy(buffer_.get(), from.buffer_.get(), directory_bytes());
@@ -202,11 +204,12 @@ void Leaf::insert(const Place& place, std::string_view partition, std::string_vi
   LeafSlot* const slot = slots();
   std::memmove(slot + place.slot + 1, slot + place.slot, (size_ - place.slot) * sizeof(LeafSlot));
   slot[place.slot] = {head_of(key, table[place.run].prefix), push(packed) - key_bytes};
+  note_shape(packed.data() + key_bytes, size_ == 0);
   ++size_;
   ++totals_.rows;
   totals_.bytes += packed_bytes;
   note_insert(place.slot);
-  set_part(0, 0);
+  note_change();
 }
 
 // A run that has no row yet.
@@ -255,9 +258,10 @@ void Leaf::replace(std::uint32_t i, std::string_view packed, std::uint32_t key_b
     slots()[i].offset = push(packed) - key_bytes;
     garbage_ += before;
   }
+  note_shape(packed.data() + key_bytes, size_ == 1);
   totals_.bytes += packed_bytes;
   totals_.bytes -= before;
-  set_part(0, 0);
+  note_change();
   give_back();
 }
 
@@ -275,7 +279,7 @@ void Leaf::erase(const Place& place) {
   for (std::uint32_t r = place.run + 1; r < runs_; ++r) --table[r].first;
   if (run_first(place.run) == run_end(place.run)) erase_run(place.run);
   streak_ = 0;
-  set_part(0, 0);
+  note_change();
   give_back();
 }
 
@@ -324,6 +328,22 @@ void Leaf::note_insert(std::uint32_t slot) {
     streak_ = 0;
   }
   last_ = slot;
+}
+
+// What was known of the rows as a whole holds no longer.
+void Leaf::note_change() {
+  set_part(0, 0);
+  column_.drop();
+}
+
+// Of a row that has come. A shape that has gone is noticed when the leaf is built anew.
+void Leaf::note_shape(const char* base, bool only_row) {
+  const ShapeId shape = row_layout::shape_id(base);
+  if (only_row) {
+    shape_ = shape;
+  } else if (shape_ != shape) {
+    shape_ = many_shapes;
+  }
 }
 
 }  // namespace entitable

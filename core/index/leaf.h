@@ -18,6 +18,7 @@
 #include "core/index/key_search.h"
 #include "core/index/node.h"
 #include "core/index/row.h"
+#include "core/index/scan_column.h"
 
 namespace entitable {
 
@@ -81,6 +82,14 @@ class Leaf : public Node {
     return r + 1 < runs_ ? run_table()[r + 1].first : size_;
   }
   KeyView key(std::uint32_t i) const { return {partition(run_of(i)), row_key(i)}; }
+  // Whether all rows are sure to have shape(). REQUIRES: size() > 0.
+  bool has_one_shape() const { return shape_ != many_shapes; }
+  ShapeId shape() const { return shape_; }
+  // The values at `slot`, of `width` bytes, in the order of the rows; nullptr: look at the rows.
+  // Valid until the next call. REQUIRES: has_one_shape(), and a shape that has them.
+  const char* column(std::uint32_t slot, std::uint32_t width) const {
+    return column_.values(slot, width, size_, [this](std::uint32_t i) { return base(i); });
+  }
   const LeafSlot* slots() const { return reinterpret_cast<const LeafSlot*>(texts() + texts_); }
   const char* end() const { return buffer_.get() + capacity_; }
 
@@ -121,6 +130,7 @@ class Leaf : public Node {
  private:
   Leaf(const Leaf&) = delete;
   static constexpr std::int32_t streak_min = 3;
+  static constexpr ShapeId many_shapes = 0xFFFF;
 
   // Partition keys are filled up to whole words, so that slots are aligned.
   static std::uint32_t padded(std::string_view partition) {
@@ -152,6 +162,8 @@ class Leaf : public Node {
   void set_partition_heads();
   void count_memory();
   void note_insert(std::uint32_t slot);
+  void note_shape(const char* base, bool only_row);
+  void note_change();
 
   std::unique_ptr<char[]> buffer_;  // null: capacity 0
   std::uint32_t capacity_ = 0;
@@ -163,8 +175,10 @@ class Leaf : public Node {
   std::uint16_t partition_prefix_ =
       0;  // bytes that all partition keys share (whole characters), or fewer
   bool absent_ = false;
-  std::int32_t streak_ = 0;  // inserts in a row that rose (> 0) or fell (< 0)
-  std::uint32_t last_ = 0;   // slot of the last insert
+  ShapeId shape_ = generic_shape_id;  // of all rows, or many_shapes; of no rows, any
+  std::int32_t streak_ = 0;           // inserts in a row that rose (> 0) or fell (< 0)
+  std::uint32_t last_ = 0;            // slot of the last insert
+  mutable ScanColumn column_;
   mutable bool used_lately_ = false;
   mutable PartId part_ = 0;
   mutable std::uint32_t part_leaves_ = 0;

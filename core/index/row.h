@@ -45,6 +45,7 @@ class RowView {
   T fixed(std::uint32_t slot) const {
     return row_layout::load<T>(base_ + slot);
   }
+  const char* bytes_at(std::uint32_t slot) const { return base_ + slot; }
   std::string_view guid(std::uint32_t slot) const { return {base_ + slot, 16}; }
   std::string_view text(std::uint32_t slot) const { return row_layout::text(base_, slot); }
 

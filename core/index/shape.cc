@@ -64,7 +64,7 @@ std::optional<std::uint32_t> Shape::find(std::string_view name) const {
 }
 
 Schema::Schema() {
-  auto generic = std::make_unique<Shape>();
+  auto generic = std::make_unique<Shape>(*this);
   generic->fixed_bytes_ = row_layout::columns_at + 4;  // one hidden text, the property list
   shapes_.push_back(std::move(generic));
 }
@@ -148,7 +148,7 @@ std::optional<Schema::NameId> Schema::name_id(std::string_view name, bool may_ad
 
 // The shape of members_ and set_.
 const Shape& Schema::add_shape() {
-  auto added = std::make_unique<Shape>();
+  auto added = std::make_unique<Shape>(*this);
   added->id_ = static_cast<ShapeId>(shapes_.size());
   added->columns_.reserve(members_.size());
   for (const Member& member : members_) {

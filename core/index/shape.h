@@ -44,9 +44,13 @@ struct Column {
 inline constexpr std::size_t shapes_max = 2048;
 inline constexpr std::size_t shape_columns_max = 131'072;
 
+class Schema;
+
 class Shape {
  public:
+  explicit Shape(const Schema& schema) : schema_(&schema) {}
   ShapeId id() const { return id_; }
+  const Schema& schema() const { return *schema_; }
   // Canonical order. Empty and is_generic() for the generic shape.
   const std::vector<Column>& columns() const { return columns_; }
   bool is_generic() const { return id_ == generic_shape_id; }
@@ -57,6 +61,7 @@ class Shape {
 
  private:
   friend class Schema;
+  const Schema* schema_;
   ShapeId id_ = generic_shape_id;
   std::uint32_t fixed_bytes_ = 0;
   std::vector<Column> columns_;

@@ -92,6 +92,7 @@ std::string Leaf::verify(const Schema& schema) const {
       if (i > run.first && compare_utf16(row_key(i - 1), key) >= 0) return "leaf: rows do not rise";
       std::string fault = verify_row(base(i), schema);
       if (!fault.empty()) return fault;
+      if (shape_ != many_shapes && row_layout::shape_id(base(i)) != shape_) return "leaf: shape";
       live += row_layout::packed_bytes(base(i));
       sum.bytes += row_layout::packed_bytes(base(i));
       ++sum.rows;

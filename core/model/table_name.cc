@@ -11,6 +11,9 @@ namespace {
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
+char fold(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
 bool is_letter_or_digit(char c) {
   return is_letter(c) || (c >= '0' && c <= '9');
 }
@@ -35,10 +38,19 @@ Result<TableName> TableName::parse(std::string_view text) {
 
 std::string fold_table_name(std::string_view text) {
   std::string folded(text);
-  for (char& c : folded) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
+  for (char& c : folded) c = fold(c);
   return folded;
+}
+
+int compare_folded(std::string_view folded, std::string_view text) {
+  const std::size_t shorter = std::min(folded.size(), text.size());
+  for (std::size_t i = 0; i < shorter; ++i) {
+    const char c = fold(text[i]);
+    if (folded[i] != c) {
+      return static_cast<unsigned char>(folded[i]) < static_cast<unsigned char>(c) ? -1 : 1;
+    }
+  }
+  return folded.size() == text.size() ? 0 : folded.size() < text.size() ? -1 : 1;
 }
 
 }  // namespace entitable

@@ -26,5 +26,7 @@ class TableName {
 
 // The folded form of any text, for look-ups of names that may not be valid (ASCII lower case).
 std::string fold_table_name(std::string_view text);
+// The order of a folded name and of fold_table_name(text): negative, zero, positive.
+int compare_folded(std::string_view folded, std::string_view text);
 
 }  // namespace entitable

@@ -37,23 +37,25 @@ class BoundFilter {
   std::size_t size() const { return tests_.size(); }
   // REQUIRES: row is of the shape.
   bool matches(const RowView& row) const { return matches_from(entry_, row); }
-  // The position in `run`, from `from` on, of the next row that matches; of the next row of another
-  // shape than run[from], if that comes first; or run.size(). Adds the packed bytes of the rows it
-  // passes over to `bytes`. REQUIRES: from < run.size(), and run[from] is of the shape.
-  std::size_t next(const RowRun& run, std::size_t from, std::uint64_t& bytes) const;
+  // Makes ready for next(), once for a run that is of the shape: what most rows are decided by is
+  // looked for where it lies together.
+  void prepare(RowRun& run) const;
+  // The position in `run`, from `from` on, of the next row that matches, or run.size(). REQUIRES:
+  // from < run.size(), and the run is of the shape.
+  std::size_t next(const RowRun& run, std::size_t from) const;
 
  private:
   using Target = std::uint32_t;  // a position in tests_, or
   static constexpr Target reject = 0xFFFF'FFFE;
   static constexpr Target accept = 0xFFFF'FFFF;
 
-  // What is compared, and how. The "same" kinds serve eq and ne, which need no order.
+  // What is compared, and how: numbers with two bounds, texts with one literal. The "same" kinds
+  // serve eq and ne, which need no order.
   enum class TestKind : std::uint8_t {
     int32,
-    int64,  // also DateTime
+    int64,  // also DateTime, Timestamp
     float64,
     boolean,
-    timestamp,
     same_text,   // String, Binary
     text_units,  // String in the order of UTF-16 units
     text_bytes,  // Binary
@@ -64,15 +66,28 @@ class BoundFilter {
     row,
     by_name,
   };
+  // From `low` on, `span` more: one comparison without a sign tells whether a value is among them.
+  struct Integers {
+    std::uint64_t low = 0;
+    std::uint64_t span = 0;
+    static std::uint64_t span_of(std::int64_t low, std::int64_t high) {
+      return static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+    }
+  };
+  // low <= value <= high, which never holds for a NaN.
+  struct Numbers {
+    double low;
+    double high;
+  };
   struct Test {
     TestKind kind = TestKind::by_name;
-    std::uint8_t accepted = 0;  // bit i: holds if the Ordering is i
+    Ordering ordering = Ordering::equal;  // of text and literal, for it to hold
     std::uint32_t slot = 0;
     Target if_holds = accept;
     Target if_fails = reject;
-    union {  // the literal, but for texts
-      std::int64_t integer = 0;
-      double number;
+    union {
+      Integers integers{};
+      Numbers numbers;
     };
     std::string_view text;
     const FilterNode* node = nullptr;  // by_name
@@ -87,12 +102,20 @@ class BoundFilter {
     return at == accept;
   }
   static bool holds(const Test& test, const RowView& row);
+  template <typename Use>
+  static auto with_kind(TestKind kind, Use use);
   template <TestKind kind>
-  static Ordering ordering(const Test& test, const RowView& row);
+  static int side(const Test& test, const RowView& row);
   template <TestKind kind>
   static bool holds_as(const Test& test, const RowView& row);
   template <TestKind kind>
-  std::size_t next_by(const RowRun& run, std::size_t from, std::uint64_t& bytes) const;
+  static constexpr std::uint32_t width();
+  template <TestKind kind>
+  static bool value_holds(const Test& test, const char* value);
+  template <TestKind kind>
+  std::size_t next_by(const RowRun& run, std::size_t from) const;
+  template <TestKind kind>
+  std::size_t next_value(const RowRun& run, std::size_t from) const;
   bool matches_from(Target at, const RowRun& run, std::size_t position) const;
 
   std::vector<Test> tests_;

@@ -18,7 +18,7 @@ std::variant<RowAnswer, Error, NeedParts> get_row(const TableIndex& index, const
 std::variant<Page, NeedParts> execute(const TableIndex& index, const Query& query,
                                       AtAbsent at_absent) {
   ENTITABLE_CHECK(query.top <= limits::page_rows_max);
-  Page page{index, {}, std::nullopt, 0, 0};
+  Page page{index, {}, std::nullopt, 0};
   if (query.top == 0) return page;
   const Plan plan = make_plan(query.filter);
   Scan scan(index, query.filter, plan, query.from);
@@ -40,7 +40,6 @@ std::variant<Page, NeedParts> execute(const TableIndex& index, const Query& quer
     page.next = Continuation{scan.stopped_at()};
   }
   page.rows_read = scan.rows_read();
-  page.bytes_read = scan.bytes_read();
   return page;
 }
 

@@ -21,8 +21,7 @@ struct Page {
   // The next row that matches, if there is one: a page that ends with the last match has none, even
   // when it is full.
   std::optional<Continuation> next;
-  std::uint64_t rows_read = 0;   // looked at, those that did not match and the look-ahead included
-  std::uint64_t bytes_read = 0;  // their packed bytes
+  std::uint64_t rows_read = 0;  // looked at, those that did not match and the look-ahead included
 };
 
 struct RowAnswer {

@@ -36,6 +36,7 @@ SelectedProperty select_property(std::string_view name, const Shape& shape) {
 }  // namespace
 
 Result<std::vector<std::string>> normalize_select(const std::vector<std::string_view>& names) {
+  if (names.empty()) return std::vector<std::string>{};
   std::vector<std::string> selected;
   std::unordered_set<std::string_view> seen;
   std::size_t bytes = 0;

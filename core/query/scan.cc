@@ -58,16 +58,6 @@ KeyRange Scan::current_range() const {
   return range;
 }
 
-std::size_t Scan::next_match(const RowRun& run, std::size_t from) {
-  std::size_t at = from;
-  while (at < run.size()) {
-    const Shape* const shape = &run[at].shape();
-    at = filter_of(run[at]).next(run, at, bytes_read_);
-    if (at == run.size() || &run[at].shape() == shape) break;
-  }
-  return at;
-}
-
 std::vector<PartId> Scan::parts_ahead(std::uint64_t rows) const {
   ENTITABLE_CHECK(need_part_ != 0);
   PartList parts(need_part_);

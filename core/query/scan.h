@@ -32,7 +32,6 @@ class Scan {
   const EntityKey& stopped_at() const { return stopped_at_; }
 
   std::uint64_t rows_read() const { return rows_read_; }
-  std::uint64_t bytes_read() const { return bytes_read_; }
   const ShapeFilters& filters() const { return filters_; }
 
  private:
@@ -43,14 +42,12 @@ class Scan {
   template <typename Take>
   bool scan_range(const KeyRange& range, Take& take);
   template <typename Take>
-  bool scan_run(const RowRun& run, Take& take);
-  // The position of the next row that matches, or the end.
-  std::size_t next_match(const RowRun& run, std::size_t from);
-  // The filter of the row's shape, kept from row to row.
-  const BoundFilter& filter_of(const RowView& row) {
-    if (&row.shape() != shape_) {
-      shape_ = &row.shape();
-      bound_ = &filters_.of(*shape_);
+  bool scan_run(RowRun run, Take& take);
+  // The filter of a shape, kept from run to run.
+  const BoundFilter& filter_of(const Shape& shape) {
+    if (&shape != shape_) {
+      shape_ = &shape;
+      bound_ = &filters_.of(shape);
     }
     return *bound_;
   }
@@ -59,13 +56,12 @@ class Scan {
   const Plan& plan_;
   const std::optional<Continuation>& from_;
   ShapeFilters filters_;
-  const Shape* shape_ = nullptr;  // of the row tested last
+  const Shape* shape_ = nullptr;  // of the rows tested last
   const BoundFilter* bound_ = nullptr;
   std::size_t range_ = 0;  // the current one
   PartId need_part_ = 0;
   EntityKey stopped_at_;  // where the missing part begins to matter
   std::uint64_t rows_read_ = 0;
-  std::uint64_t bytes_read_ = 0;
 };
 
 // ---- Inline ----
@@ -90,8 +86,7 @@ bool Scan::scan_point(const KeyView& key, Take& take) {
   }
   if (!found.row.has_value()) return true;
   ++rows_read_;
-  bytes_read_ += found.row->packed_bytes();
-  const bool matching = !plan_.residual || filter_of(*found.row).matches(*found.row);
+  const bool matching = !plan_.residual || filter_of(found.row->shape()).matches(*found.row);
   return !matching || take(*found.row);
 }
 
@@ -110,15 +105,13 @@ bool Scan::scan_range(const KeyRange& range, Take& take) {
 }
 
 template <typename Take>
-bool Scan::scan_run(const RowRun& run, Take& take) {
+bool Scan::scan_run(RowRun run, Take& take) {
+  const BoundFilter* const filter = plan_.residual ? &filter_of(run.shape()) : nullptr;
+  if (filter != nullptr) filter->prepare(run);
   for (std::size_t at = 0; at < run.size(); ++at) {
-    if (plan_.residual) {
-      at = next_match(run, at);
-      if (at == run.size()) break;
-    }
-    const RowView row = run[at];
-    bytes_read_ += row.packed_bytes();
-    if (!take(row)) {
+    if (filter != nullptr) at = filter->next(run, at);
+    if (at == run.size()) break;
+    if (!take(run[at])) {
       rows_read_ += at + 1;
       return false;
     }

@@ -53,9 +53,12 @@ Catalog::Catalog()
     : tables_(make_ref<Tables>()), names_(make_ref<Names>()), service_(make_ref<Service>()) {}
 
 const Table* Catalog::find(std::string_view name) const {
-  const std::string folded = fold_table_name(name);
-  const auto at = position_of(names_->list, folded);
-  if (at == names_->list.end() || (*at)->name.folded() != folded) return nullptr;
+  const std::vector<Ref<TableIdentity>>& names = names_->list;
+  const auto at = std::lower_bound(names.begin(), names.end(), name,
+                                   [](const Ref<TableIdentity>& entry, std::string_view wanted) {
+                                     return compare_folded(entry->name.folded(), wanted) < 0;
+                                   });
+  if (at == names.end() || compare_folded((*at)->name.folded(), name) != 0) return nullptr;
   return find((*at)->id);
 }
 

@@ -183,8 +183,10 @@ std::variant<RowAnswer, Error, NeedParts> Store::get(std::string_view table,
                                                      const KeyView& key) const {
   const Table* found = state_->published.catalog.find(table);
   if (found == nullptr) return Error(Code::table_not_found);
+  auto answer = get_row(found->index, key);
+  if (std::holds_alternative<RowAnswer>(answer)) return answer;  // a key that is stored is valid
   if (const auto checked = check_address(key); !checked.ok()) return checked.error();
-  return get_row(found->index, key);
+  return answer;
 }
 
 std::variant<Page, Error, NeedParts> Store::query(std::string_view table,

@@ -248,6 +248,41 @@ TEST_CASE("The worked example of LAYOUT.md") {
   CHECK(hex == documented_example());
 }
 
+TEST_CASE("A writer that is used again writes what a new one would") {
+  const std::uint64_t seed = 43;
+  CAPTURE(seed);
+  test::Prng random(seed);
+  const std::string names[] = {"a", "b", "\xC3\xA9"};
+  const auto new_table = [&] {
+    Table table;
+    for (int i = 0; i < 5; ++i) {
+      Entity e = entity("p", std::to_string(i), {}, then + i * 7'000'000);
+      for (const std::string& name : names) {
+        if (random.chance(2)) e.properties.push_back({name, Value::of_binary(name)});
+      }
+      table.put(e);
+    }
+    return table;
+  };
+  Table tables[] = {new_table(), new_table()};
+  const std::vector<std::vector<std::string_view>> selections = {{}, {"a"}, {"b", "RowKey", "a"}};
+  PageWriter writer;
+  ReplyBuffer reply;
+  for (int i = 0; i < 300; ++i) {
+    CAPTURE(i);
+    Table& table = tables[random.below(2)];
+    if (random.chance(5)) table = new_table();
+    const std::vector<std::string> select = *normalize_select(selections[random.below(3)]);
+    const std::string name = random.chance(5) ? "People" : "people";
+    std::vector<RowView> rows = table.rows();
+    rows.resize(random.below(rows.size() + 1), rows.front());
+    writer.write(reply, name, rows, select, std::nullopt);
+    ReplyBuffer fresh;
+    PageWriter().write(fresh, name, rows, select, std::nullopt);
+    REQUIRE(reply.str() == fresh.str());
+  }
+}
+
 TEST_CASE("Random rows come back as they are stored") {
   const std::uint64_t seed = 42;
   CAPTURE(seed);

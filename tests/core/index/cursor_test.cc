@@ -36,6 +36,8 @@ std::vector<std::string> keys_by_runs(const TableIndex& index, const KeyRange& r
     REQUIRE(run.size() > 0);
     for (std::size_t i = 0; i < run.size(); ++i) {
       REQUIRE(run[i].partition() == run.partition());
+      REQUIRE(&run[i].shape() == &cursor.row().shape());
+      REQUIRE(&run[i].shape() == &run.shape());
       keys.push_back(std::string(run.partition()) + "|" + std::string(run[i].row()));
     }
     cursor.skip(run.size());
@@ -86,6 +88,78 @@ TEST_CASE("runs may be left part of the way") {
     cursor.skip(step);
   }
   CHECK(keys == keys_in(index));
+}
+
+TEST_CASE("a run ends where the shape changes") {
+  TableIndex index;
+  const auto put = [&index](std::uint64_t i, std::string name) {
+    index.put(entity("p", digits(i), 1, {{std::move(name), Value::of_int32(1)}}));
+  };
+  const auto run_sizes = [&index] {
+    std::vector<std::size_t> sizes;
+    for (Cursor cursor(index, {}); cursor.valid(); cursor.skip(sizes.back())) {
+      sizes.push_back(cursor.run().size());
+    }
+    return sizes;
+  };
+  for (std::uint64_t i = 0; i < 9; ++i) put(i, "a");
+  CHECK(run_sizes() == std::vector<std::size_t>{9});
+  put(2, "b");
+  put(3, "b");
+  put(8, "b");
+  CHECK(run_sizes() == std::vector<std::size_t>{2, 2, 4, 1});
+  CHECK(index.verify() == "");
+  for (std::uint64_t i : {2, 3, 8}) put(i, "a");
+  CHECK(run_sizes() == std::vector<std::size_t>{9});
+}
+
+TEST_CASE("values are found side by side when they are asked for again") {
+  TableIndex index;
+  const auto put = [&index](std::uint64_t i, std::int64_t value) {
+    index.put(entity("p", digits(i), 1, {{"a", Value::of_int64(value)}}));
+  };
+  const auto runs_with_values = [&index] {
+    int runs = 0;
+    for (Cursor cursor(index, KeyRange{EntityKey("p", digits(3)), std::nullopt}); cursor.valid();) {
+      RowRun run = cursor.run();
+      const std::uint32_t slot = run.shape().columns()[0].slot;
+      run.find_values(slot, 8);
+      if (run.values() != nullptr) ++runs;
+      for (std::size_t i = 0; i < run.size() && run.values() != nullptr; ++i) {
+        REQUIRE(row_layout::load<std::int64_t>(run.values() + 8 * i) ==
+                run[i].fixed<std::int64_t>(slot));
+      }
+      cursor.skip(run.size());
+    }
+    return runs;
+  };
+  for (std::uint64_t i = 0; i < 9; ++i) put(i, -static_cast<std::int64_t>(i));
+  CHECK(runs_with_values() == 0);
+  CHECK(runs_with_values() == 1);
+  CHECK(runs_with_values() == 1);
+  SECTION("not after a change") {
+    put(5, 77);
+    CHECK(runs_with_values() == 0);
+    CHECK(runs_with_values() == 1);
+    put(20, 78);
+    CHECK(runs_with_values() == 0);
+    CHECK(runs_with_values() == 1);
+    REQUIRE(index.erase({"p", digits(4)}));
+    CHECK(runs_with_values() == 0);
+    CHECK(runs_with_values() == 1);
+  }
+  SECTION("another version has its own") {
+    const TableIndex before = index;
+    put(5, 77);
+    CHECK(runs_with_values() == 0);
+    index = before;
+    CHECK(runs_with_values() == 1);
+  }
+  SECTION("not of rows of several shapes") {
+    index.put(entity("p", digits(7), 1, {{"b", Value::of_int64(1)}}));
+    CHECK(runs_with_values() == 0);
+    CHECK(runs_with_values() == 0);
+  }
 }
 
 TEST_CASE("seek goes forward and back, within the range") {

@@ -63,6 +63,18 @@ TEST_CASE("length is judged before characters") {
   CHECK(error_of(std::string(64, '-')) == bad_length);
 }
 
+TEST_CASE("any text is compared with a folded name as its folded form") {
+  for (const char* folded : {"", "a", "people", "peoples", "z", "\xC3\x84"}) {
+    for (const char* text : {"", "A", "a", "People", "PEOPLES", "peopl", "[", "Z", "\xC3\x84"}) {
+      CAPTURE(folded, text);
+      const int order = std::string(folded).compare(fold_table_name(text));
+      const int compared = compare_folded(folded, text);
+      CHECK((compared < 0) == (order < 0));
+      CHECK((compared > 0) == (order > 0));
+    }
+  }
+}
+
 TEST_CASE("folding leaves everything but A to Z alone") {
   CHECK(fold_table_name("AZaz09-@[") == "azaz09-@[");
   CHECK(fold_table_name("\xC3\x84") == "\xC3\x84");

@@ -1,0 +1,166 @@
+#include "core/direct/wire_shapes.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/base/utf8.h"
+#include "core/query/projection.h"
+
+namespace entitable::direct {
+namespace {
+
+constexpr std::size_t timestamp_text_bytes = 80;  // of a Timestamp and an ETag together
+constexpr std::size_t kept_max = 64;
+constexpr std::size_t names_units_at = 2;  // in the head of a shape
+
+std::uint32_t mix(std::uint32_t hash, std::uint32_t value) {
+  hash = (hash ^ value) * 0x85EB'CA6Bu;
+  return hash ^ (hash >> 15);
+}
+
+std::uint32_t mix(std::uint32_t hash, std::string_view text) {
+  for (const char c : text) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x0100'0193u;
+  return mix(hash, static_cast<std::uint32_t>(text.size()));
+}
+
+// With the word that may align it.
+std::size_t payload_words_max(std::uint8_t type) {
+  switch (type) {
+    case column_null:
+    case static_cast<std::uint8_t>(EdmType::guid):
+      return 0;
+    case static_cast<std::uint8_t>(EdmType::float64):
+    case static_cast<std::uint8_t>(EdmType::int64):
+      return 3;
+    case static_cast<std::uint8_t>(EdmType::date_time):
+      return 4;
+    default:
+      return 1;
+  }
+}
+
+}  // namespace
+
+// ---- WireShape ----------------------------------------------------------------------------------
+
+WireShape::WireShape(std::uint32_t hint)
+    : row_text_more(timestamp_text_bytes), head({hint, 0, 0}) {}
+
+void WireShape::add(std::uint8_t type, std::string_view name, std::uint32_t slot) {
+  columns.push_back(WireColumn{type, slot, name});
+  row_words_max += payload_words_max(type);
+  if (type == static_cast<std::uint8_t>(EdmType::guid)) row_text_more += guid_units;
+  const auto units = static_cast<std::uint32_t>(utf16_units(name));
+  head.push_back(units | static_cast<std::uint32_t>(type) << 24);
+  ++head[names_units_at - 1];
+  head[names_units_at] += units;
+  names.append(name);
+}
+
+// ---- WireShapes ---------------------------------------------------------------------------------
+
+void WireShapes::begin(std::string_view table, const std::vector<std::string>& select,
+                       const Schema& schema) {
+  for (WireShape* shape : page_) shape->place = WireShape::not_in_page;
+  page_.clear();
+  generic_.clear();
+  const bool same = schema_.get() == &schema && table_ == table && select_ == select;
+  if (same && kept_count_ <= kept_max) return;
+  kept_.clear();
+  kept_count_ = 0;
+  schema_ = Ref<const Schema>(&schema);
+  table_ = table;
+  select_ = select;
+  seed_ = mix(0x811C'9DC5u, table);
+  for (const std::string& name : select) seed_ = mix(seed_, name);
+}
+
+const WireShape& WireShapes::of(const RowView& row) {
+  const ShapeId id = row.shape().id();
+  const bool known = id < kept_.size() && kept_[id] != nullptr;
+  if (known && kept_[id]->place != WireShape::not_in_page) return *kept_[id];
+  WireShape& shape = known                      ? *kept_[id]
+                     : row.shape().is_generic() ? add_generic(row)
+                                                : add_kept(row);
+  page_.push_back(&shape);  // first, since there may be no memory for it
+  shape.place = static_cast<std::uint32_t>(page_.size() - 1);
+  return shape;
+}
+
+WireShape& WireShapes::add_kept(const RowView& row) {
+  const ShapeId id = row.shape().id();
+  if (id >= kept_.size()) kept_.resize(std::size_t{id} + 1);
+  auto shape = std::make_unique<WireShape>(std::max(1u, mix(seed_, id)));
+  fill(*shape, row);
+  kept_[id] = std::move(shape);
+  ++kept_count_;
+  return *kept_[id];
+}
+
+// Every generic row has a shape of its own, which is not worth remembering.
+WireShape& WireShapes::add_generic(const RowView& row) {
+  WireShape& shape = *generic_.emplace_back(std::make_unique<WireShape>(0));
+  fill(shape, row);
+  return shape;
+}
+
+void WireShapes::fill(WireShape& shape, const RowView& row) const {
+  shape.add(column_etag);
+  if (!select_.empty()) return fill_selected(shape, row);
+  for (const std::uint8_t type : {column_partition, column_row, column_timestamp}) shape.add(type);
+  if (row.shape().is_generic()) {
+    row.for_each_property([&shape](std::string_view name, const ValueView& value) {
+      shape.add(static_cast<std::uint8_t>(value.type()), name);
+    });
+    return;
+  }
+  for (const Column& column : row.shape().columns()) {
+    shape.add(static_cast<std::uint8_t>(column.type), column.name, column.slot);
+  }
+}
+
+void WireShapes::fill_selected(WireShape& shape, const RowView& row) const {
+  const std::vector<SelectedProperty> properties = select_properties(select_, row.shape());
+  for (std::size_t i = 0; i < properties.size(); ++i) {
+    const std::string& name = select_[i];
+    switch (properties[i].kind) {
+      case SelectedKind::partition_key:
+        shape.add(column_partition);
+        break;
+      case SelectedKind::row_key:
+        shape.add(column_row);
+        break;
+      case SelectedKind::timestamp:
+        shape.add(column_timestamp);
+        break;
+      case SelectedKind::column: {
+        const Column& column = row.shape().columns()[properties[i].column];
+        shape.add(static_cast<std::uint8_t>(column.type), name, column.slot);
+        break;
+      }
+      case SelectedKind::by_name: {
+        const std::optional<ValueView> value = row.find(name);
+        shape.add(value.has_value() ? static_cast<std::uint8_t>(value->type()) : column_null, name);
+        break;
+      }
+      case SelectedKind::missing:
+        shape.add(column_null, name);
+        break;
+    }
+  }
+}
+
+std::size_t WireShapes::words() const {
+  std::size_t words = 0;
+  for (const WireShape* shape : page_) words += shape->head.size();
+  return words;
+}
+
+void WireShapes::write(BlockWriter& out) const {
+  for (const WireShape* shape : page_) {
+    out.words(shape->head);
+    out.text_only(shape->names);
+  }
+}
+
+}  // namespace entitable::direct

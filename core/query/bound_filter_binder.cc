@@ -1,0 +1,284 @@
+// How a filter is bound to a shape; bound_filter.cc tests rows with what comes of it.
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/filter/evaluate.h"
+#include "core/query/bound_filter.h"
+
+namespace entitable {
+namespace {
+
+// Operators are three orderings and their opposites, where there is no NaN.
+struct Relation {
+  Ordering ordering;
+  bool opposite;
+};
+
+Relation relation_of(CompareOp op) {
+  switch (op) {
+    case CompareOp::eq:
+      return {Ordering::equal, false};
+    case CompareOp::ne:
+      return {Ordering::equal, true};
+    case CompareOp::lt:
+      return {Ordering::less, false};
+    case CompareOp::ge:
+      return {Ordering::less, true};
+    case CompareOp::gt:
+      return {Ordering::greater, false};
+    case CompareOp::le:
+      return {Ordering::greater, true};
+  }
+  check_failed("an operator has a relation", __FILE__, __LINE__);
+}
+
+}  // namespace
+
+// Turns the tree into tests, from its end to its start: when a node is bound, where it leads is
+// bound already. A node that leads to the same place either way needs no test.
+class BoundFilter::Binder {
+ public:
+  Binder(const Filter& filter, const std::vector<bool>& implied, const Shape* shape,
+         BoundFilter& out)
+      : filter_(filter), implied_(implied), shape_(shape), out_(out) {}
+
+  void bind() {
+    tasks_.push_back({static_cast<std::uint32_t>(filter_.nodes.size() - 1), accept, reject});
+    while (!tasks_.empty()) {
+      const Task task = tasks_.back();
+      tasks_.pop_back();
+      if (task.left_of_chain) {
+        bind_left(task);
+      } else {
+        bind_node(task);
+      }
+    }
+    out_.entry_ = start_;
+  }
+
+ private:
+  struct Task {
+    std::uint32_t node;
+    Target if_holds;
+    Target if_fails;
+    bool left_of_chain = false;  // the right side is bound and starts at start_
+  };
+
+  void bind_node(const Task& task) {
+    const FilterNode& node = filter_.nodes[task.node];
+    const bool implied = task.node < implied_.size() && implied_[task.node];
+    if (implied || task.if_holds == task.if_fails) {
+      start_ = task.if_holds;
+      return;
+    }
+    switch (node.kind) {
+      case FilterKind::all_of:
+      case FilterKind::any_of:
+        tasks_.push_back({task.node, task.if_holds, task.if_fails, true});
+        tasks_.push_back({node.right, task.if_holds, task.if_fails});
+        return;
+      case FilterKind::negation:
+        tasks_.push_back({node.left, task.if_fails, task.if_holds});
+        return;
+      case FilterKind::comparison:
+        bind_comparison(node, task);
+        return;
+      case FilterKind::flag:
+        bind_flag(node, task);
+        return;
+      case FilterKind::constant:
+        settle(node.literal.view().boolean(), task);
+        return;
+    }
+  }
+
+  void bind_left(const Task& task) {
+    const FilterNode& node = filter_.nodes[task.node];
+    if (node.kind == FilterKind::all_of) {
+      tasks_.push_back({node.left, start_, task.if_fails});
+    } else {
+      tasks_.push_back({node.left, task.if_holds, start_});
+    }
+  }
+
+  void settle(bool answer, const Task& task) { start_ = answer ? task.if_holds : task.if_fails; }
+
+  void add(Test test, const Task& task, bool opposite = false) {
+    test.if_holds = opposite ? task.if_fails : task.if_holds;
+    test.if_fails = opposite ? task.if_holds : task.if_fails;
+    start_ = static_cast<Target>(out_.tests_.size());
+    out_.tests_.push_back(test);
+  }
+
+  void bind_comparison(const FilterNode& node, const Task& task) {
+    const EdmType literal = node.literal.type();
+    if (node.property == "PartitionKey" || node.property == "RowKey") {
+      const bool partition = node.property == "PartitionKey";
+      if (comparable(EdmType::string, literal) == Comparable::mismatch) {
+        return settle(mismatch_answer(node.op), task);
+      }
+      return partition ? add_text(TestKind::same_partition, TestKind::partition, node, task)
+                       : add_text(TestKind::same_row, TestKind::row, node, task);
+    }
+    if (node.property == "Timestamp") {
+      if (comparable(EdmType::date_time, literal) == Comparable::mismatch) {
+        return settle(mismatch_answer(node.op), task);
+      }
+      return add_integers(TestKind::int64, node, task, row_layout::timestamp_at);
+    }
+    if (shape_ == nullptr) return add(by_name(node), task);
+    const std::optional<std::uint32_t> found = shape_->find(node.property);
+    if (!found.has_value()) return settle(false, task);
+    const Column& column = shape_->columns()[*found];
+    if (comparable(column.type, literal) == Comparable::mismatch) {
+      return settle(mismatch_answer(node.op), task);
+    }
+    add_column(column, node, task);
+  }
+
+  void bind_flag(const FilterNode& node, const Task& task) {
+    if (node.property == "PartitionKey" || node.property == "RowKey" ||
+        node.property == "Timestamp") {
+      return settle(false, task);
+    }
+    if (shape_ == nullptr) return add(by_name(node), task);
+    const std::optional<std::uint32_t> found = shape_->find(node.property);
+    if (!found.has_value() || shape_->columns()[*found].type != EdmType::boolean) {
+      return settle(false, task);
+    }
+    add_range(TestKind::boolean, shape_->columns()[*found].slot, {1, 0}, false, task);
+  }
+
+  static Test by_name(const FilterNode& node) {
+    Test test;
+    test.kind = TestKind::by_name;
+    test.node = &node;
+    return test;
+  }
+
+  // `same` tests for equality, `ordered` for everything.
+  void add_text(TestKind same, TestKind ordered, const FilterNode& node, const Task& task,
+                std::uint32_t slot = 0) {
+    const Relation relation = relation_of(node.op);
+    Test test;
+    test.kind = relation.ordering == Ordering::equal ? same : ordered;
+    test.ordering = relation.ordering;
+    test.slot = slot;
+    test.text = node.literal.view().bytes();
+    add(test, task, relation.opposite);
+  }
+
+  // REQUIRES: the literal is of an integral type.
+  void add_integers(TestKind kind, const FilterNode& node, const Task& task, std::uint32_t slot) {
+    using Limits = std::numeric_limits<std::int64_t>;
+    const Relation relation = relation_of(node.op);
+    const std::int64_t literal = node.literal.view().bits();
+    std::int64_t low = literal;
+    std::int64_t high = literal;
+    if (relation.ordering == Ordering::less) {
+      if (literal == Limits::min()) return settle(relation.opposite, task);
+      low = Limits::min();
+      --high;
+    } else if (relation.ordering == Ordering::greater) {
+      if (literal == Limits::max()) return settle(relation.opposite, task);
+      ++low;
+      high = Limits::max();
+    }
+    add_range(kind, slot, {static_cast<std::uint64_t>(low), Integers::span_of(low, high)},
+              relation.opposite, task);
+  }
+
+  // What fails is out, if either is: the opposite of a range is one too, round the end of numbers.
+  // REQUIRES: the range is not everything.
+  void add_range(TestKind kind, std::uint32_t slot, Integers range, bool opposite,
+                 const Task& task) {
+    const Target if_holds = opposite ? task.if_fails : task.if_holds;
+    if (if_holds == reject) {
+      range = {range.low + range.span + 1, ~range.span - 1};
+      opposite = !opposite;
+    }
+    Test test;
+    test.kind = kind;
+    test.slot = slot;
+    test.integers = range;
+    add(test, task, opposite);
+  }
+
+  // The numbers for which an operator holds; for ne, those for which it does not.
+  static Numbers numbers_of(CompareOp op, double literal) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    constexpr Numbers nothing = {infinity, -infinity};
+    switch (op) {
+      case CompareOp::eq:
+      case CompareOp::ne:
+        return {literal, literal};
+      case CompareOp::lt:
+        return literal == -infinity ? nothing
+                                    : Numbers{-infinity, std::nextafter(literal, -infinity)};
+      case CompareOp::le:
+        return {-infinity, literal};
+      case CompareOp::gt:
+        return literal == infinity ? nothing : Numbers{std::nextafter(literal, infinity), infinity};
+      case CompareOp::ge:
+        return {literal, infinity};
+    }
+    check_failed("an operator has numbers", __FILE__, __LINE__);
+  }
+
+  void add_numbers(const FilterNode& node, const Task& task, std::uint32_t slot) {
+    const ValueView literal = node.literal.view();
+    Test test;
+    test.kind = TestKind::float64;
+    test.slot = slot;
+    test.numbers = numbers_of(node.op, literal.type() == EdmType::float64
+                                           ? literal.float64()
+                                           : static_cast<double>(literal.bits()));
+    add(test, task, node.op == CompareOp::ne);
+  }
+
+  // REQUIRES: the types are comparable. An Int32 literal widens to Int64, Int32 and Int64 to
+  // Double.
+  void add_column(const Column& column, const FilterNode& node, const Task& task) {
+    switch (column.type) {
+      case EdmType::string:
+        return add_text(TestKind::same_text, TestKind::text_units, node, task, column.slot);
+      case EdmType::binary:
+        return add_text(TestKind::same_text, TestKind::text_bytes, node, task, column.slot);
+      case EdmType::guid:
+        return add_text(TestKind::guid, TestKind::guid, node, task, column.slot);
+      case EdmType::boolean:
+        return add_integers(TestKind::boolean, node, task, column.slot);
+      case EdmType::int32:
+        return add_integers(TestKind::int32, node, task, column.slot);
+      case EdmType::date_time:
+      case EdmType::int64:
+        return add_integers(TestKind::int64, node, task, column.slot);
+      case EdmType::float64:
+        return add_numbers(node, task, column.slot);
+    }
+    check_failed("a column has a type", __FILE__, __LINE__);
+  }
+
+  const Filter& filter_;
+  const std::vector<bool>& implied_;
+  const Shape* shape_;  // null: any
+  BoundFilter& out_;
+  std::vector<Task> tasks_;
+  Target start_ = accept;  // of what was bound last
+};
+
+BoundFilter::BoundFilter(const Filter& filter, const std::vector<bool>& implied,
+                         const Shape& shape) {
+  if (filter.empty()) return;
+  Binder(filter, implied, shape.is_generic() ? nullptr : &shape, *this).bind();
+}
+
+BoundFilter::BoundFilter(const Filter& filter, const std::vector<bool>& implied) {
+  if (filter.empty()) return;
+  Binder(filter, implied, nullptr, *this).bind();
+}
+
+}  // namespace entitable
