@@ -27,9 +27,10 @@ constexpr Digits digits_of(std::string_view alphabet) {
 constexpr Digits standard_digits = digits_of(standard_alphabet);
 constexpr Digits url_digits = digits_of(url_alphabet);
 
-std::string encode(std::string_view bytes, std::string_view alphabet) {
-  std::string text((bytes.size() + 2) / 3 * 4, '=');
-  char* out = text.data();
+void append_encoded(std::string& text, std::string_view bytes, std::string_view alphabet) {
+  const std::size_t before = text.size();
+  text.resize(before + (bytes.size() + 2) / 3 * 4, '=');
+  char* out = text.data() + before;
   const auto byte = [&](std::size_t i) {
     return i < bytes.size() ? static_cast<std::uint32_t>(static_cast<std::uint8_t>(bytes[i])) : 0;
   };
@@ -40,6 +41,11 @@ std::string encode(std::string_view bytes, std::string_view alphabet) {
     if (at + 1 < bytes.size()) out[2] = alphabet[group >> 6 & 0x3F];
     if (at + 2 < bytes.size()) out[3] = alphabet[group & 0x3F];
   }
+}
+
+std::string encode(std::string_view bytes, std::string_view alphabet) {
+  std::string text;
+  append_encoded(text, bytes, alphabet);
   return text;
 }
 
@@ -71,6 +77,9 @@ std::optional<std::string> decode(std::string_view text, const Digits& digits) {
 
 }  // namespace
 
+void append_base64(std::string& out, std::string_view bytes) {
+  append_encoded(out, bytes, standard_alphabet);
+}
 std::string base64_encode(std::string_view bytes) {
   return encode(bytes, standard_alphabet);
 }

@@ -8,6 +8,7 @@
 namespace entitable {
 
 std::string base64_encode(std::string_view bytes);
+void append_base64(std::string& out, std::string_view bytes);
 // Standard alphabet, padding required, unused bits zero; nothing otherwise.
 std::optional<std::string> base64_decode(std::string_view text);
 

@@ -185,24 +185,35 @@ ShortDecimal shortest_decimal(double positive) {
   return decimal;
 }
 
+template <typename Integer>
+void append_integer(std::string& out, Integer value) {
+  char text[24];
+  out.append(text, std::to_chars(text, text + sizeof text, value).ptr);
+}
+
 // The service's form: plain while the point is near the digits, else one digit before the point.
-std::string positive_text(double positive) {
+void append_positive(std::string& out, double positive) {
   const ShortDecimal decimal = shortest_decimal(positive);
-  const std::string digits = std::to_string(decimal.digits);
+  char memory[24];
+  const char* end = std::to_chars(memory, memory + sizeof memory, decimal.digits).ptr;
+  const std::string_view digits(memory, static_cast<std::size_t>(end - memory));
   const int size = static_cast<int>(digits.size());
   const int point = size + decimal.exponent;  // how many digits stand before it
   if (point < -3 || point > 15) {
-    std::string text = digits.substr(0, 1);
-    if (size > 1) text.append(".").append(digits, 1);
+    out.append(digits, 0, 1);
+    if (size > 1) out.append(".").append(digits, 1);
     const int exponent = point - 1;
-    text.append(exponent < 0 ? "E-" : "E+");
-    if (std::abs(exponent) < 10) text.push_back('0');
-    return text.append(std::to_string(std::abs(exponent)));
+    out.append(exponent < 0 ? "E-" : "E+");
+    if (std::abs(exponent) < 10) out.push_back('0');
+    append_integer(out, std::abs(exponent));
+  } else if (point <= 0) {
+    out.append("0.").append(static_cast<std::size_t>(-point), '0').append(digits);
+  } else if (point >= size) {
+    out.append(digits).append(static_cast<std::size_t>(point - size), '0').append(".0");
+  } else {
+    const auto whole = static_cast<std::size_t>(point);
+    out.append(digits, 0, whole).append(".").append(digits, whole);
   }
-  if (point <= 0) return "0." + std::string(static_cast<std::size_t>(-point), '0') + digits;
-  const auto whole = static_cast<std::size_t>(point);
-  if (point >= size) return digits + std::string(whole - digits.size(), '0') + ".0";
-  return digits.substr(0, whole) + "." + digits.substr(whole);
 }
 
 }  // namespace
@@ -222,18 +233,37 @@ std::optional<double> parse_double(std::string_view text) {
   return decimal.negative ? -magnitude : magnitude;
 }
 
+void append_text(std::string& out, std::int32_t value) {
+  append_integer(out, value);
+}
+void append_text(std::string& out, std::int64_t value) {
+  append_integer(out, value);
+}
+
+void append_text(std::string& out, double value) {
+  if (std::isnan(value)) {
+    out.append("NaN");
+    return;
+  }
+  if (std::signbit(value)) out.push_back('-');
+  if (std::isinf(value)) {
+    out.append("Infinity");
+  } else if (value == 0) {
+    out.append("0.0");
+  } else {
+    append_positive(out, std::fabs(value));
+  }
+}
+
 std::string to_text(std::int32_t value) {
   return std::to_string(value);
 }
 std::string to_text(std::int64_t value) {
   return std::to_string(value);
 }
-
 std::string to_text(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
-  std::string text = value == 0 ? "0.0" : positive_text(std::fabs(value));
-  if (std::signbit(value)) text.insert(text.begin(), '-');
+  std::string text;
+  append_text(text, value);
   return text;
 }
 

@@ -24,4 +24,9 @@ std::string to_text(std::int64_t value);
 // "3.0", "-0.0", "1.5", "1.2345E+24"; "NaN", "Infinity", "-Infinity".
 std::string to_text(double value);
 
+// The same texts behind what `out` has.
+void append_text(std::string& out, std::int32_t value);
+void append_text(std::string& out, std::int64_t value);
+void append_text(std::string& out, double value);
+
 }  // namespace entitable

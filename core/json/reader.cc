@@ -5,18 +5,21 @@
 #include <utility>
 
 #include "core/json/lone_surrogates.h"
+#include "core/json/quick_reader.h"
 
 namespace entitable::json {
 namespace {
 
 using Parser = nlohmann::json;
 
+constexpr std::size_t usual_members = 24;
+
 constexpr int number_overflow = 406;  // nlohmann's number for 1e400
 
 // Receives the events of the text. What is inside of a member's array or object is let pass.
 class Members {
  public:
-  explicit Members(LoneSurrogates& lone) : lone_(lone) { members_.reserve(usual_members); }
+  explicit Members(LoneSurrogates& lone) : lone_(lone) { object_.members.reserve(usual_members); }
 
   bool null() { return add(Kind::null, {}); }
   bool boolean(bool value) { return add(Kind::boolean, value ? "true" : "false"); }
@@ -57,15 +60,17 @@ class Members {
     return false;
   }
 
-  Result<std::vector<Member>> take(bool complete) {
+  Result<Object> take(bool complete) {
     if (!complete) return error_;
-    return std::move(members_);
+    return std::move(object_);
   }
 
  private:
   bool add(Kind kind, std::string text) {
     if (depth_ == 0) return false;  // a document that is no object
-    if (depth_ == 1) members_.push_back(Member{std::move(name_), kind, std::move(text)});
+    if (depth_ > 1) return true;
+    const std::string_view name = object_.keep(std::move(name_));
+    object_.members.push_back(Member{name, kind, object_.keep(std::move(text))});
     return true;
   }
   bool open() {
@@ -74,18 +79,14 @@ class Members {
     return added;
   }
 
-  static constexpr std::size_t usual_members = 24;
-
   LoneSurrogates& lone_;
   std::size_t depth_ = 0;
   std::string name_;
-  std::vector<Member> members_;
+  Object object_;
   Error error_ = Error(Code::invalid_input);
 };
 
-}  // namespace
-
-Result<std::vector<Member>> read_object(std::string_view text) {
+Result<Object> parse(std::string_view text) {
   // The parser takes it for the end of the text.
   if (text.find('\0') != std::string_view::npos) return Error(Code::invalid_input);
   LoneSurrogates lone(text);
@@ -93,6 +94,15 @@ Result<std::vector<Member>> read_object(std::string_view text) {
   const std::string_view disguised = lone.text();
   const bool complete = Parser::sax_parse(disguised.begin(), disguised.end(), &members);
   return members.take(complete);
+}
+
+}  // namespace
+
+Result<Object> read_object(std::string_view text) {
+  Object object;
+  object.members.reserve(usual_members);
+  if (read_usual_object(text, object)) return object;
+  return parse(text);
 }
 
 }  // namespace entitable::json

@@ -3,16 +3,26 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/json/plain_text.h"
+
 namespace entitable::json {
 namespace {
 
 constexpr char hex_digits[] = "0123456789abcdef";
 
-bool is_plain(std::string_view text, std::size_t at) {
+// Part of a character that is no ASCII, and no surrogate: those are ED A0 80 .. ED BF BF.
+bool is_plain_beyond_ascii(std::string_view text, std::size_t at) {
   const auto byte = static_cast<std::uint8_t>(text[at]);
-  if (byte < 0x20 || byte == '"' || byte == '\\') return false;
-  // U+D800..U+DFFF is ED A0 80 .. ED BF BF.
-  return byte != 0xED || static_cast<std::uint8_t>(text[at + 1]) < 0xA0;
+  return byte >= 0x80 && (byte != 0xED || static_cast<std::uint8_t>(text[at + 1]) < 0xA0);
+}
+
+// The first byte from `at` on that is written in another way; else the end.
+std::size_t special_at(std::string_view text, std::size_t at) {
+  for (;;) {
+    const std::size_t end = plain_end(text, at);
+    for (at = end; at < text.size() && is_plain_beyond_ascii(text, at);) ++at;
+    if (at == end) return at;
+  }
 }
 
 void append_escape(std::string& out, unsigned unit) {
@@ -53,18 +63,13 @@ std::size_t append_special(std::string& out, std::string_view text, std::size_t 
 
 void append_string(std::string& out, std::string_view wtf8) {
   out.push_back('"');
-  std::size_t copied = 0;
   std::size_t at = 0;
-  while (at < wtf8.size()) {
-    if (is_plain(wtf8, at)) {
-      ++at;
-      continue;
-    }
-    out.append(wtf8, copied, at - copied);
-    at += append_special(out, wtf8, at);
-    copied = at;
+  for (;;) {
+    const std::size_t special = special_at(wtf8, at);
+    out.append(wtf8, at, special - at);
+    if (special == wtf8.size()) break;
+    at = special + append_special(out, wtf8, special);
   }
-  out.append(wtf8, copied, std::string_view::npos);
   out.push_back('"');
 }
 
@@ -102,6 +107,12 @@ void Writer::name(std::string_view wtf8) {
   first_ = true;  // its value follows without a comma
 }
 
+void Writer::written_name(std::string_view json) {
+  separate();
+  out_->append(json);
+  first_ = true;
+}
+
 void Writer::string(std::string_view wtf8) {
   separate();
   append_string(*out_, wtf8);
@@ -110,6 +121,11 @@ void Writer::string(std::string_view wtf8) {
 void Writer::raw(std::string_view json) {
   separate();
   out_->append(json);
+}
+
+std::string& Writer::raw() {
+  separate();
+  return *out_;
 }
 
 }  // namespace entitable::json

@@ -184,30 +184,42 @@ Result<Value> parse_value(EdmType type, std::string_view text, std::string_view 
   ENTITABLE_CHECK(false);
 }
 
-std::string value_text(const ValueView& value) {
+void append_value_text(std::string& out, const ValueView& value) {
   switch (value.type()) {
     case EdmType::string:
-      return std::string(value.string());
+      out.append(value.string());
+      return;
     case EdmType::binary:
-      return base64_encode(value.binary());
+      return append_base64(out, value.binary());
     case EdmType::boolean:
-      return value.boolean() ? "true" : "false";
-    case EdmType::date_time:
-      return date_time_text(value.date_time());
+      out.append(value.boolean() ? "true" : "false");
+      return;
+    case EdmType::date_time: {
+      DateTimeBuffer buffer;
+      out.append(write_date_time(value.date_time(), buffer));
+      return;
+    }
     case EdmType::float64:
-      return to_text(value.float64());
+      return append_text(out, value.float64());
     case EdmType::guid: {
       Guid guid;
       ENTITABLE_CHECK(value.guid_bytes().size() == guid.size());
       std::memcpy(guid.data(), value.guid_bytes().data(), guid.size());
-      return guid_text(guid);
+      out.append(guid_text(guid));
+      return;
     }
     case EdmType::int32:
-      return to_text(value.int32());
+      return append_text(out, value.int32());
     case EdmType::int64:
-      return to_text(value.int64());
+      return append_text(out, value.int64());
   }
   ENTITABLE_CHECK(false);
+}
+
+std::string value_text(const ValueView& value) {
+  std::string text;
+  append_value_text(text, value);
+  return text;
 }
 
 }  // namespace entitable

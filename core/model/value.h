@@ -99,5 +99,6 @@ Result<Value> parse_value(EdmType type, std::string_view text, std::string_view 
 // The inverse: the service's text of a value (Double as "3.0", Guid in lower case, Binary in
 // base64).
 std::string value_text(const ValueView& value);
+void append_value_text(std::string& out, const ValueView& value);
 
 }  // namespace entitable

@@ -26,11 +26,22 @@ constexpr std::string_view header_order[] = {
     "Preference-Applied", "DataServiceVersion",     "Content-Type",
     "Location",           "DataServiceId",          "ETag"};
 
-std::size_t rank(const Header& header) {
-  const auto* at =
-      std::find_if(std::begin(header_order), std::end(header_order),
-                   [&](std::string_view name) { return equal_ignoring_case(name, header.name); });
-  return static_cast<std::size_t>(at - std::begin(header_order));
+std::vector<Header> in_order(std::vector<Header> headers) {
+  std::vector<Header> ordered;
+  ordered.reserve(headers.size());
+  const auto take = [&](Header& header) {
+    ordered.push_back(std::move(header));
+    header.name = {};  // taken
+  };
+  for (const std::string_view name : header_order) {
+    for (Header& header : headers) {
+      if (equal_ignoring_case(header.name, name)) take(header);
+    }
+  }
+  for (Header& header : headers) {
+    if (!header.name.empty()) take(header);
+  }
+  return ordered;
 }
 
 // A response as it stands in a part. Versions as recorded: 1.0 after what answers with nothing but
@@ -43,8 +54,7 @@ Response as_part(Response response, const std::string& content_id) {
   response.headers.push_back({"Cache-Control", "no-cache"});
   response.headers.push_back({"DataServiceVersion", brief ? "1.0;" : "3.0;"});
   if (!content_id.empty()) response.headers.push_back({"Content-ID", content_id});
-  std::stable_sort(response.headers.begin(), response.headers.end(),
-                   [](const Header& a, const Header& b) { return rank(a) < rank(b); });
+  response.headers = in_order(std::move(response.headers));
   return response;
 }
 
@@ -171,19 +181,20 @@ Handled handle_change_set(Batch& batch, const Request& request, const Moment& mo
   std::deque<std::string> urls;
   for (Request& operation : batch.operations) {
     operation.url = absolute(operation.url, request.url, urls);
-    answers.operations.push_back(Asked{{}, steps.refusal(operation), content_id_of(operation)});
     Result<EntityWrite> parsed = steps.parse(operation);
     const std::size_t index = write.operations.size();
     if (parsed.ok() && index > 0 && !equal_ignoring_case(parsed->table, write.table)) {
       parsed = Error(Code::batch_partitions_differ);
     }
     if (!parsed.ok()) {
+      answers.operations.push_back(Asked{{}, steps.refusal(operation), content_id_of(operation)});
       return answers.failed(
           unreadable(parsed.error(), index, batch.operations.size(), write.operations));
     }
     write.table = std::move(parsed->table);
     write.operations.push_back(std::move(parsed->operation));
-    answers.operations.back().respond = std::move(parsed->respond);
+    answers.operations.push_back(
+        Asked{std::move(parsed->respond), std::move(parsed->refuse), content_id_of(operation)});
   }
   auto respond = [answers = std::move(answers)](const WriteAnswer& answer) {
     const auto* done = std::get_if<WriteDone>(&answer);

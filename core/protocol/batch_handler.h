@@ -14,10 +14,11 @@
 namespace entitable::protocol {
 
 struct BatchSteps {
-  // InvalidInput if it is no entity write.
+  // With its `refuse`. InvalidInput if it is no entity write.
   std::function<Result<EntityWrite>(const Request&)> parse;
   // An entity or a list of entities; InvalidInput in the response if it is neither.
   std::function<Handled(const Request&)> read;
+  // Of what could not be parsed: the batch itself or one operation.
   std::function<Refuse(const Request&)> refusal;
 };
 

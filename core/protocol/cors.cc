@@ -76,11 +76,11 @@ bool is_simple(std::string_view header) {
 // for.
 std::string exposed(const CorsRule& rule, const Response& response) {
   std::vector<std::string> names;
-  const auto add = [&](const std::string& name) {
+  const auto add = [&](std::string_view name) {
     const bool known = std::any_of(names.begin(), names.end(), [&](const std::string& other) {
       return equal_ignoring_case(name, other);
     });
-    if (!known) names.push_back(name);
+    if (!known) names.emplace_back(name);
   };
   for (const std::string& entry : rule.exposed_headers) {
     if (!entry.ends_with('*')) {

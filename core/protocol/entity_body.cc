@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -27,55 +28,87 @@ Error bad_value() {
 
 // ---- Members and their types --------------------------------------------------------------------
 
+// The first eight bytes of a name as a number in whose order the names are.
+std::uint64_t head_of(std::string_view name) {
+  std::uint64_t head = 0;
+  for (std::size_t i = 0; i < sizeof head; ++i) {
+    head = head << 8 | (i < name.size() ? static_cast<std::uint8_t>(name[i]) : 0u);
+  }
+  return head;
+}
+
+// Whether `name` is "<property>@odata.type".
+bool is_type_of(std::string_view name, std::string_view property) {
+  return name.size() == property.size() + type_suffix.size() && name.ends_with(type_suffix) &&
+         starts_with(name, property);
+}
+
 // The members of an object, to be found by name. Names are unique.
 class Members {
  public:
   static Result<Members> read(std::string_view body) {
-    Result<std::vector<Member>> members = json::read_object(body);
-    if (!members.ok()) return members.error();
-    Members read(std::move(*members));
+    Result<json::Object> object = json::read_object(body);
+    if (!object.ok()) return object.error();
+    Members read(std::move(*object));
     if (read.has_duplicates()) return Error(Code::duplicate_properties);
     return read;
   }
 
-  std::vector<Member>& all() { return members_; }
+  const std::vector<Member>& all() const { return object_.members; }
 
-  Member* find(std::string_view name) {
-    const auto at = std::lower_bound(
-        by_name_.begin(), by_name_.end(), name,
-        [this](std::size_t i, std::string_view other) { return members_[i].name < other; });
-    return at != by_name_.end() && members_[*at].name == name ? &members_[*at] : nullptr;
+  const Member* find(std::string_view name) const {
+    const Named wanted{head_of(name), name, nullptr};
+    const auto at = std::lower_bound(by_name_.begin(), by_name_.end(), wanted, is_before);
+    return at != by_name_.end() && at->name == name ? at->member : nullptr;
   }
 
-  // What "<name>@odata.type" says; nullptr if it is not there.
-  const Member* type_of(std::string_view name) {
+  // What "<name>@odata.type" says of a member; nullptr if it is not there. Nearly always it stands
+  // beside what it speaks of.
+  const Member* type_of(const Member& member) const {
     if (!has_types_) return nullptr;
-    scratch_.assign(name).append(type_suffix);
-    return find(scratch_);
+    const Member* const next = &member + 1;
+    if (next != all().data() + all().size() && is_type_of(next->name, member.name)) return next;
+    if (&member != all().data() && is_type_of((&member)[-1].name, member.name)) return &member - 1;
+    return all_beside_ ? nullptr : find(std::string(member.name).append(type_suffix));
   }
 
  private:
-  explicit Members(std::vector<Member> members) : members_(std::move(members)) {
-    by_name_.reserve(members_.size());
-    for (std::size_t i = 0; i < members_.size(); ++i) {
-      by_name_.push_back(i);
-      has_types_ = has_types_ || members_[i].name.ends_with(type_suffix);
+  struct Named {
+    std::uint64_t head;
+    std::string_view name;
+    const Member* member;
+  };
+  static bool is_before(const Named& a, const Named& b) {
+    return a.head != b.head ? a.head < b.head : a.name < b.name;
+  }
+
+  explicit Members(json::Object object) : object_(std::move(object)) {
+    by_name_.reserve(all().size());
+    for (const Member& member : all()) {
+      by_name_.push_back(Named{head_of(member.name), member.name, &member});
+      if (!member.name.ends_with(type_suffix)) continue;
+      has_types_ = true;
+      all_beside_ = all_beside_ && is_beside_its_own(member);
     }
-    std::sort(by_name_.begin(), by_name_.end(),
-              [this](std::size_t a, std::size_t b) { return members_[a].name < members_[b].name; });
+    std::sort(by_name_.begin(), by_name_.end(), is_before);
+  }
+
+  bool is_beside_its_own(const Member& type) const {
+    const Member* const next = &type + 1;
+    return (&type != all().data() && is_type_of(type.name, (&type)[-1].name)) ||
+           (next != all().data() + all().size() && is_type_of(type.name, next->name));
   }
 
   bool has_duplicates() const {
-    return std::adjacent_find(by_name_.begin(), by_name_.end(),
-                              [this](std::size_t a, std::size_t b) {
-                                return members_[a].name == members_[b].name;
-                              }) != by_name_.end();
+    return std::adjacent_find(by_name_.begin(), by_name_.end(), [](const Named& a, const Named& b) {
+             return a.head == b.head && a.name == b.name;
+           }) != by_name_.end();
   }
 
-  std::vector<Member> members_;
-  std::vector<std::size_t> by_name_;
+  json::Object object_;
+  std::vector<Named> by_name_;
   bool has_types_ = false;
-  std::string scratch_;
+  bool all_beside_ = true;  // each type that is said beside the member that it speaks of
 };
 
 // Neither a property nor a key: metadata, or what the server sets itself.
@@ -110,7 +143,7 @@ Result<EdmType> said_type(const Member& type) {
 EdmType guessed_type(const Member& value) {
   if (value.kind == Kind::string) return EdmType::string;
   if (value.kind == Kind::boolean) return EdmType::boolean;
-  const bool whole = value.text.find_first_of(".eE") == std::string::npos;
+  const bool whole = value.text.find_first_of(".eE") == std::string_view::npos;
   return whole && parse_int32(value.text).has_value() ? EdmType::int32 : EdmType::float64;
 }
 
@@ -125,34 +158,24 @@ Result<Value> read_value(const Member& value, const Member* type) {
 
 // ---- Entities -----------------------------------------------------------------------------------
 
-Result<std::string> take_key(Members& members, std::string_view name) {
-  Member* value = members.find(name);
+Result<std::string> key_of(const Members& members, std::string_view name) {
+  const Member* value = members.find(name);
   if (value == nullptr || value->kind == Kind::null) return Error(Code::properties_need_value);
-  const Member* type = members.type_of(name);
+  const Member* type = members.type_of(*value);
   if (value->kind != Kind::string || (type != nullptr && type->text != "Edm.String")) {
     return Error(Code::primary_key_type_invalid);
   }
-  return std::move(value->text);
+  return std::string(value->text);
 }
 
-// Names are only taken when none is looked for any more.
-void take_names(Members& members, const std::vector<std::size_t>& from,
-                std::vector<Property>& properties) {
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    properties[i].name = std::move(members.all()[from[i]].name);
-  }
-}
-
-Result<std::vector<Property>> take_properties(Members& members) {
+Result<std::vector<Property>> properties_of(const Members& members) {
   std::vector<Property> properties;
-  std::vector<std::size_t> from;
   properties.reserve(members.all().size());
-  from.reserve(members.all().size());
-  for (Member& member : members.all()) {
+  for (const Member& member : members.all()) {
     if (is_ignored(member.name) || member.name == "PartitionKey" || member.name == "RowKey") {
       continue;
     }
-    const Member* type = members.type_of(member.name);
+    const Member* type = members.type_of(member);
     if (member.kind == Kind::null) {
       if (type == nullptr) continue;
       if (const Result<EdmType> said = said_type(*type); !said.ok()) return said.error();
@@ -160,46 +183,44 @@ Result<std::vector<Property>> take_properties(Members& members) {
     }
     Result<Value> value = read_value(member, type);
     if (!value.ok()) return value.error();
-    properties.push_back(Property{{}, std::move(*value)});
-    from.push_back(static_cast<std::size_t>(&member - members.all().data()));
+    properties.push_back(Property{std::string(member.name), std::move(*value)});
   }
-  take_names(members, from, properties);
   return properties;
 }
 
 }  // namespace
 
 Result<EntityBody> read_inserted_entity(std::string_view body) {
-  Result<Members> members = Members::read(body);
+  const Result<Members> members = Members::read(body);
   if (!members.ok()) return members.error();
   EntityBody entity;
   for (const auto& [name, part] :
        {std::pair{"PartitionKey", &entity.key.partition}, std::pair{"RowKey", &entity.key.row}}) {
-    Result<std::string> key = take_key(*members, name);
+    Result<std::string> key = key_of(*members, name);
     if (!key.ok()) return key.error();
     *part = std::move(*key);
   }
-  Result<std::vector<Property>> properties = take_properties(*members);
+  Result<std::vector<Property>> properties = properties_of(*members);
   if (!properties.ok()) return properties.error();
   entity.properties = std::move(*properties);
   return entity;
 }
 
 Result<EntityBody> read_updated_entity(std::string_view body) {
-  Result<Members> members = Members::read(body);
+  const Result<Members> members = Members::read(body);
   if (!members.ok()) return members.error();
-  Result<std::vector<Property>> properties = take_properties(*members);
+  Result<std::vector<Property>> properties = properties_of(*members);
   if (!properties.ok()) return properties.error();
   return EntityBody{{}, std::move(*properties)};
 }
 
 Result<std::string> read_table_name(std::string_view body) {
-  Result<Members> members = Members::read(body);
+  const Result<Members> members = Members::read(body);
   if (!members.ok()) return members.error();
-  Member* name = members->find("TableName");
+  const Member* name = members->find("TableName");
   if (name == nullptr || name->kind == Kind::null) return Error(Code::properties_need_value);
   if (name->kind != Kind::string) return Error(Code::invalid_input);
-  return std::move(name->text);
+  return std::string(name->text);
 }
 
 }  // namespace entitable::protocol

@@ -34,6 +34,7 @@ struct EntityWrite {
   // What it is answered with its new timestamp (0: deleted): status and the headers of its own.
   // Owns what it needs.
   std::function<Response(Ticks timestamp)> respond;
+  Refuse refuse = nullptr;  // of an operation of a batch
 };
 
 }  // namespace entitable::protocol

@@ -9,12 +9,11 @@
 namespace entitable::protocol {
 namespace {
 
-constexpr std::string_view blanks = " \t";
-
 std::string_view trimmed(std::string_view text) {
-  const std::size_t start = text.find_first_not_of(blanks);
-  if (start == std::string_view::npos) return {};
-  return text.substr(start, text.find_last_not_of(blanks) - start + 1);
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
 }
 
 // Takes what stands before the first `separator`, without blanks around it.
@@ -70,13 +69,19 @@ Result<Metadata> level_of_list(std::string_view list) {
   return refusal;
 }
 
-// Headers of one name count as one, with commas between them.
-std::string joined(const Request& request, std::string_view name) {
-  std::string list;
+// Headers of one name count as one, with commas between them: the text of the only one, or what is
+// put together in `memory`.
+std::string_view joined(const Request& request, std::string_view name, std::string& memory) {
+  std::string_view list;
   for (const HeaderView& header : request.headers) {
     if (!equal_ignoring_case(header.name, name)) continue;
-    if (!list.empty()) list.append(", ");
-    list.append(trimmed(header.value));
+    const std::string_view value = trimmed(header.value);
+    if (list.empty()) {
+      list = value;
+      continue;
+    }
+    if (memory.empty()) memory = list;
+    list = memory.append(", ").append(value);
   }
   return list;
 }
@@ -136,18 +141,20 @@ std::string_view content_type_of(Metadata level) {
 
 Result<Metadata> negotiate(const Request& request, const std::optional<std::string>& format) {
   if (format.has_value() && !trimmed(*format).empty()) return level_of_media_type(trimmed(*format));
-  const std::string accept = joined(request, "Accept");
+  std::string memory;
+  const std::string_view accept = joined(request, "Accept", memory);
   if (accept.empty()) return Metadata::minimal;
   return level_of_list(accept);
 }
 
 bool asks_for_json(const Request& request, const std::optional<std::string>& format) {
-  return names_json(format.has_value() ? *format : joined(request, "Accept"));
+  std::string memory;
+  return names_json(format.has_value() ? *format : joined(request, "Accept", memory));
 }
 
 Preference preference_of(const Request& request) {
-  const std::string list = joined(request, "Prefer");
-  for (std::string_view rest = list; !rest.empty();) {
+  std::string memory;
+  for (std::string_view rest = joined(request, "Prefer", memory); !rest.empty();) {
     const std::string_view one = take(rest, ',');
     if (equal_ignoring_case(one, "return-content")) return Preference::content;
     if (equal_ignoring_case(one, "return-no-content")) return Preference::no_content;
@@ -192,7 +199,8 @@ Result<std::string_view> method_of(const Request& request) {
 
 Result<IfMatch> condition_of(const Request& request) {
   if (count_headers(request, "If-None-Match") > 0) return Error(Code::invalid_input);
-  const std::string condition = joined(request, "If-Match");
+  std::string memory;
+  const std::string_view condition = joined(request, "If-Match", memory);
   // The error would repeat it.
   if (!is_wtf8(condition)) return Error(Code::invalid_input);
   return IfMatch::parse(condition);

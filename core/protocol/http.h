@@ -30,7 +30,7 @@ struct Request {
 };
 
 struct Header {
-  std::string name;
+  std::string_view name;  // a literal
   std::string value;
   friend bool operator==(const Header&, const Header&) = default;
 };
@@ -53,6 +53,9 @@ struct Moment {
 std::optional<std::string_view> header(const Request& request, std::string_view name);
 std::size_t count_headers(const Request& request, std::string_view name);
 
-bool equal_ignoring_case(std::string_view a, std::string_view b);  // ASCII
+bool same_letters(std::string_view a, std::string_view b);  // REQUIRES: of equal size
+inline bool equal_ignoring_case(std::string_view a, std::string_view b) {  // ASCII
+  return a.size() == b.size() && same_letters(a, b);
+}
 
 }  // namespace entitable::protocol

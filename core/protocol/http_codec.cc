@@ -9,6 +9,7 @@ namespace entitable::protocol {
 namespace {
 
 constexpr std::size_t header_lengths_bytes = 8;
+constexpr std::size_t response_head_bytes = 16;
 constexpr std::uint16_t flag_trusted = 1;
 
 std::uint32_t length(std::string_view text) {
@@ -59,7 +60,11 @@ std::optional<RequestBlock> read_request(std::string_view block) {
 }
 
 std::string write_response(const Response& response) {
+  std::size_t size = response_head_bytes + header_lengths_bytes * response.headers.size() +
+                     response.reason.size() + response.body.size();
+  for (const Header& header : response.headers) size += header.name.size() + header.value.size();
   std::string bytes;
+  bytes.reserve(size);
   ByteWriter out(bytes);
   out.u8(response_block_kind);
   out.u8(http_block_version);
@@ -67,13 +72,10 @@ std::string write_response(const Response& response) {
   out.u32(length(response.reason));
   out.u32(length(response.body));
   out.u32(static_cast<std::uint32_t>(response.headers.size()));
-  std::size_t text = response.reason.size() + response.body.size();
   for (const Header& header : response.headers) {
     out.u32(length(header.name));
     out.u32(length(header.value));
-    text += header.name.size() + header.value.size();
   }
-  bytes.reserve(bytes.size() + text);
   out.raw(response.reason);
   for (const Header& header : response.headers) {
     out.raw(header.name);

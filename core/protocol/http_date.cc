@@ -5,6 +5,7 @@
 namespace entitable::protocol {
 namespace {
 
+constexpr std::string_view form = "Tue, 02 Jan 2024 03:04:05 GMT";
 constexpr std::string_view weekdays = "MonTueWedThuFriSatSun";
 constexpr std::string_view months = "JanFebMarAprMayJunJulAugSepOctNovDec";
 constexpr Ticks ticks_per_day = Ticks{86'400} * 1000 * ticks_per_millisecond;
@@ -30,16 +31,17 @@ std::string_view name_of_month(std::string_view number) {
 }  // namespace
 
 std::string http_date_text(Ticks ticks) {
-  const std::string iso = date_time_text(ticks);  // yyyy-mm-ddThh:mm:ss, then what we cut off
-  std::string text(weekday_of(ticks));
-  text += ", " + iso.substr(8, 2) + " ";
-  text += name_of_month(std::string_view(iso).substr(5, 2));
-  text += " " + iso.substr(0, 4) + " " + iso.substr(11, 8) + " GMT";
-  return text;
+  DateTimeBuffer buffer;
+  // yyyy-mm-ddThh:mm:ss, then what we cut off
+  const std::string_view iso = write_date_time(ticks, buffer);
+  std::string text;
+  text.reserve(form.size());
+  text.append(weekday_of(ticks)).append(", ").append(iso, 8, 2).append(" ");
+  text.append(name_of_month(iso.substr(5, 2))).append(" ").append(iso, 0, 4).append(" ");
+  return text.append(iso, 11, 8).append(" GMT");
 }
 
 std::optional<Ticks> parse_http_date(std::string_view text) {
-  constexpr std::string_view form = "Tue, 02 Jan 2024 03:04:05 GMT";
   if (text.size() != form.size()) return std::nullopt;
   const auto month = number_of_month(text.substr(8, 3));
   if (!month.has_value()) return std::nullopt;

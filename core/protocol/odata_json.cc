@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "core/json/writer.h"
 #include "core/protocol/links.h"
@@ -35,15 +36,58 @@ void write_value(Writer& out, const ValueView& value) {
       return out.string(value.string());
     case EdmType::boolean:
     case EdmType::int32:
-      return out.raw(value_text(value));
+      return append_value_text(out.raw(), value);
     case EdmType::float64:
-      if (std::isfinite(value.float64())) return out.raw(value_text(value));
+      if (std::isfinite(value.float64())) return append_value_text(out.raw(), value);
       break;
     default:
       break;
   }
-  out.string(value_text(value));
+  // Texts of all other types have nothing to escape.
+  std::string& text = out.raw();
+  text.push_back('"');
+  append_value_text(text, value);
+  text.push_back('"');
 }
+
+// ---- Names --------------------------------------------------------------------------------------
+
+constexpr std::string_view type_suffix = "@odata.type";
+
+// How a property of one type begins: "age@odata.type":"Edm.Int64","age":
+struct PropertyStart {
+  PropertyStart(std::string_view name, EdmType type) {
+    Writer out(typed);
+    out.name(std::string(name).append(type_suffix));
+    out.string(edm_name(type));
+    untyped_at = typed.size() + 1;
+    out.name(name);
+  }
+  std::string_view untyped() const { return std::string_view(typed).substr(untyped_at); }
+
+  std::string typed;
+  std::size_t untyped_at;
+};
+
+// The starts of a shape's columns, worked out once for all rows alike.
+class ShapeStarts {
+ public:
+  const std::vector<PropertyStart>& of(const Shape& shape) {
+    if (shape_ == &shape) return *starts_;
+    shape_ = &shape;
+    std::vector<PropertyStart>& starts = by_shape_[&shape];
+    if (starts.empty()) {
+      for (const Column& column : shape.columns()) starts.emplace_back(column.name, column.type);
+    }
+    starts_ = &starts;
+    return starts;
+  }
+
+ private:
+  std::unordered_map<const Shape*, std::vector<PropertyStart>> by_shape_;  // elements never move
+  const Shape* shape_ = nullptr;  // the last one asked for, and its starts
+  const std::vector<PropertyStart>* starts_ = nullptr;
+};
 
 // ---- Entities -----------------------------------------------------------------------------------
 
@@ -82,8 +126,9 @@ class EntityWriter {
       text_.assign(how_.base).append("/").append(address_);
       out_.string(text_);
     }
-    out_.name("odata.etag");
-    out_.string(etag_text(timestamp));
+    EtagBuffer etag;
+    out_.written_name(R"("odata.etag":)");
+    out_.string(write_etag(timestamp, etag));
     if (how_.level == Metadata::full) {
       out_.name("odata.editLink");
       out_.string(address_);
@@ -91,8 +136,10 @@ class EntityWriter {
   }
 
   void keys(const KeyView& key) {
-    text("PartitionKey", key.partition);
-    text("RowKey", key.row);
+    out_.written_name(R"("PartitionKey":)");
+    out_.string(key.partition);
+    out_.written_name(R"("RowKey":)");
+    out_.string(key.row);
   }
   void text(std::string_view name, std::string_view value) {
     out_.name(name);
@@ -101,11 +148,16 @@ class EntityWriter {
   // Its type is known to everybody, so only those who want to know everything are told.
   void timestamp(Ticks timestamp) {
     if (how_.level == Metadata::full) type("Timestamp", EdmType::date_time);
-    text("Timestamp", date_time_text(timestamp));
+    out_.written_name(R"("Timestamp":)");
+    write_value(out_, ValueView::of_date_time(timestamp));
   }
   void property(std::string_view name, const ValueView& value) {
-    if (how_.level != Metadata::none && is_type_said(value)) type(name, value.type());
+    if (is_typed(value)) type(name, value.type());
     out_.name(name);
+    write_value(out_, value);
+  }
+  void property(const PropertyStart& start, const ValueView& value) {
+    out_.written_name(is_typed(value) ? start.typed : start.untyped());
     write_value(out_, value);
   }
   void null(std::string_view name) {
@@ -114,8 +166,11 @@ class EntityWriter {
   }
 
  private:
+  bool is_typed(const ValueView& value) const {
+    return how_.level != Metadata::none && is_type_said(value);
+  }
   void type(std::string_view name, EdmType type) {
-    text_.assign(name).append("@odata.type");
+    text_.assign(name).append(type_suffix);
     out_.name(text_);
     out_.string(edm_name(type));
   }
@@ -148,22 +203,33 @@ void write_selected(EntityWriter& entity, const RowView& row, const std::string&
   entity.null(name);
 }
 
-// The rows of one answer. What a selection means is worked out once for rows alike.
+// The rows of one answer. What a selection means, and how properties begin, is worked out once for
+// rows alike.
 class RowsWriter {
  public:
-  RowsWriter(Writer& out, const Representation& how, const std::vector<std::string>& selected)
-      : entity_(out, how), selected_(selected) {}
+  // `rows`: how many there will be. How the properties of one begin is not worth keeping.
+  RowsWriter(Writer& out, const Representation& how, const std::vector<std::string>& selected,
+             std::size_t rows)
+      : entity_(out, how), selected_(selected), alone_(rows == 1) {}
 
   void write(const RowView& row) {
     entity_.head(row.key(), row.timestamp());
     if (!selected_.empty()) return write_selection(row);
     entity_.keys(row.key());
     entity_.timestamp(row.timestamp());
-    row.for_each_property(
-        [this](std::string_view name, const ValueView& value) { entity_.property(name, value); });
+    alone_ || row.shape().is_generic() ? write_named(row) : write_columns(row);
   }
 
  private:
+  void write_named(const RowView& row) {
+    row.for_each_property(
+        [this](std::string_view name, const ValueView& value) { entity_.property(name, value); });
+  }
+  void write_columns(const RowView& row) {
+    const PropertyStart* start = starts_.of(row.shape()).data();
+    row.for_each_property(
+        [&](std::string_view, const ValueView& value) { entity_.property(*start++, value); });
+  }
   void write_selection(const RowView& row) {
     if (shape_ != &row.shape()) {
       shape_ = &row.shape();
@@ -176,9 +242,19 @@ class RowsWriter {
 
   EntityWriter entity_;
   const std::vector<std::string>& selected_;
-  const Shape* shape_ = nullptr;
+  const bool alone_;
+  ShapeStarts starts_;
+  const Shape* shape_ = nullptr;  // that a selection was worked out for
   std::vector<SelectedProperty> properties_;
 };
+
+// About as much as they take: memory is not asked for again and again.
+std::size_t expected_bytes(std::span<const RowView> rows) {
+  constexpr std::size_t names_bytes = 512;  // of a dozen properties, and numbers as text
+  std::size_t bytes = names_bytes;
+  for (const RowView& row : rows) bytes += names_bytes + row.packed_bytes();
+  return bytes;
+}
 
 // ---- Tables -------------------------------------------------------------------------------------
 
@@ -255,10 +331,11 @@ std::string entity_json(const Representation& how, const Entity& entity) {
 std::string row_json(const Representation& how, const RowView& row,
                      const std::vector<std::string>& selected) {
   std::string body;
+  body.reserve(expected_bytes({&row, 1}));
   Writer out(body);
   out.begin_object();
   write_metadata(out, how, how.table, true);
-  RowsWriter(out, how, selected).write(row);
+  RowsWriter(out, how, selected, 1).write(row);
   out.end_object();
   return body;
 }
@@ -266,8 +343,9 @@ std::string row_json(const Representation& how, const RowView& row,
 std::string rows_json(const Representation& how, std::span<const RowView> rows,
                       const std::vector<std::string>& selected) {
   std::string body;
+  body.reserve(expected_bytes(rows));
   Writer out(body);
-  RowsWriter writer(out, how, selected);
+  RowsWriter writer(out, how, selected, rows.size());
   out.begin_object();
   write_metadata(out, how, how.table, false);
   out.name("value");

@@ -1,5 +1,6 @@
 #include "core/protocol/percent.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,13 +19,26 @@ std::optional<unsigned> hex_digit(char c) {
   return std::nullopt;
 }
 
-bool is_letter_or_digit(char c) {
+constexpr bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
+
+// By byte: those that need no encoding.
+constexpr auto stays = [] {
+  std::array<bool, 256> table{};
+  for (std::size_t byte = 0; byte < 0x80; ++byte) {
+    const char c = static_cast<char>(byte);
+    table[byte] = is_letter_or_digit(c) || unreserved.find(c) != std::string_view::npos;
+  }
+  return table;
+}();
 
 }  // namespace
 
 std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_blank) {
+  if (!plus_is_blank && text.find('%') == std::string_view::npos) {
+    return is_wtf8(text) ? std::optional<std::string>(text) : std::nullopt;
+  }
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -49,12 +63,11 @@ std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_b
 
 void append_percent_encoded(std::string& out, std::string_view text, std::string_view also) {
   for (const char c : text) {
-    if (is_letter_or_digit(c) || unreserved.find(c) != std::string_view::npos ||
-        also.find(c) != std::string_view::npos) {
+    const auto byte = static_cast<std::uint8_t>(c);
+    if (stays[byte] || also.find(c) != std::string_view::npos) {
       out.push_back(c);
       continue;
     }
-    const auto byte = static_cast<std::uint8_t>(c);
     out.push_back('%');
     out.push_back(digits[byte >> 4]);
     out.push_back(digits[byte & 15]);

@@ -52,17 +52,20 @@ bool is_xml(Route route) {
 }
 
 Result<RouteLine> find_route(std::string_view method, const Uri& uri, const QueryOptions& options) {
-  const auto has_method = [&](const RouteLine& line) { return line.method == method; };
-  if (std::none_of(std::begin(lines), std::end(lines), has_method)) {
-    return Error(Code::invalid_http_verb);
-  }
-  if (!is_restype_good(uri, options)) return Error(Code::invalid_query_parameter);
+  const std::string_view comp = options.comp.has_value() ? *options.comp : std::string_view();
+  const RouteLine* found = nullptr;
+  bool known_method = false;
   bool known = false;
   for (const RouteLine& line : lines) {
-    if (line.resource != uri.resource || line.comp != options.comp.value_or("")) continue;
-    if (has_method(line)) return line;
+    const bool is_method = line.method == method;
+    known_method = known_method || is_method;
+    if (line.resource != uri.resource || line.comp != comp) continue;
     known = true;
+    if (is_method) found = &line;
   }
+  if (!known_method) return Error(Code::invalid_http_verb);
+  if (!is_restype_good(uri, options)) return Error(Code::invalid_query_parameter);
+  if (found != nullptr) return *found;
   if (known) return Error(Code::method_not_allowed);
   return Error(options.comp.has_value() ? Code::invalid_query_parameter : Code::invalid_uri);
 }

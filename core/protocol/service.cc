@@ -35,6 +35,7 @@ struct CommonHeaders {
   std::vector<CorsRule> cors;
 
   Response add(Response response) const {
+    response.headers.reserve(response.headers.size() + 8);
     const auto put = [&](const char* name, std::string value) {
       response.headers.push_back({name, std::move(value)});
     };
@@ -89,8 +90,8 @@ class Session {
     form_.request_id = common_.request_id = request_id_text(moment.id);
     form_.now = common_.now = moment.now;
     common_.client_request_id = client_request_id(request).value_or("");
-    const Result<std::string> asked = version_of(request, {}, account);  // if nothing else is read
-    common_.version = asked.ok() ? *asked : std::string(newest_version);
+    Result<std::string> asked = version_of(request, {}, account);  // if nothing else is read
+    common_.version = asked.ok() ? std::move(*asked) : std::string(newest_version);
   }
 
   Handled run() {
@@ -218,15 +219,21 @@ class Session {
     steps.read = [&](const Request& query) { return read_in_batch(query, access); };
     steps.refusal = [&](const Request& asked) {
       // The batch itself is answered as any request is.
-      return refusal(&asked == &request_ ? form_ : form_in_batch(asked));
+      return refusal(&asked == &request_ ? form_ : form_of(asked));
     };
     return handle_batch(request_, moment_, steps);
   }
 
-  ErrorForm form_in_batch(const Request& operation) const {
+  // Before anything is known of the operation.
+  ErrorForm form_in_batch() const {
     ErrorForm form = form_;
     form.in_batch = true;
     form.level = Metadata::minimal;
+    return form;
+  }
+
+  ErrorForm form_of(const Request& operation) const {
+    ErrorForm form = form_in_batch();
     Reading reading;
     // What is wrong with it is said by those who serve it.
     static_cast<void>(read_target(operation, form, reading).ok());
@@ -249,17 +256,19 @@ class Session {
   }
 
   Result<EntityWrite> parse_operation(const Request& operation, const Access& access) const {
-    ErrorForm form = form_in_batch(operation);
+    ErrorForm form = form_in_batch();
     Reading reading;
     if (const auto read = read_operation(operation, access, form, reading); !read.ok()) {
       return read.error();
     }
     if (!is_entity_write(reading.line.route)) return Error(Code::invalid_input);
-    return parse_entity_write(call_of(operation, reading, access, form));
+    Result<EntityWrite> write = parse_entity_write(call_of(operation, reading, access, form));
+    if (write.ok()) write->refuse = refusal(std::move(form));
+    return write;
   }
 
   Handled read_in_batch(const Request& query, const Access& access) const {
-    ErrorForm form = form_in_batch(query);
+    ErrorForm form = form_in_batch();
     Reading reading;
     if (const auto read = read_operation(query, access, form, reading); !read.ok()) {
       return error_response(read.error(), form);
@@ -280,8 +289,8 @@ class Session {
 
   Response refuse(const Error& error) const { return error_response(error, form_); }
 
-  static Refuse refusal(const ErrorForm& form) {
-    return [form](const Error& error) { return error_response(error, form); };
+  static Refuse refusal(ErrorForm form) {
+    return [form = std::move(form)](const Error& error) { return error_response(error, form); };
   }
 
   // Rules are only looked at for pages that ask.

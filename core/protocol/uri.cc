@@ -44,7 +44,8 @@ std::optional<Parts> split(std::string_view url) {
   if (!parts.https && !equal_ignoring_case(scheme, "http")) return std::nullopt;
   url = url.substr(0, url.find('#'));
   const std::size_t host_at = scheme_end + 3;
-  const std::size_t host_end = std::min(url.find_first_of("/?", host_at), url.size());
+  const std::size_t host_end =
+      std::min({url.find('/', host_at), url.find('?', host_at), url.size()});
   if (host_end <= host_at) return std::nullopt;
   const std::size_t path_end = std::min(url.find('?', host_end), url.size());
   parts.origin = url.substr(0, host_end);

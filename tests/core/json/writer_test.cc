@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/utf8.h"
 #include "core/json/reader.h"
@@ -24,6 +25,23 @@ TEST_CASE("strings are escaped on one line") {
   CHECK(quoted("a\"b\\c") == R"("a\"b\\c")");
   CHECK(quoted("\n\r\t\b\f\x01\x1F\x7F") == "\"\\n\\r\\t\\u0008\\u000c\\u0001\\u001f\x7F\"");
   CHECK(quoted(std::string_view("\0", 1)) == "\"\\u0000\"");
+}
+
+TEST_CASE("what is special is found wherever it stands in a text of any length") {
+  const std::pair<std::string, std::string> pairs[] = {
+      {"\"", "\\\""},   {"\\", "\\\\"},           {"\n", "\\n"}, {"\x1F", "\\u001f"},
+      {"\x7F", "\x7F"}, {"\xC3\xBC", "\xC3\xBC"}, {" ", " "},    {"\xED\xA0\x80", "\\ud800"}};
+  for (const auto& [special, written] : pairs) {
+    for (std::size_t before = 0; before < 20; ++before) {
+      for (std::size_t after = 0; after < 20; ++after) {
+        const std::string left(before, '!');
+        const std::string right(after, '#');
+        std::string out;
+        append_string(out, left + special + right + special);
+        CHECK(out == '"' + left + written + right + written + '"');
+      }
+    }
+  }
 }
 
 TEST_CASE("lone surrogates are escaped, their neighbours are not") {
@@ -70,11 +88,12 @@ TEST_CASE("what is written reads back as the same") {
                                                     : kind == 2 ? 0xFFF0 + prng.below(0x20)
                                                                 : prng.below(0x110000)));
     }
-    const auto read = read_object("{" + quoted(text) + ":" + quoted(text) + "}");
+    const std::string json = "{" + quoted(text) + ":" + quoted(text) + "}";
+    const auto read = read_object(json);
     REQUIRE(read.ok());
-    REQUIRE(read->size() == 1);
-    CHECK(read->front().name == text);
-    CHECK(read->front().text == text);
+    REQUIRE(read->members.size() == 1);
+    CHECK(read->members.front().name == text);
+    CHECK(read->members.front().text == text);
   }
 }
 

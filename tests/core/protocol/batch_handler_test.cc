@@ -27,6 +27,17 @@ std::string_view take(std::string_view& path) {
   return piece;
 }
 
+Refuse refusal(const Request& request) {
+  return [method = std::string(request.method)](const Error& error) {
+    const ServiceError& service = service_error(error.code);
+    return Response{
+        service.status,
+        "Refused",
+        {{"Content-Type", "text/plain"}},
+        method + " " + std::string(service.code) + " " + std::string(message_of(error))};
+  };
+}
+
 Result<EntityWrite> parse(const Request& request) {
   std::string_view path = request.url;
   if (path.substr(0, 7) != "http://") return Error(Code::invalid_uri);
@@ -52,18 +63,7 @@ Result<EntityWrite> parse(const Request& request) {
     if (inserts) response.headers.push_back({"Location", url});
     return response;
   };
-  return EntityWrite{std::string(table), std::move(operation), respond};
-}
-
-Refuse refusal(const Request& request) {
-  return [method = std::string(request.method)](const Error& error) {
-    const ServiceError& service = service_error(error.code);
-    return Response{
-        service.status,
-        "Refused",
-        {{"Content-Type", "text/plain"}},
-        method + " " + std::string(service.code) + " " + std::string(message_of(error))};
-  };
+  return EntityWrite{std::string(table), std::move(operation), respond, refusal(request)};
 }
 
 Handled read(const Request& request) {

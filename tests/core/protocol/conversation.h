@@ -160,7 +160,7 @@ class Conversation {
           (header.name == "Cache-Control" || header.name == "X-Content-Type-Options")) {
         continue;
       }
-      text += "\n" + header.name + ": " + header.value;
+      text += "\n" + std::string(header.name) + ": " + header.value;
     }
     if (!response.body.empty()) text += "\n\n" + response.body;
     replace_all(text, "\r\n", "\n");

@@ -24,7 +24,7 @@ Request preflight(std::string_view origin, std::string_view method, std::string_
 std::string text_of(const Response& response) {
   std::string text;
   for (const Header& h : response.headers) {
-    text += (text.empty() ? "" : " | ") + h.name + ": " + h.value;
+    text += (text.empty() ? "" : " | ") + std::string(h.name) + ": " + h.value;
   }
   return text;
 }

@@ -7,7 +7,8 @@ namespace {
 
 std::string told(const Response& response) {
   std::string text = std::to_string(response.status) + " " + response.reason;
-  for (const Header& header : response.headers) text += "|" + header.name + ": " + header.value;
+  for (const Header& header : response.headers)
+    text += "|" + std::string(header.name) + ": " + header.value;
   return text + "|" + response.body;
 }
 
