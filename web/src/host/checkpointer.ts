@@ -166,6 +166,7 @@ export class Checkpointer {
         const part = this.#engine.nextCheckpointPart();
         if (part === undefined) break;
         written.push(part.id);
+        this.#orphans.delete(part.id); // the number of one that could not be removed is used again
         await this.#storage.putPart(part.id, part.bytes);
         await nextTurn();
         if (this.#stopped) throw new Stopped();

@@ -96,11 +96,12 @@ function put(block: Uint8Array, from: number, text: string): number {
   return from + text.length;
 }
 
-const ascii = new TextDecoder();
+let ascii: TextDecoder | undefined;
 
 // A character for each octet. No TextDecoder does that (its "latin1" is Windows-1252), but where all octets are ASCII, as nearly
 // always, one gives the same, sixty times faster: anything else gets shorter or has a replacement character.
 function textOf(bytes: Uint8Array): string {
+  ascii ??= new TextDecoder();
   const text = ascii.decode(bytes);
   if (text.length === bytes.length && !text.includes("\ufffd")) return text;
   return octet(bytes);
