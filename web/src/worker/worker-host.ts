@@ -218,9 +218,13 @@ export class WorkerHost implements Host {
       this.#wakes += 1;
     }
     const hidden = this.#o.around.life.hidden();
-    this.#post({ type: "life", event, hidden });
     const left = event === "suspend" || (event === "leaving" && !hidden); // it is hidden only after that
-    if (left && this.#state === "open" && this.status.pendingBytes > 0) spin(farewellMs);
+    if (left && this.#state === "open" && this.status.pendingBytes > 0) {
+      this.#post({ type: "life", event: "leaving", hidden });
+      spin(farewellMs);
+    }
+    // Only now: a worker that is frozen half-way through letting go of the store would hold up the next owner.
+    this.#post({ type: "life", event, hidden });
   }
 
   // ---- The worker -------------------------------------------------------------------------------------------------------
