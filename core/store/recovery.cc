@@ -6,7 +6,6 @@
 #include "core/base/check.h"
 #include "core/log/file_names.h"
 #include "core/log/segment.h"
-#include "core/store/stored_part.h"
 
 namespace entitable {
 
@@ -59,12 +58,7 @@ Result<void> Recovery::load_part(PartId id, std::optional<std::string_view> byte
   ENTITABLE_CHECK(listed.has_value());
   Table* const table = version_.catalog.mutable_table(listed->table);
   if (table == nullptr || !is_absent(table->index, *listed)) return {};
-  const Result<void> loaded = bytes.has_value() ? load_stored_part(*listed, *bytes, {&table->index})
-                                                : Error(Code::corrupted, "the file is missing");
-  if (loaded.ok() || loaded.error().code == Code::format_too_new) return loaded;
-  report(part_name(id), loaded.error().message);
-  table->index.load_part(id, {});
-  return {};
+  return load_stored_part(*listed, bytes, {&table->index}, *damage_);
 }
 
 Result<std::vector<PartId>> Recovery::replay(std::uint64_t sequence, std::string_view bytes) {

@@ -15,6 +15,7 @@
 #include "core/base/result.h"
 #include "core/log/manifest_codec.h"
 #include "core/store/call_window.h"
+#include "core/store/stored_part.h"
 #include "core/store/writer.h"
 
 namespace entitable {
@@ -22,11 +23,6 @@ namespace entitable {
 struct PartInfo {
   PartId id;
   std::uint64_t bytes;  // packed bytes of its rows, about the size of the file
-};
-
-struct Damage {
-  std::string file;  // "manifest", "part-…", "wal-…"
-  std::string message;
 };
 
 class Recovery {

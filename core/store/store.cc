@@ -5,7 +5,6 @@
 
 #include "core/base/check.h"
 #include "core/filter/evaluate.h"
-#include "core/log/file_names.h"
 #include "core/log/segment.h"
 #include "core/query/planner.h"
 #include "core/store/recovery.h"
@@ -124,12 +123,7 @@ Result<void> Store::load_part(PartId id, std::optional<std::string_view> bytes) 
   if (!listed.has_value()) return {};
   const std::vector<TableIndex*> versions = state_->versions_lacking(*listed);
   if (versions.empty()) return {};
-  const Result<void> loaded = bytes.has_value() ? load_stored_part(*listed, *bytes, versions)
-                                                : Error(Code::corrupted, "the file is missing");
-  if (loaded.ok() || loaded.error().code == Code::format_too_new) return loaded;
-  report_damage({part_name(id), loaded.error().message});
-  for (TableIndex* index : versions) index->load_part(id, {});
-  return {};
+  return load_stored_part(*listed, bytes, versions, state_->damage);
 }
 
 // Of the part's table, those in which it is absent, ready to be changed.

@@ -1,6 +1,6 @@
 #include "core/store/stored_part.h"
 
-#include "core/base/check.h"
+#include "core/log/file_names.h"
 #include "core/log/part_codec.h"
 
 namespace entitable {
@@ -26,8 +26,11 @@ bool is_absent(const TableIndex& index, const ListedPart& listed) {
   return index.find(listed.place.lower.view()).need_part == listed.part.id;
 }
 
-Result<void> load_stored_part(const ListedPart& listed, std::string_view file,
-                              const std::vector<TableIndex*>& versions) {
+namespace {
+
+// Code::corrupted leaves the versions as they were.
+Result<void> read_rows(const ListedPart& listed, std::string_view file,
+                       const std::vector<TableIndex*>& versions) {
   auto reader = PartReader::open(file);
   if (!reader.ok()) return reader.error();
   const PartHeader& header = reader->header();
@@ -48,6 +51,19 @@ Result<void> load_stored_part(const ListedPart& listed, std::string_view file,
   if (!in_place) return Error(Code::corrupted, "its rows belong elsewhere");
   loader.finish();
   for (std::size_t i = 1; i < versions.size(); ++i) loader.finish_in(*versions[i]);
+  return {};
+}
+
+}  // namespace
+
+Result<void> load_stored_part(const ListedPart& listed, std::optional<std::string_view> file,
+                              const std::vector<TableIndex*>& versions,
+                              std::vector<Damage>& damage) {
+  const Result<void> loaded = file.has_value() ? read_rows(listed, *file, versions)
+                                               : Error(Code::corrupted, "the file is missing");
+  if (loaded.ok() || loaded.error().code == Code::format_too_new) return loaded;
+  damage.push_back({part_name(listed.part.id), loaded.error().message});
+  for (TableIndex* index : versions) index->load_part(listed.part.id, {});
   return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,6 +12,11 @@
 #include "core/log/manifest_codec.h"
 
 namespace entitable {
+
+struct Damage {
+  std::string file;  // "manifest", "part-…", "wal-…"
+  std::string message;
+};
 
 // Where a manifest lists a part.
 struct ListedPart {
@@ -26,10 +32,12 @@ std::optional<ListedPart> find_part(const Manifest& manifest, PartId id);
 // Whether the part's leaf is absent: its rows are still to be loaded.
 bool is_absent(const TableIndex& index, const ListedPart& listed);
 
-// Reads the file into each of these versions of the table. What is not the part that is listed,
-// whole and in its place, is Code::corrupted, and a newer format Code::format_too_new; then all
-// is as before. REQUIRES: the part is absent in them; there is one at least.
-Result<void> load_stored_part(const ListedPart& listed, std::string_view file,
-                              const std::vector<TableIndex*>& versions);
+// Reads the file into each of these versions of the table. No file, or one that is not the part
+// that is listed, whole and in its place, is recorded as damage and leaves the place empty; of a
+// newer format is Code::format_too_new, and all is as before. REQUIRES: the part is absent in them;
+// there is one at least.
+Result<void> load_stored_part(const ListedPart& listed, std::optional<std::string_view> file,
+                              const std::vector<TableIndex*>& versions,
+                              std::vector<Damage>& damage);
 
 }  // namespace entitable
