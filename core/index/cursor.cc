@@ -133,23 +133,21 @@ RowRun Cursor::run() const {
   RowRun run;
   run.slots_ = slots_ + slot_;
   run.end_ = end_;
-  run.size_ = shape_end() - slot_;
+  run.size_ = leaf_end_ - slot_;
+  run.shape_ = leaf_->has_one_shape() ? &schema_->shape(leaf_->shape()) : nullptr;
+  run.schema_ = schema_.get();
+  run.one_partition_ = run_end_ == leaf_end_;
+  run.partition_ = partition_;
   run.leaf_ = leaf_;
   run.first_ = slot_;
-  run.shape_ = leaf_->has_one_shape() ? &schema_->shape(leaf_->shape()) : &row().shape();
-  run.partition_ = partition_;
   return run;
 }
 
-// Where the run of the row's shape ends.
-std::uint32_t Cursor::shape_end() const {
-  if (leaf_->has_one_shape()) return run_end_;
-  const auto shape_at = [this](std::uint32_t slot) {
-    return row_layout::shape_id(end_ - slots_[slot].offset);
-  };
-  std::uint32_t slot = slot_ + 1;
-  while (slot < run_end_ && shape_at(slot) == shape_at(slot_)) ++slot;
-  return slot;
+void Cursor::skip(std::size_t rows) {
+  slot_ += static_cast<std::uint32_t>(rows);
+  if (slot_ < run_end_) return;
+  if (slot_ < leaf_end_) return enter_run(leaf_->run_of(slot_), slot_);
+  next_run();
 }
 
 }  // namespace entitable

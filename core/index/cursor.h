@@ -18,34 +18,43 @@
 
 namespace entitable {
 
-// Neighbouring rows of one partition and one shape. Valid as long as the cursor holds its version.
+// Neighbouring rows: those of one leaf, of any partitions and shapes. Valid as long as the cursor
+// holds its version.
 class RowRun {
  public:
   std::size_t size() const { return size_; }
-  std::string_view partition() const { return partition_; }
-  const Shape& shape() const { return *shape_; }
-  // Looks for the rows' values at `slot`, of `width` bytes, in an array of their own: then they are
-  // at values(), else that is nullptr. REQUIRES: a slot of the shape, which is not generic.
-  void find_values(std::uint32_t slot, std::uint32_t width) {
-    if (!leaf_->has_one_shape()) return;
-    const char* const column = leaf_->column(slot, width);
-    if (column != nullptr) values_ = column + std::size_t{first_} * width;
+  // Of all rows; nullptr: they may have several.
+  const Shape* shape() const { return shape_; }
+  // Looks for the rows' values at `slot` in an array of their own: then they are at values(i), else
+  // that is nullptr. REQUIRES: i < scan_columns_max, shape() is not null, and has that slot, whose
+  // values have that form.
+  void find_values(std::uint32_t i, std::uint32_t slot, ColumnForm form) {
+    const char* const column = leaf_->column(slot, form);
+    if (column != nullptr) values_[i] = column + std::size_t{first_} * bytes_of(form);
   }
-  const char* values() const { return values_; }
-  RowView operator[](std::size_t i) const {  // REQUIRES: i < size()
-    return {end_ - slots_[i].offset, *shape_, partition_};
+  const char* values(std::uint32_t i) const { return values_[i]; }  // i <= scan_columns_max
+  RowView operator[](std::size_t i) const {                         // REQUIRES: i < size()
+    const char* const base = end_ - slots_[i].offset;
+    return {base, shape_ != nullptr ? *shape_ : schema_->shape(row_layout::shape_id(base)),
+            one_partition_ ? partition_ : partition_of(i)};
   }
 
  private:
   friend class Cursor;
+  std::string_view partition_of(std::size_t i) const {
+    return leaf_->partition(leaf_->run_of(first_ + static_cast<std::uint32_t>(i)));
+  }
+
   const LeafSlot* slots_ = nullptr;
   const char* end_ = nullptr;
   std::size_t size_ = 0;
-  const char* values_ = nullptr;
-  const Leaf* leaf_ = nullptr;
-  std::uint32_t first_ = 0;  // slot of the first row
   const Shape* shape_ = nullptr;
-  std::string_view partition_;
+  const Schema* schema_ = nullptr;
+  bool one_partition_ = false;
+  std::string_view partition_;  // of the first row
+  const Leaf* leaf_ = nullptr;
+  std::uint32_t first_ = 0;                                 // slot of the first row
+  std::array<const char*, scan_columns_max + 1> values_{};  // the last one is always null
 };
 
 // Holds the version it walks: writes made meanwhile are not seen and do no harm.
@@ -71,14 +80,10 @@ class Cursor {
   // Forward or back, still within the range: to the first row at or after `key`.
   void seek(const KeyView& key);
 
-  // The rows from here on that lie together: at least one, all of one partition and one shape.
-  // REQUIRES: valid().
+  // The rows from here on that lie together: at least one. REQUIRES: valid().
   RowRun run() const;
   // As next(), `rows` times. REQUIRES: rows <= run().size().
-  void skip(std::size_t rows) {
-    slot_ += static_cast<std::uint32_t>(rows);
-    if (slot_ == run_end_) next_run();
-  }
+  void skip(std::size_t rows);
 
  private:
   struct Step {
@@ -91,7 +96,6 @@ class Cursor {
   void next_run();
   bool next_leaf();
   void leave();
-  std::uint32_t shape_end() const;
 
   Ref<Node> root_;
   Ref<Schema> schema_;

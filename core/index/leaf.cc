@@ -333,7 +333,7 @@ void Leaf::note_insert(std::uint32_t slot) {
 // What was known of the rows as a whole holds no longer.
 void Leaf::note_change() {
   set_part(0, 0);
-  column_.drop();
+  columns_.drop();
 }
 
 // Of a row that has come. A shape that has gone is noticed when the leaf is built anew.

@@ -18,7 +18,7 @@
 #include "core/index/key_search.h"
 #include "core/index/node.h"
 #include "core/index/row.h"
-#include "core/index/scan_column.h"
+#include "core/index/scan_columns.h"
 
 namespace entitable {
 
@@ -85,10 +85,10 @@ class Leaf : public Node {
   // Whether all rows are sure to have shape(). REQUIRES: size() > 0.
   bool has_one_shape() const { return shape_ != many_shapes; }
   ShapeId shape() const { return shape_; }
-  // The values at `slot`, of `width` bytes, in the order of the rows; nullptr: look at the rows.
-  // Valid until the next call. REQUIRES: has_one_shape(), and a shape that has them.
-  const char* column(std::uint32_t slot, std::uint32_t width) const {
-    return column_.values(slot, width, size_, [this](std::uint32_t i) { return base(i); });
+  // The values at `slot`, in the order of the rows; nullptr: look at the rows. Valid until
+  // scan_columns_max others were asked for. REQUIRES: has_one_shape(), and that form at that slot.
+  const char* column(std::uint32_t slot, ColumnForm form) const {
+    return columns_.values(slot, form, size_, [this](std::uint32_t i) { return base(i); });
   }
   const LeafSlot* slots() const { return reinterpret_cast<const LeafSlot*>(texts() + texts_); }
   const char* end() const { return buffer_.get() + capacity_; }
@@ -178,7 +178,7 @@ class Leaf : public Node {
   ShapeId shape_ = generic_shape_id;  // of all rows, or many_shapes; of no rows, any
   std::int32_t streak_ = 0;           // inserts in a row that rose (> 0) or fell (< 0)
   std::uint32_t last_ = 0;            // slot of the last insert
-  mutable ScanColumn column_;
+  mutable ScanColumns columns_;
   mutable bool used_lately_ = false;
   mutable PartId part_ = 0;
   mutable std::uint32_t part_leaves_ = 0;

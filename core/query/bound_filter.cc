@@ -1,5 +1,6 @@
 #include "core/query/bound_filter.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -43,16 +44,23 @@ int BoundFilter::side(const Test& test, const RowView& row) {
   }
 }
 
-// Bytes of a value that stands alone in the fixed part of a row; 0: it is not such a one.
+// How the values that such a test compares can lie side by side, if they can.
 template <BoundFilter::TestKind kind>
-constexpr std::uint32_t BoundFilter::width() {
-  return kind == TestKind::boolean                              ? 1
-         : kind == TestKind::int32                              ? 4
-         : kind == TestKind::int64 || kind == TestKind::float64 ? 8
-                                                                : 0;
+constexpr std::optional<ColumnForm> BoundFilter::form() {
+  if constexpr (kind == TestKind::boolean) {
+    return ColumnForm::one_byte;
+  } else if constexpr (kind == TestKind::int32) {
+    return ColumnForm::four_bytes;
+  } else if constexpr (kind == TestKind::int64 || kind == TestKind::float64) {
+    return ColumnForm::eight_bytes;
+  } else if constexpr (kind == TestKind::same_text) {
+    return ColumnForm::text_digest;
+  } else {
+    return std::nullopt;
+  }
 }
 
-// REQUIRES: width<kind>() != 0.
+// Whether it holds for a value as form<kind>() has it. For a digest that is true where it may hold.
 template <BoundFilter::TestKind kind>
 bool BoundFilter::value_holds(const Test& test, const char* value) {
   const auto among = [&test](std::int64_t integer) {
@@ -64,6 +72,8 @@ bool BoundFilter::value_holds(const Test& test, const char* value) {
     return among(row_layout::load<std::int64_t>(value));
   } else if constexpr (kind == TestKind::boolean) {
     return among(*value != 0);
+  } else if constexpr (kind == TestKind::same_text) {
+    return row_layout::load<std::uint32_t>(value) == test.digest;
   } else {
     static_assert(kind == TestKind::float64);
     const auto number = row_layout::load<double>(value);
@@ -73,10 +83,10 @@ bool BoundFilter::value_holds(const Test& test, const char* value) {
 
 template <BoundFilter::TestKind kind>
 bool BoundFilter::holds_as(const Test& test, const RowView& row) {
-  if constexpr (width<kind>() != 0) {
-    return value_holds<kind>(test, row.bytes_at(test.slot));
-  } else if constexpr (kind == TestKind::same_text) {
+  if constexpr (kind == TestKind::same_text) {
     return same_text(row.text(test.slot), test.text);
+  } else if constexpr (form<kind>().has_value()) {
+    return value_holds<kind>(test, row.bytes_at(test.slot));
   } else if constexpr (kind == TestKind::same_partition) {
     return same_text(row.partition(), test.text);
   } else if constexpr (kind == TestKind::same_row) {
@@ -126,47 +136,77 @@ bool BoundFilter::holds(const Test& test, const RowView& row) {
   return with_kind(test.kind, [&]<TestKind kind>() { return holds_as<kind>(test, row); });
 }
 
-// Out of the loop of next_by(), whose rows would otherwise have to be in memory.
-[[gnu::noinline]] bool BoundFilter::matches_from(Target at, const RowRun& run,
-                                                 std::size_t position) const {
-  return matches_from(at, run[position]);
+// The same for a row of a run, without a look at it where the values lie together and settle it.
+bool BoundFilter::holds_at(const Test& test, const RowRun& run, std::size_t position) {
+  const char* const values = run.values(test.column);
+  if (values == nullptr) return holds(test, run[position]);
+  return with_kind(test.kind, [&]<TestKind kind>() {
+    if constexpr (form<kind>().has_value()) {
+      if (!value_holds<kind>(test, values + position * bytes_of(*form<kind>()))) return false;
+      if constexpr (form<kind>() != ColumnForm::text_digest) return true;
+    }
+    return holds_as<kind>(test, run[position]);
+  });
+}
+
+// Out of the loops of next(), whose rows would otherwise have to be in memory.
+[[gnu::noinline]] bool BoundFilter::matches_at(Target at, const RowRun& run,
+                                               std::size_t position) const {
+  while (at < reject) {
+    const Test& test = tests_[at];
+    at = holds_at(test, run, position) ? test.if_holds : test.if_fails;
+  }
+  return at == accept;
+}
+
+// In the order in which tests are met, from the first one on.
+void BoundFilter::choose_columns() {
+  for (auto test = tests_.rbegin(); test != tests_.rend(); ++test) {
+    const auto form =
+        with_kind(test->kind, []<TestKind kind>() { return BoundFilter::form<kind>(); });
+    if (!form.has_value()) continue;
+    const auto same = [test](const ColumnUse& use) { return use.slot == test->slot; };
+    const auto found = std::find_if(columns_.begin(), columns_.end(), same);
+    test->column = static_cast<std::uint32_t>(found - columns_.begin());
+    if (found == columns_.end() && columns_.size() < scan_columns_max) {
+      columns_.push_back({test->slot, *form});
+    }
+  }
 }
 
 void BoundFilter::prepare(RowRun& run) const {
-  if (always() || never()) return;
-  const Test& first = tests_[entry_];
-  const std::uint32_t width =
-      with_kind(first.kind, []<TestKind kind>() { return BoundFilter::width<kind>(); });
-  if (width != 0) run.find_values(first.slot, width);
+  for (std::uint32_t i = 0; i < columns_.size(); ++i) {
+    run.find_values(i, columns_[i].slot, columns_[i].form);
+  }
 }
 
 // The first test decides most rows: its kind is known here, so that a row it fails costs a few
 // loads.
 template <BoundFilter::TestKind kind>
-std::size_t BoundFilter::next_by(const RowRun& run, std::size_t from) const {
+std::size_t BoundFilter::next_row(const RowRun& run, std::size_t from) const {
   const Test first = tests_[entry_];
   const RowRun rows = run;  // these two are copies that can stay in registers
-  if constexpr (width<kind>() != 0) {
-    const char* const values = rows.values();
-    if (values != nullptr && first.if_fails == reject) return next_value<kind>(run, from);
-  }
   for (std::size_t at = from; at < rows.size(); ++at) {
     const Target then = holds_as<kind>(first, rows[at]) ? first.if_holds : first.if_fails;
-    if (then != reject && (then == accept || matches_from(then, run, at))) return at;
+    if (then != reject && (then == accept || matches_at(then, run, at))) return at;
   }
   return rows.size();
 }
 
-// The same where values lie together and those for which the test fails are out: most time goes
-// here, and it goes without a look at the rows.
+// The same where the values of the first test lie together: most time goes here, and it goes
+// without a look at the rows.
 template <BoundFilter::TestKind kind>
-std::size_t BoundFilter::next_value(const RowRun& run, std::size_t from) const {
+std::size_t BoundFilter::next_value(const RowRun& run, const char* values, std::size_t from) const {
+  constexpr std::size_t width = bytes_of(*form<kind>());
   const Test first = tests_[entry_];
+  // A digest only says that the row is worth a look.
+  const Target then_if_holds = kind == TestKind::same_text ? entry_ : first.if_holds;
   const std::size_t size = run.size();
-  const char* value = run.values() + from * width<kind>();
-  for (std::size_t at = from; at < size; ++at, value += width<kind>()) {
-    if (!value_holds<kind>(first, value)) continue;
-    if (first.if_holds == accept || matches_from(first.if_holds, run, at)) return at;
+  const char* value = values + from * width;
+  for (std::size_t at = from; at < size; ++at, value += width) {
+    const Target then = value_holds<kind>(first, value) ? then_if_holds : first.if_fails;
+    if (then == reject) continue;
+    if (then == accept || matches_at(then, run, at)) return at;
   }
   return size;
 }
@@ -174,7 +214,13 @@ std::size_t BoundFilter::next_value(const RowRun& run, std::size_t from) const {
 std::size_t BoundFilter::next(const RowRun& run, std::size_t from) const {
   if (always()) return from;
   if (never()) return run.size();
-  return with_kind(tests_[entry_].kind, [&]<TestKind kind>() { return next_by<kind>(run, from); });
+  const char* const values = run.values(tests_[entry_].column);
+  return with_kind(tests_[entry_].kind, [&]<TestKind kind>() {
+    if constexpr (form<kind>().has_value()) {
+      if (values != nullptr) return next_value<kind>(run, values, from);
+    }
+    return next_row<kind>(run, from);
+  });
 }
 
 // ---- All shapes ----

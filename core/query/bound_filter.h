@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -37,8 +38,8 @@ class BoundFilter {
   std::size_t size() const { return tests_.size(); }
   // REQUIRES: row is of the shape.
   bool matches(const RowView& row) const { return matches_from(entry_, row); }
-  // Makes ready for next(), once for a run that is of the shape: what most rows are decided by is
-  // looked for where it lies together.
+  // Makes ready for next(), once for a run that is of the shape: what the tests compare is looked
+  // for where it lies together.
   void prepare(RowRun& run) const;
   // The position in `run`, from `from` on, of the next row that matches, or run.size(). REQUIRES:
   // from < run.size(), and the run is of the shape.
@@ -83,14 +84,21 @@ class BoundFilter {
     TestKind kind = TestKind::by_name;
     Ordering ordering = Ordering::equal;  // of text and literal, for it to hold
     std::uint32_t slot = 0;
+    std::uint32_t column = scan_columns_max;  // in columns_; scan_columns_max: in none
     Target if_holds = accept;
     Target if_fails = reject;
     union {
       Integers integers{};
       Numbers numbers;
+      std::uint32_t digest;  // same_text: of the text
     };
     std::string_view text;
     const FilterNode* node = nullptr;  // by_name
+  };
+  // Values that tests compare, wanted side by side.
+  struct ColumnUse {
+    std::uint32_t slot;
+    ColumnForm form;
   };
   class Binder;
 
@@ -109,16 +117,19 @@ class BoundFilter {
   template <TestKind kind>
   static bool holds_as(const Test& test, const RowView& row);
   template <TestKind kind>
-  static constexpr std::uint32_t width();
+  static constexpr std::optional<ColumnForm> form();
   template <TestKind kind>
   static bool value_holds(const Test& test, const char* value);
+  static bool holds_at(const Test& test, const RowRun& run, std::size_t position);
+  bool matches_at(Target at, const RowRun& run, std::size_t position) const;
+  void choose_columns();
   template <TestKind kind>
-  std::size_t next_by(const RowRun& run, std::size_t from) const;
+  std::size_t next_row(const RowRun& run, std::size_t from) const;
   template <TestKind kind>
-  std::size_t next_value(const RowRun& run, std::size_t from) const;
-  bool matches_from(Target at, const RowRun& run, std::size_t position) const;
+  std::size_t next_value(const RowRun& run, const char* values, std::size_t from) const;
 
-  std::vector<Test> tests_;
+  std::vector<Test> tests_;         // the first one to be met is the last
+  std::vector<ColumnUse> columns_;  // at most scan_columns_max
   Target entry_ = accept;
 };
 

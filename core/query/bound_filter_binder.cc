@@ -57,6 +57,7 @@ class BoundFilter::Binder {
       }
     }
     out_.entry_ = start_;
+    out_.choose_columns();
   }
 
  private:
@@ -168,6 +169,7 @@ class BoundFilter::Binder {
     test.ordering = relation.ordering;
     test.slot = slot;
     test.text = node.literal.view().bytes();
+    if (test.kind == TestKind::same_text) test.digest = text_digest(test.text);
     add(test, task, relation.opposite);
   }
 

@@ -50,12 +50,16 @@ PartitionCount count_partitions(const TableIndex& index, const KeyRange& range) 
   std::string last;
   while (cursor.valid()) {
     const RowRun run = cursor.run();
-    if (count.partitions > 0 && run.partition() == last) {
+    if (count.partitions > 0 && run[run.size() - 1].partition() == last) {
       cursor.seek({successor(last), ""});  // it goes on from leaf to leaf: jump to its end
       continue;
     }
-    ++count.partitions;
-    last = run.partition();
+    for (std::size_t i = 0; i < run.size(); ++i) {
+      const std::string_view partition = run[i].partition();
+      if (count.partitions > 0 && partition == last) continue;
+      ++count.partitions;
+      last = partition;
+    }
     cursor.skip(run.size());
   }
   count.need_part = cursor.need_part();

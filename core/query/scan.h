@@ -43,7 +43,9 @@ class Scan {
   bool scan_range(const KeyRange& range, Take& take);
   template <typename Take>
   bool scan_run(RowRun run, Take& take);
-  // The filter of a shape, kept from run to run.
+  template <typename Take>
+  bool scan_mixed(const RowRun& run, Take& take);
+  // The filter of a shape, kept from row to row.
   const BoundFilter& filter_of(const Shape& shape) {
     if (&shape != shape_) {
       shape_ = &shape;
@@ -106,7 +108,9 @@ bool Scan::scan_range(const KeyRange& range, Take& take) {
 
 template <typename Take>
 bool Scan::scan_run(RowRun run, Take& take) {
-  const BoundFilter* const filter = plan_.residual ? &filter_of(run.shape()) : nullptr;
+  const Shape* const shape = run.shape();
+  if (plan_.residual && shape == nullptr) return scan_mixed(run, take);
+  const BoundFilter* const filter = plan_.residual ? &filter_of(*shape) : nullptr;
   if (filter != nullptr) filter->prepare(run);
   for (std::size_t at = 0; at < run.size(); ++at) {
     if (filter != nullptr) at = filter->next(run, at);
@@ -117,6 +121,17 @@ bool Scan::scan_run(RowRun run, Take& take) {
     }
   }
   rows_read_ += run.size();
+  return true;
+}
+
+// Rows of several shapes, each tested by the filter of its own.
+template <typename Take>
+bool Scan::scan_mixed(const RowRun& run, Take& take) {
+  for (std::size_t at = 0; at < run.size(); ++at) {
+    const RowView row = run[at];
+    ++rows_read_;
+    if (filter_of(row.shape()).matches(row) && !take(row)) return false;
+  }
   return true;
 }
 
