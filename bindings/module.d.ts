@@ -51,6 +51,7 @@ export interface EntitableModule {
   _entitable_read(handle: Address, size: number): ResultAddress;
   _entitable_handle(handle: Address, size: number, nowMs: number): ResultAddress;
   _entitable_stage(handle: Address, count: number, size: number, nowMs: number): ResultAddress;
+  _entitable_write(handle: Address, count: number, size: number, nowMs: number): ResultAddress;
   _entitable_publish(handle: Address): ResultAddress;
   _entitable_discard(handle: Address): ResultAddress;
   _entitable_seal(handle: Address): ResultAddress;

@@ -83,9 +83,23 @@ void Candidate::commit(Prepared prepared, const std::optional<ClientCall>& call)
     commit.call = ClientCall{call->client, call->number, std::move(prepared.timestamps)};
     calls_.push_back(*commit.call);
   }
-  commits_.push_back(PendingCommit{commit.number, encode_commit(commit)});
-  version_.catalog.apply(commit);
+  PendingCommit pending{commit.number, encode_commit(commit)};
+  if (commits_.empty()) {
+    commits_.reserve(1);
+    apply_first(commit);
+  } else {
+    version_.catalog.apply(commit);
+  }
+  commits_.push_back(std::move(pending));
   version_.last_commit = commit.number;
+}
+
+// Whoever gave away a version gets it back as it was if memory runs out half-way.
+void Candidate::apply_first(const Commit& commit) {
+  if (version_.catalog.apply_in_place(commit)) return;
+  Catalog changed = version_.catalog;
+  changed.apply(commit);
+  version_.catalog = std::move(changed);
 }
 
 Candidate::Preparation Candidate::prepare(const WriteEntities& write, Ticks now) {
