@@ -214,7 +214,7 @@ Key read_key(BlockReader& in) {
   return Key{in.text(units), false, false};
 }
 
-Result<Operation> read_operation(BlockReader& in, const std::vector<Name>& names) {
+Result<void> read_operation(BlockReader& in, const std::vector<Name>& names, Operation& operation) {
   const std::uint32_t kind_and_count = in.word();
   const std::uint32_t kind = kind_and_count & 0xFF;
   const std::uint32_t count = kind_and_count >> 8;
@@ -226,10 +226,10 @@ Result<Operation> read_operation(BlockReader& in, const std::vector<Name>& names
     in.fail();
     return malformed();
   }
-  Operation operation{
-      static_cast<OperationKind>(kind), EntityKey(partition.text, row.text), {}, {}};
+  operation.kind = static_cast<OperationKind>(kind);
+  operation.key = EntityKey(partition.text, row.text);
   const Result<void> properties = read_properties(in, names, count, operation.properties);
-  if (!properties.ok()) return properties.error();
+  if (!properties.ok()) return properties;
   if (partition.absent || row.absent) return Error(Code::properties_need_value);
   if (partition.not_text || row.not_text) return Error(Code::primary_key_type_invalid);
   const bool conditional = operation.kind == OperationKind::replace ||
@@ -240,7 +240,7 @@ Result<Operation> read_operation(BlockReader& in, const std::vector<Name>& names
     if (!condition.ok()) return condition.error();
     operation.if_match = std::move(*condition);
   }
-  return operation;
+  return {};
 }
 
 std::variant<WriteRequest, GroupFailure> parse_entities(BlockReader& in) {
@@ -248,7 +248,7 @@ std::variant<WriteRequest, GroupFailure> parse_entities(BlockReader& in) {
   const std::uint32_t count = in.word();
   const std::uint32_t name_count = in.word();
   WriteRequest request;
-  WriteEntities write;
+  WriteEntities& write = request.body.emplace<WriteEntities>();
   write.transaction = (flags & flag_transaction) != 0;
   write.table = in.text();
 
@@ -266,15 +266,11 @@ std::variant<WriteRequest, GroupFailure> parse_entities(BlockReader& in) {
   }
   write.operations.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) {
-    Result<Operation> operation = read_operation(in, names);
+    const Result<void> read = read_operation(in, names, write.operations.emplace_back());
     if (!in.ok()) return GroupFailure{malformed()};
-    if (!operation.ok()) {
-      return operation_failure(operation.error(), i, count, write.transaction);
-    }
-    write.operations.push_back(std::move(*operation));
+    if (!read.ok()) return operation_failure(read.error(), i, count, write.transaction);
   }
   write.texts = in.own_texts();
-  request.body = std::move(write);
   return request;
 }
 

@@ -118,7 +118,7 @@ class Group {
     }
   }
 
-  void ask(std::size_t at, WriteRequest request, Respond respond) {
+  void ask(std::size_t at, WriteRequest&& request, Respond respond) {
     request.call = std::move(call_);
     requests_.push_back(std::move(request));
     asked_.push_back(Asked{at, std::move(respond)});

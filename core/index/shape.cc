@@ -69,10 +69,14 @@ Schema::Schema() {
   shapes_.push_back(std::move(generic));
 }
 
-Schema::Interned Schema::intern(std::span<const PropertyView> properties) {
+std::size_t Schema::hint_of(std::span<const PropertyView> properties) const {
   std::size_t spread = properties.size();
   for (const PropertyView& property : properties) spread += property.name.size();
-  Hint& hint = hints_[spread % hints_.size()];
+  return spread % hints_.size();
+}
+
+Schema::Interned Schema::intern(std::span<const PropertyView> properties) {
+  Hint& hint = hints_[hint_of(properties)];
   if (hint.shape == nullptr || !fits(hint, properties)) {
     hint.shape = nullptr;  // in case memory runs out half way
     const Shape& shape = find_or_add(properties);

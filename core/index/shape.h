@@ -87,6 +87,13 @@ class Schema : public RefCounted<Schema> {
   Interned intern(std::span<const PropertyView> properties);
   const Shape& intern(const std::vector<Property>& properties);
 
+  // Whether rows of just these properties, in this order, were interned lately: then their names
+  // need no check, since nothing that is not storable is ever interned.
+  bool knows(std::span<const PropertyView> properties) const {
+    const Hint& hint = hints_[hint_of(properties)];
+    return hint.shape != nullptr && fits(hint, properties);
+  }
+
   // REQUIRES: id < shape_count().
   const Shape& shape(ShapeId id) const { return *shapes_[id]; }
   std::size_t shape_count() const { return shapes_.size(); }  // the generic one counted
@@ -111,6 +118,7 @@ class Schema : public RefCounted<Schema> {
     const Shape* shape = nullptr;
     std::vector<std::uint16_t> order;
   };
+  std::size_t hint_of(std::span<const PropertyView> properties) const;
   static bool fits(const Hint& hint, std::span<const PropertyView> properties);
   const Shape& find_or_add(std::span<const PropertyView> properties);
   std::optional<NameId> name_id(std::string_view name, bool may_add);

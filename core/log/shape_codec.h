@@ -27,6 +27,8 @@ struct ShapeProperty {
   EdmType type;
 };
 
+void append_definition(std::span<const PropertyView> properties, std::string& out);
+
 // Gives numbers to definitions, from 1 in order of first use.
 class ShapeNumbers {
  public:

@@ -64,7 +64,8 @@ class Candidate {
   Preparation prepare(const WriteTableAcl& write, Ticks now);
   Preparation prepare(const WriteServiceProperties& write, Ticks now);
   const ClientCall* answered(const ClientCall& call) const;
-  void commit(Prepared prepared, const std::optional<ClientCall>& call);
+  // Gives the timestamps.
+  std::vector<Ticks> commit(Prepared prepared, const std::optional<ClientCall>& call);
   void apply_first(const Commit& commit);
 
   Version version_;
