@@ -20,10 +20,11 @@ const fixture = fileURLToPath(new URL("../fixture/tab-page.ts", import.meta.url)
 export async function until(
   condition: () => boolean | Promise<boolean>,
   timeoutMs = 20_000,
+  otherwise: () => string | Promise<string> = () => "it did not come to pass",
 ): Promise<void> {
   const started = performance.now();
   while (!(await condition())) {
-    assert(performance.now() - started < timeoutMs, "it did not come to pass");
+    if (performance.now() - started >= timeoutMs) assert.fail(await otherwise());
     await sleep(20);
   }
 }
@@ -129,6 +130,23 @@ export class SharedTabs {
       if (!ended) this.problems.push(`${tab}: ${error.message}`);
     });
     return Promise.race([done, crashed]); // of what was asked of a page that crashed nothing is heard
+  }
+
+  // Every one of them has written something.
+  async haveWritten(pages: readonly Page[], names: readonly string[]): Promise<void> {
+    const state = async (page: Page, i: number) => {
+      const { owner, state, doing } = await page.evaluate(() => ({
+        ...user.status(),
+        doing: user.doing(),
+      }));
+      const name = names[i] as string;
+      return `${name}: ${this.reported(name)} reports, owner ${owner}, ${state}, ${doing}`;
+    };
+    await until(
+      () => names.every((name) => this.reported(name) > 2),
+      20_000,
+      async () => [...(await Promise.all(pages.map(state))), ...this.problems].join("\n"),
+    );
   }
 
   reported(tab: string): number {

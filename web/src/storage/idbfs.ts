@@ -52,7 +52,7 @@ interface Read {
 }
 
 // Whether the log was still ours, asked when the transaction is complete.
-type IsOurs = () => boolean;
+type IsOurs = () => boolean | Promise<boolean>;
 
 export class IdbfsStorage implements LogStorage {
   readonly #mount: string;
@@ -296,7 +296,7 @@ export class IdbfsStorage implements LogStorage {
         return add(files, entry, path);
       };
       const isOurs = await this.#write(durability, attempt, again);
-      if (!isOurs()) await this.#covered(path, attempts);
+      if (!(await isOurs())) await this.#covered(path, attempts);
     } catch (error) {
       if (error instanceof StorageError && error.failure === "unknown") this.#unknown = path;
       if (nameOf(error) !== "ConstraintError") throw error;
@@ -312,13 +312,13 @@ export class IdbfsStorage implements LogStorage {
   }
 
   // Asks for the segment before, and, where there need be none, for the manifest: has the log gone on without us, and covered what
-  // would tell? The answers are there when the transaction is complete.
+  // would tell? The answers may come behind the end of the transaction: Chromium reads large values apart.
   #predecessor(files: IDBObjectStore, sequence: number): IsOurs {
-    const before = files.getKey(this.#path(segmentName(sequence - 1)));
+    const before = laterResult(files.getKey(this.#path(segmentName(sequence - 1))));
     const due = sequence - 1 === this.#last && this.#last >= this.#coveredBelow;
-    const manifest = due ? undefined : files.get(this.#path(manifestName));
-    return () =>
-      before.result !== undefined || (manifest !== undefined && this.#isOurs(manifest.result));
+    const manifest = due ? undefined : laterResult(files.get(this.#path(manifestName)));
+    return async () =>
+      (await before) !== undefined || (manifest !== undefined && this.#isOurs(await manifest));
   }
 
   // What was added is below the first live segment, where it would only mislead others like us.
@@ -522,6 +522,13 @@ function result<T>(request: IDBRequest<T>): Promise<T> {
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
   });
+}
+
+// The same for one whose failure the transaction tells, if it is not asked for at all.
+function laterResult<T>(request: IDBRequest<T>): Promise<T> {
+  const promise = result(request);
+  promise.catch(() => {});
+  return promise;
 }
 
 // IndexedDB must get an exact copy: cloning a view stores its whole buffer, here the whole wasm heap.
