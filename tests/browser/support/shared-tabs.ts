@@ -6,9 +6,10 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import puppeteer, { type Browser, type Page } from "puppeteer-core";
+import type { Browser, Page } from "puppeteer-core";
 import type { Found, Report, user as User } from "../fixture/tab-page.ts";
-import { executable, flags, newProfile, type Profile } from "./browser.ts";
+import { flags, newProfile, type Profile } from "./browser.ts";
+import { launch } from "./puppeteer.ts";
 import { type Site, serve } from "./server.ts";
 
 declare const user: typeof User; // inside the page
@@ -205,13 +206,9 @@ export class SharedTabs {
   }
 
   async #startBrowser(): Promise<Browser> {
-    return await puppeteer.launch({
-      executablePath: executable(),
-      headless: true,
-      userDataDir: this.profile.folder,
+    return await launch(this.profile, {
       args: [...this.#flags],
       ignoreDefaultArgs: ["--disable-back-forward-cache"],
-      protocolTimeout: 3_600_000, // evaluate() of what takes long
     });
   }
 }
