@@ -32,7 +32,7 @@ const regularFile = 0o100644; // what IDBFS stores for a file of mode rw-r--r--
 const partsAhead = 8; // parts asked for at once: each has about 1 MB
 const batchBytesMax = 32 * 1024 * 1024; // of one getAll: more would hold it all twice
 const inspectBytesMax = 2 * 1024 * 1024; // the same, while the page goes on
-const segmentBatchMax = 64; // segments of a batch, whose sizes are not known before
+const segmentBatchMax = 256; // segments of a batch, whose sizes are not known before
 const reopenDelaysMs = [0, 50, 250, 1000, 3000]; // before each attempt of a call
 const reopenWaitMs = 2000; // of an attempt: on a full disk the browser may never answer
 const deleteWaitMs = 3000;
@@ -198,15 +198,20 @@ export class IdbfsStorage implements LogStorage {
     parts: "needed" | "all",
     batchBytes: number,
   ): Promise<Read> {
-    const entry = await result<FileEntry | undefined>(files.get(this.#path(manifestName)));
+    const [entry, stored, sequences] = await Promise.all([
+      result<FileEntry | undefined>(files.get(this.#path(manifestName))),
+      this.#numbers(files, "part-", 0),
+      this.#numbers(files, "wal-", 0),
+    ]);
     // An entry that is there but is not a file must not pass for a new store: no bytes at all is a damaged manifest.
     const manifest = contentsOf(entry);
     const named = reader.manifest(entry === undefined ? undefined : (manifest ?? new Uint8Array()));
-    const stored = await this.#numbers(files, "part-", 0);
     const { missing, orphans } = compareParts(named.parts, stored);
     await this.#readParts(files, parts === "all" ? named.parts : missing, reader.part);
-    const last = await this.#readSegments(files, named.firstSegment, reader, batchBytes);
-    return { manifest, first: named.firstSegment, last, orphans };
+    const first = named.firstSegment;
+    const live = sequences.filter((sequence) => sequence >= first);
+    await this.#readSegments(files, live, reader, batchBytes);
+    return { manifest, first, last: live.at(-1) ?? first - 1, orphans };
   }
 
   // A few requests at a time; each answer is a task of its own, so that the page goes on between two parts.
@@ -224,14 +229,12 @@ export class IdbfsStorage implements LogStorage {
     }
   }
 
-  // Resolves to the newest segment, or to the one before `first`.
   async #readSegments(
     files: IDBObjectStore,
-    first: number,
+    sequences: readonly number[],
     reader: LogReader,
     batchBytes: number,
-  ): Promise<number> {
-    const sequences = await this.#numbers(files, "wal-", first);
+  ): Promise<void> {
     let count = 16;
     for (let i = 0; i < sequences.length; ) {
       const batch = sequences.slice(i, i + count);
@@ -247,7 +250,6 @@ export class IdbfsStorage implements LogStorage {
       const mean = bytes / batch.length;
       count = Math.max(1, Math.min(segmentBatchMax, Math.floor(batchBytes / Math.max(mean, 1))));
     }
-    return sequences.at(-1) ?? first - 1;
   }
 
   // The numbers of all entries of a kind, ascending, from `first` on.
