@@ -344,8 +344,11 @@ const char* CommitDecoder::read_table_acl() {
 }
 
 // Passes over a definition and gives its bytes. REQUIRES: it is a good one.
-std::string_view skip_definition(ByteReader& reader, std::string_view all) {
+std::string_view skip_definition(ByteReader& reader, std::string_view all,
+                                 const ShapeNumbers& shapes) {
   const std::size_t start = all.size() - reader.remaining();
+  const std::string_view known = shapes.first_in(all.substr(start));
+  if (!known.empty()) return reader.raw(known.size());
   for (std::uint64_t left = reader.varint(); left > 0; --left) {
     reader.u8();
     reader.bytes();
@@ -374,7 +377,7 @@ void append_commit(std::string_view standalone, ShapeNumbers& shapes, std::strin
   writer.varint(shape_count);
   for (std::uint64_t i = 0; i < shape_count; ++i) {
     ENTITABLE_CHECK(reader.varint() == 0 && reader.ok());
-    const std::string_view definition = skip_definition(reader, standalone);
+    const std::string_view definition = skip_definition(reader, standalone, shapes);
     const ShapeNumbers::Numbered shape = shapes.number_of(definition);
     writer.varint(shape.is_new ? 0 : shape.number);
     if (shape.is_new) writer.raw(definition);
