@@ -46,7 +46,6 @@ class CommitEncoder {
   std::string encode();
 
  private:
-  void write(const PutEntity& mutation);
   void write(const PutRow& mutation);
   void write(const DeleteEntity& mutation);
   void write(const CreateTable& mutation);
@@ -116,12 +115,6 @@ std::uint32_t CommitEncoder::shape_of(std::span<const PropertyView> properties) 
   return shape.number;
 }
 
-void CommitEncoder::write(const PutEntity& mutation) {
-  const Entity& entity = mutation.entity;
-  const std::vector<PropertyView> properties = views_of(entity.properties);
-  write(PutRow{mutation.table, entity.key.view(), entity.timestamp, properties});
-}
-
 void CommitEncoder::write(const PutRow& mutation) {
   ENTITABLE_CHECK(mutation.timestamp > 0 && mutation.timestamp <= commit_.last_timestamp);
   write_place(mutation.table, mutation.key, MutationKind::put, MutationKind::put_beside);
@@ -161,8 +154,8 @@ void CommitEncoder::write(const SetServiceProperties& mutation) {
 // Reading functions give null, or why the bytes are bad.
 class CommitDecoder {
  public:
-  CommitDecoder(std::string_view payload, ShapeDictionary& shapes)
-      : reader_(payload), shapes_(shapes) {}
+  CommitDecoder(std::string_view payload, ShapeDictionary& shapes, PropertyArena& rows)
+      : reader_(payload), shapes_(shapes), rows_(rows) {}
   Result<Commit> decode();
 
  private:
@@ -179,7 +172,7 @@ class CommitDecoder {
   ByteReader reader_;
   ShapeDictionary& shapes_;
   std::vector<std::uint64_t> shape_numbers_;  // in the dictionary, of the commit's shapes
-  std::vector<PropertyView> row_;
+  PropertyArena& rows_;
   Place place_;
   Commit commit_;
 };
@@ -270,9 +263,10 @@ const char* CommitDecoder::read_put(bool beside) {
   if (!reader_.ok()) return field_cut_short;
   if (shape == 0 || shape > shape_numbers_.size()) return "a row has a shape that is not there";
   const std::uint64_t number = shape_numbers_[static_cast<std::size_t>(shape - 1)];
-  if (const char* bad = read_values(reader_, shapes_.shape(number), key, row_)) return bad;
-  PutEntity put{place_.table, Entity{EntityKey(key.partition, key.row), timestamp, owned(row_)}};
-  commit_.mutations.emplace_back(std::move(put));
+  const LoggedShape& shape_of_row = shapes_.shape(number);
+  const std::span<PropertyView> row = rows_.make(shape_of_row.properties.size());
+  if (const char* bad = read_values(reader_, shape_of_row, key, row)) return bad;
+  commit_.mutations.emplace_back(PutRow{place_.table, key, timestamp, row});
   return nullptr;
 }
 
@@ -308,22 +302,12 @@ const char* CommitDecoder::read_table_acl() {
   return nullptr;
 }
 
-// The commit as it is read back: it owns its rows.
-[[maybe_unused]] Commit owning(Commit commit) {
-  for (Mutation& mutation : commit.mutations) {
-    if (const auto* row = std::get_if<PutRow>(&mutation)) {
-      const EntityKey key(row->key.partition, row->key.row);
-      mutation = PutEntity{row->table, Entity{key, row->timestamp, owned(row->properties)}};
-    }
-  }
-  return commit;
-}
-
 // Whether a reader of the bytes will find what was given: what encode_commit REQUIRES.
 [[maybe_unused]] bool reads_back(std::string_view bytes, const Commit& commit) {
   ShapeDictionary shapes;
-  const Result<Commit> decoded = decode_commit(bytes, shapes);
-  return decoded.ok() && *decoded == owning(commit);
+  PropertyArena rows;
+  const Result<Commit> decoded = decode_commit(bytes, shapes, rows);
+  return decoded.ok() && *decoded == commit;
 }
 
 // Passes over a definition and gives its bytes. REQUIRES: it is a good one.
@@ -344,8 +328,9 @@ std::string encode_commit(const Commit& commit) {
   return bytes;
 }
 
-Result<Commit> decode_commit(std::string_view payload, ShapeDictionary& shapes) {
-  return CommitDecoder(payload, shapes).decode();
+Result<Commit> decode_commit(std::string_view payload, ShapeDictionary& shapes,
+                             PropertyArena& rows) {
+  return CommitDecoder(payload, shapes, rows).decode();
 }
 
 void append_commit(std::string_view standalone, ShapeNumbers& shapes, std::string& out) {

@@ -12,6 +12,7 @@
 #include "core/base/result.h"
 #include "core/log/shape_codec.h"
 #include "core/model/commit.h"
+#include "core/model/property_arena.h"
 
 namespace entitable {
 
@@ -21,8 +22,10 @@ namespace entitable {
 std::string encode_commit(const Commit& commit);
 
 // The commit in the payload of a commit record, or Code::corrupted with the mutation and the
-// reason. `shapes`: of the segment so far; the commit's new ones are added.
-Result<Commit> decode_commit(std::string_view payload, ShapeDictionary& shapes);
+// reason. `shapes`: of the segment so far; the commit's new ones are added. Its rows look into the
+// bytes and into `rows`, where their properties are added.
+Result<Commit> decode_commit(std::string_view payload, ShapeDictionary& shapes,
+                             PropertyArena& rows);
 
 // For SegmentWriter: appends the payload of the record to `out`. REQUIRES: `standalone` came from
 // encode_commit.

@@ -157,6 +157,7 @@ const char* PartReader::read_row() {
   if (const char* bad = read_key((tag & 1) != 0)) return bad;
   if (const char* bad = read_ticks(reader_, timestamp_, timestamp_)) return bad;
   if (timestamp_ == 0) return "it has no timestamp";
+  properties_.resize(shapes_.shape(shape).properties.size(), {{}, ValueView::of_boolean(false)});
   return read_values(reader_, shapes_.shape(shape), key_, properties_);
 }
 

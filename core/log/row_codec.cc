@@ -155,7 +155,7 @@ std::size_t text_bytes(const ValueView& value) {
 // `bytes_bound`: the size if every byte of a text were one unit. Counting units is needed only for
 // rows near the limit.
 bool is_too_large(std::size_t bytes_bound, std::size_t shape_bytes, const KeyView& key,
-                  const std::vector<PropertyView>& properties) {
+                  std::span<const PropertyView> properties) {
   if (bytes_bound <= limits::entity_bytes_max) return false;
   std::size_t bytes = 4 + 2 * (utf16_units(key.partition) + utf16_units(key.row)) + shape_bytes;
   for (const PropertyView& property : properties) bytes += text_bytes(property.value);
@@ -177,14 +177,14 @@ void append_values(std::span<const PropertyView> properties, std::string& out) {
 }
 
 const char* read_values(ByteReader& reader, const LoggedShape& shape, const KeyView& key,
-                        std::vector<PropertyView>& out) {
+                        std::span<PropertyView> out) {
+  ENTITABLE_DCHECK(out.size() == shape.properties.size());
   if (!reader.ok()) return field_cut_short;
   ByteReader ahead = reader;
   const std::string_view rest = ahead.raw(reader.remaining());
   Cursor cursor{rest.data(), rest.data() + rest.size()};
   std::size_t bytes_bound = 4 + 2 * (key.partition.size() + key.row.size()) + shape.entity_bytes;
   // Values are made in their places: to copy them there would cost more than to read them.
-  out.resize(shape.properties.size(), {{}, ValueView::of_boolean(false)});
   PropertyView* place = out.data();
   for (const ShapeProperty& property : shape.properties) {
     place->name = property.name;

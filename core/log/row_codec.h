@@ -18,10 +18,10 @@ namespace entitable {
 // Appends the values in the order of `properties`.
 void append_values(std::span<const PropertyView> properties, std::string& out);
 
-// Replaces `out` by the row's properties, which look into the bytes being read. All values are
+// Fills `out` with the row's properties, which look into the bytes being read. All values are
 // within their limits, and the row with this key is at most entity_bytes_max. Null, or why the
-// bytes are bad.
+// bytes are bad. REQUIRES: `out` is as long as the shape.
 const char* read_values(ByteReader& reader, const LoggedShape& shape, const KeyView& key,
-                        std::vector<PropertyView>& out);
+                        std::span<PropertyView> out);
 
 }  // namespace entitable

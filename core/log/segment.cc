@@ -34,9 +34,10 @@ Result<SegmentHeader> read_header(const std::optional<Record>& record) {
   return header;
 }
 
-Result<Commit> read_commit(const Record& record, std::uint64_t number, ShapeDictionary& shapes) {
+Result<Commit> read_commit(const Record& record, std::uint64_t number, ShapeDictionary& shapes,
+                           PropertyArena& rows) {
   if (record.type != RecordType::commit) return bad_payload(record, "it belongs elsewhere");
-  Result<Commit> commit = decode_commit(record.payload, shapes);
+  Result<Commit> commit = decode_commit(record.payload, shapes, rows);
   if (!commit.ok()) return bad_payload(record, commit.error().message);
   if (commit->number != number) {
     return bad_payload(record, "it is commit " + std::to_string(commit->number) +
@@ -95,7 +96,7 @@ Result<Segment> decode_segment(std::string_view file, std::uint64_t expected_seq
     return bad_payload(**record, "it is segment " + std::to_string(header->sequence) +
                                      " in the place of " + std::to_string(expected_sequence));
   }
-  Segment segment{header->sequence, header->epoch, {}};
+  Segment segment{header->sequence, header->epoch, {}, {}};
   ShapeDictionary shapes;
   std::uint64_t next_commit = header->first_commit;
   while (true) {
@@ -103,7 +104,7 @@ Result<Segment> decode_segment(std::string_view file, std::uint64_t expected_seq
     if (!record.ok()) return record.error();
     if (!*record) break;
     if (next_commit == 0) return bad_payload(**record, "the segment is to have no commits");
-    Result<Commit> commit = read_commit(**record, next_commit++, shapes);
+    Result<Commit> commit = read_commit(**record, next_commit++, shapes, segment.rows);
     if (!commit.ok()) return commit.error();
     segment.commits.push_back(std::move(*commit));
   }

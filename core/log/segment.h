@@ -16,14 +16,18 @@
 #include "core/log/record.h"
 #include "core/log/shape_codec.h"
 #include "core/model/commit.h"
+#include "core/model/property_arena.h"
 
 namespace entitable {
 
 struct Segment {
   std::uint64_t sequence = 0;
   std::uint64_t epoch = 0;
-  std::vector<Commit> commits;  // numbers rise by one
-  friend bool operator==(const Segment&, const Segment&) = default;
+  std::vector<Commit> commits;  // numbers rise by one; rows look into the file that was read
+  PropertyArena rows{};
+  friend bool operator==(const Segment& a, const Segment& b) {
+    return a.sequence == b.sequence && a.epoch == b.epoch && a.commits == b.commits;
+  }
 };
 
 class SegmentWriter {
@@ -49,7 +53,9 @@ class SegmentWriter {
 };
 
 // Everything in the file, or nothing of it: Code::corrupted with what and where, or
-// Code::format_too_new. A file that is not the segment `expected_sequence` is corrupted.
+// Code::format_too_new. A file that is not the segment `expected_sequence` is corrupted. Its rows
+// look into the file, which outlives them.
 Result<Segment> decode_segment(std::string_view file, std::uint64_t expected_sequence);
+Result<Segment> decode_segment(std::string&& file, std::uint64_t expected_sequence) = delete;
 
 }  // namespace entitable

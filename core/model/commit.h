@@ -30,12 +30,9 @@ struct AccessPolicy {
   friend bool operator==(const AccessPolicy&, const AccessPolicy&) = default;
 };
 
-struct PutEntity {  // the entity as it is after the write, timestamp included
-  TableId table;
-  Entity entity;
-  friend bool operator==(const PutEntity&, const PutEntity&) = default;
-};
-struct PutRow {  // the same, owned by whoever made the commit: it outlives the commit
+// A row as it is after the write, timestamp included. What it looks at is owned by whoever made the
+// commit, and outlives it.
+struct PutRow {
   TableId table;
   KeyView key;
   Ticks timestamp;
@@ -70,8 +67,8 @@ struct SetServiceProperties {  // opaque here; the protocol room owns the docume
   friend bool operator==(const SetServiceProperties&, const SetServiceProperties&) = default;
 };
 
-using Mutation = std::variant<PutEntity, PutRow, DeleteEntity, CreateTable, DropTable, SetTableAcl,
-                              SetServiceProperties>;
+using Mutation =
+    std::variant<PutRow, DeleteEntity, CreateTable, DropTable, SetTableAcl, SetServiceProperties>;
 
 // Who asked, so that a call sent again after a hand-over is answered and not applied twice.
 using ClientId = std::array<std::uint8_t, 16>;

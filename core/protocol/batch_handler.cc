@@ -30,8 +30,8 @@ std::vector<Header> in_order(std::vector<Header> headers) {
   std::vector<Header> ordered;
   ordered.reserve(headers.size());
   const auto take = [&](Header& header) {
-    ordered.push_back(std::move(header));
-    header.name = {};  // taken
+    ordered.emplace_back();
+    std::swap(ordered.back(), header);  // which is without a name now
   };
   for (const std::string_view name : header_order) {
     for (Header& header : headers) {

@@ -43,8 +43,7 @@ TableId table_of(const Mutation& mutation) {
 }
 
 bool changes_a_row(const Mutation& mutation) {
-  return std::holds_alternative<PutEntity>(mutation) || std::holds_alternative<PutRow>(mutation) ||
-         std::holds_alternative<DeleteEntity>(mutation);
+  return std::holds_alternative<PutRow>(mutation) || std::holds_alternative<DeleteEntity>(mutation);
 }
 
 }  // namespace
@@ -88,8 +87,6 @@ void Catalog::apply(const Commit& commit) {
   for (const Mutation& mutation : commit.mutations) {
     if (const auto* row = std::get_if<PutRow>(&mutation)) {
       open(row->table).index.put(row->key, row->timestamp, row->properties);
-    } else if (const auto* put = std::get_if<PutEntity>(&mutation)) {
-      open(put->table).index.put(put->entity);
     } else if (const auto* erase = std::get_if<DeleteEntity>(&mutation)) {
       open(erase->table).index.erase(erase->key.view());
     } else if (const auto* make = std::get_if<CreateTable>(&mutation)) {

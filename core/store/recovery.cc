@@ -118,17 +118,20 @@ void Recovery::remember(ClientCall call) {
 // Those that hold rows which the commits change; ascending.
 std::vector<PartId> Recovery::absent_parts_of(const std::vector<Commit>& commits) const {
   std::vector<PartId> ids;
-  const auto note = [&](TableId id, const EntityKey& key) {
+  if (manifest_.tables.empty()) return ids;  // and so there are no parts
+  const auto note = [&](TableId id, const KeyView& key) {
     const Table* const table = version_.catalog.find(id);
     if (table == nullptr) return;  // of a table that the commits create
-    const PartId part = table->index.find(key.view()).need_part;
+    const PartId part = table->index.find(key).need_part;
     if (part != 0) ids.push_back(part);
   };
   for (const Commit& commit : commits) {
     if (commit.number <= version_.last_commit) continue;
     for (const Mutation& mutation : commit.mutations) {
-      if (const auto* put = std::get_if<PutEntity>(&mutation)) note(put->table, put->entity.key);
-      if (const auto* gone = std::get_if<DeleteEntity>(&mutation)) note(gone->table, gone->key);
+      if (const auto* put = std::get_if<PutRow>(&mutation)) note(put->table, put->key);
+      if (const auto* gone = std::get_if<DeleteEntity>(&mutation)) {
+        note(gone->table, gone->key.view());
+      }
     }
   }
   std::sort(ids.begin(), ids.end());

@@ -59,8 +59,8 @@ Result<void> read_rows(const ListedPart& listed, std::string_view file,
 Result<void> load_stored_part(const ListedPart& listed, std::optional<std::string_view> file,
                               const std::vector<TableIndex*>& versions,
                               std::vector<Damage>& damage) {
-  const Result<void> loaded = file.has_value() ? read_rows(listed, *file, versions)
-                                               : Error(Code::corrupted, "the file is missing");
+  Result<void> loaded = file.has_value() ? read_rows(listed, *file, versions)
+                                         : Error(Code::corrupted, "the file is missing");
   if (loaded.ok() || loaded.error().code == Code::format_too_new) return loaded;
   damage.push_back({part_name(listed.part.id), loaded.error().message});
   for (TableIndex* index : versions) index->load_part(listed.part.id, {});

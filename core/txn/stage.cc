@@ -55,10 +55,11 @@ std::optional<Error> check_state(const Operation& operation, const std::optional
 
 // What the row has after a merge.
 MergedRow merged_row(const RowView& row, std::span<const PropertyView> update) {
-  MergedRow merged{std::make_unique<char[]>(row.packed_bytes()), {}};
+  MergedRow merged;
+  merged.base.resize(row.packed_bytes());
   std::vector<PropertyView> base;
   base.reserve(row.shape().columns().size());
-  row.copy_to(merged.base.get())
+  row.copy_to(merged.base.data())
       .for_each_property([&](std::string_view name, const ValueView& value) {
         base.push_back({name, value});
       });

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <variant>
 #include <vector>
 
@@ -15,7 +14,7 @@ namespace entitable {
 
 // A row that is there with what a merge sets in it.
 struct MergedRow {
-  std::unique_ptr<char[]> base;  // a copy: the index may change before the mutation is applied
+  std::vector<char> base;  // a copy: the index may change before the mutation is applied
   std::vector<PropertyView> properties;
 };
 

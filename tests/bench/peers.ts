@@ -1,14 +1,18 @@
-// entitable beside its peers: the whole table, in one Chromium. README.md says what is measured, and `run` what can be asked for.
+// entitable beside its peers: the whole table, in one Chromium and in Node. README.md says what is measured, and `run` what can be asked for.
 
-import { availableParallelism, loadavg } from "node:os";
+import { mkdtemp, rm } from "node:fs/promises";
+import { availableParallelism, loadavg, tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import puppeteer, { type Browser } from "puppeteer-core";
-import { executable, flags, newProfile } from "../browser/support/browser.ts";
+import type { Browser } from "puppeteer-core";
+import { newProfile } from "../browser/support/browser.ts";
+import { launch } from "../browser/support/puppeteer.ts";
 import { expected } from "./peers/expected.ts";
 import { Results } from "./peers/results.ts";
 import { roster } from "./peers/roster.ts";
-import { runRound } from "./peers/round.ts";
-import { type PeerSite, peerSite } from "./peers/site.ts";
+import { type RoundResult, runRound } from "./peers/round.ts";
+import { type PeerSite, peerSite, staging } from "./peers/site.ts";
 import { count, profiles, report } from "./peers/table.ts";
 import { shuffled } from "./peers/workload.ts";
 import { writeTable } from "./support/readme.ts";
@@ -18,9 +22,9 @@ const { values: options } = parseArgs({
     sizes: { type: "string", default: "100000" },
     rounds: { type: "string", default: "3" },
     only: { type: "string" },
-    budget: { type: "string", default: "120" },
+    budget: { type: "string" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
-    package: { type: "string" },
+    package: { type: "string", default: staging },
     profile: { type: "boolean", default: false },
     write: { type: "boolean", default: false },
   },
@@ -36,51 +40,64 @@ const roundsOf = (size: number) =>
     .slice(0, size + 1)
     .at(-1) ?? 1;
 
+// Seconds that a contestant gets for a step: by far the longest that all but the slowest need on a quiet machine.
+const budgetOf = (entities: number) => Number(options.budget ?? Math.max(10, entities / 4000));
+
+// Seconds of a round after which a peer takes part in no further one.
+const patienceOf = (entities: number) => Math.max(20, entities / 2000);
+
 const all: Results[] = [];
 
-// All rounds of one size. A contestant that stops before its end takes no part in later ones.
-async function measure(browser: Browser, site: PeerSite, size: number): Promise<void> {
+interface Where {
+  browser: Browser;
+  site: PeerSite;
+  node: { package: string; folder: string };
+}
+
+// All rounds of one size. A contestant that stops before its end takes no part in later ones, nor does a peer that takes too long.
+async function measure({ browser, site, node }: Where, size: number): Promise<void> {
   const entities = sizes[size] as number;
   const rounds = roundsOf(size);
   const results = new Results(entities, rounds);
   all.push(results);
   const wanted = expected(entities);
+  const budgetMs = budgetOf(entities) * 1000;
   const out = new Set(roster.filter(({ id }) => only?.includes(id) === false));
   for (let round = 1; round <= rounds; ++round) {
     for (const entry of shuffled(roster, seed + round)) {
       if (out.has(entry)) continue;
-      const started = performance.now();
-      const budgetMs = Number(options.budget) * 1000;
-      const session = { id: entry.id, entities, seed: seed + round, budgetMs };
+      const where = entry.place === "node" ? node : undefined;
+      const session = { id: entry.id, entities, seed: seed + round, budgetMs, node: where };
       const { profile } = options;
       const result = await runRound({ browser, site, entry, session, expected: wanted, profile });
       results.add(entry.id, result);
-      if (result.stopped !== undefined) out.add(entry);
-      const seconds = Math.round((performance.now() - started) / 1000);
-      const stopped = result.stopped === undefined ? "" : `, ${result.stopped.why}`;
-      console.error(`${count(entities)}, round ${round}: ${entry.title}, ${seconds} s${stopped}`);
+      const tooLong = entry.ours !== true && result.seconds > patienceOf(entities);
+      if (result.stopped !== undefined || tooLong) out.add(entry);
+      console.error(`${count(entities)}, round ${round}: ${entry.title}, ${spent(result)}`);
       if (options.write) writeTable("peers", report(machine, all)); // what is done is not lost
     }
   }
 }
 
+function spent({ seconds, longest, stopped }: RoundResult): string {
+  const most = `${longest.seconds.toFixed(0)} of it for ${longest.step}`;
+  return `${seconds.toFixed(0)} s, ${most}${stopped === undefined ? "" : `; ${stopped.why}`}`;
+}
+
 const site = await peerSite(options.package, options.profile);
 const profile = await newProfile();
-const browser = await puppeteer.launch({
-  executablePath: executable(),
-  headless: true,
-  userDataDir: profile.folder,
-  args: flags,
-  protocolTimeout: 3_600_000,
-});
+const folder = await mkdtemp(join(tmpdir(), "entitable-bench-"));
+const node = { package: pathToFileURL(resolve(options.package, "dist/index.js")).href, folder };
+const browser = await launch(profile);
 const load = (loadavg()[0] ?? 0).toFixed(1);
-const machine = `${await browser.version()}, ${availableParallelism()} cores, load average ${load} at the start, seed ${seed}.`;
+const machine = `${await browser.version()}, Node ${process.version}, ${availableParallelism()} cores, load average ${load} at the start, seed ${seed}.`;
 try {
-  for (const size of sizes.keys()) await measure(browser, site, size);
+  for (const size of sizes.keys()) await measure({ browser, site, node }, size);
   console.log(report(machine, all));
   if (options.profile) console.log(all.map(profiles).join("\n\n"));
 } finally {
   await browser.close();
   await site.close();
   await profile.remove();
+  await rm(folder, { recursive: true, force: true });
 }

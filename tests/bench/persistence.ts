@@ -2,8 +2,8 @@
 // whole as one file.
 // All in one run, so that its ratios mean something on a noisy machine.
 
-import puppeteer from "puppeteer-core";
-import { executable, flags, newProfile } from "../browser/support/browser.ts";
+import { newProfile } from "../browser/support/browser.ts";
+import { launch } from "../browser/support/puppeteer.ts";
 import type { bench as Bench } from "./persistence-page.ts";
 import { memoryOf } from "./support/memory.ts";
 import { newPage, served } from "./support/served.ts";
@@ -40,15 +40,13 @@ const list = (tasks: number[]) => tasks.map((ms) => n(ms, 0)).join(", ") || "non
 
 async function measure(size: number): Promise<Row> {
   const profile = await newProfile();
-  const launch = { executablePath: executable(), headless: true, userDataDir: profile.folder };
-  const options = { ...launch, args: flags, protocolTimeout: 3_600_000 };
-  let browser = await puppeteer.launch(options);
+  let browser = await launch(profile);
   const written = await (await newPage(browser, site)).evaluate(
     (count) => bench.write(count),
     size,
   );
   await browser.close();
-  browser = await puppeteer.launch(options);
+  browser = await launch(profile);
   const page = await newPage(browser, site);
   const opened = await page.evaluate(() => bench.open());
   const memory = await memoryOf(browser);

@@ -1,7 +1,7 @@
 // What a worker costs and spares: the same calls on a store in the page and on one in a worker, in one run.
 
-import puppeteer from "puppeteer-core";
-import { executable, flags, newProfile } from "../browser/support/browser.ts";
+import { newProfile } from "../browser/support/browser.ts";
+import { launch } from "../browser/support/puppeteer.ts";
 import { newPage, served } from "./support/served.ts";
 import type { bench as Bench } from "./threads-page.ts";
 
@@ -9,12 +9,7 @@ declare const bench: typeof Bench; // inside the page
 
 const site = await served(new URL("threads-page.ts", import.meta.url));
 const profile = await newProfile();
-const browser = await puppeteer.launch({
-  executablePath: executable(),
-  headless: true,
-  userDataDir: profile.folder,
-  args: flags,
-});
+const browser = await launch(profile);
 const page = await newPage(browser, site);
 const inline = await page.evaluate(() => bench.measure("inline"));
 const worker = await page.evaluate(() => bench.measure("worker"));

@@ -69,7 +69,7 @@ describe("a browser with several tabs that write", () => {
       rows = found.rows.length;
       const names = pages.map((_, i) => `kill${kill}tab${i}`);
       pages.forEach((page, i) => void tabs.work(page, names[i] as string));
-      await until(() => names.every((name) => tabs.reported(name) > 2));
+      await tabs.haveWritten(pages, names);
       await sleep(random.below(700));
       if (random.below(3) === 0) await (pages[0] as Page).close(); // a hand-over is under way
       await sleep(random.below(30));

@@ -5,9 +5,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
-import puppeteer from "puppeteer-core";
 import type { OpenOptions, Store } from "../../web/src/index.ts";
-import { executable, flags, newProfile, type Profile } from "./support/browser.ts";
+import { newProfile, type Profile } from "./support/browser.ts";
+import { launch } from "./support/puppeteer.ts";
 import { type Site, type SiteOptions, serve } from "./support/server.ts";
 import { lifecycle, ownerOf, SharedTabs, until } from "./support/shared-tabs.ts";
 
@@ -253,13 +253,10 @@ describe("a page in the back/forward cache", () => {
         headers: { "cache-control": "no-cache" }, // with "no-store" it would not be kept
         override: (path) => (path.endsWith("/") ? { body: "<!doctype html>a page" } : undefined),
       });
-      const browser = await puppeteer.launch({
-        executablePath: executable(),
-        headless: true,
-        userDataDir: folder,
-        args: flags,
-        ignoreDefaultArgs: ["--disable-back-forward-cache"],
-      });
+      const browser = await launch(
+        { folder },
+        { ignoreDefaultArgs: ["--disable-back-forward-cache"] },
+      );
       t.after(async () => {
         await browser.close();
         await site.close();

@@ -25,7 +25,8 @@ inline void check_segment_bytes(std::string_view file) {
   const std::uint64_t sequence = reader.u64();
   const Result<Segment> segment = decode_segment(file, sequence);
   if (!segment.ok()) return check_error(segment.error());
-  const Result<Segment> again = decode_segment(bytes_of(*segment), sequence);
+  const std::string bytes = bytes_of(*segment);
+  const Result<Segment> again = decode_segment(bytes, sequence);
   ENTITABLE_CHECK(again.ok() && *again == *segment);
 }
 

@@ -20,6 +20,7 @@
 #include "core/log/record.h"
 #include "core/model/table_name.h"
 #include "tests/support/generators.h"
+#include "tests/support/put_row.h"
 
 namespace entitable::test {
 
@@ -76,7 +77,7 @@ inline Mutation random_mutation(Prng& prng, Ticks last) {
     default: {
       Entity entity = random_entity(prng);
       entity.timestamp = random_issued(prng, last);
-      return PutEntity{table, std::move(entity)};
+      return put_row(table, std::move(entity));
     }
   }
 }

@@ -52,14 +52,14 @@ inline Segment sample_segment() {
   rows.last_timestamp = sample_time;
   rows.call = sample_call();
   rows.mutations = {
-      PutEntity{1, {EntityKey("CH", "1"), sample_time - 1, properties_of_every_type()}},
-      PutEntity{1, {EntityKey("CH", "2"), sample_time, {{"Count", Value::of_int32(1)}}}},
+      put_row(1, {EntityKey("CH", "1"), sample_time - 1, properties_of_every_type()}),
+      put_row(1, {EntityKey("CH", "2"), sample_time, {{"Count", Value::of_int32(1)}}}),
       DeleteEntity{1, EntityKey("CH", "3")}, DeleteEntity{3, EntityKey("", "")},
-      PutEntity{3, {EntityKey("", "\xED\xB8\x80"), 1, {}}}};
+      put_row(3, {EntityKey("", "\xED\xB8\x80"), 1, {}})};
   Commit more;
   more.number = 42;
   more.last_timestamp = sample_time;
-  more.mutations = {PutEntity{1, {EntityKey("DE", "1"), sample_time, properties_of_every_type()}}};
+  more.mutations = {put_row(1, {EntityKey("DE", "1"), sample_time, properties_of_every_type()})};
   return {sample_sequence, 3, {tables, rows, more}};
 }
 

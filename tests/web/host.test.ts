@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Emitter } from "../../web/src/host/emitter.ts";
+import { nextTurn } from "../../web/src/host/event-loop.ts";
 import { LocalHost, type LocalHostOptions } from "../../web/src/host/local-host.ts";
 import { own } from "../../web/src/host/ownership.ts";
 import { noPage } from "../../web/src/host/page-life.ts";
@@ -260,6 +261,45 @@ describe("checkpoints", () => {
     await until(() => bench.files.has("manifest"));
     await second.close();
     assert.equal(bench.names("wal-").length, 0);
+  });
+
+  test("of a smaller log are made when nothing was stored for a second", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const bench = new Bench();
+    const host = await bench.open();
+    const shortened = async (ms: number) => {
+      t.mock.timers.tick(ms);
+      for (let turn = 0; turn < 20; ++turn) await nextTurn();
+      return bench.files.has("manifest");
+    };
+    for (let i = 1; i < 63; ++i) await host.write(put("k", i)); // and the segment that claims the log
+    assert.equal(await shortened(1000), false);
+    assert.equal(await shortened(1000), false, "63 segments are few");
+    await host.write(put("k", 63));
+    assert.equal(await shortened(999), false);
+    await host.write(put("k", 64));
+    assert.equal(await shortened(1), false, "it is not quiet yet");
+    assert.equal(await shortened(999), false);
+    assert.equal(await shortened(1), true);
+    await host.close();
+    assert.equal(bench.names("wal-").length, 0);
+  });
+
+  test("wait for more log if they would write much, however quiet it is", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const bench = new Bench();
+    const host = await bench.open();
+    bench.engine.checkpointWork = 8 * 1024 * 1024; // 2 MB of log, or 128 segments
+    const write = async (count: number, value: unknown) => {
+      for (let i = 0; i < count; ++i) await host.write(put("k", value));
+      for (let second = 0; second < 3; ++second) t.mock.timers.tick(1000);
+      for (let turn = 0; turn < 20; ++turn) await nextTurn();
+      return bench.files.has("manifest");
+    };
+    assert.equal(await write(1, large), false);
+    assert.equal(await write(120, 1), false);
+    assert.equal(await write(8, 1), true);
+    await host.close();
   });
 
   test("wait in proportion to what they would write, but not for ever", async () => {

@@ -14,10 +14,7 @@ namespace {
 void direct_point_read(benchmark::State& state) {
   const Store& store = shared_store(rows_of(state));
   std::vector<std::string> blocks;
-  for (const std::size_t i : shuffled(rows_of(state))) {
-    blocks.push_back(get_block(key(i)));
-    if (blocks.size() == 100'000) break;
-  }
+  for (const EntityKey& key : random_keys(rows_of(state))) blocks.push_back(get_block(key));
   direct::PageWriter pages;
   direct::ReplyBuffer reply;
   std::size_t at = 0;

@@ -46,11 +46,7 @@ BENCHMARK(index_pack_row);
 
 void index_find(benchmark::State& state) {
   const TableIndex& index = shared_index(rows_of(state));
-  std::vector<EntityKey> keys;
-  for (const std::size_t i : shuffled(rows_of(state))) {
-    keys.push_back(key(i));
-    if (keys.size() == 100'000) break;
-  }
+  const std::vector<EntityKey> keys = random_keys(rows_of(state));
   std::size_t at = 0;
   for (auto _ : state) {
     const TableIndex::Found found = index.find(next_of(keys, at).view());

@@ -7,6 +7,7 @@
 #include "core/log/segment.h"
 #include "tests/bench/core/sizes.h"
 #include "tests/bench/core/workload.h"
+#include "tests/support/put_row.h"
 
 namespace entitable::bench {
 namespace {
@@ -15,7 +16,8 @@ Commit group_commit() {
   Commit commit;
   commit.number = 1;
   commit.last_timestamp = noon + static_cast<Ticks>(group_rows);
-  for (std::size_t i = 0; i < group_rows; ++i) commit.mutations.push_back(PutEntity{1, entity(i)});
+  for (std::size_t i = 0; i < group_rows; ++i)
+    commit.mutations.push_back(test::put_row(1, entity(i)));
   return commit;
 }
 

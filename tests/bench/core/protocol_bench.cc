@@ -16,10 +16,7 @@ const protocol::Moment moment{noon, "0123456789abcdef"};
 void protocol_get(benchmark::State& state) {
   const Store& store = shared_store(rows_of(state));
   std::vector<RestRequest> requests;
-  for (const std::size_t i : shuffled(rows_of(state))) {
-    requests.push_back(rest_get(key(i)));
-    if (requests.size() == 10'000) break;
-  }
+  for (const EntityKey& key : random_keys(rows_of(state))) requests.push_back(rest_get(key));
   std::size_t at = 0;
   for (auto _ : state) {
     const auto handled = protocol::handle(account, store, next_of(requests, at).request(), moment);

@@ -48,11 +48,7 @@ BENCHMARK(store_write_one_by_one)->Apply(at_each_size);
 
 void store_get(benchmark::State& state) {
   const Store& store = shared_store(rows_of(state));
-  std::vector<EntityKey> keys;
-  for (const std::size_t i : shuffled(rows_of(state))) {
-    keys.push_back(key(i));
-    if (keys.size() == 100'000) break;
-  }
+  const std::vector<EntityKey> keys = random_keys(rows_of(state));
   std::size_t at = 0;
   for (auto _ : state) {
     const auto answer = store.get(table, next_of(keys, at).view());

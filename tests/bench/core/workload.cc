@@ -1,5 +1,6 @@
 #include "tests/bench/core/workload.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <numeric>
@@ -113,6 +114,15 @@ std::vector<std::size_t> shuffled(std::size_t count) {
   Prng prng(count);
   for (std::size_t i = count; i > 1; --i) std::swap(result[i - 1], result[prng.below(i)]);
   return result;
+}
+
+std::vector<EntityKey> random_keys(std::size_t rows) {
+  std::vector<std::size_t> order = shuffled(rows);
+  order.resize(std::min<std::size_t>(rows, 100'000));
+  std::vector<EntityKey> keys;
+  keys.reserve(order.size());
+  for (const std::size_t i : order) keys.push_back(key(i));
+  return keys;
 }
 
 Filter parsed(std::string_view filter) {

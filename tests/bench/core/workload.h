@@ -35,6 +35,9 @@ std::vector<PropertyView> views(const std::vector<Property>& properties);
 // 0 .. count - 1, in an order of no pattern.
 std::vector<std::size_t> shuffled(std::size_t count);
 
+// Keys of the first `rows` entities in such an order; of very many only some, which no cache holds.
+std::vector<EntityKey> random_keys(std::size_t rows);
+
 // An int and a text are compared.
 inline constexpr std::string_view filter_one_percent = "count lt 100 and city eq 'city number 7'";
 inline constexpr std::string_view filter_nothing = "count lt 100 and city eq 'nowhere'";

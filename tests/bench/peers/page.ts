@@ -1,61 +1,31 @@
 // The script of the page and, for contestants that run in one, of the worker: it hands the driver's steps to a session.
 
 import { watchMemories } from "./memories.ts";
-import { Session, type SessionOptions } from "./session.ts";
-import { now, timed } from "./timing.ts";
-
-type Step = Exclude<keyof Session, "one"> | "one";
-type Call = (step: Step, args: unknown[]) => Promise<unknown>;
-
-interface Message {
-  id: number;
-  step: Step | "start";
-  args: unknown[];
-}
-
-// ---- Where the session is -----------------------------------------------------------------------------------------------
-
-function here(options: SessionOptions): Call {
-  const session = new Session(options);
-  return async (step, args) => await (session[step] as (...a: unknown[]) => unknown)(...args);
-}
+import { type Answer, Asker, answering } from "./messages.ts";
+import type { SessionOptions } from "./session.ts";
+import { type Call, coldOpen, here, type Step } from "./steps.ts";
+import { timed } from "./timing.ts";
 
 function inWorker(options: SessionOptions): Call {
   const worker = new Worker("/page.js", { type: "module" });
-  const waiting = new Map<
-    number,
-    { resolve(value: unknown): void; reject(error: unknown): void }
-  >();
-  let last = 0;
-  worker.onmessage = ({ data: { id, value, error } }) => {
-    const call = waiting.get(id);
-    waiting.delete(id);
-    if (error === undefined) call?.resolve(value);
-    else call?.reject(new Error(error));
-  };
-  const send = (step: Message["step"], args: unknown[]) =>
-    new Promise((resolve, reject) => {
-      waiting.set(++last, { resolve, reject });
-      worker.postMessage({ id: last, step, args } satisfies Message);
-    });
-  const started = send("start", [options]);
+  const asker = new Asker((message) => worker.postMessage(message));
+  worker.onmessage = ({ data }: MessageEvent<Answer>) => asker.receive(data);
+  const started = asker.ask("start", [options]);
   return async (step, args) => {
     await started;
-    return await send(step, args);
+    return await asker.ask(step, args);
   };
 }
 
 function answer(): void {
   let call: Call | undefined;
-  globalThis.onmessage = async ({ data: { id, step, args } }: MessageEvent<Message>) => {
-    try {
-      if (step === "start") call = here(args[0] as SessionOptions);
-      const value = step === "start" ? undefined : await call?.(step, args);
-      globalThis.postMessage({ id, value });
-    } catch (error) {
-      globalThis.postMessage({ id, error: String(error) });
-    }
+  const does = async (step: string, args: unknown[]) => {
+    if (step !== "start") return await call?.(step as Step, args);
+    call = here(args[0] as SessionOptions);
+    return undefined;
   };
+  const receive = answering(does, (message) => globalThis.postMessage(message));
+  globalThis.onmessage = ({ data }) => receive(data);
 }
 
 // ---- What the driver calls ----------------------------------------------------------------------------------------------
@@ -63,27 +33,16 @@ function answer(): void {
 let call: Call;
 
 // A session in this page, or in a worker of it.
-function start(options: SessionOptions, place: "page" | "worker"): void {
-  call = place === "worker" ? inWorker(options) : here(options);
+function start(options: SessionOptions, worker: boolean): void {
+  call = worker ? inWorker(options) : here(options);
 }
-
-// As a page that was just opened does it: milliseconds.
-async function coldOpen(name: string, level: string): Promise<number> {
-  const started = now();
-  await call("prepare", []);
-  await call("open", [name, level, false]);
-  await call("one", [0]);
-  return now() - started;
-}
-
-// Milliseconds of a point read in a worker.
-const readFromPage = () => timed((i) => call("one", [i]));
 
 export const bench = {
   start,
   call: (step: Step, ...args: unknown[]) => call(step, args),
-  coldOpen,
-  readFromPage,
+  coldOpen: (name: string, level: string) => coldOpen(call, name, level),
+  // Milliseconds of a point read in a worker.
+  readFromPage: () => timed((i) => call("one", [i])),
 };
 
 watchMemories();

@@ -1,6 +1,6 @@
 // Where the time of a step goes: Chrome's CPU profile, as shares of what was not idle.
 
-import type { CDPSession, Protocol } from "puppeteer-core";
+import type { Protocol } from "puppeteer-core";
 import { shortName } from "../support/callgrind.ts";
 
 export interface Share {
@@ -10,16 +10,16 @@ export interface Share {
 
 const shown = 14;
 
-// Of this page's main thread.
+// Of the main thread that `devtools` is about.
 export async function profiled<T>(
-  devtools: CDPSession,
+  devtools: (method: string, params?: object) => Promise<unknown>,
   work: () => Promise<T>,
 ): Promise<{ value: T; shares: Share[] }> {
-  await devtools.send("Profiler.enable");
-  await devtools.send("Profiler.setSamplingInterval", { interval: 100 });
-  await devtools.send("Profiler.start");
+  await devtools("Profiler.enable");
+  await devtools("Profiler.setSamplingInterval", { interval: 100 });
+  await devtools("Profiler.start");
   const value = await work();
-  const { profile } = await devtools.send("Profiler.stop");
+  const { profile } = (await devtools("Profiler.stop")) as Protocol.Profiler.StopResponse;
   return { value, shares: sharesOf(profile) };
 }
 

@@ -46,6 +46,12 @@ export class Results {
     return this.#rounds.get(id)?.find(({ stopped }) => stopped !== undefined)?.stopped;
   }
 
+  // The rounds that it took part in, and how long one took.
+  took(id: ContestantId): { rounds: number; seconds: number } {
+    const all = (this.#rounds.get(id) ?? []).map(({ seconds }) => seconds);
+    return { rounds: all.length, seconds: all.length === 0 ? 0 : median(all) };
+  }
+
   // Where its time went in the first round, by row.
   profiles(id: ContestantId): Record<string, Share[]> {
     return this.#rounds.get(id)?.[0]?.profiles ?? {};
@@ -62,7 +68,7 @@ export class Results {
   best(row: Row, levels: readonly Level[]): { entry: Entry; value: number } | undefined {
     let best: { entry: Entry; value: number } | undefined;
     for (const entry of this.entries) {
-      if (entry.ours || entry.aside || entry.id === "plain") continue;
+      if (entry.ours || entry.id === "plain") continue;
       const value = this.of(entry.id, row.id)?.median;
       if (value === undefined || !levels.includes(this.level(entry.id, row))) continue;
       if (best === undefined || value < best.value) best = { entry, value };
@@ -72,13 +78,8 @@ export class Results {
 
   // What entitable is held against: who acknowledges at the same level, and for reads everybody that keeps its data.
   rival(row: Row): { entry: Entry; value: number } | undefined {
+    if (row.aside) return undefined;
     return this.best(row, row.level === undefined ? keeping : [row.level]);
-  }
-
-  target(row: Row): number | undefined {
-    if (row.targetOfFloor === undefined) return row.target?.(this.entities);
-    const floor = this.of("floor", row.id)?.median;
-    return floor === undefined ? undefined : floor * row.targetOfFloor;
   }
 
   letter(id: ContestantId, row: Row): string {

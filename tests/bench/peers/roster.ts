@@ -3,6 +3,8 @@
 export type ContestantId =
   | "entitable"
   | "entitable-worker"
+  | "entitable-node"
+  | "entitable-node-memory"
   | "plain"
   | "lokijs"
   | "tinybase"
@@ -10,20 +12,20 @@ export type ContestantId =
   | "sqlite-memory"
   | "sqlite-opfs"
   | "idb"
-  | "dexie"
-  | "floor";
+  | "dexie";
 
 export interface Entry {
   readonly id: ContestantId;
   readonly title: string;
-  readonly place: "page" | "worker"; // where its user's code runs
+  readonly place: "page" | "worker" | "node"; // where its user's code runs
   readonly ours?: true;
-  readonly aside?: true; // no peer: a limit of the browser
 }
 
 export const roster: readonly Entry[] = [
   { id: "entitable", title: "entitable", place: "page", ours: true },
   { id: "entitable-worker", title: "entitable, worker", place: "page", ours: true },
+  { id: "entitable-node", title: "entitable, Node, files", place: "node", ours: true },
+  { id: "entitable-node-memory", title: "entitable, Node, memory", place: "node", ours: true },
   { id: "plain", title: "plain JS", place: "page" },
   { id: "lokijs", title: "LokiJS", place: "page" },
   { id: "tinybase", title: "TinyBase", place: "page" },
@@ -32,7 +34,6 @@ export const roster: readonly Entry[] = [
   { id: "sqlite-opfs", title: "SQLite, OPFS", place: "worker" },
   { id: "idb", title: "idb", place: "page" },
   { id: "dexie", title: "Dexie", place: "page" },
-  { id: "floor", title: "one raw put", place: "page", aside: true },
 ];
 
 export interface Library {

@@ -1,14 +1,17 @@
-// One round of one contestant: a fresh page, fresh storage, and everything that is measured of it.
+// One round of one contestant: a fresh page or process, fresh storage, and everything that is measured of it.
 
 import type { Browser } from "puppeteer-core";
+import { Child } from "./child.ts";
 import type { Level } from "./contestant.ts";
 import { compare, WrongResult } from "./expected.ts";
+import { OverBudget, type Place } from "./place.ts";
 import type { Share } from "./profile.ts";
 import type { Entry } from "./roster.ts";
 import { readRows, unitOf } from "./rows.ts";
 import type { Load, SessionOptions, Values } from "./session.ts";
 import type { PeerSite } from "./site.ts";
-import { OverBudget, Tab } from "./tab.ts";
+import { Tab } from "./tab.ts";
+import type { Beside } from "./timing.ts";
 import { type Digest, shuffled } from "./workload.ts";
 
 export interface RoundOptions {
@@ -23,13 +26,15 @@ export interface RoundOptions {
 export interface RoundResult {
   values: Values; // by row, in its unit
   levels: readonly Level[];
+  seconds: number;
+  longest: { step: string; seconds: number }; // what took most of them
   profiles: Record<string, Share[]>; // by row
   stopped?: { at: string; why: string }; // what would have come after it is missing
 }
 
 // Loads at the levels that it is not read at are of no more than so many entities, and end after so long.
 const otherLoads = 100_000;
-const enoughMs = 5000;
+const enoughMs = 3000;
 
 export async function runRound(options: RoundOptions): Promise<RoundResult> {
   const round = new Round(options);
@@ -38,7 +43,7 @@ export async function runRound(options: RoundOptions): Promise<RoundResult> {
   } catch (error) {
     if (error instanceof WrongResult) throw error;
     const why = error instanceof OverBudget ? "over budget" : `failed: ${firstLine(error)}`;
-    round.result.stopped = { at: round.doing, why };
+    round.result.stopped = { at: round.step, why };
   } finally {
     await round.end();
   }
@@ -51,10 +56,17 @@ const firstLine = (error: unknown) => String(error).split("\n")[0] ?? "";
 const rowLevel = (level: Level) => (level === "memory" ? "deferred" : level);
 
 class Round {
-  readonly result: RoundResult = { values: {}, levels: [], profiles: {} };
-  doing = "start";
+  readonly result: RoundResult = {
+    values: {},
+    levels: [],
+    profiles: {},
+    seconds: 0,
+    longest: { step: "start", seconds: 0 },
+  };
   readonly #o: RoundOptions;
-  #tab: Tab | undefined;
+  #step = "start";
+  #place: Place | undefined;
+  #since = performance.now();
 
   constructor(options: RoundOptions) {
     this.#o = options;
@@ -63,113 +75,122 @@ class Round {
   async run(): Promise<void> {
     const { entry, site } = this.#o;
     await this.#open();
-    if (entry.id === "floor") return await this.#measureFloor();
     site.takeSent();
-    const before = await this.#page.megabytes();
-    await this.#page.call("prepare");
-    const levels = (await this.#page.call("levels")) as Level[];
+    const before = await this.#there.megabytes();
+    await this.#there.call("prepare");
+    const levels = (await this.#there.call("levels")) as Level[];
     this.result.levels = levels;
     const [first, ...others] = levels as [Level, ...Level[]];
     await this.#loadMain(first, before);
     await this.#read();
     await this.#writeToMain(first);
     for (const level of others) await this.#loadOther(level);
-    this.#note("transfer", site.takeSent());
+    if (entry.place !== "node") this.#note("transfer", site.takeSent());
     await this.end();
     if (first !== "memory") await this.#coldOpen(first);
   }
 
+  // What it is at.
+  get step(): string {
+    return this.#step;
+  }
+
   async end(): Promise<void> {
-    await this.#tab?.close().catch(() => {}); // it may have crashed
-    this.#tab = undefined;
+    this.#begin("end");
+    await this.#place?.close().catch(() => {}); // it may have crashed
+    this.#place = undefined;
   }
 
   // ---- Parts ------------------------------------------------------------------------------------------------------------
 
   async #loadMain(level: Level, before: number): Promise<void> {
-    const { entities, budgetMs } = this.#o.session;
-    await this.#step("open", "main", level, true);
-    this.#note(
-      "growth",
-      (await this.#load(`load-${rowLevel(level)}`, entities, 1, 2 * budgetMs)).growth,
-    );
-    await this.#step("settle");
-    this.#note("memory-load", (await this.#page.megabytes()) - before);
-    const wasm = await this.#page.wasmMegabytes();
+    const { entities } = this.#o.session;
+    await this.#ask("open", "main", level, true);
+    const load = await this.#load(`load-${rowLevel(level)}`, entities, 1, Number.MAX_VALUE);
+    this.#note("growth", load.growth);
+    await this.#ask("settle");
+    this.#note("memory-load", (await this.#there.megabytes()) - before);
+    const wasm = await this.#there.wasmMegabytes();
     if (wasm > 0) this.#note("wasm", wasm); // what a library's own worker has is not seen
-    const checked = (await this.#step("check")) as Record<string, Digest>;
+    const checked = (await this.#ask("check")) as Record<string, Digest>;
     compare(this.#o.entry.title, checked, this.#o.expected);
   }
 
   async #read(): Promise<void> {
     for (const row of shuffled(readRows, this.#o.session.seed)) {
-      await this.#time(row, () => this.#page.call("read", row));
+      await this.#time(row, () => this.#there.call("read", row));
     }
-    if (this.#o.entry.place === "worker") {
-      await this.#time("get-from-page", () => this.#page.readFromPage());
+    const page = this.#there;
+    if (this.#o.entry.place === "worker" && page instanceof Tab) {
+      await this.#time("get-from-page", () => page.readFromPage());
     }
   }
 
   async #writeToMain(level: Level): Promise<void> {
-    await this.#step("checkWrites");
+    await this.#ask("checkWrites");
     await this.#insert(level);
-    await this.#time("merge", () => this.#page.call("merge", false));
-    await this.#time("merge-if", () => this.#page.call("merge", true));
-    await this.#step("close");
+    await this.#time("merge", () => this.#there.call("merge", false));
+    await this.#time("merge-if", () => this.#there.call("merge", true));
+    await this.#ask("close");
   }
 
   async #insert(level: Level): Promise<void> {
-    await this.#time(`insert-${rowLevel(level)}`, () => this.#page.call("insert", level));
+    const row = `insert-${rowLevel(level)}`;
+    if (level === "memory" || level === "deferred") {
+      return await this.#time(row, () => this.#there.call("insert"));
+    }
+    const insert = () => this.#there.call("insertBesideFloor", level) as Promise<Beside>;
+    const { each, other, ratio } = await this.#profiled(row, insert);
+    this.#note(row, each * 1000);
+    this.#note(`put-${level}`, other * 1000);
+    this.#note(`insert-puts-${level}`, ratio);
   }
 
   async #loadOther(level: Level): Promise<void> {
     const count = Math.min(this.#o.session.entities, otherLoads);
-    await this.#step("open", "other", level, true);
+    await this.#ask("open", "other", level, true);
     await this.#load(`load-${level}`, count, 1);
     await this.#insert(level);
     if (level === "strict") {
-      await this.#time("in-flight", () => this.#page.call("insertInFlight"));
-      await this.#step("close");
-      await this.#step("open", "other", level, true);
+      await this.#time("in-flight", () => this.#there.call("insertInFlight"));
+      await this.#ask("close");
+      await this.#ask("open", "other", level, true);
       await this.#load("load-ten-strict", count, 10);
     }
-    await this.#step("close");
-    await this.#step("remove", "other");
+    await this.#ask("close");
+    await this.#ask("remove", "other");
   }
 
   // In a page that knows nothing of the data yet.
   async #coldOpen(level: Level): Promise<void> {
     await this.#open();
-    const before = await this.#page.megabytes();
-    await this.#time("open", () => this.#page.coldOpen("main", level));
-    this.#note("memory-open", (await this.#page.megabytes()) - before);
-    await this.#step("close");
-    await this.#step("remove", "main");
-  }
-
-  async #measureFloor(): Promise<void> {
-    for (const level of ["relaxed", "strict"] as const) {
-      await this.#time(`insert-${level}`, () => this.#page.call("put", level));
-    }
+    const before = await this.#there.megabytes();
+    await this.#time("open", () => this.#there.coldOpen("main", level));
+    this.#note("memory-open", (await this.#there.megabytes()) - before);
+    await this.#ask("close");
+    await this.#ask("remove", "main");
   }
 
   async #open(): Promise<void> {
     const { browser, site, entry, session } = this.#o;
-    this.#tab = await Tab.open(browser, site.urlOf(entry.id), entry, session);
+    this.#place =
+      entry.place === "node"
+        ? await Child.start(session)
+        : await Tab.open(browser, site.urlOf(entry.id), entry, session);
   }
 
-  get #page(): Tab {
-    if (this.#tab === undefined) throw new Error("there is no page");
-    return this.#tab;
+  get #there(): Place {
+    if (this.#place === undefined) throw new Error("nothing is open");
+    return this.#place;
   }
 
-  async #step(step: Parameters<Tab["call"]>[0], ...args: unknown[]): Promise<unknown> {
-    this.doing = step;
-    return await this.#page.call(step, ...args);
+  async #ask(step: Parameters<Place["call"]>[0], ...args: unknown[]): Promise<unknown> {
+    this.#begin(step);
+    return await this.#there.call(step, ...args);
   }
 
   async #load(row: string, count: number, together: number, enough = enoughMs): Promise<Load> {
-    const load = () => this.#page.call("load", count, together, enough) as Promise<Load>;
+    const load = () => this.#there.call("load", count, together, enough) as Promise<Load>;
     const loaded = await this.#profiled(row, load);
     this.#note(row, loaded.each);
     return loaded;
@@ -182,11 +203,20 @@ class Round {
   }
 
   async #profiled<T>(row: string, work: () => Promise<T>): Promise<T> {
-    this.doing = row;
+    this.#begin(row);
     if (!this.#o.profile) return await work();
-    const { value, shares } = await this.#page.profiled(work);
+    const { value, shares } = await this.#there.profiled(work);
     this.result.profiles[row] = shares;
     return value;
+  }
+
+  // Takes note of how long what was done before took.
+  #begin(step: string): void {
+    const seconds = (performance.now() - this.#since) / 1000;
+    if (seconds > this.result.longest.seconds) this.result.longest = { step: this.#step, seconds };
+    this.result.seconds += seconds;
+    this.#since = performance.now();
+    this.#step = step;
   }
 
   #note(row: string, value: number): void {

@@ -1,12 +1,12 @@
-// One contestant in one page (or in its worker) for one round: loads it, checks it, measures it. Each method is a step that the
+// One contestant for one round, in one page, its worker, or a process of Node: loads it, checks it, measures it. Each method is a step that the
 // driver asks for; what it returns can be sent.
 
 import type { Contestant, Database, Level, MaybePromise } from "./contestant.ts";
-import { openFloor } from "./contestants/floor.ts";
+import { floorIn } from "./contestants/floor.ts";
 import { contestants } from "./contestants/index.ts";
 import { wasmBytes } from "./memories.ts";
 import type { ContestantId } from "./roster.ts";
-import { breath, now, timed } from "./timing.ts";
+import { type Beside, breath, now, timed, timedBeside } from "./timing.ts";
 import {
   add,
   type Digest,
@@ -30,6 +30,12 @@ export interface SessionOptions {
   entities: number;
   seed: number; // of what is asked for, another in each round
   budgetMs: number; // for a load
+  node: InNode | undefined; // where it does not run in a browser
+}
+
+export interface InNode {
+  package: string; // the address of entitable's entry
+  folder: string; // for files
 }
 
 // What errors say that mean something to the driver: only their text gets out of a page.
@@ -50,14 +56,14 @@ const merges = 10_000;
 
 export class Session {
   readonly #o: SessionOptions;
-  readonly #contestant: Contestant | undefined;
+  readonly #who: Contestant;
   #db: Database | undefined;
   #keys: Key[] = []; // that are read, in random order
   #inserted = 0; // how many new entities there are
 
   constructor(options: SessionOptions) {
     this.#o = options;
-    if (options.id !== "floor") this.#contestant = contestants[options.id]();
+    this.#who = contestants[options.id](options.node);
     this.#keys = Array.from({ length: 4096 }, (_, k) => keyOf(this.#pick(k)));
   }
 
@@ -228,13 +234,23 @@ export class Session {
 
   // ---- Writing ----------------------------------------------------------------------------------------------------------
 
-  async insert(level: Level): Promise<number> {
-    const durable = level === "relaxed" || level === "strict";
-    const entities = this.#new(durable ? insertsDurable : insertsDeferred);
-    const timing = { most: entities.length, mean: !durable };
+  async insert(): Promise<number> {
+    const entities = this.#new(insertsDeferred);
+    const timing = { most: entities.length, mean: true };
     const ms = await timed((i) => this.#database.insert(entities[i] as Entity), timing);
     same(await this.#entity(entities[0] as Entity), entities[0]);
     return ms;
+  }
+
+  // In turn with the least that its storage asks for such a write.
+  async insertBesideFloor(level: Level): Promise<Beside> {
+    const entities = this.#new(insertsDurable);
+    const floor = await floorIn(this.#o.node?.folder, level);
+    const insert = (i: number) => this.#database.insert(entities[i] as Entity);
+    const times = await timedBeside(insert, (i) => floor.put(i), entities.length);
+    await floor.remove();
+    same(await this.#entity(entities[0] as Entity), entities[0]);
+    return times;
   }
 
   async insertInFlight(): Promise<number> {
@@ -253,7 +269,7 @@ export class Session {
     for (const began = now(); conditional && tokens.length < keys.length; ) {
       const { partitionKey, rowKey } = keys[tokens.length] as Key;
       tokens.push(db.token(await db.get(partitionKey, rowKey)));
-      if (now() - began > 2000) break;
+      if (now() - began > 1000) break;
     }
     const timing = { most: conditional ? tokens.length : keys.length, mean: true };
     return await timed(async (i) => {
@@ -266,25 +282,12 @@ export class Session {
     }, timing);
   }
 
-  // The floor's only step.
-  async put(level: Level): Promise<number> {
-    const floor = await openFloor(level);
-    const ms = await timed((i) => floor.put(i), { most: insertsDurable });
-    floor.close();
-    return ms;
-  }
-
   // Of all memories, in bytes.
   memory(): number {
     return wasmBytes();
   }
 
   // ---- Parts --------------------------------------------------------------------------------------------------------------
-
-  get #who(): Contestant {
-    if (this.#contestant === undefined) throw new Error("the floor is no contestant");
-    return this.#contestant;
-  }
 
   get #database(): Database {
     if (this.#db === undefined) throw new Error("it is not open");

@@ -11,7 +11,7 @@ import { libraries } from "./roster.ts";
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const folder = join(root, "build/bench/site");
 const modules = join(root, "tests/bench/node_modules");
-const staging = join(root, "build/package/staging");
+export const staging = join(root, "build/package/staging");
 
 export interface PeerSite {
   // An origin, and by that a process and storage, of its own for each name.
@@ -22,9 +22,10 @@ export interface PeerSite {
 }
 
 // `unpacked`: the package that is measured. `named`: functions keep their names, for profiles.
-export async function peerSite(unpacked = staging, named = false): Promise<PeerSite> {
+export async function peerSite(unpacked: string, named: boolean): Promise<PeerSite> {
   await buildSite(resolve(unpacked), named);
   const sent = new Set<string>();
+  const compressed = new Map<string, number>(); // takes seconds, in each round otherwise
   // Isolated: that is what SQLite recommends, and the page's clock is finer.
   const headers = {
     "cross-origin-opener-policy": "same-origin",
@@ -42,9 +43,15 @@ export async function peerSite(unpacked = staging, named = false): Promise<PeerS
   return {
     urlOf: (name) => site.url.replace("127.0.0.1", `${name}.localhost`),
     takeSent() {
-      const files = [...sent].map((path) => readFileSync(join(folder, path)));
+      let bytes = 0;
+      for (const path of sent) {
+        const length =
+          compressed.get(path) ?? brotliCompressSync(readFileSync(join(folder, path))).length;
+        compressed.set(path, length);
+        bytes += length;
+      }
       sent.clear();
-      return files.reduce((sum, file) => sum + brotliCompressSync(file).length, 0) / 1000;
+      return bytes / 1000;
     },
     close: () => site.close(),
   };
@@ -55,7 +62,12 @@ async function buildSite(unpacked: string, named: boolean): Promise<void> {
   mkdirSync(join(folder, "library"), { recursive: true });
   const page = fileURLToPath(new URL("page.ts", import.meta.url));
   const common = { bundle: true, format: "esm", target: "es2022" } as const;
-  await build({ ...common, entryPoints: [page], outdir: folder, external: ["/library/*"] });
+  await build({
+    ...common,
+    entryPoints: [page],
+    outdir: folder,
+    external: ["/library/*", "node:*"],
+  });
   for (const [name, { script, files }] of Object.entries(libraries)) {
     await build({
       ...common,

@@ -2,6 +2,7 @@
 
 import { markdownTable } from "../support/readme.ts";
 import type { Level } from "./contestant.ts";
+import { remarks } from "./remarks.ts";
 import type { Measured, Results } from "./results.ts";
 import type { ContestantId } from "./roster.ts";
 import { type Row, rows } from "./rows.ts";
@@ -26,7 +27,11 @@ export function report(machine: string, all: readonly Results[]): string {
     const { rounds } = results;
     const of = rounds === 1 ? "one round" : `medians of ${rounds} rounds`;
     const spread = rounds === 1 ? "" : ", with the least and the most";
-    parts.push(`### ${count(results.entities)} entities, ${of}`, summary(results));
+    parts.push(
+      `### ${count(results.entities)} entities, ${of}`,
+      summary(results),
+      explained(results),
+    );
     parts.push(`Everybody${spread}:`, everybody(results), stops(results));
   }
   if (all.length > 1) parts.push("### What grows", growth(all));
@@ -45,6 +50,8 @@ function summary(results: Results): string {
     "entitable",
     "",
     "in a worker",
+    "in Node, files",
+    "in Node, memory",
     "plain JS (M)",
     "best other M",
     "best S",
@@ -64,14 +71,17 @@ const measured = (results: Results, { id }: Row) =>
 function line(results: Results, row: Row): Cells {
   const ours = results.of("entitable", row.id)?.median;
   const plain = results.of("plain", row.id)?.median;
-  const target = results.target(row);
+  const target = row.target?.(results.entities);
+  const elsewhere = (id: ContestantId) => shown(results.of(id, row.id)?.median, row);
   const peer = (...levels: Level[]) => named(results.best(row, levels), row);
   return [
     row.title,
     target === undefined ? "–" : `≤ ${shown(target, row)}`,
     `**${shown(ours, row)}**`,
     verdict(ours, target),
-    shown(results.of("entitable-worker", row.id)?.median, row),
+    elsewhere("entitable-worker"),
+    elsewhere("entitable-node"),
+    elsewhere("entitable-node-memory"),
     shown(plain, row),
     peer("memory"),
     peer("deferred"),
@@ -79,6 +89,17 @@ function line(results: Results, row: Row): Cells {
     ratio(ours, results.rival(row)?.value),
     ratio(ours, plain),
   ];
+}
+
+// Why the targets that were missed were missed.
+function explained(results: Results): string {
+  const missed = rows.filter((row) => {
+    const target = row.target?.(results.entities);
+    return (results.of("entitable", row.id)?.median ?? 0) > (target ?? Number.POSITIVE_INFINITY);
+  });
+  return missed
+    .flatMap(({ id, title }) => (remarks[id] === undefined ? [] : `- ${title}: ${remarks[id]}`))
+    .join("\n");
 }
 
 function verdict(ours: number | undefined, target: number | undefined): string {
@@ -111,14 +132,14 @@ function cell(results: Results, id: ContestantId, row: Row): string {
     const stopped = results.stopped(id);
     return stopped?.at === row.id ? (stopped.why.split(":")[0] ?? "") : "–";
   }
-  const letter = id === "floor" ? "" : ` ${results.letter(id, row)}`;
+  const letter = row.aside ? "" : ` ${results.letter(id, row)}`;
   return `${figure(found.median)}${letter}${spread(found)}`;
 }
 
 const spread = ({ median, least, most }: Measured) =>
   least === most || median === 0 ? "" : ` <sub>${figure(least)}–${figure(most)}</sub>`;
 
-// Who did not come to the end, and why.
+// Who did not come to the end, or not in each round, and why.
 function stops(results: Results): string {
   const lines: string[] = [];
   for (const { id, title } of results.entries) {
@@ -126,6 +147,11 @@ function stops(results: Results): string {
     if (stopped === undefined) continue;
     const where = rows.find((row) => row.id === stopped.at)?.title ?? stopped.at;
     lines.push(`- ${title} stopped at "${where}": ${stopped.why}`);
+  }
+  for (const { id, title } of results.entries) {
+    const { rounds, seconds } = results.took(id);
+    if (results.stopped(id) !== undefined || rounds === results.rounds) continue;
+    lines.push(`- ${title} took part in ${rounds} of ${results.rounds}: ${figure(seconds)} s each`);
   }
   return lines.join("\n");
 }

@@ -9,11 +9,14 @@ export interface Timing {
   mean?: boolean;
 }
 
-const warmUpMs = 200;
+const warmUpMs = 150;
+const warmUpBatches = 8; // of long calls: the first of a scan find nothing compiled and nothing prepared
 const batchMs = 0.5; // shorter than what a scheduler gives others: most batches then run undisturbed
 const breathMs = 10;
-const enoughMs = 400;
-const tooLongMs = 2000;
+const enoughMs = 300;
+const tooLongMs = 1500;
+const longMs = 500; // a call of so long is as quick the first time
+const turnCalls = 4;
 
 export const now = () => performance.now();
 
@@ -29,14 +32,19 @@ export async function timed(
     return now() - started;
   };
   let calls = 1;
-  const began = now();
-  do {
-    if ((await batch(calls)) < batchMs) calls *= 2;
-  } while (now() - began < warmUpMs && done + 2 * calls < most / 10);
-  const each: number[] = [];
-  const started = now();
-  for (let breathed = started; now() - started < enoughMs || each.length < 5; ) {
-    if (done + calls > most || (now() - started > tooLongMs && each.length >= 3)) break;
+  let warmUp: number;
+  let started = now();
+  const began = started;
+  for (let batches = 1; ; ++batches) {
+    warmUp = await batch(calls);
+    if (warmUp < batchMs) calls *= 2;
+    const enough = now() - began > (batches < warmUpBatches ? longMs : warmUpMs);
+    if (enough || done + 2 * calls >= most / 10) break;
+  }
+  const each = warmUp < longMs ? [] : [warmUp];
+  if (each.length === 0) started = now();
+  for (let breathed = now(); now() - started < enoughMs || each.length < 5; ) {
+    if (done + calls > most || (now() - started > tooLongMs && each.length > 0)) break;
     each.push((await batch(calls)) / calls);
     if (now() - breathed < breathMs) continue;
     await breath();
@@ -44,6 +52,36 @@ export async function timed(
   }
   if (each.length === 0) throw new Error("it could not be called often enough to be timed");
   return mean ? (now() - started) / (each.length * calls) : median(each);
+}
+
+// What two kinds of calls take when they are made in turn, a few of each at a time: both meet the same machine then, whatever else
+// it does. Milliseconds, and the median of how often the one contains the other.
+export interface Beside {
+  each: number;
+  other: number;
+  ratio: number;
+}
+
+export async function timedBeside(
+  call: (i: number) => MaybePromise<unknown>,
+  other: (i: number) => MaybePromise<unknown>,
+  most: number,
+): Promise<Beside> {
+  const turns = [[], []] as [number[], number[]];
+  const turn = async (kind: 0 | 1, first: number) => {
+    const started = now();
+    for (let i = first; i < first + turnCalls; ++i) await (kind === 0 ? call : other)(i);
+    turns[kind].push((now() - started) / turnCalls);
+  };
+  const began = now();
+  for (let i = 0; i + turnCalls <= most; i += turnCalls) {
+    await turn(0, i);
+    await turn(1, i);
+    if (i === 0) for (const times of turns) times.pop(); // to warm up
+    if (now() - began > tooLongMs && turns[1].length >= 5) break;
+  }
+  const ratios = turns[0].map((each, i) => each / (turns[1][i] as number));
+  return { each: median(turns[0]), other: median(turns[1]), ratio: median(ratios) };
 }
 
 export function median(values: readonly number[]): number {

@@ -1,15 +1,19 @@
-// What a page's process holds.
+// What a process holds, in megabytes.
 
 import { readFileSync } from "node:fs";
 import type { Browser } from "puppeteer-core";
 
-// Of the largest page's process, in megabytes: what is its own, and not shared with other processes.
+// Of the largest page's process.
 export async function memoryOf(browser: Browser): Promise<number> {
   const session = await browser.target().createCDPSession();
   const { processInfo } = await session.send("SystemInfo.getProcessInfo");
   await session.detach();
-  const anonymous = processInfo
-    .filter(({ type }) => type === "renderer")
-    .map(({ id }) => /RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${id}/status`, "utf8"))?.[1]);
-  return Math.max(...anonymous.map(Number)) / 1024;
+  const pages = processInfo.filter(({ type }) => type === "renderer");
+  return Math.max(...pages.map(({ id }) => anonymousMegabytes(id)));
+}
+
+// What is a process's own, and not shared with others.
+export function anonymousMegabytes(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
 }

@@ -6,9 +6,10 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import puppeteer, { type Browser, type Page } from "puppeteer-core";
+import type { Browser, Page } from "puppeteer-core";
 import type { Found, Report, user as User } from "../fixture/tab-page.ts";
-import { executable, flags, newProfile, type Profile } from "./browser.ts";
+import { flags, newProfile, type Profile } from "./browser.ts";
+import { launch } from "./puppeteer.ts";
 import { type Site, serve } from "./server.ts";
 
 declare const user: typeof User; // inside the page
@@ -19,10 +20,11 @@ const fixture = fileURLToPath(new URL("../fixture/tab-page.ts", import.meta.url)
 export async function until(
   condition: () => boolean | Promise<boolean>,
   timeoutMs = 20_000,
+  otherwise: () => string | Promise<string> = () => "it did not come to pass",
 ): Promise<void> {
   const started = performance.now();
   while (!(await condition())) {
-    assert(performance.now() - started < timeoutMs, "it did not come to pass");
+    if (performance.now() - started >= timeoutMs) assert.fail(await otherwise());
     await sleep(20);
   }
 }
@@ -130,6 +132,23 @@ export class SharedTabs {
     return Promise.race([done, crashed]); // of what was asked of a page that crashed nothing is heard
   }
 
+  // Every one of them has written something.
+  async haveWritten(pages: readonly Page[], names: readonly string[]): Promise<void> {
+    const state = async (page: Page, i: number) => {
+      const { owner, state, doing } = await page.evaluate(() => ({
+        ...user.status(),
+        doing: user.doing(),
+      }));
+      const name = names[i] as string;
+      return `${name}: ${this.reported(name)} reports, owner ${owner}, ${state}, ${doing}`;
+    };
+    await until(
+      () => names.every((name) => this.reported(name) > 2),
+      20_000,
+      async () => [...(await Promise.all(pages.map(state))), ...this.problems].join("\n"),
+    );
+  }
+
   reported(tab: string): number {
     return this.#reported.get(tab) ?? 0;
   }
@@ -187,13 +206,9 @@ export class SharedTabs {
   }
 
   async #startBrowser(): Promise<Browser> {
-    return await puppeteer.launch({
-      executablePath: executable(),
-      headless: true,
-      userDataDir: this.profile.folder,
+    return await launch(this.profile, {
       args: [...this.#flags],
       ignoreDefaultArgs: ["--disable-back-forward-cache"],
-      protocolTimeout: 3_600_000, // evaluate() of what takes long
     });
   }
 }

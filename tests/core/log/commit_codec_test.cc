@@ -1,5 +1,7 @@
 #include "core/log/commit_codec.h"
 
+#include <deque>
+
 #include "core/model/limits.h"
 #include "tests/support/catch.h"
 #include "tests/support/log_files.h"
@@ -10,9 +12,12 @@ namespace {
 
 constexpr Ticks last = 1'000'000;
 
+// What is read looks into what is kept here, to the end.
 Result<Commit> decode(std::string_view payload) {
+  static std::deque<std::string> payloads;
+  static std::deque<PropertyArena> rows;
   ShapeDictionary shapes;
-  return decode_commit(payload, shapes);
+  return decode_commit(payloads.emplace_back(payload), shapes, rows.emplace_back());
 }
 
 std::string error_of(std::string_view payload) {
@@ -43,9 +48,9 @@ TEST_CASE("a commit has the layout of FORMAT.md") {
   Commit commit;
   commit.number = 1;
   commit.last_timestamp = last;
-  commit.mutations = {PutEntity{1, entity_of("r", last)}};
+  commit.mutations = {test::put_row(1, entity_of("r", last))};
   CHECK(encode_commit(commit) == head(1) + put);
-  commit.mutations.push_back(PutEntity{1, entity_of("s", last - 1)});
+  commit.mutations.push_back(test::put_row(1, entity_of("s", last - 1)));
   CHECK(encode_commit(commit) == head(2) + put + test::from_hex("02 01 73 03 01 05000000"));
   commit.mutations.push_back(DeleteEntity{1, EntityKey("p", "t")});
   commit.mutations.push_back(DeleteEntity{2, EntityKey("p", "t")});
@@ -110,7 +115,7 @@ TEST_CASE("the largest entity and the longest keys come back") {
     entity.properties.push_back({"p" + std::to_string(i), Value::of_boolean(true)});
   }
   REQUIRE(check_entity(entity).ok());
-  commit.mutations = {PutEntity{table_id_max, entity}};
+  commit.mutations = {test::put_row(table_id_max, entity)};
   const Result<Commit> read = decode(encode_commit(commit));
   REQUIRE(read.ok());
   CHECK(*read == commit);
@@ -122,7 +127,7 @@ TEST_CASE("a row owned elsewhere is written as one that the commit owns") {
   Commit commit;
   commit.number = 1;
   commit.last_timestamp = last;
-  commit.mutations = {PutEntity{1, entity}};
+  commit.mutations = {test::put_row(1, entity)};
   const std::string owning = encode_commit(commit);
   commit.mutations = {PutRow{1, entity.key.view(), last, properties}};
   CHECK(encode_commit(commit) == owning);
@@ -132,7 +137,7 @@ TEST_CASE("shapes that the segment has are not written again") {
   Commit commit;
   commit.number = 1;
   commit.last_timestamp = last;
-  commit.mutations = {PutEntity{1, entity_of("r", last)}};
+  commit.mutations = {test::put_row(1, entity_of("r", last))};
   const std::string standalone = encode_commit(commit);
   ShapeNumbers numbers;
   std::string first;
@@ -143,8 +148,9 @@ TEST_CASE("shapes that the segment has are not written again") {
   CHECK(second == "kept" + test::from_hex("01 01 01") + standalone.substr(7));
 
   ShapeDictionary shapes;
-  CHECK(decode_commit(first, shapes).ok());
-  const auto read = decode_commit(std::string_view(second).substr(4), shapes);
+  PropertyArena rows;
+  CHECK(decode_commit(first, shapes, rows).ok());
+  const auto read = decode_commit(std::string_view(second).substr(4), shapes, rows);
   REQUIRE(read.ok());
   CHECK(*read == commit);
   CHECK(error_of(std::string_view(second).substr(4)) == "a row has a shape that is not there");

@@ -86,7 +86,8 @@ std::size_t misread_under_right_checksums(FileKind kind, const std::string& file
       for (int bit = 0; bit < 8; ++bit) {
         const char good = byte;
         byte = static_cast<char>(byte ^ (1 << bit));
-        const auto damaged = decode(test::file_of(kind, records));
+        const std::string bytes = test::file_of(kind, records);
+        const auto damaged = decode(bytes);
         if (damaged.ok() && !same(*damaged, *content)) ++misread;
         byte = good;
       }

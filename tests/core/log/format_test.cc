@@ -110,7 +110,6 @@ TEST_CASE("snapshots of version 1 open") {
 
 TEST_CASE("the samples hold every mutation and every type") {
   std::vector<bool> mutations(std::variant_size_v<Mutation>);
-  mutations[Mutation(PutRow{}).index()] = true;  // written, and read back, as a PutEntity
   std::vector<bool> types(edm_type_last + 1u);
   for (const Commit& commit : sample_segment().commits) {
     for (const Mutation& mutation : commit.mutations) mutations[mutation.index()] = true;
@@ -128,8 +127,8 @@ TEST_CASE("the example of FORMAT.md is what is written") {
   commit.number = 1;
   commit.last_timestamp = sample_time;
   commit.mutations = {
-      PutEntity{1, {EntityKey("CH", "Bern"), sample_time - 1, {{"Pop", Value::of_int32(133'883)}}}},
-      PutEntity{1, {EntityKey("CH", "Chur"), sample_time, {{"Pop", Value::of_int32(37'106)}}}}};
+      put_row(1, {EntityKey("CH", "Bern"), sample_time - 1, {{"Pop", Value::of_int32(133'883)}}}),
+      put_row(1, {EntityKey("CH", "Chur"), sample_time, {{"Pop", Value::of_int32(37'106)}}})};
   const std::string written = bytes_of(Segment{1, 1, {commit}});
   const std::string documented = documented_example();
   CHECK(documented.size() == written.size());

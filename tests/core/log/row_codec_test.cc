@@ -25,6 +25,7 @@ struct RowReader {
   }
   std::string read(std::string_view bytes, const KeyView& key = {"p", "r"}) {
     ByteReader reader(bytes);
+    row.resize(shapes.shape(1).properties.size(), {{}, ValueView::of_boolean(false)});
     const char* bad = read_values(reader, shapes.shape(1), key, row);
     if (bad == nullptr) CHECK(reader.at_end());
     return bad == nullptr ? "" : bad;

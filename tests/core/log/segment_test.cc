@@ -22,7 +22,7 @@ Commit small_commit(std::uint64_t number) {
   Commit commit;
   commit.number = number;
   commit.last_timestamp = 1000;
-  commit.mutations = {PutEntity{1, {EntityKey("p", "r"), 1000, {{"a", Value::of_int32(5)}}}}};
+  commit.mutations = {test::put_row(1, {EntityKey("p", "r"), 1000, {{"a", Value::of_int32(5)}}})};
   return commit;
 }
 
@@ -97,7 +97,8 @@ TEST_CASE("pending commits keep for any segment") {
     SegmentWriter writer(sequence, 1);
     writer.add(first);
     writer.add(second);
-    const auto segment = decode_segment(std::move(writer).finish(), sequence);
+    const std::string file = std::move(writer).finish();
+    const auto segment = decode_segment(file, sequence);
     REQUIRE(segment.ok());
     CHECK(segment->commits == std::vector<Commit>{small_commit(5), small_commit(6)});
   }
@@ -114,7 +115,8 @@ TEST_CASE("a part under the name of a segment is corrupted") {
 }
 
 TEST_CASE("the header of a segment is checked") {
-  REQUIRE(decode_segment(segment_file({header(0)}), 7).ok());
+  const std::string good = segment_file({header(0)});
+  REQUIRE(decode_segment(good, 7).ok());
   const auto with = [](const std::string& hex) {
     return error_of(segment_file({{RecordType::segment_header, from_hex(hex)}})).message;
   };
@@ -129,7 +131,8 @@ TEST_CASE("the header of a segment is checked") {
 }
 
 TEST_CASE("commits rise by one from the first that the header names") {
-  REQUIRE(decode_segment(segment_file({header(3), commit_record(3), commit_record(4)}), 7).ok());
+  const std::string good = segment_file({header(3), commit_record(3), commit_record(4)});
+  REQUIRE(decode_segment(good, 7).ok());
   CHECK(error_of(segment_file({header(3)})).message == "the segment has none of its commits");
   CHECK(error_of(segment_file({header(0), commit_record(1)})).message ==
         "record 2 (commit) at byte 36: the segment is to have no commits");
@@ -157,12 +160,14 @@ TEST_CASE("a bad commit is told with its record and mutation") {
 TEST_CASE("what newer versions may add is passed over or refused") {
   const RawRecord skippable{200, "whatever", record_skippable};
   const RawRecord needed{200, "whatever"};
-  const auto read = decode_segment(
-      segment_file({skippable, header(3), skippable, commit_record(3), skippable}), 7);
+  const std::string file =
+      segment_file({skippable, header(3), skippable, commit_record(3), skippable});
+  const auto read = decode_segment(file, 7);
   REQUIRE(read.ok());
   CHECK(*read == Segment{7, 2, {small_commit(3)}});
   CHECK(error_of(segment_file({header(3), needed, commit_record(3)})).code == Code::format_too_new);
   CHECK(error_of(file_of(FileKind::segment, {header(0)}, format_major + 1)).code ==
         Code::format_too_new);
-  CHECK(decode_segment(file_of(FileKind::segment, {header(0)}, format_major, 9), 7).ok());
+  const std::string newer = file_of(FileKind::segment, {header(0)}, format_major, 9);
+  CHECK(decode_segment(newer, 7).ok());
 }

@@ -2,6 +2,7 @@
 
 #include "core/store/verify.h"
 #include "tests/support/catch.h"
+#include "tests/support/put_row.h"
 
 namespace entitable {
 namespace {
@@ -10,8 +11,8 @@ Commit commit(std::vector<Mutation> mutations) {
   return {1, 5, std::nullopt, std::move(mutations)};
 }
 
-PutEntity put(TableId table, std::string row) {
-  return {table, Entity{EntityKey("p", row), 5, {}}};
+PutRow put(TableId table, std::string row) {
+  return test::put_row(table, Entity{EntityKey("p", std::move(row)), 5, {}});
 }
 
 }  // namespace

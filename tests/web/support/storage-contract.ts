@@ -112,6 +112,20 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
+    name: "a segment is added after a checkpoint whose manifest is large",
+    async run(place) {
+      const storage = await place.open();
+      const manifest = new Uint8Array(4 * 1024 * 1024);
+      for (let i = 1; i <= 20; ++i) {
+        manifest[0] = i;
+        await storage.commitManifest(manifest, { segmentsBelow: i, obsoleteParts: [] });
+        await storage.addSegment(i, bytes(i), i % 2 === 0 ? "strict" : "relaxed");
+      }
+      equal((await loadAll(storage, [], 20)).segments, [[20, [20]]]);
+      await storage.close();
+    },
+  },
+  {
     name: "the same bytes again are the same segment",
     async run(place) {
       const storage = await place.open();

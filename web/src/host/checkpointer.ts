@@ -18,6 +18,10 @@ const segmentsPerMegabyte = 16;
 const shareOfWork = 1 / 4;
 const bytesMax = 16 * 1024 * 1024; // or a share of the rows, in a store that is larger than
 const shareOfRows = 1 / 32;
+// When nothing was stored for a while a smaller log is worth it, under the same rule.
+const idleMs = 1000;
+const idleSegmentsMin = 64;
+const idleBytesMin = 256 * 1024;
 const afterFailure = 1 / 2; // of what was due, before the next attempt
 
 export interface CheckpointerOptions {
@@ -51,6 +55,8 @@ export class Checkpointer {
   #bytes = 0;
   #dueSegments = segmentsMin;
   #dueBytes = bytesMin;
+  #quiet = true; // nothing was stored since the timer was set
+  #idleTimer: ReturnType<typeof setTimeout> | undefined;
   #running: Promise<void> | undefined;
   readonly #orphans: Set<number>; // parts that no manifest names
   readonly #doubtful = new Set<number>(); // the same, unless a manifest arrived of which it is not known; until the next one is
@@ -76,7 +82,9 @@ export class Checkpointer {
   noteStored(bytes: number): void {
     this.#segments += 1;
     this.#bytes += bytes;
+    this.#quiet = false;
     this.#consider();
+    this.#awaitIdle();
   }
 
   // A checkpoint of all that is published, after the one under way. Resolves when neither segments nor orphans are left of what was
@@ -104,6 +112,7 @@ export class Checkpointer {
   // Ends a checkpoint under way at its next slice, and waits for that.
   async stop(): Promise<void> {
     this.#stopped = true;
+    clearTimeout(this.#idleTimer);
     this.#wake();
     await this.#running;
   }
@@ -121,11 +130,39 @@ export class Checkpointer {
 
   // As long as the work would be out of proportion to the log.
   #putOff(): void {
+    const { bytes, segments } = this.#proportion();
+    this.#dueBytes = Math.max(this.#dueBytes, bytes);
+    this.#dueSegments = Math.max(this.#dueSegments, segments);
+  }
+
+  // The log that is in proportion to the work of a checkpoint now.
+  #proportion(): { bytes: number; segments: number } {
     const work = this.#engine.checkpointBytes();
     const most = Math.max(bytesMax, shareOfRows * this.#engine.stats().bytes);
-    this.#dueBytes = Math.max(this.#dueBytes, Math.min(shareOfWork * work, most));
-    const megabytes = work / (1024 * 1024);
-    this.#dueSegments = Math.max(this.#dueSegments, segmentsPerMegabyte * megabytes);
+    const segments = (segmentsPerMegabyte * work) / (1024 * 1024);
+    return { bytes: Math.min(shareOfWork * work, most), segments };
+  }
+
+  // One timer at a time, however many segments are stored.
+  #awaitIdle(): void {
+    if (!this.#automatic || this.#stopped || this.#idleTimer !== undefined) return;
+    this.#quiet = true;
+    this.#idleTimer = setTimeout(() => {
+      this.#idleTimer = undefined;
+      if (this.#quiet) this.#considerIdle();
+      else this.#awaitIdle();
+    }, idleMs);
+    (this.#idleTimer as { unref?: () => void }).unref?.(); // keeps no process alive
+  }
+
+  #considerIdle(): void {
+    if (this.#stopped || this.#running !== undefined) return; // what ends looks again
+    if (this.#segments < idleSegmentsMin && this.#bytes < idleBytesMin) return;
+    const { bytes, segments } = this.#proportion();
+    const isWorth =
+      this.#segments >= Math.max(idleSegmentsMin, segments) ||
+      this.#bytes >= Math.max(idleBytesMin, bytes);
+    if (isWorth) this.#begin(this.#run());
   }
 
   // One thing at a time; then looks whether a checkpoint is due.
@@ -133,6 +170,7 @@ export class Checkpointer {
     this.#running = work.finally(() => {
       this.#running = undefined;
       this.#consider();
+      if (this.#segments > 0) this.#awaitIdle();
     });
   }
 

@@ -32,7 +32,7 @@ const regularFile = 0o100644; // what IDBFS stores for a file of mode rw-r--r--
 const partsAhead = 8; // parts asked for at once: each has about 1 MB
 const batchBytesMax = 32 * 1024 * 1024; // of one getAll: more would hold it all twice
 const inspectBytesMax = 2 * 1024 * 1024; // the same, while the page goes on
-const segmentBatchMax = 64; // segments of a batch, whose sizes are not known before
+const segmentBatchMax = 256; // segments of a batch, whose sizes are not known before
 const reopenDelaysMs = [0, 50, 250, 1000, 3000]; // before each attempt of a call
 const reopenWaitMs = 2000; // of an attempt: on a full disk the browser may never answer
 const deleteWaitMs = 3000;
@@ -52,7 +52,7 @@ interface Read {
 }
 
 // Whether the log was still ours, asked when the transaction is complete.
-type IsOurs = () => boolean;
+type IsOurs = () => boolean | Promise<boolean>;
 
 export class IdbfsStorage implements LogStorage {
   readonly #mount: string;
@@ -198,15 +198,20 @@ export class IdbfsStorage implements LogStorage {
     parts: "needed" | "all",
     batchBytes: number,
   ): Promise<Read> {
-    const entry = await result<FileEntry | undefined>(files.get(this.#path(manifestName)));
+    const [entry, stored, sequences] = await Promise.all([
+      result<FileEntry | undefined>(files.get(this.#path(manifestName))),
+      this.#numbers(files, "part-", 0),
+      this.#numbers(files, "wal-", 0),
+    ]);
     // An entry that is there but is not a file must not pass for a new store: no bytes at all is a damaged manifest.
     const manifest = contentsOf(entry);
     const named = reader.manifest(entry === undefined ? undefined : (manifest ?? new Uint8Array()));
-    const stored = await this.#numbers(files, "part-", 0);
     const { missing, orphans } = compareParts(named.parts, stored);
     await this.#readParts(files, parts === "all" ? named.parts : missing, reader.part);
-    const last = await this.#readSegments(files, named.firstSegment, reader, batchBytes);
-    return { manifest, first: named.firstSegment, last, orphans };
+    const first = named.firstSegment;
+    const live = sequences.filter((sequence) => sequence >= first);
+    await this.#readSegments(files, live, reader, batchBytes);
+    return { manifest, first, last: live.at(-1) ?? first - 1, orphans };
   }
 
   // A few requests at a time; each answer is a task of its own, so that the page goes on between two parts.
@@ -224,14 +229,12 @@ export class IdbfsStorage implements LogStorage {
     }
   }
 
-  // Resolves to the newest segment, or to the one before `first`.
   async #readSegments(
     files: IDBObjectStore,
-    first: number,
+    sequences: readonly number[],
     reader: LogReader,
     batchBytes: number,
-  ): Promise<number> {
-    const sequences = await this.#numbers(files, "wal-", first);
+  ): Promise<void> {
     let count = 16;
     for (let i = 0; i < sequences.length; ) {
       const batch = sequences.slice(i, i + count);
@@ -247,7 +250,6 @@ export class IdbfsStorage implements LogStorage {
       const mean = bytes / batch.length;
       count = Math.max(1, Math.min(segmentBatchMax, Math.floor(batchBytes / Math.max(mean, 1))));
     }
-    return sequences.at(-1) ?? first - 1;
   }
 
   // The numbers of all entries of a kind, ascending, from `first` on.
@@ -296,7 +298,7 @@ export class IdbfsStorage implements LogStorage {
         return add(files, entry, path);
       };
       const isOurs = await this.#write(durability, attempt, again);
-      if (!isOurs()) await this.#covered(path, attempts);
+      if (!(await isOurs())) await this.#covered(path, attempts);
     } catch (error) {
       if (error instanceof StorageError && error.failure === "unknown") this.#unknown = path;
       if (nameOf(error) !== "ConstraintError") throw error;
@@ -312,13 +314,13 @@ export class IdbfsStorage implements LogStorage {
   }
 
   // Asks for the segment before, and, where there need be none, for the manifest: has the log gone on without us, and covered what
-  // would tell? The answers are there when the transaction is complete.
+  // would tell? The answers may come behind the end of the transaction: Chromium reads large values apart.
   #predecessor(files: IDBObjectStore, sequence: number): IsOurs {
-    const before = files.getKey(this.#path(segmentName(sequence - 1)));
+    const before = laterResult(files.getKey(this.#path(segmentName(sequence - 1))));
     const due = sequence - 1 === this.#last && this.#last >= this.#coveredBelow;
-    const manifest = due ? undefined : files.get(this.#path(manifestName));
-    return () =>
-      before.result !== undefined || (manifest !== undefined && this.#isOurs(manifest.result));
+    const manifest = due ? undefined : laterResult(files.get(this.#path(manifestName)));
+    return async () =>
+      (await before) !== undefined || (manifest !== undefined && this.#isOurs(await manifest));
   }
 
   // What was added is below the first live segment, where it would only mislead others like us.
@@ -522,6 +524,13 @@ function result<T>(request: IDBRequest<T>): Promise<T> {
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
   });
+}
+
+// The same for one whose failure the transaction tells, if it is not asked for at all.
+function laterResult<T>(request: IDBRequest<T>): Promise<T> {
+  const promise = result(request);
+  promise.catch(() => {});
+  return promise;
 }
 
 // IndexedDB must get an exact copy: cloning a view stores its whole buffer, here the whole wasm heap.

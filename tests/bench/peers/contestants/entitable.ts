@@ -1,51 +1,70 @@
-// entitable as it is packed, bundled as a site would.
+// entitable as it is packed: bundled as a site would, or imported by Node.
 
-import type { OpenOptions, Store, Table, TableEntityResult } from "../../../../web/src/index.ts";
-import type { Contestant, Database, Level } from "../contestant.ts";
-import type { Entity, Filter } from "../workload.ts";
+import type {
+  OpenOptions,
+  Store,
+  StoreLocation,
+  Table,
+  TableEntityResult,
+} from "../../../../web/src/index.ts";
+import type { Contestant, Database } from "../contestant.ts";
+import type { InNode } from "../session.ts";
+import type { Entity, Filter, Key } from "../workload.ts";
 
 type Package = typeof import("../../../../web/src/index.ts");
 type Row = TableEntityResult<Entity>;
 
-let entitable: Package;
+const durable = ["deferred", "relaxed", "strict"] as const;
 
-export function entitableIn(thread: NonNullable<OpenOptions["thread"]>): Contestant {
+export function inPage(thread: NonNullable<OpenOptions["thread"]>): Contestant {
+  return contestant(durable, "/library/entitable.js", { thread }, {});
+}
+
+export function inNode(node: InNode | undefined, persistence: "file" | "memory"): Contestant {
+  if (node === undefined) throw new Error("this is no Node");
+  if (persistence === "memory") return contestant(["memory"], node.package, {}, { persistence });
+  return contestant(durable, node.package, {}, { persistence, path: node.folder });
+}
+
+function contestant(
+  levels: Contestant["levels"],
+  entry: string,
+  options: OpenOptions,
+  location: StoreLocation,
+): Contestant {
+  let entitable: Package;
   return {
-    levels: ["deferred", "relaxed", "strict"],
+    levels,
     async prepare() {
-      entitable = (await import("/library/entitable.js" as string)) as Package;
+      entitable = (await import(entry)) as Package;
     },
-    open: (name, level, fresh) => open(name, level, fresh, thread),
-    remove: (name) => entitable.deleteStore(name),
+    async open(name, level, fresh) {
+      const durability = level === "memory" ? "deferred" : level;
+      const all = { ...options, ...location, name, durability, onWarning } as const;
+      const store = await entitable.openStore(all);
+      const table = store.table<Entity>("rows");
+      if (fresh) await table.createTable();
+      return database(store, table, options.thread === "worker") as Database;
+    },
+    remove: (name) => entitable.deleteStore(name, location),
   };
 }
 
-async function open(
-  name: string,
-  level: Level,
-  fresh: boolean,
-  thread: NonNullable<OpenOptions["thread"]>,
-): Promise<Database> {
-  if (level === "memory") throw new Error("not asked for");
-  const onWarning = ({ code }: { code: string }) => {
-    if (code !== "StorageNotPersisted") console.error(`entitable warns: ${code}`);
-  };
-  const store = await entitable.openStore({ name, durability: level, thread, onWarning });
-  const table = store.table<Entity>("rows");
-  if (fresh) await table.createTable();
-  return database(store, table) as Database;
+function onWarning({ code }: { code: string }): void {
+  if (code !== "StorageNotPersisted") console.error(`entitable warns: ${code}`);
 }
 
-function database(store: Store, table: Table<Entity>): Database<Row> {
+function database(store: Store, table: Table<Entity>, remote: boolean): Database<Row> {
   const get = (p: string, r: string) => table.getEntity(p, r);
+  const getEach = (keys: readonly Key[]) =>
+    Promise.all(keys.map((k) => get(k.partitionKey, k.rowKey)));
   const query = (filter: string) => list(table, filter);
   return {
     insertGroup: (entities) => table.submitTransaction(entities.map((e) => ["create", e])),
     insert: (entity) => table.createEntity(entity),
     insertInFlight: (entities) => Promise.all(entities.map((e) => table.createEntity(e))),
     get,
-    getMany: (keys) =>
-      Promise.all(keys.map(({ partitionKey, rowKey }) => get(partitionKey, rowKey))),
+    getMany: remote ? (keys) => query(anyOf(keys)) : getEach, // the quicker one
     range: ({ partitionKey, from, to }) =>
       query(`PartitionKey eq '${partitionKey}' and RowKey ge '${from}' and RowKey lt '${to}'`),
     partition: (key, filter) => query(`PartitionKey eq '${key}' and ${text(filter)}`),
@@ -70,6 +89,19 @@ function database(store: Store, table: Table<Entity>): Database<Row> {
     settle: () => store.flush(),
     close: () => store.close(),
   };
+}
+
+// One filter for many keys: each crosses to a worker as a few letters instead of a message, but it has to be read.
+function anyOf(keys: readonly Key[]): string {
+  const partitions = new Map<string, string[]>();
+  for (const { partitionKey, rowKey } of keys) {
+    const rows = partitions.get(partitionKey);
+    if (rows === undefined) partitions.set(partitionKey, [`RowKey eq '${rowKey}'`]);
+    else rows.push(`RowKey eq '${rowKey}'`);
+  }
+  return [...partitions]
+    .map(([key, rows]) => `PartitionKey eq '${key}' and (${rows.join(" or ")})`)
+    .join(" or ");
 }
 
 const text = ({ city, count }: Filter) => `count ge ${count} and city eq '${city}'`;

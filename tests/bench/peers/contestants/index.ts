@@ -2,18 +2,21 @@
 
 import type { Contestant } from "../contestant.ts";
 import type { ContestantId } from "../roster.ts";
+import type { InNode } from "../session.ts";
 import { alasqlContestant } from "./alasql.ts";
 import { dexie } from "./dexie.ts";
-import { entitableIn } from "./entitable.ts";
+import { inNode, inPage } from "./entitable.ts";
 import { idbContestant } from "./idb.ts";
 import { lokijs } from "./lokijs.ts";
 import { plain } from "./plain.ts";
 import { sqliteInMemory, sqliteOnOpfs } from "./sqlite.ts";
 import { tinybase } from "./tinybase.ts";
 
-export const contestants: Record<Exclude<ContestantId, "floor">, () => Contestant> = {
-  entitable: () => entitableIn("inline"),
-  "entitable-worker": () => entitableIn("worker"),
+export const contestants: Record<ContestantId, (node?: InNode) => Contestant> = {
+  entitable: () => inPage("inline"),
+  "entitable-worker": () => inPage("worker"),
+  "entitable-node": (node) => inNode(node, "file"),
+  "entitable-node-memory": (node) => inNode(node, "memory"),
   plain,
   lokijs,
   tinybase,

@@ -1,0 +1,42 @@
+// Many short lists of property views, side by side: a list stays where it is as long as the arena,
+// moved or not, and goes with it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/model/entity.h"
+
+namespace entitable {
+
+class PropertyArena {
+ public:
+  PropertyArena() = default;
+  PropertyArena(PropertyArena&&) = default;
+  PropertyArena& operator=(PropertyArena&&) = default;
+
+  // A list of so many, to be filled.
+  std::span<PropertyView> make(std::size_t properties) {
+    if (chunks_.empty() || chunks_.back().capacity() - chunks_.back().size() < properties) {
+      chunks_.emplace_back().reserve(std::max(properties, chunk_properties));
+    }
+    std::vector<PropertyView>& chunk = chunks_.back();
+    const std::size_t start = chunk.size();
+    chunk.resize(start + properties, {{}, ValueView::of_boolean(false)});
+    return std::span(chunk).subspan(start);
+  }
+  std::span<const PropertyView> copy(std::span<const PropertyView> list) {
+    const std::span<PropertyView> made = make(list.size());
+    std::copy(list.begin(), list.end(), made.begin());
+    return made;
+  }
+
+ private:
+  static constexpr std::size_t chunk_properties = 1024;
+  std::vector<std::vector<PropertyView>> chunks_;  // none grows beyond what it reserved
+};
+
+}  // namespace entitable

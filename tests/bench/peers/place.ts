@@ -1,0 +1,58 @@
+// Where a session runs, seen from the driver: a page (tab.ts) or a process of Node (child.ts).
+
+import { WrongResult } from "./expected.ts";
+import { profiled, type Share } from "./profile.ts";
+import { overBudget, type SessionOptions, wrong } from "./session.ts";
+import type { Step } from "./steps.ts";
+
+export class OverBudget extends Error {}
+
+export abstract class Place {
+  readonly #limitMs: number;
+
+  protected constructor({ budgetMs }: SessionOptions) {
+    this.#limitMs = budgetMs * 1.5;
+  }
+
+  protected abstract step(step: Step, args: unknown[]): Promise<unknown>;
+  protected abstract openCold(name: string, level: string): Promise<number>;
+  // A method of Chrome's DevTools protocol.
+  protected abstract devtools(method: string, params?: object): Promise<unknown>;
+  // Of its process, without garbage.
+  abstract megabytes(): Promise<number>;
+  abstract close(): Promise<void>;
+
+  // Throws OverBudget if it takes too long; the place is no good then.
+  async call(step: Step, ...args: unknown[]): Promise<unknown> {
+    return await this.limited(this.step(step, args));
+  }
+
+  async coldOpen(name: string, level: string): Promise<number> {
+    return await this.limited(this.openCold(name, level));
+  }
+
+  // What its main thread does meanwhile.
+  async profiled<T>(work: () => Promise<T>): Promise<{ value: T; shares: Share[] }> {
+    return await profiled((method, params) => this.devtools(method, params), work);
+  }
+
+  async wasmMegabytes(): Promise<number> {
+    return ((await this.call("memory")) as number) / 1024 / 1024;
+  }
+
+  protected async limited<T>(work: Promise<T>): Promise<T> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new OverBudget()), this.#limitMs);
+    });
+    try {
+      return await Promise.race([work, late]);
+    } catch (error) {
+      const { message } = error as Error;
+      if (message.includes(overBudget)) throw new OverBudget();
+      throw message.includes(wrong) ? new WrongResult(message) : error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

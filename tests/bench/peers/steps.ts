@@ -1,0 +1,21 @@
+// A session and its steps by name, wherever it runs: in a page, in a worker, in Node.
+
+import { Session, type SessionOptions } from "./session.ts";
+import { now } from "./timing.ts";
+
+export type Step = keyof Session;
+export type Call = (step: Step, args: unknown[]) => Promise<unknown>;
+
+export function here(options: SessionOptions): Call {
+  const session = new Session(options);
+  return async (step, args) => await (session[step] as (...a: unknown[]) => unknown)(...args);
+}
+
+// As somebody does it who has just started: milliseconds.
+export async function coldOpen(call: Call, name: string, level: string): Promise<number> {
+  const started = now();
+  await call("prepare", []);
+  await call("open", [name, level, false]);
+  await call("one", [0]);
+  return now() - started;
+}
