@@ -72,6 +72,10 @@ export interface EntitableModule {
   _entitable_begin_replace(handle: Address, size: number): ResultAddress;
   _entitable_stage_merge(handle: Address, nowMs: number): ResultAddress;
   _entitable_end_restore(handle: Address): ResultAddress;
+  _entitable_fork(handle: Address): ResultAddress;
+  _entitable_keep(handle: Address): ResultAddress;
+  _entitable_rollback(handle: Address, version: number): ResultAddress;
+  _entitable_forget(handle: Address, version: number): ResultAddress;
 
   // embind.cc: cold; undefined if the call failed
   version(): string;

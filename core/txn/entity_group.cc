@@ -53,7 +53,7 @@ class SeenRows {
 // those of a group mostly have the same, or with a row that was stored.
 bool has_checked_names(const Operation& operation, const Operation* before, const Schema* schema) {
   if (before != nullptr) return same_names(operation.properties, before->properties);
-  return schema != nullptr && schema->knows(operation.properties);
+  return schema != nullptr && schema->saw(operation.properties);
 }
 
 // What an operation must hold by itself.

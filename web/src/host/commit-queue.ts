@@ -91,6 +91,20 @@ export class CommitQueue {
     return this.#waiting.length === 0 && this.#pendingBytes === 0 && this.#writer.idle;
   }
 
+  // Nothing is staged or being stored. Writes may wait, and published ones for being stored.
+  get still(): boolean {
+    return this.#writer.idle && !this.#held;
+  }
+
+  // The engine went back to an earlier version, and what was published since is not to be stored. REQUIRES: still, or
+  // within exclusively().
+  dropPending(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#pendingBytes = 0;
+    this.#pendingWrites = [];
+  }
+
   // Set once storing can't succeed any more.
   get failed(): Error | undefined {
     return this.#failed;
