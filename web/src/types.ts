@@ -594,3 +594,72 @@ export interface Store {
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
+
+// ---- Watching requests --------------------------------------------------------------------------------------------
+
+/** What a request asks for. `upsert` comes with a mode; `unknown` is what no operation can be made out in. */
+export type Operation =
+  | "get"
+  | "query"
+  | "explain"
+  | "insert"
+  /** Replaces an entity that must be there. */
+  | "update"
+  /** Likewise. */
+  | "merge"
+  | "upsert"
+  | "delete"
+  | "batch"
+  | "createTable"
+  | "deleteTable"
+  | "listTables"
+  | "getTable"
+  | "getAcl"
+  | "setAcl"
+  | "getProperties"
+  | "setProperties"
+  | "getStatistics"
+  /** A preflight request of a page on another origin. */
+  | "options"
+  | "unknown";
+
+/** What a request names; what it doesn't name, or names in a way that can't be read, is absent. */
+export interface RequestDescription {
+  operation: Operation;
+  /** Of an `upsert`. */
+  mode?: UpdateMode;
+  /** As it is spelled there. Of a batch: that of its first operation, and so its partition. */
+  table?: string;
+  partitionKey?: string;
+  rowKey?: string;
+  filter?: string;
+  select?: string[];
+  top?: number;
+  /** Of a batch, none if it can't be read. */
+  operations?: RequestDescription[];
+}
+
+/** How the service is to have failed. A code that it knows brings its status and its message. */
+export interface Refusal {
+  code: string;
+  /** From 300 to 599. */
+  status?: number;
+  message?: string;
+  /** More headers, such as Retry-After, or others instead of those that the response would have. */
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** What a reply says became of a request. Of a batch of which an operation failed: status and code of that. */
+export interface ReplyOutcome {
+  /** As HTTP says it to a client that asks for no content. */
+  status: number;
+  /** Absent: it was done. */
+  code?: string;
+}
+
+/** What a read of entities took. */
+export interface RowCounts {
+  /** Looked at. */
+  read: number;
+  returned: number;
+}
