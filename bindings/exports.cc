@@ -7,7 +7,9 @@
 
 #include <emscripten/emscripten.h>
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <variant>
 
@@ -91,15 +93,15 @@ EMSCRIPTEN_KEEPALIVE void entitable_close(Handle* handle) {
 // Room for `size` bytes of input, valid until the next entitable_input on the handle; 0: out of
 // memory.
 EMSCRIPTEN_KEEPALIVE char* entitable_input(Handle* handle, std::uint32_t size) {
-  constexpr std::size_t least_bytes = 4096;
+  constexpr std::size_t least_bytes = 512;  // there may be a thousand handles
   constexpr std::size_t kept_bytes =
       1 << 20;  // a bigger buffer is given back when a small one does again
   std::vector<char>& input = handle->input;
-  const std::size_t wanted = size < least_bytes ? least_bytes : size;
   try {
-    if (input.size() < wanted || (input.size() > kept_bytes && wanted <= kept_bytes)) {
+    if (input.size() < size || input.empty() || (input.size() > kept_bytes && size <= kept_bytes)) {
+      const std::size_t doubled = std::min(2 * input.size(), kept_bytes);
       input = std::vector<char>();
-      input.resize(wanted);
+      input.resize(std::max({std::size_t{size}, doubled, least_bytes}));
     }
     return input.data();
   } catch (...) {
@@ -454,6 +456,42 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage_merge(Handle* handle, dou
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_end_restore(Handle* handle) {
   return guarded(handle, [](Handle& h) {
     h.store.end_restore();
+    return done(h);
+  });
+}
+
+// ---- Versions -----------------------------------------------------------------------------------
+
+// Value: the address of another handle, which is to be closed like this one.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_fork(Handle* handle) {
+  return guarded(handle, [](Handle& h) {
+    auto fork = std::make_unique<Handle>();
+    fork->store = h.store.fork();
+    fork->account = h.account;
+    fork->poisoned = h.poisoned;
+    return done(h, entitable::bindings::address_of(fork.release()));
+  });
+}
+
+// Number: that of the version.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_keep(Handle* handle) {
+  return guarded(handle, [](Handle& h) {
+    const std::uint64_t version = h.store.keep();
+    h.result = CallResult{Status::done, 0, 0, 0, version};
+    return &h.result;
+  });
+}
+
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_rollback(Handle* handle, double version) {
+  return guarded(handle, [&](Handle& h) {
+    h.store.rollback(static_cast<std::uint64_t>(version));
+    return done(h);
+  });
+}
+
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_forget(Handle* handle, double version) {
+  return guarded(handle, [&](Handle& h) {
+    h.store.forget(static_cast<std::uint64_t>(version));
     return done(h);
   });
 }

@@ -54,12 +54,7 @@ export interface EntitableModule {
   _entitable_rows_read(handle: Address): number;
   _entitable_rows_returned(handle: Address): number;
   _entitable_describe(handle: Address, size: number): ResultAddress;
-  _entitable_refuse(
-    handle: Address,
-    blockSize: number,
-    size: number,
-    nowMs: number,
-  ): ResultAddress;
+  _entitable_refuse(handle: Address, blockSize: number, size: number, nowMs: number): ResultAddress;
   _entitable_outcome(handle: Address, blockSize: number, size: number): ResultAddress;
   _entitable_publish(handle: Address): ResultAddress;
   _entitable_discard(handle: Address): ResultAddress;
@@ -81,6 +76,10 @@ export interface EntitableModule {
   _entitable_begin_replace(handle: Address, size: number): ResultAddress;
   _entitable_stage_merge(handle: Address, nowMs: number): ResultAddress;
   _entitable_end_restore(handle: Address): ResultAddress;
+  _entitable_fork(handle: Address): ResultAddress;
+  _entitable_keep(handle: Address): ResultAddress;
+  _entitable_rollback(handle: Address, version: number): ResultAddress;
+  _entitable_forget(handle: Address, version: number): ResultAddress;
 
   // embind.cc: cold; undefined if the call failed
   version(): string;

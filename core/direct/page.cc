@@ -65,7 +65,7 @@ void PageWriter::write(ReplyBuffer& out, std::string_view table, std::span<const
   shape_of_.clear();
   Room room;
   if (!rows.empty()) {
-    shapes_.begin(table, select, rows.front().shape().schema());
+    shapes_.begin(table, select);
     room = find_shapes(rows);
   }
   constexpr std::size_t counts_and_next = 4;

@@ -59,16 +59,14 @@ void WireShape::add(std::uint8_t type, std::string_view name, std::uint32_t slot
 
 // ---- WireShapes ---------------------------------------------------------------------------------
 
-void WireShapes::begin(std::string_view table, const std::vector<std::string>& select,
-                       const Schema& schema) {
+void WireShapes::begin(std::string_view table, const std::vector<std::string>& select) {
   for (WireShape* shape : page_) shape->place = WireShape::not_in_page;
   page_.clear();
   generic_.clear();
-  const bool same = schema_.get() == &schema && table_ == table && select_ == select;
+  const bool same = table_ == table && select_ == select;
   if (same && kept_count_ <= kept_max) return;
   kept_.clear();
   kept_count_ = 0;
-  schema_ = Ref<const Schema>(&schema);
   table_ = table;
   select_ = select;
   seed_ = mix(0x811C'9DC5u, table);
@@ -77,9 +75,9 @@ void WireShapes::begin(std::string_view table, const std::vector<std::string>& s
 
 const WireShape& WireShapes::of(const RowView& row) {
   const ShapeId id = row.shape().id();
-  const bool known = id < kept_.size() && kept_[id] != nullptr;
-  if (known && kept_[id]->place != WireShape::not_in_page) return *kept_[id];
-  WireShape& shape = known                      ? *kept_[id]
+  const bool known = id < kept_.size() && kept_[id].of == &row.shape();
+  if (known && kept_[id].shape->place != WireShape::not_in_page) return *kept_[id].shape;
+  WireShape& shape = known                      ? *kept_[id].shape
                      : row.shape().is_generic() ? add_generic(row)
                                                 : add_kept(row);
   page_.push_back(&shape);  // first, since there may be no memory for it
@@ -92,9 +90,9 @@ WireShape& WireShapes::add_kept(const RowView& row) {
   if (id >= kept_.size()) kept_.resize(std::size_t{id} + 1);
   auto shape = std::make_unique<WireShape>(std::max(1u, mix(seed_, id)));
   fill(*shape, row);
-  kept_[id] = std::move(shape);
+  kept_[id] = {&row.shape(), Ref<const Schema>(&row.shape().schema()), std::move(shape)};
   ++kept_count_;
-  return *kept_[id];
+  return *kept_[id].shape;
 }
 
 // Every generic row has a shape of its own, which is not worth remembering.

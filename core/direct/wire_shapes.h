@@ -47,9 +47,8 @@ struct WireShape {
 // of generic rows only for their page. What a page gets does not depend on what was kept.
 class WireShapes {
  public:
-  // A page without shapes. `select` as normalize_select() gives it; empty: everything. REQUIRES:
-  // `schema` is that of the table's rows.
-  void begin(std::string_view table, const std::vector<std::string>& select, const Schema& schema);
+  // A page without shapes. `select` as normalize_select() gives it; empty: everything.
+  void begin(std::string_view table, const std::vector<std::string>& select);
   // The shape of a row of the page; valid until the next begin().
   const WireShape& of(const RowView& row);
   const std::vector<std::string>& select() const { return select_; }
@@ -65,12 +64,16 @@ class WireShapes {
   void fill(WireShape& shape, const RowView& row) const;
   void fill_selected(WireShape& shape, const RowView& row) const;
 
-  // Held, so that no other schema can be in its place. A dropped table's goes with the next page.
-  Ref<const Schema> schema_;
+  struct Kept {
+    const Shape* of = nullptr;
+    Ref<const Schema> schema;  // of that shape: held, so that no other shape can be in its place
+    std::unique_ptr<WireShape> shape;
+  };
+
   std::string table_;
   std::vector<std::string> select_;
-  std::uint32_t seed_ = 0;                        // of the hints
-  std::vector<std::unique_ptr<WireShape>> kept_;  // by shape id; not the generic one
+  std::uint32_t seed_ = 0;  // of the hints
+  std::vector<Kept> kept_;  // by shape id; not the generic one
   std::size_t kept_count_ = 0;
   std::vector<std::unique_ptr<WireShape>> generic_;  // of this page
   std::vector<WireShape*> page_;

@@ -51,6 +51,11 @@ std::uint32_t lay_out(std::vector<Column>& columns) {
   return at;
 }
 
+template <typename T>
+void make_room(std::vector<T>& list) {  // for one more
+  if (list.size() == list.capacity()) list.reserve(std::max<std::size_t>(4, 2 * list.size()));
+}
+
 }  // namespace
 
 std::optional<std::uint32_t> Shape::find(std::string_view name) const {
@@ -66,13 +71,45 @@ std::optional<std::uint32_t> Shape::find(std::string_view name) const {
 Schema::Schema() {
   auto generic = std::make_unique<Shape>(*this);
   generic->fixed_bytes_ = row_layout::columns_at + 4;  // one hidden text, the property list
-  shapes_.push_back(std::move(generic));
+  shapes_.push_back(generic.get());
+  added_.push_back(std::move(generic));
+}
+
+Schema::Schema(const Ref<Schema>& base)
+    : base_(base),
+      below_(base.get()),
+      layers_(base->layers_ + 1),
+      name_count_(base->name_count_),
+      columns_total_(base->columns_total_),
+      memory_(base->memory_) {
+  shapes_.reserve(base->shapes_.size() + 4);
+  shapes_ = base->shapes_;  // keeps that room
+  if (layers_ <= layers_max) return;
+  for (const Schema* layer = below_; layer != nullptr; layer = layer->below_) {
+    name_ids_.insert(layer->name_ids_.begin(), layer->name_ids_.end());
+    shape_ids_.insert(layer->shape_ids_.begin(), layer->shape_ids_.end());
+  }
+  below_ = nullptr;
+  layers_ = 1;
+}
+
+// One after the other, since there may be many below each other.
+Schema::~Schema() {
+  Ref<Schema> base = std::move(base_);
+  while (base.unique()) {
+    Ref<Schema> next = std::move(base->base_);
+    base = std::move(next);
+  }
+}
+
+Schema::Hint& Schema::hint_for(std::span<const PropertyView> properties) {
+  std::size_t spread = properties.size();
+  for (const PropertyView& property : properties) spread += property.name.size();
+  return hints_[spread % hints_.size()];
 }
 
 Schema::Interned Schema::intern(std::span<const PropertyView> properties) {
-  std::size_t spread = properties.size();
-  for (const PropertyView& property : properties) spread += property.name.size();
-  Hint& hint = hints_[spread % hints_.size()];
+  Hint& hint = hint_for(properties);
   if (hint.shape == nullptr || !fits(hint, properties)) {
     hint.shape = nullptr;  // in case memory runs out half way
     const Shape& shape = find_or_add(properties);
@@ -100,6 +137,12 @@ const Shape& Schema::intern(const std::vector<Property>& properties) {
   return *intern(std::span<const PropertyView>(views)).shape;
 }
 
+bool Schema::knows(std::span<const PropertyView> properties) {
+  const Hint& hint = hint_for(properties);
+  if (hint.shape != nullptr && fits(hint, properties)) return true;
+  return !has_room(properties.size()) || find(properties, false) != nullptr;
+}
+
 bool Schema::fits(const Hint& hint, std::span<const PropertyView> properties) {
   const std::vector<Column>& columns = hint.shape->columns();
   if (hint.shape->is_generic() || columns.size() != properties.size()) return false;
@@ -112,38 +155,57 @@ bool Schema::fits(const Hint& hint, std::span<const PropertyView> properties) {
   return true;
 }
 
-// Leaves the set in members_, unless the answer is the generic shape.
-const Shape& Schema::find_or_add(std::span<const PropertyView> properties) {
-  const bool room =
-      shapes_.size() <= shapes_max && columns_total_ + properties.size() <= shape_columns_max;
-  members_.clear();
-  for (std::size_t i = 0; i < properties.size(); ++i) {
-    const std::optional<NameId> name = name_id(properties[i].name, room);
-    if (!name) return shape(generic_shape_id);
-    members_.push_back({*name, properties[i].value.type(), static_cast<std::uint16_t>(i)});
-  }
-  std::sort(members_.begin(), members_.end(),
-            [](const Member& a, const Member& b) { return a.name < b.name; });
+bool Schema::has_room(std::size_t more_columns) const {
+  return shapes_.size() <= shapes_max && columns_total_ + more_columns <= shape_columns_max;
+}
 
-  set_.clear();
-  for (const Member& member : members_) {
-    const std::uint32_t code = member.name << 4 | static_cast<std::uint32_t>(member.type);
-    set_.append(reinterpret_cast<const char*>(&code), sizeof(code));
-  }
-  const auto known = shape_ids_.find(set_);
-  if (known != shape_ids_.end()) return shape(known->second);
+const Shape& Schema::find_or_add(std::span<const PropertyView> properties) {
+  const bool room = has_room(properties.size());
+  if (const Shape* known = find(properties, room)) return *known;
   return room ? add_shape() : shape(generic_shape_id);
 }
 
-std::optional<Schema::NameId> Schema::name_id(std::string_view name, bool may_add) {
-  const auto known = name_ids_.find(name);
-  if (known != name_ids_.end()) return known->second;
-  if (!may_add) return std::nullopt;
-  const auto id = static_cast<NameId>(names_.size());
-  names_.emplace_back(name);
-  name_ids_.emplace(names_.back(), id);
+// The shape, if it is known. Leaves the set in members_ and set_, unless a name in it is new and
+// may not be added.
+const Shape* Schema::find(std::span<const PropertyView> properties, bool may_add) {
+  members_.clear();
+  for (std::size_t i = 0; i < properties.size(); ++i) {
+    if (!add_member(properties[i], static_cast<std::uint16_t>(i), may_add)) return nullptr;
+  }
+  std::sort(members_.begin(), members_.end(),
+            [](const Member& a, const Member& b) { return a.id < b.id; });
+
+  set_.clear();
+  for (const Member& member : members_) {
+    const std::uint32_t code = member.id << 4 | static_cast<std::uint32_t>(member.type);
+    set_.append(reinterpret_cast<const char*>(&code), sizeof(code));
+  }
+  const ShapeId* known = find_set();
+  return known == nullptr ? nullptr : &shape(*known);
+}
+
+const ShapeId* Schema::find_set() const {
+  for (const Schema* layer = this; layer != nullptr; layer = layer->below_) {
+    const auto known = layer->shape_ids_.find(set_);
+    if (known != layer->shape_ids_.end()) return &known->second;
+  }
+  return nullptr;
+}
+
+bool Schema::add_member(const PropertyView& property, std::uint16_t position, bool may_add) {
+  const EdmType type = property.value.type();
+  for (const Schema* layer = this; layer != nullptr; layer = layer->below_) {
+    const auto known = layer->name_ids_.find(property.name);
+    if (known == layer->name_ids_.end()) continue;
+    members_.push_back({known->second, known->first, type, position});
+    return true;
+  }
+  if (!may_add) return false;
+  const std::string& name = names_.emplace_back(property.name);
+  name_ids_.emplace(name, name_count_);
+  members_.push_back({name_count_++, name, type, position});
   memory_ += name.size() + sizeof(std::string) + 4 * sizeof(void*);
-  return id;
+  return true;
 }
 
 // The shape of members_ and set_.
@@ -152,8 +214,8 @@ const Shape& Schema::add_shape() {
   added->id_ = static_cast<ShapeId>(shapes_.size());
   added->columns_.reserve(members_.size());
   for (const Member& member : members_) {
-    ENTITABLE_DCHECK(added->columns_.empty() || added->columns_.back().name != names_[member.name]);
-    added->columns_.push_back({names_[member.name], member.type, 0});
+    ENTITABLE_DCHECK(added->columns_.empty() || added->columns_.back().name != member.name);
+    added->columns_.push_back({member.name, member.type, 0});
   }
   added->fixed_bytes_ = lay_out(added->columns_);
 
@@ -166,9 +228,11 @@ const Shape& Schema::add_shape() {
     added->buckets_[i] = static_cast<std::uint16_t>(c + 1);
   }
 
-  if (shapes_.size() == shapes_.capacity()) shapes_.reserve(2 * shapes_.size());
+  make_room(shapes_);
+  make_room(added_);
   shape_ids_.emplace(set_, added->id_);
-  shapes_.push_back(std::move(added));  // has room, so both know it or neither
+  shapes_.push_back(added.get());  // has room, so all know it or none
+  added_.push_back(std::move(added));
   columns_total_ += members_.size();
   memory_ += sizeof(Shape) + members_.size() * (sizeof(Column) + 4) + buckets * 2 + 64;
   return *shapes_.back();

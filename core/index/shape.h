@@ -12,6 +12,10 @@
 // Invariants: shapes and the dictionary only grow; a Shape never changes and never moves; ids are
 // dense from 0, and 0 is the generic shape. A shape interned by a write that is then discarded
 // stays: harmless, and bounded.
+//
+// What was seen first decides the order of columns, which readers see. So versions that must not
+// see anything of each other (forks) don't grow one dictionary: each goes on in one of its own,
+// which begins with all that is in the other, under the same ids, and shares it.
 #pragma once
 
 #include <array>
@@ -50,6 +54,7 @@ class Shape {
  public:
   explicit Shape(const Schema& schema) : schema_(&schema) {}
   ShapeId id() const { return id_; }
+  // Where it was interned; later ones may have begun with it.
   const Schema& schema() const { return *schema_; }
   // Canonical order. Empty and is_generic() for the generic shape.
   const std::vector<Column>& columns() const { return columns_; }
@@ -68,10 +73,14 @@ class Shape {
   std::vector<std::uint16_t> buckets_;  // open addressing by name: position + 1, or 0
 };
 
-// The property dictionary and the shapes of one table; shared by all versions of it.
+// The property dictionary and the shapes of one table; shared by all versions of it that descend
+// from each other.
 class Schema : public RefCounted<Schema> {
  public:
   Schema();
+  // Begins with all that `base` has. REQUIRES: nothing is added to `base` any more.
+  explicit Schema(const Ref<Schema>& base);
+  ~Schema();
   Schema(const Schema&) = delete;
 
   // A shape, and where its columns are found in the properties that it was interned from.
@@ -86,6 +95,8 @@ class Schema : public RefCounted<Schema> {
   // are unique. The generic shape's order is the order of names by bytes.
   Interned intern(std::span<const PropertyView> properties);
   const Shape& intern(const std::vector<Property>& properties);
+  // Whether intern() would add nothing.
+  bool knows(std::span<const PropertyView> properties);
 
   // REQUIRES: id < shape_count().
   const Shape& shape(ShapeId id) const { return *shapes_[id]; }
@@ -111,25 +122,38 @@ class Schema : public RefCounted<Schema> {
     const Shape* shape = nullptr;
     std::vector<std::uint16_t> order;
   };
+  // A set of properties on its way to its shape, by name id.
+  struct Member {
+    NameId id;
+    std::string_view name;  // as the dictionary keeps it
+    EdmType type;
+    std::uint16_t position;  // in what was given
+  };
+  // A schema that began with another is a layer on top of it, and what is in no map here is looked
+  // up below. Beyond so many layers it takes copies of their maps instead.
+  static constexpr std::uint32_t layers_max = 8;
+
   static bool fits(const Hint& hint, std::span<const PropertyView> properties);
+  Hint& hint_for(std::span<const PropertyView> properties);
+  bool has_room(std::size_t more_columns) const;
+  const Shape* find(std::span<const PropertyView> properties, bool may_add);
   const Shape& find_or_add(std::span<const PropertyView> properties);
-  std::optional<NameId> name_id(std::string_view name, bool may_add);
+  bool add_member(const PropertyView& property, std::uint16_t position, bool may_add);
+  const ShapeId* find_set() const;
   const Shape& add_shape();
 
-  std::deque<std::string> names_;  // by NameId; never move
+  Ref<Schema> base_;               // what it began with
+  const Schema* below_ = nullptr;  // where to look up what is not in the maps here
+  std::uint32_t layers_ = 1;       // to look into, this one included
+  std::deque<std::string> names_;  // added here; never move
   std::unordered_map<std::string_view, NameId> name_ids_;
-  std::vector<std::unique_ptr<Shape>> shapes_;          // by ShapeId
+  std::vector<std::unique_ptr<Shape>> added_;           // here
+  std::vector<const Shape*> shapes_;                    // all, by ShapeId
   std::unordered_map<std::string, ShapeId> shape_ids_;  // by the bytes of set_
+  NameId name_count_ = 0;                               // of all
   std::size_t columns_total_ = 0;
   std::size_t memory_ = 0;
   std::array<Hint, 8> hints_;
-  // A set of properties on its way to its shape: (name id, type, position in what was given), by
-  // name id.
-  struct Member {
-    NameId name;
-    EdmType type;
-    std::uint16_t position;
-  };
   std::vector<Member> members_;
   std::string set_;
   Scratch scratch_;

@@ -25,6 +25,14 @@ TableIndex::Found TableIndex::find(const KeyView& key) const {
   return {RowView(base, schema_->shape(row_layout::shape_id(base)), leaf.partition(place.run)), 0};
 }
 
+Schema::Interned TableIndex::intern(std::span<const PropertyView> properties) {
+  if (!schema_is_own_ && !schema_->knows(properties)) {
+    schema_ = make_ref<Schema>(schema_);
+    schema_is_own_ = true;
+  }
+  return schema_->intern(properties);
+}
+
 void TableIndex::put(const Entity& entity) {
   std::vector<PropertyView>& properties = schema_->scratch().properties;
   properties.clear();
@@ -36,8 +44,9 @@ void TableIndex::put(const Entity& entity) {
 
 void TableIndex::put(const KeyView& key, Ticks timestamp,
                      std::span<const PropertyView> properties) {
+  const Schema::Interned interned = intern(properties);
   std::string& packed = schema_->scratch().row;
-  pack_row(schema_->intern(properties), key.row, timestamp, properties, packed);
+  pack_row(interned, key.row, timestamp, properties, packed);
   const auto packed_bytes = static_cast<std::uint32_t>(packed.size());
   const auto key_bytes = static_cast<std::uint32_t>(key.row.size());
 

@@ -88,6 +88,10 @@ class TableIndex {
   // nothing.
   std::uint64_t memory_bytes() const;
   const Schema& schema() const { return *schema_; }
+  // From now on what is new to the schema goes into one of this version's own, that it shares with
+  // those copied from it: other versions don't see it, and what is new to them is not seen here.
+  // REQUIRES: the others, if they are changed, are told the same first; no leaf is absent.
+  void branch() { schema_is_own_ = false; }
 
   // Checkpoints and recovery.
 
@@ -120,8 +124,11 @@ class TableIndex {
   friend class LeafWalk;
   friend class PartLoader;
 
+  Schema::Interned intern(std::span<const PropertyView> properties);
+
   Ref<Node> root_;
   Ref<Schema> schema_;
+  bool schema_is_own_ = true;  // and may grow
 };
 
 // Steps through the leaves of a version, which it holds.

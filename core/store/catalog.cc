@@ -69,7 +69,12 @@ const Table* Catalog::find(TableId id) const {
 Table* Catalog::mutable_table(TableId id) {
   if (find(id) == nullptr) return nullptr;
   std::vector<Ref<Table>>& list = own(tables_).list;
-  return &own(list[static_cast<std::size_t>(position_of(list, id) - list.begin())]);
+  Table& table = own(list[static_cast<std::size_t>(position_of(list, id) - list.begin())]);
+  if (table.branch != branch_) {
+    table.index.branch();
+    table.branch = branch_;
+  }
+  return &table;
 }
 
 void Catalog::apply(const Commit& commit) {
@@ -153,7 +158,7 @@ Table& Catalog::restore_table(TableId id, TableName name, std::vector<AccessPoli
   names.insert(at, identity);
   auto& tables = own(tables_).list;
   ENTITABLE_CHECK(tables.empty() || tables.back()->id() < id);
-  tables.push_back(make_ref<Table>(std::move(identity)));
+  tables.push_back(make_ref<Table>(std::move(identity), branch_));
   tables.back()->acl = std::move(acl);
   return *tables.back();
 }

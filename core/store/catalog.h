@@ -27,9 +27,14 @@ struct TableIdentity : RefCounted<TableIdentity> {
   TableName name;
 };
 
+// A line of versions, each made from the one before. Tells lines apart by being another object.
+struct Branch : RefCounted<Branch> {};
+
 struct Table : RefCounted<Table> {
-  explicit Table(Ref<TableIdentity> identity_in) : identity(std::move(identity_in)) {}
+  Table(Ref<TableIdentity> identity_in, Ref<Branch> branch_in)
+      : identity(std::move(identity_in)), branch(std::move(branch_in)) {}
   Ref<TableIdentity> identity;
+  Ref<Branch> branch;  // in which it was changed last
   TableIndex index;
   std::vector<AccessPolicy> acl;
 
@@ -63,6 +68,10 @@ class Catalog {
   // The table for filling absent leaves; the version must not be shared.
   Table* mutable_table(TableId id);
 
+  // Begins another branch: nothing that is applied to this version from now on shows in others, not
+  // even in the order of columns. REQUIRES: the others, if they are changed, begin another one too.
+  void branch() { branch_ = make_ref<Branch>(); }
+
  private:
   struct Tables : RefCounted<Tables> {
     std::vector<Ref<Table>> list;
@@ -80,6 +89,7 @@ class Catalog {
   Ref<Tables> tables_;
   Ref<Names> names_;
   Ref<Service> service_;
+  Ref<Branch> branch_;  // none: the only one there has been
 };
 
 }  // namespace entitable

@@ -1,6 +1,7 @@
 #include "core/store/store.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "core/base/check.h"
@@ -70,6 +71,23 @@ struct Store::State {
   std::uint64_t memory_limit = 0;    // 0: none
   std::vector<Damage> damage;
 
+  struct Kept {
+    Version version;
+    CallWindow window;
+  };
+  std::map<std::uint64_t, Kept> kept;
+  std::uint64_t last_kept = 0;
+  bool has_absent = false;  // parts, or may have
+  bool branched = false;    // shares what it holds with other stores, or kept versions
+
+  // From now on what this store holds is not all its own.
+  void branch() {
+    ENTITABLE_CHECK(!recovery.has_value() && !has_absent && damage.empty() &&
+                    !candidate.has_value() && !checkpoint.has_value());
+    published.catalog.branch();
+    branched = true;
+  }
+
   std::uint64_t memory() const {
     std::uint64_t bytes = 0;
     for (const Ref<Table>& table : published.catalog.tables()) bytes += table->index.memory_bytes();
@@ -107,6 +125,7 @@ Result<std::vector<PartId>> Store::replay(std::uint64_t sequence, std::string_vi
 void Store::recovered() {
   ENTITABLE_CHECK(state_->recovery.has_value());
   Recovery& recovery = *state_->recovery;
+  state_->has_absent = !recovery.parts().empty();
   state_->published = std::move(recovery.version());
   state_->window = std::move(recovery.window());
   state_->manifest = std::move(recovery.manifest());
@@ -151,6 +170,8 @@ void Store::trim() {
       state_->snapshot.has_value() || state_->recovery.has_value()) {
     return;
   }
+  if (state_->branched) return;
+  state_->has_absent = true;
   trim_parts(state_->published.catalog, state_->memory() - state_->memory_limit / 8 * 7);
 }
 
@@ -355,7 +376,8 @@ void Store::stored(std::uint64_t sequence) {
 // ---- Checkpoint ---------------------------------------------------------------------------------
 
 bool Store::begin_checkpoint() {
-  ENTITABLE_CHECK(!state_->checkpoint.has_value() && !state_->recovery.has_value());
+  ENTITABLE_CHECK(!state_->checkpoint.has_value() && !state_->recovery.has_value() &&
+                  !state_->branched);
   const bool changed = state_->published.last_commit != state_->manifest.last_commit;
   const bool covers = state_->next_sequence != state_->manifest.first_live_sequence;
   if (read_only() || !(changed || covers) || state_->snapshot.has_value()) return false;
@@ -482,6 +504,41 @@ std::variant<Store::Merge, Error, NeedParts> Store::stage_merge(Ticks now) {
 
 void Store::end_restore() {
   state_->restore.reset();
+}
+
+// ---- Versions -----------------------------------------------------------------------------------
+
+Store Store::fork() {
+  state_->branch();
+  Store fork;
+  State& other = *fork.state_;
+  other.published = state_->published;
+  other.window = state_->window;
+  other.stored_commit = other.sealed_through = other.published.last_commit;
+  other.branch();
+  return fork;
+}
+
+std::uint64_t Store::keep() {
+  state_->branch();
+  state_->kept.emplace(state_->last_kept + 1, State::Kept{state_->published, state_->window});
+  return ++state_->last_kept;
+}
+
+void Store::rollback(std::uint64_t version) {
+  const auto at = state_->kept.find(version);
+  ENTITABLE_CHECK(at != state_->kept.end() && !state_->sealed);
+  State::Kept back = at->second;
+  state_->branch();
+  back.version.catalog.branch();
+  state_->published = std::move(back.version);
+  state_->window = std::move(back.window);
+  state_->pending.clear();
+  state_->stored_commit = state_->sealed_through = state_->published.last_commit;
+}
+
+void Store::forget(std::uint64_t version) {
+  ENTITABLE_CHECK(state_->kept.erase(version) == 1);
 }
 
 }  // namespace entitable

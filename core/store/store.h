@@ -44,6 +44,15 @@
 //             stored meanwhile would be of the old content.
 //   merge     stage_merge, until there is no more: each a candidate, to be sealed and stored like
 //             every other. Each commit is whole; the file is not one commit.
+//
+// Versions: fork() gives another store that begins with the published version, and keep() keeps
+// that version for rollback(). All of these take constant time, and what is the same in several
+// versions is in memory once; memory_bytes counts it in each store. From then on neither sees
+// anything of the other: the same calls get the same answers, byte for byte, whatever its forks do,
+// and after every rollback. So a rollback sets the clock back too, and ETags come again that were
+// given out before. A store with versions has no log: it may be given segments' sequences (stored)
+// to keep the order of calls, but makes no checkpoint, apart from a replacement, and is never
+// trimmed.
 #pragma once
 
 #include <cstdint>
@@ -190,6 +199,17 @@ class Store {
   enum class Merge { staged, done };
   std::variant<Merge, Error, NeedParts> stage_merge(Ticks now);
   void end_restore();  // at any time
+
+  // Versions. REQUIRES of the first three: opened without parts, never trimmed, not damaged; no
+  // candidate, no checkpoint. What is pending is in the fork too, but it has nothing to store of
+  // it; it has no memory limit and keeps no version yet.
+  Store fork();
+  // Its number, for the two below: a new one each time.
+  std::uint64_t keep();
+  // What was published since is dropped, stored or not. REQUIRES: it is kept; no segment is being
+  // stored.
+  void rollback(std::uint64_t version);
+  void forget(std::uint64_t version);  // REQUIRES: it is kept
 
  private:
   struct State;

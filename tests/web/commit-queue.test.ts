@@ -313,6 +313,22 @@ describe("deferred writes", () => {
     await until(() => bench.storedSegments === 1, 500);
   });
 
+  test("are stored at once when they are a megabyte, also behind others that are being stored", {
+    timeout: 10_000,
+  }, async () => {
+    const bench = new Bench({ deferredDelayMs: 3_600_000 });
+    bench.storage.auto = false;
+    const value = "x".repeat(600_000);
+    await bench.put("a", value, "deferred");
+    await bench.put("b", value, "deferred");
+    const first = await bench.storage.next();
+    for (const key of ["c", "d"]) await bench.put(key, value, "deferred");
+    await first.succeed();
+    await (await bench.storage.next()).succeed();
+    assert.equal(bench.queue.pendingBytes, 0);
+    bench.queue.stop(new Error("the test is over")); // and its timer
+  });
+
   test("need no timer for that, which browsers slow down in hidden pages", async (t) => {
     const bench = new Bench({ deferredDelayMs: 1000 });
     await bench.insert("a", "deferred"); // its timer is still there when the page is hidden

@@ -383,6 +383,51 @@ describe("failures", () => {
     assert.deepEqual(rows(engine), ["1"]);
   });
 
+  test("versions: a fork, and going back, in one module instance", async () => {
+    const files = new Files();
+    const engine = await files.open();
+    files.commit(engine, create, insert("1"));
+    const fork = engine.fork();
+    const version = engine.keep();
+    const nowhere = new Files();
+    nowhere.commit(fork, insert("2"));
+    files.commit(engine, insert("3"));
+    assert.deepEqual(rows(fork), ["1", "2"]);
+    assert.deepEqual(rows(engine), ["1", "3"]);
+    engine.rollback(version);
+    assert.deepEqual(rows(engine), ["1"]);
+    engine.forget(version);
+    engine.close();
+    assert.deepEqual(rows(fork), ["1", "2"]);
+    const second = fork.fork();
+    fork.close();
+    nowhere.commit(second, insert("4"));
+    assert.deepEqual(rows(second), ["1", "2", "4"]);
+    assert.equal(second.verify(), "");
+    second.close();
+    assert.throws(() => second.fork(), { code: "StoreClosed" });
+  });
+
+  test("versions that there are not, and stores that can't have any, are our bugs", async () => {
+    const files = new Files();
+    const engine = await files.open();
+    files.commit(engine, create, insert("1"));
+    const version = engine.keep();
+    engine.forget(version);
+    assert.throws(() => engine.rollback(version), { code: "InternalError" });
+    assert.equal(engine.readOnly, true);
+    assert.deepEqual(rows(engine.fork()), ["1"]);
+    assert.equal(engine.fork().readOnly, true); // nobody knows what they share
+
+    const other = await files.open();
+    files.commit(other, insert("2"));
+    files.checkpoint(other);
+    const lazy = await createEngine();
+    lazy.recover(files.manifest);
+    lazy.recovered();
+    assert.throws(() => lazy.fork(), { code: "InternalError" }); // its part is not in memory
+  });
+
   test("two stores in one process are strangers", async () => {
     const [a, b] = await Promise.all([new Files().open(), new Files().open()]);
     new Files().commit(a, create, insert("1"));

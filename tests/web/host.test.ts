@@ -121,6 +121,19 @@ describe("a host", () => {
     await other.close(); // broken, but nothing is lost by closing
   });
 
+  test("has versions only in memory, and only while it is open", async () => {
+    const host = await new Bench().open();
+    const clock = { now: () => 0 };
+    const calls = [() => host.fork(clock), () => host.keep(), () => host.rollback(1)];
+    for (const call of calls) assert.throws(call, { code: "NotSupported", message: /in memory/ });
+    await host.close();
+    for (const call of calls) assert.throws(call, { code: "StoreClosed" });
+    await assert.rejects(
+      host.rollbackNext(1, () => {}),
+      { code: "StoreClosed" },
+    );
+  });
+
   test("says its status after the engine broke, and tells of it", async () => {
     const bench = new Bench();
     const host = await bench.open();

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { StoreError } from "../../web/src/errors.ts";
+import { platformRandom } from "../../web/src/random.ts";
 import { decodeResponse, encodeRequest, isResponse } from "../../web/src/rest/block.ts";
 
 const request = {
@@ -40,7 +41,7 @@ function response(status: number, reason: string, headers: [string, string][], b
 
 describe("a request block", () => {
   test("is what the layout says", () => {
-    const block = encodeRequest(request);
+    const block = encodeRequest(request, platformRandom);
     const view = new DataView(block.buffer);
     const words = (from: number, count: number) =>
       Array.from({ length: count }, (_, i) => view.getUint32(from + i * 4, true));
@@ -54,19 +55,27 @@ describe("a request block", () => {
   });
 
   test("says whether it is trusted", () => {
-    const block = encodeRequest({ ...request, trusted: true });
+    const block = encodeRequest({ ...request, trusted: true }, platformRandom);
     assert.deepEqual([...block.subarray(0, 4)], [64, 1, 1, 0]);
   });
 
   test("has another random id each time", () => {
     const ids = Array.from({ length: 10 }, () =>
-      Buffer.from(encodeRequest(request).subarray(24, 40)).toString("hex"),
+      Buffer.from(encodeRequest(request, platformRandom).subarray(24, 40)).toString("hex"),
     );
     assert.equal(new Set(ids).size, 10);
   });
 
+  test("has the id that the source of randomness gives", () => {
+    const block = encodeRequest(request, { fill: (bytes) => void bytes.fill(7) });
+    assert.deepEqual([...block.subarray(23, 41)], [0, ...Array(16).fill(7), 1]);
+  });
+
   test("carries text beyond octets as UTF-8", () => {
-    const block = encodeRequest({ ...request, headers: [["a", "\u20ac"]], body: new Uint8Array() });
+    const block = encodeRequest(
+      { ...request, headers: [["a", "\u20ac"]], body: new Uint8Array() },
+      platformRandom,
+    );
     assert.deepEqual([...block.subarray(-4)], [0x61, 0xe2, 0x82, 0xac]);
   });
 });

@@ -161,6 +161,23 @@ describe("restoring", () => {
     await assert.rejects(target.snapshot(), { code: "StoreClosed" });
   });
 
+  test("into memory keeps all of it there, whatever the limit", async () => {
+    const source = await inMemory();
+    await source.serviceClient().createTable("large");
+    const text = "x".repeat(30_000);
+    const entities = Array.from({ length: 60 }, (_, n) => ({
+      partitionKey: "p",
+      rowKey: `${n}`,
+      text,
+    }));
+    await Promise.all(entities.map((entity) => source.tableClient("large").createEntity(entity)));
+    const store = await openStore({ persistence: "memory", memoryLimit: 1 });
+    await store.restore(await source.snapshot());
+    assert.deepEqual(await contentOf(store), await contentOf(source));
+    assert.deepEqual(store.status.damage, []);
+    await Promise.all([source.close(), store.close()]);
+  });
+
   test("merging keeps what is there, and survives reopening", async () => {
     const source = await fill(await inMemory(), 500);
     const path = newPath();

@@ -1,5 +1,6 @@
 // Edm types and JavaScript values: helpers that fix a type, and the text forms of values.
 
+import { randomGuid } from "./random.ts";
 import type { Edm, EdmTypes } from "./types.ts";
 
 // The numbers of core/model/edm.h, as they stand in blocks. They never change.
@@ -32,15 +33,6 @@ export const edm = {
   string: (s: string): Edm<"String"> => ({ type: "String", value: s }),
   boolean: (b: boolean): Edm<"Boolean"> => ({ type: "Boolean", value: b }),
 };
-
-// crypto.randomUUID exists in secure contexts only; getRandomValues everywhere.
-export function randomGuid(): string {
-  const b = crypto.getRandomValues(new Uint8Array(16));
-  b[6] = ((b[6] as number) & 0x0f) | 0x40;
-  b[8] = ((b[8] as number) & 0x3f) | 0x80;
-  const hex = Array.from(b, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
-}
 
 export function base64(bytes: Uint8Array): string {
   let binary = "";

@@ -3,6 +3,7 @@
 import { http, type RequestHandler } from "msw";
 import { urlPattern } from "./rest/address.ts";
 import { failureResponse } from "./rest/failure.ts";
+import type { StoreHandle } from "./store.ts";
 import type { Store } from "./types.ts";
 
 export interface HandlersOptions {
@@ -21,7 +22,7 @@ async function answer(store: Store, request: Request): Promise<Response> {
     return await measured(await store.fetch(request));
   } catch (error) {
     request.signal.throwIfAborted();
-    return failureResponse(error);
+    return failureResponse(error, (store as StoreHandle).door.random);
   }
 }
 

@@ -30,7 +30,7 @@ export async function openStore(options: OpenOptions = {}): Promise<Store> {
   const settings = checkOptions(options);
   if (settings.signal?.aborted) throw new AbortError();
   const open = settings.thread === "worker" ? openInWorker : openHost;
-  return new StoreHandle(settings.name, await open(settings, thisPage()));
+  return new StoreHandle(settings.name, await open(settings, thisPage()), options.random);
 }
 
 /** Deletes a store and all that is in it, whether it exists or not. Rejects with StoreLocked if it is open. */

@@ -71,6 +71,6 @@ async function answer(door: RestDoor, route: Route, request: Request): Promise<v
       headers: Object.entries(request.headers()),
       body: request.postDataBuffer() ?? new Uint8Array(),
     })
-    .catch(failure);
+    .catch((cause: unknown) => failure(cause, door.random));
   await route.fulfill({ status, headers: Object.fromEntries(headers), body: Buffer.from(body) });
 }

@@ -4,6 +4,7 @@ import { letGo } from "./client/block.ts";
 import { TableHandle } from "./client/table-client.ts";
 import { ServiceHandle } from "./client/table-service-client.ts";
 import { StoreError } from "./errors.ts";
+import { platformRandom } from "./random.ts";
 import { RestDoor } from "./rest/door.ts";
 import { fetchOf } from "./rest/fetch.ts";
 import { httpClientOf } from "./rest/http-client.ts";
@@ -31,10 +32,10 @@ export class StoreHandle implements Store {
   readonly door: RestDoor; // for adapters of this package
   readonly #host: Host;
 
-  constructor(name: string, host: Host) {
+  constructor(name: string, host: Host, random = platformRandom) {
     this.name = name;
     this.#host = host;
-    this.door = new RestDoor(host);
+    this.door = new RestDoor(host, random);
     this.fetch = fetchOf(this.door);
     this.httpClient = httpClientOf(this.door);
   }

@@ -324,6 +324,12 @@ export interface Clock {
   now(): number;
 }
 
+/** Where ids in responses come from. */
+export interface RandomSource {
+  /** Overwrites all of it. */
+  fill(bytes: Uint8Array<ArrayBuffer>): void;
+}
+
 export type WarningCode =
   /** "auto" found no usable IndexedDB: the store is in memory and ends with the page. */
   | "PersistenceUnavailable"
@@ -397,6 +403,8 @@ export interface OpenOptions {
   /** Whether to ask the browser not to evict the data (navigator.storage.persist()); default "never". */
   requestPersistence?: "never" | "on-open" | "on-first-write";
   clock?: Clock;
+  /** Default: the platform's. Nothing that is stored depends on it. */
+  random?: RandomSource;
   /** Writes reject; default false. */
   readOnly?: boolean;
   account?: AccountOptions;

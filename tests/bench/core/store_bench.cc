@@ -58,6 +58,25 @@ void store_get(benchmark::State& state) {
 }
 BENCHMARK(store_get)->Apply(at_each_size);
 
+// With its end.
+void store_fork(benchmark::State& state) {
+  Store& store = shared_store(rows_of(state));
+  for (auto _ : state) benchmark::DoNotOptimize(store.fork());
+  per_operation(state, 1);
+}
+BENCHMARK(store_fork)->Apply(at_each_size);
+
+void store_keep_and_roll_back(benchmark::State& state) {
+  Store store = shared_store(rows_of(state)).fork();
+  for (auto _ : state) {
+    const std::uint64_t version = store.keep();
+    store.rollback(version);
+    store.forget(version);
+  }
+  per_operation(state, 1);
+}
+BENCHMARK(store_keep_and_roll_back)->Apply(at_each_size);
+
 // Only the first checkpoint of a store writes everything.
 void store_checkpoint(benchmark::State& state) {
   Store store = filled_store(rows_of(state));

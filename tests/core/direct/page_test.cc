@@ -338,4 +338,18 @@ TEST_CASE("Random rows come back as they are stored") {
   }
 }
 
+TEST_CASE("what is kept from page to page does not mix up branches of one table") {
+  Table base;
+  base.put(entity("p", "a", {{"x", Value::of_int32(1)}}));
+  PageWriter writer;
+  for (const std::string name : {"one", "two", "three"}) {
+    Table branch = base;
+    branch.index.branch();
+    branch.put(entity("p", "b", {{name, Value::of_int32(2)}}));  // the same id each time
+    ReplyBuffer out;
+    writer.write(out, "people", branch.rows(), {}, {});
+    CHECK(out.str() == branch.bytes());
+  }
+}
+
 }  // namespace entitable::direct

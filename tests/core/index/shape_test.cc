@@ -211,4 +211,66 @@ TEST_CASE("the generic shape's order is that of names by bytes") {
   CHECK(interned.order[2] == 0);
 }
 
+TEST_CASE("a schema begins with all that another has, under the same ids, and shares it") {
+  const auto base = make_ref<Schema>();
+  const Shape& ab = base->intern({int32_property("b"), int32_property("a")});
+  Schema one(base);
+  Schema two(base);
+  CHECK(&one.intern({int32_property("a"), int32_property("b")}) == &ab);
+  CHECK(&one.shape(generic_shape_id) == &base->shape(generic_shape_id));
+
+  const Shape& added = one.intern({int32_property("c"), int32_property("a")});
+  const Shape& other = two.intern({int32_property("d"), int32_property("b")});
+  CHECK(added.id() == 2);
+  CHECK(other.id() == 2);
+  CHECK(added.columns()[0].name == "a");
+  CHECK(added.columns()[1].name == "c");
+  CHECK(other.columns()[0].name == "b");
+  CHECK(&added.schema() == &one);
+  CHECK(&ab.schema() == base.get());
+  CHECK(base->shape_count() == 2);
+  CHECK(one.shape_count() == 3);
+  CHECK(one.memory_bytes() > base->memory_bytes());
+}
+
+TEST_CASE("whether a set of properties is known, with room for more and without") {
+  const auto base = make_ref<Schema>();
+  base->intern({int32_property("a"), int32_property("b")});
+  Schema schema(base);
+  const auto knows = [](Schema& in, std::vector<std::string> names) {
+    std::vector<PropertyView> views;
+    for (const std::string& name : names) views.push_back({name, ValueView::of_int32(1)});
+    return in.knows(views);
+  };
+  CHECK(knows(schema, {"b", "a"}));
+  CHECK_FALSE(knows(schema, {"a"}));       // no shape of that set
+  CHECK_FALSE(knows(schema, {"a", "c"}));  // nor the name
+  schema.intern({int32_property("a"), int32_property("c")});
+  CHECK(knows(schema, {"c", "a"}));
+  CHECK_FALSE(knows(*base, {"c", "a"}));
+  for (std::size_t i = 0; schema.shape_count() <= shapes_max; ++i) {
+    schema.intern({int32_property("p" + std::to_string(i))});
+  }
+  CHECK(knows(schema, {"never seen"}));  // a generic row adds nothing
+}
+
+TEST_CASE("schemas on top of schemas find what any of them has, and go away one by one") {
+  Ref<Schema> schema = make_ref<Schema>();
+  constexpr std::uint32_t layers = 2'000;
+  for (std::uint32_t i = 0; i < layers; ++i) {
+    schema = make_ref<Schema>(schema);
+    schema->intern({int32_property("p" + std::to_string(i)), int32_property("common")});
+  }
+  REQUIRE(schema->shape_count() == layers + 1);
+  for (std::uint32_t i = 0; i < layers; i += 37) {
+    CAPTURE(i);
+    const Shape& shape =
+        schema->intern({int32_property("common"), int32_property("p" + std::to_string(i))});
+    REQUIRE(shape.id() == i + 1);
+    REQUIRE(shape.columns()[0].name == (i == 0 ? "p0" : "common"));
+  }
+  CHECK(schema->shape_count() == layers + 1);
+  schema = nullptr;
+}
+
 }  // namespace entitable

@@ -109,6 +109,37 @@ TEST_CASE("a copy is a version of its own") {
   CHECK(&before.schema() == &index.schema());
 }
 
+TEST_CASE("branches of a version have schemas of their own as soon as they need them") {
+  TableIndex index;
+  const auto put = [](TableIndex& into, std::string row, const std::vector<std::string>& names) {
+    Entity entity{EntityKey("p", row), 1, {}};
+    for (const std::string& name : names) {
+      entity.properties.push_back({name, Value::of_int32(1)});
+    }
+    into.put(entity);
+  };
+  const auto first_name = [](const TableIndex& in, std::string_view row) {
+    return in.find({"p", row}).row->shape().columns()[0].name;
+  };
+  put(index, "a", {"known"});
+  TableIndex one = index;
+  TableIndex two = index;
+  one.branch();
+  two.branch();
+  put(one, "b", {"known"});
+  CHECK(&one.schema() == &index.schema());
+  put(one, "c", {"x", "y"});
+  put(two, "c", {"y", "x"});
+  CHECK(first_name(one, "c") == "x");
+  CHECK(first_name(two, "c") == "y");
+  CHECK(&one.schema() != &two.schema());
+  CHECK(index.schema().shape_count() == 2);
+  const TableIndex later = one;
+  put(one, "d", {"z"});
+  CHECK(&one.schema() == &later.schema());  // of one branch
+  for (const TableIndex& each : {index, one, two, later}) CHECK(each.verify() == "");
+}
+
 TEST_CASE("a change clones the path to one leaf, and erasing nothing clones nothing") {
   TableIndex index;
   for (std::uint64_t i = 0; i < 20'000; ++i) index.put(sized("p", digits(i), 100));

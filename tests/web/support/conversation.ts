@@ -16,7 +16,7 @@ const account = {
 };
 const newestVersion = "2020-12-06";
 const id = "0123456789abcdef";
-const idAt = 24; // in a request block
+const ids = { fill: (bytes: Uint8Array) => bytes.set(Buffer.from(id, "latin1")) };
 const idText = "30313233-3435-3637-3839-616263646566";
 
 interface Asked {
@@ -56,8 +56,7 @@ export class Conversation {
   #send(asked: Asked): ResponseParts {
     this.#now += 1000;
     const body = Buffer.from(asked.body, "latin1");
-    const block = encodeRequest({ ...asked, body, clientIp: "" });
-    block.set(Buffer.from(id, "latin1"), idAt);
+    const block = encodeRequest({ ...asked, body, clientIp: "" }, ids);
     if (["GET", "HEAD", "OPTIONS"].includes(asked.method)) {
       return decodeResponse(present(this.#engine.handle(block, this.#now)));
     }

@@ -81,6 +81,14 @@ export class FakeEngine implements Engine {
   beginReplace = () => false;
   stageMerge = () => false;
   endRestore(): void {}
+  fork(): Engine {
+    throw new Error("not faked");
+  }
+  keep(): number {
+    throw new Error("not faked");
+  }
+  rollback(): void {}
+  forget(): void {}
 
   fresh(): Promise<Engine> {
     return Promise.resolve(new FakeEngine());

@@ -2,6 +2,7 @@
 
 import { checkOptions } from "../client/write-rules.ts";
 import { RestError, StoreError, serviceError } from "../errors.ts";
+import type { StoreHandle } from "../store.ts";
 import type { OperationOptions, Store } from "../types.ts";
 import { type Address, addressOf } from "./address.ts";
 import { isCredential, isNamedKeyCredential, isTokenCredential } from "./credentials.ts";
@@ -55,8 +56,8 @@ export class Connection {
     return await this.#call(options, checked, isTransaction);
   }
 
-  headers(): ResponseHeaders {
-    return responseHeaders(this.#version);
+  headers(store: Store): ResponseHeaders {
+    return responseHeaders(this.#version, (store as StoreHandle).door);
   }
 
   // The account is looked up anew for every call: tests change the default between them.
@@ -68,11 +69,12 @@ export class Connection {
     checkOptions(options);
     const { account } = this.#address;
     const source = this.#own ?? findSource(account, this.#url, this.#hasToken);
+    const store = await source.get();
     try {
-      return await call(await source.get());
+      return await call(store);
     } catch (error) {
       if (this.#readable || !(error instanceof RestError)) throw error;
-      throw wireError(error, isTransaction);
+      throw wireError(error, isTransaction, (store as StoreHandle).door);
     }
   }
 

@@ -92,7 +92,7 @@ export class TableClient {
   ): Promise<SetAccessPolicyResponse> {
     return this.#connection.write(options, async (store) => {
       const set = await setAccessPolicy(store, this.tableName, tableAcl, options.abortSignal);
-      return { ...this.#connection.headers(), ...set };
+      return { ...this.#connection.headers(store), ...set };
     });
   }
 
@@ -176,9 +176,11 @@ export class TableClient {
     call: (table: ReturnType<Store["tableClient"]>) => Promise<R>,
   ): Promise<R> {
     this.#check(entity);
-    const written = await this.#connection.write(options, (store) => call(this.#table(store)));
-    const { date = new Date() } = written;
-    return { ...this.#connection.headers(), ...written, date: headerDate(date) };
+    return await this.#connection.write(options, async (store) => {
+      const written = await call(this.#table(store));
+      const date = headerDate(written.date as Date); // a store's own client always says it
+      return { ...this.#connection.headers(store), ...written, date };
+    });
   }
 
   #check(entity: object): void {

@@ -83,7 +83,7 @@ export class TableServiceClient {
   getProperties(options: OperationOptions = {}): Promise<GetPropertiesResponse> {
     return this.#connection.run(options, async (store) => ({
       ...(await getProperties(store)),
-      ...this.#connection.headers(),
+      ...this.#connection.headers(store),
     }));
   }
 
@@ -94,7 +94,7 @@ export class TableServiceClient {
   ): Promise<SetPropertiesResponse> {
     return this.#connection.write(options, async (store) => {
       await setProperties(store, properties, options.abortSignal);
-      return this.#connection.headers();
+      return this.#connection.headers(store);
     });
   }
 
@@ -102,7 +102,7 @@ export class TableServiceClient {
   getStatistics(options: OperationOptions = {}): Promise<GetStatisticsResponse> {
     return this.#connection.run(options, async (store) => ({
       ...(await getStatistics(store)),
-      ...this.#connection.headers(),
+      ...this.#connection.headers(store),
     }));
   }
 }

@@ -1,8 +1,9 @@
 // What of a response the direct door does not have, since no request was sent: ids, version, and the form that things have when they
 // went over the wire.
 
-import { randomGuid } from "../edm.ts";
 import { RestError } from "../errors.ts";
+import { randomGuid } from "../random.ts";
+import type { RestDoor } from "../rest/door.ts";
 import type {
   TableTransactionEntityResponse,
   TableTransactionResponse,
@@ -17,8 +18,8 @@ export interface ResponseHeaders {
   version: string;
 }
 
-export function responseHeaders(version: string): ResponseHeaders {
-  return { clientRequestId: randomGuid(), requestId: randomGuid(), version };
+export function responseHeaders(version: string, { random }: RestDoor): ResponseHeaders {
+  return { clientRequestId: randomGuid(random), requestId: randomGuid(random), version };
 }
 
 // A date header has seconds.
@@ -48,7 +49,7 @@ function addressed(key: string): string {
 
 // The error as the official client has it: its message is the body of the response, and the text in that ends with id and time. Of a
 // transaction it is the text of the part that failed, and nothing more is known.
-export function wireError(error: RestError, isTransaction: boolean): RestError {
+export function wireError(error: RestError, isTransaction: boolean, door: RestDoor): RestError {
   const { code = "", statusCode, hint, response } = error;
   const known = {
     code,
@@ -57,8 +58,8 @@ export function wireError(error: RestError, isTransaction: boolean): RestError {
   };
   const body = (response as { bodyAsText?: string } | undefined)?.bodyAsText;
   if (body !== undefined) return new RestError(body, { ...known, details: error.details ?? {} });
-  const time = new Date().toISOString().replace("Z", "0000Z");
-  const value = `${error.message}\nRequestId:${randomGuid()}\nTime:${time}`;
+  const time = new Date(door.now()).toISOString().replace("Z", "0000Z");
+  const value = `${error.message}\nRequestId:${randomGuid(door.random)}\nTime:${time}`;
   if (isTransaction) return new RestError(value, known);
   const odataError = { code, message: { lang: "en-US", value } };
   const details = { odataError, errorCode: code };

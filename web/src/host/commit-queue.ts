@@ -21,6 +21,7 @@ import { asError, isFinal, type Outcome, SegmentWriter } from "./segment-writer.
 const groupBytesMax = 4 * 1024 * 1024; // keeps one group's staging short, and holds the largest transaction
 const pendingBytesMax = 8 * 1024 * 1024;
 const deferredDelayUnderLoadMs = 1000;
+const segmentBytesEnough = 1024 * 1024; // more in a segment saves nothing, and is held twice until it is stored
 const retryFirstMs = 1000;
 const retryMaxMs = 30_000;
 
@@ -88,6 +89,20 @@ export class CommitQueue {
   // Nothing waits, nothing is being stored.
   get idle(): boolean {
     return this.#waiting.length === 0 && this.#pendingBytes === 0 && this.#writer.idle;
+  }
+
+  // Nothing is staged or being stored. Writes may wait, and published ones for being stored.
+  get still(): boolean {
+    return this.#writer.idle && !this.#held;
+  }
+
+  // The engine went back to an earlier version, and what was published since is not to be stored. REQUIRES: still, or
+  // within exclusively().
+  dropPending(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#pendingBytes = 0;
+    this.#pendingWrites = [];
   }
 
   // Set once storing can't succeed any more.
@@ -271,7 +286,8 @@ export class CommitQueue {
     const unsettled = !this.#writer.idle && !this.#writer.running;
     if (this.#pendingBytes === 0 && !unsettled) return;
     if (this.#failed !== undefined) return;
-    if (this.#retryMs === 0 && this.#o.hidden()) {
+    const enough = this.#pendingBytes >= segmentBytesEnough;
+    if (this.#retryMs === 0 && (enough || this.#o.hidden())) {
       queueMicrotask(() => this.#storePending()); // not a timer: browsers slow them down in hidden pages
       return;
     }

@@ -3,6 +3,7 @@
 
 import { StoreError } from "../errors.ts";
 import { fenced, type LogStorage, StorageError } from "../storage/log-storage.ts";
+import { MemoryStorage } from "../storage/memory.ts";
 import type { Host, RestoreCall } from "../transport.ts";
 import type {
   AbortSignalLike,
@@ -313,6 +314,50 @@ export class LocalHost implements Host {
     ownership.release();
     this.#events.emit("status", this.status);
     this.#events.clear();
+  }
+
+  // ---- Versions ---------------------------------------------------------------------------------------------------------
+  // Of stores in memory (core/store/store.h). Writes that still wait for their turn come after. While one is being applied, which
+  // in memory ends within the turn of the event loop, the first three throw StoreError NotSupported.
+
+  // Another store, which begins with what is published here.
+  fork(clock: Clock): LocalHost {
+    const engine = this.#still().fork();
+    return new LocalHost({ ...this.#o, clock, engine, storage: new MemoryStorage() }, [], true);
+  }
+
+  keep(): number {
+    return this.#still().keep();
+  }
+
+  rollback(version: number): void {
+    this.#still().rollback(version);
+    this.#queue.dropPending();
+  }
+
+  forget(version: number): void {
+    if (this.#closing === undefined) this.#o.engine.forget(version);
+  }
+
+  // The same as rollback, when all that was written before is done; and `along` with it.
+  async rollbackNext(version: number, along: () => void): Promise<void> {
+    if (this.#closing !== undefined) throw this.#closed();
+    await this.#queue.exclusively(async () => {
+      this.#o.engine.rollback(version);
+      this.#queue.dropPending();
+      along();
+    });
+  }
+
+  #still(): Engine {
+    if (this.#closing !== undefined) throw this.#closed();
+    if (this.#o.persistence !== "memory") {
+      throw new StoreError("NotSupported", "Only a store in memory has versions.");
+    }
+    if (this.#queue.still) return this.#o.engine;
+    throw new StoreError("NotSupported", "A write is being applied.", {
+      hint: "Wait for the writes that were begun before.",
+    });
   }
 
   // ---- Inside -----------------------------------------------------------------------------------------------------------

@@ -56,10 +56,11 @@ export async function openHost(settings: Settings, around: Surroundings): Promis
   }
 }
 
-async function openInMemory(settings: Settings, instead?: StoreError): Promise<LocalHost> {
+export async function openInMemory(settings: Settings, instead?: StoreError): Promise<LocalHost> {
   const engine = await startEngine(settings);
   const host = await LocalHost.open({
     ...settings,
+    memoryLimit: 0, // there is nowhere to read from what was let go
     engine,
     storage: new MemoryStorage(),
     persistence: "memory",

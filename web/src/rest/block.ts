@@ -1,6 +1,7 @@
 // HTTP requests to blocks, and responses from blocks (core/protocol/http_codec.h has the layout).
 
 import { StoreError } from "../errors.ts";
+import type { RandomSource } from "../types.ts";
 
 export type HeaderList = readonly (readonly [name: string, value: string])[];
 
@@ -28,7 +29,8 @@ const idAt = 24;
 const requestHeaderBytes = 40;
 const responseHeaderBytes = 16;
 
-export function encodeRequest(request: RequestParts): Uint8Array {
+// `random` gives the request its id, from which all ids in its response are made.
+export function encodeRequest(request: RequestParts, random: RandomSource): Uint8Array {
   const strings = [request.method, request.url, request.clientIp];
   for (const [name, value] of request.headers) strings.push(name, value);
   const texts = strings.map(octets);
@@ -43,7 +45,7 @@ export function encodeRequest(request: RequestParts): Uint8Array {
   const lengths = [method.length, url.length, clientIp.length, request.body.length];
   for (const [i, length] of lengths.entries()) view.setUint32(4 + i * 4, length, true);
   view.setUint32(20, request.headers.length, true);
-  crypto.getRandomValues(block.subarray(idAt, requestHeaderBytes));
+  random.fill(block.subarray(idAt, requestHeaderBytes));
   let at = requestHeaderBytes;
   for (const text of texts.slice(3)) {
     view.setUint32(at, text.length, true);

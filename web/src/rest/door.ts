@@ -3,7 +3,7 @@
 
 import { throwReply } from "../client/block.ts";
 import type { Transport } from "../transport.ts";
-import type { AbortSignalLike } from "../types.ts";
+import type { AbortSignalLike, RandomSource } from "../types.ts";
 import {
   decodeResponse,
   encodeRequest,
@@ -22,22 +22,30 @@ export interface RestRequest extends Omit<RequestParts, "clientIp"> {
 
 export class RestDoor {
   readonly #transport: Transport;
+  readonly random: RandomSource; // also for responses that the store has no part in
 
-  constructor(transport: Transport) {
+  constructor(transport: Transport, random: RandomSource) {
     this.#transport = transport;
+    this.random = random;
+  }
+
+  // The store's clock.
+  now(): number {
+    return this.#transport.now();
   }
 
   // Every refusal by the service's rules is a response. Rejects with StoreError if the store can't answer, and with
   // AbortError if `signal` aborts while a write still waits for its turn: then it has no effect.
   async send(request: RestRequest): Promise<ResponseParts> {
-    const block = encodeRequest({
+    const parts: RequestParts = {
       method: request.method,
       url: withoutFragment(request.url),
       headers: request.headers,
       body: request.body.subarray(0, bodyBytesMax + 1),
       clientIp: request.clientIp ?? "",
       trusted: request.trusted,
-    });
+    };
+    const block = encodeRequest(parts, this.random);
     const reply = reads(request.method)
       ? this.#transport.handle(block)
       : this.#transport.write(block, undefined, request.signal);

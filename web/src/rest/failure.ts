@@ -1,20 +1,20 @@
 // The answer where the store has none: it is closed, or open elsewhere, or this machine failed. A client of the service tries
 // such a request again, and in the end shows the message.
 
-import { randomGuid } from "../edm.ts";
+import { platformRandom, randomGuid } from "../random.ts";
 import type { ResponseParts } from "./block.ts";
 
-export function failure(cause: unknown): ResponseParts {
+export function failure(cause: unknown, random = platformRandom): ResponseParts {
   const message = cause instanceof Error ? cause.message : String(cause);
   const { code } = Object(cause) as { code?: unknown }; // not instanceof: the store may be of another copy of the package
   return code === "StoreClosed" || code === "StoreLocked"
-    ? errorResponse(503, "Service Unavailable", "ServerBusy", message)
-    : errorResponse(500, "Internal Server Error", "InternalError", message);
+    ? errorResponse(503, "Service Unavailable", "ServerBusy", message, random)
+    : errorResponse(500, "Internal Server Error", "InternalError", message, random);
 }
 
 // The same, as fetch has it.
-export function failureResponse(cause: unknown): Response {
-  const { status, reason, headers, body } = failure(cause);
+export function failureResponse(cause: unknown, random = platformRandom): Response {
+  const { status, reason, headers, body } = failure(cause, random);
   const pairs = headers.map(([name, value]): [string, string] => [name, value]);
   return new Response(body, { status, statusText: reason, headers: pairs });
 }
@@ -24,12 +24,13 @@ export function errorResponse(
   reason: string,
   code: string,
   value: string,
+  random = platformRandom,
 ): ResponseParts {
   const text = JSON.stringify({ "odata.error": { code, message: { lang: "en-US", value } } });
   const headers = [
     ["Content-Type", "application/json"],
     ["x-ms-error-code", code],
-    ["x-ms-request-id", randomGuid()],
+    ["x-ms-request-id", randomGuid(random)],
   ] as const;
   return { status, reason, headers, body: new TextEncoder().encode(text) };
 }

@@ -144,8 +144,9 @@ async function answerOf(
   body: Body,
   { doors }: ExchangeOptions,
 ): Promise<ResponseParts> {
+  const door = doorFor(doors, url);
   try {
-    return await doorFor(doors, url).send({
+    return await door.send({
       method: request.method ?? "GET",
       url,
       headers: headersOf(request),
@@ -153,7 +154,7 @@ async function answerOf(
       clientIp: addressOf(request),
     });
   } catch (error) {
-    return failure(error);
+    return failure(error, door.random);
   }
 }
 

@@ -132,6 +132,13 @@ export interface Engine {
   stageMerge(nowMs: number): boolean | NeededParts;
   endRestore(): void;
 
+  // Versions (store.h says of which stores). Constant time; what versions have in common is in memory once. The fork is
+  // another engine in the same module instance, and is to be closed like every other.
+  fork(): Engine;
+  keep(): number; // the published version
+  rollback(version: number): void;
+  forget(version: number): void;
+
   stats(): EngineStats;
   verify(): string; // empty: every invariant holds
   // The IndexedDB connection of IDBFS for a mount point (its database has that name).
@@ -155,20 +162,29 @@ const nothing = 1;
 const failed = 2;
 const needParts = 4;
 
+// What an engine shares with its forks.
+interface Instance {
+  readonly module: EntitableModule;
+  readonly code: WebAssembly.Module;
+  broken: boolean; // something trapped in it
+}
+
 class WasmEngine implements Engine {
-  readonly #module: EntitableModule;
-  readonly #code: WebAssembly.Module;
+  readonly #instance: Instance;
+  readonly #module: EntitableModule; // the instance's: at hand, since reads are short
   #handle: number; // 0: closed
 
   static async start(code: WebAssembly.Module): Promise<WasmEngine> {
-    return new WasmEngine(await instantiateCompiled(code), code);
+    const module = await instantiateCompiled(code);
+    const handle = module._entitable_open() >>> 0;
+    if (handle === 0) throw outOfMemory();
+    return new WasmEngine({ module, code, broken: false }, handle);
   }
 
-  private constructor(module: EntitableModule, code: WebAssembly.Module) {
-    this.#module = module;
-    this.#code = code;
-    this.#handle = module._entitable_open() >>> 0;
-    if (this.#handle === 0) throw outOfMemory();
+  private constructor(instance: Instance, handle: number) {
+    this.#instance = instance;
+    this.#module = instance.module;
+    this.#handle = handle;
   }
 
   // ---- Opening ----------------------------------------------------------------------------------------------------
@@ -308,9 +324,7 @@ class WasmEngine implements Engine {
   outcome(block: Uint8Array, reply: Uint8Array): ReplyOutcome {
     const size = this.#putBoth(block, reply);
     const status = this.#call((m, h) => m._entitable_outcome(h, block.length, size)) ?? 0;
-    return this.#size === 0
-      ? { status }
-      : { status, code: new TextDecoder().decode(this.#copy()) };
+    return this.#size === 0 ? { status } : { status, code: new TextDecoder().decode(this.#copy()) };
   }
 
   get lastRead(): RowCounts {
@@ -417,6 +431,26 @@ class WasmEngine implements Engine {
     this.#call((m, h) => m._entitable_end_restore(h));
   }
 
+  // ---- Versions -------------------------------------------------------------------------------------------------------
+
+  fork(): Engine {
+    const handle = this.#call((m, h) => m._entitable_fork(h)) ?? 0;
+    return new WasmEngine(this.#instance, handle);
+  }
+
+  keep(): number {
+    this.#call((m, h) => m._entitable_keep(h));
+    return this.#number;
+  }
+
+  rollback(version: number): void {
+    this.#call((m, h) => m._entitable_rollback(h, version));
+  }
+
+  forget(version: number): void {
+    this.#call((m, h) => m._entitable_forget(h, version));
+  }
+
   // ---- The rest -------------------------------------------------------------------------------------------------------
 
   stats(): EngineStats {
@@ -432,14 +466,14 @@ class WasmEngine implements Engine {
   }
 
   fresh(): Promise<Engine> {
-    return WasmEngine.start(this.#code);
+    return WasmEngine.start(this.#instance.code);
   }
 
   close(): void {
     if (this.#handle === 0) return;
     const handle = this.#handle;
     this.#handle = 0;
-    this.#module._entitable_close(handle);
+    if (!this.#instance.broken) this.#module._entitable_close(handle);
   }
 
   // ---- Calling ----------------------------------------------------------------------------------------------------------
@@ -450,7 +484,9 @@ class WasmEngine implements Engine {
   #number = 0;
 
   #open(): number {
-    if (this.#handle === 0) throw new StoreError("StoreClosed", "The store is closed.");
+    if (this.#handle === 0 || this.#instance.broken) {
+      throw new StoreError("StoreClosed", "The store is closed.");
+    }
     return this.#handle;
   }
 
@@ -524,10 +560,11 @@ class WasmEngine implements Engine {
     }
   }
 
-  // A trap (or a stack that ran out) leaves wasm memory in a state that nobody knows: the engine is closed for good.
+  // A trap (or a stack that ran out) leaves wasm memory in a state that nobody knows: all engines in it are closed for good.
   #trapped(error: unknown): unknown {
     if (error instanceof StoreError) return error;
     this.#handle = 0;
+    this.#instance.broken = true;
     return internalError(`The WebAssembly module failed: ${String(error)}`);
   }
 

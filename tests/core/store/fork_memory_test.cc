@@ -1,0 +1,171 @@
+// What forks and kept versions cost: memory in proportion to what they change, and all of it given
+// back. The allocator of this whole program counts.
+#include <cstdlib>
+#include <new>
+
+#include "tests/support/store_verbs.h"
+
+namespace {
+
+std::size_t live_bytes = 0;
+std::size_t allocations = 0;
+
+constexpr std::size_t header = 16;  // the size, and alignment
+
+void* allocate(std::size_t size) noexcept {
+  char* const memory = static_cast<char*>(std::malloc(header + size));
+  if (memory == nullptr) return nullptr;
+  *reinterpret_cast<std::size_t*>(memory) = size;
+  live_bytes += size;
+  ++allocations;
+  return memory + header;
+}
+
+void* allocate_or_throw(std::size_t size) {
+  if (void* const memory = allocate(size)) return memory;
+  throw std::bad_alloc();
+}
+
+void release(void* memory) noexcept {
+  if (memory == nullptr) return;
+  char* const start = static_cast<char*>(memory) - header;
+  live_bytes -= *reinterpret_cast<std::size_t*>(start);
+  std::free(start);
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  return allocate_or_throw(size);
+}
+void* operator new[](std::size_t size) {
+  return allocate_or_throw(size);
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return allocate(size);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return allocate(size);
+}
+void operator delete(void* memory) noexcept {
+  release(memory);
+}
+void operator delete[](void* memory) noexcept {
+  release(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  release(memory);
+}
+void operator delete[](void* memory, std::size_t) noexcept {
+  release(memory);
+}
+
+namespace entitable {
+namespace {
+
+using namespace test;  // the verbs
+
+constexpr std::size_t forks = 1'000;
+
+WriteRequest put(int row, const std::string& name) {
+  Operation put = operation(OperationKind::insert_or_replace, "p", std::to_string(100'000 + row));
+  put.properties.push_back({name, Value::of_string(std::string(100, 'x'))});
+  return write("people", std::move(put));
+}
+
+// As a host without a log does.
+void publish_nowhere(Store& store, const std::vector<WriteRequest>& requests) {
+  publish(store, requests);
+  store.stored(store.seal()->sequence);
+}
+
+// Rows of `shapes` shapes.
+Store filled(int rows, int shapes = 1) {
+  Store store = new_store();
+  publish_nowhere(store, {create("people")});
+  for (int i = 0; i < rows;) {
+    std::vector<WriteRequest> requests;
+    for (const int end = std::min(i + 500, rows); i < end; ++i) {
+      requests.push_back(put(i, "text" + std::to_string(i % shapes)));
+    }
+    publish_nowhere(store, requests);
+  }
+  return store;
+}
+
+// Bytes that each fork takes after `change`, on average.
+template <typename Change>
+std::size_t bytes_each(Store& store, Change change) {
+  const std::size_t before = live_bytes;
+  std::size_t each = 0;
+  {
+    std::vector<Store> alive;
+    alive.reserve(forks);
+    for (std::size_t i = 0; i < forks; ++i) {
+      alive.push_back(store.fork());
+      change(alive.back(), static_cast<int>(i));
+    }
+    each = (live_bytes - before) / forks;
+  }
+  CHECK(live_bytes <= before + 64);  // the store's own mark of its branch
+  return each;
+}
+
+}  // namespace
+
+TEST_CASE("a thousand forks take memory for what they change") {
+  Store store = filled(20'000);
+  REQUIRE(store.stats().memory_bytes > 2'000'000);
+  const std::size_t unchanged = bytes_each(store, [](Store&, int) {});
+  CHECK(unchanged < 4'000);
+  const std::size_t one_row =
+      bytes_each(store, [](Store& fork, int i) { publish_nowhere(fork, {put(i * 20, "text0")}); });
+  CHECK(one_row < unchanged + 16'000);  // a leaf of 8 KB, the nodes above it, a list of tables
+  const std::size_t new_shape =
+      bytes_each(store, [](Store& fork, int i) { publish_nowhere(fork, {put(i * 20, "new")}); });
+  CHECK(new_shape < one_row + 3'000);
+}
+
+TEST_CASE("what forks take does not grow with the store, nor with its shapes") {
+  const auto change = [](Store& fork, int i) { publish_nowhere(fork, {put(i, "new")}); };
+  Store small = filled(1'000, 2);
+  Store large = filled(20'000, 1'000);
+  const std::size_t shapes_known = 1'000 * sizeof(void*);
+  const std::size_t more_levels = 8'000;
+  const std::size_t in_small = bytes_each(small, change);
+  const std::size_t in_large = bytes_each(large, change);
+  CHECK(in_large < in_small + shapes_known + more_levels);
+}
+
+TEST_CASE("forks and rollbacks allocate as much whatever the store holds") {
+  Store small = filled(10);
+  Store large = filled(20'000, 100);
+  const auto count = [](Store& store) {
+    const std::uint64_t kept = store.keep();
+    store.rollback(kept);
+    store.forget(kept);
+    const std::size_t before = allocations;
+    const Store fork = store.fork();
+    const std::uint64_t version = store.keep();
+    store.rollback(version);
+    store.forget(version);
+    return allocations - before;
+  };
+  const std::size_t expected = count(small);
+  CHECK(count(large) == expected);
+  CHECK(expected < 20);
+}
+
+TEST_CASE("a version that was kept gives its memory back when it is forgotten") {
+  Store store = filled(5'000);
+  const std::size_t before = live_bytes;
+  const std::uint64_t version = store.keep();
+  publish_nowhere(store, {drop("people"), create("people")});
+  CHECK(live_bytes > before - 10'000);
+  store.rollback(version);
+  store.forget(version);
+  CHECK(live_bytes < before + 2'000);
+  CHECK(store.stats().rows == 5'000);
+}
+
+}  // namespace entitable

@@ -1,0 +1,285 @@
+// Versions of a store: forks of it, and those that it keeps to go back to.
+#include "core/index/shape.h"
+#include "tests/support/disk.h"
+#include "tests/support/store_verbs.h"
+
+namespace entitable {
+namespace {
+
+using namespace test;  // the verbs
+
+Store people() {
+  Store store = new_store();
+  publish(store, {create("people"), insert("people", "p", "a", 1)});
+  return store;
+}
+
+// As a host without a log does: what is pending was stored.
+void store_nowhere(Store& store) {
+  if (const auto segment = store.seal()) store.stored(segment->sequence);
+}
+
+std::string file_of(Store& store) {
+  return Disk().snapshot(store);
+}
+
+WriteRequest put(const std::string& row, const std::vector<std::string>& names) {
+  Operation operation{OperationKind::insert_or_replace, EntityKey("p", row), {}, {}};
+  for (const std::string& name : names) operation.properties.push_back({name, Value::of_int32(1)});
+  return write("people", std::move(operation));
+}
+
+// The properties of a row, in the order in which readers see them.
+std::string names_in(const Store& store, std::string_view row) {
+  const auto answer = store.get("people", {"p", row});
+  std::string names;
+  std::get<RowAnswer>(answer).row.for_each_property(
+      [&names](std::string_view name, const ValueView&) {
+        names += (names.empty() ? "" : " ") + std::string(name);
+      });
+  return names;
+}
+
+bool is_generic(const Store& store, std::string_view row) {
+  const auto answer = store.get("people", {"p", row});
+  return std::get<RowAnswer>(answer).row.shape().is_generic();
+}
+
+}  // namespace
+
+TEST_CASE("a fork begins with what is published, and goes its own way") {
+  Store store = people();
+  Store fork = store.fork();
+  CHECK(rows_of(fork, "people") == "a=1");
+  publish(store, {upsert("people", "p", "a", 2), create("more")});
+  publish(fork, {insert("people", "p", "b", 3), drop("people"), create("other")});
+  CHECK(rows_of(store, "people") == "a=2");
+  CHECK(rows_of(store, "other") == "no table");
+  CHECK(rows_of(fork, "people") == "no table");
+  CHECK(rows_of(fork, "more") == "no table");
+  CHECK(rows_of(fork, "other").empty());
+  CHECK(store.verify().empty());
+  CHECK(fork.verify().empty());
+}
+
+TEST_CASE("a fork outlives the store that it began with, and is forked itself") {
+  std::optional<Store> store = people();
+  Store fork = store->fork();
+  store.reset();
+  Store second = fork.fork();
+  publish(fork, {upsert("people", "p", "a", 5)});
+  CHECK(rows_of(fork, "people") == "a=5");
+  CHECK(rows_of(second, "people") == "a=1");
+  CHECK(second.verify().empty());
+}
+
+TEST_CASE("a fork has policies, properties, calls and clock of its own") {
+  Store store = people();
+  const auto service = [](std::string text) {
+    return WriteRequest{std::nullopt, WriteServiceProperties{
+                                          [text](const std::string& now) { return now + text; }}};
+  };
+  const auto policies = [](std::string id) {
+    return WriteRequest{std::nullopt,
+                        WriteTableAcl{"people", {{std::move(id), noon, std::nullopt, "r"}}}};
+  };
+  WriteRequest call = upsert("people", "p", "called", 1);
+  call.call = ClientCall{ClientId{{1}}, 1, {}};
+  publish(store, {service("a"), policies("one"), call}, noon + 1'000);
+  Store fork = store.fork();
+  CHECK_FALSE(fork.stage({call}, noon).changes);  // it was answered before
+
+  WriteRequest second = upsert("people", "p", "called", 2);
+  second.call = ClientCall{ClientId{{1}}, 2, {}};
+  publish(fork, {service("b"), policies("two"), second}, noon + 2'000);
+  CHECK(fork.service_properties() == "ab");
+  CHECK(store.service_properties() == "a");
+  CHECK(fork.table_acl("people")->front().id == "two");
+  CHECK(store.table_acl("people")->front().id == "one");
+  const Staged staged = store.stage({second}, noon);
+  REQUIRE(staged.changes);  // not in this store
+  const Ticks timestamp = std::get<WriteDone>(staged.answers[0]).timestamps[0];
+  CHECK(timestamp > noon + 1'000);
+  CHECK(timestamp < noon + 1'100);
+}
+
+TEST_CASE("a fork has nothing to store of what was before it") {
+  Store store = people();
+  CHECK(store.stats().pending_commits == 2);
+  Store fork = store.fork();
+  CHECK(fork.stats().pending_commits == 0);
+  CHECK_FALSE(fork.seal().has_value());
+  publish(fork, {insert("people", "p", "b", 2)});
+  const auto segment = fork.seal();
+  REQUIRE(segment.has_value());
+  CHECK(segment->sequence == 1);
+  fork.stored(1);
+  CHECK(fork.stats().pending_commits == 0);
+  CHECK(store.stats().pending_commits == 2);
+}
+
+TEST_CASE("a store goes back to versions that it kept, as often as it likes") {
+  Store store = people();
+  const std::uint64_t one = store.keep();
+  publish(store, {upsert("people", "p", "a", 2)});
+  const std::uint64_t two = store.keep();
+  CHECK(one != two);
+  for (int round = 0; round < 3; ++round) {
+    publish(store, {drop("people")});
+    store.rollback(two);
+    CHECK(rows_of(store, "people") == "a=2");
+    publish(store, {insert("people", "p", "b", 3)});
+    store.rollback(one);
+    CHECK(rows_of(store, "people") == "a=1");
+    CHECK(store.verify().empty());
+  }
+  store.forget(one);
+  store.rollback(two);
+  CHECK(rows_of(store, "people") == "a=2");
+  store.forget(two);
+  CHECK(rows_of(store, "people") == "a=2");
+  CHECK(store.keep() > two);
+}
+
+TEST_CASE("what was not stored yet is gone after a rollback, and what comes then is stored") {
+  Store store = people();
+  store_nowhere(store);
+  const std::uint64_t version = store.keep();
+  publish(store, {upsert("people", "p", "a", 2)});
+  store.rollback(version);
+  CHECK(store.stats().pending_commits == 0);
+  CHECK_FALSE(store.seal().has_value());
+  publish(store, {upsert("people", "p", "a", 3)});
+  CHECK(store.stats().pending_commits == 1);
+  store_nowhere(store);
+  CHECK(store.stats().pending_commits == 0);
+
+  // Numbers of commits come again that a stored segment had.
+  publish(store, {upsert("people", "p", "a", 4)});
+  store_nowhere(store);
+  store.rollback(version);
+  publish(store, {upsert("people", "p", "a", 5)});
+  CHECK(store.seal().has_value());
+  CHECK(rows_of(store, "people") == "a=5");
+}
+
+TEST_CASE("the same calls give the same bytes, in forks and after a rollback") {
+  Store store = people();
+  const auto calls = [](Store& in) {
+    publish(in, {put("x", {"one", "two"}), upsert("people", "q", "y", 2)}, noon + 500);
+    publish(in, {create("more"), put("z", {"three", "one"})}, noon);
+    return file_of(in);
+  };
+  Store alone = people();
+  const std::string expected = calls(alone);
+  const std::uint64_t version = store.keep();
+  Store first = store.fork();
+  Store second = store.fork();
+  CHECK(calls(first) == expected);
+  publish(store, {put("other", {"three", "two", "four"})}, noon + 10'000);
+  CHECK(calls(second) == expected);
+  store.rollback(version);
+  CHECK(calls(store) == expected);
+}
+
+TEST_CASE("columns are in the order of this store's own writes") {
+  Store store = people();
+  const std::uint64_t version = store.keep();
+  Store one = store.fork();
+  Store two = store.fork();
+  publish(one, {put("x", {"b", "a"})});
+  publish(two, {put("x", {"a", "b"})});
+  publish(store, {put("x", {"b", "value", "a"})});
+  CHECK(names_in(one, "x") == "b a");
+  CHECK(names_in(two, "x") == "a b");
+  CHECK(names_in(store, "x") == "value b a");
+  store.rollback(version);
+  publish(store, {put("x", {"a", "b", "value"})});
+  CHECK(names_in(store, "x") == "value a b");
+}
+
+TEST_CASE("a fork that has used up its shapes takes none from others") {
+  Store store = people();
+  Store greedy = store.fork();
+  for (std::size_t i = 0; i < shapes_max; ++i) {
+    publish(greedy, {put("many", {"p" + std::to_string(i)})});
+  }
+  CHECK(is_generic(greedy, "many"));  // the last one, as `value` was there before
+  publish(store, {put("x", {"new"})});
+  CHECK_FALSE(is_generic(store, "x"));
+  Store fork = greedy.fork();
+  publish(fork, {put("y", {"newer"}), put("z", {"p7"})});
+  CHECK(is_generic(fork, "y"));
+  CHECK_FALSE(is_generic(fork, "z"));
+}
+
+TEST_CASE("forks of forks, each with something new, in any number") {
+  std::vector<Store> line;
+  line.push_back(people());
+  constexpr int generations = 300;
+  for (int i = 1; i <= generations; ++i) {
+    Store next = line.back().fork();
+    const std::string name = "p" + std::to_string(i);
+    publish(next, {put("r" + std::to_string(i), {name, "all", "value"})});
+    line.push_back(std::move(next));
+  }
+  CHECK(line.back().stats().rows == generations + 1);
+  CHECK(names_in(line.back(), "r1") == "value p1 all");
+  CHECK(names_in(line.back(), "r300") == "value all p300");
+  CHECK(line[100].stats().rows == 101);
+  line.erase(line.begin(), line.end() - 1);  // the last one holds what it shares with all before
+  CHECK(line.back().verify().empty());
+  CHECK(names_in(line.back(), "r150") == "value all p150");
+  publish(line.back(), {put("x", {"p299", "p150"})});
+  CHECK(names_in(line.back(), "x") == "p150 p299");
+}
+
+TEST_CASE("snapshots go on from the version that they began with") {
+  Store store = people();
+  const std::string expected = file_of(store);
+  const std::uint64_t version = store.keep();
+  store.begin_snapshot();
+  publish(store, {drop("people")});
+  Store fork = store.fork();
+  store.rollback(version);
+  publish(store, {upsert("people", "p", "a", 9)});
+  std::string file;
+  for (;;) {
+    auto piece = store.next_snapshot_piece();
+    if (std::holds_alternative<SnapshotEnd>(piece)) break;
+    file += std::get<std::string>(piece);
+  }
+  CHECK(file == expected);
+}
+
+TEST_CASE("a fork takes a snapshot in place of what it has, and is forked again") {
+  Store other = new_store();
+  publish(other, {create("towns"), insert("towns", "p", "x", 7)});
+  const std::string file = file_of(other);
+  Store store = people();
+  const std::uint64_t version = store.keep();
+  Store fork = store.fork();
+  for (Store* into : {&fork, &store}) {
+    Disk nowhere;
+    store_nowhere(*into);
+    into->begin_restore();
+    REQUIRE(into->restore(file).ok());
+    REQUIRE(into->restored().ok());
+    REQUIRE(into->begin_replace(std::nullopt));
+    REQUIRE(nowhere.write_checkpoint(*into));
+    CHECK(rows_of(*into, "towns") == "x=7");
+    CHECK(rows_of(*into, "people") == "no table");
+    Store again = into->fork();
+    publish(again, {upsert("towns", "p", "y", 8)});
+    CHECK(rows_of(again, "towns") == "x=7 y=8");
+    CHECK(rows_of(*into, "towns") == "x=7");
+  }
+  store.limit_memory(1);
+  store.trim();  // there is nowhere to load it from again
+  CHECK(rows_of(store, "towns") == "x=7");
+  store.rollback(version);
+  CHECK(rows_of(store, "people") == "a=1");
+  CHECK(store.verify().empty());
+}
+
+}  // namespace entitable

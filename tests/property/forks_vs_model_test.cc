@@ -1,0 +1,183 @@
+// A tree of forks, each with versions that it keeps: random writes, forks, rollbacks. Each store
+// agrees with a model of its own, and in the end, byte for byte, with a store that was given the
+// same calls and has never had a fork. ENTITABLE_SEED replays one seed, ENTITABLE_STEPS sets the
+// number of steps.
+#include <cstdlib>
+#include <map>
+
+#include "tests/support/catch.h"
+#include "tests/support/disk.h"
+#include "tests/support/generators.h"
+#include "tests/support/model_store.h"
+#include "tests/support/prng.h"
+#include "tests/support/store_verbs.h"
+
+namespace entitable {
+namespace {
+
+using test::ModelStore;
+using test::pick;
+using test::Prng;
+
+std::uint64_t setting(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+const std::vector<std::string> tables = {"people", "Orders"};
+const std::vector<std::string> partitions = {"", "a", "b"};
+constexpr std::size_t stores_max = 12;
+
+struct Call {
+  std::vector<WriteRequest> requests;
+  Ticks now;
+};
+
+// What a store has become, and by which calls.
+struct Past {
+  ModelStore model;
+  std::vector<Call> calls;
+};
+
+struct Node {
+  Store store;
+  Past past;
+  std::map<std::uint64_t, Past> kept;
+};
+
+class Forest {
+ public:
+  explicit Forest(std::uint64_t seed) : prng_(seed) {
+    nodes_.reserve(stores_max);  // they don't move while one of them is forked
+    nodes_.push_back({test::new_store(), {}, {}});
+  }
+
+  void step() {
+    Node& node = nodes_[prng_.below(nodes_.size())];
+    switch (prng_.below(20)) {
+      case 0:
+        return fork(node);
+      case 1:
+        return keep(node);
+      case 2:
+      case 3:
+        return rollback(node);
+      case 4:
+        return forget(node);
+      case 5:
+        if (nodes_.size() > 1) nodes_.erase(nodes_.begin() + (&node - nodes_.data()));
+        return;
+      default:
+        return write(node);
+    }
+  }
+
+  void compare_everything() {
+    for (Node& node : nodes_) compare(node);
+  }
+
+ private:
+  WriteRequest random_request() {
+    const std::string& table = pick(prng_, tables);
+    if (prng_.chance(12)) return test::create(table);
+    if (prng_.chance(60)) return test::drop(table);
+    Operation operation{static_cast<OperationKind>(prng_.below(6)),
+                        EntityKey(pick(prng_, partitions), "r" + std::to_string(prng_.below(200))),
+                        {},
+                        {}};
+    if (operation.kind == OperationKind::remove || operation.kind == OperationKind::replace ||
+        operation.kind == OperationKind::merge) {
+      operation.if_match = IfMatch::any();
+    }
+    if (operation.kind != OperationKind::remove) {
+      for (std::uint64_t i = prng_.below(4), name = prng_.below(25); i > 0; --i, name += 7) {
+        operation.properties.push_back(
+            {"name" + std::to_string(name % 29),
+             prng_.chance(2) ? Value::of_int32(static_cast<std::int32_t>(prng_.below(5)))
+                             : Value::of_string(std::string(prng_.below(200), 's'))});
+      }
+    }
+    return test::write(table, std::move(operation));
+  }
+
+  void write(Node& node) {
+    Call call{{}, 638'000'000'000'000'000 + static_cast<Ticks>(prng_.below(1'000))};
+    for (std::uint64_t count = 1 + prng_.below(6); count > 0; --count) {
+      call.requests.push_back(random_request());
+    }
+    ModelStore after = node.past.model;
+    const Staged staged = node.store.stage(call.requests, call.now);
+    REQUIRE(staged.answers.size() == call.requests.size());
+    for (std::size_t i = 0; i < call.requests.size(); ++i) {
+      const auto expected = after.check(call.requests[i]);
+      const auto* done = std::get_if<WriteDone>(&staged.answers[i]);
+      REQUIRE(expected.has_value() == (done == nullptr));
+      if (done != nullptr) after.apply(call.requests[i], done->timestamps);
+    }
+    if (!staged.changes) return;
+    node.store.publish();
+    if (prng_.chance(2)) node.store.stored(node.store.seal()->sequence);
+    node.past.model = std::move(after);
+    node.past.calls.push_back(std::move(call));
+  }
+
+  void fork(Node& node) {
+    if (nodes_.size() == stores_max) return;
+    nodes_.push_back({node.store.fork(), node.past, {}});
+  }
+  void keep(Node& node) { node.kept[node.store.keep()] = node.past; }
+  void rollback(Node& node) {
+    if (node.kept.empty()) return;
+    const auto at =
+        std::next(node.kept.begin(), static_cast<std::ptrdiff_t>(prng_.below(node.kept.size())));
+    node.store.rollback(at->first);
+    node.past = at->second;
+  }
+  void forget(Node& node) {
+    if (node.kept.empty()) return;
+    node.store.forget(node.kept.begin()->first);
+    node.kept.erase(node.kept.begin());
+  }
+
+  static void compare(Node& node) {
+    REQUIRE(node.store.verify().empty());
+    REQUIRE(node.store.stats().tables.size() == node.past.model.tables().size());
+    for (const auto& [folded, table] : node.past.model.tables()) {
+      const auto answer = node.store.query(folded, Query{});
+      const auto* page = std::get_if<Page>(&answer);
+      REQUIRE(page != nullptr);
+      const std::vector<Entity> expected = node.past.model.query(folded, Filter{});
+      REQUIRE(page->rows.size() == expected.size());
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        REQUIRE(test::sorted(page->rows[i].materialize()) == test::sorted(expected[i]));
+      }
+    }
+    Store alone = test::new_store();
+    for (const Call& call : node.past.calls) {
+      alone.stage(call.requests, call.now);
+      alone.publish();
+    }
+    test::Disk disk;
+    REQUIRE(disk.snapshot(node.store) == disk.snapshot(alone));
+  }
+
+  Prng prng_;
+  std::vector<Node> nodes_;
+};
+
+}  // namespace
+
+TEST_CASE("each store of a tree of forks agrees with its model, and with one that was alone") {
+  const std::uint64_t seed = setting("ENTITABLE_SEED", 20261122);
+  const std::uint64_t steps = setting("ENTITABLE_STEPS", 3000);
+  INFO("replay with ENTITABLE_SEED=" << seed);
+  Forest forest(seed);
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    INFO("step " << step);
+    forest.step();
+    if (step % 500 == 499) forest.compare_everything();
+  }
+  forest.compare_everything();
+}
+
+}  // namespace entitable

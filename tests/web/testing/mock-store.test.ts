@@ -1,0 +1,327 @@
+// Stores for tests: forks, checkpoints, fixtures, clock, and that they are stores like every other.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { RestError, TableClient } from "@azure/data-tables";
+import { edm } from "../../../web/src/edm.ts";
+import type { MockStore } from "../../../web/src/testing/index.ts";
+import { mockStore, VirtualClock } from "../../../web/src/testing/index.ts";
+import type { Store } from "../../../web/src/types.ts";
+import { packageFolder } from "../support/package.ts";
+
+const people = {
+  people: [
+    { partitionKey: "p", rowKey: "ann", age: 40 },
+    { partitionKey: "p", rowKey: "bob", age: edm.int64(7n) },
+    { partitionKey: "q", rowKey: "cyd" },
+  ],
+};
+
+async function keys(store: Store, table = "people"): Promise<string> {
+  const found: string[] = [];
+  for await (const { partitionKey, rowKey } of store.tableClient(table).listEntities()) {
+    found.push(`${partitionKey}/${rowKey}`);
+  }
+  return found.join(" ");
+}
+
+function insert(store: Store, rowKey: string, more: object = {}): Promise<unknown> {
+  return store.tableClient("people").createEntity({ partitionKey: "p", rowKey, ...more });
+}
+
+describe("fixtures", () => {
+  test("are what the store holds at first, and what it is reset to", async () => {
+    await using store = await mockStore({ fixtures: { ...people, empty: [] } });
+    assert.equal(await keys(store), "p/ann p/bob q/cyd");
+    assert.equal(await keys(store, "empty"), "");
+    const bob = await store.tableClient("people").getEntity<{ age: bigint }>("p", "bob");
+    assert.equal(bob.age, 7n);
+    await insert(store, "dan");
+    await store.serviceClient().deleteTable("empty");
+    await store.reset();
+    assert.equal(await keys(store), "p/ann p/bob q/cyd");
+    assert.equal(await keys(store, "empty"), "");
+  });
+
+  test("are put beside what is there, or in its place", async () => {
+    await using store = await mockStore({ fixtures: people });
+    await store.seed({
+      people: [{ partitionKey: "p", rowKey: "ann", name: "Ann" }],
+      more: [{ partitionKey: "", rowKey: "" }],
+    });
+    assert.equal(await keys(store), "p/ann p/bob q/cyd");
+    assert.equal(await keys(store, "more"), "/");
+    const { name, age } = await store.tableClient("people").getEntity("p", "ann");
+    assert.deepEqual([name, age], ["Ann", undefined]);
+    await store.reset();
+    assert.equal((await store.tableClient("people").getEntity("p", "ann"))["age"], 40);
+  });
+
+  test("take as many entities as there are, in the order of the list", async () => {
+    const rows = Array.from({ length: 3000 }, (_, i) => ({
+      partitionKey: String(i % 7),
+      rowKey: String(i),
+    }));
+    await using store = await mockStore({ fixtures: { rows } });
+    assert.equal((await store.stats()).rows, 3000);
+    const client = store.tableClient("rows");
+    const [first, last] = [await client.getEntity("0", "0"), await client.getEntity("3", "2999")];
+    assert.ok((first.timestamp as string) < (last.timestamp as string));
+  });
+
+  test("that are refused are named", async () => {
+    const bad = [
+      { partitionKey: "p", rowKey: "fine" },
+      { partitionKey: "p", rowKey: "a/b" },
+    ];
+    const code = "ValidationFailed";
+    await assert.rejects(mockStore({ fixtures: { bad } }), {
+      code,
+      message: /^Fixture bad\[1\]: /,
+    });
+    await assert.rejects(mockStore({ fixtures: { "1": [] } }), { code, message: /^Fixture 1: / });
+    await using store = await mockStore({ fixtures: people });
+    await assert.rejects(store.seed({ people: bad }), { code, message: /^Fixture people\[1\]: / });
+    await store.close();
+    await assert.rejects(store.seed(people), { code: "StoreClosed" });
+  });
+});
+
+describe("a fork", () => {
+  test("begins with all that is there, and goes its own way", async () => {
+    await using store = await mockStore({ fixtures: people });
+    await using fork = store.fork();
+    await insert(fork, "dan");
+    await store.tableClient("people").deleteEntity("p", "ann");
+    assert.equal(await keys(fork), "p/ann p/bob p/dan q/cyd");
+    assert.equal(await keys(store), "p/bob q/cyd");
+    await using second = fork.fork();
+    await fork.reset();
+    assert.equal(await keys(fork), "p/ann p/bob q/cyd");
+    assert.equal(await keys(second), "p/ann p/bob p/dan q/cyd");
+    await second.reset();
+    assert.equal(await keys(second), "p/ann p/bob p/dan q/cyd");
+  });
+
+  test("outlives the store that it came from", async () => {
+    const store = await mockStore({ fixtures: people });
+    await using fork = store.fork();
+    await store.close();
+    assert.equal(await keys(fork), "p/ann p/bob q/cyd");
+    await insert(fork, "dan");
+    assert.equal((await fork.verify()).ok, true);
+    assert.equal(fork.status.state, "open");
+    assert.throws(() => store.fork(), { code: "StoreClosed" });
+    assert.throws(() => store.checkpoint(), { code: "StoreClosed" });
+    await assert.rejects(store.reset(), { code: "StoreClosed" });
+  });
+
+  test("has a clock of its own", async () => {
+    await using store = await mockStore({ clock: "2026-03-01T00:00:00Z" });
+    store.clock.advance(1000);
+    await using fork = store.fork();
+    fork.clock.advance(5000);
+    store.clock.advance(1);
+    assert.equal(store.clock.elapsedMs, 1001);
+    assert.equal(fork.clock.elapsedMs, 6000);
+    await fork.serviceClient().createTable("people");
+    await insert(fork, "a");
+    const { timestamp } = await fork.tableClient("people").getEntity("p", "a");
+    assert.match(timestamp as string, /^2026-03-01T00:00:06\.0000/);
+  });
+
+  test("has the same account, and asks for the same signatures", async () => {
+    const key = Buffer.from("secret").toString("base64");
+    const built = await import(new URL("dist/testing/index.js", packageFolder).href); // with its HMAC
+    const account = { name: "acme", keys: [key], authorize: true };
+    const store: MockStore = await built.mockStore({ account });
+    await using fork = store.fork();
+    await store.close();
+    const answer = await fork.fetch("https://acme.table.core.windows.net/Tables");
+    assert.equal(answer.status, 403);
+    await fork.serviceClient().createTable("people");
+  });
+
+  test("a thousand of them are alive at once, each with its own", async () => {
+    await using store = await mockStore({ fixtures: people });
+    const forks: MockStore[] = [];
+    for (let i = 0; i < 1000; ++i) forks.push(store.fork());
+    await Promise.all(forks.map((fork, i) => insert(fork, `x${i}`, { [`name${i}`]: i })));
+    for (const i of [0, 499, 999]) {
+      assert.equal(await keys(forks[i] as MockStore), `p/ann p/bob p/x${i} q/cyd`);
+    }
+    assert.equal(await keys(store), "p/ann p/bob q/cyd");
+    await Promise.all(forks.map((fork) => fork.close()));
+    assert.equal(await keys(store), "p/ann p/bob q/cyd");
+  });
+});
+
+describe("a checkpoint", () => {
+  test("is gone back to as often as one likes", async () => {
+    await using store = await mockStore({ fixtures: people });
+    const before = store.checkpoint();
+    await insert(store, "dan");
+    const after = store.checkpoint();
+    for (let round = 0; round < 3; ++round) {
+      store.rollback(before);
+      assert.equal(await keys(store), "p/ann p/bob q/cyd");
+      await store.serviceClient().deleteTable("people");
+      store.rollback(after);
+      assert.equal(await keys(store), "p/ann p/bob p/dan q/cyd");
+    }
+  });
+
+  test("brings back clock and seed, so that all comes again", async () => {
+    await using store = await mockStore({ fixtures: people });
+    store.clock.advance(500);
+    const moment = store.checkpoint();
+    const run = async () => {
+      store.clock.advance(100);
+      const { etag } = (await insert(store, "dan")) as { etag: string };
+      const answer = await store.fetch("http://127.0.0.1:10002/default/nobody()");
+      return { etag, id: answer.headers.get("x-ms-request-id"), text: await answer.text() };
+    };
+    const first = await run();
+    store.rollback(moment);
+    assert.equal(store.clock.elapsedMs, 500);
+    assert.deepEqual(await run(), first);
+    await store.reset();
+    assert.equal(store.clock.elapsedMs, 0);
+  });
+
+  test("is of its store, until it is forgotten", async () => {
+    await using store = await mockStore({ fixtures: people });
+    await using fork = store.fork();
+    const code = "ValidationFailed";
+    const moment = store.checkpoint();
+    assert.throws(() => fork.rollback(moment), { code });
+    moment.forget();
+    moment.forget();
+    assert.throws(() => store.rollback(moment), { code });
+    let scoped: ReturnType<typeof store.checkpoint>;
+    {
+      using inner = store.checkpoint();
+      scoped = inner;
+      store.rollback(inner);
+    }
+    assert.throws(() => store.rollback(scoped), { code });
+    const last = store.checkpoint();
+    await store.close();
+    last.forget(); // nothing is left to forget
+  });
+
+  test("waits for no write: those that wait come after, those under way refuse it", async () => {
+    await using store = await mockStore({ fixtures: people });
+    const moment = store.checkpoint();
+    await insert(store, "dan");
+    const waiting = insert(store, "eve");
+    store.rollback(moment);
+    await waiting;
+    assert.equal(await keys(store), "p/ann p/bob p/eve q/cyd");
+
+    const begun = insert(store, "fay");
+    let refusals = 0;
+    for (let i = 0; i < 20; ++i) {
+      await Promise.resolve();
+      for (const call of [
+        () => store.fork(),
+        () => store.checkpoint(),
+        () => store.rollback(moment),
+      ]) {
+        try {
+          call();
+        } catch (error) {
+          assert.equal((error as { code?: string }).code, "NotSupported");
+          refusals += 1;
+        }
+      }
+    }
+    await begun;
+    assert.ok(refusals > 0);
+  });
+
+  test("a reset waits for what was begun before", async () => {
+    await using store = await mockStore({ fixtures: people });
+    const before = insert(store, "dan");
+    const reset = store.reset();
+    const after = insert(store, "eve");
+    await Promise.all([before, reset, after]);
+    assert.equal(await keys(store), "p/ann p/bob p/eve q/cyd");
+  });
+
+  test("takes deferred writes along", async () => {
+    await using store = await mockStore({ fixtures: people, durability: "deferred" });
+    const moment = store.checkpoint();
+    await insert(store, "dan");
+    assert.ok(store.status.pendingBytes > 0);
+    await using fork = store.fork();
+    assert.equal(fork.status.pendingBytes, 0);
+    store.rollback(moment);
+    assert.equal(store.status.pendingBytes, 0);
+    await insert(store, "eve");
+    await store.flush();
+    assert.equal(await keys(store), "p/ann p/bob p/eve q/cyd");
+    assert.equal(await keys(fork), "p/ann p/bob p/dan q/cyd");
+  });
+
+  test("a snapshot in the store's place can be forked, and gone back behind", async () => {
+    await using store = await mockStore({ fixtures: people });
+    const file = await store.snapshot();
+    await using other = await mockStore({
+      fixtures: { towns: [{ partitionKey: "t", rowKey: "u" }] },
+    });
+    const moment = other.checkpoint();
+    const restoring = other.restore(file);
+    await restoring;
+    await using fork = other.fork();
+    assert.equal(await keys(fork), "p/ann p/bob q/cyd");
+    other.rollback(moment);
+    assert.equal(await keys(other, "towns"), "t/u");
+    await fork.reset();
+    assert.equal(await keys(fork), "p/ann p/bob q/cyd");
+    assert.deepEqual(await fork.snapshot(), file);
+  });
+});
+
+describe("a mock store", () => {
+  test("answers the official client", async () => {
+    await using store = await mockStore({ name: "acme", fixtures: people });
+    await using fork = store.fork();
+    const client = new TableClient("https://acme.table.core.windows.net", "people", {
+      httpClient: fork.httpClient,
+    });
+    assert.equal((await client.getEntity("p", "ann"))["age"], 40);
+    await assert.rejects(client.createEntity({ partitionKey: "p", rowKey: "ann" }), RestError);
+    await client.submitTransaction([["delete", { partitionKey: "q", rowKey: "cyd" }]]);
+    assert.equal(await keys(fork), "p/ann p/bob");
+    assert.equal(await keys(store), "p/ann p/bob q/cyd");
+  });
+
+  test("shows the time that it is told, and it is the same every time", async () => {
+    await using store = await mockStore({ fixtures: people });
+    const ann = await store.tableClient("people").getEntity("p", "ann");
+    assert.match(ann.timestamp as string, /^2026-01-01T00:00:00\.0000/);
+    store.clock.set("2026-02-01T00:00:00Z");
+    const { date, etag } = (await insert(store, "dan")) as { date: Date; etag: string };
+    assert.equal(date.toISOString(), "2026-02-01T00:00:00.000Z");
+    assert.match(etag, /2026-02-01T00%3A00%3A00\.0000/);
+    const answer = await store.fetch("http://127.0.0.1:10002/default/Tables");
+    assert.equal(answer.headers.get("date"), "Sun, 01 Feb 2026 00:00:00 GMT");
+  });
+
+  test("goes with a clock that it is given", async () => {
+    await using store = await mockStore({ clock: new VirtualClock(new Date(0)) });
+    assert.equal(store.clock.now(), 0);
+    await using real = await mockStore({ clock: Date });
+    assert.ok(Math.abs(real.clock.now() - Date.now()) < 60_000);
+  });
+
+  test("refuses options that make no sense", async () => {
+    const code = "ValidationFailed";
+    for (const options of [{ seed: 0.5 }, { clock: "soon" }, { name: "a b" }]) {
+      await assert.rejects(mockStore(options), { code });
+    }
+    const signal = AbortSignal.abort();
+    await assert.rejects(mockStore({ signal }), { name: "AbortError" });
+  });
+});

@@ -1,0 +1,34 @@
+// Bytes that look random and are the same for the same seed, everywhere.
+
+import { StoreError } from "../errors.ts";
+import type { RandomSource } from "../types.ts";
+
+export class SeededRandom implements RandomSource {
+  state: number; // 32 bits
+
+  // Throws StoreError ValidationFailed.
+  constructor(seed: number) {
+    if (seed !== seed >>> 0) {
+      throw new StoreError("ValidationFailed", `seed is a whole number below 2^32, not ${seed}.`);
+    }
+    this.state = seed;
+  }
+
+  fill(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length; at += 4) {
+      const word = this.#next();
+      for (let i = at; i < Math.min(at + 4, bytes.length); ++i) {
+        bytes[i] = word >>> (8 * (i - at));
+      }
+    }
+  }
+
+  // "mulberry32": every seed goes through all 2^32 states.
+  #next(): number {
+    this.state = (this.state + 0x6d2b79f5) >>> 0;
+    let t = this.state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return (t ^ (t >>> 14)) >>> 0;
+  }
+}

@@ -1,0 +1,112 @@
+// A clock that goes when it is told to.
+
+import { StoreError } from "../errors.ts";
+import { nextTurn } from "../host/event-loop.ts";
+import type { Clock } from "../types.ts";
+
+interface Waiting {
+  readonly until: number;
+  readonly resolve: () => void;
+}
+
+/** The clock of a store for tests, in milliseconds. */
+export class VirtualClock implements Clock {
+  readonly #base: Clock;
+  #ahead = 0; // of the base
+  #began: number;
+  #autoAdvance = true;
+  #waiting: Waiting[] = [];
+  #jumping = false;
+
+  /** Shows this time, or goes with that clock. Throws StoreError ValidationFailed if it is none. */
+  constructor(from: Date | string | Clock) {
+    this.#base = isClock(from) ? from : standing(timeOf(from));
+    this.#began = this.now();
+  }
+
+  /** Milliseconds since 1970. */
+  now(): number {
+    return this.#base.now() + this.#ahead;
+  }
+
+  /** Milliseconds that have passed on it. */
+  get elapsedMs(): number {
+    return this.now() - this.#began;
+  }
+
+  advance(ms: number): void {
+    if (!(ms >= 0 && ms < Number.POSITIVE_INFINITY)) {
+      throw new StoreError("ValidationFailed", `A clock advances by milliseconds, not by ${ms}.`);
+    }
+    this.set(this.now() + ms);
+  }
+
+  /** Also back: timestamps and ETags of a store rise all the same. */
+  set(time: Date | string | number): void {
+    this.#ahead += timeOf(time) - this.now();
+    this.#wake();
+  }
+
+  /** Whether waits end by themselves, as soon as nothing else is to be done: then the clock jumps to their end. Default true. */
+  get autoAdvance(): boolean {
+    return this.#autoAdvance;
+  }
+  set autoAdvance(on: boolean) {
+    this.#autoAdvance = on;
+    void this.#jump();
+  }
+
+  /** Resolves when so much time has passed on this clock. */
+  wait(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push({ until: this.now() + ms, resolve });
+      this.#waiting.sort((a, b) => a.until - b.until); // stable: who began first goes on first
+      this.#wake();
+      void this.#jump();
+    });
+  }
+
+  /** Another clock, which goes on from here by itself. */
+  copy(): VirtualClock {
+    const copy = new VirtualClock(this.#base);
+    copy.#ahead = this.#ahead;
+    copy.#began = this.#began;
+    copy.#autoAdvance = this.#autoAdvance;
+    return copy;
+  }
+
+  #wake(): void {
+    const now = this.now();
+    const due = this.#waiting.filter(({ until }) => until <= now);
+    this.#waiting = this.#waiting.filter(({ until }) => until > now);
+    for (const { resolve } of due) resolve();
+  }
+
+  // From one end of waiting to the next. In between the event loop turns, so that whoever goes on may begin to wait again.
+  async #jump(): Promise<void> {
+    if (this.#jumping) return;
+    this.#jumping = true;
+    for (;;) {
+      await nextTurn();
+      const [next] = this.#waiting;
+      if (next === undefined || !this.#autoAdvance) break;
+      if (next.until > this.now()) this.set(next.until);
+      else this.#wake();
+    }
+    this.#jumping = false;
+  }
+}
+
+function isClock(from: Date | string | Clock): from is Clock {
+  return typeof from !== "string" && "now" in from;
+}
+
+function standing(time: number): Clock {
+  return { now: () => time };
+}
+
+function timeOf(time: Date | string | number): number {
+  const ms = typeof time === "number" ? time : new Date(time).getTime();
+  if (Number.isFinite(ms)) return ms;
+  throw new StoreError("ValidationFailed", `This is no time: ${String(time)}.`);
+}
