@@ -14,98 +14,96 @@
 namespace entitable::direct {
 namespace {
 
-std::optional<std::string> owned(const std::optional<std::string_view>& text) {
-  return text.has_value() ? std::optional<std::string>(*text) : std::nullopt;
+void set(std::optional<std::string>& out, const std::optional<std::string_view>& text) {
+  if (text.has_value()) out.emplace(*text);
 }
 
-std::optional<std::string> known(const KeyWord& key) {
-  return key.absent || key.not_text ? std::nullopt : std::optional<std::string>(key.text);
+void set(std::optional<std::string>& out, const KeyWord& key) {
+  if (!key.absent && !key.not_text) out.emplace(key.text);
 }
 
-std::vector<std::string> selected(const std::vector<std::string_view>& names) {
+void set(std::optional<std::uint32_t>& out, std::uint32_t word) {
+  if (word != none) out = word;
+}
+
+void set(std::vector<std::string>& out, const std::vector<std::string_view>& names) {
   Result<std::vector<std::string>> select = normalize_select(names);
-  return select.ok() ? std::move(*select) : std::vector<std::string>();
+  if (select.ok()) out = std::move(*select);
 }
 
-Description of(DescribedAs operation, std::string_view table) {
-  Description description;
-  description.operation = operation;
-  description.table = std::string(table);
-  return description;
-}
-
-Description describe_get(BlockReader& in) {
+void describe_get(BlockReader& in, Description& out) {
   const GetWords words = read_get_words(in);
-  Description get = of(DescribedAs::get, words.table);
-  get.partition = std::string(words.key.partition);
-  get.row = std::string(words.key.row);
-  get.select = selected(words.select);
-  return get;
+  out.operation = DescribedAs::get;
+  set(out.table, words.table);
+  set(out.partition, words.key.partition);
+  set(out.row, words.key.row);
+  set(out.select, words.select);
 }
 
-Description describe_query(BlockReader& in, DescribedAs operation) {
+void describe_query(BlockReader& in, DescribedAs operation, Description& out) {
   const QueryWords words = read_query_words(in);
-  Description query = of(operation, words.table);
-  query.filter = owned(words.filter);
-  query.select = selected(words.select);
-  if (words.top != none) query.top = words.top;
-  return query;
+  out.operation = operation;
+  set(out.table, words.table);
+  set(out.filter, words.filter);
+  set(out.select, words.select);
+  set(out.top, words.top);
 }
 
-Description describe_tables(BlockReader& in) {
+void describe_tables(BlockReader& in, Description& out) {
   const TablesWords words = read_tables_words(in);
-  Description list;
-  list.operation = DescribedAs::list_tables;
-  list.filter = owned(words.filter);
-  if (words.top != none) list.top = words.top;
-  return list;
+  out.operation = DescribedAs::list_tables;
+  set(out.filter, words.filter);
+  set(out.top, words.top);
 }
 
-Description describe_operation(BlockReader& in, std::string_view table, std::uint32_t names) {
+void describe_operation(BlockReader& in, std::string_view table, std::uint32_t names,
+                        Description& out) {
   const OperationWords words = read_operation_words(in);
-  Description operation = of(described_as(words.kind), table);
-  operation.partition = known(words.partition);
-  operation.row = known(words.row);
+  out.operation = described_as(words.kind);
+  set(out.table, table);
+  set(out.partition, words.partition);
+  set(out.row, words.row);
   // The text of what comes behind is found only by taking this.
   for (std::uint32_t i = 0; i < words.properties && in.ok(); ++i) {
     if (in.word() >= names) in.fail();
     take_payload(in);
   }
-  return operation;
 }
 
-Description describe_write(BlockReader& in) {
+void describe_write(BlockReader& in, Description& out) {
   std::uint32_t names = 0;
   const WriteWords words = read_write_words(in, [&](std::string_view) { ++names; });
-  std::vector<Description> operations;
-  for (std::uint32_t i = 0; i < words.operations && in.ok(); ++i) {
-    operations.push_back(describe_operation(in, words.table, names));
+  if (!words.transaction) {
+    if (words.operations == 0) in.fail();
+    return describe_operation(in, words.table, names, out);
   }
-  if (!words.transaction && operations.size() == 1) return std::move(operations.front());
-  if (!words.transaction) in.fail();
-  Description batch = described_batch(std::move(operations));
-  batch.table = std::string(words.table);
-  return batch;
+  if (in.ok()) out.operations.resize(words.operations);
+  for (Description& operation : out.operations) {
+    describe_operation(in, words.table, names, operation);
+  }
+  become_batch(out);
+  set(out.table, words.table);
 }
 
-Description describe_block(BlockReader& in) {
+void describe_block(BlockReader& in, Description& out) {
   switch (static_cast<RequestKind>(in.kind())) {
     case RequestKind::get:
-      return describe_get(in);
+      return describe_get(in, out);
     case RequestKind::query:
-      return describe_query(in, DescribedAs::query);
+      return describe_query(in, DescribedAs::query, out);
     case RequestKind::explain:
-      return describe_query(in, DescribedAs::explain);
+      return describe_query(in, DescribedAs::explain, out);
     case RequestKind::list_tables:
-      return describe_tables(in);
+      return describe_tables(in, out);
     case RequestKind::write:
-      return describe_write(in);
+      return describe_write(in, out);
     case RequestKind::create_table:
-      return of(DescribedAs::create_table, in.text());
+      out.operation = DescribedAs::create_table;
+      return set(out.table, in.text());
     case RequestKind::drop_table:
-      return of(DescribedAs::drop_table, in.text());
+      out.operation = DescribedAs::drop_table;
+      return set(out.table, in.text());
   }
-  return {};
 }
 
 bool is_kind(std::string_view reply, ReplyKind kind) {
@@ -120,11 +118,11 @@ bool is_transaction(std::string_view request) {
 
 }  // namespace
 
-Description describe(std::string_view request) {
+void describe(std::string_view request, Description& out) {
   BlockReader in(request);
-  Description description;
-  if (in.ok()) description = describe_block(in);
-  return in.ok() ? description : Description{};
+  out = Description{};
+  if (in.ok()) describe_block(in, out);
+  if (!in.ok()) out = Description{};
 }
 
 Outcome outcome_of(std::string_view request, std::string_view reply) {

@@ -7,8 +7,8 @@
 
 namespace entitable::direct {
 
-// Nothing is known of a malformed block.
-Description describe(std::string_view request);
+// Replaces what `out` holds. Nothing is known of a malformed block.
+void describe(std::string_view request, Description& out);
 
 // Of a reply: 200 to reads; to writes what HTTP says to a client that doesn't want them repeated,
 // 204, or 202 to a transaction. `request`: what it answers.

@@ -116,8 +116,7 @@ Result<void> read_member(const json::Member& member, Refusal& out) {
   return {};
 }
 
-Result<Refusal> read_refusal(const json::Object& object) {
-  Refusal refusal;
+Result<void> read_refusal(const json::Object& object, Refusal& refusal) {
   for (const json::Member& member : object.members) {
     if (const Result<void> read = read_member(member, refusal); !read.ok()) return read.error();
   }
@@ -131,16 +130,20 @@ Result<Refusal> read_refusal(const json::Object& object) {
   if (error.message.empty()) {
     error.message = known != nullptr ? known->message : protocol::reason_phrase(error.status);
   }
-  return refusal;
+  return {};
 }
 
 }  // namespace
 
 Description describe(const protocol::Account& account, std::string_view block) {
+  Description out;
   block = inner(block);
-  if (!protocol::is_request_block(block)) return direct::describe(block);
-  const std::optional<protocol::RequestBlock> read = protocol::read_request(block);
-  return read.has_value() ? protocol::describe(account, read->request) : Description{};
+  if (!protocol::is_request_block(block)) {
+    direct::describe(block, out);
+  } else if (const auto read = protocol::read_request(block); read.has_value()) {
+    protocol::describe(account, read->request, out);
+  }
+  return out;
 }
 
 std::string description_json(const Description& description) {
@@ -166,18 +169,17 @@ Result<void> refuse(const protocol::Account& account, const Store& store, std::s
                     std::string_view refusal, Ticks now, direct::ReplyBuffer& out) {
   const Result<json::Object> object = json::read_object(refusal);
   if (!object.ok()) return object.error();
-  const Result<Refusal> said = read_refusal(*object);
-  if (!said.ok()) return said.error();
+  Refusal said;
+  if (const Result<void> read = read_refusal(*object, said); !read.ok()) return read.error();
   const std::optional<protocol::RequestBlock> http = protocol::read_request(inner(block));
   if (http.has_value()) {
-    out.assign(protocol::write_response(protocol::refuse(account, store, http->request,
-                                                         protocol::Moment{now, http->id},
-                                                         said->error, said->headers)));
+    out.assign(protocol::write_response(protocol::refuse(
+        account, store, http->request, protocol::Moment{now, http->id}, said.error, said.headers)));
     return {};
   }
   direct::HeaderViews headers;
-  for (const auto& [name, value] : said->headers) headers.emplace_back(name, value);
-  direct::write_error(out, said->error, headers);
+  for (const auto& [name, value] : said.headers) headers.emplace_back(name, value);
+  direct::write_error(out, said.error, headers);
   return {};
 }
 

@@ -79,8 +79,7 @@ void describe_create(std::string_view body, Description& out) {
   if (name.ok()) out.table = std::move(*name);
 }
 
-Description describe_one(const Account& account, const Request& request) {
-  Description out;
+void describe_one(const Account& account, const Request& request, Description& out) {
   Reading reading;
   ErrorForm form;
   const bool is_read = read_target(request, account.name, form, reading).ok();
@@ -91,9 +90,9 @@ Description describe_one(const Account& account, const Request& request) {
   }
   if (request.method == "OPTIONS") {
     out.operation = DescribedAs::preflight;
-    return out;
+    return;
   }
-  if (!is_read) return out;
+  if (!is_read) return;
   out.operation = operation_of(reading, request);
   switch (out.operation) {
     case DescribedAs::get:
@@ -110,20 +109,19 @@ Description describe_one(const Account& account, const Request& request) {
     default:
       break;
   }
-  return out;
 }
 
-Description describe_batch(const Account& account, const Request& request) {
-  std::vector<Description> operations;
+void describe_batch(const Account& account, const Request& request, Description& out) {
   Result<Batch> batch = read_batch(request);
-  if (batch.ok()) {
-    std::deque<std::string> urls;
-    for (Request& operation : batch->operations) {
-      operation.url = absolute_url(operation.url, request.url, urls);
-      operations.push_back(describe_one(account, operation));
-    }
+  if (!batch.ok()) return;
+  std::deque<std::string> urls;
+  out.operations.resize(batch->operations.size());
+  for (std::size_t i = 0; i < out.operations.size(); ++i) {
+    Request& operation = batch->operations[i];
+    operation.url = absolute_url(operation.url, request.url, urls);
+    describe_one(account, operation, out.operations[i]);
   }
-  return described_batch(std::move(operations));
+  become_batch(out);
 }
 
 // ---- Responses ----------------------------------------------------------------------------------
@@ -152,10 +150,10 @@ std::uint16_t status_of_first_part(std::string_view body) {
 
 }  // namespace
 
-Description describe(const Account& account, const Request& request) {
-  Description description = describe_one(account, request);
-  if (description.operation != DescribedAs::batch) return description;
-  return describe_batch(account, request);
+void describe(const Account& account, const Request& request, Description& out) {
+  out = Description{};
+  describe_one(account, request, out);
+  if (out.operation == DescribedAs::batch) describe_batch(account, request, out);
 }
 
 Outcome outcome_of(std::string_view response) {

@@ -9,10 +9,10 @@
 
 namespace entitable::protocol {
 
-// An operation of which the address or the verb can't be read is unknown, and so is one that no
-// resource has; a batch that can't be read has no operations, an insert whose body can't be read no
-// keys. Nobody's permission is looked at.
-Description describe(const Account& account, const Request& request);
+// Replaces what `out` holds. An operation of which the address or the verb can't be read is
+// unknown, and so is one that no resource has; a batch that can't be read has no operations, an
+// insert whose body can't be read no keys. Nobody's permission is looked at.
+void describe(const Account& account, const Request& request, Description& out);
 
 // Of a response block (http_codec.h). REQUIRES: such a block.
 Outcome outcome_of(std::string_view response);

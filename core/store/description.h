@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/txn/operation.h"
@@ -70,15 +69,12 @@ inline DescribedAs described_as(OperationKind kind) {
   return DescribedAs::remove;
 }
 
-inline Description described_batch(std::vector<Description> operations) {
-  Description batch;
-  batch.operation = DescribedAs::batch;
-  if (!operations.empty()) {
-    batch.table = operations.front().table;
-    batch.partition = operations.front().partition;
-  }
-  batch.operations = std::move(operations);
-  return batch;
+// Makes a batch of it, once its operations are there.
+inline void become_batch(Description& out) {
+  out.operation = DescribedAs::batch;
+  if (out.operations.empty()) return;
+  out.table = out.operations.front().table;
+  out.partition = out.operations.front().partition;
 }
 
 // What a reply says became of its request.

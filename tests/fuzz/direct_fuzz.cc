@@ -118,7 +118,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   entitable::direct::read(store, block, pages, reply);
   check_reply(reply);
 
-  const entitable::Description description = entitable::direct::describe(block);
+  entitable::Description description;
+  entitable::direct::describe(block, description);
   auto parsed = entitable::direct::parse_write(block);
   check_description(description, parsed);
   const auto* request = std::get_if<entitable::WriteRequest>(&parsed);

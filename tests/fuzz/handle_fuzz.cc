@@ -120,7 +120,8 @@ class Server {
     auto handled =
         protocol::handle(account_, store_, request, protocol::Moment{now_, "0123456789abcdef"});
     ENTITABLE_CHECK(contents(store_) == before);
-    const Description description = protocol::describe(account_, request);
+    Description description;
+    protocol::describe(account_, request, description);
     check_json(entitable::doors::description_json(description));
     check_response(protocol::refuse(account_, store_, request, {now_, "0123456789abcdef"},
                                     *entitable::find_service_error("ServerBusy"), {}));

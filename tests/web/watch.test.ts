@@ -20,8 +20,8 @@ import { decodeResponse, encodeRequest } from "../../web/src/rest/block.ts";
 import { RestDoor } from "../../web/src/rest/door.ts";
 import { httpClientOf } from "../../web/src/rest/http-client.ts";
 import type { Transport } from "../../web/src/transport.ts";
-import type { Refusal, RequestDescription } from "../../web/src/types.ts";
-import { createEngine, type Engine } from "../../web/src/wasm/engine.ts";
+import type { RequestDescription } from "../../web/src/types.ts";
+import { createEngine, type Engine, type Refusal } from "../../web/src/wasm/engine.ts";
 import { present } from "./support/present.ts";
 
 const now = Date.UTC(2026, 0, 1);

@@ -646,28 +646,3 @@ export interface RequestDescription {
   /** Of a batch, none if it can't be read. */
   operations?: RequestDescription[];
 }
-
-/** How the service is to have failed. A code that it knows brings its status and its message. */
-export interface Refusal {
-  code: string;
-  /** From 300 to 599. */
-  status?: number;
-  message?: string;
-  /** More headers, such as Retry-After, or others instead of those that the response would have. */
-  headers?: Readonly<Record<string, string>>;
-}
-
-/** What a reply says became of a request. Of a batch of which an operation failed: status and code of that. */
-export interface ReplyOutcome {
-  /** As HTTP says it to a client that asks for no content. */
-  status: number;
-  /** Absent: it was done. */
-  code?: string;
-}
-
-/** What a read of entities took. */
-export interface RowCounts {
-  /** Looked at. */
-  read: number;
-  returned: number;
-}

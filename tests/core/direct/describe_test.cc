@@ -15,6 +15,12 @@ using test::OperationRecord;
 using test::RequestBuilder;
 using test::write_request;
 
+Description describe(std::string_view block) {
+  Description out = {DescribedAs::batch, "left", "left", "left", "left", {"left"}, 1, {{}}};
+  direct::describe(block, out);
+  return out;
+}
+
 Description one(DescribedAs operation, std::string row) {
   Description out;
   out.operation = operation;

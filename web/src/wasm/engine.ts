@@ -5,7 +5,7 @@
 // StoreError.
 
 import { StoreError, type StoreErrorCode, serviceError } from "../errors.ts";
-import type { Refusal, ReplyOutcome, RequestDescription, RowCounts } from "../types.ts";
+import type { RequestDescription } from "../types.ts";
 import type { AccountSettings, EntitableModule, Hmac, ResultAddress } from "./entitable.mjs";
 import { compileModule, instantiateCompiled, type WasmSource } from "./module.ts";
 
@@ -61,6 +61,26 @@ export interface EngineStats {
 export interface RestoreReport {
   tables: number;
   entities: number;
+}
+
+// How the service is to have failed. A code that it knows brings its status and its message.
+export interface Refusal {
+  code: string;
+  status?: number; // 300 to 599
+  message?: string;
+  headers?: Readonly<Record<string, string>>; // such as Retry-After; instead of those of the same name
+}
+
+// What a reply says became of a request, as HTTP says it to a client that asks for no content. Of a batch of which an
+// operation failed: of that.
+export interface ReplyOutcome {
+  status: number;
+  code?: string; // absent: it was done
+}
+
+export interface RowCounts {
+  read: number; // looked at
+  returned: number;
 }
 
 export interface StagedReplies {
