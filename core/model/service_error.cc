@@ -167,12 +167,15 @@ constexpr ServiceError never_ours[] = {
     {403, "AccountIsDisabled", "The specified account is disabled."},
     {400, "ContentLengthExceeded",
      "The content length for the requested operation has exceeded the limit (4MB)."},
+    {400, "DuplicateKeyPropertySpecified",  // our text: the service's is not known
+     "A key property is specified more than one time."},
     {404, "EntityNotFound", "The specified entity does not exist."},
     {400, "HostInformationNotPresent",
      "The required host information is not present in the request. You must send a non-empty Host "
      "header or include the absolute URI in the request line."},
     {400, "InvalidValueType", "The value specified is invalid."},
     {415, "JsonFormatNotSupported", "JSON format is not supported."},
+    {400, "KeyValueTooLarge", "The key value exceeds the maximum allowed size."},  // likewise
     {400, "MissingRequiredHeader",
      "An HTTP header that's mandatory for this request is not specified."},
     {500, "OperationTimedOut", "The operation could not be completed within the permitted time."},

@@ -8,6 +8,15 @@
 #include "core/protocol/http_date.h"
 
 namespace entitable::protocol {
+namespace {
+
+void replace(Response& response, const HeaderView& header) {
+  std::erase_if(response.headers,
+                [&](const Header& other) { return equal_ignoring_case(other.name, header.name); });
+  response.headers.push_back({header.name, std::string(header.value)});
+}
+
+}  // namespace
 
 CommonHeaders::CommonHeaders(const Account& account, const Request& request, const Moment& moment)
     : request_id(request_id_text(moment.id)),
@@ -17,7 +26,7 @@ CommonHeaders::CommonHeaders(const Account& account, const Request& request, con
   version = asked.ok() ? std::move(*asked) : std::string(newest_version);
 }
 
-Response CommonHeaders::add(Response response) const {
+Response CommonHeaders::add(Response response, const std::vector<HeaderView>& others) const {
   response.headers.reserve(response.headers.size() + 8);
   const auto put = [&](const char* name, std::string value) {
     response.headers.push_back({name, std::move(value)});
@@ -31,6 +40,7 @@ Response CommonHeaders::add(Response response) const {
   put("x-ms-version", version);
   put("Date", http_date_text(now));
   put("Server", "entitable");
+  for (const HeaderView& other : others) replace(response, other);
   if (!origin.empty()) {
     const Request asked{method, {}, {{"Origin", origin}}, {}, {}};
     add_cors_headers(cors, asked, response);

@@ -16,7 +16,8 @@ struct CommonHeaders {
   // With the version that the request's headers ask for, if it can be served.
   CommonHeaders(const Account& account, const Request& request, const Moment& moment);
 
-  Response add(Response response) const;
+  // `others` stand instead of those of the same name; the response looks at their names.
+  Response add(Response response, const std::vector<HeaderView>& others = {}) const;
 
   std::string request_id;
   std::string client_request_id;

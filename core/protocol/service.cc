@@ -52,7 +52,7 @@ class Session {
   }
 
   // The answer if it failed in that way, whatever it is.
-  Response fail(const ServiceError& error) {
+  Response fail(const ServiceError& error, const std::vector<HeaderView>& headers) {
     if (request_.method == "OPTIONS") {
       begin_preflight();
     } else {
@@ -61,7 +61,7 @@ class Session {
       static_cast<void>(read(reading).ok());
     }
     prepare_cors();
-    return common_.add(error_response(error, form_));
+    return common_.add(error_response(error, form_), headers);
   }
 
  private:
@@ -265,14 +265,7 @@ Handled handle(const Account& account, const Store& store, const Request& reques
 Response refuse(const Account& account, const Store& store, const Request& request,
                 const Moment& moment, const ServiceError& error,
                 const std::vector<HeaderView>& headers) {
-  Response response = Session(account, store, request, moment).fail(error);
-  for (const HeaderView& header : headers) {
-    std::erase_if(response.headers, [&](const Header& other) {
-      return equal_ignoring_case(other.name, header.name);
-    });
-    response.headers.push_back({header.name, std::string(header.value)});
-  }
-  return response;
+  return Session(account, store, request, moment).fail(error, headers);
 }
 
 }  // namespace entitable::protocol
