@@ -56,7 +56,7 @@ void describe_tables(BlockReader& in, Description& out) {
   set(out.top, words.top);
 }
 
-void describe_operation(BlockReader& in, std::string_view table, std::uint32_t names,
+void describe_operation(BlockReader& in, std::string_view table, std::size_t names,
                         Description& out) {
   const OperationWords words = read_operation_words(in);
   out.operation = described_as(words.kind);
@@ -71,8 +71,10 @@ void describe_operation(BlockReader& in, std::string_view table, std::uint32_t n
 }
 
 void describe_write(BlockReader& in, Description& out) {
-  std::uint32_t names = 0;
-  const WriteWords words = read_write_words(in, [&](std::string_view) { ++names; });
+  const WriteWords words = read_write_words(in);
+  read_names(in, words,
+             [](std::string_view) {});  // their text stands before that of the operations
+  const std::size_t names = words.names();
   if (!words.transaction) {
     if (words.operations == 0) in.fail();
     return describe_operation(in, words.table, names, out);
@@ -113,7 +115,7 @@ bool is_kind(std::string_view reply, ReplyKind kind) {
 bool is_transaction(std::string_view request) {
   BlockReader in(request);
   return in.ok() && static_cast<RequestKind>(in.kind()) == RequestKind::write &&
-         read_write_words(in, [](std::string_view) {}).transaction;
+         read_write_words(in).transaction;
 }
 
 }  // namespace

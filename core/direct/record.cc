@@ -189,10 +189,10 @@ Result<void> read_operation(BlockReader& in, const std::vector<Name>& names, Ope
 }
 
 std::variant<WriteRequest, GroupFailure> parse_entities(BlockReader& in) {
+  const WriteWords words = read_write_words(in);
   std::vector<Name> names;
-  names.reserve(16);
-  const WriteWords words =
-      read_write_words(in, [&](std::string_view name) { names.push_back(judged(name)); });
+  names.reserve(words.names());
+  read_names(in, words, [&](std::string_view name) { names.push_back(judged(name)); });
   if (!in.ok()) return GroupFailure{malformed()};
   const std::uint32_t count = words.operations;
   WriteRequest request;

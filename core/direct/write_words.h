@@ -17,6 +17,9 @@ struct WriteWords {
   bool transaction = false;
   std::uint32_t operations = 0;
   std::string_view table;
+  std::string_view lengths;  // of the names, a word each
+
+  std::size_t names() const { return lengths.size() / 4; }
 };
 
 struct KeyWord {
@@ -42,9 +45,8 @@ struct Payload {
   std::string_view bytes;  // text or binary
 };
 
-// Up to the operations. `take_name` is told each name.
-template <typename TakeName>
-WriteWords read_write_words(BlockReader& in, TakeName take_name) {
+// Up to the names.
+inline WriteWords read_write_words(BlockReader& in) {
   constexpr std::uint32_t flag_transaction = 1;
   constexpr std::size_t operation_words = 4;
   const std::uint32_t flags = in.word();
@@ -53,17 +55,22 @@ WriteWords read_write_words(BlockReader& in, TakeName take_name) {
   words.operations = in.word();
   const std::uint32_t name_count = in.word();
   words.table = in.text();
-  const std::string_view name_words = in.take_last_words(name_count);
-  for (std::size_t at = 0; at < name_words.size(); at += 4) {
-    std::uint32_t units;
-    std::memcpy(&units, name_words.data() + at, sizeof units);
-    take_name(in.text(units));
-  }
+  words.lengths = in.take_last_words(name_count);
   if ((flags & ~flag_transaction) != 0 || in.words_left() / operation_words < words.operations ||
       (words.operations > 1 && !words.transaction)) {
     in.fail();
   }
   return words;
+}
+
+// Up to the operations. `take_name` is told each name.
+template <typename TakeName>
+void read_names(BlockReader& in, const WriteWords& words, TakeName take_name) {
+  for (std::size_t i = 0; i < words.names(); ++i) {
+    std::uint32_t units;
+    std::memcpy(&units, words.lengths.data() + i * sizeof units, sizeof units);
+    take_name(in.text(units));
+  }
 }
 
 inline KeyWord read_key_word(BlockReader& in) {
