@@ -5,10 +5,13 @@ import type { LocalHost } from "../host/local-host.ts";
 import { openInMemory } from "../opening/open-host.ts";
 import { checkOptions } from "../opening/options.ts";
 import { StoreHandle } from "../store.ts";
+import { FaultRules, type FaultState } from "./fault-rules.ts";
 import { plant } from "./fixtures.ts";
+import { Log } from "./request-log.ts";
 import { SeededRandom } from "./seeded-random.ts";
-import type { Checkpoint, Fixtures, MockOptions, MockStore } from "./types.ts";
+import type { Checkpoint, Faults, Fixtures, MockOptions, MockStore, RequestLog } from "./types.ts";
 import { VirtualClock } from "./virtual-clock.ts";
+import { WatchedHost } from "./watched-host.ts";
 
 const newYear = "2026-01-01T00:00:00Z";
 
@@ -17,16 +20,18 @@ const newYear = "2026-01-01T00:00:00Z";
  * AbortError.
  */
 export async function mockStore(options: MockOptions = {}): Promise<MockStore> {
-  const { seed = 1, clock: from = newYear, fixtures, ...rest } = options;
+  const { seed = 1, clock: from = newYear, fixtures, faults = [], ...rest } = options;
   const clock = new VirtualClock(from);
   const random = new SeededRandom(seed);
   const settings = checkOptions({ ...rest, persistence: "memory", clock });
   if (settings.signal?.aborted) throw new AbortError();
   const host = await openInMemory(settings);
-  const store = new MockStoreHandle(settings.name, { host, clock, random });
-  if (fixtures === undefined) return store;
+  const parts = { host, clock, random, faults: new FaultRules(random), log: new Log() };
+  const store = new MockStoreHandle(settings.name, parts);
   try {
-    await store.seed(fixtures);
+    if (fixtures !== undefined) await store.seed(fixtures);
+    for (const rule of faults) store.faults.add(rule);
+    store.requests.clear();
     store.beginHere();
     return store;
   } catch (error) {
@@ -39,6 +44,8 @@ interface Parts {
   host: LocalHost;
   clock: VirtualClock;
   random: SeededRandom;
+  faults: FaultRules;
+  log: Log;
 }
 
 class Moment implements Checkpoint {
@@ -46,13 +53,15 @@ class Moment implements Checkpoint {
   readonly version: number;
   readonly time: number;
   readonly random: number;
+  readonly faults: FaultState;
   #forgotten = false;
 
-  constructor({ host, clock, random }: Parts) {
+  constructor({ host, clock, random, faults }: Parts) {
     this.#host = host;
     this.version = host.keep();
     this.time = clock.now();
     this.random = random.state;
+    this.faults = faults.state;
   }
 
   isOf(host: LocalHost): boolean {
@@ -74,7 +83,7 @@ class MockStoreHandle extends StoreHandle implements MockStore {
   #beginning: Moment;
 
   constructor(name: string, parts: Parts) {
-    super(name, parts.host, parts.random);
+    super(name, new WatchedHost(parts), parts.random);
     this.#parts = parts;
     this.#beginning = new Moment(parts);
   }
@@ -83,11 +92,21 @@ class MockStoreHandle extends StoreHandle implements MockStore {
     return this.#parts.clock;
   }
 
+  get faults(): Faults {
+    return this.#parts.faults;
+  }
+
+  get requests(): RequestLog {
+    return this.#parts.log;
+  }
+
   fork(): MockStore {
-    const { host, clock, random } = this.#parts;
-    const time = clock.copy();
-    const parts = { host: host.fork(time), clock: time, random: new SeededRandom(random.state) };
-    return new MockStoreHandle(this.name, parts);
+    const clock = this.#parts.clock.copy();
+    const host = this.#parts.host.fork(clock);
+    const random = new SeededRandom(this.#parts.random.state);
+    const faults = new FaultRules(random);
+    faults.state = this.#parts.faults.state;
+    return new MockStoreHandle(this.name, { host, clock, random, faults, log: new Log() });
   }
 
   checkpoint(): Checkpoint {
@@ -122,8 +141,9 @@ class MockStoreHandle extends StoreHandle implements MockStore {
     this.#beginning = new Moment(this.#parts);
   }
 
-  #setBack({ time, random }: Moment): void {
+  #setBack({ time, random, faults }: Moment): void {
     this.#parts.clock.set(time);
     this.#parts.random.state = random;
+    this.#parts.faults.state = faults;
   }
 }
