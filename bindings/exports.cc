@@ -196,7 +196,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_report_damage(Handle* handle,
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_read(Handle* handle, std::uint32_t size) {
   return guarded_reply(handle, [&](Handle& h) {
     const std::vector<PartId> parts =
-        entitable::direct::read(h.store, h.in(size), h.pages, h.reply);
+        entitable::direct::read(h.store, h.in(size), h.pages, h.reply, &h.rows);
     return parts.empty() ? h.give(h.reply.view()) : h.need(parts);
   });
 }
@@ -206,8 +206,9 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_read(Handle* handle, std::uint3
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_handle(Handle* handle, std::uint32_t size,
                                                         double now_ms) {
   return guarded_reply(handle, [&](Handle& h) {
-    const std::vector<PartId> parts = entitable::doors::handle(
-        h.account, h.store, h.in(size), entitable::direct::ticks_from_unix_ms(now_ms), h.reply);
+    const std::vector<PartId> parts =
+        entitable::doors::handle(h.account, h.store, h.in(size),
+                                 entitable::direct::ticks_from_unix_ms(now_ms), h.reply, &h.rows);
     return parts.empty() ? h.give(h.reply.view()) : h.need(parts);
   });
 }
@@ -238,6 +239,49 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage(Handle* handle, std::uint
                   h.staged.changes ? 1 : 0);
   });
 }
+
+// ---- Watching -----------------------------------------------------------------------------------
+
+// Rows that the last entitable_read or entitable_handle looked at, and that it gave.
+EMSCRIPTEN_KEEPALIVE double entitable_rows_read(Handle* handle) {
+  return static_cast<double>(handle->rows.read);
+}
+EMSCRIPTEN_KEEPALIVE double entitable_rows_returned(Handle* handle) {
+  return static_cast<double>(handle->rows.returned);
+}
+
+// Input: a block of either door. Bytes: what it asks for, as JSON (core/doors/watch.h).
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_describe(Handle* handle, std::uint32_t size) {
+  return guarded(handle, [&](Handle& h) {
+    return h.give_bytes(
+        entitable::doors::description_json(entitable::doors::describe(h.account, h.in(size))));
+  });
+}
+
+// Input: a block of either door, then a refusal as JSON (core/doors/watch.h). Bytes: the reply.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_refuse(Handle* handle, std::uint32_t block_size,
+                                                        std::uint32_t size, double now_ms) {
+  return guarded(handle, [&](Handle& h) {
+    const std::string_view in = h.in(size);
+    const Result<void> refused = entitable::doors::refuse(
+        h.account, h.store, in.substr(0, block_size), in.substr(block_size),
+        entitable::direct::ticks_from_unix_ms(now_ms), h.reply);
+    return refused.ok() ? h.give(h.reply.view()) : h.fail(refused.error());
+  });
+}
+
+// Input: a block of either door, then its reply. Value: the status. Bytes: the error code, if any.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_outcome(Handle* handle, std::uint32_t block_size,
+                                                         std::uint32_t size) {
+  return guarded(handle, [&](Handle& h) {
+    const std::string_view in = h.in(size);
+    entitable::Outcome outcome =
+        entitable::doors::outcome_of(in.substr(0, block_size), in.substr(block_size));
+    return h.give_bytes(std::move(outcome.code), outcome.status);
+  });
+}
+
+// ---- Storing ------------------------------------------------------------------------------------
 
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_publish(Handle* handle) {
   return guarded(handle, [](Handle& h) {

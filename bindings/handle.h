@@ -12,6 +12,7 @@
 
 #include "core/direct/calls.h"
 #include "core/doors/group.h"
+#include "core/doors/watch.h"
 #include "core/store/store.h"
 
 namespace entitable::bindings {
@@ -48,6 +49,7 @@ struct Handle {
   std::vector<char> input;  // what JavaScript writes before a call
   direct::PageWriter pages;
   direct::ReplyBuffer reply;         // what a read or an HTTP request gives
+  RowCounts rows;                    // what the last of these took
   doors::StagedReplies staged;       // what a stage gives
   std::vector<std::uint32_t> words;  // where its replies are
   std::string bytes;                 // what any other call gives

@@ -41,13 +41,13 @@ bool is_ascii(std::string_view text) {
 
 // ---- BlockReader --------------------------------------------------------------------------------
 
-BlockReader::BlockReader(std::string_view block) : block_(block) {
+BlockReader::BlockReader(std::string_view block, std::uint8_t known_flags) : block_(block) {
   ok_ = false;
   if (block.size() < header_bytes) return;
   kind_ = static_cast<std::uint8_t>(block[0]);
   const auto version = static_cast<std::uint8_t>(block[1]);
   const auto flags = static_cast<std::uint8_t>(block[2]);
-  if (version != block_version || (flags & ~flag_utf16) != 0 || block[3] != 0) return;
+  if (version != block_version || (flags & ~known_flags) != 0 || block[3] != 0) return;
   // 64 bits, since the sum of three lengths may pass 32.
   const std::uint64_t text_at = load_u32(block.data() + 4);
   const std::uint64_t text_bytes = load_u32(block.data() + 8);

@@ -39,13 +39,16 @@ enum class ReplyKind : std::uint8_t {
 
 inline constexpr std::uint8_t flag_utf16 = 1;
 inline constexpr std::uint8_t flag_local_failure = 2;
+inline constexpr std::uint8_t flag_headers = 4;  // of an error
 
-// Reads a request block. Never past the end: a reader that has failed stays failed, gives zeros and
-// empty text, and is asked once at the end (ok()). Text is always WTF-8, whatever the area holds.
+// Reads a request block, or an error among the replies. Never past the end: a reader that has
+// failed stays failed, gives zeros and empty text, and is asked once at the end (ok()). Text is
+// always WTF-8, whatever the area holds.
 class BlockReader {
  public:
-  // The views it gives are valid as long as both `block` and the reader.
-  explicit BlockReader(std::string_view block);
+  // The views it gives are valid as long as both `block` and the reader. It has failed if the block
+  // has other flags than `known_flags`.
+  explicit BlockReader(std::string_view block, std::uint8_t known_flags = flag_utf16);
 
   std::uint8_t kind() const { return kind_; }
   bool ok() const { return ok_; }

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "core/direct/page.h"
+#include "core/direct/read_words.h"
 #include "core/direct/timestamp_text.h"
 #include "core/filter/parser.h"
 #include "core/model/limits.h"
@@ -79,18 +80,6 @@ void write_explanation(ReplyBuffer& out, const Explain& explain) {
 
 // ---- Requests -----------------------------------------------------------------------------------
 
-std::vector<std::string_view> read_select(BlockReader& in) {
-  const std::uint32_t count = in.word();
-  std::vector<std::string_view> names;
-  if (in.words_left() < count) {
-    in.fail();
-    return names;
-  }
-  names.reserve(count);
-  for (std::uint32_t i = 0; i < count; ++i) names.push_back(in.text());
-  return names;
-}
-
 // A word of `none` is the most a page may have.
 Result<std::uint32_t> checked_top(std::uint32_t top) {
   if (top == none) return static_cast<std::uint32_t>(limits::page_rows_max);
@@ -109,24 +98,22 @@ struct EntityQuery {
 };
 
 Result<EntityQuery> read_entity_query(BlockReader& in) {
-  EntityQuery request;
-  request.table = in.text();
-  const std::optional<std::string_view> filter_text = in.optional_text();
-  const Result<std::uint32_t> top = checked_top(in.word());
-  const std::optional<std::string_view> partition = in.optional_text();
-  const std::optional<std::string_view> row = in.optional_text();
-  const std::vector<std::string_view> names = read_select(in);
+  const QueryWords words = read_query_words(in);
   if (!in.ok()) return malformed();
+  const Result<std::uint32_t> top = checked_top(words.top);
   if (!top.ok()) return top.error();
+  EntityQuery request;
+  request.table = words.table;
   request.query.top = *top;
-  Result<Filter> filter = read_filter(filter_text);
+  Result<Filter> filter = read_filter(words.filter);
   if (!filter.ok()) return filter.error();
   request.query.filter = std::move(*filter);
-  Result<std::vector<std::string>> select = normalize_select(names);
+  Result<std::vector<std::string>> select = normalize_select(words.select);
   if (!select.ok()) return select.error();
   request.query.select = std::move(*select);
-  if (partition.has_value()) {
-    request.query.from = Continuation{EntityKey(*partition, row.value_or(std::string_view()))};
+  if (words.partition.has_value()) {
+    request.query.from =
+        Continuation{EntityKey(*words.partition, words.row.value_or(std::string_view()))};
   }
   return request;
 }
@@ -138,16 +125,15 @@ std::vector<PartId> refuse(ReplyBuffer& out, const Error& error) {
 }
 
 std::vector<PartId> read_get(const Store& store, BlockReader& in, PageWriter& pages,
-                             ReplyBuffer& out) {
-  const std::string_view table = in.text();
-  const KeyView key{in.text(), in.text()};
-  const std::vector<std::string_view> names = read_select(in);
+                             ReplyBuffer& out, RowCounts& rows) {
+  const GetWords words = read_get_words(in);
   if (!in.ok()) return refuse(out, malformed());
-  const Result<std::vector<std::string>> select = normalize_select(names);
+  const Result<std::vector<std::string>> select = normalize_select(words.select);
   if (!select.ok()) return refuse(out, select.error());
-  const auto answer = store.get(table, key);
+  const auto answer = store.get(words.table, words.key);
   if (const auto* found = std::get_if<RowAnswer>(&answer)) {
-    pages.write(out, table, {&found->row, 1}, *select, std::nullopt);
+    rows = RowCounts{1, 1};
+    pages.write(out, words.table, {&found->row, 1}, *select, std::nullopt);
   } else if (const auto* error = std::get_if<Error>(&answer)) {
     write_error(out, *error);
   } else {
@@ -157,11 +143,12 @@ std::vector<PartId> read_get(const Store& store, BlockReader& in, PageWriter& pa
 }
 
 std::vector<PartId> read_query(const Store& store, BlockReader& in, PageWriter& pages,
-                               ReplyBuffer& out) {
+                               ReplyBuffer& out, RowCounts& rows) {
   const Result<EntityQuery> request = read_entity_query(in);
   if (!request.ok()) return refuse(out, request.error());
   const auto answer = store.query(request->table, request->query);
   if (const auto* page = std::get_if<Page>(&answer)) {
+    rows = RowCounts{page->rows_read, page->rows.size()};
     pages.write(out, request->table, page->rows, request->query.select, page->next);
   } else if (const auto* error = std::get_if<Error>(&answer)) {
     write_error(out, *error);
@@ -186,14 +173,14 @@ std::vector<PartId> read_explain(const Store& store, BlockReader& in, ReplyBuffe
 }
 
 std::vector<PartId> read_tables(const Store& store, BlockReader& in, ReplyBuffer& out) {
-  const std::optional<std::string_view> filter_text = in.optional_text();
-  const Result<std::uint32_t> top = checked_top(in.word());
-  const std::optional<std::string_view> from = in.optional_text();
+  const TablesWords words = read_tables_words(in);
   if (!in.ok()) return refuse(out, malformed());
+  const Result<std::uint32_t> top = checked_top(words.top);
   if (!top.ok()) return refuse(out, top.error());
-  const Result<Filter> filter = read_filter(filter_text);
+  const Result<Filter> filter = read_filter(words.filter);
   if (!filter.ok()) return refuse(out, filter.error());
-  const Result<TablePage> page = store.tables(*filter, *top, from.value_or(std::string_view()));
+  const Result<TablePage> page =
+      store.tables(*filter, *top, words.from.value_or(std::string_view()));
   if (!page.ok()) return refuse(out, page.error());
   write_tables(out, *page);
   return {};
@@ -226,15 +213,35 @@ void write_error(ReplyBuffer& out, const GroupFailure& failure) {
   block.finish();
 }
 
+void write_error(ReplyBuffer& out, const ServiceError& error, const HeaderViews& headers) {
+  BlockWriter block(out, ReplyKind::error, 4 + (headers.empty() ? 0 : 1 + headers.size() * 2));
+  block.word(error.status);
+  block.word(none);
+  block.text(error.code);
+  block.text(error.message);
+  if (!headers.empty()) {
+    block.flag(flag_headers);
+    block.word(static_cast<std::uint32_t>(headers.size()));
+    for (const auto& [name, value] : headers) {
+      block.text(name);
+      block.text(value);
+    }
+  }
+  block.finish();
+}
+
 std::vector<PartId> read(const Store& store, std::string_view request, PageWriter& pages,
-                         ReplyBuffer& out) {
+                         ReplyBuffer& out, RowCounts* rows) {
+  RowCounts unasked;
+  RowCounts& counted = rows == nullptr ? unasked : *rows;
+  counted = RowCounts{};
   BlockReader in(request);
   if (!in.ok()) return refuse(out, malformed());
   switch (static_cast<RequestKind>(in.kind())) {
     case RequestKind::get:
-      return read_get(store, in, pages, out);
+      return read_get(store, in, pages, out, counted);
     case RequestKind::query:
-      return read_query(store, in, pages, out);
+      return read_query(store, in, pages, out, counted);
     case RequestKind::explain:
       return read_explain(store, in, out);
     case RequestKind::list_tables:

@@ -6,18 +6,21 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/direct/block.h"
 #include "core/direct/page.h"
+#include "core/model/service_error.h"
 #include "core/store/store.h"
 
 namespace entitable::direct {
 
 // get, query, explain, list tables. Replaces what `out` holds; `pages` only lends its memory. Gives
-// the parts to load before it is asked again (query.h, NeedParts); none: `out` is the reply.
+// the parts to load before it is asked again (query.h, NeedParts); none: `out` is the reply, and
+// `rows`, if it is asked for, what it took.
 std::vector<PartId> read(const Store& store, std::string_view request, PageWriter& pages,
-                         ReplyBuffer& out);
+                         ReplyBuffer& out, RowCounts* rows = nullptr);
 
 // The ticks of a host's clock, in milliseconds since 1970 with their fraction. What is no time at
 // all is the epoch: the store's clock rises anyway.
@@ -27,5 +30,8 @@ Ticks ticks_from_unix_ms(double milliseconds);
 void write_answer(ReplyBuffer& out, const WriteAnswer& answer);
 void write_error(ReplyBuffer& out, const Error& error);
 void write_error(ReplyBuffer& out, const GroupFailure& failure);
+// One that the store didn't give: of an operation and of a transaction as a whole.
+using HeaderViews = std::vector<std::pair<std::string_view, std::string_view>>;
+void write_error(ReplyBuffer& out, const ServiceError& error, const HeaderViews& headers);
 
 }  // namespace entitable::direct

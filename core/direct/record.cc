@@ -10,28 +10,16 @@
 
 #include "core/base/check.h"
 #include "core/direct/block.h"
+#include "core/direct/write_words.h"
 #include "core/model/limits.h"
 #include "core/model/property_name.h"
 
 namespace entitable::direct {
 namespace {
 
-constexpr std::uint32_t flag_transaction = 1;
-constexpr std::size_t operation_words = 4;
-constexpr std::size_t property_words = 4;
 // Of a property that could be stored. Many properties can refer to one name, so that longer ones
 // are not even copied.
 constexpr std::size_t name_bytes_max = 3 * limits::property_name_units_max;
-
-enum class Form : std::uint8_t { native = 0, text = 1, number = 2, boolean = 3, unusable = 4 };
-
-// What a property record holds, taken out of the block but not yet looked at.
-struct Payload {
-  std::uint8_t type = 0;
-  Form form = Form::unusable;
-  std::uint64_t bits = 0;
-  std::string_view bytes;  // text or binary
-};
 
 Error malformed() {
   return Error(Code::invalid_input, "The request block is malformed.");
@@ -45,28 +33,6 @@ double as_double(std::uint64_t bits) {
   double v;
   std::memcpy(&v, &bits, sizeof v);
   return v;
-}
-
-Payload take_payload(BlockReader& in) {
-  const std::uint32_t type_and_form = in.word();
-  Payload payload;
-  payload.type = static_cast<std::uint8_t>(type_and_form);
-  const std::uint32_t form = type_and_form >> 8;
-  payload.bits = in.two_words();
-  if (form > static_cast<std::uint32_t>(Form::unusable)) {
-    in.fail();
-    return payload;
-  }
-  payload.form = static_cast<Form>(form);
-  const auto length = static_cast<std::uint32_t>(payload.bits);
-  const bool native = payload.form == Form::native;
-  if (payload.form == Form::text ||
-      (native && payload.type == static_cast<std::uint8_t>(EdmType::string))) {
-    payload.bytes = in.text(length);
-  } else if (native && payload.type == static_cast<std::uint8_t>(EdmType::binary)) {
-    payload.bytes = in.binary(length);
-  }
-  return payload;
 }
 
 Result<ValueView> date_time_value(double milliseconds, std::string_view property) {
@@ -201,42 +167,20 @@ Result<void> read_properties(BlockReader& in, const std::vector<Name>& names, st
   return {};
 }
 
-struct Key {
-  std::string_view text;
-  bool absent = false;
-  bool not_text = false;
-};
-
-Key read_key(BlockReader& in) {
-  const std::uint32_t units = in.word();
-  if (units == none) return Key{{}, true, false};
-  if (units == not_text) return Key{{}, false, true};
-  return Key{in.text(units), false, false};
-}
-
 Result<Operation> read_operation(BlockReader& in, const std::vector<Name>& names) {
-  const std::uint32_t kind_and_count = in.word();
-  const std::uint32_t kind = kind_and_count & 0xFF;
-  const std::uint32_t count = kind_and_count >> 8;
-  const Key partition = read_key(in);
-  const Key row = read_key(in);
-  const std::optional<std::string_view> etag = in.optional_text();
-  if (!in.ok() || kind > static_cast<std::uint32_t>(OperationKind::remove) ||
-      in.words_left() / property_words < count) {
-    in.fail();
-    return malformed();
-  }
-  Operation operation{
-      static_cast<OperationKind>(kind), EntityKey(partition.text, row.text), {}, {}};
-  const Result<void> properties = read_properties(in, names, count, operation.properties);
+  const OperationWords words = read_operation_words(in);
+  if (!in.ok()) return malformed();
+  Operation operation{words.kind, EntityKey(words.partition.text, words.row.text), {}, {}};
+  const Result<void> properties =
+      read_properties(in, names, words.properties, operation.properties);
   if (!properties.ok()) return properties.error();
-  if (partition.absent || row.absent) return Error(Code::properties_need_value);
-  if (partition.not_text || row.not_text) return Error(Code::primary_key_type_invalid);
+  if (words.partition.absent || words.row.absent) return Error(Code::properties_need_value);
+  if (words.partition.not_text || words.row.not_text) return Error(Code::primary_key_type_invalid);
   const bool conditional = operation.kind == OperationKind::replace ||
                            operation.kind == OperationKind::merge ||
                            operation.kind == OperationKind::remove;
-  if (conditional && etag.has_value()) {
-    Result<IfMatch> condition = IfMatch::parse(*etag);
+  if (conditional && words.etag.has_value()) {
+    Result<IfMatch> condition = IfMatch::parse(*words.etag);
     if (!condition.ok()) return condition.error();
     operation.if_match = std::move(*condition);
   }
@@ -244,26 +188,16 @@ Result<Operation> read_operation(BlockReader& in, const std::vector<Name>& names
 }
 
 std::variant<WriteRequest, GroupFailure> parse_entities(BlockReader& in) {
-  const std::uint32_t flags = in.word();
-  const std::uint32_t count = in.word();
-  const std::uint32_t name_count = in.word();
+  const WriteWords words = read_write_words(in);
+  std::vector<Name> names;
+  names.reserve(words.names());
+  read_names(in, words, [&](std::string_view name) { names.push_back(judged(name)); });
+  if (!in.ok()) return GroupFailure{malformed()};
+  const std::uint32_t count = words.operations;
   WriteRequest request;
   WriteEntities write;
-  write.transaction = (flags & flag_transaction) != 0;
-  write.table = in.text();
-
-  const std::string_view name_words = in.take_last_words(name_count);
-  std::vector<Name> names;
-  names.reserve(name_words.size() / 4);
-  for (std::size_t at = 0; at < name_words.size(); at += 4) {
-    std::uint32_t units;
-    std::memcpy(&units, name_words.data() + at, sizeof units);
-    names.push_back(judged(in.text(units)));
-  }
-  if (!in.ok() || (flags & ~flag_transaction) != 0 || in.words_left() / operation_words < count ||
-      (count > 1 && !write.transaction)) {
-    return GroupFailure{malformed()};
-  }
+  write.transaction = words.transaction;
+  write.table = words.table;
   write.operations.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     Result<Operation> operation = read_operation(in, names);

@@ -1,14 +1,13 @@
 #include "core/doors/group.h"
 
-#include <algorithm>
 #include <functional>
 #include <optional>
 #include <utility>
 #include <variant>
 
-#include "core/base/bytes.h"
 #include "core/direct/calls.h"
 #include "core/direct/record.h"
+#include "core/doors/call.h"
 #include "core/protocol/http_codec.h"
 #include "core/protocol/service.h"
 
@@ -20,28 +19,6 @@ using protocol::Response;
 
 Error malformed() {
   return Error(Code::invalid_input, "The request block is malformed.");
-}
-
-constexpr std::uint8_t kind_call = 32;
-constexpr std::uint8_t call_version = 1;
-
-bool is_call(std::string_view block) {
-  return !block.empty() && static_cast<std::uint8_t>(block.front()) == kind_call;
-}
-
-// Takes the head of a call off its block. Nothing: it is malformed.
-std::optional<ClientCall> take_call(std::string_view& block) {
-  ByteReader in(block);
-  in.u8();
-  const bool known = in.u8() == call_version && in.u16() == 0 && in.u32() == 0;
-  ClientCall call;
-  call.number = in.u64();
-  const std::string_view client = in.raw(call.client.size());
-  const std::string_view inner = in.raw(in.remaining());
-  if (!in.ok() || !known || is_call(inner)) return std::nullopt;
-  std::copy(client.begin(), client.end(), call.client.begin());
-  block = inner;
-  return call;
 }
 
 // The store's answer to an HTTP request.
@@ -126,13 +103,18 @@ class Group {
 }  // namespace
 
 std::vector<PartId> handle(const protocol::Account& account, const Store& store,
-                           std::string_view block, Ticks now, direct::ReplyBuffer& out) {
+                           std::string_view block, Ticks now, direct::ReplyBuffer& out,
+                           RowCounts* rows) {
+  RowCounts unasked;
+  RowCounts& counted = rows == nullptr ? unasked : *rows;
+  counted = RowCounts{};
   const std::optional<protocol::RequestBlock> read = protocol::read_request(block);
   if (read.has_value()) {
     const protocol::Moment moment{now, read->id};
     protocol::Handled handled = protocol::handle(account, store, read->request, moment);
     if (auto* need = std::get_if<NeedParts>(&handled)) return std::move(need->ids);
     if (const auto* response = std::get_if<Response>(&handled)) {
+      counted = response->rows;
       out.assign(protocol::write_response(*response));
       return {};
     }

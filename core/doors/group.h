@@ -4,15 +4,8 @@
 // A block is of the direct door (core/direct/LAYOUT.md) or an HTTP request
 // (core/protocol/http_codec.h); its first byte says which. Nothing here fails: what cannot be
 // answered is answered by an error, as an HTTP response to a request and as an error block
-// otherwise.
-//
-// A block that may be sent again, since whoever sends it may not hear the answer, is in a *call*:
-//
-//     call = 32:u8 1:u8 0:u16 0:u32 number:u64 client:16 bytes block        1: version; block: of
-//     either door
-//
-// Its answer is the block's. A call that was applied before is answered as it was then
-// (core/store/call_window.h).
+// otherwise. A block may be in a call (call.h): its answer is the block's, and if it was applied
+// before, what it was then.
 #pragma once
 
 #include <string_view>
@@ -26,9 +19,11 @@ namespace entitable::doors {
 
 // An HTTP request that reads (GET, HEAD, OPTIONS). Replaces what `out` holds, by its response, or
 // by an error block if the block is malformed or its request is a write after all. Gives the parts
-// to load before it is asked again (query.h, NeedParts); none: `out` is the reply.
+// to load before it is asked again (query.h, NeedParts); none: `out` is the reply, and `rows`, if
+// it is asked for, what it took.
 std::vector<PartId> handle(const protocol::Account& account, const Store& store,
-                           std::string_view block, Ticks now, direct::ReplyBuffer& out);
+                           std::string_view block, Ticks now, direct::ReplyBuffer& out,
+                           RowCounts* rows = nullptr);
 
 struct StagedReplies {
   std::vector<direct::ReplyBuffer> replies;  // one per block, in order

@@ -162,6 +162,27 @@ constexpr Line lines[] = {
      at_commit},
 };
 
+// What the service answers for reasons that this store doesn't have (spec §9).
+constexpr ServiceError never_ours[] = {
+    {403, "AccountIsDisabled", "The specified account is disabled."},
+    {400, "ContentLengthExceeded",
+     "The content length for the requested operation has exceeded the limit (4MB)."},
+    {400, "DuplicateKeyPropertySpecified",  // our text: the service's is not known
+     "A key property is specified more than one time."},
+    {404, "EntityNotFound", "The specified entity does not exist."},
+    {400, "HostInformationNotPresent",
+     "The required host information is not present in the request. You must send a non-empty Host "
+     "header or include the absolute URI in the request line."},
+    {400, "InvalidValueType", "The value specified is invalid."},
+    {415, "JsonFormatNotSupported", "JSON format is not supported."},
+    {400, "KeyValueTooLarge", "The key value exceeds the maximum allowed size."},  // likewise
+    {400, "MissingRequiredHeader",
+     "An HTTP header that's mandatory for this request is not specified."},
+    {500, "OperationTimedOut", "The operation could not be completed within the permitted time."},
+    {503, "ServerBusy", "The server is busy."},
+    {409, "TableBeingDeleted", "The specified table is being deleted. Try operation later."},
+};
+
 constexpr bool is_complete() {
   for (std::size_t i = 0; i < std::size(lines); ++i) {
     if (static_cast<std::size_t>(lines[i].code) != i) return false;
@@ -180,6 +201,16 @@ const Line& line_of(Code code) {
 
 const ServiceError& service_error(Code code) {
   return line_of(code).error;
+}
+
+const ServiceError* find_service_error(std::string_view code) {
+  for (const Line& line : lines) {
+    if (line.error.code == code) return &line.error;
+  }
+  for (const ServiceError& error : never_ours) {
+    if (error.code == code) return &error;
+  }
+  return nullptr;
 }
 
 std::string_view message_of(const Error& error) {

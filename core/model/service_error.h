@@ -21,6 +21,10 @@ struct ServiceError {
 
 const ServiceError& service_error(Code code);
 
+// The line of a service code ("ServerBusy"); nullptr if there is none. It also knows codes that the
+// service gives and no request to this store can bring about, for those who act them.
+const ServiceError* find_service_error(std::string_view code);
+
 // The text of one error: its own message, or the standard one.
 std::string_view message_of(const Error& error);
 

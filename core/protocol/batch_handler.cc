@@ -150,16 +150,6 @@ std::string content_id_of(const Request& operation) {
   return id.has_value() && is_given_back(*id) ? std::string(*id) : std::string();
 }
 
-// An operation that names a path only stands under the batch's own origin.
-std::string_view absolute(std::string_view url, std::string_view batch_url,
-                          std::deque<std::string>& kept) {
-  if (url.substr(0, 1) != "/") return url;
-  const std::size_t scheme = batch_url.find("://");
-  const std::size_t path = scheme == std::string_view::npos ? 0 : batch_url.find('/', scheme + 3);
-  kept.push_back(std::string(batch_url.substr(0, path)).append(url));
-  return kept.back();
-}
-
 // The failure of a group in which operation `index` cannot be read. One before it that breaks a
 // rule of groups comes first.
 GroupFailure unreadable(Error error, std::size_t index, std::size_t operations,
@@ -180,7 +170,7 @@ Handled handle_change_set(Batch& batch, const Request& request, const Moment& mo
   write.measured = true;
   std::deque<std::string> urls;
   for (Request& operation : batch.operations) {
-    operation.url = absolute(operation.url, request.url, urls);
+    operation.url = absolute_url(operation.url, request.url, urls);
     Result<EntityWrite> parsed = steps.parse(operation);
     const std::size_t index = write.operations.size();
     if (parsed.ok() && index > 0 && !equal_ignoring_case(parsed->table, write.table)) {
@@ -208,7 +198,7 @@ Handled handle_change_set(Batch& batch, const Request& request, const Moment& mo
 Handled handle_query(Request& query, const Request& request, const Moment& moment,
                      const BatchSteps& steps) {
   std::deque<std::string> urls;
-  query.url = absolute(query.url, request.url, urls);
+  query.url = absolute_url(query.url, request.url, urls);
   Handled handled = steps.read(query);
   auto* response = std::get_if<Response>(&handled);
   if (response == nullptr) return handled;

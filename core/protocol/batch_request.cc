@@ -79,4 +79,13 @@ Result<Batch> read_batch(const Request& request) {
   return batch;
 }
 
+std::string_view absolute_url(std::string_view url, std::string_view batch_url,
+                              std::deque<std::string>& kept) {
+  if (url.substr(0, 1) != "/") return url;
+  const std::size_t scheme = batch_url.find("://");
+  const std::size_t path = scheme == std::string_view::npos ? 0 : batch_url.find('/', scheme + 3);
+  kept.push_back(std::string(batch_url.substr(0, path)).append(url));
+  return kept.back();
+}
+
 }  // namespace entitable::protocol

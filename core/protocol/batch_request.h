@@ -2,6 +2,9 @@
 // each of them means is not looked at.
 #pragma once
 
+#include <deque>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
@@ -21,5 +24,10 @@ struct Batch {
 // a change set in a change set, a query in a change set, a write outside of one.
 // RequestBodyTooLarge: more than 4 MiB, and then nothing is looked at.
 Result<Batch> read_batch(const Request& request);
+
+// The address of an operation: one that names a path only stands under the batch's own origin.
+// `kept` owns what had to be made.
+std::string_view absolute_url(std::string_view url, std::string_view batch_url,
+                              std::deque<std::string>& kept);
 
 }  // namespace entitable::protocol

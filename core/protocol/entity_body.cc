@@ -206,6 +206,16 @@ Result<EntityBody> read_inserted_entity(std::string_view body) {
   return entity;
 }
 
+BodyKeys read_inserted_keys(std::string_view body) {
+  const Result<Members> members = Members::read(body);
+  if (!members.ok()) return {};
+  const auto known = [&](std::string_view name) {
+    Result<std::string> key = key_of(*members, name);
+    return key.ok() ? std::optional<std::string>(std::move(*key)) : std::nullopt;
+  };
+  return BodyKeys{known("PartitionKey"), known("RowKey")};
+}
+
 Result<EntityBody> read_updated_entity(std::string_view body) {
   const Result<Members> members = Members::read(body);
   if (!members.ok()) return members.error();

@@ -5,6 +5,7 @@
 // one in its range and Double otherwise (3.0 and 3e0 too). null is absence.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,12 @@ struct EntityBody {
 // may be called, and how many there may be, is the store's to say.
 Result<EntityBody> read_inserted_entity(std::string_view body);
 Result<EntityBody> read_updated_entity(std::string_view body);
+
+// The keys of an insert as far as they are there, whatever else is wrong with it.
+struct BodyKeys {
+  std::optional<std::string> partition, row;
+};
+BodyKeys read_inserted_keys(std::string_view body);
 
 // The TableName of a table to be created. InvalidInput: not a JSON object, not a string.
 // PropertiesNeedValue: missing or null. DuplicatePropertiesSpecified.

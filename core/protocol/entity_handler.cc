@@ -141,6 +141,7 @@ Handled query_entities(const Call& call) {
   const Page& page = std::get<Page>(answer);
   const Representation how = representation_of(call, query->select);
   Response response = data_response(call.level, rows_json(how, page.rows, query->select));
+  response.rows = RowCounts{page.rows_read, page.rows.size()};
   if (page.next.has_value()) {
     ContinuationTokens tokens = encode_continuation(*page.next);
     response.headers.push_back(
@@ -163,6 +164,7 @@ Handled get_entity(const Call& call) {
   const Representation how = representation_of(call, *select);
   Response response = data_response(call.level, row_json(how, row, *select));
   response.headers.push_back({"ETag", etag_text(row.timestamp())});
+  response.rows = RowCounts{1, 1};
   return response;
 }
 

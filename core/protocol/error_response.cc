@@ -26,13 +26,20 @@ constexpr Reason reasons[] = {
     {403, "Forbidden"},
     {404, "Not Found"},
     {405, "Method Not Allowed"},
+    {408, "Request Timeout"},
     {409, "Conflict"},
+    {410, "Gone"},
+    {411, "Length Required"},
     {412, "Precondition Failed"},
     {413, "Request Entity Too Large"},
     {415, "Unsupported Media Type"},
+    {416, "Range Not Satisfiable"},
+    {429, "Too Many Requests"},
     {500, "Internal Server Error"},
     {501, "Not Implemented"},
+    {502, "Bad Gateway"},
     {503, "Service Unavailable"},
+    {504, "Gateway Timeout"},
     {507, "Insufficient Storage"},
 };
 
@@ -47,8 +54,8 @@ std::string time_text(Ticks ticks) {
   return text.append("Z");
 }
 
-std::string full_text(const Error& error, const ErrorForm& form) {
-  std::string text(message_of(error));
+std::string full_text(std::string_view message, const ErrorForm& form) {
+  std::string text(message);
   return text.append("\nRequestId:")
       .append(form.request_id)
       .append("\nTime:")
@@ -109,11 +116,15 @@ std::string_view reason_phrase(std::uint16_t status) {
 
 Response error_response(const Error& error, const ErrorForm& form) {
   const ServiceError& service = service_error(error.code);
-  const std::string text = full_text(error, form);
+  return error_response(ServiceError{service.status, service.code, message_of(error)}, form);
+}
+
+Response error_response(const ServiceError& service, const ErrorForm& form) {
+  const std::string text = full_text(service.message, form);
   Response response;
   response.status = service.status;
   if (form.xml) {
-    response.reason = one_line(message_of(error));
+    response.reason = one_line(service.message);
     response.headers.push_back({"Content-Type", "application/xml"});
     response.body = xml_body(service.code, text);
   } else {

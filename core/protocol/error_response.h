@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/base/status.h"
+#include "core/model/service_error.h"
 #include "core/protocol/headers.h"
 #include "core/protocol/http.h"
 
@@ -30,5 +31,6 @@ std::string_view reason_phrase(std::uint16_t status);
 // {"odata.error":{"code":…,"message":{"lang":"en-US","value":"text\nRequestId:…\nTime:…"}}}, or the
 // same as an <m:error> document, whose text is the reason phrase too.
 Response error_response(const Error& error, const ErrorForm& form);
+Response error_response(const ServiceError& error, const ErrorForm& form);
 
 }  // namespace entitable::protocol

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/model/date_time.h"
+#include "core/query/query.h"
 
 namespace entitable::protocol {
 
@@ -40,6 +41,7 @@ struct Response {
   std::string reason;  // one line
   std::vector<Header> headers;
   std::string body;
+  RowCounts rows = {};  // what a read of entities took; not sent
 };
 
 // What the core may not find out for itself.

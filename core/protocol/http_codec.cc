@@ -1,5 +1,6 @@
 #include "core/protocol/http_codec.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -83,6 +84,22 @@ std::string write_response(const Response& response) {
   }
   out.raw(response.body);
   return bytes;
+}
+
+ResponseView read_response(std::string_view block) {
+  ByteReader in(block);
+  ResponseView out;
+  in.u8();
+  in.u8();
+  out.status = in.u16();
+  const std::uint32_t reason = in.u32();
+  const std::uint32_t body = in.u32();
+  const std::size_t count = std::min<std::size_t>(in.u32(), in.remaining() / header_lengths_bytes);
+  ByteReader lengths(in.raw(count * header_lengths_bytes));
+  in.raw(reason);
+  out.headers = take_headers(lengths, in, count);
+  out.body = in.raw(body);
+  return out;
 }
 
 }  // namespace entitable::protocol

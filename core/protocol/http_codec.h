@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/protocol/http.h"
 
@@ -42,5 +43,14 @@ bool is_request_block(std::string_view block);  // by its first byte
 std::optional<RequestBlock> read_request(std::string_view block);
 
 std::string write_response(const Response& response);
+
+// Status, headers and body of a block that write_response made, the views into it. REQUIRES: such a
+// block.
+struct ResponseView {
+  std::uint16_t status = 0;
+  std::vector<HeaderView> headers;
+  std::string_view body;
+};
+ResponseView read_response(std::string_view block);
 
 }  // namespace entitable::protocol

@@ -10,10 +10,10 @@
 #include "core/protocol/batch_handler.h"
 #include "core/protocol/batch_request.h"
 #include "core/protocol/call.h"
-#include "core/protocol/cors.h"
+#include "core/protocol/common_headers.h"
 #include "core/protocol/entity_handler.h"
 #include "core/protocol/error_response.h"
-#include "core/protocol/http_date.h"
+#include "core/protocol/reading.h"
 #include "core/protocol/route.h"
 #include "core/protocol/service_handler.h"
 #include "core/protocol/table_handler.h"
@@ -21,77 +21,21 @@
 namespace entitable::protocol {
 namespace {
 
-// ---- Headers of every answer --------------------------------------------------------------------
-
-// What is added to an answer in the end. Owns what it needs, since the request may be gone.
-struct CommonHeaders {
-  std::string request_id;
-  std::string client_request_id;
-  std::string version;
-  Ticks now = 0;
-  bool is_data = true;  // JSON, batches and writes of entities: not to be cached, nor guessed at
-  std::string method;
-  std::string origin;
-  std::vector<CorsRule> cors;
-
-  Response add(Response response) const {
-    response.headers.reserve(response.headers.size() + 8);
-    const auto put = [&](const char* name, std::string value) {
-      response.headers.push_back({name, std::move(value)});
-    };
-    if (is_data) {
-      put("Cache-Control", "no-cache");
-      put("X-Content-Type-Options", "nosniff");
-    }
-    put("x-ms-request-id", request_id);
-    if (!client_request_id.empty()) put("x-ms-client-request-id", client_request_id);
-    put("x-ms-version", version);
-    put("Date", http_date_text(now));
-    put("Server", "entitable");
-    if (!origin.empty()) {
-      const Request asked{method, {}, {{"Origin", origin}}, {}, {}};
-      add_cors_headers(cors, asked, response);
-    }
-    return response;
-  }
-};
-
-// ---- One request --------------------------------------------------------------------------------
-
-bool may_insert(Route route) {
-  return route == Route::insert_entity || route == Route::create_table;
-}
-
 bool is_entity_write(Route route) {
   return route == Route::insert_entity || route == Route::put_entity ||
          route == Route::merge_entity || route == Route::delete_entity;
 }
 
-// A request, or an operation of a batch, as far as it can be read before anybody is asked.
-struct Reading {
-  Uri uri;
-  QueryOptions options;
-  std::string_view method;  // that counts
-  RouteLine line;
-
-  Need need(const Request& request) const {
-    Need need{line.action, uri.table, {}};
-    if (uri.resource == Resource::entity) need.key = uri.key.view();
-    const bool conditional = !header(request, "If-Match").value_or("").empty();
-    if (need.action == Action::update && !conditional) need.action = Action::upsert;
-    return need;
-  }
-};
-
 class Session {
  public:
   Session(const Account& account, const Store& store, const Request& request, const Moment& moment)
-      : account_(account), store_(store), request_(request), moment_(moment) {
-    form_.request_id = common_.request_id = request_id_text(moment.id);
-    form_.now = common_.now = moment.now;
-    common_.client_request_id = client_request_id(request).value_or("");
-    Result<std::string> asked = version_of(request, {}, account);  // if nothing else is read
-    common_.version = asked.ok() ? std::move(*asked) : std::string(newest_version);
+      : account_(account),
+        store_(store),
+        request_(request),
+        moment_(moment),
+        common_(account, request, moment) {
+    form_.request_id = common_.request_id;
+    form_.now = common_.now;
   }
 
   Handled run() {
@@ -107,18 +51,35 @@ class Session {
     return handled;
   }
 
+  // The answer if it failed in that way, whatever it is.
+  Response fail(const ServiceError& error, const std::vector<HeaderView>& headers) {
+    if (request_.method == "OPTIONS") {
+      begin_preflight();
+    } else {
+      Reading reading;
+      // What is wrong with it doesn't matter any more.
+      static_cast<void>(read(reading).ok());
+    }
+    prepare_cors();
+    return common_.add(error_response(error, form_), headers);
+  }
+
  private:
+  // What it asks for and how it is to be answered.
+  Result<void> read(Reading& reading) {
+    const Result<void> target = read_target(request_, account_.name, form_, reading);
+    common_.is_data = !form_.xml;
+    if (!target.ok()) return target.error();
+    Result<std::string> version = version_of(request_, reading.options.sv, account_);
+    if (!version.ok()) return version.error();
+    common_.version = std::move(*version);
+    return {};
+  }
+
   Handled serve() {
     if (request_.method == "OPTIONS") return serve_preflight();
     Reading reading;
-    if (const auto read = read_target(request_, form_, reading); !read.ok()) {
-      common_.is_data = !form_.xml;
-      return refuse(read.error());
-    }
-    common_.is_data = !form_.xml;
-    Result<std::string> version = version_of(request_, reading.options.sv, account_);
-    if (!version.ok()) return refuse(version.error());
-    common_.version = std::move(*version);
+    if (const auto is_read = read(reading); !is_read.ok()) return refuse(is_read.error());
 
     const Result<Access> access = authorize_request(reading);
     if (!access.ok()) {
@@ -131,34 +92,15 @@ class Session {
     return is_xml(reading.line.route) ? serve_xml(reading) : serve_data(reading, *access);
   }
 
-  Handled serve_preflight() {
+  void begin_preflight() {
     form_.xml = true;
     common_.is_data = false;
     is_preflight_ = true;
-    return handle_preflight(account_, store_, request_, refusal(form_));
   }
 
-  // Reads into `reading` and tells `form` what is found out on the way.
-  Result<void> read_target(const Request& request, ErrorForm& form, Reading& reading) const {
-    Result<Uri> uri = parse_uri(request.url, account_.name);
-    if (!uri.ok()) return uri.error();
-    reading.uri = std::move(*uri);
-    Result<QueryOptions> options = parse_query_options(reading.uri.raw_query);
-    if (!options.ok()) return options.error();
-    reading.options = std::move(*options);
-    form.xml =
-        !form.in_batch && (reading.options.comp.has_value() || reading.options.restype.has_value());
-    if (const auto level = negotiate(request, reading.options.format); level.ok()) {
-      form.level = *level;
-    }
-    const Result<std::string_view> method = method_of(request);
-    if (!method.ok()) return method.error();
-    reading.method = *method;
-    const Result<RouteLine> line = find_route(reading.method, reading.uri, reading.options);
-    if (!line.ok()) return line.error();
-    reading.line = *line;
-    if (may_insert(line->route)) form.preference = preference_of(request);
-    return {};
+  Handled serve_preflight() {
+    begin_preflight();
+    return handle_preflight(account_, store_, request_, refusal(form_));
   }
 
   Result<Access> authorize_request(const Reading& reading) const {
@@ -236,14 +178,16 @@ class Session {
     ErrorForm form = form_in_batch();
     Reading reading;
     // What is wrong with it is said by those who serve it.
-    static_cast<void>(read_target(operation, form, reading).ok());
+    static_cast<void>(read_target(operation, account_.name, form, reading).ok());
     return form;
   }
 
   // What both kinds of operation need: the same account, permission, and an address to write at.
   Result<void> read_operation(const Request& operation, const Access& access, ErrorForm& form,
                               Reading& reading) const {
-    if (const auto read = read_target(operation, form, reading); !read.ok()) return read.error();
+    if (const auto read = read_target(operation, account_.name, form, reading); !read.ok()) {
+      return read.error();
+    }
     if (reading.uri.account != account_.name) return Error(Code::invalid_input);
     if (const auto allowed = access.check(reading.need(operation)); !allowed.ok()) {
       return allowed.error();
@@ -316,6 +260,12 @@ class Session {
 Handled handle(const Account& account, const Store& store, const Request& request,
                const Moment& moment) {
   return Session(account, store, request, moment).run();
+}
+
+Response refuse(const Account& account, const Store& store, const Request& request,
+                const Moment& moment, const ServiceError& error,
+                const std::vector<HeaderView>& headers) {
+  return Session(account, store, request, moment).fail(error, headers);
 }
 
 }  // namespace entitable::protocol

@@ -7,6 +7,9 @@
 // Every answer is an HTTP response, refusals too. Nothing that a client sends makes it fail.
 #pragma once
 
+#include <vector>
+
+#include "core/model/service_error.h"
 #include "core/protocol/account.h"
 #include "core/protocol/handled.h"
 #include "core/protocol/http.h"
@@ -16,5 +19,12 @@ namespace entitable::protocol {
 
 Handled handle(const Account& account, const Store& store, const Request& request,
                const Moment& moment);
+
+// What the service would answer to this very request if it failed in that way: in the format that
+// the request asks for, a batch as a whole. Nothing is done, and nobody is asked for credentials.
+// `headers` stand instead of those of the same name; the response looks at their names.
+Response refuse(const Account& account, const Store& store, const Request& request,
+                const Moment& moment, const ServiceError& error,
+                const std::vector<HeaderView>& headers);
 
 }  // namespace entitable::protocol

@@ -33,6 +33,13 @@ struct Continuation {
   friend bool operator==(const Continuation&, const Continuation&) = default;
 };
 
+// What answering took.
+struct RowCounts {
+  std::uint64_t read = 0;  // looked at
+  std::uint64_t returned = 0;
+  friend bool operator==(const RowCounts&, const RowCounts&) = default;
+};
+
 struct Query {
   Filter filter;
   // $select: names in the order asked for; empty: everything. PartitionKey, RowKey and Timestamp

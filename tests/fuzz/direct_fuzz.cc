@@ -10,6 +10,7 @@
 
 #include "core/base/check.h"
 #include "core/direct/calls.h"
+#include "core/direct/describe.h"
 #include "core/direct/record.h"
 
 namespace {
@@ -64,6 +65,31 @@ void check_reply(const ReplyBuffer& reply) {
   ENTITABLE_CHECK(size == bytes.size());
 }
 
+// What is described is what is done.
+void check_description(
+    const entitable::Description& description,
+    const std::variant<entitable::WriteRequest, entitable::GroupFailure>& parsed) {
+  const auto* request = std::get_if<entitable::WriteRequest>(&parsed);
+  if (request == nullptr) return;
+  const auto* write = std::get_if<entitable::WriteEntities>(&request->body);
+  if (write == nullptr) {
+    ENTITABLE_CHECK(description.table.has_value());
+    return;
+  }
+  if (!write->transaction && write->operations.empty()) return;
+  ENTITABLE_CHECK(description.table == write->table);
+  ENTITABLE_CHECK(write->transaction == (description.operation == entitable::DescribedAs::batch));
+  const std::vector<entitable::Description> operations =
+      write->transaction ? description.operations : std::vector{description};
+  ENTITABLE_CHECK(operations.size() == write->operations.size());
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const entitable::Operation& operation = write->operations[i];
+    ENTITABLE_CHECK(operations[i].operation == entitable::described_as(operation.kind));
+    ENTITABLE_CHECK(operations[i].partition == operation.key.partition);
+    ENTITABLE_CHECK(operations[i].row == operation.key.row);
+  }
+}
+
 // Half of the inputs get a frame that adds up, so that more than the frame is tried.
 std::string framed(std::string_view input) {
   if (input.size() < 6 || (input[0] & 1) == 0) return std::string(input);
@@ -92,7 +118,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   entitable::direct::read(store, block, pages, reply);
   check_reply(reply);
 
+  entitable::Description description;
+  entitable::direct::describe(block, description);
   auto parsed = entitable::direct::parse_write(block);
+  check_description(description, parsed);
   const auto* request = std::get_if<entitable::WriteRequest>(&parsed);
   if (request == nullptr) return 0;
   const auto rows = store.stats().rows;

@@ -1,5 +1,6 @@
 // Arbitrary HTTP requests to the REST door over a small store. Whatever comes: there is an answer
-// that HTTP can carry, a refusal changes nothing, and the store holds its invariants. Several
+// that HTTP can carry, a refusal changes nothing, what is done was described so, and the store
+// holds its invariants. Several
 // requests are parted by lines "---".
 #include <algorithm>
 #include <cstddef>
@@ -8,11 +9,15 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "core/base/check.h"
 #include "core/base/utf8.h"
+#include "core/doors/watch.h"
 #include "core/json/reader.h"
+#include "core/model/service_error.h"
 #include "core/protocol/access_policies.h"
+#include "core/protocol/describe.h"
 #include "core/protocol/multipart.h"
 #include "core/protocol/odata_json.h"
 #include "core/protocol/service.h"
@@ -20,6 +25,8 @@
 
 namespace {
 
+using entitable::DescribedAs;
+using entitable::Description;
 using entitable::Error;
 using entitable::Filter;
 using entitable::GroupFailure;
@@ -67,6 +74,28 @@ void check_response(const protocol::Response& response) {
   ENTITABLE_CHECK(!json || entitable::json::read_object(response.body).ok());
 }
 
+void check_json(const std::string& text) {
+  ENTITABLE_CHECK(entitable::is_well_formed(text) && entitable::json::read_object(text).ok());
+}
+
+// What is described is what is done.
+void check_description(const Description& description, const entitable::WriteRequest& request) {
+  ENTITABLE_CHECK(description.operation != DescribedAs::unknown);
+  const auto* write = std::get_if<entitable::WriteEntities>(&request.body);
+  if (write == nullptr) return;
+  ENTITABLE_CHECK(write->transaction == (description.operation == DescribedAs::batch));
+  ENTITABLE_CHECK(description.table.has_value());
+  const std::vector<Description> operations =
+      write->transaction ? description.operations : std::vector{description};
+  ENTITABLE_CHECK(operations.size() == write->operations.size());
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const entitable::Operation& operation = write->operations[i];
+    ENTITABLE_CHECK(operations[i].operation == entitable::described_as(operation.kind));
+    ENTITABLE_CHECK(operations[i].partition == operation.key.partition);
+    ENTITABLE_CHECK(operations[i].row == operation.key.row);
+  }
+}
+
 class Server {
  public:
   Server() {
@@ -91,9 +120,16 @@ class Server {
     auto handled =
         protocol::handle(account_, store_, request, protocol::Moment{now_, "0123456789abcdef"});
     ENTITABLE_CHECK(contents(store_) == before);
+    Description description;
+    protocol::describe(account_, request, description);
+    check_json(entitable::doors::description_json(description));
+    check_response(protocol::refuse(account_, store_, request, {now_, "0123456789abcdef"},
+                                    *entitable::find_service_error("ServerBusy"), {}));
     if (const auto* response = std::get_if<protocol::Response>(&handled)) {
+      ENTITABLE_CHECK(description.operation != DescribedAs::unknown || response->status >= 400);
       return check_response(*response);
     }
+    check_description(description, std::get<protocol::PendingWrite>(handled).request);
     stage(std::get<protocol::PendingWrite>(handled), before);
     ENTITABLE_CHECK(store_.verify().empty());
   }

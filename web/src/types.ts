@@ -602,3 +602,47 @@ export interface Store {
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
+
+// ---- Watching requests --------------------------------------------------------------------------------------------
+
+/** What a request asks for. `upsert` comes with a mode; `unknown` is what no operation can be made out in. */
+export type Operation =
+  | "get"
+  | "query"
+  | "explain"
+  | "insert"
+  /** Replaces an entity that must be there. */
+  | "update"
+  /** Likewise. */
+  | "merge"
+  | "upsert"
+  | "delete"
+  | "batch"
+  | "createTable"
+  | "deleteTable"
+  | "listTables"
+  | "getTable"
+  | "getAcl"
+  | "setAcl"
+  | "getProperties"
+  | "setProperties"
+  | "getStatistics"
+  /** A preflight request of a page on another origin. */
+  | "options"
+  | "unknown";
+
+/** What a request names; what it doesn't name, or names in a way that can't be read, is absent. */
+export interface RequestDescription {
+  operation: Operation;
+  /** Of an `upsert`. */
+  mode?: UpdateMode;
+  /** As it is spelled there. Of a batch: that of its first operation, and so its partition. */
+  table?: string;
+  partitionKey?: string;
+  rowKey?: string;
+  filter?: string;
+  select?: string[];
+  top?: number;
+  /** Of a batch, none if it can't be read. */
+  operations?: RequestDescription[];
+}

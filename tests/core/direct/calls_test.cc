@@ -118,6 +118,21 @@ TEST_CASE("An inserted entity is read back by its key") {
   CHECK(selected.rows[0].cells == std::vector<std::string>{"etag=" + etag, "v:7=7"});
 }
 
+TEST_CASE("A read tells what it took, if it is asked") {
+  Bench bench;
+  for (const char* row : {"1", "2", "3"}) bench.commit(Bench::insert(row, 7));
+  RowCounts rows{9, 9};
+  const auto read = [&](const std::string& block) {
+    direct::read(bench.store, block, bench.pages, bench.reply, &rows);
+    return rows;
+  };
+  CHECK(read(Bench::whole(Bench::query("PartitionKey eq 'p' and RowKey ge '2'"))) ==
+        RowCounts{2, 2});
+  CHECK(read(Bench::whole(Bench::query("v eq 1"))) == RowCounts{3, 0});
+  CHECK(read(Bench::get("1").word(0).build()) == RowCounts{1, 1});
+  CHECK(read(Bench::get("9").word(0).build()) == RowCounts{0, 0});
+}
+
 TEST_CASE("What is not there has the service's error") {
   Bench bench;
   const std::string reply = bench.read(Bench::get("1").word(0).build());

@@ -145,6 +145,21 @@ TEST_CASE("Blocks staged together are seen by each other, and by readers once th
   CHECK(contains(bench.get("people()"), "\"RowKey\":\"1\""));
 }
 
+TEST_CASE("A request that reads tells what it took, if it is asked") {
+  Bench bench;
+  bench.commit({create("people"), insert("1"), insert("2")});
+  RowCounts rows{9, 9};
+  const auto read = [&](const std::string& path) {
+    handle(bench.account, bench.store, http("GET", path), then, bench.reply, &rows);
+    return rows;
+  };
+  CHECK(read("people()?$filter=n%20eq%201") == RowCounts{2, 0});
+  CHECK(read("people(PartitionKey='p',RowKey='1')") == RowCounts{1, 1});
+  CHECK(read("people()") == RowCounts{2, 2});
+  CHECK(read("Tables") == RowCounts{0, 0});
+  CHECK(read("nowhere()") == RowCounts{0, 0});
+}
+
 TEST_CASE("What a door refuses itself doesn't reach the store and changes nothing") {
   Bench bench;
   bench.commit({create("people")});

@@ -130,6 +130,24 @@ const Expected table[] = {
 
 }  // namespace
 
+TEST_CASE("a service code is found, also one that no request to this store brings about") {
+  for (const Expected& expected : table) {
+    const ServiceError* found = find_service_error(expected.name);
+    REQUIRE(found != nullptr);
+    CHECK(found->code == expected.name);
+    CHECK(found->status == expected.status);
+  }
+  const ServiceError* busy = find_service_error("ServerBusy");
+  REQUIRE(busy != nullptr);
+  CHECK(busy->status == 503);
+  CHECK(busy->message == "The server is busy.");
+  const ServiceError* deleted = find_service_error("TableBeingDeleted");
+  REQUIRE(deleted != nullptr);
+  CHECK(deleted->status == 409);
+  CHECK(find_service_error("serverbusy") == nullptr);
+  CHECK(find_service_error("") == nullptr);
+}
+
 TEST_CASE("every code has its status, name and text") {
   std::set<std::string_view> names;
   for (const Expected& expected : table) {

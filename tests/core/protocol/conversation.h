@@ -15,6 +15,9 @@
 // and so on in the order in which they are seen, {e1} as they stand in ETags; requests may name
 // them. {now} is the time of the request. {a*5} in a request is a string of five "a".
 //
+// A first line "!! ServerBusy" makes the service fail in that way (or "!! 429 Code text"), with the
+// headers of further such lines.
+//
 // Left out, since they are held against what they must be: x-ms-request-id, Date, Server,
 // x-ms-version if the request names none, and what keeps data from being cached ("(cacheable)" says
 // that it is missing). The body of an error in JSON is shown as "odata.error <code>: <message>", in
@@ -74,6 +77,13 @@ class RestServer {
     return write.respond(staged.answers.front());
   }
 
+  protocol::Response refuse(const protocol::Request& request, const ServiceError& error,
+                            const std::vector<protocol::HeaderView>& headers) {
+    now_ += ticks_per_second;
+    const protocol::Moment moment{now_, "0123456789abcdef"};
+    return protocol::refuse(account_, store_, request, moment, error, headers);
+  }
+
   protocol::Response send(std::string_view method, std::string_view path,
                           const std::vector<protocol::HeaderView>& headers = {},
                           std::string_view body = {}) {
@@ -104,6 +114,8 @@ class Conversation {
   std::string operator()(std::string request_text) {
     fill_in(request_text);
     std::string_view rest = request_text;
+    std::vector<std::string_view> refusal;
+    while (rest.starts_with("!! ")) refusal.push_back(take_line(rest).substr(3));
     const std::string_view line = take_line(rest);
     const std::size_t space = std::min(line.find(' '), line.size());
     protocol::Request request;
@@ -115,15 +127,38 @@ class Conversation {
     while (!rest.empty()) {
       const std::string_view header = take_line(rest);
       if (header.empty()) break;
-      const std::size_t colon = std::min(header.find(':'), header.size());
-      request.headers.push_back(
-          {header.substr(0, colon), header.substr(std::min(colon + 1, header.size()))});
+      request.headers.push_back(header_in(header));
     }
     request.body = rest;
-    return text_of(request, server_.send(request));
+    return text_of(request, refusal.empty() ? server_.send(request) : refuse(request, refusal));
   }
 
  private:
+  static protocol::HeaderView header_in(std::string_view line) {
+    const std::size_t colon = std::min(line.find(':'), line.size());
+    return {line.substr(0, colon), line.substr(std::min(colon + 1, line.size()))};
+  }
+
+  protocol::Response refuse(const protocol::Request& request,
+                            const std::vector<std::string_view>& lines) {
+    std::vector<protocol::HeaderView> headers;
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+      headers.push_back(header_in(lines[i]));
+      headers.back().value.remove_prefix(1);  // the blank
+    }
+    if (const ServiceError* known = find_service_error(lines[0])) {
+      return server_.refuse(request, *known, headers);
+    }
+    std::string_view rest = lines[0];
+    const std::string status(rest.substr(0, 4));
+    rest.remove_prefix(4);
+    const std::size_t blank = rest.find(' ');
+    REQUIRE(blank != std::string_view::npos);
+    const ServiceError error{static_cast<std::uint16_t>(std::atoi(status.c_str())),
+                             rest.substr(0, blank), rest.substr(blank + 1)};
+    return server_.refuse(request, error, headers);
+  }
+
   static std::string_view take_line(std::string_view& rest) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view line = rest.substr(0, end);

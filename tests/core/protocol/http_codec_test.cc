@@ -113,6 +113,17 @@ TEST_CASE("A response block has the layout that is written in the header") {
   CHECK(in.raw(in.remaining()) == "Conflictabcdef{}");
 }
 
+TEST_CASE("A response is read back from its block") {
+  const std::string block = write_response({409, "Conflict", {{"a", "bc"}, {"def", ""}}, "{}"});
+  const ResponseView view = read_response(block);
+  CHECK(view.status == 409);
+  REQUIRE(view.headers.size() == 2);
+  CHECK(view.headers[0].name == "a");
+  CHECK(view.headers[0].value == "bc");
+  CHECK(view.headers[1].name == "def");
+  CHECK(view.body == "{}");
+}
+
 TEST_CASE("Random damage never makes it read past the end") {
   constexpr std::uint64_t seed = 20'240'717;
   CAPTURE(seed);

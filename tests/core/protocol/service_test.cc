@@ -29,6 +29,10 @@ TEST_CASE("conversation: documents in XML") {
   test::check_conversation("documents");
 }
 
+TEST_CASE("conversation: failures on purpose") {
+  test::check_conversation("refusals");
+}
+
 // ---- Who may do what ----------------------------------------------------------------------------
 
 // A store of "acct" that asks for signatures, with the table "people".

@@ -2,7 +2,7 @@
 // explains the conversations. Text has a character for each octet.
 
 import { decodeResponse, encodeRequest, type ResponseParts } from "../../../web/src/rest/block.ts";
-import { createEngine, type Engine } from "../../../web/src/wasm/engine.ts";
+import { createEngine, type Engine, type Refusal } from "../../../web/src/wasm/engine.ts";
 import { present } from "./present.ts";
 
 const account = {
@@ -20,6 +20,7 @@ const ids = { fill: (bytes: Uint8Array) => bytes.set(Buffer.from(id, "latin1")) 
 const idText = "30313233-3435-3637-3839-616263646566";
 
 interface Asked {
+  refusal: Refusal | undefined;
   method: string;
   url: string;
   headers: [name: string, value: string][];
@@ -57,6 +58,9 @@ export class Conversation {
     this.#now += 1000;
     const body = Buffer.from(asked.body, "latin1");
     const block = encodeRequest({ ...asked, body, clientIp: "" }, ids);
+    if (asked.refusal !== undefined) {
+      return decodeResponse(this.#engine.refuse(block, asked.refusal, this.#now));
+    }
     if (["GET", "HEAD", "OPTIONS"].includes(asked.method)) {
       return decodeResponse(present(this.#engine.handle(block, this.#now)));
     }
@@ -123,10 +127,13 @@ export class Conversation {
 
 function parse(text: string): Asked {
   const end = text.indexOf("\n\n");
-  const [line = "", ...lines] = (end < 0 ? text : text.slice(0, end)).split("\n");
+  const all = (end < 0 ? text : text.slice(0, end)).split("\n");
+  const [line = "", ...lines] = all.filter((line) => !line.startsWith("!! "));
+  const refusal = refusalOf(all.filter((line) => line.startsWith("!! ")));
   const space = line.indexOf(" ");
   const target = line.slice(space + 1).replace(/ HTTP\/1\.1$/, "");
   return {
+    refusal,
     method: line.slice(0, space),
     url: target.startsWith("/") ? `http://127.0.0.1:10002/devstoreaccount1${target}` : target,
     headers: lines.map((header) => {
@@ -135,6 +142,18 @@ function parse(text: string): Asked {
     }),
     body: end < 0 ? "" : text.slice(end + 2),
   };
+}
+
+// "!! code" or "!! status code message", then "!! header: value".
+function refusalOf(lines: string[]): Refusal | undefined {
+  const [first, ...rest] = lines.map((line) => line.slice("!! ".length));
+  if (first === undefined) return undefined;
+  const headers = Object.fromEntries(rest.map((header) => header.split(": ")));
+  const [, status, code, message] = /^(\d+) (\S+) (.*)$/.exec(first) ?? [];
+  if (status === undefined || code === undefined || message === undefined) {
+    return { code: first, headers };
+  }
+  return { status: Number(status), code, message, headers };
 }
 
 // An error in JSON as one line.

@@ -55,6 +55,18 @@ export class FakeEngine implements Engine {
   closed = false;
   stageCalls: number[] = []; // group sizes
 
+  // Only the real one knows what its blocks are.
+  readonly lastRead = { read: 0, returned: 0 };
+  describe(): never {
+    throw new Error("not faked");
+  }
+  refuse(): never {
+    throw new Error("not faked");
+  }
+  outcome(): never {
+    throw new Error("not faked");
+  }
+
   // Only the real one has content for these.
   beginSnapshot(): void {
     throw new Error("not faked");

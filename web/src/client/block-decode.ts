@@ -10,6 +10,7 @@ import type { Explain, ExplainRange, ExplainWarning, PlanKind } from "../types.t
 import {
   blockVersion,
   column,
+  flagHeaders,
   flagLocalFailure,
   flagUtf16,
   headerBytes,
@@ -60,7 +61,7 @@ function open(reply: Uint8Array, expected: number): void {
   decodeText(block, textAt, textBytes, (flags & flagUtf16) !== 0);
   textPosition = 0;
   at += headerBytes / 4;
-  if (kind === replyKind.error) throwError((flags & flagLocalFailure) !== 0);
+  if (kind === replyKind.error) throwError(flags);
   if (kind !== expected) {
     throw new StoreError("VersionConflict", `The reply is of kind ${kind}, not ${expected}.`);
   }
@@ -148,15 +149,22 @@ const localFailures: Readonly<Record<string, StoreErrorCode>> = {
   FormatTooNew: "FormatTooNew",
 };
 
-function throwError(localFailure: boolean): never {
+function throwError(flags: number): never {
   const status = takeWord();
   takeWord(); // the failing operation; the message names it
   const code = takeText();
   const message = takeText();
+  const headers: [string, string][] = [];
+  for (let count = flags & flagHeaders ? takeWord() : 0; count > 0; --count) {
+    headers.push([takeText().toLowerCase(), takeText()]);
+  }
   close();
-  const storeCode = localFailure ? localFailures[code] : undefined;
+  const storeCode = flags & flagLocalFailure ? localFailures[code] : undefined;
   if (storeCode !== undefined) throw new StoreError(storeCode, message);
-  throw serviceError(status, code, message);
+  const error = serviceError(status, code, message);
+  // Where the official client puts the headers of a response that is an error.
+  Object.assign(error.details ?? {}, Object.fromEntries(headers));
+  throw error;
 }
 
 // ---- Pages --------------------------------------------------------------------------------------------------------

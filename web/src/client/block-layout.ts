@@ -8,6 +8,7 @@ export const notTextSigned = -2; // a key that is not a string
 
 export const flagUtf16 = 1;
 export const flagLocalFailure = 2;
+export const flagHeaders = 4;
 
 export const requestKind = {
   get: 1,

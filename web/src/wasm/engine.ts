@@ -5,6 +5,7 @@
 // StoreError.
 
 import { StoreError, type StoreErrorCode, serviceError } from "../errors.ts";
+import type { RequestDescription } from "../types.ts";
 import type { AccountSettings, EntitableModule, Hmac, ResultAddress } from "./entitable.mjs";
 import { compileModule, instantiateCompiled, type WasmSource } from "./module.ts";
 
@@ -62,6 +63,26 @@ export interface RestoreReport {
   entities: number;
 }
 
+// How the service is to have failed. A code that it knows brings its status and its message.
+export interface Refusal {
+  code: string;
+  status?: number; // 300 to 599
+  message?: string;
+  headers?: Readonly<Record<string, string>>; // such as Retry-After; instead of those of the same name
+}
+
+// What a reply says became of a request, as HTTP says it to a client that asks for no content. Of a batch of which an
+// operation failed: of that.
+export interface ReplyOutcome {
+  status: number;
+  code?: string; // absent: it was done
+}
+
+export interface RowCounts {
+  read: number; // looked at
+  returned: number;
+}
+
 export interface StagedReplies {
   replies: Uint8Array[]; // one per block, in order; copies
   failed: boolean[]; // whether the block changes nothing: it was refused, or only read
@@ -95,6 +116,16 @@ export interface Engine {
 
   // Blocks of writes of either door. Of needed parts all are needed.
   stage(blocks: readonly Uint8Array[], nowMs: number): StagedReplies | NeededParts;
+  // For whoever logs requests or fails some of them. Of a block of either door, in a call or not: what it asks for, without
+  // doing it (the same of the same call, whichever door it comes through); the reply that the service would give if it
+  // failed so, which its client makes the same error of (StoreError ValidationFailed if no reply can say that); and
+  // what a reply says became of it. Nothing of all this changes the store.
+  describe(block: Uint8Array): RequestDescription;
+  refuse(block: Uint8Array, refusal: Refusal, nowMs: number): Uint8Array<ArrayBuffer>;
+  outcome(block: Uint8Array, reply: Uint8Array): ReplyOutcome;
+  // What the last read() or handle() took: ask in the same turn.
+  readonly lastRead: RowCounts;
+
   publish(): void;
   discard(): void;
   seal(): Sealed | undefined;
@@ -293,6 +324,38 @@ class WasmEngine implements Engine {
     return { replies, failed: failures, changes: changes !== 0 };
   }
 
+  // ---- Watching -------------------------------------------------------------------------------------------------------
+
+  describe(block: Uint8Array): RequestDescription {
+    this.#put(block);
+    this.#call((m, h) => m._entitable_describe(h, block.length));
+    return JSON.parse(new TextDecoder().decode(this.#copy())) as RequestDescription;
+  }
+
+  refuse(block: Uint8Array, refusal: Refusal, nowMs: number): Uint8Array<ArrayBuffer> {
+    const { headers, ...said } = refusal;
+    const members: Record<string, unknown> = { ...said };
+    for (const name of Object.keys(headers ?? {})) members[`header:${name}`] = headers?.[name];
+    const size = this.#putBoth(block, new TextEncoder().encode(JSON.stringify(members)));
+    this.#call((m, h) => m._entitable_refuse(h, block.length, size, nowMs));
+    return this.#copy();
+  }
+
+  outcome(block: Uint8Array, reply: Uint8Array): ReplyOutcome {
+    const size = this.#putBoth(block, reply);
+    const status = this.#call((m, h) => m._entitable_outcome(h, block.length, size)) ?? 0;
+    return this.#size === 0 ? { status } : { status, code: new TextDecoder().decode(this.#copy()) };
+  }
+
+  get lastRead(): RowCounts {
+    return this.#guarded((m, h) => ({
+      read: m._entitable_rows_read(h),
+      returned: m._entitable_rows_returned(h),
+    }));
+  }
+
+  // ---- Storing --------------------------------------------------------------------------------------------------------
+
   publish(): void {
     this.#call((m, h) => m._entitable_publish(h));
   }
@@ -459,6 +522,15 @@ class WasmEngine implements Engine {
     this.#module.HEAPU8.set(bytes, input);
   }
 
+  // The second may be a view of wasm memory, which moves when memory grows.
+  #putBoth(first: Uint8Array, second: Uint8Array): number {
+    const both = new Uint8Array(first.length + second.length);
+    both.set(first);
+    both.set(second, first.length);
+    this.#put(both);
+    return both.length;
+  }
+
   // Runs a call that never needs parts.
   #call(call: Call): number | undefined {
     const answer = this.#ask(call);
@@ -551,6 +623,7 @@ function failure(text: string): Error {
   const code = text.slice(0, end);
   const message = text.slice(end + 1);
   if (storeCodes.has(code)) return new StoreError(code as StoreErrorCode, message);
+  if (code === "InvalidInput") return new StoreError("ValidationFailed", message);
   return internalError(message);
 }
 

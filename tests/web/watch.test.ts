@@ -1,0 +1,298 @@
+// What the engine tells of requests that go by: what they ask for, how they would be refused, what became of them.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { TableClient } from "@azure/data-tables";
+import {
+  decodePage,
+  decodeWrite,
+  encodeCreateTable,
+  encodeExplain,
+  encodeGet,
+  encodeListTables,
+  encodeQuery,
+  encodeWrite,
+  type WriteOperation,
+} from "../../web/src/client/block.ts";
+import { RestError, StoreError } from "../../web/src/errors.ts";
+import { platformRandom } from "../../web/src/random.ts";
+import { decodeResponse, encodeRequest } from "../../web/src/rest/block.ts";
+import { RestDoor } from "../../web/src/rest/door.ts";
+import { httpClientOf } from "../../web/src/rest/http-client.ts";
+import type { Transport } from "../../web/src/transport.ts";
+import type { RequestDescription } from "../../web/src/types.ts";
+import { createEngine, type Engine, type Refusal } from "../../web/src/wasm/engine.ts";
+import { present } from "./support/present.ts";
+
+const now = Date.UTC(2026, 0, 1);
+const base = "http://127.0.0.1:10002/acct";
+const key = { partitionKey: "p", rowKey: "r\ud83d" };
+const described = { table: "people", ...key };
+
+async function open(): Promise<Engine> {
+  const engine = await createEngine();
+  engine.recover(undefined);
+  engine.recovered();
+  engine.configure(
+    {
+      name: "acct",
+      keys: [],
+      authorize: false,
+      strictVersions: false,
+      strictDates: false,
+      limitComparisons: false,
+      permissiveCors: false,
+    },
+    undefined,
+  );
+  return engine;
+}
+
+function write(operation: WriteOperation): Uint8Array {
+  return encodeWrite("people", [operation], false);
+}
+
+function http(
+  method: string,
+  path: string,
+  body = "",
+  headers: readonly (readonly [string, string])[] = [],
+): Uint8Array {
+  const bytes = new TextEncoder().encode(body);
+  const parts = { method, url: `${base}/${path}`, headers, body: bytes, clientIp: "" };
+  return encodeRequest(parts, platformRandom);
+}
+
+function commit(engine: Engine, block: Uint8Array): Uint8Array {
+  const staged = present(engine.stage([block], now));
+  if (staged.changes) engine.publish();
+  else engine.discard();
+  return staged.replies[0] as Uint8Array;
+}
+
+describe("what a request asks for", () => {
+  const ifMatch = [["If-Match", "*"]] as const;
+  const same: [string, RequestDescription, Uint8Array, Uint8Array][] = [
+    [
+      "insert",
+      { operation: "insert", ...described },
+      write({ kind: "insert", ...key, entity: { é: 1n, b: new Uint8Array(3) } }),
+      http("POST", "people", JSON.stringify({ PartitionKey: "p", RowKey: key.rowKey })),
+    ],
+    [
+      "upsert",
+      { operation: "upsert", mode: "Merge", table: "people", partitionKey: "p", rowKey: "é" },
+      write({ kind: "insertOrMerge", partitionKey: "p", rowKey: "é", entity: {} }),
+      http("PATCH", "people(PartitionKey='p',RowKey='%C3%A9')", "{}"),
+    ],
+    [
+      "update",
+      { operation: "update", table: "people", partitionKey: "p", rowKey: "é" },
+      write({ kind: "replace", partitionKey: "p", rowKey: "é", entity: {}, etag: "*" }),
+      http("PUT", "people(PartitionKey='p',RowKey='%C3%A9')", "{}", ifMatch),
+    ],
+    [
+      "delete",
+      { operation: "delete", table: "people", partitionKey: "", rowKey: "it's" },
+      write({ kind: "delete", partitionKey: "", rowKey: "it's", etag: "*" }),
+      http("DELETE", "people(PartitionKey='',RowKey='it''s')", "", ifMatch),
+    ],
+    [
+      "get",
+      { operation: "get", table: "people", partitionKey: "p", rowKey: "r" },
+      encodeGet("people", "p", "r"),
+      http("GET", "people(PartitionKey='p',RowKey='r')"),
+    ],
+    [
+      "query",
+      { operation: "query", table: "people", filter: "a eq '+'", select: ["a", "b"], top: 7 },
+      encodeQuery("people", { filter: "a eq '+'", select: ["a", "b"], top: 7 }),
+      http("GET", "people()?$filter=a%20eq%20'%2B'&$select=a,b&$top=7"),
+    ],
+    [
+      "createTable",
+      { operation: "createTable", table: "people" },
+      encodeCreateTable("people"),
+      http("POST", "Tables", '{"TableName":"people"}'),
+    ],
+    ["listTables", { operation: "listTables" }, encodeListTables({}), http("GET", "Tables")],
+  ];
+  for (const [name, expected, direct, rest] of same) {
+    test(`${name}: the same through both doors`, async () => {
+      const engine = await open();
+      assert.deepEqual(engine.describe(direct), expected);
+      assert.deepEqual(engine.describe(rest), expected);
+    });
+  }
+
+  test("a batch, operation by operation", async () => {
+    const engine = await open();
+    const operations: WriteOperation[] = [
+      { kind: "insert", partitionKey: "p", rowKey: "1", entity: {} },
+      { kind: "merge", partitionKey: "p", rowKey: "2", entity: {}, etag: "*" },
+    ];
+    const table = { table: "people", partitionKey: "p" };
+    assert.deepEqual(engine.describe(encodeWrite("people", operations, true)), {
+      operation: "batch",
+      ...table,
+      operations: [
+        { operation: "insert", ...table, rowKey: "1" },
+        { operation: "merge", ...table, rowKey: "2" },
+      ],
+    });
+  });
+
+  test("what only one door has, and what nobody understands", async () => {
+    const engine = await open();
+    assert.equal(engine.describe(encodeExplain("people", {})).operation, "explain");
+    assert.equal(engine.describe(http("GET", "people?comp=acl")).operation, "getAcl");
+    assert.deepEqual(engine.describe(http("DELETE", "people")), {
+      operation: "unknown",
+      table: "people",
+    });
+    assert.deepEqual(engine.describe(new Uint8Array(0)), { operation: "unknown" });
+  });
+
+  test("nothing is done", async () => {
+    const engine = await open();
+    engine.describe(encodeCreateTable("people"));
+    assert.deepEqual(engine.stats().tables, []);
+  });
+});
+
+// What a client of each door makes of a refusal.
+function directError(engine: Engine, refusal: Refusal): RestError {
+  const reply = engine.refuse(encodeCreateTable("people"), refusal, now);
+  return thrown(() => decodeWrite(reply)) as RestError;
+}
+
+async function officialError(engine: Engine, refusal: Refusal): Promise<RestError> {
+  const refusing: Transport = {
+    read: (block) => engine.refuse(block, refusal, now),
+    write: async (block) => engine.refuse(block, refusal, now),
+    handle: (block) => engine.refuse(block, refusal, now),
+    now: () => now,
+  };
+  const client = new TableClient(base, "people", {
+    allowInsecureConnection: true,
+    retryOptions: { maxRetries: 0 },
+    httpClient: httpClientOf(new RestDoor(refusing, platformRandom)),
+  });
+  return (await client.getEntity("p", "r").catch((error: unknown) => error)) as RestError;
+}
+
+function thrown(call: () => unknown): unknown {
+  try {
+    call();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+describe("how a request would be refused", () => {
+  const refusals: Refusal[] = [
+    { code: "ServerBusy", headers: { "Retry-After": "1" } },
+    { code: "OperationTimedOut" },
+    { code: "OutOfMemory" },
+    { code: "EntityAlreadyExists", message: "déjà vu" },
+    { code: "TooManyRequests", status: 429, message: 'Slow "down".' },
+  ];
+  for (const refusal of refusals) {
+    test(`${refusal.code}: one error, whichever door was asked`, async () => {
+      const engine = await open();
+      const direct = directError(engine, refusal);
+      const official = await officialError(engine, refusal);
+      assert.ok(direct instanceof RestError);
+      assert.equal(direct.name, official.name);
+      assert.equal(direct.statusCode, official.statusCode);
+      assert.equal(direct.code, official.details?.errorCode);
+      assert.equal(direct.details?.errorCode, official.details?.errorCode);
+      assert.equal(direct.details?.odataError?.code, official.details?.odataError?.code);
+      const value = official.details?.odataError?.message.value ?? "";
+      assert.equal(direct.message, value.slice(0, value.indexOf("\nRequestId:")));
+      assert.equal(direct.details?.["retry-after"], official.details?.["retry-after"]);
+      assert.equal(direct.details?.["retry-after"], refusal.headers?.["Retry-After"]);
+      if (refusal.status !== undefined) assert.equal(direct.statusCode, refusal.status);
+      if (refusal.message !== undefined) assert.equal(direct.message, refusal.message);
+    });
+  }
+
+  test("in the words of the request: its id, its format", async () => {
+    const engine = await open();
+    const headers = [
+      ["x-ms-client-request-id", "mine"],
+      ["Accept", "application/json;odata=nometadata"],
+    ] as const;
+    const block = http("GET", "people", "", headers);
+    const response = decodeResponse(engine.refuse(block, { code: "ServerBusy" }, now));
+    assert.equal(response.status, 503);
+    const got = new Map(response.headers);
+    assert.equal(got.get("x-ms-client-request-id"), "mine");
+    assert.match(got.get("Content-Type") ?? "", /odata=nometadata/);
+    assert.equal(got.get("Date"), new Date(now).toUTCString());
+    const xml = decodeResponse(
+      engine.refuse(http("GET", "people?comp=acl"), { code: "ServerBusy" }, now),
+    );
+    assert.match(new TextDecoder().decode(xml.body), /^<\?xml.*<m:code>ServerBusy<\/m:code>/);
+  });
+
+  test("a refusal that nobody could say is an error of whoever asks for it", async () => {
+    const engine = await open();
+    const block = encodeCreateTable("people");
+    const bad: [Refusal, RegExp][] = [
+      [{ code: "NoSuchCode" }, /needs a status/],
+      [{ code: "ServerBusy", status: 200 }, /300 to 599/],
+      [{ code: "ServerBusy", headers: { a: "b\r\nc: d" } }, /headers that HTTP can carry/],
+    ];
+    for (const [refusal, message] of bad) {
+      const error = thrown(() => engine.refuse(block, refusal, now));
+      assert.ok(error instanceof StoreError);
+      assert.equal(error.code, "ValidationFailed");
+      assert.match(error.message, message);
+    }
+    commit(engine, block); // and the engine goes on
+    assert.equal(engine.stats().tables.length, 1);
+  });
+});
+
+describe("what became of a request", () => {
+  test("as both doors say it", async () => {
+    const engine = await open();
+    const outcome = (block: Uint8Array) => engine.outcome(block, commit(engine, block));
+    const rest = http("POST", "people", '{"PartitionKey":"p","RowKey":"2"}');
+    const direct = write({ kind: "insert", partitionKey: "p", rowKey: "1", entity: {} });
+    const batch = encodeWrite(
+      "people",
+      [{ kind: "insert", partitionKey: "p", rowKey: "1", entity: {} }],
+      true,
+    );
+    assert.deepEqual(outcome(direct), { status: 404, code: "TableNotFound" });
+    assert.deepEqual(outcome(rest), { status: 404, code: "TableNotFound" });
+    assert.deepEqual(outcome(encodeCreateTable("people")), { status: 204 });
+    assert.deepEqual(outcome(direct), { status: 204 });
+    assert.deepEqual(outcome(rest), { status: 201 });
+    assert.deepEqual(outcome(batch), { status: 409, code: "EntityAlreadyExists" });
+    const get = encodeGet("people", "p", "1");
+    assert.deepEqual(engine.outcome(get, present(engine.read(get))), { status: 200 }); // of a view of its memory
+  });
+
+  test("how many rows a read took", async () => {
+    const engine = await open();
+    commit(engine, encodeCreateTable("people"));
+    for (const rowKey of ["1", "2", "3"]) {
+      commit(engine, write({ kind: "insert", partitionKey: "p", rowKey, entity: { n: 1 } }));
+    }
+    assert.equal(decodePage(present(engine.read(encodeQuery("people", {})))).rows.length, 3);
+    assert.deepEqual(engine.lastRead, { read: 3, returned: 3 });
+    engine.read(encodeQuery("people", { filter: "n eq 2" }));
+    assert.deepEqual(engine.lastRead, { read: 3, returned: 0 });
+    engine.handle(
+      http("GET", "people?$filter=PartitionKey%20eq%20'p'%20and%20RowKey%20ge%20'3'"),
+      now,
+    );
+    assert.deepEqual(engine.lastRead, { read: 1, returned: 1 });
+    engine.handle(http("GET", "nowhere"), now);
+    assert.deepEqual(engine.lastRead, { read: 0, returned: 0 });
+  });
+});
