@@ -66,6 +66,31 @@ struct DiscardUnlessDone {
   }
 };
 
+// What entitable_stage and entitable_write have in common.
+template <typename Take>
+const CallResult* take(Handle& h, Take through_doors, std::uint32_t count, std::uint32_t size,
+                       double now_ms) {
+  if (h.poisoned) {
+    return h.fail(Error(entitable::Code::internal_error,
+                        "The store failed before and accepts no more writes. Open it again."));
+  }
+  h.words.clear();
+  h.words.reserve(std::size_t{count} * 3);  // now: behind the write nothing may fail
+  DiscardUnlessDone discard{h};
+  h.staged = through_doors(h.account, h.store, blocks_in(h, count, size),
+                           entitable::direct::ticks_from_unix_ms(now_ms));
+  if (!h.staged.need_parts.empty()) return h.need(h.staged.need_parts);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto& reply = h.staged.replies[i];
+    h.words.push_back(entitable::bindings::address_of(reply.data()));
+    h.words.push_back(static_cast<std::uint32_t>(reply.size()));
+    h.words.push_back(h.staged.failed[i] ? 1 : 0);
+  }
+  discard.done = true;
+  return h.give({reinterpret_cast<const char*>(h.words.data()), h.words.size() * 4},
+                h.staged.changes ? 1 : 0);
+}
+
 }  // namespace
 
 extern "C" {
@@ -218,26 +243,15 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_handle(Handle* handle, std::uin
 // nothing). Value: 1 if there are changes.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage(Handle* handle, std::uint32_t count,
                                                        std::uint32_t size, double now_ms) {
-  return guarded(handle, [&](Handle& h) {
-    if (h.poisoned) {
-      return h.fail(Error(entitable::Code::internal_error,
-                          "The store failed before and accepts no more writes. Open it again."));
-    }
-    DiscardUnlessDone discard{h};
-    h.staged = entitable::doors::stage(h.account, h.store, blocks_in(h, count, size),
-                                       entitable::direct::ticks_from_unix_ms(now_ms));
-    if (!h.staged.need_parts.empty()) return h.need(h.staged.need_parts);
-    h.words.clear();
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const auto& reply = h.staged.replies[i];
-      h.words.push_back(entitable::bindings::address_of(reply.data()));
-      h.words.push_back(static_cast<std::uint32_t>(reply.size()));
-      h.words.push_back(h.staged.failed[i] ? 1 : 0);
-    }
-    discard.done = true;
-    return h.give({reinterpret_cast<const char*>(h.words.data()), h.words.size() * 4},
-                  h.staged.changes ? 1 : 0);
-  });
+  return guarded(handle,
+                 [&](Handle& h) { return take(h, entitable::doors::stage, count, size, now_ms); });
+}
+
+// As entitable_stage, and published if there are changes.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_write(Handle* handle, std::uint32_t count,
+                                                       std::uint32_t size, double now_ms) {
+  return guarded(handle,
+                 [&](Handle& h) { return take(h, entitable::doors::write, count, size, now_ms); });
 }
 
 // ---- Watching -----------------------------------------------------------------------------------

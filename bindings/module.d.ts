@@ -51,6 +51,7 @@ export interface EntitableModule {
   _entitable_read(handle: Address, size: number): ResultAddress;
   _entitable_handle(handle: Address, size: number, nowMs: number): ResultAddress;
   _entitable_stage(handle: Address, count: number, size: number, nowMs: number): ResultAddress;
+  _entitable_write(handle: Address, count: number, size: number, nowMs: number): ResultAddress;
   _entitable_rows_read(handle: Address): number;
   _entitable_rows_returned(handle: Address): number;
   _entitable_describe(handle: Address, size: number): ResultAddress;

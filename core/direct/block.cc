@@ -193,7 +193,7 @@ BlockWriter::BlockWriter(ReplyBuffer& out, ReplyKind kind, std::size_t words_max
     : out_(out), kind_(kind), text_at_(header_bytes + words_max * 4), text_end_(text_at_) {
   out_.block_.clear();
   out_.binary_.clear();
-  out_.block_.reserve(text_at_ + 256);
+  out_.block_.reserve(bytes_at_once(words_max));
   out_.block_.size = text_at_;
 }
 

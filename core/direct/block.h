@@ -112,6 +112,8 @@ class ReplyBuffer {
   std::string_view view() const { return {data(), size()}; }
   std::string str() const { return std::string(view()); }
   void assign(std::string_view bytes);  // for a reply that another door wrote
+  // A reply of at most so many bytes then needs no more memory. What there is survives.
+  void reserve(std::size_t bytes) { block_.reserve(bytes); }
 
  private:
   friend class BlockCursor;
@@ -138,6 +140,11 @@ class BlockCursor;
 //   w.word(…); w.text(…); w.finish();
 class BlockWriter {
  public:
+  // Memory is asked for once if there is little text, and not at all if `out` has room for so much.
+  static constexpr std::size_t text_at_once = 256;
+  static constexpr std::size_t bytes_at_once(std::size_t words_max) {
+    return header_bytes + words_max * 4 + text_at_once;
+  }
   // Replaces what `out` holds. At most `words_max` words may be written.
   BlockWriter(ReplyBuffer& out, ReplyKind kind, std::size_t words_max);
 

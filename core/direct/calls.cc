@@ -9,6 +9,7 @@
 #include "core/direct/read_words.h"
 #include "core/direct/timestamp_text.h"
 #include "core/filter/parser.h"
+#include "core/model/etag.h"
 #include "core/model/limits.h"
 #include "core/model/service_error.h"
 #include "core/query/projection.h"
@@ -33,15 +34,21 @@ void write_tables(ReplyBuffer& out, const TablePage& page) {
   block.finish();
 }
 
+constexpr std::size_t done_words(std::size_t operations) {
+  return 1 + operations;
+}
+
 void write_done(ReplyBuffer& out, const WriteDone& done) {
-  BlockWriter block(out, ReplyKind::written, 1 + done.timestamps.size());
-  block.word(static_cast<std::uint32_t>(done.timestamps.size()));
-  TimestampText text;
+  const std::size_t operations = done.timestamps.size();
+  BlockWriter block(out, ReplyKind::written, done_words(operations));
+  block.word(static_cast<std::uint32_t>(operations));
+  TimestampText text;  // worth its while from the second one on
+  EtagBuffer buffer;
   for (const Ticks timestamp : done.timestamps) {
     if (timestamp == 0) {
       block.word(none);
     } else {
-      block.ascii(text.etag(timestamp));
+      block.ascii(operations == 1 ? write_etag(timestamp, buffer) : text.etag(timestamp));
     }
   }
   block.finish();
@@ -187,6 +194,11 @@ std::vector<PartId> read_tables(const Store& store, BlockReader& in, ReplyBuffer
 }
 
 }  // namespace
+
+void make_room_for_answer(ReplyBuffer& out) {
+  static_assert(std::tuple_size_v<EtagBuffer> <= BlockWriter::text_at_once);
+  out.reserve(BlockWriter::bytes_at_once(done_words(1)));
+}
 
 void write_answer(ReplyBuffer& out, const WriteAnswer& answer) {
   if (const auto* done = std::get_if<WriteDone>(&answer)) {

@@ -26,6 +26,10 @@ std::vector<PartId> read(const Store& store, std::string_view request, PageWrite
 // all is the epoch: the store's clock rises anyway.
 Ticks ticks_from_unix_ms(double milliseconds);
 
+// Makes room for the answer to a write of one operation that holds: writing it takes no memory
+// then.
+void make_room_for_answer(ReplyBuffer& out);
+
 // What the store answered to a write of this door (record.h).
 void write_answer(ReplyBuffer& out, const WriteAnswer& answer);
 void write_error(ReplyBuffer& out, const Error& error);

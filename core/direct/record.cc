@@ -167,13 +167,14 @@ Result<void> read_properties(BlockReader& in, const std::vector<Name>& names, st
   return {};
 }
 
-Result<Operation> read_operation(BlockReader& in, const std::vector<Name>& names) {
+Result<void> read_operation(BlockReader& in, const std::vector<Name>& names, Operation& operation) {
   const OperationWords words = read_operation_words(in);
   if (!in.ok()) return malformed();
-  Operation operation{words.kind, EntityKey(words.partition.text, words.row.text), {}, {}};
+  operation.kind = words.kind;
+  operation.key = EntityKey(words.partition.text, words.row.text);
   const Result<void> properties =
       read_properties(in, names, words.properties, operation.properties);
-  if (!properties.ok()) return properties.error();
+  if (!properties.ok()) return properties;
   if (words.partition.absent || words.row.absent) return Error(Code::properties_need_value);
   if (words.partition.not_text || words.row.not_text) return Error(Code::primary_key_type_invalid);
   const bool conditional = operation.kind == OperationKind::replace ||
@@ -184,7 +185,7 @@ Result<Operation> read_operation(BlockReader& in, const std::vector<Name>& names
     if (!condition.ok()) return condition.error();
     operation.if_match = std::move(*condition);
   }
-  return operation;
+  return {};
 }
 
 std::variant<WriteRequest, GroupFailure> parse_entities(BlockReader& in) {
@@ -195,20 +196,16 @@ std::variant<WriteRequest, GroupFailure> parse_entities(BlockReader& in) {
   if (!in.ok()) return GroupFailure{malformed()};
   const std::uint32_t count = words.operations;
   WriteRequest request;
-  WriteEntities write;
+  WriteEntities& write = request.body.emplace<WriteEntities>();
   write.transaction = words.transaction;
   write.table = words.table;
   write.operations.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) {
-    Result<Operation> operation = read_operation(in, names);
+    const Result<void> read = read_operation(in, names, write.operations.emplace_back());
     if (!in.ok()) return GroupFailure{malformed()};
-    if (!operation.ok()) {
-      return operation_failure(operation.error(), i, count, write.transaction);
-    }
-    write.operations.push_back(std::move(*operation));
+    if (!read.ok()) return operation_failure(read.error(), i, count, write.transaction);
   }
   write.texts = in.own_texts();
-  request.body = std::move(write);
   return request;
 }
 

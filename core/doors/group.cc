@@ -54,6 +54,16 @@ class Group {
 
   const std::vector<WriteRequest>& requests() const { return requests_; }
 
+  // Whether it is a single row, of the direct door, and there is memory for the answer: so that
+  // nothing can go wrong behind the write.
+  bool prepare_single() {
+    if (requests_.size() != 1 || asked_[0].respond || requests_[0].call.has_value()) return false;
+    const auto* entities = std::get_if<WriteEntities>(&requests_[0].body);
+    if (entities == nullptr || entities->operations.size() != 1) return false;
+    direct::make_room_for_answer(out_.replies[asked_[0].at]);
+    return true;
+  }
+
  private:
   struct Asked {
     std::size_t at;   // among the blocks
@@ -85,7 +95,7 @@ class Group {
     }
   }
 
-  void ask(std::size_t at, WriteRequest request, Respond respond) {
+  void ask(std::size_t at, WriteRequest&& request, Respond respond) {
     request.call = std::move(call_);
     requests_.push_back(std::move(request));
     asked_.push_back(Asked{at, std::move(respond)});
@@ -99,6 +109,26 @@ class Group {
   std::vector<WriteRequest> requests_;
   std::vector<Asked> asked_;  // one per request
 };
+
+enum class Then { wait, publish };
+
+StagedReplies run(const protocol::Account& account, Store& store,
+                  const std::vector<std::string_view>& blocks, Ticks now, Then then) {
+  StagedReplies out;
+  out.replies.resize(blocks.size());
+  out.failed.assign(blocks.size(), true);
+  Group group(account, store, now, out);
+  for (std::size_t i = 0; i < blocks.size(); ++i) group.add(i, blocks[i]);
+  if (!out.need_parts.empty()) return out;
+  const bool in_one = then == Then::publish && group.prepare_single();
+  Staged staged =
+      in_one ? store.write(group.requests()[0], now) : store.stage(group.requests(), now);
+  out.need_parts = std::move(staged.need_parts);
+  out.changes = staged.changes;
+  if (out.need_parts.empty()) group.render(staged);
+  if (then == Then::publish && !in_one && out.changes) store.publish();
+  return out;
+}
 
 }  // namespace
 
@@ -125,17 +155,12 @@ std::vector<PartId> handle(const protocol::Account& account, const Store& store,
 
 StagedReplies stage(const protocol::Account& account, Store& store,
                     const std::vector<std::string_view>& blocks, Ticks now) {
-  StagedReplies out;
-  out.replies.resize(blocks.size());
-  out.failed.assign(blocks.size(), true);
-  Group group(account, store, now, out);
-  for (std::size_t i = 0; i < blocks.size(); ++i) group.add(i, blocks[i]);
-  if (!out.need_parts.empty()) return out;
-  Staged staged = store.stage(group.requests(), now);
-  out.need_parts = std::move(staged.need_parts);
-  out.changes = staged.changes;
-  if (out.need_parts.empty()) group.render(staged);
-  return out;
+  return run(account, store, blocks, now, Then::wait);
+}
+
+StagedReplies write(const protocol::Account& account, Store& store,
+                    const std::vector<std::string_view>& blocks, Ticks now) {
+  return run(account, store, blocks, now, Then::publish);
 }
 
 }  // namespace entitable::doors

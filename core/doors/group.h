@@ -37,5 +37,8 @@ struct StagedReplies {
 // block that its door answers itself (a refusal, a batch that reads) doesn't reach the store.
 StagedReplies stage(const protocol::Account& account, Store& store,
                     const std::vector<std::string_view>& blocks, Ticks now);
+// stage() and, if there are changes, publish() at once. What throws has not been published.
+StagedReplies write(const protocol::Account& account, Store& store,
+                    const std::vector<std::string_view>& blocks, Ticks now);
 
 }  // namespace entitable::doors

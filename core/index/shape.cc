@@ -102,14 +102,19 @@ Schema::~Schema() {
   }
 }
 
-Schema::Hint& Schema::hint_for(std::span<const PropertyView> properties) {
+std::size_t Schema::hint_of(std::span<const PropertyView> properties) const {
   std::size_t spread = properties.size();
   for (const PropertyView& property : properties) spread += property.name.size();
-  return hints_[spread % hints_.size()];
+  return spread % hints_.size();
+}
+
+bool Schema::saw(std::span<const PropertyView> properties) const {
+  const Hint& hint = hints_[hint_of(properties)];
+  return hint.shape != nullptr && fits(hint, properties);
 }
 
 Schema::Interned Schema::intern(std::span<const PropertyView> properties) {
-  Hint& hint = hint_for(properties);
+  Hint& hint = hints_[hint_of(properties)];
   if (hint.shape == nullptr || !fits(hint, properties)) {
     hint.shape = nullptr;  // in case memory runs out half way
     const Shape& shape = find_or_add(properties);
@@ -138,8 +143,7 @@ const Shape& Schema::intern(const std::vector<Property>& properties) {
 }
 
 bool Schema::knows(std::span<const PropertyView> properties) {
-  const Hint& hint = hint_for(properties);
-  if (hint.shape != nullptr && fits(hint, properties)) return true;
+  if (saw(properties)) return true;
   return !has_room(properties.size()) || find(properties, false) != nullptr;
 }
 

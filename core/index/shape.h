@@ -98,6 +98,10 @@ class Schema : public RefCounted<Schema> {
   // Whether intern() would add nothing.
   bool knows(std::span<const PropertyView> properties);
 
+  // Whether rows of just these properties, in this order, were interned lately: then their names
+  // need no check, since nothing that is not storable is ever interned.
+  bool saw(std::span<const PropertyView> properties) const;
+
   // REQUIRES: id < shape_count().
   const Shape& shape(ShapeId id) const { return *shapes_[id]; }
   std::size_t shape_count() const { return shapes_.size(); }  // the generic one counted
@@ -122,6 +126,7 @@ class Schema : public RefCounted<Schema> {
     const Shape* shape = nullptr;
     std::vector<std::uint16_t> order;
   };
+  std::size_t hint_of(std::span<const PropertyView> properties) const;
   // A set of properties on its way to its shape, by name id.
   struct Member {
     NameId id;
@@ -134,7 +139,6 @@ class Schema : public RefCounted<Schema> {
   static constexpr std::uint32_t layers_max = 8;
 
   static bool fits(const Hint& hint, std::span<const PropertyView> properties);
-  Hint& hint_for(std::span<const PropertyView> properties);
   bool has_room(std::size_t more_columns) const;
   const Shape* find(std::span<const PropertyView> properties, bool may_add);
   const Shape& find_or_add(std::span<const PropertyView> properties);

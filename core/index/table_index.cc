@@ -42,37 +42,75 @@ void TableIndex::put(const Entity& entity) {
   put(entity.key.view(), entity.timestamp, properties);
 }
 
-void TableIndex::put(const KeyView& key, Ticks timestamp,
-                     std::span<const PropertyView> properties) {
+namespace {
+
+// A packed row and the place in a leaf where it goes.
+struct Arrival {
+  const std::string& packed;
+  std::uint32_t key_bytes;
+  Leaf::Place place;
+  std::uint32_t room;  // that it takes there
+  std::uint32_t gone;  // that the row it replaces took
+  bool fits;           // without a split
+
+  Arrival(const Leaf& leaf, const KeyView& key, const std::string& packed_row)
+      : packed(packed_row),
+        key_bytes(static_cast<std::uint32_t>(key.row.size())),
+        place(leaf.find(key)),
+        room(Leaf::cost(static_cast<std::uint32_t>(packed.size()))),
+        gone(0) {
+    ENTITABLE_CHECK(!leaf.is_absent());
+    if (!place.run_found) room += Leaf::run_cost(key.partition);
+    if (place.found) gone = Leaf::cost(row_layout::packed_bytes(leaf.base(place.slot)));
+    const std::uint32_t rows = leaf.size() + (place.found ? 0 : 1);
+    fits = rows <= 1 || leaf.used() + room - gone <= leaf_bytes_max;
+  }
+
+  void go_into(Leaf& leaf, std::string_view partition) const {
+    if (place.found) {
+      leaf.replace(place.slot, packed, key_bytes);
+    } else {
+      leaf.insert(place, partition, packed, key_bytes);
+    }
+  }
+};
+
+}  // namespace
+
+const std::string& TableIndex::packed(const KeyView& key, Ticks timestamp,
+                                      std::span<const PropertyView> properties) {
   const Schema::Interned interned = intern(properties);
   std::string& packed = schema_->scratch().row;
   pack_row(interned, key.row, timestamp, properties, packed);
-  const auto packed_bytes = static_cast<std::uint32_t>(packed.size());
-  const auto key_bytes = static_cast<std::uint32_t>(key.row.size());
+  return packed;
+}
 
+void TableIndex::put(const KeyView& key, Ticks timestamp,
+                     std::span<const PropertyView> properties) {
+  const std::string& row = packed(key, timestamp, properties);
   TreeEdit edit(root_);
   edit.descend(key);
-  const Leaf& leaf = edit.leaf();
-  ENTITABLE_CHECK(!leaf.is_absent());
-  const Leaf::Place place = leaf.find(key);
-  const Totals before = leaf.totals();
-  std::uint32_t room = Leaf::cost(packed_bytes);
-  if (!place.run_found) room += Leaf::run_cost(key.partition);
-  std::uint32_t gone = 0;
-  if (place.found) gone = Leaf::cost(row_layout::packed_bytes(leaf.base(place.slot)));
-
-  const std::uint32_t rows = leaf.size() + (place.found ? 0 : 1);
-  if (rows > 1 && leaf.used() + room - gone > leaf_bytes_max) {
-    edit.replace(split_leaf(edit.slot(), place, key, packed));
+  const Arrival arrival(edit.leaf(), key, row);
+  const Totals before = edit.leaf().totals();
+  if (!arrival.fits) {
+    edit.replace(split_leaf(edit.slot(), arrival.place, key, row));
     return;
   }
-  Leaf& own = edit.own_leaf(room);
-  if (place.found) {
-    own.replace(place.slot, packed, key_bytes);
-  } else {
-    own.insert(place, key.partition, packed, key_bytes);
-  }
+  arrival.go_into(edit.own_leaf(arrival.room), key.partition);
   edit.settle(before);
+}
+
+// The leaf asks for memory before it changes anything, as long as it doesn't shrink.
+bool TableIndex::put_in_place(const KeyView& key, Ticks timestamp,
+                              std::span<const PropertyView> properties) {
+  TreeEdit edit(root_);
+  if (!edit.descend_alone(key)) return false;
+  const Arrival arrival(edit.leaf(), key, packed(key, timestamp, properties));
+  if (!arrival.fits || arrival.room < arrival.gone) return false;
+  const Totals before = edit.leaf().totals();
+  arrival.go_into(edit.own_leaf(arrival.room), key.partition);
+  edit.settle(before);
+  return true;
 }
 
 bool TableIndex::erase(const KeyView& key) {

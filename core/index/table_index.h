@@ -12,7 +12,8 @@
 //   4. A leaf of more than one row takes at most leaf_bytes_max (leaf.h).
 //
 // Out of memory: put, erase and load_part may throw std::bad_alloc. The copy being changed is then
-// good for nothing but to be dropped; all other copies are as before.
+// good for nothing but to be dropped; all other copies are as before. Only put_in_place leaves its
+// own copy as it was, too.
 #pragma once
 
 #include <cstdint>
@@ -78,6 +79,10 @@ class TableIndex {
   void put(const Entity& entity);
   // The same from parts that may look into this very index.
   void put(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties);
+  // The same where it is least work: nothing on the way to the row is shared with another version,
+  // and its leaf has room for it as it is. False: something else is the case, and nothing was done.
+  // REQUIRES: as put().
+  bool put_in_place(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties);
   // True if the row was there. REQUIRES: the leaf of the key is present.
   bool erase(const KeyView& key);
 
@@ -123,6 +128,9 @@ class TableIndex {
   friend class Cursor;
   friend class LeafWalk;
   friend class PartLoader;
+  // Valid until the next one.
+  const std::string& packed(const KeyView& key, Ticks timestamp,
+                            std::span<const PropertyView> properties);
 
   Schema::Interned intern(std::span<const PropertyView> properties);
 

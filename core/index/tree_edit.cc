@@ -97,6 +97,18 @@ void TreeEdit::descend_by(Choose choose) {
   }
 }
 
+bool TreeEdit::descend_alone(const KeyView& key) {
+  ENTITABLE_CHECK(slot_ == nullptr);
+  for (slot_ = &root_; slot_->unique();
+       slot_ = &path_[depth_ - 1].node->child_to_change(path_[depth_ - 1].child)) {
+    if ((*slot_)->is_leaf()) return true;
+    Inner& inner = static_cast<Inner&>(**slot_);
+    ENTITABLE_CHECK(depth_ < tree_depth_max);
+    path_[depth_++] = {&inner, inner.find(key)};
+  }
+  return false;
+}
+
 KeyView TreeEdit::lower() const {
   for (std::uint32_t level = depth_; level-- > 0;) {
     const Step& step = path_[level];

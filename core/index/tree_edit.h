@@ -20,6 +20,9 @@ class TreeEdit {
   // Goes to the leaf of a key, or to the very last one. Once per edit.
   void descend(const KeyView& key);
   void descend_to_last();
+  // descend(), but nothing is cloned: false if something on the way to the leaf, or the leaf, is
+  // held elsewhere too. Then the edit is good for nothing.
+  bool descend_alone(const KeyView& key);
 
   const Leaf& leaf() const { return static_cast<const Leaf&>(*slot()); }
   const Ref<Node>& slot() const { return *slot_; }

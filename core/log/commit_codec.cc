@@ -46,6 +46,9 @@ class CommitEncoder {
   std::string encode();
 
  private:
+  std::string encode_single(const PutRow& row);
+  void write_moment(std::string& out) const;
+  void write_row(const PutRow& mutation, std::uint32_t shape);
   void write(const PutRow& mutation);
   void write(const DeleteEntity& mutation);
   void write(const CreateTable& mutation);
@@ -62,13 +65,16 @@ class CommitEncoder {
   std::string shapes_;  // definitions, in order of first use
   std::uint32_t shape_count_ = 0;
   RowShapes row_shapes_;
-  std::string mutations_;
+  std::string mutations_;  // or, of a single row, the whole commit
   ByteWriter writer_{mutations_};
   Place place_;
 };
 
 std::string CommitEncoder::encode() {
   ENTITABLE_CHECK(commit_.number > 0 && commit_.last_timestamp >= 0);
+  if (commit_.mutations.size() == 1) {
+    if (const auto* row = std::get_if<PutRow>(&commit_.mutations[0])) return encode_single(*row);
+  }
   mutations_.reserve(commit_.mutations.size() * mutation_bytes_usual);
   for (const Mutation& mutation : commit_.mutations) {
     std::visit([this](const auto& m) { write(m); }, mutation);
@@ -79,12 +85,35 @@ std::string CommitEncoder::encode() {
   writer.varint(commit_.number);
   writer.varint(shape_count_);
   writer.raw(shapes_);
-  writer.u64(static_cast<std::uint64_t>(commit_.last_timestamp));
-  writer.u8(commit_.call.has_value() ? 1 : 0);
-  if (commit_.call.has_value()) append_call(*commit_.call, commit_.last_timestamp, out);
+  write_moment(out);
   writer.varint(commit_.mutations.size());
   writer.raw(mutations_);
   return out;
+}
+
+// Most commits are a single row, whose shape is the only one: all is known when it is written.
+std::string CommitEncoder::encode_single(const PutRow& row) {
+  constexpr std::size_t property_bytes_usual = 10;  // but for name, text and bytes
+  std::size_t room = 64 + row.key.partition.size() + row.key.row.size();
+  for (const PropertyView& property : row.properties) {
+    room += property_bytes_usual + property.name.size() + property.value.bytes().size();
+  }
+  mutations_.reserve(room);
+  writer_.varint(commit_.number);
+  writer_.varint(1);
+  writer_.varint(0);
+  append_definition(row.properties, mutations_);
+  write_moment(mutations_);
+  writer_.varint(1);
+  write_row(row, 1);
+  return std::move(mutations_);
+}
+
+void CommitEncoder::write_moment(std::string& out) const {
+  ByteWriter writer(out);
+  writer.u64(static_cast<std::uint64_t>(commit_.last_timestamp));
+  writer.u8(commit_.call.has_value() ? 1 : 0);
+  if (commit_.call.has_value()) append_call(*commit_.call, commit_.last_timestamp, out);
 }
 
 void CommitEncoder::write_table(TableId table) {
@@ -116,10 +145,14 @@ std::uint32_t CommitEncoder::shape_of(std::span<const PropertyView> properties) 
 }
 
 void CommitEncoder::write(const PutRow& mutation) {
+  write_row(mutation, shape_of(mutation.properties));
+}
+
+void CommitEncoder::write_row(const PutRow& mutation, std::uint32_t shape) {
   ENTITABLE_CHECK(mutation.timestamp > 0 && mutation.timestamp <= commit_.last_timestamp);
   write_place(mutation.table, mutation.key, MutationKind::put, MutationKind::put_beside);
   append_ticks(mutation.timestamp, commit_.last_timestamp, mutations_);
-  writer_.varint(shape_of(mutation.properties));
+  writer_.varint(shape);
   append_values(mutation.properties, mutations_);
 }
 
@@ -311,8 +344,11 @@ const char* CommitDecoder::read_table_acl() {
 }
 
 // Passes over a definition and gives its bytes. REQUIRES: it is a good one.
-std::string_view skip_definition(ByteReader& reader, std::string_view all) {
+std::string_view skip_definition(ByteReader& reader, std::string_view all,
+                                 const ShapeNumbers& shapes) {
   const std::size_t start = all.size() - reader.remaining();
+  const std::string_view known = shapes.first_in(all.substr(start));
+  if (!known.empty()) return reader.raw(known.size());
   for (std::uint64_t left = reader.varint(); left > 0; --left) {
     reader.u8();
     reader.bytes();
@@ -341,7 +377,7 @@ void append_commit(std::string_view standalone, ShapeNumbers& shapes, std::strin
   writer.varint(shape_count);
   for (std::uint64_t i = 0; i < shape_count; ++i) {
     ENTITABLE_CHECK(reader.varint() == 0 && reader.ok());
-    const std::string_view definition = skip_definition(reader, standalone);
+    const std::string_view definition = skip_definition(reader, standalone, shapes);
     const ShapeNumbers::Numbered shape = shapes.number_of(definition);
     writer.varint(shape.is_new ? 0 : shape.number);
     if (shape.is_new) writer.raw(definition);

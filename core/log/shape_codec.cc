@@ -48,7 +48,34 @@ bool has_twins(const std::vector<ShapeProperty>& properties, std::vector<std::st
   return std::adjacent_find(names.begin(), names.end()) != names.end();
 }
 
+// Whole rows are written with plain stores (row_codec.cc), and so is this: a write of one row
+// defines its shape. note(i, at): where in `out` the name of property i is.
+template <typename Note>
+void write_definition(std::span<const PropertyView> properties, std::string& out, Note note) {
+  constexpr std::size_t length_bytes_max = 3;  // of a name, which has at most 765 bytes
+  std::size_t room = length_bytes_max;
+  for (const PropertyView& property : properties) {
+    room += 1 + length_bytes_max + property.name.size();
+  }
+  const std::size_t start = out.size();
+  out.resize(start + room);
+  char* at = put_varint(out.data() + start, properties.size());
+  for (std::size_t i = 0; i < properties.size(); ++i) {
+    const auto& [name, value] = properties[i];
+    *at++ = static_cast<char>(value.type());
+    at = put_varint(at, name.size());
+    note(i, static_cast<std::size_t>(at - out.data()));
+    std::memcpy(at, name.data(), name.size());
+    at += name.size();
+  }
+  out.resize(static_cast<std::size_t>(at - out.data()));
+}
+
 }  // namespace
+
+void append_definition(std::span<const PropertyView> properties, std::string& out) {
+  write_definition(properties, out, [](std::size_t, std::size_t) {});
+}
 
 ShapeNumbers::Numbered ShapeNumbers::number_of(std::string_view definition) {
   if (count_ == 0) {
@@ -82,26 +109,12 @@ ShapeNumbers::Numbered RowShapes::number_of(std::span<const PropertyView> proper
   return shape;
 }
 
-// Whole rows are written with plain stores (row_codec.cc), and so is this: a write of one row
-// defines its shape.
 void RowShapes::define(std::span<const PropertyView> properties) {
-  constexpr std::size_t length_bytes_max = 3;  // of a name, which has at most 765 bytes
-  std::size_t room = length_bytes_max;
-  for (const PropertyView& property : properties) {
-    room += 1 + length_bytes_max + property.name.size();
-  }
-  definition_.resize(room);
+  definition_.clear();
   last_.resize(properties.size());
-  char* at = put_varint(definition_.data(), properties.size());
-  for (std::size_t i = 0; i < properties.size(); ++i) {
-    const auto& [name, value] = properties[i];
-    *at++ = static_cast<char>(value.type());
-    at = put_varint(at, name.size());
-    last_[i] = {static_cast<std::size_t>(at - definition_.data()), name.size(), value.type()};
-    std::memcpy(at, name.data(), name.size());
-    at += name.size();
-  }
-  definition_.resize(static_cast<std::size_t>(at - definition_.data()));
+  write_definition(properties, definition_, [&](std::size_t i, std::size_t name_at) {
+    last_[i] = {name_at, properties[i].name.size(), properties[i].value.type()};
+  });
 }
 
 const char* ShapeDictionary::read_definition(ByteReader& reader) {

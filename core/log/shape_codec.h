@@ -27,6 +27,8 @@ struct ShapeProperty {
   EdmType type;
 };
 
+void append_definition(std::span<const PropertyView> properties, std::string& out);
+
 // Gives numbers to definitions, from 1 in order of first use.
 class ShapeNumbers {
  public:
@@ -35,6 +37,12 @@ class ShapeNumbers {
     bool is_new;
   };
   Numbered number_of(std::string_view definition);
+  // The first definition, if `bytes` start with it (no definition is the start of another); else
+  // nothing.
+  std::string_view first_in(std::string_view bytes) const {
+    const std::string_view start = bytes.substr(0, first_.size());
+    return start == first_ ? start : std::string_view();
+  }
 
  private:
   std::uint32_t count_ = 0;

@@ -144,21 +144,21 @@ std::optional<Ticks> scan(std::string_view text) {
   return days_from_date(date) * ticks_per_day + time - zone;
 }
 
-// Digits to `to`; gives their end.
-char* put_number(char* to, std::int64_t value, int digits) {
+// Digits to `to`; gives their end. 32 bits, since wasm divides 64 bits slowly.
+char* put_number(char* to, std::int32_t value, int digits) {
   for (int i = digits; i-- > 0; value /= 10) to[i] = static_cast<char>('0' + value % 10);
   return to + digits;
 }
 
 // A number and what stands behind it.
-char* put_number(char* to, std::int64_t value, int digits, char behind) {
+char* put_number(char* to, std::int32_t value, int digits, char behind) {
   to = put_number(to, value, digits);
   *to++ = behind;
   return to;
 }
 
 char* put_clock(char* to, std::int64_t ticks_of_day) {
-  const auto seconds = static_cast<int>(ticks_of_day / ticks_per_second);
+  const auto seconds = static_cast<std::int32_t>(ticks_of_day / ticks_per_second);
   to = put_number(to, seconds / 3600, 2, ':');
   to = put_number(to, seconds / 60 % 60, 2, ':');
   return put_number(to, seconds % 60, 2);
@@ -198,7 +198,7 @@ std::string_view write_date_time(Ticks ticks, DateTimeBuffer& buffer) {
   end = put_number(end, date.month, 2, '-');
   end = put_number(end, date.day, 2, 'T');
   end = put_clock(end, ticks % ticks_per_day);
-  if (const std::int64_t fraction = ticks % ticks_per_second; fraction != 0) {
+  if (const auto fraction = static_cast<std::int32_t>(ticks % ticks_per_second); fraction != 0) {
     *end++ = '.';
     end = put_number(end, fraction, 7);
     while (end[-1] == '0') --end;

@@ -103,6 +103,16 @@ void Catalog::apply(const Commit& commit) {
   }
 }
 
+bool Catalog::apply_in_place(const Commit& commit) {
+  if (commit.mutations.size() != 1 || !tables_.unique()) return false;
+  const auto* row = std::get_if<PutRow>(&commit.mutations.front());
+  if (row == nullptr) return false;
+  const auto at = position_of(tables_->list, row->table);
+  ENTITABLE_CHECK(at != tables_->list.end() && (*at)->id() == row->table);
+  if (!at->unique() || (*at)->branch != branch_) return false;
+  return (*at)->index.put_in_place(row->key, row->timestamp, row->properties);
+}
+
 std::string Catalog::check(const Commit& commit) const {
   // The tables as they are after the mutations looked at so far, as far as those changed them.
   std::map<std::string, TableId> names;  // folded; 0: dropped

@@ -58,6 +58,9 @@ class Catalog {
   // keys it touches are present. Allocates; on std::bad_alloc this version is to be
   // dropped.
   void apply(const Commit& commit);
+  // apply() for a commit of a single row, where it needs no copy of anything. False: it would need
+  // one, and nothing was done. On std::bad_alloc this version is as it was. REQUIRES: as apply().
+  bool apply_in_place(const Commit& commit);
   // What must hold of a commit that comes from storage before apply: tables exist or not as the
   // mutations say, names valid. Empty text: it does. Nothing is changed.
   std::string check(const Commit& commit) const;

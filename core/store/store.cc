@@ -95,6 +95,15 @@ struct Store::State {
   }
   std::vector<TableIndex*> versions_lacking(const ListedPart& listed);
 
+  // REQUIRES: there is room for its commits and its calls.
+  void publish(Candidate& made) {
+    for (ClientCall& call : made.calls()) window.add(std::move(call));
+    for (PendingCommit& commit : made.commits()) {
+      if (commit.number > stored_commit) pending.push_back(std::move(commit));
+    }
+    published = std::move(made.version());
+  }
+
   SealedSegment seal(SegmentWriter writer) {
     SealedSegment segment{next_sequence, std::move(writer).finish()};
     sealed = true;
@@ -316,14 +325,32 @@ Staged Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
   return staged;
 }
 
+Staged Store::write(const WriteRequest& request, Ticks now) {
+  ENTITABLE_CHECK(!state_->candidate.has_value() && !state_->recovery.has_value());
+  ENTITABLE_CHECK(!request.call.has_value());
+  if (read_only()) return stage({request}, now);
+  Staged staged;
+  staged.answers.reserve(1);
+  make_room(state_->pending, 1);
+  // Takes the published version, so that nothing else holds it, and gives it back in any case.
+  struct Taken {
+    State& state;
+    Candidate candidate{std::move(state.published), state.window};
+    ~Taken() { state.publish(candidate); }
+  } taken{*state_};
+  auto answer = taken.candidate.add(request, now);
+  if (auto* need = std::get_if<NeedParts>(&answer)) {
+    add_parts(staged.need_parts, *need);
+  } else {
+    staged.answers.push_back(std::move(std::get<WriteAnswer>(answer)));
+    staged.changes = taken.candidate.changes();
+  }
+  return staged;
+}
+
 void Store::publish() {
   ENTITABLE_CHECK(state_->candidate.has_value());
-  Candidate& candidate = *state_->candidate;
-  for (ClientCall& call : candidate.calls()) state_->window.add(std::move(call));
-  for (PendingCommit& commit : candidate.commits()) {
-    if (commit.number > state_->stored_commit) state_->pending.push_back(std::move(commit));
-  }
-  state_->published = std::move(candidate.version());
+  state_->publish(*state_->candidate);
   state_->candidate.reset();
 }
 

@@ -10,13 +10,15 @@
 //                         stores them.
 //   publish()             the candidate becomes the published version. Allocates nothing, cannot
 //                         fail.
+//   write(request, now)   stage and publish in one, of one request. A single row is then written
+//                         where it stands, unless somebody holds the version before.
 //   stored(sequence)      the host's word that the segment with that sequence is stored.
 //   discard()             drops the candidate: memory is as it was before stage().
 //
-// Strict and relaxed: stage, seal, [the host stores], stored, publish, answer. Deferred: stage,
-// publish, answer; later seal, [the host stores], stored. A seal takes everything pending, in
-// order, so what is stored is always a prefix of what was acknowledged. There is at most one
-// candidate at a time.
+// Strict and relaxed: stage, seal, [the host stores], stored, publish, answer. Deferred: stage and
+// publish (or write), answer; later seal, [the host stores], stored. A seal takes everything
+// pending, in order, so what is stored is always a prefix of what was acknowledged. There is at
+// most one candidate at a time.
 //
 // Opening: recover(manifest), replay each segment in sequence, then recovered(). Everything else
 // REQUIRES that to be done. Whoever is going to write claims the log first: claim(), [the host
@@ -165,6 +167,8 @@ class Store {
 
   // Writing.
   Staged stage(const std::vector<WriteRequest>& requests, Ticks now);
+  // If it needs parts or throws std::bad_alloc, nothing was done. REQUIRES: it is no call.
+  Staged write(const WriteRequest& request, Ticks now);
   void publish();
   void discard();
   std::optional<SealedSegment> seal();  // nothing: nothing is pending

@@ -62,9 +62,7 @@ std::variant<WriteAnswer, NeedParts> Candidate::add(const WriteRequest& request,
   if (auto* failed = std::get_if<GroupFailure>(&preparation))
     return WriteAnswer(std::move(*failed));
   Prepared& prepared = std::get<Prepared>(preparation);
-  WriteDone done{prepared.timestamps};
-  commit(std::move(prepared), request.call);
-  return WriteAnswer(std::move(done));
+  return WriteAnswer(WriteDone{commit(std::move(prepared), request.call)});
 }
 
 const ClientCall* Candidate::answered(const ClientCall& call) const {
@@ -74,24 +72,40 @@ const ClientCall* Candidate::answered(const ClientCall& call) const {
   return answered_.find(call.client, call.number);
 }
 
-void Candidate::commit(Prepared prepared, const std::optional<ClientCall>& call) {
+std::vector<Ticks> Candidate::commit(Prepared prepared, const std::optional<ClientCall>& call) {
   Commit commit;
   commit.number = version_.last_commit + 1;
   commit.last_timestamp = version_.clock.last_issued();
   commit.mutations = std::move(prepared.mutations);
   if (call.has_value()) {
-    commit.call = ClientCall{call->client, call->number, std::move(prepared.timestamps)};
+    commit.call = ClientCall{call->client, call->number, prepared.timestamps};
     calls_.push_back(*commit.call);
   }
-  commits_.push_back(PendingCommit{commit.number, encode_commit(commit)});
-  version_.catalog.apply(commit);
+  PendingCommit pending{commit.number, encode_commit(commit)};
+  if (commits_.empty()) {
+    commits_.reserve(1);
+    apply_first(commit);
+  } else {
+    version_.catalog.apply(commit);
+  }
+  commits_.push_back(std::move(pending));
   version_.last_commit = commit.number;
+  return std::move(prepared.timestamps);
+}
+
+// Whoever gave away a version gets it back as it was if memory runs out half-way.
+void Candidate::apply_first(const Commit& commit) {
+  if (version_.catalog.apply_in_place(commit)) return;
+  Catalog changed = version_.catalog;
+  changed.apply(commit);
+  version_.catalog = std::move(changed);
 }
 
 Candidate::Preparation Candidate::prepare(const WriteEntities& write, Ticks now) {
-  if (auto failed = check_group(write.operations, write.transaction, write.measured))
-    return std::move(*failed);
   const Table* table = version_.catalog.find(write.table);
+  const Schema* schema = table == nullptr ? nullptr : &table->index.schema();
+  if (auto failed = check_group(write.operations, write.transaction, write.measured, schema))
+    return std::move(*failed);
   if (table == nullptr) return GroupFailure{Error(Code::table_not_found), 0, write.transaction};
   StageOutcome outcome = stage_group(table->id(), table->index, write.operations, write.transaction,
                                      [&] { return version_.clock.next(now); });

@@ -34,13 +34,15 @@ struct Version {
 
 class Candidate {
  public:
-  // Starts from `base`, which stays as it is. `answered` is the window of calls answered before.
-  Candidate(const Version& base, const CallWindow& answered)
-      : version_(base), answered_(answered) {}
+  // Starts from `base`: a copy of a version, which then stays as it is, or the version itself.
+  // `answered` is the window of calls answered before.
+  Candidate(Version base, const CallWindow& answered)
+      : version_(std::move(base)), answered_(answered) {}
 
   // Checks one request against this candidate and, if it holds, applies it. Nothing of a failed
   // request stays, except that timestamps it drew are not given out again. NeedParts: nothing was
-  // applied.
+  // applied. On std::bad_alloc the first request has failed like that, and after a later one the
+  // candidate is to be dropped.
   std::variant<WriteAnswer, NeedParts> add(const WriteRequest& request, Ticks now);
 
   bool changes() const { return !commits_.empty(); }
@@ -62,7 +64,9 @@ class Candidate {
   Preparation prepare(const WriteTableAcl& write, Ticks now);
   Preparation prepare(const WriteServiceProperties& write, Ticks now);
   const ClientCall* answered(const ClientCall& call) const;
-  void commit(Prepared prepared, const std::optional<ClientCall>& call);
+  // Gives the timestamps.
+  std::vector<Ticks> commit(Prepared prepared, const std::optional<ClientCall>& call);
+  void apply_first(const Commit& commit);
 
   Version version_;
   const CallWindow& answered_;

@@ -49,16 +49,20 @@ class SeenRows {
   std::set<std::string_view> rows_;  // empty as long as they rise
 };
 
-// What an operation must hold by itself. `before`: the one before it, which holds; operations of a
-// group mostly have the same properties, whose names are then checked already.
-std::optional<Error> check_operation(const Operation& operation, const Operation* before) {
+// Whether the names of its properties were checked before: with the operation `before` it, since
+// those of a group mostly have the same, or with a row that was stored.
+bool has_checked_names(const Operation& operation, const Operation* before, const Schema* schema) {
+  if (before != nullptr) return same_names(operation.properties, before->properties);
+  return schema != nullptr && schema->saw(operation.properties);
+}
+
+// What an operation must hold by itself.
+std::optional<Error> check_operation(const Operation& operation, bool names_checked) {
   if (operation.kind == OperationKind::remove && !operation.if_match.given()) {
     return Error(Code::invalid_input);
   }
-  const bool named_alike =
-      before != nullptr && same_names(operation.properties, before->properties);
   const Result<void> checked =
-      named_alike ? check_values(operation.properties) : check_properties(operation.properties);
+      names_checked ? check_values(operation.properties) : check_properties(operation.properties);
   if (!checked.ok()) return checked.error();
   return std::nullopt;
 }
@@ -79,7 +83,7 @@ GroupFailure operation_failure(Error error, std::size_t index, std::size_t opera
 }
 
 std::optional<GroupFailure> check_group(const std::vector<Operation>& operations, bool transaction,
-                                        bool measured) {
+                                        bool measured, const Schema* schema) {
   ENTITABLE_CHECK(transaction || operations.size() <= 1);
   if (operations.empty()) return GroupFailure{Error(Code::invalid_input), 0, false};
   if (!measured && !fits_into_group(operations)) {
@@ -97,7 +101,8 @@ std::optional<GroupFailure> check_group(const std::vector<Operation>& operations
     } else if (!rows.add()) {
       error = Error(Code::batch_duplicate_row);
     } else {
-      error = check_operation(operation, i == 0 ? nullptr : &operations[i - 1]);
+      const Operation* const before = i == 0 ? nullptr : &operations[i - 1];
+      error = check_operation(operation, has_checked_names(operation, before, schema));
     }
     if (error) return operation_failure(std::move(*error), i, operations.size(), transaction);
   }

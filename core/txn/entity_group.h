@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/index/shape.h"
 #include "core/txn/operation.h"
 
 namespace entitable {
@@ -36,8 +37,9 @@ GroupFailure operation_failure(Error error, std::size_t index, std::size_t opera
 //      without If-Match (InvalidInput), properties that cannot be written (check_properties)
 //
 // Keys are checked when staging, since a missing table comes first (spec §3.2). `transaction` false
-// is a single write; REQUIRES: then there is at most one operation.
+// is a single write; REQUIRES: then there is at most one operation. `schema`: of the table, if it
+// is there; spares the check of names that it knows.
 std::optional<GroupFailure> check_group(const std::vector<Operation>& operations, bool transaction,
-                                        bool measured = false);
+                                        bool measured = false, const Schema* schema = nullptr);
 
 }  // namespace entitable

@@ -69,7 +69,7 @@ class Run {
 
   void step() {
     now_ += static_cast<Ticks>(prng_.below(30)) - 10;  // a clock that also runs backwards
-    write_group();
+    prng_.chance(3) ? write_single() : write_group();
     if (prng_.chance(3)) compare_query();
     if (prng_.chance(200)) compare_everything();
     if (prng_.chance(150)) checkpoint();
@@ -134,6 +134,19 @@ class Run {
       if (!taken) write.operations.push_back(std::move(operation));
     }
     return {std::nullopt, std::move(write)};
+  }
+
+  // What is deferred is mostly a write for itself.
+  void write_single() {
+    const WriteRequest request = random_request();
+    ModelStore after = model_;
+    staged_timestamp_ = last_timestamp_;
+    const Staged staged = disk_.write(store_, request, now_);
+    REQUIRE(staged.answers.size() == 1);
+    check_answer(after, request, staged.answers[0]);
+    if (!staged.changes) return;
+    accept(std::move(after));
+    if (prng_.chance(4)) store_now();
   }
 
   void write_group() {

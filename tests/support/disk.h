@@ -72,6 +72,15 @@ class Disk {
     return staged;
   }
 
+  Staged write(Store& store, const WriteRequest& request, Ticks now) const {
+    Staged staged = store.write(request, now);
+    while (!staged.need_parts.empty()) {
+      load_parts(store, staged.need_parts);
+      staged = store.write(request, now);
+    }
+    return staged;
+  }
+
   void load_parts(Store& store, const std::vector<PartId>& ids) const {
     for (const PartId id : ids) ENTITABLE_CHECK(load_part(store, id).ok());
   }

@@ -205,6 +205,23 @@ describe("groups", () => {
     assert.deepEqual(rows(engine), ["1", "2"]);
   });
 
+  test("what is written without being staged first is published with its reply", async () => {
+    const files = new Files();
+    const engine = await files.open();
+    files.commit(engine, create);
+    const one = present(engine.write([insert("1")], now));
+    assert.deepEqual([one.failed, one.changes], [[false], true]);
+    assert.equal(decodeWrite(one.replies[0] as Uint8Array).etags.length, 1);
+    assert.deepEqual(rows(engine), ["1"]);
+    const again = present(engine.write([insert("1")], now));
+    assert.deepEqual([again.failed, again.changes], [[true], false]);
+    const more = present(engine.write([insert("1"), insert("2"), insert("3")], now));
+    assert.deepEqual([more.failed, more.changes], [[true, false, false], true]);
+    assert.deepEqual(rows(engine), ["1", "2", "3"]);
+    files.store(engine);
+    assert.deepEqual(rows(await files.open()), ["1", "2", "3"]);
+  });
+
   test("a discarded group never was", async () => {
     const files = new Files();
     const engine = await files.open();

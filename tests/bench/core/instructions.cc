@@ -94,9 +94,8 @@ void count_reads(const Store& store) {
 // From the block to the bytes of the segment, as the host does it with each write alone.
 void write(Store& store, std::string_view block) {
   static const protocol::Account account;
-  const doors::StagedReplies staged = doors::stage(account, store, {block}, noon);
+  const doors::StagedReplies staged = doors::write(account, store, {block}, noon);
   ENTITABLE_CHECK(staged.changes);
-  store.publish();
   const std::optional<SealedSegment> segment = store.seal();
   store.stored(segment->sequence);
 }

@@ -145,6 +145,33 @@ TEST_CASE("Blocks staged together are seen by each other, and by readers once th
   CHECK(contains(bench.get("people()"), "\"RowKey\":\"1\""));
 }
 
+TEST_CASE("Writes that are not to be staged first are published with their replies") {
+  Bench bench;
+  const auto write = [&](const std::vector<std::string>& blocks) {
+    return doors::write(bench.account, bench.store, {blocks.begin(), blocks.end()}, then);
+  };
+  CHECK(write({create("people")}).changes);
+  const StagedReplies one = write({insert("1")});
+  CHECK(one.changes);
+  CHECK(one.failed == std::vector<bool>{false});
+  CHECK(ReplyReader(one.replies[0].str()).kind() == ReplyKind::written);
+  CHECK(contains(bench.get("people()"), "\"RowKey\":\"1\""));
+
+  const StagedReplies refused = write({insert("1")});
+  CHECK_FALSE(refused.changes);
+  CHECK(refused.failed == std::vector<bool>{true});
+  CHECK(test::read_error(refused.replies[0].str()).code == "EntityAlreadyExists");
+  CHECK(http_reply(write({http_insert("2")}).replies[0]).status == 201);
+  CHECK(write({insert("3"), insert("3"), http_insert("4")}).failed ==
+        std::vector<bool>{false, true, false});
+  CHECK(write({call(1, insert("5"))}).changes);
+  CHECK(write({call(1, insert("5"))}).failed == std::vector<bool>{false});
+  check_malformed(write({"?"}).replies[0]);
+  for (const char* row : {"2", "3", "4", "5"}) {
+    CHECK(contains(bench.get("people()"), "\"RowKey\":\"" + std::string(row) + "\""));
+  }
+}
+
 TEST_CASE("A request that reads tells what it took, if it is asked") {
   Bench bench;
   bench.commit({create("people"), insert("1"), insert("2")});

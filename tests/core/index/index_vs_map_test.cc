@@ -123,7 +123,10 @@ class Run {
 
   void put(EntityKey key) {
     auto made = std::make_shared<const Entity>(new_entity(std::move(key)));
-    index_.put(*made);
+    const std::vector<PropertyView> properties = views_of(made->properties);
+    const bool done =
+        random_.chance(2) && index_.put_in_place(made->key.view(), made->timestamp, properties);
+    if (!done) index_.put(*made);
     model_.insert_or_assign(made->key, made);
   }
 

@@ -93,6 +93,38 @@ TEST_CASE("memory runs out in an insert") {
   fail_everywhere(shared, [&row](TableIndex& index) { index.put(row); });
 }
 
+TEST_CASE("memory runs out where a row is put in place, and nothing has changed") {
+  TableIndex index = two_levels();
+  // How often memory ran out before the row was there.
+  const auto put = [&index](const Entity& row) {
+    const std::vector<PropertyView> properties = views_of(row.properties);
+    const std::uint64_t rows = index.rows();
+    const std::uint64_t bytes = index.bytes();
+    for (long left = 0;; ++left) {
+      REQUIRE(left < 1'000);
+      allocations_left = left;
+      try {
+        const bool done = index.put_in_place(row.key.view(), row.timestamp, properties);
+        allocations_left = never;
+        if (!done) index.put(row);
+        return left;
+      } catch (const std::bad_alloc&) {
+        allocations_left = never;
+        REQUIRE(index.verify() == "");
+        REQUIRE(index.rows() == rows);
+        REQUIRE(index.bytes() == bytes);
+      }
+    }
+  };
+  long failures = 0;
+  for (std::uint64_t i = 12'000; i < 12'200; ++i) {
+    failures += put(test::sized("p", digits(i), 100));           // leaves grow
+    failures += put(test::sized("p", digits(i), 100 + i % 50));  // and hold what was there before
+  }
+  CHECK(failures > 10);
+  CHECK(index.verify() == "");
+}
+
 TEST_CASE("memory runs out in an insert with a new shape") {
   const TableIndex shared = two_levels();
   int round = 0;

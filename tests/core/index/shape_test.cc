@@ -117,6 +117,19 @@ TEST_CASE("intern tells where the columns were") {
   }
 }
 
+TEST_CASE("a schema tells the properties of the rows that it saw lately, as they were written") {
+  Schema schema;
+  const std::vector<Property> row = {int32_property("a"), {"b", Value::of_string("x")}};
+  CHECK_FALSE(schema.saw(views_of(row)));
+  schema.intern(row);
+  CHECK(schema.saw(views_of(row)));
+  CHECK(schema.saw(views_of({int32_property("a"), {"b", Value::of_string("longer")}})));
+  CHECK_FALSE(schema.saw(views_of({int32_property("a"), int32_property("b")})));
+  CHECK_FALSE(schema.saw(views_of({int32_property("a"), {"c", Value::of_string("x")}})));
+  CHECK_FALSE(schema.saw(views_of({int32_property("a")})));
+  CHECK_FALSE(schema.saw({}));
+}
+
 TEST_CASE("hints never mix up sets that look alike") {
   // Same number of properties and same length of names, so the same hint is tried.
   Schema schema;

@@ -32,6 +32,48 @@ TEST_CASE("an empty index") {
   CHECK_FALSE(leaves[0].absent);
 }
 
+TEST_CASE("a row is put in place where that takes no copy and no split") {
+  TableIndex index;
+  const auto put = [&index](const Entity& row) {
+    return index.put_in_place(row.key.view(), row.timestamp, views_of(row.properties));
+  };
+  for (std::uint64_t i = 0; i < 2'000; ++i) index.put(sized("p", digits(i), 100));
+  REQUIRE(leaves_of(index).size() > 2);
+  const std::uint64_t bytes = index.bytes();
+
+  SECTION("it replaces one of its size") {
+    CHECK(put(sized("p", digits(1'000), 100, 2)));
+    CHECK(index.find({"p", digits(1'000)}).row->timestamp() == 2);
+    CHECK(index.rows() == 2'000);
+    CHECK(index.bytes() == bytes);
+  }
+  SECTION("it is new") {
+    CHECK(put(sized("q", "", 100)));
+    CHECK(index.rows() == 2'001);
+    CHECK(index.bytes() > bytes);
+    CHECK(index.find({"q", ""}).row);
+  }
+  SECTION("not if it is smaller, since leaves may have to be joined") {
+    CHECK_FALSE(put(sized("p", digits(1'000), 99, 2)));
+    CHECK(index.find({"p", digits(1'000)}).row->timestamp() == 1);
+  }
+  SECTION("not if its leaf is full") {
+    CHECK_FALSE(put(sized("p", digits(1'000) + "a", leaf_bytes_max)));
+    CHECK(index.rows() == 2'000);
+  }
+  SECTION("not while another version is there, which stays as it was") {
+    TableIndex other = index;
+    CHECK_FALSE(put(sized("p", digits(1'000), 100, 2)));
+    index.put(sized("p", digits(0), 100, 3));
+    CHECK_FALSE(put(sized("p", digits(1'000), 100, 2)));  // only the way to row 0 is its own
+    CHECK(put(sized("p", digits(0), 100, 4)));
+    CHECK(other.find({"p", digits(0)}).row->timestamp() == 1);
+    other = TableIndex();
+    CHECK(put(sized("p", digits(1'000), 100, 2)));
+  }
+  CHECK(index.verify() == "");
+}
+
 TEST_CASE("what is put is found, until it is erased") {
   TableIndex index;
   const Entity first =

@@ -100,6 +100,61 @@ TEST_CASE("discarding leaves everything as it was") {
   store.publish();
 }
 
+TEST_CASE("a write is published at once, or nothing is done") {
+  Store store = new_store();
+  Disk disk;
+  CHECK(store.write(create("people"), noon).changes);
+  const Staged made = store.write(insert("people", "p", "a", 1), noon);
+  REQUIRE(succeeded(made.answers[0]));
+  const Ticks timestamp = std::get<WriteDone>(made.answers[0]).timestamps[0];
+  CHECK(std::get<RowAnswer>(store.get("people", {"p", "a"})).row.timestamp() == timestamp);
+
+  const Staged refused = store.write(insert("people", "p", "a", 2), noon);
+  CHECK_FALSE(refused.changes);
+  CHECK(code_of(refused.answers[0]) == Code::entity_already_exists);
+  CHECK(store.write(upsert("people", "p", "a", 3), noon).changes);
+  CHECK(store.write(insert("people", "p", "b", 4), noon).changes);
+  CHECK(store.write(remove("people", "p", "b"), noon).changes);
+  CHECK(rows_of(store, "people") == "a=3");
+  CHECK(store.stats().pending_commits == 5);
+  CHECK(store.verify() == "");
+  disk.store_pending(store);
+  CHECK(rows_of(*disk.open(), "people") == "a=3");
+
+  store.report_damage({"wal", "lost"});
+  CHECK(code_of(store.write(insert("people", "p", "c"), noon).answers[0]) == Code::read_only);
+}
+
+TEST_CASE("a write leaves pages, snapshots and checkpoints the version they began with") {
+  Store store = new_store();
+  Disk disk;
+  publish(store, {create("people"), insert("people", "p", "a", 1)});
+  disk.store_pending(store);
+  const auto page = store.query("people", Query{});
+  store.begin_snapshot();
+  REQUIRE(store.write(upsert("people", "p", "a", 2), noon).changes);
+  REQUIRE(store.write(insert("people", "p", "b", 3), noon).changes);
+  CHECK(std::get<Page>(page).rows[0].find("value")->int32() == 1);
+  std::string file;
+  for (auto piece = store.next_snapshot_piece(); std::holds_alternative<std::string>(piece);
+       piece = store.next_snapshot_piece()) {
+    file += std::get<std::string>(piece);
+  }
+  store.end_snapshot();
+  Store other = new_store();
+  other.begin_restore();
+  REQUIRE(other.restore(file).ok());
+  CHECK(other.restored()->entities == 1);
+  CHECK(rows_of(store, "people") == "a=2 b=3");
+
+  disk.store_pending(store);
+  REQUIRE(store.begin_checkpoint());
+  REQUIRE(store.write(upsert("people", "p", "a", 4), noon).changes);
+  store.abandon_checkpoint();
+  CHECK(rows_of(store, "people") == "a=4 b=3");
+  CHECK(store.verify() == "");
+}
+
 TEST_CASE("a segment holds everything that is pending, in order") {
   Store store = new_store();
   Disk disk;

@@ -200,6 +200,24 @@ TEST_CASE("a row that comes again is found in whatever order rows come") {
   fails_at({"1", "3", "2", "4", "3"}, 4);
 }
 
+TEST_CASE("names that rows of the table have are not looked at again, but values are") {
+  Schema schema;
+  const auto code_of = [&schema](std::vector<Property> properties) -> std::optional<Code> {
+    const auto failure =
+        check_group({insert("p", "r", std::move(properties))}, false, false, &schema);
+    return failure.has_value() ? std::optional(failure->error.code) : std::nullopt;
+  };
+  const Property good{"a", Value::of_string("x")};
+  const Property large{"a", Value::of_string(std::string(limits::string_units_max + 1, 'x'))};
+  CHECK(code_of({good}) == std::nullopt);
+  CHECK(code_of({{"1a", Value::of_int32(1)}}) == Code::property_name_invalid);
+  schema.intern(std::vector<Property>{good});
+  CHECK(code_of({good}) == std::nullopt);
+  CHECK(code_of({large}) == Code::property_value_too_large);
+  CHECK(code_of({good, good}) == Code::duplicate_properties);
+  CHECK(code_of({{"1a", Value::of_int32(1)}}) == Code::property_name_invalid);
+}
+
 TEST_CASE("properties named like those before are looked at all the same") {
   const Property good = {"a", Value::of_int32(1)};
   const Property too_long = {"a", Value::of_string(std::string(40'000, 'x'))};

@@ -198,6 +198,11 @@ export class FakeEngine implements Engine {
     if (staged.changes) this.#candidate = { rows, commits };
     return staged;
   }
+  write(blocks: readonly Uint8Array[], nowMs: number): StagedReplies | NeededParts {
+    const staged = this.stage(blocks, nowMs);
+    if (!(staged instanceof NeededParts) && staged.changes) this.publish();
+    return staged;
+  }
   publish(): void {
     assert(this.#candidate !== undefined, "a candidate to publish");
     const { rows, commits } = this.#candidate;

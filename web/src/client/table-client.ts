@@ -121,12 +121,14 @@ export class TableHandle implements TableClient, Pick<Table, "explain"> {
 
   // ---- Writing ------------------------------------------------------------------------------------------------------
 
+  // Each is one async function, since a write is awaited more often than not and each layer costs a turn of the queue.
   async createEntity<T extends object>(
     entity: TableEntity<T>,
     options: OperationOptions & WriteOptions = {},
   ): Promise<CreateTableEntityResponse> {
     const { partitionKey, rowKey } = entity;
-    const written = await this.#writeOne({ kind: "insert", partitionKey, rowKey, entity }, options);
+    const operation = { kind: "insert", partitionKey, rowKey, entity } as const;
+    const written = this.#written(await this.#send([operation], false, options));
     return { ...written, preferenceApplied: "return-no-content" };
   }
 
@@ -149,7 +151,8 @@ export class TableHandle implements TableClient, Pick<Table, "explain"> {
     const { partitionKey, rowKey } = entity;
     const kind = writeKind(mode, "merge", "replace");
     const etag = options.etag ?? "*";
-    return await this.#writeOne({ kind, partitionKey, rowKey, entity, etag }, options);
+    const operation = { kind, partitionKey, rowKey, entity, etag } as const;
+    return this.#written(await this.#send([operation], false, options));
   }
 
   async upsertEntity<T extends object>(
@@ -160,7 +163,8 @@ export class TableHandle implements TableClient, Pick<Table, "explain"> {
     const { partitionKey, rowKey } = entity;
     requireKeys(partitionKey, rowKey);
     const kind = writeKind(mode, "insertOrMerge", "insertOrReplace");
-    return await this.#writeOne({ kind, partitionKey, rowKey, entity }, options);
+    const operation = { kind, partitionKey, rowKey, entity } as const;
+    return this.#written(await this.#send([operation], false, options));
   }
 
   deleteEntity(
@@ -169,8 +173,16 @@ export class TableHandle implements TableClient, Pick<Table, "explain"> {
     options: DeleteTableEntityOptions & WriteOptions = {},
   ): Promise<DeleteTableEntityResponse> {
     requireKeys(partitionKey, rowKey);
-    const etag = options.etag ?? "*";
-    return this.#writeOne({ kind: "delete", partitionKey, rowKey, etag }, options);
+    return this.#delete(partitionKey, rowKey, options);
+  }
+
+  async #delete(
+    partitionKey: string,
+    rowKey: string,
+    options: DeleteTableEntityOptions & WriteOptions,
+  ): Promise<DeleteTableEntityResponse> {
+    const operation = { kind: "delete", partitionKey, rowKey, etag: options.etag ?? "*" } as const;
+    return this.#written(await this.#send([operation], false, options));
   }
 
   async submitTransaction(
@@ -178,29 +190,27 @@ export class TableHandle implements TableClient, Pick<Table, "explain"> {
     options: OperationOptions & WriteOptions = {},
   ): Promise<TableTransactionResponse> {
     const operations = operationsOf(actions);
-    const { etags } = await this.#write(operations, true, options);
+    const { etags } = decodeWrite(await this.#send(operations, true, options));
     return transactionResponse(operations, etags);
   }
 
-  async #writeOne(
-    operation: WriteOperation,
-    options: OperationOptions & WriteOptions,
-  ): Promise<{ date: Date; etag?: string }> {
-    const { etags } = await this.#write([operation], false, options);
-    const etag = etags[0];
-    const date = new Date(this.#transport.now());
-    return etag === undefined ? { date } : { date, etag };
-  }
-
-  async #write(
+  // Resolves to the reply.
+  #send(
     operations: readonly WriteOperation[],
     transaction: boolean,
     options: OperationOptions & WriteOptions,
-  ): Promise<{ etags: (string | undefined)[] }> {
+  ): Promise<Uint8Array> {
     checkOptions(options);
     const block = encodeWrite(this.tableName, operations, transaction, this.#types);
     const { durability, abortSignal } = this.#withDurability(options);
-    return decodeWrite(await this.#transport.write(block, durability, abortSignal));
+    return this.#transport.write(block, durability, abortSignal);
+  }
+
+  // What the reply to a single write says.
+  #written(reply: Uint8Array): { date: Date; etag?: string } {
+    const etag = decodeWrite(reply).etags[0];
+    const date = new Date(this.#transport.now());
+    return etag === undefined ? { date } : { date, etag };
   }
 
   #withDurability<O extends WriteOptions>(options: O): O {

@@ -2,7 +2,7 @@
 // stored, what waits becomes one group with one segment.
 //
 //   strict, relaxed   stage, seal, store … stored, publish, answer
-//   deferred          stage, publish, answer … later seal, store … stored
+//   deferred          stage and publish in one, answer … later seal, store … stored
 //
 // Invariants:
 //   - Writes are staged in the order of the calls, so what is stored is always a prefix of what was acknowledged.
@@ -26,7 +26,7 @@ const retryFirstMs = 1000;
 const retryMaxMs = 30_000;
 
 export interface CommitQueueOptions {
-  engine: Pick<Engine, "stage" | "publish" | "discard" | "seal" | "stored">;
+  engine: Pick<Engine, "stage" | "write" | "publish" | "discard" | "seal" | "stored">;
   storage: Pick<LogStorage, "addSegment">;
   parts: Pick<Parts, "answer">;
   durability: Durability;
@@ -264,7 +264,7 @@ export class CommitQueue {
   // ---- Deferred: publish, answer, store later -------------------------------------------------------------------------
 
   #publishDeferred(group: Waiting[]): void {
-    const staged = this.#stage(group, "publish");
+    const staged = this.#stage(group, "write");
     if (staged === undefined) return;
     if (staged.changes) this.#notePending(group, staged);
     answer(group, staged);
@@ -427,22 +427,21 @@ export class CommitQueue {
 
   // ---- The engine -------------------------------------------------------------------------------------------------
 
-  // Stages a group, and publishes it if told to; undefined if it could not be, and then its writes are queued again or
+  // Stages a group, or stages and publishes it; undefined if it could not be, and then its writes are queued again or
   // answered.
-  #stage(group: Waiting[], then?: "publish"): StagedReplies | undefined {
+  #stage(group: Waiting[], how: "stage" | "write" = "stage"): StagedReplies | undefined {
     const blocks: Uint8Array[] = [];
     for (const item of group) if (item.block !== undefined) blocks.push(item.block);
     const own = group[0]?.stage;
     if (blocks.length === 0 && own === undefined)
       return { replies: [], failed: [], changes: false };
     try {
-      const staged = own?.() ?? this.#o.engine.stage(blocks, this.#o.now());
+      const staged = own?.() ?? this.#o.engine[how](blocks, this.#o.now());
       if (staged instanceof NeededParts) {
         this.#waiting.unshift(...group);
         this.#bring(staged, group);
         return undefined;
       }
-      if (staged.changes && then === "publish") this.#o.engine.publish();
       return spread(group, staged);
     } catch (cause) {
       this.#waiting.unshift(...group);

@@ -116,6 +116,8 @@ export interface Engine {
 
   // Blocks of writes of either door. Of needed parts all are needed.
   stage(blocks: readonly Uint8Array[], nowMs: number): StagedReplies | NeededParts;
+  // The same, and published at once: a single write is done where it stands. What throws was not published.
+  write(blocks: readonly Uint8Array[], nowMs: number): StagedReplies | NeededParts;
   // For whoever logs requests or fails some of them. Of a block of either door, in a call or not: what it asks for, without
   // doing it (the same of the same call, whichever door it comes through); the reply that the service would give if it
   // failed so, which its client makes the same error of (StoreError ValidationFailed if no reply can say that); and
@@ -299,29 +301,42 @@ class WasmEngine implements Engine {
   }
 
   stage(blocks: readonly Uint8Array[], nowMs: number): StagedReplies | NeededParts {
-    const count = blocks.length;
-    let size = count * 4;
+    const size = this.#putBlocks(blocks);
+    const changes = this.#ask((m, h) => m._entitable_stage(h, blocks.length, size, nowMs));
+    return changes instanceof NeededParts ? changes : this.#replies(blocks.length, changes !== 0);
+  }
+
+  write(blocks: readonly Uint8Array[], nowMs: number): StagedReplies | NeededParts {
+    const size = this.#putBlocks(blocks);
+    const changes = this.#ask((m, h) => m._entitable_write(h, blocks.length, size, nowMs));
+    return changes instanceof NeededParts ? changes : this.#replies(blocks.length, changes !== 0);
+  }
+
+  // Lengths, then blocks; gives the size of all that.
+  #putBlocks(blocks: readonly Uint8Array[]): number {
+    let size = blocks.length * 4;
     for (const block of blocks) size += block.length;
     const input = this.#input(size);
     const { HEAPU8: bytes, HEAPU32: words } = this.#module;
-    let at = input + count * 4;
-    for (let i = 0; i < count; ++i) {
-      const block = blocks[i] as Uint8Array;
-      words[(input >>> 2) + i] = block.length;
+    let word = input >>> 2;
+    let at = input + blocks.length * 4;
+    for (const block of blocks) {
+      words[word++] = block.length;
       bytes.set(block, at);
       at += block.length;
     }
-    const changes = this.#ask((m, h) => m._entitable_stage(h, count, size, nowMs));
-    if (changes instanceof NeededParts) return changes;
-    const { HEAPU8: heap, HEAPU32: out } = this.#module;
-    const replies: Uint8Array[] = [];
-    const failures: boolean[] = [];
+    return size;
+  }
+
+  #replies(count: number, changes: boolean): StagedReplies {
+    const { HEAPU8: bytes, HEAPU32: words } = this.#module;
+    const staged: StagedReplies = { replies: [], failed: [], changes };
     for (let i = 0, word = this.#address >>> 2; i < count; ++i, word += 3) {
-      const from = out[word] as number;
-      replies.push(heap.slice(from, from + (out[word + 1] as number)));
-      failures.push(out[word + 2] !== 0);
+      const from = words[word] as number;
+      staged.replies.push(bytes.slice(from, from + (words[word + 1] as number)));
+      staged.failed.push(words[word + 2] !== 0);
     }
-    return { replies, failed: failures, changes: changes !== 0 };
+    return staged;
   }
 
   // ---- Watching -------------------------------------------------------------------------------------------------------
