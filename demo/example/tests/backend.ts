@@ -1,4 +1,5 @@
-// What answers the tests: the mock, in the test's own process, or Azurite. This file alone knows which.
+// What answers the tests: the mock, in the test's own process, or Azurite. TABLES says which, and this is the one place that
+// reads it; no test does.
 //
 //   npm test                  the mock: nothing is started
 //   npm run test:azurite      an Azurite that runs already, at AZURITE_TABLES
@@ -28,7 +29,7 @@ export interface Backend {
 
 export const onAzurite = process.env["TABLES"] === "azurite";
 
-const account = "devstoreaccount1";
+export const account = "devstoreaccount1";
 const key =
   "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 const credential = new AzureNamedKeyCredential(account, key);
@@ -48,14 +49,14 @@ export const mockOptions: MockOptions = {
 };
 
 /** For a store that is the test's own: a fork. */
-export function mock(store: MockStore): Backend {
+export function mock(store: MockStore, endpoint = `http://127.0.0.1:10002/${account}`): Backend {
   const table = "lists";
   return {
     session(lifetimeMs) {
       const permissions = { query: true, add: true, update: true };
       const expiresOn = new Date(store.clock.now() + lifetimeMs);
       const sas = generateTableSas(table, credential, { permissions, expiresOn });
-      return { endpoint: `http://127.0.0.1:10002/${account}`, table, sas };
+      return { endpoint, table, sas };
     },
     options: { httpClient: store.httpClient },
     put: (items) => store.seed({ [table]: items.map(row) }),
