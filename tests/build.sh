@@ -25,11 +25,21 @@ build_package() {
   cd "$root" && rm -f build/package/*.tgz && node web/build.mjs
 }
 
-# The playground: build/site. The packed package is unpacked into it; npm would keep an older one of the same version.
+# The playground: build/site.
 build_site() {
+  install_demo site && npm run build
+}
+
+# The example, ready for `npm test`, which builds it.
+build_example() {
+  install_demo example
+}
+
+# What a demo needs, and the packed package unpacked beside it; npm would keep an older one of the same version.
+install_demo() {
   local unpacked=node_modules/entitable
-  "$root/tests/setup" demo/site && cd "$root/demo/site" && rm -rf $unpacked && mkdir $unpacked &&
-    tar -xzf "$root"/build/package/entitable-*.tgz -C $unpacked --strip-components=1 && npm run build
+  "$root/tests/setup" "demo/$1" && cd "$root/demo/$1" && rm -rf $unpacked && mkdir $unpacked &&
+    tar -xzf "$root"/build/package/entitable-*.tgz -C $unpacked --strip-components=1
 }
 
 # The core's benchmarks, natively: build/bench. It needs none of the others.

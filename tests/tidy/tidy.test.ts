@@ -139,8 +139,16 @@ rule(
   [
     { "demo/site/src/main.ts": 'import { x } from "../../../web/src/index.ts";\n' },
     { "demo/site/src/main.ts": 'import { x } from "lodash";\n' },
+    {
+      "demo/shop/package.json": '{ "dependencies": { "react-dom": "1.0.0" } }\n',
+      "demo/shop/src/main.tsx": 'import { openStore } from "entitable";\n',
+    },
   ],
-  { "demo/site/src/main.ts": 'import { openStore } from "entitable";\nimport "./dom.ts";\n' },
+  {
+    "demo/site/src/main.ts": 'import { openStore } from "entitable";\nimport "./dom.ts";\n',
+    "demo/shop/package.json": '{ "dependencies": { "@a/b": "1.0.0", "react-dom": "1.0.0" } }\n',
+    "demo/shop/src/main.tsx": 'import { x } from "react-dom/client";\nimport "@a/b";\n',
+  },
 );
 
 rule(

@@ -19,7 +19,7 @@ declare global {
   var readmePrinted: (line: number, ...values: unknown[]) => void;
 }
 
-for (const name of ["README.md", "web/README.md"]) {
+for (const name of ["README.md", "web/README.md", "demo/example/README.md"]) {
   describe(name, () => {
     const blocks = blocksOf(name, "ts");
 
@@ -40,7 +40,7 @@ for (const name of ["README.md", "web/README.md"]) {
           expected.set(first + i, comment);
           return text.replace("console.log(", `readmePrinted(${first + i}, `);
         });
-        const module = join(project, `${name.replace("/", "-")}-${first}.ts`);
+        const module = join(project, `${name.replaceAll("/", "-")}-${first}.ts`);
         writeFileSync(module, lines.join("\n"));
         await import(pathToFileURL(module).href);
         for (const [line, text] of expected) {

@@ -19,7 +19,10 @@ const defaults = {
   cert: undefined,
   key: undefined,
   debug: undefined,
+  seedData: undefined,
+  repeats: undefined,
 };
+const noFolder = { ...defaults, location: undefined };
 const parse = (line: string) => parseArguments(line.split(" ").filter((word) => word !== ""));
 
 describe("the command line", () => {
@@ -38,6 +41,12 @@ describe("the command line", () => {
     ["serve --debug", { ...defaults, debug: true }],
     ["serve --debug --in-memory", { ...defaults, debug: true, location: undefined }],
     ["serve --debug log", { ...defaults, debug: "log" }],
+    ["serve --seed-data d", { ...noFolder, seedData: "d" }],
+    ["serve --in-memory --seed-data d", { ...noFolder, seedData: "d" }],
+    ["serve --seed 0", { ...noFolder, repeats: { seed: 0 } }],
+    ["serve --seed 4294967295", { ...noFolder, repeats: { seed: 2 ** 32 - 1 } }],
+    ["serve --clock 2026-03-01", { ...noFolder, repeats: { clock: "2026-03-01" } }],
+    ["serve --seed 7 --clock system", { ...noFolder, repeats: { seed: 7, clock: Date } }],
     ["--help", "help"],
     ["help", "help"],
     ["serve --help", "help"],
@@ -62,7 +71,14 @@ describe("the command line", () => {
     ["serve --durability x", /strict or relaxed or deferred, not x/],
     ["serve --cert c", /go together/],
     ["serve --key k", /go together/],
-    ["serve --in-memory --location d", /exclude/],
+    ["serve --in-memory --location d", /--in-memory and --location exclude/],
+    ["serve --seed-data s --location d", /--seed-data and --location exclude/],
+    ["serve --seed 1 --location d", /--seed and --location exclude/],
+    ["serve --clock system --location d", /--clock and --location exclude/],
+    ["serve --seed 4294967296", /0 to 4294967295, not 4294967296/],
+    ["serve --seed 1.5", /0 to 4294967295/],
+    ["serve --clock soon", /a time or system, not soon/],
+    ["serve --seed-data", /--seed-data needs a value/],
   ];
   for (const [line, message] of bad) {
     test(`refused: ${line}`, () =>

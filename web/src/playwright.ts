@@ -12,11 +12,12 @@ import {
   type Route,
   type TestType,
 } from "@playwright/test";
-import { openStore } from "./open.ts";
 import { urlPattern } from "./rest/address.ts";
 import type { RestDoor } from "./rest/door.ts";
 import { failure, isNetworkFailure } from "./rest/failure.ts";
 import type { StoreHandle } from "./store.ts";
+import { mockStore } from "./testing/mock-store.ts";
+import type { MockOptions, MockStore } from "./testing/types.ts";
 import type { AccountOptions, Store } from "./types.ts";
 
 export interface RouteOptions {
@@ -41,27 +42,65 @@ export async function routeTables(
 }
 
 export interface TablesFixtures {
-  /** A fresh store in memory, which answers the test's pages whether the test asks for it or not. */
-  tables: Store;
-  /** Its account; default: the emulator's, `devstoreaccount1`, open to pages of every origin. */
-  tablesAccount: AccountOptions;
+  /**
+   * A store in memory for this test alone, which answers its pages whether the test asks for it or not: a fork of one that each
+   * worker process opens once.
+   */
+  tables: MockStore;
+  /**
+   * Seed, clock, fixtures and so on of that store. The account is the emulator's, `devstoreaccount1`, open to pages of every
+   * origin, unless another one is given.
+   */
+  tablesOptions: MockOptions;
 }
 
 /** Playwright's `test` with the fixture `tables`. */
 export const test: TestType<
   PlaywrightTestArgs & PlaywrightTestOptions & TablesFixtures,
   PlaywrightWorkerArgs & PlaywrightWorkerOptions
-> = base.extend<TablesFixtures>({
-  tablesAccount: [{ name: "devstoreaccount1", permissiveCors: true }, { option: true }],
+> = base.extend<TablesFixtures, { tablesOrigin: Origin }>({
+  tablesOptions: [{}, { option: true }],
+  tablesOrigin: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads from the pattern what a fixture uses
+    async ({}, use) => {
+      await using origin = new Origin();
+      await use(origin);
+    },
+    { scope: "worker" },
+  ],
   tables: [
-    async ({ context, tablesAccount: account }, use) => {
-      await using store = await openStore({ persistence: "memory", account });
+    async ({ context, tablesOptions, tablesOrigin }, use) => {
+      await using store = (await tablesOrigin.storeWith(tablesOptions)).fork();
       await routeTables(context, store);
       await use(store);
     },
     { auto: true },
   ],
 });
+
+const emulator: AccountOptions = { name: "devstoreaccount1", permissiveCors: true };
+
+// The store that a worker's tests fork. Tests that share options follow each other, so it is enough to keep that of the last ones.
+class Origin {
+  #options: MockOptions | undefined;
+  #store: Promise<MockStore> | undefined;
+
+  // The caller forks it at once: the next call may close it. Rejects as mockStore does.
+  async storeWith(options: MockOptions): Promise<MockStore> {
+    if (this.#store === undefined || options !== this.#options) {
+      await this[Symbol.asyncDispose]();
+      this.#options = options;
+      this.#store = mockStore({ account: emulator, ...options });
+    }
+    return this.#store;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const store = this.#store;
+    this.#store = undefined;
+    await (await store?.catch(() => undefined))?.close();
+  }
+}
 
 // How a browser says what the network did.
 const networkErrors: Readonly<Record<string, string>> = {

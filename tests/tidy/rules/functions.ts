@@ -8,7 +8,7 @@ const areas: ReadonlyArray<[name: string, path: RegExp]> = [
   ["core", /^core\/.*\.(h|cc)$/],
   ["bindings", /^bindings\/.*\.(h|cc)$/],
   ["web", /^web\/src\/.*\.ts$/],
-  ["demo", /^demo\/.*\/src\/.*\.ts$/],
+  ["demo", /^demo\/.*\/src\/.*\.tsx?$/],
 ];
 
 /** Fails when a function is longer than the longest so far, and asks for the record when all are shorter. */

@@ -1,6 +1,6 @@
 // What the command line and the environment say, as values. Nothing is opened here.
 
-import type { AccountOptions, Durability } from "../types.ts";
+import type { AccountOptions, Clock, Durability } from "../types.ts";
 
 export const usage = `entitable serve [options]
 
@@ -10,6 +10,9 @@ The Azure Table service over HTTP, on this machine.
   --host 127.0.0.1
   --location .entitable   the folder of the data, a folder in it for each account
   --in-memory             keeps nothing
+  --seed-data FOLDER      keeps nothing, and begins with the entities of <table>.json and <table>.ndjson, in each account
+  --seed 1                keeps nothing, and repeats: the same requests get the same bytes. From 0 to 2^32 - 1
+  --clock TIME            keeps nothing, and what its clock shows, standing still, or system. With --seed: 2026-01-01T00:00:00Z
   --auth development      signatures are checked; strict: dates, versions and limits too; off: everybody may do everything
   --durability strict     when a write is acknowledged: strict, relaxed or deferred
   --cert FILE --key FILE  HTTPS, with a certificate and its key (PEM)
@@ -24,10 +27,18 @@ export class UsageError extends Error {}
 
 export type Auth = "development" | "strict" | "off";
 
+// As MockOptions has them.
+export interface Repeats {
+  seed?: number;
+  clock?: string | Clock;
+}
+
 export interface ServeCommand {
   port: number;
   host: string;
   location: string | undefined; // undefined: in memory
+  seedData: string | undefined; // a folder
+  repeats: Repeats | undefined; // if it is to
   auth: Auth;
   durability: Durability;
   cert: string | undefined; // a file, as is the next
@@ -38,7 +49,18 @@ export interface ServeCommand {
 export type Command = ServeCommand | "help" | "version";
 
 const flags = ["in-memory", "help", "version"];
-const values = ["port", "host", "location", "auth", "durability", "cert", "key"];
+const values = [
+  "port",
+  "host",
+  "location",
+  "auth",
+  "durability",
+  "cert",
+  "key",
+  "seed-data",
+  "seed",
+  "clock",
+];
 const valueMayBeMissing = ["debug"];
 
 // Throws UsageError, with the reason.
@@ -80,9 +102,9 @@ function serveCommand(given: ReadonlyMap<string, string | true>): ServeCommand {
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65535) {
     throw new UsageError(`--port must be a number from 0 to 65535, not ${port}.`);
   }
-  const inMemory = given.has("in-memory");
-  if (inMemory && given.has("location")) {
-    throw new UsageError("--in-memory and --location exclude each other.");
+  const inMemory = ["in-memory", "seed-data", "seed", "clock"].find((name) => given.has(name));
+  if (inMemory !== undefined && given.has("location")) {
+    throw new UsageError(`--${inMemory} and --location exclude each other.`);
   }
   if (given.has("cert") !== given.has("key")) {
     throw new UsageError("--cert and --key go together.");
@@ -90,7 +112,9 @@ function serveCommand(given: ReadonlyMap<string, string | true>): ServeCommand {
   return {
     port: Number(port),
     host: text("host") ?? "127.0.0.1",
-    location: inMemory ? undefined : (text("location") ?? ".entitable"),
+    location: inMemory === undefined ? (text("location") ?? ".entitable") : undefined,
+    seedData: text("seed-data"),
+    repeats: repeats(text("seed"), text("clock")),
     auth: oneOf("auth", text("auth") ?? "development", ["development", "strict", "off"]),
     durability: oneOf("durability", text("durability") ?? "strict", [
       "strict",
@@ -100,6 +124,21 @@ function serveCommand(given: ReadonlyMap<string, string | true>): ServeCommand {
     cert: text("cert"),
     key: text("key"),
     debug: given.get("debug"),
+  };
+}
+
+function repeats(seed: string | undefined, clock: string | undefined): Repeats | undefined {
+  if (seed === undefined && clock === undefined) return undefined;
+  if (seed !== undefined && !(/^\d{1,10}$/.test(seed) && Number(seed) < 2 ** 32)) {
+    throw new UsageError(`--seed must be a number from 0 to 4294967295, not ${seed}.`);
+  }
+  const system = clock === "system";
+  if (clock !== undefined && !system && Number.isNaN(Date.parse(clock))) {
+    throw new UsageError(`--clock must be a time or system, not ${clock}.`);
+  }
+  return {
+    ...(seed === undefined ? {} : { seed: Number(seed) }),
+    ...(clock === undefined ? {} : { clock: system ? Date : clock }),
   };
 }
 

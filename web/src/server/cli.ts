@@ -4,6 +4,8 @@
 import { StoreError } from "../errors.ts";
 import { codeOf, type NodeFs, type NodeProcess, nodeModule, nodeProcess } from "../node.ts";
 import { openStore } from "../open.ts";
+import { plant } from "../testing/fixtures.ts";
+import { mockStore } from "../testing/mock-store.ts";
 import type { OpenOptions, Store } from "../types.ts";
 import {
   accountOptions,
@@ -14,6 +16,7 @@ import {
   UsageError,
   usage,
 } from "./arguments.ts";
+import { readSeedData } from "./seed-data.ts";
 import { type ServedRequest, serve, type TableServer } from "./serve.ts";
 
 const process = nodeProcess() as NodeProcess;
@@ -60,26 +63,32 @@ async function start(command: ServeCommand, fs: NodeFs): Promise<void> {
 
 async function openAll(
   accounts: ReadonlyMap<string, string[]>,
-  { location, durability, auth }: ServeCommand,
+  command: ServeCommand,
 ): Promise<Record<string, Store>> {
-  const kept: OpenOptions =
-    location === undefined
-      ? { persistence: "memory" }
-      : { persistence: "file", path: location, durability };
+  const { seedData, auth } = command;
+  const fixtures = seedData === undefined ? {} : await readSeedData(seedData);
   const opening = [...accounts].map(async ([name, keys]): Promise<[string, Store]> => {
     const account = accountOptions(name, keys, auth);
-    const store = await openStore({
-      ...kept,
-      name,
-      account,
-      onWarning: ({ message }) => complain(message),
-    });
+    const onWarning = ({ message }: { message: string }) => complain(message);
+    const store = await open(command, { name, account, onWarning });
     toClose.push(() => store.close());
+    await plant(store, fixtures);
     store.on("persist-error", ({ error }) => complain(`${name}: ${error.message}`));
     return [name, store];
   });
   await Promise.allSettled(opening); // so that all are closed if one can't be opened
   return Object.fromEntries(await Promise.all(opening));
+}
+
+type Common = Pick<OpenOptions, "name" | "account" | "onWarning">;
+
+function open({ location, durability, repeats }: ServeCommand, more: Common): Promise<Store> {
+  if (repeats !== undefined) return mockStore({ ...repeats, ...more });
+  const kept: OpenOptions =
+    location === undefined
+      ? { persistence: "memory" }
+      : { persistence: "file", path: location, durability };
+  return openStore({ ...kept, ...more });
 }
 
 function announce(server: TableServer, { location }: ServeCommand, names: string[]): void {

@@ -1,0 +1,12 @@
+import { defineConfig } from "@playwright/test";
+
+// Playwright's own Chromium (npx playwright install chromium), or that of the machine.
+const executablePath = process.env["ENTITABLE_CHROMIUM"];
+
+export default defineConfig({
+  testDir: "tests",
+  testMatch: "*.spec.ts",
+  outputDir: "../../build/example-results",
+  fullyParallel: true,
+  use: { launchOptions: executablePath === undefined ? {} : { executablePath } },
+});

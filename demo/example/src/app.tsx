@@ -1,0 +1,127 @@
+// What is on the screen.
+
+import { type FormEvent, useCallback, useEffect, useState } from "react";
+import { type Change, type Item, type NewItem, type ShoppingList, statusOf } from "./list.ts";
+
+const pageSize = 20;
+const pancakes: NewItem[] = [
+  { name: "Eggs", amount: 4 },
+  { name: "Flour", amount: 1 },
+  { name: "Milk", amount: 2 },
+];
+
+export function App({ list }: { list: ShoppingList }) {
+  const [items, setItems] = useState<Item[]>([]);
+  const [next, setNext] = useState<string>();
+  const [message, setMessage] = useState("");
+
+  const attempt = useCallback(async (work: () => Promise<string>) => {
+    setMessage(await work().catch(explain));
+  }, []);
+
+  const show = useCallback(
+    async (from?: string) => {
+      const page = await list.page(pageSize, from);
+      setItems((shown) => (from === undefined ? page.items : [...shown, ...page.items]));
+      setNext(page.next);
+      return "";
+    },
+    [list],
+  );
+
+  useEffect(() => void attempt(() => show()), [attempt, show]);
+
+  const add = (...added: NewItem[]) =>
+    attempt(async () => {
+      await list.add(...added);
+      await show();
+      return `Added: ${added.map(({ name }) => name).join(", ")}.`;
+    });
+
+  const change = (item: Item, mine: Change) =>
+    attempt(async () => {
+      const changed = await list.change(item, mine);
+      setItems((shown) => shown.map((one) => (one === item ? changed.item : one)));
+      return changed.theirs === undefined ? "" : tell(item, changed.theirs);
+    });
+
+  return (
+    <main>
+      <h1>Shopping</h1>
+      <AddForm onAdd={add} />
+      <button type="button" onClick={() => add(...pancakes)}>
+        Add all for pancakes
+      </button>
+      <p role="status">{message}</p>
+      <ul>
+        {items.map((item) => (
+          <Line key={item.name} item={item} onChange={(mine) => change(item, mine)} />
+        ))}
+      </ul>
+      {next !== undefined && (
+        <button type="button" onClick={() => attempt(() => show(next))}>
+          More
+        </button>
+      )}
+    </main>
+  );
+}
+
+function AddForm({ onAdd }: { onAdd: (item: NewItem) => void }) {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    onAdd({ name: String(new FormData(form).get("name")), amount: 1 });
+    form.reset();
+  };
+  return (
+    <form onSubmit={submit}>
+      <input name="name" aria-label="Name" required />
+      <button type="submit">Add</button>
+    </form>
+  );
+}
+
+function Line({ item, onChange }: { item: Item; onChange: (mine: Change) => void }) {
+  const { name, amount, done } = item;
+  return (
+    <li aria-label={name}>
+      <label>
+        <input
+          type="checkbox"
+          checked={done}
+          onChange={(event) => onChange({ done: event.target.checked })}
+        />
+        {name}
+      </label>{" "}
+      <b>{amount}</b>{" "}
+      <button
+        type="button"
+        aria-label={`Another ${name}`}
+        onClick={() => onChange({ amount: amount + 1 })}
+      >
+        +
+      </button>
+    </li>
+  );
+}
+
+function tell({ name }: Item, { amount, done }: Change): string {
+  const what = [];
+  if (amount !== undefined) what.push(`made it ${amount}`);
+  if (done !== undefined) what.push(done ? "ticked it" : "unticked it");
+  return `${name}: somebody else ${what.join(" and ")} meanwhile. Both changes are in.`;
+}
+
+function explain(error: unknown): string {
+  switch (statusOf(error)) {
+    case 403:
+      return "Your access to the list has expired. Ask for a new link.";
+    case 404:
+      return "Somebody else has taken that off the list.";
+    case 409:
+      return "That is on the list already. Nothing was added.";
+    default:
+      return `That did not work: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}

@@ -1,0 +1,77 @@
+// The app in Chromium: each failure, and what is seen of it.
+
+import { expect } from "@playwright/test";
+import { ShoppingList } from "../src/list.ts";
+import { test } from "./app-test.ts";
+
+const hour = 3_600_000;
+const second = 1000;
+
+test("a conflict is shown, and merged", async ({ page, backend, open }) => {
+  await backend.put([{ name: "Milk", amount: 1 }]);
+  await open(backend.session(hour));
+  const milk = page.getByRole("listitem", { name: "Milk" });
+  await expect(milk).toContainText("1");
+
+  const session = backend.session(hour);
+  const ann = new ShoppingList(session, async () => session, backend.options);
+  for (const item of (await ann.page(1)).items) await ann.change(item, { amount: 3 });
+  await milk.getByRole("checkbox").click();
+
+  await expect(page.getByRole("status")).toHaveText(
+    "Milk: somebody else made it 3 meanwhile. Both changes are in.",
+  );
+  await expect(milk.getByRole("checkbox")).toBeChecked();
+  await expect(milk).toContainText("3");
+  expect((await ann.page(1)).items).toMatchObject([{ amount: 3, done: true }]);
+});
+
+test("a long list comes page by page", async ({ page, backend, open }) => {
+  const items = Array.from({ length: 45 }, (_, i) => ({ name: `Item ${i + 10}`, amount: 1 }));
+  await backend.put(items);
+  await open(backend.session(hour));
+  const lines = page.getByRole("listitem");
+  const more = page.getByRole("button", { name: "More" });
+
+  for (const shown of [20, 40]) {
+    await expect(lines).toHaveCount(shown);
+    await more.click();
+  }
+  await expect(lines).toHaveText(items.map(({ name }) => new RegExp(name)));
+  await expect(more).toBeHidden();
+});
+
+test("a signature that expires is renewed, unseen", async ({ page, backend, open }) => {
+  await backend.put([{ name: "Milk", amount: 1 }]);
+  await open(backend.session(3 * second), backend.session(hour));
+  const milk = page.getByRole("listitem", { name: "Milk" });
+  await expect(milk).toBeVisible();
+
+  await backend.pass(5 * second);
+  await milk.getByRole("button", { name: "Another Milk" }).click();
+  await expect(milk).toContainText("2");
+  await expect(page.getByRole("status")).toBeEmpty();
+});
+
+test("a signature that expires for good is explained", async ({ page, backend, open }) => {
+  await open(backend.session(-hour));
+
+  await expect(page.getByRole("status")).toHaveText(
+    "Your access to the list has expired. Ask for a new link.",
+  );
+});
+
+test("a transaction that fails, fails whole", async ({ page, backend, open }) => {
+  await backend.put([{ name: "Milk", amount: 1 }]);
+  await open(backend.session(hour));
+  const lines = page.getByRole("listitem");
+  await expect(lines).toHaveCount(1);
+  await page.getByRole("button", { name: "Add all for pancakes" }).click();
+
+  await expect(page.getByRole("status")).toHaveText(
+    "That is on the list already. Nothing was added.",
+  );
+  await page.getByLabel("Name").fill("Tea");
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  await expect(lines).toHaveText([/Milk/, /Tea/]);
+});

@@ -1,0 +1,96 @@
+// The list without a page, in Vitest: each failure, and what comes of it.
+
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Item, ShoppingList } from "../src/list.ts";
+import { type Backend, newBackend } from "./backend.ts";
+
+const hour = 3_600_000;
+const second = 1000;
+let backend: Backend;
+
+beforeEach(async () => {
+  backend = await newBackend();
+});
+afterEach(() => backend.close());
+
+// As another person has it.
+function open(session = backend.session(hour), renew = async () => session): ShoppingList {
+  return new ShoppingList(session, renew, backend.options);
+}
+
+async function names(list: ShoppingList): Promise<string[]> {
+  return (await list.page(100)).items.map(({ name }) => name);
+}
+
+async function only(list: ShoppingList): Promise<Item> {
+  const [item] = (await list.page(1)).items;
+  if (item === undefined) throw new Error("The list is empty.");
+  return item;
+}
+
+test("a conflict: both changes are in, and the second is told of the first", async () => {
+  await backend.put([{ name: "Milk", amount: 1 }]);
+  const [ann, bob] = [open(), open()];
+  const [annsMilk, bobsMilk] = [await only(ann), await only(bob)];
+
+  const first = await ann.change(annsMilk, { amount: 3 });
+  const second = await bob.change(bobsMilk, { done: true });
+
+  expect(first.theirs).toBeUndefined();
+  expect(second.theirs).toEqual({ amount: 3 });
+  expect(await only(ann)).toEqual({ ...second.item, name: "Milk", amount: 3, done: true });
+});
+
+test("paging: every item once, in order, page by page", async () => {
+  const all = Array.from({ length: 45 }, (_, i) => `Item ${String(i).padStart(2, "0")}`);
+  await backend.put(all.map((name) => ({ name, amount: 1 })));
+  const list = open();
+  const sizes: number[] = [];
+  const seen: string[] = [];
+  let from: string | undefined;
+  while (seen.length < all.length) {
+    const { items, next } = await list.page(20, from);
+    sizes.push(items.length);
+    seen.push(...items.map(({ name }) => name));
+    from = next;
+  }
+
+  expect(from).toBeUndefined();
+  expect(sizes).toEqual([20, 20, 5]);
+  expect(seen).toEqual(all);
+});
+
+test("a signature that expires is renewed, once", async () => {
+  await backend.put([{ name: "Milk", amount: 1 }]);
+  let renewed = 0;
+  const list = open(backend.session(2 * second), async () => {
+    renewed += 1;
+    return backend.session(hour);
+  });
+
+  expect(await names(list)).toEqual(["Milk"]);
+  await backend.pass(4 * second);
+  expect(await names(list)).toEqual(["Milk"]);
+  await list.add({ name: "Tea", amount: 1 });
+  expect(renewed).toBe(1);
+});
+
+test("a signature that expires for good is refused by the service", async () => {
+  await backend.put([{ name: "Milk", amount: 1 }]);
+  const list = open(backend.session(-hour));
+
+  await expect(names(list)).rejects.toMatchObject({ statusCode: 403 });
+});
+
+test("a transaction that fails, fails whole", async () => {
+  await backend.put([{ name: "Milk", amount: 1 }]);
+  const list = open();
+  const added = list.add(
+    { name: "Eggs", amount: 4 },
+    { name: "Flour", amount: 1 },
+    { name: "Milk", amount: 2 },
+  );
+
+  await expect(added).rejects.toMatchObject({ statusCode: 409, code: "EntityAlreadyExists" });
+  expect(await names(list)).toEqual(["Milk"]);
+});

@@ -1,0 +1,42 @@
+// The example where it needs servers: its own tests, unchanged, against Azurite, and `npm run dev`.
+
+import assert from "node:assert/strict";
+import { execFile, execFileSync, spawn } from "node:child_process";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { spawnAzurite } from "./sides.ts";
+
+const cwd = fileURLToPath(new URL("../../demo/example", import.meta.url));
+
+test("the example passes its tests against Azurite", async (t) => {
+  const { child, base } = await spawnAzurite();
+  t.after(() => child.kill("SIGKILL"));
+  const chromium = execFileSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).trim();
+  const env = { ENTITABLE_CHROMIUM: chromium, ...process.env, AZURITE_TABLES: base, NO_COLOR: "1" };
+  const run = await promisify(execFile)("npm", ["run", "test:azurite"], { cwd, env });
+  assert.match(run.stdout, /^ +Tests +5 passed \(5\)$/m);
+  assert.match(run.stdout, /^ +5 passed \(/m);
+});
+
+test("the example has a list to play with", async (t) => {
+  const child = spawn(process.execPath, ["dev.ts"], {
+    cwd,
+    env: { ...process.env, NO_COLOR: "1" },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  t.after(() => child.kill("SIGKILL"));
+  let said = "";
+  let site: string | undefined;
+  for await (const chunk of child.stdout) {
+    said += chunk;
+    site = /http:\/\/\S+:\d+\//.exec(said)?.[0];
+    if (site !== undefined) break;
+  }
+  assert.match(await (await fetch(site ?? "")).text(), /main\.tsx/);
+  const { endpoint, table, sas } = await (await fetch(`${site}session.json`)).json();
+  const rows = await (await fetch(`${endpoint}/${table}()?${sas}`)).json();
+  assert.ok(rows.value.length > 20);
+  const refused = await fetch(`${endpoint}/${table}()`);
+  assert.equal(refused.status, 403);
+});
