@@ -2,6 +2,7 @@
 
 import { StoreError } from "../errors.ts";
 import type { RequestDescription } from "../types.ts";
+import { checkDelay } from "./delay.ts";
 import { matches } from "./request-match.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 import type { Fault, FaultRule, Faults } from "./types.ts";
@@ -84,16 +85,13 @@ export class FaultRules implements Faults {
 
 function check(rule: FaultRule): void {
   const { times = 0, skip = 0, probability = 0, delayMs = 0, respond, network } = rule;
-  const [least, most] = typeof delayMs === "number" ? [delayMs, delayMs] : delayMs;
   if (rule.on === undefined) throw invalid("on must say which operations fail.");
   if (!isCount(times)) throw invalid(`times must be a whole number, not ${times}.`);
   if (!isCount(skip)) throw invalid(`skip must be a whole number, not ${skip}.`);
   if (!(probability >= 0 && probability <= 1)) {
     throw invalid(`probability must be from 0 to 1, not ${probability}.`);
   }
-  if (!(least >= 0 && most >= least && most < Infinity)) {
-    throw invalid(`delayMs must be milliseconds, or a range of them, not ${delayMs}.`);
-  }
+  checkDelay("Fault rule: delayMs", delayMs);
   if (network !== undefined && !networkFaults.has(network)) {
     throw invalid(`network must be one of ${[...networkFaults].join(", ")}, not ${network}.`);
   }

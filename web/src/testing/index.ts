@@ -3,6 +3,7 @@
 export { mockStore } from "./mock-store.ts";
 export type {
   Checkpoint,
+  Delay,
   Fault,
   FaultRule,
   Faults,
@@ -13,5 +14,7 @@ export type {
   NetworkFault,
   RequestLog,
   RequestMatch,
+  ServiceLimitsOptions,
+  Throttle,
 } from "./types.ts";
 export { VirtualClock } from "./virtual-clock.ts";

@@ -5,10 +5,12 @@ import type { LocalHost } from "../host/local-host.ts";
 import { openInMemory } from "../opening/open-host.ts";
 import { checkOptions } from "../opening/options.ts";
 import { StoreHandle } from "../store.ts";
+import { Latency } from "./delay.ts";
 import { FaultRules, type FaultState } from "./fault-rules.ts";
 import { plant } from "./fixtures.ts";
 import { Log } from "./request-log.ts";
 import { SeededRandom } from "./seeded-random.ts";
+import { type LimitsState, ServiceLimits } from "./service-limits.ts";
 import type { Checkpoint, Faults, Fixtures, MockOptions, MockStore, RequestLog } from "./types.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 import { WatchedHost } from "./watched-host.ts";
@@ -20,18 +22,27 @@ const newYear = "2026-01-01T00:00:00Z";
  * AbortError.
  */
 export async function mockStore(options: MockOptions = {}): Promise<MockStore> {
-  const { seed = 1, clock: from = newYear, fixtures, faults = [], ...rest } = options;
+  const { seed = 1, clock: from = newYear, fixtures, faults = [], ...more } = options;
+  const { latency: takes, throttle, tableDeletionMs, ...rest } = more;
   const clock = new VirtualClock(from);
+  const latency = new Latency(takes);
+  const limits = new ServiceLimits({ throttle, tableDeletionMs }, clock);
   const random = new SeededRandom(seed);
   const settings = checkOptions({ ...rest, persistence: "memory", clock });
   if (settings.signal?.aborted) throw new AbortError();
   const host = await openInMemory(settings);
-  const parts = { host, clock, random, faults: new FaultRules(random), log: new Log() };
-  const store = new MockStoreHandle(settings.name, parts);
+  const store = new MockStoreHandle(settings.name, {
+    host,
+    clock,
+    random,
+    faults: new FaultRules(random),
+    latency,
+    limits,
+    log: new Log(),
+  });
   try {
     if (fixtures !== undefined) await store.seed(fixtures);
     for (const rule of faults) store.faults.add(rule);
-    store.requests.clear();
     store.beginHere();
     return store;
   } catch (error) {
@@ -45,6 +56,8 @@ interface Parts {
   clock: VirtualClock;
   random: SeededRandom;
   faults: FaultRules;
+  latency: Latency;
+  limits: ServiceLimits;
   log: Log;
 }
 
@@ -54,14 +67,16 @@ class Moment implements Checkpoint {
   readonly time: number;
   readonly random: number;
   readonly faults: FaultState;
+  readonly limits: LimitsState;
   #forgotten = false;
 
-  constructor({ host, clock, random, faults }: Parts) {
+  constructor({ host, clock, random, faults, limits }: Parts) {
     this.#host = host;
     this.version = host.keep();
     this.time = clock.now();
     this.random = random.state;
     this.faults = faults.state;
+    this.limits = limits.state;
   }
 
   isOf(host: LocalHost): boolean {
@@ -80,11 +95,13 @@ class Moment implements Checkpoint {
 
 class MockStoreHandle extends StoreHandle implements MockStore {
   readonly #parts: Parts;
+  readonly #unwatched: StoreHandle;
   #beginning: Moment;
 
   constructor(name: string, parts: Parts) {
     super(name, new WatchedHost(parts), parts.random);
     this.#parts = parts;
+    this.#unwatched = new StoreHandle(name, parts.host, parts.random);
     this.#beginning = new Moment(parts);
   }
 
@@ -106,7 +123,11 @@ class MockStoreHandle extends StoreHandle implements MockStore {
     const random = new SeededRandom(this.#parts.random.state);
     const faults = new FaultRules(random);
     faults.state = this.#parts.faults.state;
-    return new MockStoreHandle(this.name, { host, clock, random, faults, log: new Log() });
+    const limits = new ServiceLimits(this.#parts.limits.options, clock);
+    limits.state = this.#parts.limits.state;
+    const { latency } = this.#parts;
+    const parts = { host, clock, random, faults, latency, limits, log: new Log() };
+    return new MockStoreHandle(this.name, parts);
   }
 
   checkpoint(): Checkpoint {
@@ -127,7 +148,7 @@ class MockStoreHandle extends StoreHandle implements MockStore {
   }
 
   async seed(fixtures: Fixtures): Promise<void> {
-    await plant(this, fixtures);
+    await plant(this.#unwatched, fixtures);
   }
 
   async reset(): Promise<void> {
@@ -141,9 +162,10 @@ class MockStoreHandle extends StoreHandle implements MockStore {
     this.#beginning = new Moment(this.#parts);
   }
 
-  #setBack({ time, random, faults }: Moment): void {
+  #setBack({ time, random, faults, limits }: Moment): void {
     this.#parts.clock.set(time);
     this.#parts.random.state = random;
     this.#parts.faults.state = faults;
+    this.#parts.limits.state = limits;
   }
 }

@@ -13,11 +13,27 @@ import type { VirtualClock } from "./virtual-clock.ts";
 /** Entities by the table they are for, as `upsertEntity` takes them. */
 export type Fixtures = Readonly<Record<string, readonly (TableEntity | TableEntity<object>)[]>>;
 
+/** What may be done in a second, on the store's clock; beyond it: 503 `ServerBusy`, with `Retry-After`. */
+export interface Throttle {
+  /** Entities of one partition, by requests that name it. */
+  partitionOpsPerSecond?: number;
+  /** Requests, whatever they ask for. */
+  accountOpsPerSecond?: number;
+}
+
+export interface ServiceLimitsOptions {
+  /** `"azure"`: the service's published targets, 2,000 and 20,000. Default: none. */
+  throttle?: Throttle | "azure" | undefined;
+  /** How long after a table was deleted another of its name is refused: 409 `TableBeingDeleted`. Default 0. */
+  tableDeletionMs?: number | undefined;
+}
+
 export interface MockOptions
-  extends Pick<
-    OpenOptions,
-    "name" | "account" | "durability" | "deferredDelayMs" | "wasm" | "signal" | "onWarning"
-  > {
+  extends ServiceLimitsOptions,
+    Pick<
+      OpenOptions,
+      "name" | "account" | "durability" | "deferredDelayMs" | "wasm" | "signal" | "onWarning"
+    > {
   /** Where ids in responses come from: the same seed and the same calls give the same bytes. From 0 to 2^32 - 1; default 1. */
   seed?: number;
   /** What the store's clock shows at first (and then only when it is told to go on), or what makes it go. Default: 2026-01-01T00:00Z. */
@@ -26,6 +42,8 @@ export interface MockOptions
   fixtures?: Fixtures;
   /** From then on. */
   faults?: readonly FaultRule[];
+  /** How long each request takes, on the store's clock; from a range, by its seed. By operation: `"*"` is for all others. Default 0. */
+  latency?: Delay | Partial<Record<Operation | "*", Delay>>;
 }
 
 /** A moment that a store can go back to. Until it is forgotten, what it alone holds takes memory. */
@@ -43,14 +61,14 @@ export interface MockStore extends Store {
   readonly faults: Faults;
   readonly requests: RequestLog;
   /**
-   * Another store that begins with all that this one holds, clock, seed and faults included, and from then on has nothing to do with it. Its
+   * Another store that begins with all that this one holds, clock, seed, faults and limits included, and from then on has nothing to do with it. Its
    * log of requests is empty. To be closed by itself. Throws StoreError NotSupported while a write is being applied, like the next two.
    */
   fork(): MockStore;
   checkpoint(): Checkpoint;
-  /** To all that was then, clock, seed and faults included, but for the log of requests; as often as one likes. Writes that still wait for their turn come after it. */
+  /** To all that was then, clock, seed, faults and limits included, but for the log of requests; as often as one likes. Writes that still wait for their turn come after it. */
   rollback(checkpoint: Checkpoint): void;
-  /** Inserts or replaces entities, and makes the tables that are missing. Rejects with StoreError ValidationFailed, naming the first that was refused. */
+  /** Inserts or replaces entities, and makes the tables that are missing. No faults, limits or delays are in its way, and no log tells of it. Rejects with StoreError ValidationFailed, naming the first that was refused. */
   seed(fixtures: Fixtures): Promise<void>;
   /** To what it was when it was opened or forked, once the writes begun before are done. */
   reset(): Promise<void>;
@@ -91,6 +109,9 @@ export interface RequestLog {
   clear(): void;
 }
 
+/** Milliseconds, or from a range of them. */
+export type Delay = number | readonly [min: number, max: number];
+
 export type NetworkFault =
   /** Nothing reaches the store. */
   | "offline"
@@ -121,7 +142,7 @@ export interface FaultRule extends RequestMatch {
   };
   network?: NetworkFault;
   /** On the store's clock, before anything else; from a range, by the store's seed. */
-  delayMs?: number | readonly [min: number, max: number];
+  delayMs?: Delay;
 }
 
 export interface Fault {

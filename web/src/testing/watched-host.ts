@@ -15,9 +15,11 @@ import type {
   VerifyReport,
 } from "../types.ts";
 import type { Refusal } from "../wasm/engine.ts";
+import { draw, type Latency } from "./delay.ts";
 import type { FaultRules } from "./fault-rules.ts";
 import type { Log } from "./request-log.ts";
 import type { SeededRandom } from "./seeded-random.ts";
+import type { ServiceLimits } from "./service-limits.ts";
 import type { FaultRule, LoggedRequest, NetworkFault } from "./types.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
@@ -36,6 +38,8 @@ export interface WatchedHostOptions {
   clock: VirtualClock;
   random: SeededRandom;
   faults: FaultRules;
+  latency: Latency;
+  limits: ServiceLimits;
   log: Log;
 }
 
@@ -83,17 +87,26 @@ export class WatchedHost implements Host {
     signal: AbortSignalLike | undefined,
     perform: (rows: Rows) => Promise<Uint8Array>,
   ): Promise<Uint8Array> {
-    const { host, clock, faults, log } = this.#o;
+    const { host, clock, random, faults, latency, limits, log } = this.#o;
     const request = host.watching.describe(block);
     const fault = faults.next(request);
+    const takesMs = latency.of(request.operation, random);
     const started = clock.now();
     const rows: Rows = {};
     const note = (became: { status?: number; code?: string }) => {
       const durationMs = clock.now() - started;
       log.add({ ...request, at: new Date(started), durationMs, ...became, ...rows });
     };
+    const performWithin = async () => {
+      const refusal = limits.refusal(request);
+      if (refusal !== undefined) return host.watching.refuse(block, refusal, this.now());
+      const reply = await perform(rows);
+      limits.note(request, host.watching.outcome(block, reply).code !== undefined);
+      return reply;
+    };
     try {
-      const reply = await this.#answer(block, fault, signal, () => perform(rows));
+      if (takesMs > 0) await this.#wait(takesMs, signal);
+      const reply = await this.#answer(block, fault, signal, performWithin);
       note(host.watching.outcome(block, reply));
       return reply;
     } catch (error) {
@@ -110,21 +123,15 @@ export class WatchedHost implements Host {
     perform: () => Promise<Uint8Array>,
   ): Promise<Uint8Array> {
     if (fault === undefined) return await perform();
-    const { host } = this.#o;
-    const { network, respond } = fault;
+    const { host, random } = this.#o;
+    const { network, respond, delayMs } = fault;
     const isTimeout = network === "timeout" || network === "timeout-after-commit";
     if (network === "timeout-after-commit") await perform();
-    const delayMs = this.#delayOf(fault) ?? (isTimeout ? timeoutMs : 0);
-    if (delayMs > 0) await this.#wait(delayMs, signal);
+    const waitMs = draw(delayMs ?? (isTimeout ? timeoutMs : 0), random);
+    if (waitMs > 0) await this.#wait(waitMs, signal);
     if (network !== undefined) throw networkError(network);
     if (respond === undefined) return await perform();
     return host.watching.refuse(block, refusalOf(respond), this.now());
-  }
-
-  #delayOf({ delayMs }: FaultRule): number | undefined {
-    if (delayMs === undefined || typeof delayMs === "number") return delayMs;
-    const [least, most] = delayMs;
-    return least + this.#o.random.fraction() * (most - least);
   }
 
   async #wait(ms: number, signal: AbortSignalLike | undefined): Promise<void> {
