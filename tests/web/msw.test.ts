@@ -13,6 +13,7 @@ import {
 } from "@azure/data-tables";
 import { HttpResponse, http } from "msw";
 import { setupServer } from "msw/node";
+import { mockStore } from "../../web/src/testing/index.ts";
 import type { Store } from "../../web/src/types.ts";
 import { openStore } from "./support/package.ts";
 import { newProject } from "./support/project.ts";
@@ -112,4 +113,16 @@ describe("entitable/msw", () => {
       return true;
     });
   });
+});
+
+test("a network that fails on purpose fails for whoever is behind the handlers", async () => {
+  await using mock = await mockStore({
+    name: "shop",
+    fixtures: { lamps: [{ partitionKey: "desk", rowKey: "1" }] },
+    faults: [{ on: "get", network: "reset", times: 1 }],
+  });
+  server.use(...handlers(mock));
+  const lamp = `${endpoint}/lamps(PartitionKey='desk',RowKey='1')`;
+  await assert.rejects(fetch(lamp), { name: "TypeError" });
+  assert.equal((await fetch(lamp)).status, 200);
 });

@@ -2,7 +2,7 @@
 
 import { http, type RequestHandler } from "msw";
 import { urlPattern } from "./rest/address.ts";
-import { failureResponse } from "./rest/failure.ts";
+import { failureResponse, isNetworkFailure } from "./rest/failure.ts";
 import type { StoreHandle } from "./store.ts";
 import type { Store } from "./types.ts";
 
@@ -22,6 +22,7 @@ async function answer(store: Store, request: Request): Promise<Response> {
     return await measured(await store.fetch(request));
   } catch (error) {
     request.signal.throwIfAborted();
+    if (isNetworkFailure((error as Error).cause)) return Response.error();
     return failureResponse(error, (store as StoreHandle).door.random);
   }
 }

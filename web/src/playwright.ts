@@ -14,7 +14,7 @@ import {
 } from "@playwright/test";
 import { urlPattern } from "./rest/address.ts";
 import type { RestDoor } from "./rest/door.ts";
-import { failure } from "./rest/failure.ts";
+import { failure, isNetworkFailure } from "./rest/failure.ts";
 import type { StoreHandle } from "./store.ts";
 import { mockStore } from "./testing/mock-store.ts";
 import type { MockOptions, MockStore } from "./testing/types.ts";
@@ -102,14 +102,26 @@ class Origin {
   }
 }
 
+// How a browser says what the network did.
+const networkErrors: Readonly<Record<string, string>> = {
+  ENOTFOUND: "internetdisconnected",
+  ECONNRESET: "connectionreset",
+  ETIMEDOUT: "timedout",
+};
+
 async function answer(door: RestDoor, route: Route, request: Request): Promise<void> {
-  const { status, headers, body } = await door
+  const answered = await door
     .send({
       method: request.method(),
       url: request.url(),
       headers: Object.entries(request.headers()),
       body: request.postDataBuffer() ?? new Uint8Array(),
     })
-    .catch((cause: unknown) => failure(cause, door.random));
+    .catch((cause: unknown) => (isNetworkFailure(cause) ? cause : failure(cause, door.random)));
+  if (isNetworkFailure(answered)) {
+    await route.abort(networkErrors[answered.code ?? ""] ?? "failed");
+    return;
+  }
+  const { status, headers, body } = answered;
   await route.fulfill({ status, headers: Object.fromEntries(headers), body: Buffer.from(body) });
 }

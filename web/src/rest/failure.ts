@@ -1,6 +1,7 @@
 // The answer where the store has none: it is closed, or open elsewhere, or this machine failed. A client of the service tries
 // such a request again, and in the end shows the message.
 
+import type { RestError } from "../errors.ts";
 import { platformRandom, randomGuid } from "../random.ts";
 import type { ResponseParts } from "./block.ts";
 
@@ -33,4 +34,10 @@ export function errorResponse(
     ["x-ms-request-id", randomGuid(random)],
   ] as const;
   return { status, reason, headers, body: new TextEncoder().encode(text) };
+}
+
+// That of a network, which a store for tests can play. Then there is no answer: a connection ends instead.
+export function isNetworkFailure(error: unknown): error is RestError {
+  const { name, statusCode } = Object(error) as { name?: unknown; statusCode?: unknown };
+  return name === "RestError" && statusCode === undefined;
 }

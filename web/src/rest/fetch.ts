@@ -1,6 +1,7 @@
 // The REST door in the shape of the platform's fetch.
 
 import type { RestDoor } from "./door.ts";
+import { isNetworkFailure } from "./failure.ts";
 
 // Statuses whose response has no body; the Response constructor insists.
 const nullBodyStatuses: ReadonlySet<number> = new Set([101, 103, 204, 205, 304]);
@@ -23,6 +24,7 @@ export function fetchOf(
       });
     } catch (error) {
       signal.throwIfAborted(); // with the reason that was given, as fetch does
+      if (isNetworkFailure(error)) throw new TypeError("Failed to fetch", { cause: error });
       throw error;
     }
   };

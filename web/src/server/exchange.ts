@@ -3,7 +3,7 @@
 import type { NodeRequest, NodeResponse } from "../node.ts";
 import type { HeaderList, ResponseParts } from "../rest/block.ts";
 import { bodyBytesMax } from "../rest/door.ts";
-import { errorResponse, failure } from "../rest/failure.ts";
+import { errorResponse, failure, isNetworkFailure } from "../rest/failure.ts";
 import { type Doors, doorFor } from "./accounts.ts";
 import type { ServedRequest } from "./types.ts";
 
@@ -34,6 +34,10 @@ export async function exchange(
   if (body === undefined) return;
   const url = urlOf(request, options);
   const answer = url === undefined ? badHost() : await answerOf(request, url, body, options);
+  if (answer === undefined) {
+    request.destroy();
+    return;
+  }
   const close = body.cut || options.stopping();
   try {
     await respond(response, answer, { close, head: request.method === "HEAD" });
@@ -138,12 +142,13 @@ function headersOf({ rawHeaders }: NodeRequest): HeaderList {
 
 // ---- The response -------------------------------------------------------------------------------------------------------
 
+// Undefined: none, the connection is to end.
 async function answerOf(
   request: NodeRequest,
   url: string,
   body: Body,
   { doors }: ExchangeOptions,
-): Promise<ResponseParts> {
+): Promise<ResponseParts | undefined> {
   const door = doorFor(doors, url);
   try {
     return await door.send({
@@ -154,6 +159,7 @@ async function answerOf(
       clientIp: addressOf(request),
     });
   } catch (error) {
+    if (isNetworkFailure(error)) return undefined;
     return failure(error, door.random);
   }
 }

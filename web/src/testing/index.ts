@@ -1,5 +1,20 @@
 // `entitable/testing`: a store for tests, which can be forked, go back, and repeat exactly.
 
 export { mockStore } from "./mock-store.ts";
-export type { Checkpoint, Fixtures, MockOptions, MockStore } from "./types.ts";
+export type {
+  Checkpoint,
+  Delay,
+  Fault,
+  FaultRule,
+  Faults,
+  Fixtures,
+  LoggedRequest,
+  MockOptions,
+  MockStore,
+  NetworkFault,
+  RequestLog,
+  RequestMatch,
+  ServiceLimitsOptions,
+  Throttle,
+} from "./types.ts";
 export { VirtualClock } from "./virtual-clock.ts";

@@ -5,10 +5,15 @@ import type { LocalHost } from "../host/local-host.ts";
 import { openInMemory } from "../opening/open-host.ts";
 import { checkOptions } from "../opening/options.ts";
 import { StoreHandle } from "../store.ts";
+import { Latency } from "./delay.ts";
+import { FaultRules, type FaultState } from "./fault-rules.ts";
 import { plant } from "./fixtures.ts";
+import { Log } from "./request-log.ts";
 import { SeededRandom } from "./seeded-random.ts";
-import type { Checkpoint, Fixtures, MockOptions, MockStore } from "./types.ts";
+import { type LimitsState, ServiceLimits } from "./service-limits.ts";
+import type { Checkpoint, Faults, Fixtures, MockOptions, MockStore, RequestLog } from "./types.ts";
 import { VirtualClock } from "./virtual-clock.ts";
+import { WatchedHost } from "./watched-host.ts";
 
 const newYear = "2026-01-01T00:00:00Z";
 
@@ -17,16 +22,27 @@ const newYear = "2026-01-01T00:00:00Z";
  * AbortError.
  */
 export async function mockStore(options: MockOptions = {}): Promise<MockStore> {
-  const { seed = 1, clock: from = newYear, fixtures, ...rest } = options;
+  const { seed = 1, clock: from = newYear, fixtures, faults = [], ...more } = options;
+  const { latency: takes, throttle, tableDeletionMs, ...rest } = more;
   const clock = new VirtualClock(from);
+  const latency = new Latency(takes);
+  const limits = new ServiceLimits({ throttle, tableDeletionMs }, clock);
   const random = new SeededRandom(seed);
   const settings = checkOptions({ ...rest, persistence: "memory", clock });
   if (settings.signal?.aborted) throw new AbortError();
   const host = await openInMemory(settings);
-  const store = new MockStoreHandle(settings.name, { host, clock, random });
-  if (fixtures === undefined) return store;
+  const store = new MockStoreHandle(settings.name, {
+    host,
+    clock,
+    random,
+    faults: new FaultRules(random),
+    latency,
+    limits,
+    log: new Log(),
+  });
   try {
-    await store.seed(fixtures);
+    if (fixtures !== undefined) await store.seed(fixtures);
+    for (const rule of faults) store.faults.add(rule);
     store.beginHere();
     return store;
   } catch (error) {
@@ -39,6 +55,10 @@ interface Parts {
   host: LocalHost;
   clock: VirtualClock;
   random: SeededRandom;
+  faults: FaultRules;
+  latency: Latency;
+  limits: ServiceLimits;
+  log: Log;
 }
 
 class Moment implements Checkpoint {
@@ -46,13 +66,17 @@ class Moment implements Checkpoint {
   readonly version: number;
   readonly time: number;
   readonly random: number;
+  readonly faults: FaultState;
+  readonly limits: LimitsState;
   #forgotten = false;
 
-  constructor({ host, clock, random }: Parts) {
+  constructor({ host, clock, random, faults, limits }: Parts) {
     this.#host = host;
     this.version = host.keep();
     this.time = clock.now();
     this.random = random.state;
+    this.faults = faults.state;
+    this.limits = limits.state;
   }
 
   isOf(host: LocalHost): boolean {
@@ -71,11 +95,13 @@ class Moment implements Checkpoint {
 
 class MockStoreHandle extends StoreHandle implements MockStore {
   readonly #parts: Parts;
+  readonly #unwatched: StoreHandle;
   #beginning: Moment;
 
   constructor(name: string, parts: Parts) {
-    super(name, parts.host, parts.random);
+    super(name, new WatchedHost(parts), parts.random);
     this.#parts = parts;
+    this.#unwatched = new StoreHandle(name, parts.host, parts.random);
     this.#beginning = new Moment(parts);
   }
 
@@ -83,10 +109,24 @@ class MockStoreHandle extends StoreHandle implements MockStore {
     return this.#parts.clock;
   }
 
+  get faults(): Faults {
+    return this.#parts.faults;
+  }
+
+  get requests(): RequestLog {
+    return this.#parts.log;
+  }
+
   fork(): MockStore {
-    const { host, clock, random } = this.#parts;
-    const time = clock.copy();
-    const parts = { host: host.fork(time), clock: time, random: new SeededRandom(random.state) };
+    const clock = this.#parts.clock.copy();
+    const host = this.#parts.host.fork(clock);
+    const random = new SeededRandom(this.#parts.random.state);
+    const faults = new FaultRules(random);
+    faults.state = this.#parts.faults.state;
+    const limits = new ServiceLimits(this.#parts.limits.options, clock);
+    limits.state = this.#parts.limits.state;
+    const { latency } = this.#parts;
+    const parts = { host, clock, random, faults, latency, limits, log: new Log() };
     return new MockStoreHandle(this.name, parts);
   }
 
@@ -108,7 +148,7 @@ class MockStoreHandle extends StoreHandle implements MockStore {
   }
 
   async seed(fixtures: Fixtures): Promise<void> {
-    await plant(this, fixtures);
+    await plant(this.#unwatched, fixtures);
   }
 
   async reset(): Promise<void> {
@@ -122,8 +162,10 @@ class MockStoreHandle extends StoreHandle implements MockStore {
     this.#beginning = new Moment(this.#parts);
   }
 
-  #setBack({ time, random }: Moment): void {
+  #setBack({ time, random, faults, limits }: Moment): void {
     this.#parts.clock.set(time);
     this.#parts.random.state = random;
+    this.#parts.faults.state = faults;
+    this.#parts.limits.state = limits;
   }
 }

@@ -23,6 +23,11 @@ export class SeededRandom implements RandomSource {
     }
   }
 
+  // From 0 to below 1.
+  fraction(): number {
+    return this.#next() / 2 ** 32;
+  }
+
   // "mulberry32": every seed goes through all 2^32 states.
   #next(): number {
     this.state = (this.state + 0x6d2b79f5) >>> 0;

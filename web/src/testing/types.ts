@@ -1,22 +1,49 @@
 // The public types of `entitable/testing`.
 
-import type { Clock, OpenOptions, Store, TableEntity } from "../types.ts";
+import type {
+  Clock,
+  OpenOptions,
+  Operation,
+  RequestDescription,
+  Store,
+  TableEntity,
+} from "../types.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /** Entities by the table they are for, as `upsertEntity` takes them. */
 export type Fixtures = Readonly<Record<string, readonly (TableEntity | TableEntity<object>)[]>>;
 
+/** What may be done in a second, on the store's clock; beyond it: 503 `ServerBusy`, with `Retry-After`. */
+export interface Throttle {
+  /** Entities of one partition, by requests that name it. */
+  partitionOpsPerSecond?: number;
+  /** Requests, whatever they ask for. */
+  accountOpsPerSecond?: number;
+}
+
+export interface ServiceLimitsOptions {
+  /** `"azure"`: the service's published targets, 2,000 and 20,000. Default: none. */
+  throttle?: Throttle | "azure" | undefined;
+  /** How long after a table was deleted another of its name is refused: 409 `TableBeingDeleted`. Default 0. */
+  tableDeletionMs?: number | undefined;
+}
+
 export interface MockOptions
-  extends Pick<
-    OpenOptions,
-    "name" | "account" | "durability" | "deferredDelayMs" | "wasm" | "signal" | "onWarning"
-  > {
+  extends ServiceLimitsOptions,
+    Pick<
+      OpenOptions,
+      "name" | "account" | "durability" | "deferredDelayMs" | "wasm" | "signal" | "onWarning"
+    > {
   /** Where ids in responses come from: the same seed and the same calls give the same bytes. From 0 to 2^32 - 1; default 1. */
   seed?: number;
   /** What the store's clock shows at first (and then only when it is told to go on), or what makes it go. Default: 2026-01-01T00:00Z. */
   clock?: Date | string | Clock;
   /** What the store holds at first. */
   fixtures?: Fixtures;
+  /** From then on. */
+  faults?: readonly FaultRule[];
+  /** How long each request takes, on the store's clock; from a range, by its seed. By operation: `"*"` is for all others. Default 0. */
+  latency?: Delay | Partial<Record<Operation | "*", Delay>>;
 }
 
 /** A moment that a store can go back to. Until it is forgotten, what it alone holds takes memory. */
@@ -31,16 +58,103 @@ export interface Checkpoint {
  */
 export interface MockStore extends Store {
   readonly clock: VirtualClock;
+  readonly faults: Faults;
+  readonly requests: RequestLog;
   /**
-   * Another store that begins with all that this one holds, clock and seed included, and from then on has nothing to do with it. To be
-   * closed by itself. Throws StoreError NotSupported while a write is being applied, like the next two.
+   * Another store that begins with all that this one holds, clock, seed, faults and limits included, and from then on has nothing to do with it. Its
+   * log of requests is empty. To be closed by itself. Throws StoreError NotSupported while a write is being applied, like the next two.
    */
   fork(): MockStore;
   checkpoint(): Checkpoint;
-  /** To all that was then, clock and seed included; as often as one likes. Writes that still wait for their turn come after it. */
+  /** To all that was then, clock, seed, faults and limits included, but for the log of requests; as often as one likes. Writes that still wait for their turn come after it. */
   rollback(checkpoint: Checkpoint): void;
-  /** Inserts or replaces entities, and makes the tables that are missing. Rejects with StoreError ValidationFailed, naming the first that was refused. */
+  /** Inserts or replaces entities, and makes the tables that are missing. No faults, limits or delays are in its way, and no log tells of it. Rejects with StoreError ValidationFailed, naming the first that was refused. */
   seed(fixtures: Fixtures): Promise<void>;
   /** To what it was when it was opened or forked, once the writes begun before are done. */
   reset(): Promise<void>;
+}
+
+/** A request, and what became of it. */
+export interface LoggedRequest extends RequestDescription {
+  /** On the store's clock, like all times here. */
+  at: Date;
+  durationMs: number;
+  /** Of the answer; absent if there was none. */
+  status?: number;
+  /** Why it failed: the service's code, or how the network did. Absent if it didn't. */
+  code?: string;
+  /** Looked at, and handed out, by a `get` or `query`. */
+  rowsRead?: number;
+  rowsReturned?: number;
+}
+
+export interface RequestMatch {
+  /** One operation, several, or `"*"`: any. */
+  on?: Operation | readonly Operation[] | "*";
+  /** A table's name in any case. */
+  table?: string | RegExp;
+  partitionKey?: string | RegExp;
+  /** Of a batch: of any of its operations. */
+  rowKey?: string | RegExp;
+}
+
+/** The requests that reached a store through any of its doors, in the order in which they ended. */
+export interface RequestLog {
+  all(): readonly LoggedRequest[];
+  matching(
+    what:
+      | (RequestMatch & { status?: number; code?: string })
+      | ((request: LoggedRequest) => boolean),
+  ): LoggedRequest[];
+  clear(): void;
+}
+
+/** Milliseconds, or from a range of them. */
+export type Delay = number | readonly [min: number, max: number];
+
+export type NetworkFault =
+  /** Nothing reaches the store. */
+  | "offline"
+  | "reset"
+  /** Nothing reaches the store, and no answer comes: it fails after `delayMs`, or half a minute, or when the caller gives up. */
+  | "timeout"
+  /** The same, but the store did what was asked. */
+  | "timeout-after-commit";
+
+/** When a request fails, and how. Of several rules that match, the first counts. */
+export interface FaultRule extends RequestMatch {
+  on: Operation | readonly Operation[] | "*";
+  when?: (request: RequestDescription) => boolean;
+  /** How often it strikes. Default: always. */
+  times?: number;
+  /** How many that match it lets pass first. */
+  skip?: number;
+  /** From 0 to 1; of the store's seed. */
+  probability?: number;
+  /** The service's own answer. A code that it knows brings its status and its message. */
+  respond?: {
+    code: string;
+    status?: number;
+    message?: string;
+    /** Seconds. */
+    retryAfter?: number;
+    headers?: Readonly<Record<string, string>>;
+  };
+  network?: NetworkFault;
+  /** On the store's clock, before anything else; from a range, by the store's seed. */
+  delayMs?: Delay;
+}
+
+export interface Fault {
+  readonly rule: FaultRule;
+  /** How often it struck. */
+  readonly hits: number;
+  remove(): void;
+}
+
+export interface Faults {
+  /** Throws StoreError ValidationFailed, and adds nothing. */
+  add(rule: FaultRule): Fault;
+  all(): readonly Fault[];
+  clear(): void;
 }

@@ -1,0 +1,294 @@
+// Faults on purpose, at every door: what fails, how often, how its caller hears of it, and what the log says.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { TableClient } from "@azure/data-tables";
+import { serve } from "../../../web/src/server/serve.ts";
+import type { FaultRule, MockOptions, MockStore } from "../../../web/src/testing/index.ts";
+import { mockStore } from "../../../web/src/testing/index.ts";
+
+const url = "https://acme.table.core.windows.net";
+const entity = (rowKey: string) => ({ partitionKey: "p", rowKey });
+const people = { people: [entity("ann"), entity("bob")] };
+
+const open = (options: MockOptions = {}) =>
+  mockStore({ name: "acme", fixtures: people, ...options });
+
+// The official client, which tries again without waiting.
+function official(store: MockStore, retries = 3): TableClient {
+  return new TableClient(url, "people", {
+    httpClient: store.httpClient,
+    retryOptions: { maxRetries: retries, retryDelayInMs: 0, maxRetryDelayInMs: 0 },
+  });
+}
+
+const busy: FaultRule = { on: "get", respond: { code: "ServerBusy", retryAfter: 0 } };
+
+describe("a fault rule", () => {
+  test("has the service's own answer given, by every door", async () => {
+    await using store = await open({
+      faults: [{ ...busy, respond: { code: "ServerBusy", retryAfter: 7 } }],
+    });
+    const direct = await store
+      .tableClient("people")
+      .getEntity("p", "ann")
+      .catch((e) => e);
+    assert.deepEqual(
+      [direct.name, direct.statusCode, direct.code, direct.details["retry-after"]],
+      ["RestError", 503, "ServerBusy", "7"],
+    );
+    const response = await store.fetch(`${url}/people(PartitionKey='p',RowKey='ann')`);
+    assert.equal(response.status, 503);
+    assert.equal(response.headers.get("retry-after"), "7");
+    assert.equal((await response.json())["odata.error"].code, "ServerBusy");
+    const sdk = await official(store, 0)
+      .getEntity("p", "ann")
+      .catch((e) => e);
+    assert.deepEqual([sdk.statusCode, sdk.details.odataError.code], [503, "ServerBusy"]);
+  });
+
+  test("strikes as often as it says, after those that it lets pass, and the official client tries again", async () => {
+    await using store = await open();
+    const fault = store.faults.add({ ...busy, times: 2, skip: 1 });
+    const client = official(store);
+    await client.getEntity("p", "ann");
+    assert.equal(fault.hits, 0);
+    await client.getEntity("p", "ann");
+    assert.equal(fault.hits, 2);
+    const statuses = store.requests.matching({ on: "get" }).map(({ status }) => status);
+    assert.deepEqual(statuses, [200, 503, 503, 200]);
+  });
+
+  test("is for what it names only", async () => {
+    await using store = await open({ fixtures: { ...people, others: [entity("ann")] } });
+    const table = store.tableClient("people");
+    store.faults.add({
+      on: ["insert", "delete"],
+      table: "PEOPLE",
+      rowKey: /^x/,
+      respond: { code: "InternalError" },
+    });
+    await table.createEntity(entity("y"));
+    await store.tableClient("others").createEntity(entity("x"));
+    await table.upsertEntity(entity("x0"));
+    for (const failing of [table.createEntity(entity("x1")), table.deleteEntity("p", "x0")]) {
+      await assert.rejects(failing, { statusCode: 500, code: "InternalError" });
+    }
+    await table.getEntity("p", "x0"); // it is still there
+    const batches = store.faults.add({
+      on: "batch",
+      rowKey: "b",
+      respond: { code: "OperationTimedOut" },
+    });
+    await table.submitTransaction([["create", entity("a")]]);
+    await assert.rejects(
+      table.submitTransaction([
+        ["create", entity("c")],
+        ["create", entity("b")],
+      ]),
+      { code: "OperationTimedOut" },
+    );
+    batches.remove();
+    await table.submitTransaction([
+      ["create", entity("c")],
+      ["create", entity("b")],
+    ]);
+    store.faults.add({
+      on: "*",
+      when: ({ filter }) => filter === "x eq 1",
+      respond: { code: "ServerBusy" },
+    });
+    const list = (filter: string) => table.listEntities({ queryOptions: { filter } }).next();
+    await list("x eq 2");
+    await assert.rejects(list("x eq 1"), { statusCode: 503 });
+  });
+
+  test("of some probability repeats with its seed", async () => {
+    const run = async (seed: number) => {
+      await using store = await open({ seed, faults: [{ ...busy, probability: 0.3 }] });
+      let struck = "";
+      for (let i = 0; i < 60; ++i) {
+        const failed = await store
+          .tableClient("people")
+          .getEntity("p", "ann")
+          .then(
+            () => 0,
+            () => 1,
+          );
+        struck += failed;
+      }
+      return struck;
+    };
+    const first = await run(5);
+    assert.equal(await run(5), first);
+    assert.notEqual(await run(6), first);
+    const hits = first.replaceAll("0", "").length;
+    assert(hits > 6 && hits < 32, first);
+  });
+
+  test("goes with forks and rollbacks, how often it struck included", async () => {
+    await using store = await open();
+    const fault = store.faults.add({ ...busy, times: 2 });
+    const get = (from: MockStore) =>
+      from
+        .tableClient("people")
+        .getEntity("p", "ann")
+        .then(
+          () => "ok",
+          (e) => e.code,
+        );
+    const before = store.checkpoint();
+    assert.deepEqual(
+      [await get(store), await get(store), await get(store)],
+      ["ServerBusy", "ServerBusy", "ok"],
+    );
+    store.rollback(before);
+    assert.equal(fault.hits, 0);
+    assert.equal(await get(store), "ServerBusy");
+    await using fork = store.fork();
+    assert.deepEqual([await get(fork), await get(fork)], ["ServerBusy", "ok"]);
+    assert.equal(await get(store), "ServerBusy");
+    assert.equal(fork.requests.all().length, 2);
+    await store.reset();
+    assert.deepEqual(store.faults.all(), []);
+  });
+
+  for (const [what, rule] of Object.entries<object>({
+    "without an operation": { respond: { code: "ServerBusy" } },
+    "that does nothing": { on: "get" },
+    "that fails twice": { on: "get", respond: { code: "ServerBusy" }, network: "reset" },
+    "with half a request": { ...busy, times: 0.5 },
+    "with a negative count": { ...busy, skip: -1 },
+    "with more than certainty": { ...busy, probability: 1.1 },
+    "with a range backwards": { ...busy, delayMs: [2, 1] },
+    "with an endless delay": { ...busy, delayMs: Infinity },
+    "with an unknown network": { on: "get", network: "rain" },
+  })) {
+    test(`${what} is refused, and nothing changes`, async () => {
+      await using store = await open();
+      assert.throws(() => store.faults.add(rule as FaultRule), {
+        name: "StoreError",
+        code: "ValidationFailed",
+        message: /^Fault rule: /,
+      });
+      assert.deepEqual(store.faults.all(), []);
+      await assert.rejects(open({ faults: [rule as FaultRule] }), { code: "ValidationFailed" });
+    });
+  }
+});
+
+describe("the network", () => {
+  for (const [network, code] of [
+    ["offline", "ENOTFOUND"],
+    ["reset", "ECONNRESET"],
+    ["timeout", "ETIMEDOUT"],
+  ] as const) {
+    test(`fails by ${network}: nothing happened, and every caller hears of it in its own way`, async () => {
+      await using store = await open({ faults: [{ on: "insert", network }] });
+      const before = store.clock.elapsedMs;
+      await assert.rejects(store.tableClient("people").createEntity(entity("x")), {
+        name: "RestError",
+        code,
+      });
+      assert.equal(store.clock.elapsedMs - before, network === "timeout" ? 30_000 : 0);
+      const body = JSON.stringify({ PartitionKey: "p", RowKey: "x" });
+      const headers = { "Content-Type": "application/json" };
+      await assert.rejects(store.fetch(`${url}/people`, { method: "POST", headers, body }), {
+        name: "TypeError",
+        message: "Failed to fetch",
+      });
+      await assert.rejects(official(store, 2).createEntity(entity("x")), { code });
+      assert.equal(
+        store.requests.matching({ on: "insert", code }).length,
+        5,
+        "the official one tried again",
+      );
+      store.faults.clear();
+      await store.tableClient("people").createEntity(entity("x"));
+    });
+  }
+
+  test("loses the answer of what was done", async () => {
+    await using store = await open({
+      faults: [{ on: "insert", network: "timeout-after-commit", times: 1 }],
+    });
+    const tried = official(store).createEntity(entity("x"));
+    await assert.rejects(tried, { statusCode: 409 }, "the second try finds what the first one did");
+    await store.tableClient("people").getEntity("p", "x");
+  });
+
+  test("ends the connections of a server", async () => {
+    await using store = await open({ faults: [{ on: "get", network: "reset", times: 1 }] });
+    const server = await serve(store, { port: 0 });
+    try {
+      const path = `${server.url}/acme/people(PartitionKey='p',RowKey='ann')`;
+      await assert.rejects(fetch(path), { name: "TypeError" });
+      assert.equal((await fetch(path)).status, 200);
+    } finally {
+      await server.close();
+    }
+  });
+});
+
+describe("a delay", () => {
+  test("passes on the store's clock", async () => {
+    await using store = await open({ faults: [{ on: "get", delayMs: 250 }] });
+    const before = store.clock.elapsedMs;
+    await store.tableClient("people").getEntity("p", "ann");
+    assert.equal(store.clock.elapsedMs - before, 250);
+    assert.deepEqual(
+      store.requests.all().map(({ durationMs }) => durationMs),
+      [250],
+    );
+  });
+
+  test("waits for a clock that is told to stand, and ends when its caller gives up", async () => {
+    await using store = await open({ faults: [{ on: "*", delayMs: [1000, 2000] }] });
+    store.clock.autoAdvance = false;
+    let done = false;
+    const got = store
+      .tableClient("people")
+      .getEntity("p", "ann")
+      .then(() => (done = true));
+    store.clock.advance(999);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.equal(done, false);
+    store.clock.advance(1001);
+    await got;
+    const abort = new AbortController();
+    const write = store
+      .tableClient("people")
+      .createEntity(entity("x"), { abortSignal: abort.signal });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    abort.abort();
+    await assert.rejects(write, { name: "AbortError" });
+    store.faults.clear();
+    await assert.rejects(store.tableClient("people").getEntity("p", "x"), { statusCode: 404 });
+  });
+});
+
+describe("the log of requests", () => {
+  test("says what was asked through any door, and what became of it", async () => {
+    await using store = await open();
+    const table = store.tableClient("people");
+    await table.createEntity(entity("cyd"));
+    await table.createEntity(entity("cyd")).catch(() => {});
+    await official(store).getEntity("p", "ann");
+    for await (const _ of table.listEntities({ queryOptions: { filter: "RowKey gt 'b'" } }));
+    const said = store.requests
+      .all()
+      .map(({ operation, rowKey, status, code, rowsRead, rowsReturned }) =>
+        [operation, rowKey, status, code, rowsRead, rowsReturned].join(" "),
+      );
+    assert.deepEqual(said, [
+      "insert cyd 204   ",
+      "insert cyd 409 EntityAlreadyExists  ",
+      "get ann 200  1 1",
+      "query  200  3 2",
+    ]);
+    assert.equal(store.requests.matching({ on: ["insert"], status: 409 }).length, 1);
+    assert.equal(store.requests.matching((request) => request.filter !== undefined).length, 1);
+    store.requests.clear();
+    assert.deepEqual(store.requests.all(), []);
+  });
+});

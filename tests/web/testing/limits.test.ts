@@ -1,0 +1,114 @@
+// What a store for tests refuses for a while, and how long its requests take.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { MockOptions, MockStore } from "../../../web/src/testing/index.ts";
+import { mockStore } from "../../../web/src/testing/index.ts";
+
+const entity = (partitionKey: string, i: number) => ({ partitionKey, rowKey: String(i) });
+const insert = (store: MockStore, partition: string, i: number) =>
+  store
+    .tableClient("rows")
+    .createEntity(entity(partition, i))
+    .then(
+      () => "ok",
+      (error) => `${error.statusCode} ${error.code} ${error.details["retry-after"]}`,
+    );
+const tooMuch = "503 ServerBusy 1";
+const open = (options: MockOptions) => mockStore({ fixtures: { rows: [] }, ...options });
+
+describe("throttling", () => {
+  test("is by partition, in entities, and ends as time passes", async () => {
+    await using store = await open({ throttle: { partitionOpsPerSecond: 4 } });
+    for (let i = 0; i < 4; ++i) assert.equal(await insert(store, "p", i), "ok");
+    assert.equal(await insert(store, "p", 4), tooMuch);
+    assert.equal(await insert(store, "q", 4), "ok");
+    store.clock.advance(499);
+    assert.equal(await insert(store, "p", 4), "ok");
+    assert.equal(await insert(store, "p", 5), tooMuch);
+    await store.tableClient("rows").submitTransaction([
+      ["create", entity("q", 10)],
+      ["create", entity("q", 11)],
+    ]);
+    store.clock.advance(10_000); // no more than a second's worth is saved
+    for (let i = 20; i < 24; ++i) assert.equal(await insert(store, "q", i), "ok");
+    assert.equal(await insert(store, "q", 24), tooMuch);
+    const rows = (await store.stats()).rows;
+    assert.equal(rows, 4 + 1 + 1 + 2 + 4);
+  });
+
+  test("is by account, in requests", async () => {
+    await using store = await open({ throttle: { accountOpsPerSecond: 3 } });
+    assert.equal(await insert(store, "p", 0), "ok");
+    await store.tableClient("rows").listEntities().next();
+    await store.tableClient("rows").submitTransaction([
+      ["create", entity("q", 1)],
+      ["create", entity("q", 2)],
+    ]);
+    assert.equal(await insert(store, "r", 0), tooMuch);
+    store.clock.advance(334);
+    assert.equal(await insert(store, "r", 0), "ok");
+  });
+
+  test("as the service publishes it", async () => {
+    await using store = await open({ throttle: "azure" });
+    const codes = await Promise.all(Array.from({ length: 2001 }, (_, i) => insert(store, "p", i)));
+    assert.deepEqual(
+      codes.slice(0, 2000).filter((code) => code !== "ok"),
+      [],
+    );
+    assert.equal(codes[2000], tooMuch);
+  });
+
+  test("goes back with the store, and on in its forks", async () => {
+    await using store = await open({ throttle: { partitionOpsPerSecond: 1 } });
+    const before = store.checkpoint();
+    assert.equal(await insert(store, "p", 0), "ok");
+    await using fork = store.fork();
+    assert.equal(await insert(fork, "p", 1), tooMuch);
+    store.rollback(before);
+    assert.equal(await insert(store, "p", 0), "ok");
+    fork.clock.advance(1000);
+    assert.equal(await insert(fork, "p", 1), "ok");
+    assert.equal(await insert(store, "p", 1), tooMuch);
+  });
+});
+
+test("a table is being deleted for a while", async () => {
+  await using store = await open({ tableDeletionMs: 40_000 });
+  const service = store.serviceClient();
+  await service.deleteTable("rows");
+  store.clock.advance(39_999);
+  await assert.rejects(service.createTable("ROWS"), { statusCode: 409, code: "TableBeingDeleted" });
+  await service.createTable("others");
+  store.clock.advance(1);
+  await service.createTable("rows");
+  await service.deleteTable("never").catch(() => {});
+  await service.createTable("never");
+});
+
+test("requests take as long as the latency of their operation", async () => {
+  const latency = { "*": 10, insert: [20, 30] } as const;
+  const run = async () => {
+    await using store = await open({ latency, seed: 3 });
+    assert.equal(store.clock.elapsedMs, 0, "fixtures take no time");
+    await store.tableClient("rows").listEntities().next();
+    for (let i = 0; i < 5; ++i) await insert(store, "p", i);
+    return store.requests.all().map(({ durationMs }) => durationMs);
+  };
+  const [query, ...inserts] = await run();
+  assert.equal(query, 10);
+  assert(inserts.every((ms) => ms >= 20 && ms < 30) && new Set(inserts).size === 5, `${inserts}`);
+  assert.deepEqual(await run(), [query, ...inserts]);
+});
+
+for (const [what, options] of Object.entries({
+  "a throttle of nothing": { throttle: { accountOpsPerSecond: 0 } },
+  "an endless deletion": { tableDeletionMs: Infinity },
+  "a latency backwards": { latency: [2, 1] as const },
+  "a negative latency of an operation": { latency: { get: -1 } },
+})) {
+  test(`${what} is refused`, async () => {
+    await assert.rejects(mockStore(options), { name: "StoreError", code: "ValidationFailed" });
+  });
+}

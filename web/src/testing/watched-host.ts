@@ -1,0 +1,192 @@
+// Stands before the host of a store for tests: every request of every door comes by, is delayed or failed as the rules say, and is
+// logged.
+
+import { AbortError, RestError } from "../errors.ts";
+import type { LocalHost } from "../host/local-host.ts";
+import type { Host, RestoreCall } from "../transport.ts";
+import type {
+  AbortSignalLike,
+  Durability,
+  RestoreReport,
+  SnapshotSource,
+  StoreEvents,
+  StoreStats,
+  StoreStatus,
+  VerifyReport,
+} from "../types.ts";
+import type { Refusal } from "../wasm/engine.ts";
+import { draw, type Latency } from "./delay.ts";
+import type { FaultRules } from "./fault-rules.ts";
+import type { Log } from "./request-log.ts";
+import type { SeededRandom } from "./seeded-random.ts";
+import type { ServiceLimits } from "./service-limits.ts";
+import type { FaultRule, LoggedRequest, NetworkFault } from "./types.ts";
+import type { VirtualClock } from "./virtual-clock.ts";
+
+const timeoutMs = 30_000;
+
+// The codes by which clients, the official one's retries among them, know what happened to a connection.
+const networkCodes: Readonly<Record<NetworkFault, string>> = {
+  offline: "ENOTFOUND",
+  reset: "ECONNRESET",
+  timeout: "ETIMEDOUT",
+  "timeout-after-commit": "ETIMEDOUT",
+};
+
+export interface WatchedHostOptions {
+  host: LocalHost;
+  clock: VirtualClock;
+  random: SeededRandom;
+  faults: FaultRules;
+  latency: Latency;
+  limits: ServiceLimits;
+  log: Log;
+}
+
+type Rows = Pick<LoggedRequest, "rowsRead" | "rowsReturned">;
+
+export class WatchedHost implements Host {
+  readonly #o: WatchedHostOptions;
+
+  constructor(options: WatchedHostOptions) {
+    this.#o = options;
+  }
+
+  // ---- Transport ------------------------------------------------------------------------------------------------------
+
+  read(block: Uint8Array): Promise<Uint8Array> {
+    return this.#watch(block, undefined, (rows) => this.#readNow("read", block, rows));
+  }
+
+  handle(block: Uint8Array): Promise<Uint8Array> {
+    return this.#watch(block, undefined, (rows) => this.#readNow("handle", block, rows));
+  }
+
+  write(block: Uint8Array, durability?: Durability, signal?: AbortSignalLike): Promise<Uint8Array> {
+    return this.#watch(block, signal, () => this.#o.host.write(block, durability, signal));
+  }
+
+  now(): number {
+    return this.#o.host.now();
+  }
+
+  async #readNow(how: "read" | "handle", block: Uint8Array, rows: Rows): Promise<Uint8Array> {
+    const { host } = this.#o;
+    const reply = host[how](block);
+    if (reply instanceof Promise) return await reply;
+    const { read, returned } = host.watching.lastRead;
+    rows.rowsRead = read;
+    rows.rowsReturned = returned;
+    return reply.slice();
+  }
+
+  // ---- Faults and log -------------------------------------------------------------------------------------------------
+
+  async #watch(
+    block: Uint8Array,
+    signal: AbortSignalLike | undefined,
+    perform: (rows: Rows) => Promise<Uint8Array>,
+  ): Promise<Uint8Array> {
+    const { host, clock, random, faults, latency, limits, log } = this.#o;
+    const request = host.watching.describe(block);
+    const fault = faults.next(request);
+    const takesMs = latency.of(request.operation, random);
+    const started = clock.now();
+    const rows: Rows = {};
+    const note = (became: { status?: number; code?: string }) => {
+      const durationMs = clock.now() - started;
+      log.add({ ...request, at: new Date(started), durationMs, ...became, ...rows });
+    };
+    const performWithin = async () => {
+      const refusal = limits.refusal(request);
+      if (refusal !== undefined) return host.watching.refuse(block, refusal, this.now());
+      const reply = await perform(rows);
+      limits.note(request, host.watching.outcome(block, reply).code !== undefined);
+      return reply;
+    };
+    try {
+      if (takesMs > 0) await this.#wait(takesMs, signal);
+      const reply = await this.#answer(block, fault, signal, performWithin);
+      note(host.watching.outcome(block, reply));
+      return reply;
+    } catch (error) {
+      const { code = "AbortError" } = error as { code?: string };
+      note({ code });
+      throw error;
+    }
+  }
+
+  async #answer(
+    block: Uint8Array,
+    fault: FaultRule | undefined,
+    signal: AbortSignalLike | undefined,
+    perform: () => Promise<Uint8Array>,
+  ): Promise<Uint8Array> {
+    if (fault === undefined) return await perform();
+    const { host, random } = this.#o;
+    const { network, respond, delayMs } = fault;
+    const isTimeout = network === "timeout" || network === "timeout-after-commit";
+    if (network === "timeout-after-commit") await perform();
+    const waitMs = draw(delayMs ?? (isTimeout ? timeoutMs : 0), random);
+    if (waitMs > 0) await this.#wait(waitMs, signal);
+    if (network !== undefined) throw networkError(network);
+    if (respond === undefined) return await perform();
+    return host.watching.refuse(block, refusalOf(respond), this.now());
+  }
+
+  async #wait(ms: number, signal: AbortSignalLike | undefined): Promise<void> {
+    if (signal?.aborted) throw new AbortError();
+    let giveUp = () => {};
+    const aborted = new Promise<never>((_, reject) => {
+      giveUp = () => reject(new AbortError());
+    });
+    signal?.addEventListener("abort", giveUp);
+    try {
+      await Promise.race([this.#o.clock.wait(ms), aborted]);
+    } finally {
+      signal?.removeEventListener("abort", giveUp);
+    }
+  }
+
+  // ---- The rest is the host's -----------------------------------------------------------------------------------------
+
+  get status(): StoreStatus {
+    return this.#o.host.status;
+  }
+  flush(): Promise<void> {
+    return this.#o.host.flush();
+  }
+  stats(): Promise<StoreStats> {
+    return this.#o.host.stats();
+  }
+  verify(): Promise<VerifyReport> {
+    return this.#o.host.verify();
+  }
+  compact(): Promise<void> {
+    return this.#o.host.compact();
+  }
+  snapshot(): Promise<Uint8Array> {
+    return this.#o.host.snapshot();
+  }
+  restore(source: SnapshotSource, options?: RestoreCall): Promise<RestoreReport> {
+    return this.#o.host.restore(source, options);
+  }
+  on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
+    return this.#o.host.on(event, listener);
+  }
+  close(): Promise<void> {
+    return this.#o.host.close();
+  }
+}
+
+function refusalOf({ retryAfter, headers, ...said }: NonNullable<FaultRule["respond"]>): Refusal {
+  const all: Record<string, string> = { ...headers };
+  if (retryAfter !== undefined) all["Retry-After"] = String(retryAfter);
+  return { ...said, headers: all };
+}
+
+function networkError(fault: NetworkFault): RestError {
+  return new RestError(`The network failed, as a fault rule says: ${fault}.`, {
+    code: networkCodes[fault],
+  });
+}
