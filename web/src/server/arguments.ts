@@ -10,9 +10,10 @@ The Azure Table service over HTTP, on this machine.
   --host 127.0.0.1
   --location .entitable   the folder of the data, a folder in it for each account
   --in-memory             keeps nothing
-  --seed-data FOLDER      keeps nothing, and begins with the entities of <table>.json and <table>.ndjson, in each account
-  --seed 1                keeps nothing, and repeats: the same requests get the same bytes. From 0 to 2^32 - 1
-  --clock TIME            keeps nothing, and what its clock shows, standing still, or system. With --seed: 2026-01-01T00:00:00Z
+  --seed-data FOLDER      begins with the entities of <table>.json and <table>.ndjson, in each account
+  --seed N                the same requests get the same bytes: ids come from N, 0 to 2^32 - 1, and the clock stands still
+  --clock TIME            what the clock shows, 2026-01-01T00:00:00Z with --seed; or system, which goes on
+                          Each of these three keeps nothing
   --auth development      signatures are checked; strict: dates, versions and limits too; off: everybody may do everything
   --durability strict     when a write is acknowledged: strict, relaxed or deferred
   --cert FILE --key FILE  HTTPS, with a certificate and its key (PEM)
