@@ -121,6 +121,10 @@ function explain(error: unknown): string {
       return "Somebody else has taken that off the list.";
     case 409:
       return "That is on the list already. Nothing was added.";
+    case 503:
+      return "The list is busy. Try again in a moment.";
+    case undefined:
+      return "There is no connection. Nothing was changed, as far as we know.";
     default:
       return `That did not work: ${error instanceof Error ? error.message : String(error)}`;
   }

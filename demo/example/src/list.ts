@@ -66,14 +66,30 @@ export class ShoppingList {
     });
   }
 
-  /** All of them, or none if one is on the list already. Rejects with the service's error then. */
+  /**
+   * All of them, or none if one is on the list already. Rejects with the service's error then. The client tries again when no answer
+   * comes; what it finds then may be what it has done itself, which the call's mark tells.
+   */
   async add(...items: NewItem[]): Promise<void> {
+    const call = crypto.randomUUID();
     const transaction = new TableTransaction();
     for (const { name, amount } of items) {
       const rowKey = keyOf(name);
-      transaction.createEntity({ partitionKey, rowKey, name, amount, done: false });
+      transaction.createEntity({ partitionKey, rowKey, name, amount, done: false, call });
     }
-    await this.#signed(() => this.#client.submitTransaction(transaction.actions));
+    try {
+      await this.#signed(() => this.#client.submitTransaction(transaction.actions));
+    } catch (error) {
+      if (statusOf(error) !== 409 || !(await this.#isOf(call, items))) throw error;
+    }
+  }
+
+  // One of them tells of all: they were added in one transaction.
+  async #isOf(call: string, [item]: NewItem[]): Promise<boolean> {
+    if (item === undefined) return false;
+    const get = () => this.#client.getEntity<{ call?: string }>(partitionKey, keyOf(item.name));
+    const found = await this.#signed(get).catch(() => undefined);
+    return found?.call === call;
   }
 
   /**

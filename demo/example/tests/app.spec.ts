@@ -75,3 +75,36 @@ test("a transaction that fails, fails whole", async ({ page, backend, open }) =>
   await page.getByRole("button", { name: "Add", exact: true }).click();
   await expect(lines).toHaveText([/Milk/, /Tea/]);
 });
+
+test("a service that is busy is asked again, unseen", async ({ page, backend, open }) => {
+  test.skip(backend.faults === undefined, "cannot be had here");
+  await backend.put([{ name: "Milk", amount: 1 }]);
+  const fault = backend.faults?.add({
+    on: "query",
+    times: 1,
+    respond: { code: "ServerBusy", retryAfter: 1 },
+  });
+  await open(backend.session(hour));
+
+  await expect(page.getByRole("listitem")).toHaveText([/Milk/]);
+  await expect(page.getByRole("status")).toBeEmpty();
+  expect(fault?.hits).toBe(1);
+});
+
+test("offline is explained, and over when it is over", async ({ page, backend, open }) => {
+  test.skip(backend.faults === undefined, "cannot be had here");
+  await open(backend.session(hour));
+  const offline = backend.faults?.add({ on: "*", network: "offline" });
+  const add = async () => {
+    await page.getByLabel("Name").fill("Tea");
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+  };
+  await add();
+  await expect(page.getByRole("status")).toHaveText(
+    "There is no connection. Nothing was changed, as far as we know.",
+  );
+
+  offline?.remove();
+  await add();
+  await expect(page.getByRole("listitem")).toHaveText([/Tea/]);
+});

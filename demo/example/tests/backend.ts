@@ -12,7 +12,7 @@ import {
   TableServiceClient,
   type TableServiceClientOptions,
 } from "@azure/data-tables";
-import { type MockOptions, type MockStore, mockStore } from "entitable/testing";
+import { type Faults, type MockOptions, type MockStore, mockStore } from "entitable/testing";
 import type { NewItem, Session } from "../src/list.ts";
 
 /** Tables of a test's own, and a table in them. */
@@ -22,6 +22,8 @@ export interface Backend {
   /** What the app's clients need besides, in this process. Pages need nothing. */
   readonly options: TableServiceClientOptions;
   put(items: NewItem[]): Promise<void>;
+  /** What makes requests fail, where that can be had. */
+  readonly faults?: Faults;
   /** Time passes. */
   pass(ms: number): Promise<void>;
   close(): Promise<void>;
@@ -58,7 +60,8 @@ export function mock(store: MockStore, endpoint = `http://127.0.0.1:10002/${acco
       const sas = generateTableSas(table, credential, { permissions, expiresOn });
       return { endpoint, table, sas };
     },
-    options: { httpClient: store.httpClient },
+    options: { httpClient: store.httpClient, retryOptions: { maxRetryDelayInMs: 1 } },
+    faults: store.faults,
     put: (items) => store.seed({ [table]: items.map(row) }),
     pass: async (ms) => store.clock.advance(ms),
     close: () => store.close(),

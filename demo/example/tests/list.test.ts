@@ -94,3 +94,38 @@ test("a transaction that fails, fails whole", async () => {
   await expect(added).rejects.toMatchObject({ statusCode: 409, code: "EntityAlreadyExists" });
   expect(await names(list)).toEqual(["Milk"]);
 });
+
+test("a service that is busy is asked again, until it is not", async ({ skip }) => {
+  skip(backend.faults === undefined, "cannot be had here");
+  await backend.put([{ name: "Milk", amount: 1 }]);
+  const busy = { code: "ServerBusy", retryAfter: 0 };
+  const fault = backend.faults?.add({ on: "query", times: 2, respond: busy });
+  expect(await names(open())).toEqual(["Milk"]);
+  expect(fault?.hits).toBe(2);
+
+  backend.faults?.add({ on: "query", respond: busy });
+  await expect(names(open())).rejects.toMatchObject({ statusCode: 503 });
+});
+
+test("offline, nothing is changed", async ({ skip }) => {
+  skip(backend.faults === undefined, "cannot be had here");
+  const offline = backend.faults?.add({ on: "*", network: "offline" });
+  const list = open();
+  await expect(list.add({ name: "Tea", amount: 1 })).rejects.toThrow("offline");
+
+  offline?.remove();
+  expect(await names(list)).toEqual([]);
+});
+
+test("what was done, and its answer lost, is done once", async ({ skip }) => {
+  skip(backend.faults === undefined, "cannot be had here");
+  await backend.put([{ name: "Milk", amount: 1 }]);
+  const fault = backend.faults?.add({ on: "batch", times: 1, network: "timeout-after-commit" });
+  const list = open();
+  await list.add({ name: "Eggs", amount: 4 }, { name: "Flour", amount: 1 });
+  expect(fault?.hits).toBe(1);
+  expect(await names(list)).toEqual(["Eggs", "Flour", "Milk"]);
+
+  // But not what somebody else has done.
+  await expect(list.add({ name: "Eggs", amount: 4 })).rejects.toMatchObject({ statusCode: 409 });
+});
