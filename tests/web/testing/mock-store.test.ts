@@ -284,6 +284,18 @@ describe("a checkpoint", () => {
 });
 
 describe("a mock store", () => {
+  test("lets timers go on, however many requests follow each other", {
+    timeout: 20_000,
+  }, async () => {
+    await using store = await mockStore({ fixtures: people });
+    let over = false;
+    setTimeout(() => {
+      over = true;
+    }, 5);
+    const table = store.tableClient("people");
+    while (!over) await table.getEntity("p", "ann");
+  });
+
   test("answers the official client", async () => {
     await using store = await mockStore({ name: "acme", fixtures: people });
     await using fork = store.fork();

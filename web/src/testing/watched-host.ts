@@ -2,6 +2,7 @@
 // logged.
 
 import { AbortError, RestError } from "../errors.ts";
+import { nextTurn } from "../host/event-loop.ts";
 import type { LocalHost } from "../host/local-host.ts";
 import type { Host, RestoreCall } from "../transport.ts";
 import type {
@@ -24,6 +25,7 @@ import type { FaultRule, LoggedRequest, NetworkFault } from "./types.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 const timeoutMs = 30_000;
+const requestsPerTurn = 256; // then the event loop turns: else a test that asks for ever could not be stopped by a timer
 
 // The codes by which clients, the official one's retries among them, know what happened to a connection.
 const networkCodes: Readonly<Record<NetworkFault, string>> = {
@@ -47,6 +49,7 @@ type Rows = Pick<LoggedRequest, "rowsRead" | "rowsReturned">;
 
 export class WatchedHost implements Host {
   readonly #o: WatchedHostOptions;
+  #served = 0;
 
   constructor(options: WatchedHostOptions) {
     this.#o = options;
@@ -87,6 +90,8 @@ export class WatchedHost implements Host {
     signal: AbortSignalLike | undefined,
     perform: (rows: Rows) => Promise<Uint8Array>,
   ): Promise<Uint8Array> {
+    this.#served += 1;
+    const turns = this.#served % requestsPerTurn === 0;
     const { host, clock, random, faults, latency, limits, log } = this.#o;
     const request = host.watching.describe(block);
     const fault = faults.next(request);
@@ -113,6 +118,8 @@ export class WatchedHost implements Host {
       const { code = "AbortError" } = error as { code?: string };
       note({ code });
       throw error;
+    } finally {
+      if (turns) await nextTurn(); // only now: requests have their effects in the order in which they are made
     }
   }
 
