@@ -284,16 +284,15 @@ describe("a checkpoint", () => {
 });
 
 describe("a mock store", () => {
-  test("lets timers go on, however many requests follow each other", {
-    timeout: 20_000,
-  }, async () => {
+  test("lets timers go on, however many requests follow each other", async () => {
     await using store = await mockStore({ fixtures: people });
     let over = false;
     setTimeout(() => {
       over = true;
-    }, 5);
+    }, 1);
     const table = store.tableClient("people");
-    while (!over) await table.getEntity("p", "ann");
+    for (let i = 0; i < 20_000 && !over; ++i) await table.getEntity("p", "ann");
+    assert(over);
   });
 
   test("answers the official client", async () => {
