@@ -4,7 +4,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Page } from "puppeteer-core";
+import type { user as User } from "./fixture/tab-page.ts";
 import { crash, lifecycle, ownerOf, SharedTabs, until } from "./support/shared-tabs.ts";
+
+declare const user: typeof User; // inside the page
 
 const places = 8;
 const entities = Number(process.env["ENTITABLE_ENTITIES"] ?? 400); // of each place
@@ -29,6 +32,15 @@ class Place {
   async open(): Promise<Page> {
     this.page ??= await this.tabs.tab();
     return this.page;
+  }
+
+  // Told when nothing happens any more.
+  async state(): Promise<string> {
+    const { page, number, done } = this;
+    if (page === undefined) return `${number}: ${done ? "done" : "between two pages"}`;
+    const said = page.evaluate(() => ({ ...user.status(), doing: user.doing() }));
+    const { owner, state, doing } = await said;
+    return `${number}: owner ${owner}, ${state}, ${doing}`;
   }
 
   async work(): Promise<void> {
@@ -60,7 +72,11 @@ async function owner(eight: readonly Place[]): Promise<Place> {
   return found ?? (eight[0] as Place);
 }
 
-async function disturb(place: Place, what: "crash" | "freeze"): Promise<void> {
+async function disturb(
+  eight: readonly Place[],
+  place: Place,
+  what: "crash" | "freeze",
+): Promise<void> {
   const { page, tabs } = place;
   if (page === undefined) return;
   if (what === "crash") {
@@ -70,7 +86,12 @@ async function disturb(place: Place, what: "crash" | "freeze"): Promise<void> {
   place.frozen = true;
   await lifecycle(page, "frozen");
   const before = tabs.reports.length;
-  await until(() => tabs.reports.length > before + 40); // the others go on
+  const others = eight.filter((other) => other !== place);
+  const goOn = () => tabs.reports.length > before + 40 || others.every(({ done }) => done);
+  await until(goOn, 20_000, async () => {
+    const states = await Promise.all(others.map((other) => other.state()));
+    return [`${tabs.reports.length - before} reports`, ...states, ...tabs.problems].join("\n");
+  });
   await lifecycle(page, "active");
   place.frozen = false;
 }
@@ -91,7 +112,7 @@ describe(`eight tabs write ${entities} entities each`, () => {
       await Promise.race([working, until(() => tabs.reports.length >= due, timeout)]);
       const freezesNow = Math.floor((event * freezes) / events);
       const froze = Math.floor(((event - 1) * freezes) / events);
-      await disturb(await owner(eight), freezesNow > froze ? "freeze" : "crash");
+      await disturb(eight, await owner(eight), freezesNow > froze ? "freeze" : "crash");
     }
     await working;
 
