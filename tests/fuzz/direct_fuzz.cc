@@ -12,6 +12,7 @@
 #include "core/direct/calls.h"
 #include "core/direct/describe.h"
 #include "core/direct/record.h"
+#include "tests/support/description_checks.h"
 
 namespace {
 
@@ -78,16 +79,7 @@ void check_description(
   }
   if (!write->transaction && write->operations.empty()) return;
   ENTITABLE_CHECK(description.table == write->table);
-  ENTITABLE_CHECK(write->transaction == (description.operation == entitable::DescribedAs::batch));
-  const std::vector<entitable::Description> operations =
-      write->transaction ? description.operations : std::vector{description};
-  ENTITABLE_CHECK(operations.size() == write->operations.size());
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    const entitable::Operation& operation = write->operations[i];
-    ENTITABLE_CHECK(operations[i].operation == entitable::described_as(operation.kind));
-    ENTITABLE_CHECK(operations[i].partition == operation.key.partition);
-    ENTITABLE_CHECK(operations[i].row == operation.key.row);
-  }
+  entitable::test::check_operations(description, *write);
 }
 
 // Half of the inputs get a frame that adds up, so that more than the frame is tried.

@@ -22,6 +22,7 @@
 #include "core/protocol/odata_json.h"
 #include "core/protocol/service.h"
 #include "core/store/store.h"
+#include "tests/support/description_checks.h"
 
 namespace {
 
@@ -83,17 +84,8 @@ void check_description(const Description& description, const entitable::WriteReq
   ENTITABLE_CHECK(description.operation != DescribedAs::unknown);
   const auto* write = std::get_if<entitable::WriteEntities>(&request.body);
   if (write == nullptr) return;
-  ENTITABLE_CHECK(write->transaction == (description.operation == DescribedAs::batch));
   ENTITABLE_CHECK(description.table.has_value());
-  const std::vector<Description> operations =
-      write->transaction ? description.operations : std::vector{description};
-  ENTITABLE_CHECK(operations.size() == write->operations.size());
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    const entitable::Operation& operation = write->operations[i];
-    ENTITABLE_CHECK(operations[i].operation == entitable::described_as(operation.kind));
-    ENTITABLE_CHECK(operations[i].partition == operation.key.partition);
-    ENTITABLE_CHECK(operations[i].row == operation.key.row);
-  }
+  entitable::test::check_operations(description, *write);
 }
 
 class Server {

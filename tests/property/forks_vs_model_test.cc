@@ -3,7 +3,6 @@
 // same calls and has never had a fork. ENTITABLE_SEED replays one seed, ENTITABLE_STEPS sets the
 // number of steps.
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 
 #include "tests/support/catch.h"
@@ -11,6 +10,7 @@
 #include "tests/support/generators.h"
 #include "tests/support/model_store.h"
 #include "tests/support/prng.h"
+#include "tests/support/setting.h"
 #include "tests/support/store_verbs.h"
 
 namespace entitable {
@@ -19,11 +19,7 @@ namespace {
 using test::ModelStore;
 using test::pick;
 using test::Prng;
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
+using test::setting;
 
 const std::vector<std::string> tables = {"people", "Orders"};
 const std::vector<std::string> partitions = {"", "a", "b"};

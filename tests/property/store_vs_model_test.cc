@@ -1,13 +1,13 @@
 // Random operations against the store and against the model: every answer, every row, through
 // aborts, crashes, checkpoints and reopening. ENTITABLE_SEED replays one seed, ENTITABLE_STEPS sets
 // the number of steps.
-#include <cstdlib>
 
 #include "core/filter/parser.h"
 #include "tests/support/catch.h"
 #include "tests/support/disk.h"
 #include "tests/support/model_store.h"
 #include "tests/support/prng.h"
+#include "tests/support/setting.h"
 
 namespace entitable {
 namespace {
@@ -15,11 +15,7 @@ namespace {
 using test::Disk;
 using test::ModelStore;
 using test::Prng;
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
+using test::setting;
 
 const std::vector<std::string> tables = {"people", "Orders", "x12"};
 const std::vector<std::string> partitions = {

@@ -16,6 +16,7 @@ import {
 } from "../../web/src/client/block.ts";
 import { RestError, StoreError } from "../../web/src/errors.ts";
 import { platformRandom } from "../../web/src/random.ts";
+import { checkAccount } from "../../web/src/rest/account.ts";
 import { decodeResponse, encodeRequest } from "../../web/src/rest/block.ts";
 import { RestDoor } from "../../web/src/rest/door.ts";
 import { httpClientOf } from "../../web/src/rest/http-client.ts";
@@ -33,18 +34,7 @@ async function open(): Promise<Engine> {
   const engine = await createEngine();
   engine.recover(undefined);
   engine.recovered();
-  engine.configure(
-    {
-      name: "acct",
-      keys: [],
-      authorize: false,
-      strictVersions: false,
-      strictDates: false,
-      limitComparisons: false,
-      permissiveCors: false,
-    },
-    undefined,
-  );
+  engine.configure(checkAccount({}, "acct"), undefined);
   return engine;
 }
 

@@ -1,23 +1,19 @@
 // Random changes of an index against a std::map, with versions copied at random and looked at again
 // later. ENTITABLE_SEED and ENTITABLE_STEPS in the environment replay one run, or make it longer.
-#include <cstdlib>
 #include <memory>
 #include <optional>
 
 #include "tests/core/index/index_testing.h"
 #include "tests/support/catch.h"
+#include "tests/support/setting.h"
 
 namespace entitable {
 
 using test::digits;
 using test::Prng;
+using test::setting;
 
 namespace {
-
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 // Which keys and rows a run likes.
 struct Habits {
@@ -240,8 +236,8 @@ class Run {
 };
 
 void run(std::uint64_t seed, Habits habits) {
-  seed = from_environment("ENTITABLE_SEED", seed);
-  const std::uint64_t steps = from_environment("ENTITABLE_STEPS", 20'000);
+  seed = setting("ENTITABLE_SEED", seed);
+  const std::uint64_t steps = setting("ENTITABLE_STEPS", 20'000);
   CAPTURE(seed, steps);
   Run one(seed, habits);
   for (std::uint64_t step = 0; step < steps; ++step) {

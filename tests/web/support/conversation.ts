@@ -1,19 +1,12 @@
 // The REST door of the module over a store of its own, with the clock and the ids of tests/core/protocol/conversation.h, which
 // explains the conversations. Text has a character for each octet.
 
+import { checkAccount } from "../../../web/src/rest/account.ts";
 import { decodeResponse, encodeRequest, type ResponseParts } from "../../../web/src/rest/block.ts";
 import { createEngine, type Engine, type Refusal } from "../../../web/src/wasm/engine.ts";
 import { present } from "./present.ts";
 
-const account = {
-  name: "devstoreaccount1",
-  keys: [],
-  authorize: false,
-  strictVersions: false,
-  strictDates: false,
-  limitComparisons: false,
-  permissiveCors: false,
-};
+const account = checkAccount({}, "devstoreaccount1");
 const newestVersion = "2020-12-06";
 const id = "0123456789abcdef";
 const ids = { fill: (bytes: Uint8Array) => bytes.set(Buffer.from(id, "latin1")) };
