@@ -13,7 +13,7 @@ import { SeededRandom } from "./seeded-random.ts";
 import { type LimitsState, ServiceLimits } from "./service-limits.ts";
 import type { Checkpoint, Faults, Fixtures, MockOptions, MockStore, RequestLog } from "./types.ts";
 import { VirtualClock } from "./virtual-clock.ts";
-import { WatchedHost } from "./watched-host.ts";
+import { type MockParts, WatchedHost } from "./watched-host.ts";
 
 const newYear = "2026-01-01T00:00:00Z";
 
@@ -51,16 +51,6 @@ export async function mockStore(options: MockOptions = {}): Promise<MockStore> {
   }
 }
 
-interface Parts {
-  host: LocalHost;
-  clock: VirtualClock;
-  random: SeededRandom;
-  faults: FaultRules;
-  latency: Latency;
-  limits: ServiceLimits;
-  log: Log;
-}
-
 class Moment implements Checkpoint {
   readonly #host: LocalHost;
   readonly version: number;
@@ -70,7 +60,7 @@ class Moment implements Checkpoint {
   readonly limits: LimitsState;
   #forgotten = false;
 
-  constructor({ host, clock, random, faults, limits }: Parts) {
+  constructor({ host, clock, random, faults, limits }: MockParts) {
     this.#host = host;
     this.version = host.keep();
     this.time = clock.now();
@@ -94,11 +84,11 @@ class Moment implements Checkpoint {
 }
 
 class MockStoreHandle extends StoreHandle implements MockStore {
-  readonly #parts: Parts;
+  readonly #parts: MockParts;
   readonly #unwatched: StoreHandle;
   #beginning: Moment;
 
-  constructor(name: string, parts: Parts) {
+  constructor(name: string, parts: MockParts) {
     super(name, new WatchedHost(parts), parts.random);
     this.#parts = parts;
     this.#unwatched = new StoreHandle(name, parts.host, parts.random);

@@ -15,7 +15,7 @@ import type {
   StoreStatus,
   VerifyReport,
 } from "../types.ts";
-import type { Refusal } from "../wasm/engine.ts";
+import type { Refusal, ReplyOutcome } from "../wasm/engine.ts";
 import { draw, type Latency } from "./delay.ts";
 import type { FaultRules } from "./fault-rules.ts";
 import type { Log } from "./request-log.ts";
@@ -35,7 +35,8 @@ const networkCodes: Readonly<Record<NetworkFault, string>> = {
   "timeout-after-commit": "ETIMEDOUT",
 };
 
-export interface WatchedHostOptions {
+// What a store for tests is made of.
+export interface MockParts {
   host: LocalHost;
   clock: VirtualClock;
   random: SeededRandom;
@@ -45,14 +46,19 @@ export interface WatchedHostOptions {
   log: Log;
 }
 
+interface Answered {
+  reply: Uint8Array;
+  became: ReplyOutcome;
+}
+
 type Rows = Pick<LoggedRequest, "rowsRead" | "rowsReturned">;
 
 export class WatchedHost implements Host {
-  readonly #o: WatchedHostOptions;
+  readonly #o: MockParts;
   #served = 0;
 
-  constructor(options: WatchedHostOptions) {
-    this.#o = options;
+  constructor(parts: MockParts) {
+    this.#o = parts;
   }
 
   // ---- Transport ------------------------------------------------------------------------------------------------------
@@ -104,15 +110,15 @@ export class WatchedHost implements Host {
     };
     const performWithin = async () => {
       const refusal = limits.refusal(request);
-      if (refusal !== undefined) return host.watching.refuse(block, refusal, this.now());
-      const reply = await perform(rows);
-      limits.note(request, host.watching.outcome(block, reply).code !== undefined);
-      return reply;
+      if (refusal !== undefined) return this.#refused(block, refusal);
+      const done = this.#answered(block, await perform(rows));
+      limits.note(request, done.became.code !== undefined);
+      return done;
     };
     try {
       if (takesMs > 0) await this.#wait(takesMs, signal);
-      const reply = await this.#answer(block, fault, signal, performWithin);
-      note(host.watching.outcome(block, reply));
+      const { reply, became } = await this.#answer(block, fault, signal, performWithin);
+      note(became);
       return reply;
     } catch (error) {
       const { code = "AbortError" } = error as { code?: string };
@@ -127,18 +133,25 @@ export class WatchedHost implements Host {
     block: Uint8Array,
     fault: FaultRule | undefined,
     signal: AbortSignalLike | undefined,
-    perform: () => Promise<Uint8Array>,
-  ): Promise<Uint8Array> {
+    perform: () => Promise<Answered>,
+  ): Promise<Answered> {
     if (fault === undefined) return await perform();
-    const { host, random } = this.#o;
     const { network, respond, delayMs } = fault;
     const isTimeout = network === "timeout" || network === "timeout-after-commit";
     if (network === "timeout-after-commit") await perform();
-    const waitMs = draw(delayMs ?? (isTimeout ? timeoutMs : 0), random);
+    const waitMs = draw(delayMs ?? (isTimeout ? timeoutMs : 0), this.#o.random);
     if (waitMs > 0) await this.#wait(waitMs, signal);
     if (network !== undefined) throw networkError(network);
     if (respond === undefined) return await perform();
-    return host.watching.refuse(block, refusalOf(respond), this.now());
+    return this.#refused(block, refusalOf(respond));
+  }
+
+  #refused(block: Uint8Array, refusal: Refusal): Answered {
+    return this.#answered(block, this.#o.host.watching.refuse(block, refusal, this.now()));
+  }
+
+  #answered(block: Uint8Array, reply: Uint8Array): Answered {
+    return { reply, became: this.#o.host.watching.outcome(block, reply) };
   }
 
   async #wait(ms: number, signal: AbortSignalLike | undefined): Promise<void> {
