@@ -12,6 +12,7 @@ const networkFaults: ReadonlySet<unknown> = new Set([
   "reset",
   "timeout",
   "timeout-after-commit",
+  "truncate",
 ]);
 
 interface Active {

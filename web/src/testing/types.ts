@@ -119,7 +119,9 @@ export type NetworkFault =
   /** Nothing reaches the store, and no answer comes: it fails after `delayMs`, or half a minute, or when the caller gives up. */
   | "timeout"
   /** The same, but the store did what was asked. */
-  | "timeout-after-commit";
+  | "timeout-after-commit"
+  /** The store did what was asked, and the connection ends amid the answer: half of its body arrives. One that has none is lost. */
+  | "truncate";
 
 /** When a request fails, and how. Of several rules that match, the first counts. */
 export interface FaultRule extends RequestMatch {

@@ -1,7 +1,7 @@
 // Stands before the host of a store for tests: every request of every door comes by, is delayed or failed as the rules say, and is
 // logged.
 
-import { AbortError, RestError } from "../errors.ts";
+import { AbortError, RestError, TruncatedReply } from "../errors.ts";
 import { nextTurn } from "../host/event-loop.ts";
 import type { LocalHost } from "../host/local-host.ts";
 import type { Host, RestoreCall } from "../transport.ts";
@@ -33,6 +33,7 @@ const networkCodes: Readonly<Record<NetworkFault, string>> = {
   reset: "ECONNRESET",
   timeout: "ETIMEDOUT",
   "timeout-after-commit": "ETIMEDOUT",
+  truncate: RestError.PARSE_ERROR,
 };
 
 // What a store for tests is made of.
@@ -141,6 +142,7 @@ export class WatchedHost implements Host {
     if (network === "timeout-after-commit") await perform();
     const waitMs = draw(delayMs ?? (isTimeout ? timeoutMs : 0), this.#o.random);
     if (waitMs > 0) await this.#wait(waitMs, signal);
+    if (network === "truncate") throw truncated(await perform());
     if (network !== undefined) throw networkError(network);
     if (respond === undefined) return await perform();
     return this.#refused(block, refusalOf(respond));
@@ -206,7 +208,15 @@ function refusalOf({ retryAfter, headers, ...said }: NonNullable<FaultRule["resp
 }
 
 function networkError(fault: NetworkFault): RestError {
-  return new RestError(`The network failed, as a fault rule says: ${fault}.`, {
-    code: networkCodes[fault],
-  });
+  return new RestError(messageOf(fault), { code: networkCodes[fault] });
+}
+
+// Where there is no body, nothing of the answer arrives.
+function truncated({ reply, became }: Answered): TruncatedReply {
+  const code = became.status === 204 ? networkCodes.reset : networkCodes.truncate;
+  return new TruncatedReply(messageOf("truncate"), reply, code);
+}
+
+function messageOf(fault: NetworkFault): string {
+  return `The network failed, as a fault rule says: ${fault}.`;
 }
