@@ -13,6 +13,7 @@ const names = {
     "AzureNamedKeyCredential,AzureSASCredential,KnownGeoReplicationStatusType,RestError,TableClient," +
     "TableServiceClient,TableTransaction,edm,generateAccountSas,generateTableSas,odata," +
     "registerAccount,setDefaultStore",
+  "dist/explorer/index.js": "TablePlayground,highlight",
   "dist/testing/index.js": "VirtualClock,mockStore",
 };
 
