@@ -17,6 +17,7 @@ const names = {
   "dist/keys/index.js":
     "compositeKey,compositePrefix,escapeKey,invertedTicks,paddedNumber,parseCompositeKey,parseInvertedTicks," +
     "parsePaddedNumber,parseTimeKey,prefixRange,rangeFilter,timeKey,unescapeKey",
+  "dist/explorer/index.js": "TablePlayground,highlight",
   "dist/testing/index.js": "VirtualClock,mockStore",
 };
 
