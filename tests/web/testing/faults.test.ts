@@ -162,6 +162,14 @@ describe("a fault rule", () => {
     "with more than certainty": { ...busy, probability: 1.1 },
     "with a range backwards": { ...busy, delayMs: [2, 1] },
     "with an endless delay": { ...busy, delayMs: Infinity },
+    "with an unknown operation": { ...busy, on: ["get", "fetch"] },
+    "with a table that is a number": { ...busy, table: 7 },
+    "without a code": { on: "get", respond: { status: 503 } },
+    "with a code in words": { on: "get", respond: { code: "not now" } },
+    "that succeeds": { on: "get", respond: { code: "Fine", status: 299 } },
+    "with a status that HTTP hasn't": { on: "get", respond: { code: "Odd", status: 600 } },
+    "that is busy since a while": { on: "get", respond: { code: "ServerBusy", retryAfter: -1 } },
+    "with a header that is a number": { on: "get", respond: { code: "Odd", headers: { a: 1 } } },
     "with an unknown network": { on: "get", network: "rain" },
   })) {
     test(`${what} is refused, and nothing changes`, async () => {

@@ -2,7 +2,7 @@
 // logged.
 
 import { AbortError, RestError, TruncatedReply } from "../errors.ts";
-import { nextTurn } from "../host/event-loop.ts";
+import { nextTurn } from "../event-loop.ts";
 import type { LocalHost } from "../host/local-host.ts";
 import type { Host, RestoreCall } from "../transport.ts";
 import type {
@@ -16,8 +16,9 @@ import type {
   VerifyReport,
 } from "../types.ts";
 import type { Refusal, ReplyOutcome } from "../wasm/engine.ts";
-import { draw, type Latency } from "./delay.ts";
+import { draw, type Latencies } from "./delay.ts";
 import type { FaultRules } from "./fault-rules.ts";
+import type { PageCuts } from "./page-cuts.ts";
 import type { Log } from "./request-log.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 import type { ServiceLimits } from "./service-limits.ts";
@@ -42,7 +43,8 @@ export interface MockParts {
   clock: VirtualClock;
   random: SeededRandom;
   faults: FaultRules;
-  latency: Latency;
+  latency: Latencies;
+  cuts: PageCuts;
   limits: ServiceLimits;
   log: Log;
 }
@@ -52,7 +54,10 @@ interface Answered {
   became: ReplyOutcome;
 }
 
-type Rows = Pick<LoggedRequest, "rowsRead" | "rowsReturned">;
+interface Performing {
+  rows: Pick<LoggedRequest, "rowsRead" | "rowsReturned">; // to be noted
+  pageShare: number; // PageCuts.share
+}
 
 export class WatchedHost implements Host {
   readonly #o: MockParts;
@@ -65,11 +70,11 @@ export class WatchedHost implements Host {
   // ---- Transport ------------------------------------------------------------------------------------------------------
 
   read(block: Uint8Array): Promise<Uint8Array> {
-    return this.#watch(block, undefined, (rows) => this.#readNow("read", block, rows));
+    return this.#watch(block, undefined, (to) => this.#readNow("read", block, to));
   }
 
   handle(block: Uint8Array): Promise<Uint8Array> {
-    return this.#watch(block, undefined, (rows) => this.#readNow("handle", block, rows));
+    return this.#watch(block, undefined, (to) => this.#readNow("handle", block, to));
   }
 
   write(block: Uint8Array, durability?: Durability, signal?: AbortSignalLike): Promise<Uint8Array> {
@@ -80,14 +85,23 @@ export class WatchedHost implements Host {
     return this.#o.host.now();
   }
 
-  async #readNow(how: "read" | "handle", block: Uint8Array, rows: Rows): Promise<Uint8Array> {
+  async #readNow(
+    how: "read" | "handle",
+    block: Uint8Array,
+    { rows, pageShare }: Performing,
+  ): Promise<Uint8Array> {
     const { host } = this.#o;
-    const reply = host[how](block);
-    if (reply instanceof Promise) return await reply;
-    const { read, returned } = host.watching.lastRead;
-    rows.rowsRead = read;
-    rows.rowsReturned = returned;
-    return reply.slice();
+    if (pageShare < 1) host.watching.cutPages(pageShare);
+    try {
+      const reply = host[how](block);
+      if (reply instanceof Promise) return await reply;
+      const { read, returned } = host.watching.lastRead;
+      rows.rowsRead = read;
+      rows.rowsReturned = returned;
+      return reply.slice();
+    } finally {
+      if (pageShare < 1) host.watching.cutPages(1);
+    }
   }
 
   // ---- Faults and log -------------------------------------------------------------------------------------------------
@@ -95,24 +109,24 @@ export class WatchedHost implements Host {
   async #watch(
     block: Uint8Array,
     signal: AbortSignalLike | undefined,
-    perform: (rows: Rows) => Promise<Uint8Array>,
+    perform: (to: Performing) => Promise<Uint8Array>,
   ): Promise<Uint8Array> {
     this.#served += 1;
     const turns = this.#served % requestsPerTurn === 0;
-    const { host, clock, random, faults, latency, limits, log } = this.#o;
+    const { host, clock, random, faults, latency, cuts, limits, log } = this.#o;
     const request = host.watching.describe(block);
     const fault = faults.next(request);
     const takesMs = latency.of(request.operation, random);
     const started = clock.now();
-    const rows: Rows = {};
+    const to: Performing = { rows: {}, pageShare: cuts.share(request.operation, random) };
     const note = (became: { status?: number; code?: string }) => {
       const durationMs = clock.now() - started;
-      log.add({ ...request, at: new Date(started), durationMs, ...became, ...rows });
+      log.add({ ...request, at: new Date(started), durationMs, ...became, ...to.rows });
     };
     const performWithin = async () => {
       const refusal = limits.refusal(request);
       if (refusal !== undefined) return this.#refused(block, refusal);
-      const done = this.#answered(block, await perform(rows));
+      const done = this.#answered(block, await perform(to));
       limits.note(request, done.became.code !== undefined);
       return done;
     };
