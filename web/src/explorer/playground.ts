@@ -8,7 +8,7 @@ import { baseStyles } from "./base-styles.ts";
 import { type CodeEditor, type CodeEditorOptions, CodeView } from "./code-view.ts";
 import { type Cost, costOf } from "./cost.ts";
 import { h } from "./dom.ts";
-import { type Modules, runCode } from "./live-code.ts";
+import { type Modules, prepareCode } from "./live-code.ts";
 import { shownCost, shownError, shownValue } from "./output.ts";
 import { playgroundStyles } from "./playground-styles.ts";
 
@@ -121,8 +121,9 @@ export class TablePlayground extends StoreElement {
     this.#runButton.disabled = true;
     this.#frame.setAttribute("aria-busy", "true");
     this.#status.textContent = "Running…";
-    const views: HTMLElement[] = [];
-    const result = await this.#attempt(views);
+    const captions: (string | undefined)[] = [];
+    const result = await this.#attempt(captions);
+    const views = result.shown.map((value, index) => shownValue(value, captions[index]));
     if (result.error !== undefined) views.push(shownError(result.error));
     this.#output.replaceChildren(shownCost(result.cost, result.ms), ...views);
     this.#status.textContent = result.error === undefined ? "Done." : "Failed.";
@@ -132,12 +133,12 @@ export class TablePlayground extends StoreElement {
     return result;
   }
 
-  async #attempt(views: HTMLElement[]): Promise<PlaygroundRun> {
+  async #attempt(captions: (string | undefined)[]): Promise<PlaygroundRun> {
     const shown: unknown[] = [];
     const show = async (value: unknown, caption?: string) => {
-      const resolved = await collected(value);
-      shown.push(resolved);
-      views.push(shownValue(resolved, caption));
+      const place = captions.push(caption) - 1;
+      shown[place] = undefined;
+      shown[place] = await collected(value);
     };
     let store: Store | undefined;
     let started = performance.now();
@@ -146,8 +147,9 @@ export class TablePlayground extends StoreElement {
       store = await this.#storeForRun();
       const using = store;
       const bindings = { store, table: (name: string) => using.table(name), show };
+      const main = await prepareCode(this.code, Object.keys(bindings), TablePlayground.modules);
       started = performance.now();
-      await runCode(this.code, bindings, TablePlayground.modules);
+      await main(bindings);
     } catch (thrown) {
       error = thrown ?? new Error(String(thrown));
     }
@@ -237,7 +239,8 @@ async function prepare(seed: number, setup: string): Promise<MockStore> {
 async function runSetup(setup: string, store: Store): Promise<void> {
   if (setup.trim() === "") return;
   const bindings = { store, table: (name: string) => store.table(name) };
-  await runCode(setup, bindings, TablePlayground.modules);
+  const main = await prepareCode(setup, Object.keys(bindings), TablePlayground.modules);
+  await main(bindings);
 }
 
 async function collected(value: unknown): Promise<unknown> {
