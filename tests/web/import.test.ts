@@ -18,6 +18,7 @@ const names = {
     "compositeKey,compositePrefix,escapeKey,invertedTicks,paddedNumber,parseCompositeKey,parseInvertedTicks," +
     "parsePaddedNumber,parseTimeKey,prefixRange,rangeFilter,timeKey,unescapeKey",
   "dist/explorer/index.js": "TablePlayground,highlight",
+  "dist/queue/index.js": "TableQueue",
   "dist/testing/index.js": "VirtualClock,mockStore",
 };
 

@@ -98,6 +98,7 @@ for (const [name, door] of Object.entries(doors)) {
         const actions = Array.from({ length: 12 }, (_, i) => upsert("p", `${i}`, texts));
         const { done } = await bulk(door(store), actions);
         assert.equal(done, 12);
+        assert.equal(store.requests.all().find(({ code }) => code !== undefined), undefined);
         const sizes = batchSizes(store);
         assert(Math.max(...sizes) >= 2, "batches are filled");
         assert.deepEqual(new Set(sizes).size <= 2, true);
