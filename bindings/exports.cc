@@ -217,6 +217,11 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_report_damage(Handle* handle,
 
 // ---- Reading and writing ------------------------------------------------------------------------
 
+// Store::cut_pages: of all reads to come.
+EMSCRIPTEN_KEEPALIVE void entitable_cut_pages(Handle* handle, double share) {
+  handle->store.cut_pages(share);
+}
+
 // Input: a read block. Bytes: its reply block.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_read(Handle* handle, std::uint32_t size) {
   return guarded_reply(handle, [&](Handle& h) {

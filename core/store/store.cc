@@ -1,6 +1,7 @@
 #include "core/store/store.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -22,6 +23,10 @@ namespace {
 void make_room(std::vector<PendingCommit>& pending, std::size_t more) {
   const std::size_t wanted = pending.size() + more;
   if (wanted > pending.capacity()) pending.reserve(std::max(wanted, 2 * pending.capacity()));
+}
+
+std::size_t share_of(std::size_t count, double share) {
+  return static_cast<std::size_t>(std::ceil(static_cast<double>(count) * share));
 }
 
 std::size_t record_bytes(const std::vector<PendingCommit>& commits) {
@@ -69,6 +74,7 @@ struct Store::State {
 
   std::optional<Recovery> recovery;  // while opening
   std::uint64_t memory_limit = 0;    // 0: none
+  double page_share = 1;             // of what they could hold
   std::vector<Damage> damage;
 
   struct Kept {
@@ -223,7 +229,14 @@ std::variant<Page, Error, NeedParts> Store::query(std::string_view table,
     page = execute(found->index, query, AtAbsent::end);
   }
   if (auto* need = std::get_if<NeedParts>(&page)) return std::move(*need);
-  return std::move(std::get<Page>(page));
+  Page& whole = std::get<Page>(page);
+  if (const std::size_t share = share_of(whole.rows.size(), state_->page_share);
+      share < whole.rows.size()) {
+    const auto next = whole.rows.begin() + static_cast<std::ptrdiff_t>(share);
+    whole.next = Continuation{EntityKey(next->partition(), next->row())};
+    whole.rows.erase(next, whole.rows.end());
+  }
+  return std::move(whole);
 }
 
 std::variant<Explain, Error, NeedParts> Store::explain(std::string_view table,
@@ -253,11 +266,20 @@ Result<TablePage> Store::tables(const Filter& filter, std::uint32_t top,
     if (!filter.empty() && !matches(filter, probe)) continue;
     if (page.names.size() == top) {
       page.next = name.text();
-      return page;
+      break;
     }
     page.names.push_back(name.text());
   }
+  if (const std::size_t share = share_of(page.names.size(), state_->page_share);
+      share < page.names.size()) {
+    page.next = page.names[share];
+    page.names.resize(share);
+  }
   return page;
+}
+
+void Store::cut_pages(double share) {
+  state_->page_share = share;
 }
 
 Result<std::vector<AccessPolicy>> Store::table_acl(std::string_view table) const {

@@ -160,6 +160,10 @@ class Store {
   // In the order of folded names. A filter may name TableName only (else InvalidInput). `from`:
   // where a page before ended.
   Result<TablePage> tables(const Filter& filter, std::uint32_t top, std::string_view from) const;
+  // From now on pages, of rows and of tables, end after this share of what they would hold, rounded
+  // up, with a continuation: as if the service had run out of time. 0: they are empty, if there is
+  // anything to hold; 1: as ever. For those who test what follows continuations.
+  void cut_pages(double share);
   Result<std::vector<AccessPolicy>> table_acl(std::string_view table) const;
   const std::string& service_properties() const;
   StoreStats stats() const;

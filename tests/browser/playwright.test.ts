@@ -48,5 +48,5 @@ test("entitable/playwright", async (t) => {
   const run = await exec(process.execPath, [cli, "test"], { cwd: project }).catch((e) => e);
   const report = JSON.parse(run.stdout);
   const { expected, unexpected, flaky, skipped } = report.stats;
-  assert.deepEqual([expected, unexpected, flaky, skipped], [9, 0, 0, 0], run.stdout);
+  assert.deepEqual([expected, unexpected, flaky, skipped], [11, 0, 0, 0], run.stdout);
 });

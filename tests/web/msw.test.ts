@@ -126,3 +126,20 @@ test("a network that fails on purpose fails for whoever is behind the handlers",
   await assert.rejects(fetch(lamp), { name: "TypeError" });
   assert.equal((await fetch(lamp)).status, 200);
 });
+
+test("an answer that is cut off is so for whoever is behind the handlers", async () => {
+  await using mock = await mockStore({
+    name: "shop",
+    fixtures: { lamps: [{ partitionKey: "desk", rowKey: "1" }] },
+    faults: [{ on: "*", network: "truncate" }],
+  });
+  server.use(...handlers(mock));
+  const lamp = `${endpoint}/lamps(PartitionKey='desk',RowKey='1')`;
+  const half = await fetch(lamp);
+  assert.equal(half.status, 200);
+  await assert.rejects(half.text(), { name: "TypeError" });
+  const table = new TableClient(endpoint, "lamps", credential, { retryOptions });
+  await assert.rejects(table.getEntity("desk", "1"), { code: "PARSE_ERROR" });
+  await assert.rejects(table.deleteEntity("desk", "1"), { name: "RestError" });
+  assert.equal((await mock.stats()).rows, 0);
+});

@@ -83,8 +83,10 @@ function requestOf(parts: Partial<NodeRequest>): NodeRequest {
 const responseToNobody: NodeResponse = {
   writeContinue() {},
   writeHead() {},
+  write: (_, done) => done(),
   end: (_, done) => done(),
   on() {},
+  destroy() {},
 };
 
 function exchangeOptions(store: Store): ExchangeOptions {

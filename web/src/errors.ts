@@ -48,6 +48,16 @@ export class RestError extends Error {
   }
 }
 
+// An answer that was cut off on its way, as a store for tests can have it. `reply` is the block of the whole: some doors show a half of it.
+export class TruncatedReply extends RestError {
+  declare readonly reply: Uint8Array;
+
+  constructor(message: string, reply: Uint8Array, code = RestError.PARSE_ERROR) {
+    super(message, { code });
+    Object.defineProperty(this, "reply", { value: reply, enumerable: false });
+  }
+}
+
 // The error for a refusal by the service's rules: status, service code and text as the core says them.
 export function serviceError(
   statusCode: number,

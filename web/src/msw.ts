@@ -28,9 +28,9 @@ async function answer(store: Store, request: Request): Promise<Response> {
 }
 
 // With the length of its body. Clients that keep their connection, as the official one, would wait for its end otherwise (MSW
-// before 3).
+// before 3). One that will be cut off has it already.
 async function measured(response: Response): Promise<Response> {
-  if (response.body === null) return response;
+  if (response.body === null || response.headers.has("Content-Length")) return response;
   const body = await response.arrayBuffer();
   const { status, statusText, headers } = response;
   headers.set("Content-Length", String(body.byteLength));

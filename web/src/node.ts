@@ -90,7 +90,9 @@ export interface NodeRequest {
 export interface NodeResponse {
   writeContinue(): void;
   writeHead(status: number, reason: string, headers: string[]): unknown;
+  write(bytes: Uint8Array, done: () => void): unknown;
   end(body: Uint8Array, done: () => void): unknown;
+  destroy(): unknown;
   on(event: "close", listener: () => void): unknown;
 }
 

@@ -107,6 +107,7 @@ const networkErrors: Readonly<Record<string, string>> = {
   ENOTFOUND: "internetdisconnected",
   ECONNRESET: "connectionreset",
   ETIMEDOUT: "timedout",
+  PARSE_ERROR: "connectionclosed", // half an answer can't be given
 };
 
 async function answer(door: RestDoor, route: Route, request: Request): Promise<void> {

@@ -467,4 +467,47 @@ TEST_CASE("statistics count rows and what waits to be stored") {
   CHECK(store.verify().empty());
 }
 
+TEST_CASE("pages that are cut lead to all that there is") {
+  Store store = new_store();
+  publish(store, {create("people"), create("others"), create("rest")});
+  for (const char* row : {"a", "b", "c", "d", "e"}) {
+    publish(store, {insert("people", "p", row, 1)});
+  }
+  const auto page_of = [&](double share, const Query& query) {
+    store.cut_pages(share);
+    return std::get<Page>(store.query("people", query));
+  };
+  Query query;
+  const Page empty = page_of(0, query);
+  CHECK(empty.rows.empty());
+  REQUIRE(empty.next.has_value());
+  query.from = empty.next;
+  const Page part = page_of(0.5, query);
+  REQUIRE(part.rows.size() == 3);  // rounded up
+  CHECK(part.rows.front().row() == "a");
+  query.from = part.next;
+  const Page least = page_of(0.001, query);
+  REQUIRE(least.rows.size() == 1);
+  CHECK(least.rows.front().row() == "d");
+  query.from = least.next;
+  const Page last = page_of(1, query);
+  REQUIRE(last.rows.size() == 1);
+  CHECK(last.rows.front().row() == "e");
+  CHECK(!last.next.has_value());
+  query.from.reset();
+  query.top = 0;
+  CHECK(!page_of(0, query).next.has_value());
+
+  const auto tables = [&](double share, std::string_view from) {
+    store.cut_pages(share);
+    return *store.tables({}, 1000, from);
+  };
+  CHECK(tables(0, "").names.empty());
+  CHECK(tables(0, "").next == "others");
+  CHECK(tables(0.4, "").names == std::vector<std::string>{"others", "people"});
+  CHECK(tables(0.4, "").next == "rest");
+  CHECK(tables(0.4, "rest").names == std::vector<std::string>{"rest"});
+  CHECK(!tables(0.4, "rest").next.has_value());
+}
+
 }  // namespace entitable

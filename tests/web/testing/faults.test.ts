@@ -162,6 +162,14 @@ describe("a fault rule", () => {
     "with more than certainty": { ...busy, probability: 1.1 },
     "with a range backwards": { ...busy, delayMs: [2, 1] },
     "with an endless delay": { ...busy, delayMs: Infinity },
+    "with an unknown operation": { ...busy, on: ["get", "fetch"] },
+    "with a table that is a number": { ...busy, table: 7 },
+    "without a code": { on: "get", respond: { status: 503 } },
+    "with a code in words": { on: "get", respond: { code: "not now" } },
+    "that succeeds": { on: "get", respond: { code: "Fine", status: 299 } },
+    "with a status that HTTP hasn't": { on: "get", respond: { code: "Odd", status: 600 } },
+    "that is busy since a while": { on: "get", respond: { code: "ServerBusy", retryAfter: -1 } },
+    "with a header that is a number": { on: "get", respond: { code: "Odd", headers: { a: 1 } } },
     "with an unknown network": { on: "get", network: "rain" },
   })) {
     test(`${what} is refused, and nothing changes`, async () => {
@@ -226,6 +234,82 @@ describe("the network", () => {
       assert.equal((await fetch(path)).status, 200);
     } finally {
       await server.close();
+    }
+  });
+});
+
+describe("an answer that is cut off", () => {
+  const cut: FaultRule = { on: "*", network: "truncate" };
+  const ann = `${url}/people(PartitionKey='p',RowKey='ann')`;
+
+  // Over a connection of its own, to a server that has the same fault.
+  async function overHttp(run: (client: TableClient, endpoint: string) => Promise<void>) {
+    await using store = await open({ faults: [cut] });
+    await using server = await serve(store, { port: 0 });
+    const endpoint = `${server.url}/acme`;
+    const options = { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } };
+    await run(new TableClient(endpoint, "people", options), endpoint);
+  }
+
+  const codeOf = (call: Promise<unknown>) =>
+    call.then(
+      () => "ok",
+      (error) => `${error.name} ${error.code} ${error.statusCode}`,
+    );
+
+  test("is what the official client makes of it, by every door, and what was asked is done", async () => {
+    await using store = await open({ faults: [cut] });
+    const clients = [store.tableClient("people"), official(store, 0)];
+    await overHttp(async (real) => {
+      for (const client of [...clients, real]) {
+        const read = await codeOf(client.getEntity("p", "ann"));
+        assert.equal(read, "RestError PARSE_ERROR undefined");
+        const page = await codeOf(client.listEntities().next());
+        assert.equal(page, "RestError PARSE_ERROR undefined");
+        const refused = await codeOf(client.createEntity(entity("bob")));
+        assert.equal(refused, "RestError PARSE_ERROR undefined", "the body of an error");
+        const write = await codeOf(client.deleteEntity("p", "ann"));
+        assert.equal(write, "RestError ECONNRESET undefined", "there is no body to cut");
+        if (client !== real) await store.seed(people);
+      }
+    });
+    assert.equal(store.requests.matching({ code: "PARSE_ERROR" }).length, 6);
+    assert.equal(store.requests.matching({ status: 200 }).length, 0);
+  });
+
+  // What arrives before it fails.
+  async function halfOf(answer: Response): Promise<string> {
+    let text = "";
+    const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+    const ended = (async () => {
+      for (let read = await reader.read(); !read.done; read = await reader.read()) {
+        text += new TextDecoder().decode(read.value);
+      }
+    })();
+    await assert.rejects(ended, { name: "TypeError" });
+    return text;
+  }
+
+  test("is half a body from fetch, as from a server", async () => {
+    await using store = await open();
+    await using server = await serve(store, { port: 0 });
+    const there = `${server.url}/acme/people(PartitionKey='p',RowKey='ann')`;
+    for (const [ask, address] of [
+      [store.fetch, ann],
+      [fetch, there],
+    ] as const) {
+      const whole = await (await ask(address)).text();
+      const fault = store.faults.add(cut);
+      const answer = await ask(address);
+      assert.equal(answer.status, 200);
+      assert.equal(answer.headers.get("content-length"), `${whole.length}`);
+      assert.equal(await halfOf(answer), whole.slice(0, whole.length / 2));
+      await assert.rejects((await ask(address)).json(), { name: "TypeError" });
+      const removal = ask(address, { method: "DELETE", headers: { "If-Match": "*" } });
+      await assert.rejects(removal, { name: "TypeError" }, "it has no body");
+      assert.equal((await store.stats()).rows, 1, "and is done");
+      fault.remove();
+      await store.seed(people);
     }
   });
 });

@@ -102,11 +102,79 @@ test("requests take as long as the latency of their operation", async () => {
   assert.deepEqual(await run(), [query, ...inserts]);
 });
 
+describe("a latency by name", () => {
+  const latencies = async (latency: MockOptions["latency"], seed = 3) => {
+    await using store = await open({ latency, seed });
+    for (let i = 0; i < 400; ++i) await insert(store, "p", i);
+    return store.requests.all().map(({ durationMs }) => durationMs);
+  };
+
+  test("is fixed", async () => {
+    assert.deepEqual(new Set(await latencies({ fixed: 7 })), new Set([7]));
+    assert.deepEqual(new Set(await latencies({ "*": 3, insert: { fixed: 8 } })), new Set([8]));
+  });
+
+  test("is uniform", async () => {
+    const took = await latencies({ uniform: [10, 20] });
+    const inThird = [0, 1, 2].map(
+      (third) => took.filter((ms) => Math.floor((ms - 10) / (10 / 3)) === third).length,
+    );
+    assert(Math.min(...took) >= 10 && Math.max(...took) < 20);
+    assert(
+      inThird.every((count) => count > 90 && count < 180),
+      `${inThird}`,
+    );
+    assert.deepEqual(await latencies({ insert: [10, 20] }), took, "which is what a range is");
+  });
+
+  test("is lognormal: its median, and a tail", async () => {
+    const took = await latencies({ lognormal: { median: 10, p99: 100 } });
+    const sorted = took.toSorted((a, b) => a - b);
+    const [median = 0, last = 0] = [sorted[200], sorted.at(-1)];
+    assert(median > 8 && median < 12.5, `${median}`);
+    assert(last > 60, `${last}`);
+    const slow = took.filter((ms) => ms > 100).length;
+    assert(slow > 0 && slow < 16, `${slow} of 400`);
+    assert.deepEqual(await latencies({ lognormal: { median: 10, p99: 100 } }), took);
+    assert.notDeepEqual(await latencies({ lognormal: { median: 10, p99: 100 } }, 4), took);
+    assert.deepEqual(new Set(await latencies({ lognormal: { median: 5, p99: 5 } })), new Set([5]));
+  });
+
+  test("is about the service's, each operation after its kind", async () => {
+    await using store = await open({ latency: "cloud" });
+    await store.tableClient("rows").createTable();
+    for (let i = 0; i < 100; ++i) {
+      await insert(store, "p", i);
+      await store.tableClient("rows").getEntity("p", `${i}`);
+    }
+    const mean = (on: "insert" | "get") => {
+      const all = store.requests.matching({ on });
+      return all.reduce((sum, { durationMs }) => sum + durationMs, 0) / all.length;
+    };
+    assert(mean("get") > 3 && mean("insert") > mean("get"), `${mean("get")} ${mean("insert")}`);
+  });
+
+  test("delays a fault as well", async () => {
+    const delayMs = { lognormal: { median: 10, p99: 20 } };
+    await using store = await open({ faults: [{ on: "insert", delayMs }] });
+    for (let i = 0; i < 9; ++i) await insert(store, "p", i);
+    const took = store.requests.all().map(({ durationMs }) => durationMs);
+    assert(new Set(took).size === 9 && took.every((ms) => ms > 3 && ms < 40), `${took}`);
+  });
+});
+
 for (const [what, options] of Object.entries({
   "a throttle of nothing": { throttle: { accountOpsPerSecond: 0 } },
   "an endless deletion": { tableDeletionMs: Infinity },
   "a latency backwards": { latency: [2, 1] as const },
   "a negative latency of an operation": { latency: { get: -1 } },
+  "a latency of an operation that there isn't": { latency: { gets: 1 } as MockOptions["latency"] },
+  "a latency of two kinds": { latency: { fixed: 1, uniform: [1, 2] as const } },
+  "a latency without a name": { latency: "slow" as "cloud" },
+  "a fixed latency of a range": { latency: { fixed: [1, 2] } as unknown as MockOptions["latency"] },
+  "a lognormal latency without a median": { latency: { lognormal: { median: 0, p99: 5 } } },
+  "a lognormal latency that is seldom less": { latency: { lognormal: { median: 9, p99: 5 } } },
+  "a uniform latency of one": { latency: { uniform: 3 } as unknown as MockOptions["latency"] },
 })) {
   test(`${what} is refused`, async () => {
     await assert.rejects(mockStore(options), { name: "StoreError", code: "ValidationFailed" });

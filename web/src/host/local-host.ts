@@ -350,7 +350,7 @@ export class LocalHost implements Host {
   }
 
   // For whoever stands before this host and watches requests: what they are, how they would fail, what became of them.
-  get watching(): Pick<Engine, "describe" | "refuse" | "outcome" | "lastRead"> {
+  get watching(): Pick<Engine, "describe" | "refuse" | "outcome" | "cutPages" | "lastRead"> {
     if (this.#closing !== undefined) throw this.#closed();
     return this.#o.engine;
   }

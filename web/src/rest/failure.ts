@@ -3,7 +3,7 @@
 
 import type { RestError } from "../errors.ts";
 import { platformRandom, randomGuid } from "../random.ts";
-import type { ResponseParts } from "./block.ts";
+import { decodeResponse, isResponse, type ResponseParts } from "./block.ts";
 
 export function failure(cause: unknown, random = platformRandom): ResponseParts {
   const message = cause instanceof Error ? cause.message : String(cause);
@@ -40,4 +40,15 @@ export function errorResponse(
 export function isNetworkFailure(error: unknown): error is RestError {
   const { name, statusCode } = Object(error) as { name?: unknown; statusCode?: unknown };
   return name === "RestError" && statusCode === undefined;
+}
+
+// What arrives of an answer that is cut off: half of its body, under the headers of the whole. Undefined if it is no such failure, or
+// there is no body.
+export function arrivedHalf(error: unknown): ResponseParts | undefined {
+  const { reply } = Object(error) as { reply?: unknown };
+  if (!(reply instanceof Uint8Array) || !isResponse(reply)) return undefined;
+  const { headers, body, ...rest } = decodeResponse(reply);
+  if (body.length === 0) return undefined;
+  const length = ["Content-Length", String(body.length)] as const;
+  return { ...rest, headers: [...headers, length], body: body.slice(0, body.length >> 1) };
 }

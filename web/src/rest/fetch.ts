@@ -1,7 +1,8 @@
 // The REST door in the shape of the platform's fetch.
 
+import type { ResponseParts } from "./block.ts";
 import type { RestDoor } from "./door.ts";
-import { isNetworkFailure } from "./failure.ts";
+import { arrivedHalf, isNetworkFailure } from "./failure.ts";
 
 // Statuses whose response has no body; the Response constructor insists.
 const nullBodyStatuses: ReadonlySet<number> = new Set([101, 103, 204, 205, 304]);
@@ -17,15 +18,31 @@ export function fetchOf(
     try {
       const answer = await door.send({ method, url, headers: [...request.headers], body, signal });
       const empty = method === "HEAD" || nullBodyStatuses.has(answer.status);
-      return new Response(empty ? null : answer.body, {
-        status: answer.status,
-        statusText: answer.reason,
-        headers: answer.headers.map(([name, value]): [string, string] => [name, value]),
-      });
+      return responseOf(answer, empty ? null : answer.body);
     } catch (error) {
       signal.throwIfAborted(); // with the reason that was given, as fetch does
+      const half = arrivedHalf(error);
+      if (half !== undefined) return responseOf(half, cutOff(half.body, error));
       if (isNetworkFailure(error)) throw new TypeError("Failed to fetch", { cause: error });
       throw error;
     }
   };
+}
+
+function responseOf({ status, reason, headers }: ResponseParts, body: BodyInit | null): Response {
+  const pairs = headers.map(([name, value]): [string, string] => [name, value]);
+  return new Response(body, { status, statusText: reason, headers: pairs });
+}
+
+// A body that fails when so much of it was read.
+function cutOff(bytes: Uint8Array, cause: unknown): ReadableStream<Uint8Array> {
+  let sent = false;
+  return new ReadableStream({
+    async pull(controller) {
+      if (sent) await new Promise((resolve) => setTimeout(resolve)); // whoever passes it on has done so before it fails
+      if (sent) controller.error(new TypeError("network error", { cause }));
+      else controller.enqueue(bytes);
+      sent = true;
+    },
+  });
 }

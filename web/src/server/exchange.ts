@@ -3,7 +3,7 @@
 import type { NodeRequest, NodeResponse } from "../node.ts";
 import type { HeaderList, ResponseParts } from "../rest/block.ts";
 import { bodyBytesMax } from "../rest/door.ts";
-import { errorResponse, failure, isNetworkFailure } from "../rest/failure.ts";
+import { arrivedHalf, errorResponse, failure, isNetworkFailure } from "../rest/failure.ts";
 import { type Doors, doorFor } from "./accounts.ts";
 import type { ServedRequest } from "./types.ts";
 
@@ -20,6 +20,10 @@ interface Body {
   cut: boolean; // the rest of it is not read
 }
 
+interface Answer extends ResponseParts {
+  cut: boolean; // the connection ends behind its body, whose length its headers say to be another
+}
+
 const lingerMs = 1000; // for what a client is still sending after it was refused
 const hostPattern = /^[\w.-]+(:\d+)?$|^\[[\da-f:.]+\](:\d+)?$/i;
 
@@ -33,7 +37,8 @@ export async function exchange(
   const body = await bodyOf(request);
   if (body === undefined) return;
   const url = urlOf(request, options);
-  const answer = url === undefined ? badHost() : await answerOf(request, url, body, options);
+  const answer: Answer | undefined =
+    url === undefined ? { ...badHost(), cut: false } : await answerOf(request, url, body, options);
   if (answer === undefined) {
     request.destroy();
     return;
@@ -148,19 +153,22 @@ async function answerOf(
   url: string,
   body: Body,
   { doors }: ExchangeOptions,
-): Promise<ResponseParts | undefined> {
+): Promise<Answer | undefined> {
   const door = doorFor(doors, url);
   try {
-    return await door.send({
+    const answer = await door.send({
       method: request.method ?? "GET",
       url,
       headers: headersOf(request),
       body: body.bytes,
       clientIp: addressOf(request),
     });
+    return { ...answer, cut: false };
   } catch (error) {
+    const half = arrivedHalf(error);
+    if (half !== undefined) return { ...half, cut: true };
     if (isNetworkFailure(error)) return undefined;
-    return failure(error, door.random);
+    return { ...failure(error, door.random), cut: false };
   }
 }
 
@@ -172,7 +180,7 @@ function addressOf(request: NodeRequest): string {
 
 function respond(
   response: NodeResponse,
-  { status, reason, headers, body }: ResponseParts,
+  { status, reason, headers, body, cut }: Answer,
   { close, head }: { close: boolean; head: boolean },
 ): Promise<void> {
   return new Promise((resolve) => {
@@ -180,10 +188,11 @@ function respond(
     const empty = status === 204 || status === 304;
     const fields = headers.flat();
     const untold = head && body.length === 0; // how long that of GET is
-    if (!empty && !untold) fields.push("Content-Length", String(body.length));
+    if (!empty && !untold && !cut) fields.push("Content-Length", String(body.length));
     if (close) fields.push("Connection", "close");
     response.writeHead(status, reason, fields);
-    response.end(head || empty ? new Uint8Array() : body, resolve);
+    if (cut) response.write(body, () => response.destroy());
+    else response.end(head || empty ? new Uint8Array() : body, resolve);
   });
 }
 

@@ -4,7 +4,7 @@ import { StoreError } from "../errors.ts";
 import { openStore } from "../open.ts";
 import { checkAccount } from "../rest/account.ts";
 import { addresses } from "../rest/address.ts";
-import { failureResponse } from "../rest/failure.ts";
+import { failureResponse, isNetworkFailure } from "../rest/failure.ts";
 import type { AccountOptions, OpenOptions, Store } from "../types.ts";
 import { Lease } from "./lease.ts";
 import { ModuleCache } from "./module-cache.ts";
@@ -68,6 +68,7 @@ async function respond(request: Request, lease: Lease): Promise<Response> {
     return await lease.use((store) => store.fetch(request));
   } catch (error) {
     request.signal.throwIfAborted();
+    if (isNetworkFailure((error as Error).cause)) return Response.error();
     const locked = error instanceof StoreError && error.code === "StoreLocked";
     return failureResponse(locked ? inPage(error) : error);
   }

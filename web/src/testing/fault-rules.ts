@@ -3,7 +3,7 @@
 import { StoreError } from "../errors.ts";
 import type { RequestDescription } from "../types.ts";
 import { checkDelay } from "./delay.ts";
-import { matches } from "./request-match.ts";
+import { isOperation, matches } from "./request-match.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 import type { Fault, FaultRule, Faults } from "./types.ts";
 
@@ -12,7 +12,10 @@ const networkFaults: ReadonlySet<unknown> = new Set([
   "reset",
   "timeout",
   "timeout-after-commit",
+  "truncate",
 ]);
+
+type Answer = NonNullable<FaultRule["respond"]>;
 
 interface Active {
   readonly rule: FaultRule;
@@ -32,7 +35,7 @@ export class FaultRules implements Faults {
   }
 
   add(rule: FaultRule): Fault {
-    check(rule);
+    checkRule(rule);
     const active = { rule: { ...rule }, seen: 0, hits: 0 };
     this.#active.push(active);
     return this.#handle(active);
@@ -83,9 +86,10 @@ export class FaultRules implements Faults {
   }
 }
 
-function check(rule: FaultRule): void {
+// What it is to be, whoever wrote it: rules come from files too. Throws StoreError ValidationFailed.
+export function checkRule(rule: FaultRule): void {
   const { times = 0, skip = 0, probability = 0, delayMs = 0, respond, network } = rule;
-  if (rule.on === undefined) throw invalid("on must say which operations fail.");
+  checkMatch(rule);
   if (!isCount(times)) throw invalid(`times must be a whole number, not ${times}.`);
   if (!isCount(skip)) throw invalid(`skip must be a whole number, not ${skip}.`);
   if (!(probability >= 0 && probability <= 1)) {
@@ -100,6 +104,33 @@ function check(rule: FaultRule): void {
   }
   if (respond === undefined && network === undefined && rule.delayMs === undefined) {
     throw invalid("A fault has respond, network or delayMs.");
+  }
+  if (respond !== undefined) checkAnswer(respond);
+}
+
+function checkMatch({ on, table, partitionKey, rowKey }: FaultRule): void {
+  const operations: readonly unknown[] = Array.isArray(on) ? on : [on];
+  if (on === undefined) throw invalid("on must say which operations fail.");
+  for (const operation of operations) {
+    if (!isOperation(operation)) throw invalid(`on: there is no operation ${operation}.`);
+  }
+  for (const [name, text] of Object.entries({ table, partitionKey, rowKey })) {
+    if (text === undefined || typeof text === "string" || text instanceof RegExp) continue;
+    throw invalid(`${name} must be a text or a regular expression, not ${text}.`);
+  }
+}
+
+function checkAnswer({ code, status = 500, message = "", retryAfter = 0, headers }: Answer): void {
+  if (typeof code !== "string" || !/^\w+$/.test(code)) {
+    throw invalid(`respond.code must be a code of the service, such as ServerBusy, not ${code}.`);
+  }
+  if (!(Number.isInteger(status) && status >= 300 && status <= 599)) {
+    throw invalid(`respond.status must be from 300 to 599, not ${status}.`);
+  }
+  if (typeof message !== "string") throw invalid(`respond.message must be a text.`);
+  if (!(retryAfter >= 0)) throw invalid(`respond.retryAfter must be seconds, not ${retryAfter}.`);
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    if (typeof value !== "string") throw invalid(`respond.headers: ${name} must be a text.`);
   }
 }
 

@@ -8,6 +8,7 @@ export type {
   FaultRule,
   Faults,
   Fixtures,
+  Latency,
   LoggedRequest,
   MockOptions,
   MockStore,

@@ -5,9 +5,10 @@ import type { LocalHost } from "../host/local-host.ts";
 import { openInMemory } from "../opening/open-host.ts";
 import { checkOptions } from "../opening/options.ts";
 import { StoreHandle } from "../store.ts";
-import { Latency } from "./delay.ts";
+import { Latencies } from "./delay.ts";
 import { FaultRules, type FaultState } from "./fault-rules.ts";
 import { plant } from "./fixtures.ts";
+import { PageCuts } from "./page-cuts.ts";
 import { Log } from "./request-log.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { type LimitsState, ServiceLimits } from "./service-limits.ts";
@@ -23,9 +24,10 @@ const newYear = "2026-01-01T00:00:00Z";
  */
 export async function mockStore(options: MockOptions = {}): Promise<MockStore> {
   const { seed = 1, clock: from = newYear, fixtures, faults = [], ...more } = options;
-  const { latency: takes, throttle, tableDeletionMs, ...rest } = more;
+  const { latency: takes, throttle, tableDeletionMs, emptyPages, ...rest } = more;
   const clock = new VirtualClock(from);
-  const latency = new Latency(takes);
+  const latency = new Latencies(takes);
+  const cuts = new PageCuts(emptyPages);
   const limits = new ServiceLimits({ throttle, tableDeletionMs }, clock);
   const random = new SeededRandom(seed);
   const settings = checkOptions({ ...rest, persistence: "memory", clock });
@@ -37,6 +39,7 @@ export async function mockStore(options: MockOptions = {}): Promise<MockStore> {
     random,
     faults: new FaultRules(random),
     latency,
+    cuts,
     limits,
     log: new Log(),
   });
@@ -115,8 +118,8 @@ class MockStoreHandle extends StoreHandle implements MockStore {
     faults.state = this.#parts.faults.state;
     const limits = new ServiceLimits(this.#parts.limits.options, clock);
     limits.state = this.#parts.limits.state;
-    const { latency } = this.#parts;
-    const parts = { host, clock, random, faults, latency, limits, log: new Log() };
+    const { latency, cuts } = this.#parts;
+    const parts = { host, clock, random, faults, latency, cuts, limits, log: new Log() };
     return new MockStoreHandle(this.name, parts);
   }
 

@@ -1,6 +1,6 @@
 // Which requests are meant.
 
-import type { RequestDescription } from "../types.ts";
+import type { Operation, RequestDescription } from "../types.ts";
 import type { RequestMatch } from "./types.ts";
 
 export function matches(wanted: RequestMatch, request: RequestDescription): boolean {
@@ -27,4 +27,33 @@ function isText(wanted: string | RegExp | undefined, text: string | undefined): 
   if (wanted === undefined) return true;
   if (text === undefined) return false;
   return typeof wanted === "string" ? wanted === text : text.search(wanted) >= 0; // whatever its lastIndex
+}
+
+const operations: Readonly<Record<Operation | "*", true>> = {
+  "*": true,
+  get: true,
+  query: true,
+  explain: true,
+  insert: true,
+  update: true,
+  merge: true,
+  upsert: true,
+  delete: true,
+  batch: true,
+  createTable: true,
+  deleteTable: true,
+  listTables: true,
+  getTable: true,
+  getAcl: true,
+  setAcl: true,
+  getProperties: true,
+  setProperties: true,
+  getStatistics: true,
+  options: true,
+  unknown: true,
+};
+
+// Or "*", which is any.
+export function isOperation(name: unknown): boolean {
+  return typeof name === "string" && Object.hasOwn(operations, name);
 }

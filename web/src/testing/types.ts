@@ -42,8 +42,10 @@ export interface MockOptions
   fixtures?: Fixtures;
   /** From then on. */
   faults?: readonly FaultRule[];
-  /** How long each request takes, on the store's clock; from a range, by its seed. By operation: `"*"` is for all others. Default 0. */
-  latency?: Delay | Partial<Record<Operation | "*", Delay>>;
+  /** How long each request takes, on the store's clock. Default 0. */
+  latency?: Latency | undefined;
+  /** How likely a page of a query, or of a list of tables, ends early with a continuation: half of such pages are empty. By the seed; default 0. */
+  emptyPages?: number | undefined;
 }
 
 /** A moment that a store can go back to. Until it is forgotten, what it alone holds takes memory. */
@@ -109,8 +111,20 @@ export interface RequestLog {
   clear(): void;
 }
 
-/** Milliseconds, or from a range of them. */
-export type Delay = number | readonly [min: number, max: number];
+/** Milliseconds; those that are not always the same are by the store's seed. */
+export type Delay =
+  | number
+  | { readonly fixed: number }
+  | readonly [min: number, max: number]
+  | { readonly uniform: readonly [min: number, max: number] }
+  /** Mostly about the median, and seldom much more: one of a hundred is above `p99`. */
+  | { readonly lognormal: { readonly median: number; readonly p99: number } };
+
+/**
+ * For every operation the same, or by operation: `"*"` is for all others. `"cloud"`: about what a client in the service's own region
+ * sees, each operation after its kind.
+ */
+export type Latency = Delay | Readonly<Partial<Record<Operation | "*", Delay>>> | "cloud";
 
 export type NetworkFault =
   /** Nothing reaches the store. */
@@ -119,7 +133,9 @@ export type NetworkFault =
   /** Nothing reaches the store, and no answer comes: it fails after `delayMs`, or half a minute, or when the caller gives up. */
   | "timeout"
   /** The same, but the store did what was asked. */
-  | "timeout-after-commit";
+  | "timeout-after-commit"
+  /** The store did what was asked, and the connection ends amid the answer: half of its body arrives. One that has none is lost. */
+  | "truncate";
 
 /** When a request fails, and how. Of several rules that match, the first counts. */
 export interface FaultRule extends RequestMatch {

@@ -1,8 +1,8 @@
 // Stands before the host of a store for tests: every request of every door comes by, is delayed or failed as the rules say, and is
 // logged.
 
-import { AbortError, RestError } from "../errors.ts";
-import { nextTurn } from "../host/event-loop.ts";
+import { AbortError, RestError, TruncatedReply } from "../errors.ts";
+import { nextTurn } from "../event-loop.ts";
 import type { LocalHost } from "../host/local-host.ts";
 import type { Host, RestoreCall } from "../transport.ts";
 import type {
@@ -16,8 +16,9 @@ import type {
   VerifyReport,
 } from "../types.ts";
 import type { Refusal, ReplyOutcome } from "../wasm/engine.ts";
-import { draw, type Latency } from "./delay.ts";
+import { draw, type Latencies } from "./delay.ts";
 import type { FaultRules } from "./fault-rules.ts";
+import type { PageCuts } from "./page-cuts.ts";
 import type { Log } from "./request-log.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 import type { ServiceLimits } from "./service-limits.ts";
@@ -33,6 +34,7 @@ const networkCodes: Readonly<Record<NetworkFault, string>> = {
   reset: "ECONNRESET",
   timeout: "ETIMEDOUT",
   "timeout-after-commit": "ETIMEDOUT",
+  truncate: RestError.PARSE_ERROR,
 };
 
 // What a store for tests is made of.
@@ -41,7 +43,8 @@ export interface MockParts {
   clock: VirtualClock;
   random: SeededRandom;
   faults: FaultRules;
-  latency: Latency;
+  latency: Latencies;
+  cuts: PageCuts;
   limits: ServiceLimits;
   log: Log;
 }
@@ -51,7 +54,10 @@ interface Answered {
   became: ReplyOutcome;
 }
 
-type Rows = Pick<LoggedRequest, "rowsRead" | "rowsReturned">;
+interface Performing {
+  rows: Pick<LoggedRequest, "rowsRead" | "rowsReturned">; // to be noted
+  pageShare: number; // PageCuts.share
+}
 
 export class WatchedHost implements Host {
   readonly #o: MockParts;
@@ -64,11 +70,11 @@ export class WatchedHost implements Host {
   // ---- Transport ------------------------------------------------------------------------------------------------------
 
   read(block: Uint8Array): Promise<Uint8Array> {
-    return this.#watch(block, undefined, (rows) => this.#readNow("read", block, rows));
+    return this.#watch(block, undefined, (to) => this.#readNow("read", block, to));
   }
 
   handle(block: Uint8Array): Promise<Uint8Array> {
-    return this.#watch(block, undefined, (rows) => this.#readNow("handle", block, rows));
+    return this.#watch(block, undefined, (to) => this.#readNow("handle", block, to));
   }
 
   write(block: Uint8Array, durability?: Durability, signal?: AbortSignalLike): Promise<Uint8Array> {
@@ -79,14 +85,23 @@ export class WatchedHost implements Host {
     return this.#o.host.now();
   }
 
-  async #readNow(how: "read" | "handle", block: Uint8Array, rows: Rows): Promise<Uint8Array> {
+  async #readNow(
+    how: "read" | "handle",
+    block: Uint8Array,
+    { rows, pageShare }: Performing,
+  ): Promise<Uint8Array> {
     const { host } = this.#o;
-    const reply = host[how](block);
-    if (reply instanceof Promise) return await reply;
-    const { read, returned } = host.watching.lastRead;
-    rows.rowsRead = read;
-    rows.rowsReturned = returned;
-    return reply.slice();
+    if (pageShare < 1) host.watching.cutPages(pageShare);
+    try {
+      const reply = host[how](block);
+      if (reply instanceof Promise) return await reply;
+      const { read, returned } = host.watching.lastRead;
+      rows.rowsRead = read;
+      rows.rowsReturned = returned;
+      return reply.slice();
+    } finally {
+      if (pageShare < 1) host.watching.cutPages(1);
+    }
   }
 
   // ---- Faults and log -------------------------------------------------------------------------------------------------
@@ -94,24 +109,24 @@ export class WatchedHost implements Host {
   async #watch(
     block: Uint8Array,
     signal: AbortSignalLike | undefined,
-    perform: (rows: Rows) => Promise<Uint8Array>,
+    perform: (to: Performing) => Promise<Uint8Array>,
   ): Promise<Uint8Array> {
     this.#served += 1;
     const turns = this.#served % requestsPerTurn === 0;
-    const { host, clock, random, faults, latency, limits, log } = this.#o;
+    const { host, clock, random, faults, latency, cuts, limits, log } = this.#o;
     const request = host.watching.describe(block);
     const fault = faults.next(request);
     const takesMs = latency.of(request.operation, random);
     const started = clock.now();
-    const rows: Rows = {};
+    const to: Performing = { rows: {}, pageShare: cuts.share(request.operation, random) };
     const note = (became: { status?: number; code?: string }) => {
       const durationMs = clock.now() - started;
-      log.add({ ...request, at: new Date(started), durationMs, ...became, ...rows });
+      log.add({ ...request, at: new Date(started), durationMs, ...became, ...to.rows });
     };
     const performWithin = async () => {
       const refusal = limits.refusal(request);
       if (refusal !== undefined) return this.#refused(block, refusal);
-      const done = this.#answered(block, await perform(rows));
+      const done = this.#answered(block, await perform(to));
       limits.note(request, done.became.code !== undefined);
       return done;
     };
@@ -141,6 +156,7 @@ export class WatchedHost implements Host {
     if (network === "timeout-after-commit") await perform();
     const waitMs = draw(delayMs ?? (isTimeout ? timeoutMs : 0), this.#o.random);
     if (waitMs > 0) await this.#wait(waitMs, signal);
+    if (network === "truncate") throw truncated(await perform());
     if (network !== undefined) throw networkError(network);
     if (respond === undefined) return await perform();
     return this.#refused(block, refusalOf(respond));
@@ -206,7 +222,15 @@ function refusalOf({ retryAfter, headers, ...said }: NonNullable<FaultRule["resp
 }
 
 function networkError(fault: NetworkFault): RestError {
-  return new RestError(`The network failed, as a fault rule says: ${fault}.`, {
-    code: networkCodes[fault],
-  });
+  return new RestError(messageOf(fault), { code: networkCodes[fault] });
+}
+
+// Where there is no body, nothing of the answer arrives.
+function truncated({ reply, became }: Answered): TruncatedReply {
+  const code = became.status === 204 ? networkCodes.reset : networkCodes.truncate;
+  return new TruncatedReply(messageOf("truncate"), reply, code);
+}
+
+function messageOf(fault: NetworkFault): string {
+  return `The network failed, as a fault rule says: ${fault}.`;
 }

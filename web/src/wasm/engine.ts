@@ -125,6 +125,8 @@ export interface Engine {
   describe(block: Uint8Array): RequestDescription;
   refuse(block: Uint8Array, refusal: Refusal, nowMs: number): Uint8Array<ArrayBuffer>;
   outcome(block: Uint8Array, reply: Uint8Array): ReplyOutcome;
+  // Pages end after this share of what they would hold (core/store/store.h), until another share is given; 1: as ever.
+  cutPages(share: number): void;
   // What the last read() or handle() took: ask in the same turn.
   readonly lastRead: RowCounts;
 
@@ -360,6 +362,10 @@ class WasmEngine implements Engine {
     const size = this.#putBoth(block, reply);
     const status = this.#call((m, h) => m._entitable_outcome(h, block.length, size)) ?? 0;
     return this.#size === 0 ? { status } : { status, code: new TextDecoder().decode(this.#copy()) };
+  }
+
+  cutPages(share: number): void {
+    this.#guarded((m, h) => m._entitable_cut_pages(h, share));
   }
 
   get lastRead(): RowCounts {

@@ -6,9 +6,9 @@
 import { AbortError, StoreError } from "../errors.ts";
 import { Emitter } from "../host/emitter.ts";
 import type { LifeEvent } from "../host/page-life.ts";
-import { bytesOf } from "../host/pieces.ts";
 import type { Surroundings } from "../opening/environment.ts";
 import type { Settings } from "../opening/options.ts";
+import { bytesOf } from "../pieces.ts";
 import { CallClient } from "../tabs/call-client.ts";
 import { type Channel, portChannel } from "../tabs/channel.ts";
 import {

@@ -1,0 +1,189 @@
+// <table-playground> as anybody would use it: a plain page with one script tag, under a strict policy.
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { BrowserContext, Page } from "playwright-core";
+import { accessibilityProblems } from "./support/axe.ts";
+import { newProfile, type Profile } from "./support/browser.ts";
+import { type Site, serve } from "./support/server.ts";
+
+const staging = fileURLToPath(new URL("../../build/package/staging/", import.meta.url));
+const policy =
+  "default-src 'self'; script-src 'self' 'wasm-unsafe-eval' blob:; style-src 'self'; connect-src 'self'";
+
+const setup = `
+  await table("people").createTable();
+  for (let i = 0; i < 300; i += 100) {
+    await table("people").submitTransaction(
+      Array.from({ length: 100 }, (_, j) => ["create", { partitionKey: "Sales", rowKey: String(i + j).padStart(6, "0"), age: 20 + (j % 40) }]),
+    );
+  }`;
+
+const pageOf = (
+  body: string,
+) => `<!doctype html><html lang="en"><title>A page</title><main><h1>A page</h1>
+<script type="text/plain" id="people">${setup}</script>${body}</main>
+<script type="module" src="/dist/explorer/index.js"></script></html>`;
+
+const icon = (path: string) => (path === "/favicon.ico" ? { status: 204, body: "" } : undefined);
+
+let profile: Profile;
+let context: BrowserContext;
+let site: Site;
+let body = "";
+const problems: string[] = [];
+
+before(async () => {
+  profile = await newProfile();
+  context = await profile.open();
+  site = await serve(staging, {
+    headers: { "content-security-policy": policy },
+    override: (path) => (path === "/" ? { body: pageOf(body) } : icon(path)),
+  });
+});
+
+after(async () => {
+  await context?.close();
+  await site?.close();
+  await profile?.remove();
+});
+
+async function openPage(html: string): Promise<Page> {
+  body = html;
+  const page = await context.newPage();
+  page.on("pageerror", (error) => problems.push(String(error)));
+  page.on("console", (message) => problems.push(message.text()));
+  await page.goto(site.url);
+  return page;
+}
+
+// Presses the button, and gives what is then shown.
+async function run(page: Page): Promise<{ figures: Record<string, string>; text: string }> {
+  const ended = page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        document.addEventListener("playground-run", () => resolve(undefined), { once: true });
+      }),
+  );
+  await page.getByRole("button", { name: "Run" }).click();
+  await ended;
+  return await shownOf(page);
+}
+
+async function shownOf(page: Page) {
+  const figures = await page.$$eval("table-playground >> .cost > div", (items) =>
+    Object.fromEntries(
+      items.map((item) => [item.children[0]?.textContent, item.children[1]?.textContent]),
+    ),
+  );
+  return { figures, text: (await page.textContent("table-playground >> .output")) ?? "" };
+}
+
+describe("<table-playground>", () => {
+  test("shows rows and what they cost, counted from the requests", async () => {
+    const page = await openPage(`<table-playground setup="people">
+      const found = table("people").listEntities({ queryOptions: { filter: "PartitionKey eq 'Sales' and age eq 21" } });
+      await show(found, "Aged 21");
+      await show((await table("people").getEntity("Sales", "000007")).age);
+    </table-playground>`);
+    const { figures, text } = await run(page);
+    const { "Time here": time, ...counted } = figures;
+    assert.deepEqual(counted, {
+      Access: "partition scan, point query",
+      Requests: "2",
+      "Rows read": "301",
+      Returned: "10",
+    });
+    assert.match(time ?? "", /^[\d.]+ (µs|ms)$/);
+    assert.match(text, /Aged 21.*000001.*27$/s);
+    assert.equal((await page.$$("table-playground >> tbody tr")).length, 9);
+    assert.deepEqual(await accessibilityProblems(page), []);
+    await page.close();
+  });
+
+  test("each run begins with the same store, whatever the one before did", async () => {
+    const page = await openPage(`<table-playground setup="people">
+      const { etag } = await table("people").createEntity({ partitionKey: "Sales", rowKey: "new" });
+      await show(etag);
+    </table-playground>`);
+    const first = await run(page);
+    assert.match(first.text, /W\/"datetime'/);
+    assert.equal(first.figures["Rows written"], "1");
+    const second = await run(page);
+    assert.equal(second.text.replace(/Time.*?s/, ""), first.text.replace(/Time.*?s/, ""));
+    await page.close();
+  });
+
+  test("code is edited, run by the keyboard, and brought back", async () => {
+    const page = await openPage(`<table-playground>show("first");</table-playground>`);
+    const code = page.getByRole("textbox", { name: "Code" });
+    await code.fill('show("second"); // a # comment');
+    await page.keyboard.press("Control+Enter");
+    await page.getByText("second", { exact: true }).waitFor();
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(focusedText), "Run");
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(focusedText), "Back to the original");
+    await page.keyboard.press("Enter");
+    assert.equal(await code.inputValue(), 'show("first");');
+    assert.equal(await page.evaluate(focusedText), "Run");
+    await page.close();
+  });
+
+  test("imports what the page offers, and names what it does not", async () => {
+    const page = await openPage(`<table-playground>
+      import { edm, RestError as Refusal } from "entitable";
+      import * as all from
+        "entitable";
+      const { mockStore } = await import("entitable/testing");
+      const store = await mockStore();
+      await store.table("things").createTable();
+      await store.table("things").createEntity({ partitionKey: "p", rowKey: "r", n: edm.int64(5) });
+      await show(store.table("things").listEntities());
+      show(all.RestError === Refusal);
+    </table-playground>`);
+    const { text } = await run(page);
+    assert.match(text, /partitionKeyrowKeynpr5true$/);
+    await page.getByRole("textbox").fill('import x from "elsewhere";');
+    const refused = await run(page);
+    assert.match(refused.text, /There is no "elsewhere" to import here\. There is: entitable,/);
+    await page.close();
+  });
+
+  test("shows what the service answers, with the line", async () => {
+    const page = await openPage(`<table-playground>
+      // The first line.
+      await table("missing").getEntity("a", "b");
+    </table-playground>`);
+    const { text, figures } = await run(page);
+    assert.match(text, /404 TableNotFound/);
+    assert.equal(figures["Refused"], "1");
+    await page.getByRole("textbox").fill("\n\nundefined.length;");
+    assert.match((await run(page)).text, /TypeError \(line 3\)/);
+    assert.deepEqual(await accessibilityProblems(page), []);
+    await page.close();
+  });
+
+  test("keeps what is written in the store that it names", async () => {
+    const html = `<table-playground store="kept" run>
+      await table("visits").createTable();
+      await table("visits").createEntity({ partitionKey: "p", rowKey: crypto.randomUUID() });
+      await show(table("visits").listEntities());
+    </table-playground>`;
+    const page = await openPage(html);
+    for (const visits of [1, 2]) {
+      await page.getByText("Done.").waitFor();
+      assert.equal((await page.$$("table-playground >> tbody tr")).length, visits);
+      await page.reload();
+    }
+    await page.close();
+  });
+
+  test("nothing was printed and nothing went wrong on any page", () => {
+    assert.deepEqual(problems, []);
+  });
+});
+
+function focusedText(): string | null | undefined {
+  return document.activeElement?.shadowRoot?.activeElement?.textContent;
+}

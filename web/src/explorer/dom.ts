@@ -1,0 +1,68 @@
+// Making elements without HTML in strings, and putting numbers and errors into words.
+
+type Attribute = string | number | boolean | undefined | ((event: Event) => void);
+type Child = Node | string | undefined;
+
+/** An element. An attribute that is a function listens ("onclick"); true is present, false and undefined are not. */
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Record<string, Attribute> = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(name.slice(2), value);
+    else if (typeof value === "boolean") element.toggleAttribute(name, value);
+    else if (value !== undefined) element.setAttribute(name, String(value));
+  }
+  element.append(...children.filter((child) => child !== undefined));
+  return element;
+}
+
+export function count(n: number): string {
+  return n.toLocaleString("en-US");
+}
+
+/** "1 row", "2 rows". */
+export function counted(n: number, one: string, many = `${one}s`): string {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+
+export function milliseconds(ms: number): string {
+  if (ms < 1) return `${Math.round(ms * 1000)} µs`;
+  return ms < 100 ? `${ms.toFixed(1)} ms` : `${Math.round(ms)} ms`;
+}
+
+/** What went wrong, in the words of the service where it is the service's error: "412 UpdateConditionNotSatisfied" and its message. */
+export function describeError(error: unknown): { title: string; text: string; hint?: string } {
+  const told = (typeof error === "object" && error !== null ? error : {}) as {
+    name?: string;
+    statusCode?: number;
+    code?: string;
+    message?: string;
+    hint?: string;
+  };
+  const title =
+    told.statusCode === undefined
+      ? (told.code ?? told.name ?? "Error")
+      : `${told.statusCode} ${told.code ?? ""}`.trim();
+  const text = told.message ?? String(error);
+  return told.hint === undefined ? { title, text } : { title, text, hint: told.hint };
+}
+
+/** A value of a property as text, as people read it; of any Edm type. */
+export function valueText(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  if (value instanceof Date) return value.toISOString();
+  if (value instanceof Uint8Array) return bytesText(value);
+  if (typeof value === "number" || typeof value === "bigint") return value.toString();
+  if (typeof value !== "object") return String(value);
+  const { type, value: inner } = value as { type?: unknown; value?: unknown };
+  return typeof type === "string" && inner !== undefined ? valueText(inner) : JSON.stringify(value);
+}
+
+function bytesText(bytes: Uint8Array): string {
+  const shown = [...bytes.subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, "0"));
+  const rest = bytes.length > 16 ? `… (${counted(bytes.length, "byte")})` : "";
+  return `${shown.join(" ")}${rest}`;
+}

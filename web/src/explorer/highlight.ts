@@ -1,0 +1,38 @@
+// Colours for code: which stretches of a text are what. Good for JavaScript, TypeScript, JSON and shells, and never wrong about the text:
+// the pieces put together are the text.
+
+export type PieceKind = "comment" | "string" | "number" | "keyword" | "plain";
+
+export interface Piece {
+  readonly kind: PieceKind;
+  readonly text: string;
+}
+
+const keywords =
+  "as async await break case catch class const continue default delete do else export extends finally for from function if import " +
+  "in instanceof interface let new null of return static switch this throw true false try type typeof undefined using var void while yield";
+
+const grammar = new RegExp(
+  [
+    /(?<comment>\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|(?<=^|\s)# [^\n]*)/,
+    /(?<string>"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|`(?:[^`\\]|\\[\s\S])*`?)/,
+    /(?<number>\b\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?n?\b)/,
+    new RegExp(`(?<![.\\w$])(?<keyword>${keywords.replaceAll(" ", "|")})(?![\\w$])`),
+  ]
+    .map((part) => part.source)
+    .join("|"),
+  "g",
+);
+
+export function highlight(code: string): Piece[] {
+  const pieces: Piece[] = [];
+  let done = 0;
+  for (const match of code.matchAll(grammar)) {
+    const kind = Object.entries(match.groups ?? {}).find(([, text]) => text !== undefined)?.[0];
+    if (match.index > done) pieces.push({ kind: "plain", text: code.slice(done, match.index) });
+    pieces.push({ kind: kind as PieceKind, text: match[0] });
+    done = match.index + match[0].length;
+  }
+  if (done < code.length) pieces.push({ kind: "plain", text: code.slice(done) });
+  return pieces;
+}

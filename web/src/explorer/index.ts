@@ -1,0 +1,24 @@
+// `entitable/explorer`: elements for pages. Importing it names them, where there are elements.
+
+import { define } from "./base.ts";
+import { TablePlayground } from "./playground.ts";
+
+export type { Piece, PieceKind } from "./highlight.ts";
+export { highlight } from "./highlight.ts";
+export type {
+  CodeEditor,
+  CodeEditorOptions,
+  Cost,
+  Modules,
+  PlaygroundRun,
+  PlaygroundRunEvent,
+} from "./playground.ts";
+export { TablePlayground };
+
+define("table-playground", TablePlayground);
+
+declare global {
+  interface HTMLElementTagNameMap {
+    "table-playground": TablePlayground;
+  }
+}

@@ -1,0 +1,115 @@
+// Runs code that somebody typed, as a module of a blob: URL: no eval, so `script-src 'self' blob:` is enough. What it may
+// import is given to it by name, since a blob's module can import neither names nor relative addresses.
+
+/** The modules that code may import, by the name under which it does. */
+export type Modules = Readonly<Record<string, () => Promise<object>>>;
+
+/** Code that is ready: to be given its variables. */
+export type Main = (bindings: object) => Promise<void>;
+
+const registryKey = Symbol.for("entitable.playground.modules");
+
+/**
+ * Makes `code` ready to run with the variables `names`, which it may declare anew. Top-level await and import work; exports don't. Rejects with
+ * SyntaxError; what it gives, with what the code throws.
+ */
+export async function prepareCode(
+  code: string,
+  names: readonly string[],
+  modules: Modules,
+): Promise<Main> {
+  const url = blobUrl(await moduleOf(code, names, modules));
+  try {
+    const module = await import(/* @vite-ignore */ /* webpackIgnore: true */ url);
+    const { default: main } = module as { default: Main };
+    return async (bindings) => {
+      try {
+        await main(bindings);
+      } catch (error) {
+        noteLine(error, url);
+        throw error;
+      }
+    };
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+
+// All that is added stands on the first line, so that the lines of errors are those of the code.
+async function moduleOf(code: string, names: readonly string[], modules: Modules): Promise<string> {
+  const { body, imports } = await withoutImports(code, modules);
+  return `${imports.join(";")};export default async({${names.join()}})=>{{${body}\n}}`;
+}
+
+async function withoutImports(
+  code: string,
+  modules: Modules,
+): Promise<{ body: string; imports: string[] }> {
+  if (!/\bimport\b/.test(code)) return { body: code, imports: [] };
+  const { findImports } = await import("./imports.ts");
+  const imports: string[] = [];
+  let body = code;
+  for (const found of (await findImports(code)).reverse()) {
+    const { from, start, end, nameStart, nameEnd, isStatement } = found;
+    if (from === undefined) throw new SyntaxError("What import(…) is given must be a string.");
+    const address = await addressOf(from, modules);
+    if (isStatement) {
+      imports.unshift(`${code.slice(start, nameStart)}${address}${code.slice(nameEnd, end)}`);
+      const lines = code.slice(start, end).replace(/[^\n]/g, "");
+      body = body.slice(0, start) + lines + body.slice(end);
+    } else {
+      body = `${body.slice(0, nameStart)}"${address}"${body.slice(nameEnd)}`;
+    }
+  }
+  return { body, imports: imports.map((statement) => statement.replaceAll("\n", " ")) };
+}
+
+// ---- Modules by name ------------------------------------------------------------------------------------------------
+
+const addresses = new Map<object, string>();
+
+// A module that hands on what the named one exports.
+async function addressOf(name: string, modules: Modules): Promise<string> {
+  const load = Object.hasOwn(modules, name) ? modules[name] : undefined;
+  if (load === undefined) {
+    const known = Object.keys(modules).join(", ");
+    throw new SyntaxError(`There is no "${name}" to import here. There is: ${known}.`);
+  }
+  const exported = await load();
+  let address = addresses.get(exported);
+  if (address === undefined) {
+    const loaded = registry();
+    const index = loaded.push(exported) - 1;
+    const source = `globalThis[Symbol.for("${registryKey.description}")][${index}]`;
+    const names = Object.keys(exported).filter((key) => key !== "default");
+    const defaults = "default" in exported ? "export default m.default;" : "";
+    address = blobUrl(`const m=${source};export const {${names.join()}}=m;${defaults}`);
+    addresses.set(exported, address); // stays: other code will import it
+  }
+  return address;
+}
+
+function registry(): object[] {
+  const holder = globalThis as { [registryKey]?: object[] };
+  holder[registryKey] ??= [];
+  return holder[registryKey];
+}
+
+function blobUrl(source: string): string {
+  return URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+}
+
+// ---- Where it went wrong ----------------------------------------------------------------------------------------------
+
+const lines = new WeakMap<object, number>();
+
+function noteLine(error: unknown, url: string): void {
+  if (!(error instanceof Error)) return;
+  const [, line] = new RegExp(`${url}:(\\d+)`).exec(error.stack ?? "") ?? [];
+  if (line !== undefined) lines.set(error, Number(line));
+}
+
+/** The line of the code in which an error arose, from 1, where it is known. */
+export function lineOf(error: unknown): number | undefined {
+  return error instanceof Error ? lines.get(error) : undefined;
+}

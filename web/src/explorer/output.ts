@@ -1,0 +1,108 @@
+// What a run showed, as elements.
+
+import type { Cost } from "./cost.ts";
+import { count, counted, describeError, h, milliseconds, valueText } from "./dom.ts";
+import { lineOf } from "./live-code.ts";
+
+const mostRows = 50;
+const hidden: readonly string[] = ["etag", "timestamp", "odata.metadata"];
+const keys: readonly string[] = ["partitionKey", "rowKey"];
+
+/** A list as a table, an object as names with values, anything else as text. */
+export function shownValue(value: unknown, caption?: string): HTMLElement {
+  const title = caption === undefined ? undefined : h("p", { class: "caption" }, caption);
+  return h("section", { class: "shown", part: "shown" }, title, viewOf(value));
+}
+
+function viewOf(value: unknown): HTMLElement {
+  if (Array.isArray(value)) {
+    if (value.length === 0) return h("p", { class: "muted" }, "No rows.");
+    if (value.every((row) => typeof row === "object" && row !== null)) return rowsTable(value);
+    return h("p", { class: "value" }, value.map(valueText).join(", "));
+  }
+  const isPlain = typeof value === "object" && value !== null && !isScalar(value);
+  if (!isPlain) return h("p", { class: "value" }, valueText(value));
+  const pairs = Object.entries(value).map(([name, inner]) =>
+    h("tr", {}, h("th", { scope: "row" }, name), cell(name, inner)),
+  );
+  return scrolling(h("table", { class: "pairs" }, h("tbody", {}, ...pairs)));
+}
+
+function isScalar(value: object): boolean {
+  if (value instanceof Date || value instanceof Uint8Array) return true;
+  return "type" in value && "value" in value && Object.keys(value).length === 2;
+}
+
+function rowsTable(rows: Record<string, unknown>[]): HTMLElement {
+  const names = columnsOf(rows);
+  const head = h("tr", {}, ...names.map((name) => h("th", { scope: "col" }, name)));
+  const body = rows
+    .slice(0, mostRows)
+    .map((row) => h("tr", {}, ...names.map((name) => cell(name, row[name]))));
+  const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...body));
+  const rest = rows.length - body.length;
+  const more =
+    rest > 0 ? h("p", { class: "muted" }, `and ${counted(rest, "more row")}`) : undefined;
+  return h("div", {}, scrolling(table), more);
+}
+
+// Wide tables scroll by themselves, by the keyboard as well.
+function scrolling(table: HTMLElement): HTMLElement {
+  return h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Rows" }, table);
+}
+
+// Keys first, then properties in the order in which they come up. ETags and timestamps are on every row, and say little.
+function columnsOf(rows: readonly object[]): string[] {
+  const names = new Set(rows.flatMap((row) => Object.keys(row)));
+  return [...keys.filter((name) => names.has(name)), ...names].filter(
+    (name, index) => !hidden.includes(name) && !(keys.includes(name) && index >= keys.length),
+  );
+}
+
+function cell(name: string, value: unknown): HTMLElement {
+  const isNumber = typeof value === "number" || typeof value === "bigint";
+  const kind = keys.includes(name) ? "key" : isNumber ? "number" : undefined;
+  return h("td", { class: kind }, valueText(value));
+}
+
+/** An error, in the words of the service where it is the service's. */
+export function shownError(error: unknown): HTMLElement {
+  const { title, text, hint } = describeError(error);
+  const line = lineOf(error);
+  return h(
+    "div",
+    { class: "error", part: "error", role: "alert" },
+    h("strong", {}, line === undefined ? title : `${title} (line ${line})`),
+    h("span", {}, text),
+    hint === undefined ? undefined : h("span", { class: "hint" }, ` ${hint}`),
+  );
+}
+
+const planNames: Readonly<Record<string, string>> = {
+  empty: "nothing to look for",
+  point: "point query",
+  range: "row range",
+  partition: "partition scan",
+  table: "table scan",
+};
+
+/** What a run cost, a figure each. `cost` is undefined where nobody counted. */
+export function shownCost(cost: Cost | undefined, ms: number): HTMLElement {
+  const figures: [name: string, value: string, kind?: string][] = [];
+  if (cost !== undefined) {
+    const [dearest] = cost.plans;
+    const plans = cost.plans.map((plan) => planNames[plan]).join(", ");
+    if (dearest !== undefined) figures.push(["Access", plans, dearest]);
+    figures.push(["Requests", count(cost.requests)]);
+    if (cost.plans.length > 0) {
+      figures.push(["Rows read", count(cost.rowsRead)], ["Returned", count(cost.rowsReturned)]);
+    }
+    if (cost.rowsWritten > 0) figures.push(["Rows written", count(cost.rowsWritten)]);
+    if (cost.failed > 0) figures.push(["Refused", count(cost.failed)]);
+  }
+  figures.push(["Time here", milliseconds(ms)]);
+  const items = figures.map(([name, value, kind]) =>
+    h("div", { "data-figure": name, "data-kind": kind }, h("dt", {}, name), h("dd", {}, value)),
+  );
+  return h("dl", { class: "cost", part: "cost" }, ...items);
+}

@@ -1,0 +1,261 @@
+// <table-playground>: code that can be edited and run against a store, with what it showed and what it cost.
+
+import { mockStore } from "../testing/index.ts";
+import type { LoggedRequest, MockStore } from "../testing/types.ts";
+import type { Store } from "../types.ts";
+import { StoreElement } from "./base.ts";
+import { baseStyles } from "./base-styles.ts";
+import { type CodeEditor, type CodeEditorOptions, CodeView } from "./code-view.ts";
+import { type Cost, costOf } from "./cost.ts";
+import { h } from "./dom.ts";
+import { type Modules, prepareCode } from "./live-code.ts";
+import { shownCost, shownError, shownValue } from "./output.ts";
+import { playgroundStyles } from "./playground-styles.ts";
+
+export type { CodeEditor, CodeEditorOptions, Cost, Modules };
+
+/** What became of a run. */
+export interface PlaygroundRun {
+  /** What the code ran against. A mock store stays open until the next run. */
+  readonly store: Store | undefined;
+  /** What was asked of it, if it is a mock store. */
+  readonly requests: readonly LoggedRequest[];
+  readonly cost: Cost | undefined;
+  readonly ms: number;
+  /** What show() was given. */
+  readonly shown: readonly unknown[];
+  /** What the code, its setup, or opening the store threw. */
+  readonly error?: unknown;
+}
+
+/** The event that ends a run. It bubbles. */
+export type PlaygroundRunEvent = CustomEvent<PlaygroundRun>;
+
+/**
+ * Attributes: `store`, the name of a store; without it, each run has a mock store of its own (entitable/testing), so runs repeat exactly. `seed`, of that
+ * mock store. `setup`, the id of an element whose text is code that is run once before, on what every run then begins with. `run`: runs as soon as it is in the
+ * page. The code is the element's text. Variables that it finds: `store`; `table(name)`; `show(value, caption?)`, which awaits what it is given and
+ * shows lists as tables. Parts: frame, code, bar, run, reset, output, shown, cost, error.
+ */
+export class TablePlayground extends StoreElement {
+  static override readonly observedAttributes = [...StoreElement.observedAttributes];
+
+  /** What code may import. A page may add to it. */
+  static modules: Modules = {
+    entitable: () => import("../index.ts"),
+    "entitable/testing": () => import("../testing/index.ts"),
+  };
+  /** Another editor than the element's own text area; called when somebody turns to the code. */
+  static editor: ((options: CodeEditorOptions) => Promise<CodeEditor>) | undefined;
+
+  #original = "";
+  #editor: CodeEditor | undefined;
+  readonly #frame = h("div", { class: "frame", part: "frame" });
+  readonly #status = h("span", { role: "status" });
+  readonly #output = h("div", { class: "output", part: "output" });
+  readonly #runButton = h("button", {
+    type: "button",
+    class: "primary",
+    part: "run",
+    onclick: () => void this.run(),
+  });
+  readonly #resetButton = h("button", {
+    type: "button",
+    part: "reset",
+    hidden: true,
+    onclick: () => this.reset(),
+  });
+  #running: Promise<PlaygroundRun> | undefined;
+  #last: MockStore | undefined;
+
+  constructor() {
+    super(baseStyles, playgroundStyles);
+    this.#runButton.textContent = "Run";
+    this.#resetButton.textContent = "Back to the original";
+  }
+
+  connectedCallback(): void {
+    if (this.#editor !== undefined) return;
+    this.#original = textOf(this);
+    const options = this.#editorOptions(this.#original);
+    this.#editor = new CodeView(options);
+    const bar = h(
+      "div",
+      { class: "bar", part: "bar" },
+      this.#runButton,
+      this.#resetButton,
+      this.#status,
+    );
+    this.#frame.append(this.#editor.element, bar, this.#output);
+    this.view.append(this.#frame);
+    this.#editor.element.addEventListener("focusin", () => void this.#upgradeEditor(), {
+      once: true,
+    });
+    if (this.hasAttribute("run")) void this.run();
+  }
+
+  get code(): string {
+    return this.#editor?.value ?? textOf(this);
+  }
+  set code(code: string) {
+    if (this.#editor === undefined) this.textContent = code;
+    else this.#editor.value = code;
+    this.#changed();
+  }
+
+  /** Back to the code that it came with. */
+  reset(): void {
+    this.code = this.#original;
+    this.#runButton.focus();
+  }
+
+  /** Runs the code; if it runs already, that is the run. Never rejects: see `error`. */
+  run(): Promise<PlaygroundRun> {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #run(): Promise<PlaygroundRun> {
+    this.#runButton.disabled = true;
+    this.#frame.setAttribute("aria-busy", "true");
+    this.#status.textContent = "Running…";
+    const captions: (string | undefined)[] = [];
+    const result = await this.#attempt(captions);
+    const views = result.shown.map((value, index) => shownValue(value, captions[index]));
+    if (result.error !== undefined) views.push(shownError(result.error));
+    this.#output.replaceChildren(shownCost(result.cost, result.ms), ...views);
+    this.#status.textContent = result.error === undefined ? "Done." : "Failed.";
+    this.#frame.removeAttribute("aria-busy");
+    this.#runButton.disabled = false;
+    this.dispatchEvent(new CustomEvent("playground-run", { detail: result, bubbles: true }));
+    return result;
+  }
+
+  async #attempt(captions: (string | undefined)[]): Promise<PlaygroundRun> {
+    const shown: unknown[] = [];
+    const show = async (value: unknown, caption?: string) => {
+      const place = captions.push(caption) - 1;
+      shown[place] = undefined;
+      shown[place] = await collected(value);
+    };
+    let store: Store | undefined;
+    let started = performance.now();
+    let error: unknown;
+    try {
+      store = await this.#storeForRun();
+      const using = store;
+      const bindings = { store, table: (name: string) => using.table(name), show };
+      const main = await prepareCode(this.code, Object.keys(bindings), TablePlayground.modules);
+      started = performance.now();
+      await main(bindings);
+    } catch (thrown) {
+      error = thrown ?? new Error(String(thrown));
+    }
+    const ms = performance.now() - started;
+    const requests = isMock(store) ? store.requests.all() : [];
+    const cost = isMock(store) ? await costOf(store, requests) : undefined;
+    return { store, requests, cost, ms, shown, ...(error === undefined ? {} : { error }) };
+  }
+
+  // ---- Stores ---------------------------------------------------------------------------------------------------------
+
+  async #storeForRun(): Promise<Store> {
+    if (this.store !== undefined) {
+      const store = await this.opened();
+      await this.#prepareOnce(store);
+      return store;
+    }
+    await this.#last?.close();
+    this.#last = undefined;
+    const prepared = await preparedStore(Number(this.getAttribute("seed") ?? 1), this.#setup());
+    this.#last = prepared.fork();
+    return this.#last;
+  }
+
+  #prepared: Store | undefined;
+
+  async #prepareOnce(store: Store): Promise<void> {
+    if (this.#prepared === store) return;
+    await runSetup(this.#setup(), store);
+    this.#prepared = store;
+  }
+
+  #setup(): string {
+    const id = this.getAttribute("setup");
+    if (id === null) return "";
+    const element = (this.getRootNode() as Document | ShadowRoot).getElementById(id);
+    if (element === null) throw new Error(`There is no element with the id "${id}".`);
+    return textOf(element);
+  }
+
+  // ---- Editing --------------------------------------------------------------------------------------------------------
+
+  #editorOptions(value: string): CodeEditorOptions {
+    return { value, onChange: () => this.#changed(), onRun: () => void this.run() };
+  }
+
+  #changed(): void {
+    this.#resetButton.hidden = this.code === this.#original;
+  }
+
+  async #upgradeEditor(): Promise<void> {
+    const make = TablePlayground.editor;
+    const before = this.#editor;
+    if (make === undefined || before === undefined) return;
+    const editor = await make(this.#editorOptions(before.value));
+    if (editor.value !== before.value) editor.value = before.value; // typed meanwhile
+    before.element.replaceWith(editor.element);
+    this.#editor = editor;
+    editor.element.focus();
+  }
+}
+
+function isMock(store: Store | undefined): store is MockStore {
+  return store !== undefined && "fork" in store;
+}
+
+// Stores that a setup was run on, for all playgrounds of the page that begin alike: each run has a fork.
+const preparedStores = new Map<string, Promise<MockStore>>();
+
+function preparedStore(seed: number, setup: string): Promise<MockStore> {
+  const key = `${seed}\n${setup}`;
+  let prepared = preparedStores.get(key);
+  if (prepared === undefined) {
+    prepared = prepare(seed, setup);
+    preparedStores.set(key, prepared);
+    prepared.catch(() => preparedStores.delete(key));
+  }
+  return prepared;
+}
+
+async function prepare(seed: number, setup: string): Promise<MockStore> {
+  const store = await mockStore({ seed });
+  await runSetup(setup, store);
+  return store;
+}
+
+async function runSetup(setup: string, store: Store): Promise<void> {
+  if (setup.trim() === "") return;
+  const bindings = { store, table: (name: string) => store.table(name) };
+  const main = await prepareCode(setup, Object.keys(bindings), TablePlayground.modules);
+  await main(bindings);
+}
+
+async function collected(value: unknown): Promise<unknown> {
+  const resolved = await value;
+  if (typeof resolved !== "object" || resolved === null) return resolved;
+  if (!(Symbol.asyncIterator in resolved)) return resolved;
+  const rows: unknown[] = [];
+  for await (const row of resolved as AsyncIterable<unknown>) rows.push(row);
+  return rows;
+}
+
+// Without the lines and the indent that HTML around it brings.
+function textOf(element: Element): string {
+  const text = (element.textContent ?? "").replace(/^[ \t]*\n|\s+$/g, "");
+  const indents = [...text.matchAll(/^[ \t]*(?=\S)/gm)].map(([indent]) => indent.length);
+  const least = Math.min(...indents);
+  return Number.isFinite(least) ? text.replace(new RegExp(`^[ \\t]{${least}}`, "gm"), "") : text;
+}
