@@ -13,6 +13,10 @@ const names = {
     "AzureNamedKeyCredential,AzureSASCredential,KnownGeoReplicationStatusType,RestError,TableClient," +
     "TableServiceClient,TableTransaction,edm,generateAccountSas,generateTableSas,odata," +
     "registerAccount,setDefaultStore",
+  "dist/bulk/index.js": "BulkError,bulk",
+  "dist/keys/index.js":
+    "compositeKey,compositePrefix,escapeKey,invertedTicks,paddedNumber,parseCompositeKey,parseInvertedTicks," +
+    "parsePaddedNumber,parseTimeKey,prefixRange,rangeFilter,timeKey,unescapeKey",
   "dist/explorer/index.js": "TablePlayground,highlight",
   "dist/testing/index.js": "VirtualClock,mockStore",
 };

@@ -153,6 +153,48 @@ export interface TableTransactionResponse {
   getResponseForEntity: (rowKey: string) => TableTransactionEntityResponse | undefined;
 }
 
+// ---- Bulk ---------------------------------------------------------------------------------------------------------
+
+export type BulkActions = Iterable<TransactionAction> | AsyncIterable<TransactionAction>;
+
+export interface BulkProgress {
+  /** Actions so far. */
+  read: number;
+  done: number;
+  failed: number;
+  /** Transactions that were sent. */
+  requests: number;
+}
+
+export interface BulkOptions {
+  /** How many transactions are under way at a time, each of another partition; default 4. */
+  concurrency?: number;
+  /**
+   * Of an action that fails. "stop" (default): no more is begun, and bulk rejects with BulkError. "continue": the rest is carried out, and
+   * the result lists what failed.
+   */
+  onError?: "stop" | "continue";
+  /** No more is begun then; what is under way is waited for. */
+  signal?: AbortSignalLike;
+  /** After each transaction. */
+  onProgress?: (progress: BulkProgress) => void;
+}
+
+export interface BulkFailure {
+  /** Which of the input, from 0. */
+  index: number;
+  action: TransactionAction;
+  error: Error;
+  /** It may have been carried out all the same: its answer was lost, or the service failed. */
+  uncertain: boolean;
+}
+
+export interface BulkResult extends Omit<BulkProgress, "failed"> {
+  failed: BulkFailure[];
+  /** Those that were read but never tried, since it stopped: their indexes. What comes after the last that was read wasn't either. */
+  left: number[];
+}
+
 // ---- Paging -----------------------------------------------------------------------------------------------------
 
 export interface PageSettings {
@@ -289,6 +331,11 @@ export interface Table<T extends object = Record<string, unknown>> {
     actions: TransactionAction[],
     options?: OperationOptions & WriteOptions,
   ): Promise<TableTransactionResponse>;
+  /**
+   * Carries out any number of actions, as if each were done alone, those of one partition in their order. They travel as transactions
+   * of at most 100. Rejects with BulkError, of `entitable/bulk`.
+   */
+  bulk(actions: BulkActions, options?: BulkOptions): Promise<BulkResult>;
   /** How listEntities with the same options would run, and what the real service would do. */
   explain(options?: ListTableEntitiesOptions): Promise<Explain>;
 }

@@ -2,6 +2,9 @@
 
 import type { Transport } from "../transport.ts";
 import type {
+  BulkActions,
+  BulkOptions,
+  BulkResult,
   CreateTableEntityResponse,
   DeleteTableEntityOptions,
   DeleteTableEntityResponse,
@@ -50,7 +53,7 @@ export interface TableHandleOptions {
 }
 
 // Serves both TableClient (the official types) and Table<T> (typed by T): they differ in types only.
-export class TableHandle implements TableClient, Pick<Table, "explain"> {
+export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain"> {
   readonly tableName: string;
   readonly #transport: Transport;
   readonly #types: Record<string, EdmTypes> | undefined;
@@ -192,6 +195,12 @@ export class TableHandle implements TableClient, Pick<Table, "explain"> {
     const operations = operationsOf(actions);
     const { etags } = decodeWrite(await this.#send(operations, true, options));
     return transactionResponse(operations, etags);
+  }
+
+  // Loaded when it is needed: most pages never do.
+  async bulk(actions: BulkActions, options: BulkOptions = {}): Promise<BulkResult> {
+    const { bulk } = await import("../bulk/index.ts");
+    return await bulk(this, actions, options);
   }
 
   // Resolves to the reply.
