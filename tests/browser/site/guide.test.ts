@@ -61,6 +61,207 @@ test("start: a row is written to a store that stays, and found again after a rel
   await page.close();
 });
 
+test("the data model", async () => {
+  const page = await guide.open("data-model");
+  const company = await runBlock(page, 0);
+  assert.deepEqual(company.tables[0], [
+    ["Marketing", "00001", "Don", "Hall", "34", "", ""],
+    ["Marketing", "00002", "Jun", "Cao", "47", "", ""],
+    ["Marketing", "Department", "", "", "", "Marketing", "153"],
+    ["Sales", "00010", "Ken", "Kwok", "23", "", ""],
+  ]);
+  const types = await runBlock(page, 1);
+  assert.deepEqual(types.tables[0], [
+    ["text", "String", "häuser"],
+    ["yes", "Boolean", "true"],
+    ["whole", "Int32", "3"],
+    ["fraction", "Double", "2.5"],
+    ["double", "Double", "3"],
+    ["big", "Int64", "9007199254740993"],
+    ["moment", "DateTime", "2024-02-29T12:34:56.789Z"],
+    ["bytes", "Binary", "AQL/"],
+    ["id", "Guid", "8aa7e6c1-27a4-4b6f-8f2b-2f0f4a4f9a11"],
+  ]);
+  const numbers = async (index: number) =>
+    (await runBlock(page, index)).tables[0]?.map((row) => row[2]).join();
+  assert.equal(await numbers(2), "1,10,100,11,2,9");
+  assert.equal(await numbers(3), "1,2,9,10,11,100");
+  const merged = await runBlock(page, 4);
+  assert.deepEqual(merged.tables[0], [["Marketing", "Department", "Marketing", "154"]]);
+  await page.close();
+});
+
+// The filters of the design guide, as it has them; what they return follows from the data: 26 surnames, by turns over 400 employees, then ten rows each.
+const filters: [block: number, filter: string, access: string, read: number, returned: number][] = [
+  [0, "(PartitionKey eq 'Sales') and (RowKey eq '2')", "point query", 1, 1],
+  [1, "PartitionKey eq 'Sales' and RowKey ge 'S' and RowKey lt 'T'", "row range", 10, 10],
+  [2, "PartitionKey eq 'Sales' and RowKey ge 'B' and RowKey lt 'C'", "row range", 10, 10],
+  [3, "PartitionKey eq 'Sales' and LastName eq 'Smith'", "partition scan", 660, 15 + 10],
+  [4, "PartitionKey eq 'Sales'", "partition scan", 660, 660],
+  [5, "LastName eq 'Jones'", "table scan", 6600, 10 * (16 + 10)],
+  [6, "PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')", "partition scan", 2, 2],
+  [8, "PartitionKey eq 'Sales' and RowKey ge 'B' and RowKey lt 'F'", "row range", 40, 40],
+];
+
+test("querying: the filters run as they are written, by the plans that are claimed", async () => {
+  const page = await guide.open("querying");
+  for (const [block, filter, access, read, returned] of filters) {
+    const code = page.locator("table-playground").nth(block).getByRole("textbox");
+    assert((await code.inputValue()).includes(`"${filter}"`), filter);
+    const { figures } = await runBlock(page, block);
+    assert.deepEqual(
+      figures,
+      {
+        Access: access,
+        Requests: "1",
+        "Rows read": read.toLocaleString("en-US"),
+        Returned: returned.toLocaleString("en-US"),
+      },
+      filter,
+    );
+  }
+  await page.close();
+});
+
+test("querying: what is shown, and the picture", async () => {
+  const page = await guide.open("querying");
+  const point = await runBlock(page, 0);
+  assert.deepEqual(point.tables[0], [["Sales", "2", "Employee", "Cohen"]]);
+  assert.deepEqual(point.heat, { Sales: "1 read" });
+  const smiths = await runBlock(page, 3);
+  assert(smiths.tables[0]?.every((row) => row[0] === "Sales" && row[3] === "Smith"));
+  assert.deepEqual(smiths.heat, { Sales: "660 read" });
+  const joneses = await runBlock(page, 5);
+  assert.equal(Object.values(joneses.heat).join(), Array(10).fill("660 read").join());
+  const [or, two] = [await runBlock(page, 6), await runBlock(page, 7)];
+  assert.deepEqual(or.tables, two.tables);
+  assert.deepEqual([two.figures["Access"], two.figures["Requests"]], ["point query", "2"]);
+  const kinds = await runBlock(page, 8);
+  assert.deepEqual(kinds.tables[0], [
+    ["Customer", "20"],
+    ["Supplier", "20"],
+  ]);
+  const [plan, warnings] = (await runBlock(page, 9)).tables;
+  assert.deepEqual(plan, [
+    ["kind", "partition"],
+    ["rowsRead", "660"],
+    ["rowsReturned", "25"],
+    ["requests", "1"],
+  ]);
+  assert.deepEqual(
+    warnings?.map(([code]) => code),
+    ["PartitionScan"],
+  );
+  const selected = await runBlock(page, 10);
+  assert.deepEqual(selected.tables[0]?.[0], ["Smith-0", "Customer"]);
+  await page.close();
+});
+
+test("transactions", async () => {
+  const page = await guide.open("transactions");
+  const hired = await runBlock(page, 0);
+  assert.deepEqual(hired.tables[0], [
+    ["Sales", "000001", "Ken Kwok", ""],
+    ["Sales", "000002", "Jun Cao", ""],
+    ["Sales", "000003", "Don Hall", ""],
+    ["Sales", "Department", "", "3"],
+  ]);
+  const [refusal, after] = (await runBlock(page, 1)).tables;
+  assert.deepEqual(refusal?.slice(0, 2), [
+    ["status", "409"],
+    ["code", "EntityAlreadyExists"],
+  ]);
+  assert.match(refusal?.[2]?.[1] ?? "", /^1:/);
+  assert.deepEqual(after, [
+    ["Sales", "000001", "Ken Kwok", ""],
+    ["Sales", "000002", "Jun Cao", ""],
+    ["Sales", "Department", "", "2"],
+  ]);
+  assert.deepEqual((await runBlock(page, 2)).figures, { Requests: "100", "Rows written": "100" });
+  assert.deepEqual((await runBlock(page, 3)).figures, { Requests: "1", "Rows written": "100" });
+  const refused = await runBlock(page, 4);
+  assert.deepEqual(
+    refused.tables[0]?.map((row) => row.slice(0, 3)),
+    [
+      ["another partition", "before it is sent", ""],
+      ["101 operations", "400", "InvalidInput"],
+      ["a row twice", "400", "InvalidDuplicateRow"],
+      ["more than 4 MiB", "413", "RequestBodyTooLarge"],
+    ],
+  );
+  await page.close();
+});
+
+test("concurrency", async () => {
+  const page = await guide.open("concurrency");
+  assert.deepEqual((await runBlock(page, 0)).values, ["6"]);
+  const retried = await runBlock(page, 1);
+  assert.deepEqual(retried.values, ["412 UpdateConditionNotSatisfied", "7"]);
+  assert.equal(retried.figures["Requests"], "7");
+  const [merges, claims] = (await runBlock(page, 2)).tables;
+  assert.deepEqual(merges, [["blog", "hello", "6", "Hello there"]]);
+  assert.deepEqual(claims, [
+    ["fulfilled", ""],
+    ["rejected", "EntityAlreadyExists"],
+  ]);
+  assert.deepEqual((await runBlock(page, 3)).tables[0], [
+    ["update, merge", "written", "10", "Hello"],
+    ["update, replace", "written", "10", ""],
+    ["update, absent", "404 ResourceNotFound", "", ""],
+    ["upsert, absent", "written", "10", ""],
+    ["create, present", "409 EntityAlreadyExists", "10", ""],
+  ]);
+  await page.close();
+});
+
+test("paging, with a token that is taken up after a reload", async () => {
+  const page = await guide.open("paging");
+  const all = await runBlock(page, 0);
+  const first = await runBlock(page, 1);
+  assert.deepEqual([all.figures["Requests"], all.figures["Returned"]], ["3", "2,345"]);
+  assert.deepEqual([first.figures["Requests"], first.figures["Returned"]], ["1", "50"]);
+  assert.deepEqual(first.tables, all.tables);
+  assert.equal(first.tables[0]?.length, 50);
+  assert.equal((await runBlock(page, 2)).values[0], "00000099");
+  await page.reload();
+  assert.equal((await runBlock(page, 3)).values[0], "00000100");
+  const dear = Array.from({ length: 2345 }, (_, n) => (n * 37) % 500).filter(
+    (total) => total > 495,
+  );
+  const [found] = (await runBlock(page, 4)).tables;
+  assert.deepEqual(found, [
+    ["requests", String(Math.ceil(dear.length / 10))],
+    ["rows", String(dear.length)],
+  ]);
+  await page.close();
+});
+
+test("limits and errors", async () => {
+  const page = await guide.open("limits");
+  assert.deepEqual((await runBlock(page, 0)).tables[0], [
+    ["252 properties", "fine", ""],
+    ["253 properties", "400", "TooManyProperties"],
+    ["a text of 32,768 letters", "fine", ""],
+    ["a text of 32,769 letters", "400", "PropertyValueTooLarge"],
+    ["a binary of 64 KiB and a byte", "400", "PropertyValueTooLarge"],
+    ["more than 1 MiB", "400", "EntityTooLarge"],
+    ["a blank in a name", "400", "PropertyNameInvalid"],
+    ["a slash in a key", "400", "OutOfRangeInput"],
+    ["the year 1600", "400", "OutOfRangeInput"],
+    ["a page of 1,001", "400", "InvalidInput"],
+    ["a table named 9x", "400", "OutOfRangeInput"],
+  ]);
+  assert.match((await runBlock(page, 1)).tables[0]?.[2]?.[1] ?? "", /at position 24/);
+  const patient = await runBlock(page, 2);
+  assert.deepEqual(patient.values, [
+    "503 ServerBusy: waiting 100 ms",
+    "503 ServerBusy: waiting 200 ms",
+  ]);
+  assert.deepEqual(patient.tables[0], [["p", "r", "1"]]);
+  assert.deepEqual((await runBlock(page, 3)).values, ["ETIMEDOUT", "EntityAlreadyExists"]);
+  await page.close();
+});
+
 test("the colours are chosen, and stay chosen", async () => {
   const page = await guide.open("");
   const scheme = () => page.evaluate(() => getComputedStyle(document.documentElement).colorScheme);
