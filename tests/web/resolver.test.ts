@@ -30,7 +30,8 @@ const department: StandardSchema<Department> = {
     version: 1,
     validate: (value) => {
       const { EmployeeCount } = value as RawEntity;
-      if (typeof EmployeeCount === "number") return { value: { kind: "department", head: EmployeeCount } };
+      if (typeof EmployeeCount === "number")
+        return { value: { kind: "department", head: EmployeeCount } };
       return { issues: [{ message: "EmployeeCount is no number" }, { message: "so it is none" }] };
     },
   },
@@ -78,7 +79,10 @@ test("keys, timestamp and ETag are kept, for the next write", async () => {
   await using store = await guide();
   const staff = store.table("staff", { resolver: byKey });
   const raw = await store.table("staff").getEntity("Marketing", "Department");
-  const { etag, partitionKey, rowKey, timestamp, ...rest } = await staff.getEntity("Marketing", "Department");
+  const { etag, partitionKey, rowKey, timestamp, ...rest } = await staff.getEntity(
+    "Marketing",
+    "Department",
+  );
   assert.deepEqual(rest, { kind: "department", head: 153 });
   assert.deepEqual(
     [etag, partitionKey, rowKey, timestamp],
@@ -108,7 +112,10 @@ test("a property may say it; what is of no kind comes as it is, or is refused", 
   }, refused);
   // Without the property that says it: of no kind.
   const select = { queryOptions: { select: ["rowKey"] } };
-  await assert.rejects(strict.getEntity("Marketing", "00001", select), /no shape is called undefined/);
+  await assert.rejects(
+    strict.getEntity("Marketing", "00001", select),
+    /no shape is called undefined/,
+  );
 });
 
 test("what a shape refuses rejects, and names the entity", async () => {
@@ -118,7 +125,8 @@ test("what a shape refuses rejects, and names the entity", async () => {
   const staff = store.table("staff", { resolver: byKey });
   await assert.rejects(staff.getEntity("Sales", "Department"), {
     code: "ValidationFailed",
-    message: /"Sales" and rowKey "Department" can't be resolved: EmployeeCount is no number; so it is none\.$/,
+    message:
+      /"Sales" and rowKey "Department" can't be resolved: EmployeeCount is no number; so it is none\.$/,
   });
   const later: StandardSchema<Department> = {
     "~standard": { version: 1, validate: async () => ({ value: { kind: "department", head: 1 } }) },
@@ -126,9 +134,12 @@ test("what a shape refuses rejects, and names the entity", async () => {
   const slow = store.table("staff", { resolver: { by: () => "later", shapes: { later } } });
   await assert.rejects(slow.getEntity("Marketing", "00001"), { code: "NotSupported" });
   const thrower = { by: () => "x", shapes: { x: (): Department => assert.fail("mine") } };
-  await assert.rejects(store.table("staff", { resolver: thrower }).getEntity("Marketing", "00001"), {
-    message: "mine",
-  });
+  await assert.rejects(
+    store.table("staff", { resolver: thrower }).getEntity("Marketing", "00001"),
+    {
+      message: "mine",
+    },
+  );
 });
 
 test("typed values come as they are", async () => {

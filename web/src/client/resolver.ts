@@ -6,7 +6,10 @@ import type { RawEntity, Resolver, StandardSchema } from "../types.ts";
 const system = ["etag", "partitionKey", "rowKey", "timestamp"] as const;
 
 /** What the resolver makes of an entity as it was read. What the service adds to it is kept, whatever a shape leaves out. */
-export function resolved<T extends object>(entity: RawEntity, resolver: Resolver<T>): T | RawEntity {
+export function resolved<T extends object>(
+  entity: RawEntity,
+  resolver: Resolver<T>,
+): T | RawEntity {
   const { by, shapes, otherwise } = resolver;
   const kind = typeof by === "function" ? by(entity) : entity[by];
   const shape = typeof kind === "string" && Object.hasOwn(shapes, kind) ? shapes[kind] : undefined;
