@@ -6,7 +6,11 @@ import { accessesOf } from "./partition-access.ts";
 // What code in the pages may import.
 TablePlayground.modules = {
   ...TablePlayground.modules,
+  "entitable/bulk": () => import("entitable/bulk"),
   "entitable/data-tables": () => import("entitable/data-tables"),
+  "entitable/encryption": () => import("entitable/encryption"),
+  "entitable/keys": () => import("entitable/keys"),
+  "entitable/queue": () => import("entitable/queue"),
 };
 
 const pictures = new WeakMap<Element, HeatMap>();
