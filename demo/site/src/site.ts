@@ -45,5 +45,6 @@ wide.addEventListener("change", openWhereWide);
 openWhereWide();
 
 if (document.querySelector("table-playground") !== null) await import("./chapter.ts");
+if (document.querySelector("table-explorer") !== null) await import("./explorer.ts");
 
 export {};
