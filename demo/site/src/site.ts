@@ -55,5 +55,6 @@ const worker = new URL(`${document.body.dataset["up"]}sw.js`, location.href);
 navigator.serviceWorker?.register(worker).catch(() => {});
 
 if (document.querySelector("table-playground") !== null) await import("./chapter.ts");
+if (document.querySelector("table-explorer") !== null) await import("./explorer.ts");
 
 export {};

@@ -23,6 +23,16 @@ export abstract class StoreElement extends Base {
     this.#view.adoptedStyleSheets = styles.map(sheetOf);
   }
 
+  /** Takes over properties that were set before the element was defined, when they were none of it. */
+  protected takeOver(...names: readonly (keyof this)[]): void {
+    for (const name of names) {
+      if (!Object.hasOwn(this, name)) continue;
+      const value = this[name];
+      delete (this as Partial<this>)[name];
+      this[name] = value;
+    }
+  }
+
   get store(): Store | string | undefined {
     return this.#given;
   }
