@@ -8,7 +8,11 @@ import { ServerPicture } from "./server-picture.ts";
 TablePlayground.modules = {
   ...TablePlayground.modules,
   "@azure/data-tables": () => import("@azure/data-tables"),
+  "entitable/bulk": () => import("entitable/bulk"),
   "entitable/data-tables": () => import("entitable/data-tables"),
+  "entitable/encryption": () => import("entitable/encryption"),
+  "entitable/keys": () => import("entitable/keys"),
+  "entitable/queue": () => import("entitable/queue"),
 };
 
 document.addEventListener("playground-run", (event) => {
