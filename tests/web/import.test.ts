@@ -14,10 +14,12 @@ const names = {
     "TableServiceClient,TableTransaction,edm,generateAccountSas,generateTableSas,odata," +
     "registerAccount,setDefaultStore",
   "dist/bulk/index.js": "BulkError,bulk",
+  "dist/encryption/index.js": "EntityCipher,encryptedTable",
   "dist/keys/index.js":
     "compositeKey,compositePrefix,escapeKey,invertedTicks,paddedNumber,parseCompositeKey,parseInvertedTicks," +
     "parsePaddedNumber,parseTimeKey,prefixRange,rangeFilter,timeKey,unescapeKey",
   "dist/explorer/index.js": "TablePlayground,highlight",
+  "dist/queue/index.js": "TableQueue",
   "dist/testing/index.js": "VirtualClock,mockStore",
 };
 

@@ -53,7 +53,8 @@ export class StoreHandle implements Store {
     options: TableOptions<T> = {},
   ): Table<T> {
     const types = options.types as Record<string, EdmTypes> | undefined;
-    return new TableHandle(this.#host, name, { types, durability: options.durability }) as Table<T>;
+    const { durability, resolver } = options;
+    return new TableHandle(this.#host, name, { types, durability, resolver }) as Table<T>;
   }
 
   tableClient(name: string): TableClient {

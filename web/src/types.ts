@@ -348,7 +348,33 @@ export interface TableServiceClient {
   ): PagedAsyncIterableIterator<TableItem, TableItemResultPage>;
 }
 
+/** An entity as it was read. */
+export type RawEntity = TableEntityResult<Record<string, unknown>>;
+
+/** What is used of a schema by the Standard Schema (Zod, Valibot, ArkType and others have it); it must validate at once. */
+export interface StandardSchema<T> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly validate: (value: unknown) => StandardResult<T> | Promise<StandardResult<T>>;
+  };
+}
+export type StandardResult<T> =
+  | { readonly value: T; readonly issues?: undefined }
+  | { readonly issues: readonly { readonly message: string }[] };
+
+/** Makes of each row what it stands for, where a table holds several kinds. */
+export interface Resolver<T extends object> {
+  /** What says which kind a row is: the name of a property, or a function of the entity. */
+  by: string | ((entity: RawEntity) => string | undefined);
+  /** By kind. What a shape leaves out of keys, ETag and timestamp is added to what it gives. */
+  shapes: Readonly<Record<string, StandardSchema<T> | ((entity: RawEntity) => T)>>;
+  /** Of a row that is none of these kinds: "raw" (default) gives it as it is, "error" rejects. */
+  otherwise?: "raw" | "error";
+}
+
 export interface TableOptions<T extends object = Record<string, unknown>> {
+  /** Of what is read; not with `disableTypeConversion`. */
+  resolver?: Resolver<T>;
   /** Fixes the Edm type of plain numbers, for example { price: "Double" }: 3 is then stored as a Double. */
   types?: Partial<Record<keyof T, EdmTypes>>;
   /** Of this handle's writes; default: the store's. */

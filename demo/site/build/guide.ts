@@ -2,11 +2,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Plugin } from "vite";
+import { apiPages } from "./api.ts";
 import { documentOf } from "./layout.ts";
 import { type Page, readPages } from "./pages.ts";
+import { serviceWorker } from "./precache.ts";
 
 export function guide(root: string): Plugin {
-  const folder = join(root, "pages");
+  const pages = [
+    ...readPages(join(root, "pages")),
+    ...apiPages(join(root, "node_modules/entitable")),
+  ];
   const htmlOf = ({ path }: Page) => join(root, path, "index.html");
   return {
     name: "guide",
@@ -14,13 +19,12 @@ export function guide(root: string): Plugin {
     config: () => ({
       build: {
         rolldownOptions: {
-          input: [...readPages(folder).map(htmlOf), join(root, "workbench/index.html")],
+          input: [...pages.map(htmlOf), join(root, "workbench/index.html")],
         },
       },
     }),
-    resolveId: (id) => (readPages(folder).some((page) => htmlOf(page) === id) ? id : undefined),
+    resolveId: (id) => (pages.some((page) => htmlOf(page) === id) ? id : undefined),
     load(id) {
-      const pages = readPages(folder);
       const page = pages.find((one) => htmlOf(one) === id);
       return page && documentOf(page, pages);
     },
@@ -28,6 +32,9 @@ export function guide(root: string): Plugin {
     generateBundle() {
       const source = readFileSync(join(root, "src/theme.js"), "utf8");
       this.emitFile({ type: "asset", fileName: "theme.js", source });
+    },
+    writeBundle({ dir = "" }) {
+      serviceWorker(join(root, "src/offline.js"), dir);
     },
   };
 }

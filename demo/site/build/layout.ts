@@ -40,7 +40,7 @@ export function documentOf(page: Page, pages: readonly Page[]): string {
 <main id="text" tabindex="-1">
 <article>
 <header class="title"><p class="group">${escapeHtml(page.group)}</p><h1>${escapeHtml(page.title)}</h1><p class="summary">${escapeHtml(page.summary)}</p></header>
-${render(page)}
+${page.html ?? render(page)}
 </article>
 ${around(page, pages)}
 </main>

@@ -5,6 +5,9 @@
 //     ```js live naive title="…"      the two panes of a chapter, side by side; with a picture of the partitions
 //     ```js live pattern title="…"
 //     ```js live heat                 a block with that picture
+//     ```js live … throttle           on a store that refuses what is beyond the service's targets
+//     ```js live … servers            with the simulation of servers beneath it
+//     ```js live kept                 on a store that stays
 import { highlight } from "entitable/explorer";
 import MarkdownIt from "markdown-it";
 import { type Page, pathOf } from "./pages.ts";
@@ -94,6 +97,8 @@ function liveBlock({ code, words, title }: Fence, setup: boolean): string {
   const attributes = [
     setup ? ' setup="setup"' : "",
     kind !== "" || words.includes("heat") ? " data-heat" : "",
+    words.includes("servers") ? " data-servers" : "",
+    words.includes("throttle") ? ' throttle="azure"' : "",
     words.includes("kept") ? ' store="guide"' : "",
   ].join("");
   const element = `<table-playground${attributes}><pre>${coloured(code)}</pre></table-playground>\n`;

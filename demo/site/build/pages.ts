@@ -13,10 +13,12 @@ export interface Page {
   readonly group: string;
   readonly order: number;
   readonly markdown: string;
+  /** Of a page that is made otherwise: its body. */
+  readonly html?: string;
 }
 
 /** In the order in which the guide lists them. */
-export const groups: readonly string[] = ["Guide", "Patterns", "Modelling", "Package"];
+export const groups: readonly string[] = ["Guide", "Patterns", "Modelling", "Package", "Reference"];
 
 /** Throws an Error that names the file if its front matter is not as it should be. */
 export function readPages(folder: string): Page[] {

@@ -1,23 +1,20 @@
 // The picture of the partitions: a field for each, darker the more of it was read or written. Numbers are in it as text, so it can be
 // read without seeing colours, and the scale is the same everywhere, so two pictures can be compared.
+import { count, make } from "./dom.ts";
 import type { Access } from "./partition-access.ts";
 
 const levels = [1, 10, 100, 1000, 10_000]; // rows, from which on a field is that dark
 
-// Beyond that many partitions, fields are small squares with their numbers in a tooltip.
+// Beyond that many partitions, fields are small squares, with their text in a tooltip and for screen readers.
 const mostNamed = 40;
 
 export class HeatMap {
-  readonly element = document.createElement("figure");
-
-  constructor() {
-    this.element.className = "heat";
-  }
+  readonly element = make("figure", "heat");
 
   show(accesses: readonly Access[]): void {
     const tables = Map.groupBy(accesses, ({ table }) => table);
     const maps = [...tables].flatMap(([table, own]) => [
-      paragraph("heat-table", `Table ${table}`),
+      make("p", "heat-table", `Table ${table}`),
       fields(own),
     ]);
     this.element.replaceChildren(caption(accesses), ...maps);
@@ -26,17 +23,18 @@ export class HeatMap {
 
 function caption(accesses: readonly Access[]): HTMLElement {
   const touched = accesses.filter(({ reads, writes }) => reads + writes > 0).length;
-  const element = document.createElement("figcaption");
-  element.textContent = `Partitions touched: ${count(touched)} of ${count(accesses.length)}`;
-  return element;
+  return make(
+    "figcaption",
+    "",
+    `Partitions touched: ${count(touched)} of ${count(accesses.length)}`,
+  );
 }
 
 function fields(accesses: readonly Access[]): HTMLElement {
-  const list = document.createElement("ul");
   const isSmall = accesses.length > mostNamed;
-  list.className = isSmall ? "fields small" : "fields";
+  const list = make("ul", isSmall ? "fields small" : "fields");
   for (const { partition, reads, writes } of accesses) {
-    const field = document.createElement("li");
+    const field = make("li", "");
     field.dataset["reads"] = String(levelOf(reads));
     field.dataset["writes"] = String(levelOf(writes));
     const numbers = [
@@ -45,7 +43,7 @@ function fields(accesses: readonly Access[]): HTMLElement {
     ];
     const text = numbers.filter((part) => part !== "").join(", ") || "untouched";
     if (isSmall) field.title = `${partition}: ${text}`;
-    else field.append(paragraph("name", partition || "(empty)"), paragraph("numbers", text));
+    field.append(make("p", "name", partition || "(empty)"), make("p", "numbers", text));
     list.append(field);
   }
   return list;
@@ -53,15 +51,4 @@ function fields(accesses: readonly Access[]): HTMLElement {
 
 function levelOf(rows: number): number {
   return levels.filter((from) => rows >= from).length;
-}
-
-function paragraph(kind: string, text: string): HTMLElement {
-  const element = document.createElement("p");
-  element.className = kind;
-  element.textContent = text;
-  return element;
-}
-
-function count(n: number): string {
-  return n.toLocaleString("en-US");
 }

@@ -30,6 +30,8 @@ export async function accessesOf(store: Store, requests: readonly Request[]): Pr
     if (operation === "get") partitions.at(partitionKey).reads += 1;
     if (writers.includes(operation)) partitions.at(partitionKey).writes += 1;
     if (operation === "batch") partitions.at(partitionKey).writes += operations?.length ?? 0;
+    const deleted = (operations ?? [request]).filter((one) => one.operation === "delete");
+    partitions.had(partitionKey, deleted.length);
     if (operation !== "query") continue;
     const query = queries.get(`${table}\n${filter}`) ?? { request, rows: 0 };
     query.rows += rowsRead; // its pages together
@@ -84,6 +86,11 @@ class Partitions {
       this.#accesses.set(partition, access);
     }
     return access;
+  }
+
+  /** Rows that are gone by now, and could be read before. */
+  had(partition: string, rows: number): void {
+    this.#rows.set(partition, (this.#rows.get(partition) ?? 0) + rows);
   }
 
   /** Rows that a query read, over the partitions in its ranges: it walks them in the order of keys until it has read that many. */

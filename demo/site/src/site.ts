@@ -44,6 +44,17 @@ function openWhereWide(): void {
 wide.addEventListener("change", openWhereWide);
 openWhereWide();
 
+// This page's entry is in sight, however long the contents are.
+const contents = document.querySelector<HTMLElement>(".guide");
+const here = contents?.querySelector<HTMLElement>("[aria-current]");
+if (contents && here && wide.matches) contents.scrollTop = here.offsetTop - innerHeight / 2;
+
+// From the second page on, and without a network, pages come from what the first visit left. Where there are no Service Workers (plain HTTP), or no
+// such file (while developing), they come from the server.
+const worker = new URL(`${document.body.dataset["up"]}sw.js`, location.href);
+navigator.serviceWorker?.register(worker).catch(() => {});
+
 if (document.querySelector("table-playground") !== null) await import("./chapter.ts");
+if (document.querySelector("table-explorer") !== null) await import("./explorer.ts");
 
 export {};

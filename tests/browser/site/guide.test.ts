@@ -262,6 +262,89 @@ test("limits and errors", async () => {
   await page.close();
 });
 
+test("partitions and servers: the simulation of the run's own requests, at a rate that is chosen", async () => {
+  const page = await guide.open("servers");
+  const told = (index: number) =>
+    page.locator(".pane").nth(index).locator(".servers .summary-text").textContent();
+  await runBlock(page, 0);
+  const [all, served] = [30 * 5000, 30 * 2000].map((n) => n.toLocaleString("en-US"));
+  assert.equal(all, "150,000");
+  assert.equal(
+    await told(0),
+    `In 30 seconds ${served} requests were served and 90,000 refused: 90,000 because their partition was too busy.`,
+  );
+  await runBlock(page, 1);
+  assert.match((await told(1)) ?? "", /because their server was too busy/);
+  const slider = page.getByRole("slider").nth(1);
+  for (const key of ["ArrowLeft", "ArrowLeft", "ArrowLeft"]) await slider.press(key);
+  assert.equal(await slider.getAttribute("aria-valuetext"), "500");
+  assert.equal(await told(1), "In 30 seconds 15,000 requests were served and 0 refused.");
+  await page.close();
+});
+
+test("persistence: what was written is there after a reload, and in a snapshot", async () => {
+  const page = await guide.open("persistence");
+  assert.deepEqual((await runBlock(page, 0)).values, ["1"]);
+  await page.reload();
+  const again = await runBlock(page, 0);
+  assert.deepEqual(again.values, ["2"]);
+  assert.deepEqual(again.tables[0], [
+    ["persistence", "indexeddb"],
+    ["state", "open"],
+  ]);
+  const measured = (await runBlock(page, 1)).tables[0];
+  assert.deepEqual(
+    measured?.map((row) => row.slice(0, 2).join()),
+    ["strict,50", "relaxed,50", "deferred,50"],
+  );
+  const tabs = await runBlock(page, 2);
+  assert.deepEqual(tabs.values, ["this tab"]);
+  assert.deepEqual(tabs.tables[0], [["page", "persistence", "2"]]);
+  const other = await guide.open("persistence");
+  assert.deepEqual((await runBlock(other, 2)).values, ["another tab"]);
+  await other.close();
+  const copied = (await runBlock(page, 3)).tables[0];
+  assert(copied?.some((row) => row.join() === "Visits,1"));
+  assert(copied?.some((row) => row.join() === "Writes,150"));
+  await page.close();
+});
+
+test("as a back end for tests", async () => {
+  const page = await guide.open("mock-back-end");
+  const answer = await runBlock(page, 0);
+  assert.match(answer.values[0] ?? "", /^200 W\/"datetime'2026-01-01T/);
+  assert.deepEqual(answer.tables[0]?.at(-1), ["Stock", "7"]);
+  const forks = await runBlock(page, 1);
+  assert.deepEqual(forks.tables[0], [
+    ["fork 7", "Ray, Bow"],
+    ["fork 8", "Ray, Arc, Bow"],
+    ["the first", "Ray, Arc, Bow"],
+  ]);
+  const [[, before = ""] = [], [, after = ""] = []] = (await runBlock(page, 2)).tables[0] ?? [];
+  assert.deepEqual([before.slice(0, 10), after.slice(0, 10)], ["2026-01-01", "2026-01-02"]);
+  const failures = await runBlock(page, 3);
+  assert.deepEqual(failures.values, ["written, 503 ServerBusy, ECONNRESET"]);
+  assert.deepEqual(failures.tables[0], [
+    ["0044", "insert", "204", ""],
+    ["0045", "insert", "503", "ServerBusy"],
+    ["", "query", "", "ECONNRESET"],
+  ]);
+  await page.close();
+});
+
+test("with the service's own client", async () => {
+  const page = await guide.open("official-client");
+  assert.deepEqual((await runBlock(page, 0)).tables[0], [["desk", "0042", "Arc", "6"]]);
+  assert.deepEqual((await runBlock(page, 1)).tables[0], [
+    ["createTable", "201", ""],
+    ["insert", "503", "ServerBusy"],
+    ["insert", "503", "ServerBusy"],
+    ["insert", "204", ""],
+  ]);
+  assert.deepEqual((await runBlock(page, 2)).tables[0], [["desk", "0042", "Arc", "7"]]);
+  await page.close();
+});
+
 test("the colours are chosen, and stay chosen", async () => {
   const page = await guide.open("");
   const scheme = () => page.evaluate(() => getComputedStyle(document.documentElement).colorScheme);

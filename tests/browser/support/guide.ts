@@ -30,6 +30,8 @@ export interface Guide {
   readonly problems: string[];
   /** A page of the guide: "patterns/log-tail". */
   open(path: string): Promise<Page>;
+  /** From then on there is no server. */
+  stopServing(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -54,12 +56,13 @@ export async function openGuide(): Promise<Guide> {
     await page.goto(`${site.url}${path === "" ? "" : `${path}/`}`);
     return page;
   };
+  const stopServing = () => site.close();
   const close = async () => {
     await context.close();
-    await site.close();
+    await stopServing();
     await profile.remove();
   };
-  return { context, url: site.url, problems, open, close };
+  return { context, url: site.url, problems, open, stopServing, close };
 }
 
 /** Presses the button of the live block number `index`, from 0, and waits for what is shown then. */

@@ -11,7 +11,7 @@ import type { TransactionAction } from "../../../web/src/types.ts";
 import { type Random, randomOf } from "../support/random.ts";
 
 const seed = Number(process.env.ENTITABLE_SEED ?? Math.floor(Math.random() * 2 ** 31));
-const steps = Number(process.env.ENTITABLE_STEPS ?? 40);
+const steps = Number(process.env.ENTITABLE_STEPS ?? 25);
 
 const open = () => mockStore({ name: "acme", fixtures: { lamps: [] } });
 
@@ -98,6 +98,10 @@ for (const [name, door] of Object.entries(doors)) {
         const actions = Array.from({ length: 12 }, (_, i) => upsert("p", `${i}`, texts));
         const { done } = await bulk(door(store), actions);
         assert.equal(done, 12);
+        assert.equal(
+          store.requests.all().find(({ code }) => code !== undefined),
+          undefined,
+        );
         const sizes = batchSizes(store);
         assert(Math.max(...sizes) >= 2, "batches are filled");
         assert.deepEqual(new Set(sizes).size <= 2, true);

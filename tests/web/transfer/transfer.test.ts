@@ -352,6 +352,7 @@ describe("import", () => {
         [10, "InvalidInput"],
       ],
     );
+    assert.equal(rejections[0]?.message, 'n is "x", which is no Int32.');
   });
 
   test("of two rows of one entity, the later one is the later write", async () => {

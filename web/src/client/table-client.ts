@@ -16,6 +16,8 @@ import type {
   OperationOptions,
   PagedAsyncIterableIterator,
   PageSettings,
+  RawEntity,
+  Resolver,
   Table,
   TableClient,
   TableEntity,
@@ -42,6 +44,7 @@ import {
   type WriteOperation,
 } from "./block.ts";
 import { decodeEntityToken, encodeEntityToken, paged, pageSize } from "./paging.ts";
+import { resolved } from "./resolver.ts";
 import { createTable, deleteTable } from "./table-service-client.ts";
 import { operationsOf, transactionResponse } from "./transaction.ts";
 import { checkOptions, requireKeys, writeKind } from "./write-rules.ts";
@@ -50,6 +53,7 @@ import { checkOptions, requireKeys, writeKind } from "./write-rules.ts";
 export interface TableHandleOptions {
   types?: Record<string, EdmTypes> | undefined;
   durability?: Durability | undefined;
+  resolver?: Resolver<object> | undefined;
 }
 
 // Serves both TableClient (the official types) and Table<T> (typed by T): they differ in types only.
@@ -58,12 +62,14 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
   readonly #transport: Transport;
   readonly #types: Record<string, EdmTypes> | undefined;
   readonly #durability: Durability | undefined;
+  readonly #resolver: Resolver<object> | undefined;
 
   constructor(transport: Transport, tableName: string, options: TableHandleOptions = {}) {
     this.tableName = tableName;
     this.#transport = transport;
     this.#types = options.types;
     this.#durability = options.durability;
+    this.#resolver = options.resolver;
   }
 
   createTable(options: OperationOptions & WriteOptions = {}): Promise<void> {
@@ -87,7 +93,10 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
       checkOptions(options);
       const select = options.queryOptions?.select;
       const reply = this.#transport.read(encodeGet(this.tableName, partitionKey, rowKey, select));
-      const decode = (block: Uint8Array) => decodeEntity(block, options) as TableEntityResult<T>;
+      const decode = (block: Uint8Array) => {
+        const entity = decodeEntity(block, options);
+        return (this.#resolves(options) ? this.#resolved(entity) : entity) as TableEntityResult<T>;
+      };
       return reply instanceof Promise ? reply.then(decode) : Promise.resolve(decode(reply));
     } catch (error) {
       return Promise.reject(error);
@@ -108,11 +117,20 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     const reply = this.#transport.read(encodeQuery(this.tableName, entityQuery(options, settings)));
     const decode = (block: Uint8Array): TableEntityResultPage<T> => {
       const { rows, next } = decodePage(block, options);
-      const page = rows as TableEntityResultPage<T>;
+      const shaped = this.#resolves(options) ? rows.map((row) => this.#resolved(row)) : rows;
+      const page = shaped as TableEntityResultPage<T>;
       if (next !== undefined) page.continuationToken = encodeEntityToken(next);
       return page;
     };
     return reply instanceof Promise ? reply.then(decode) : decode(reply);
+  }
+
+  #resolves({ disableTypeConversion }: ListTableEntitiesOptions): boolean {
+    return this.#resolver !== undefined && disableTypeConversion !== true;
+  }
+
+  #resolved(entity: object): object {
+    return resolved(entity as RawEntity, this.#resolver as Resolver<object>);
   }
 
   async explain(options: ListTableEntitiesOptions = {}): Promise<Explain> {

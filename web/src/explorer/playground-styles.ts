@@ -3,12 +3,12 @@
 export const playgroundStyles = `
 :host { --_comment: light-dark(#5d6b60, #93a398); --_string: light-dark(#7d4a05, #e6b673); --_number: light-dark(#7b3fa0, #cfa6f0); --_keyword: light-dark(#0b5f8a, #7cc4ee); }
 .frame { border: 1px solid var(--_line); border-radius: var(--_radius); background: var(--_surface); overflow: clip; }
-.code { overflow: auto; background: var(--_sunken); max-height: var(--entitable-code-height, 34rem); }
+.code { overflow: auto; background: var(--_sunken); max-height: var(--entitable-code-height, none); }
 .layers { display: grid; }
 .code:focus-within { box-shadow: inset 0 0 0 2px var(--_accent); }
 .layers > * {
   grid-area: 1 / 1; margin: 0; padding: 0.9rem 1rem; border: 0; min-width: 0; letter-spacing: 0;
-  font: 0.8438rem/1.6 var(--_mono); tab-size: 2; white-space: pre-wrap; overflow-wrap: break-word;
+  font: var(--entitable-code-size, 0.8438rem)/1.6 var(--_mono); tab-size: 2; white-space: pre-wrap; overflow-wrap: break-word;
 }
 textarea {
   display: block; width: 100%; height: 100%; resize: none; overflow: hidden; outline: 0; background: transparent;
@@ -33,7 +33,6 @@ textarea::selection { background: color-mix(in srgb, var(--_accent) 30%, transpa
 .shown table { min-width: min(100%, 24rem); }
 .shown thead th { position: sticky; top: 0; background: var(--_surface); }
 .shown td { white-space: nowrap; max-width: 22rem; overflow: hidden; text-overflow: ellipsis; }
-.shown .pairs td.number { text-align: start; }
 .shown .pairs td { white-space: normal; overflow-wrap: anywhere; max-width: none; }
 .caption { margin: 0 0 0.2rem; font-weight: 600; font-size: 0.9rem; }
 .value { margin: 0; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }

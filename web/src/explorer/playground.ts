@@ -1,7 +1,7 @@
 // <table-playground>: code that can be edited and run against a store, with what it showed and what it cost.
 
 import { mockStore } from "../testing/index.ts";
-import type { LoggedRequest, MockStore } from "../testing/types.ts";
+import type { LoggedRequest, MockOptions, MockStore } from "../testing/types.ts";
 import type { Store } from "../types.ts";
 import { StoreElement } from "./base.ts";
 import { baseStyles } from "./base-styles.ts";
@@ -33,7 +33,7 @@ export type PlaygroundRunEvent = CustomEvent<PlaygroundRun>;
 
 /**
  * Attributes: `store`, the name of a store; without it, each run has a mock store of its own (entitable/testing), so runs repeat exactly. `seed`, of that
- * mock store. `setup`, the id of an element whose text is code that is run once before, on what every run then begins with. `run`: runs as soon as it is in the
+ * mock store; `throttle="azure"`: it refuses what is beyond the service's targets. `setup`, the id of an element whose text is code that is run once before, on what every run then begins with. `run`: runs as soon as it is in the
  * page. The code is the element's text. Variables that it finds: `store`; `table(name)`; `show(value, caption?)`, which awaits what it is given and
  * shows lists as tables. Parts: frame, code, bar, run, reset, output, shown, cost, error.
  */
@@ -169,9 +169,14 @@ export class TablePlayground extends StoreElement {
     }
     await this.#last?.close();
     this.#last = undefined;
-    const prepared = await preparedStore(Number(this.getAttribute("seed") ?? 1), this.#setup());
+    const prepared = await preparedStore(this.#mockOptions(), this.#setup());
     this.#last = prepared.fork();
     return this.#last;
+  }
+
+  #mockOptions(): MockOptions {
+    const seed = Number(this.getAttribute("seed") ?? 1);
+    return this.getAttribute("throttle") === "azure" ? { seed, throttle: "azure" } : { seed };
   }
 
   #prepared: Store | undefined;
@@ -219,19 +224,19 @@ function isMock(store: Store | undefined): store is MockStore {
 // Stores that a setup was run on, for all playgrounds of the page that begin alike: each run has a fork.
 const preparedStores = new Map<string, Promise<MockStore>>();
 
-function preparedStore(seed: number, setup: string): Promise<MockStore> {
-  const key = `${seed}\n${setup}`;
+function preparedStore(options: MockOptions, setup: string): Promise<MockStore> {
+  const key = `${JSON.stringify(options)}\n${setup}`;
   let prepared = preparedStores.get(key);
   if (prepared === undefined) {
-    prepared = prepare(seed, setup);
+    prepared = prepare(options, setup);
     preparedStores.set(key, prepared);
     prepared.catch(() => preparedStores.delete(key));
   }
   return prepared;
 }
 
-async function prepare(seed: number, setup: string): Promise<MockStore> {
-  const store = await mockStore({ seed });
+async function prepare(options: MockOptions, setup: string): Promise<MockStore> {
+  const store = await mockStore(options);
   await runSetup(setup, store);
   return store;
 }

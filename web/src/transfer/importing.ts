@@ -2,8 +2,10 @@
 // transactions that are all under way at once; then the next are read. A group that is refused names the row, which is reported; the
 // others of the group are sent again.
 
+import { isTextOf } from "../edm-text.ts";
 import { nextTurn } from "../event-loop.ts";
 import type {
+  EdmTypes,
   ImportedRow,
   ImportOptions,
   ImportReport,
@@ -13,10 +15,9 @@ import type {
   TableEntity,
   TransactionAction,
 } from "../types.ts";
-import { CsvReader } from "./csv-rows.ts";
-import { JsonReader, NdjsonReader } from "./json-rows.ts";
 import { checkFormat, checkSignal, oneOf } from "./options.ts";
-import type { Row, RowReader } from "./rows.ts";
+import { readerOf } from "./readers.ts";
+import type { Row } from "./rows.ts";
 import { NotText, textOf } from "./text.ts";
 
 const heldRows = 2000;
@@ -65,7 +66,7 @@ class Import {
   }
 
   async run(source: ImportSource): Promise<ImportReport> {
-    const reader = readerOf(this.#options);
+    const reader = readerOf(this.#options.format, this.#options.types);
     try {
       for await (const text of textOf(source)) {
         await this.#take(reader.feed(text));
@@ -169,7 +170,8 @@ class Import {
 
   #rejectRow({ line, entity }: Held, error: Refusal): void {
     const { partitionKey, rowKey } = entity;
-    const message = error.message.replace(/^\d+:/, "");
+    const bad = error.code === "InvalidInput" ? badValue(entity) : undefined;
+    const message = bad ?? error.message.replace(/^\d+:/, "");
     const code = error.code === undefined ? {} : { code: error.code };
     this.#reject({ line, message, ...code, partitionKey, rowKey });
   }
@@ -184,17 +186,6 @@ class Import {
     this.#report.rejected += 1;
     const { rejections } = this.#report;
     if (rejections.length < keptRejections) rejections.push(rejected);
-  }
-}
-
-function readerOf({ format, types }: ImportOptions): RowReader {
-  switch (format) {
-    case "ndjson":
-      return new NdjsonReader();
-    case "json":
-      return new JsonReader();
-    case "csv":
-      return new CsvReader(types);
   }
 }
 
@@ -247,6 +238,16 @@ function isRefusal(error: unknown): error is Refusal {
 
 function isOfTable(error: unknown): boolean {
   return /^Table/.test((error as { code?: string }).code ?? "");
+}
+
+// The service's words for a value that is not of its type are the same for everything.
+function badValue(entity: TableEntity): string | undefined {
+  for (const [name, property] of Object.entries(entity)) {
+    const { type, value } = (property ?? {}) as { type?: EdmTypes; value?: unknown };
+    if (type === undefined || typeof value !== "string" || isTextOf(type, value)) continue;
+    return `${name} is ${JSON.stringify(value.slice(0, 60))}, which is no ${type}.`;
+  }
+  return undefined;
 }
 
 // The place in its group of the operation that was refused.
