@@ -83,8 +83,9 @@ export class TableHandle implements TableClient, Pick<Table, "explain"> {
     try {
       checkOptions(options);
       const select = options.queryOptions?.select;
-      const reply = this.#transport.read(encodeGet(this.tableName, partitionKey, rowKey, select));
-      const decode = (block: Uint8Array) => decodeEntity(block, options) as TableEntityResult<T>;
+      const block = encodeGet(this.tableName, partitionKey, rowKey, select);
+      const reply = this.#transport.read(block, options.abortSignal);
+      const decode = (from: Uint8Array) => decodeEntity(from, options) as TableEntityResult<T>;
       return reply instanceof Promise ? reply.then(decode) : Promise.resolve(decode(reply));
     } catch (error) {
       return Promise.reject(error);
@@ -102,9 +103,10 @@ export class TableHandle implements TableClient, Pick<Table, "explain"> {
     settings: PageSettings,
   ): TableEntityResultPage<T> | Promise<TableEntityResultPage<T>> {
     checkOptions(options);
-    const reply = this.#transport.read(encodeQuery(this.tableName, entityQuery(options, settings)));
-    const decode = (block: Uint8Array): TableEntityResultPage<T> => {
-      const { rows, next } = decodePage(block, options);
+    const block = encodeQuery(this.tableName, entityQuery(options, settings));
+    const reply = this.#transport.read(block, options.abortSignal);
+    const decode = (from: Uint8Array): TableEntityResultPage<T> => {
+      const { rows, next } = decodePage(from, options);
       const page = rows as TableEntityResultPage<T>;
       if (next !== undefined) page.continuationToken = encodeEntityToken(next);
       return page;
@@ -114,7 +116,8 @@ export class TableHandle implements TableClient, Pick<Table, "explain"> {
 
   async explain(options: ListTableEntitiesOptions = {}): Promise<Explain> {
     checkOptions(options);
-    const reply = this.#transport.read(encodeExplain(this.tableName, entityQuery(options, {})));
+    const block = encodeExplain(this.tableName, entityQuery(options, {}));
+    const reply = this.#transport.read(block, options.abortSignal);
     // Not awaited if it is here: it is a view that dies with the next call.
     return decodeExplain(reply instanceof Promise ? await reply : reply);
   }
