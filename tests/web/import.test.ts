@@ -14,7 +14,7 @@ const names = {
     "TableServiceClient,TableTransaction,edm,generateAccountSas,generateTableSas,odata," +
     "registerAccount,setDefaultStore",
   "dist/explorer/index.js": "TablePlayground,highlight",
-  "dist/testing/index.js": "VirtualClock,mockStore",
+  "dist/testing/index.js": "VirtualClock,mockStore,parity",
 };
 
 for (const [entry, exported] of Object.entries(names)) {

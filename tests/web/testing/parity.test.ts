@@ -155,7 +155,7 @@ describe("a difference", () => {
     const found = await differences(read, {}, withBody(change));
     assert.deepEqual(found, [
       { number: 0, request, what: "body", at: "RowKey", mock: "a", real: undefined },
-      { number: 0, request, what: "body", at: "age", mock: 3, real: "3.0" },
+      { number: 0, request, what: "body", at: "age", mock: 3, real: "<3.0>" },
       { number: 0, request, what: "body", at: "ratio", mock: 3.5, real: "3.5" },
     ]);
   });

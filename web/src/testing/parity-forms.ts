@@ -9,7 +9,7 @@
 //   <time>          within ETags of entities, Timestamp, and the end of an error's message, which names the request and the time
 //   <signature>     of a request, and the times that are signed
 //
-// Numbers are compared as they are written: 3 is not 3.0. The order of headers and of JSON properties means nothing.
+// Numbers are compared as they are written: 3 is not 3.0, which is told as <3.0>. The order of headers and of JSON properties means nothing.
 
 import type { ResponseParts } from "../rest/block.ts";
 import type { RestRequest } from "../rest/door.ts";
@@ -117,7 +117,9 @@ function jsonOf(text: string): Content {
 
 // `source` is what stands in the text; where the platform doesn't tell, 3.0 is 3.
 function withSource(name: string, value: unknown, { source }: { source?: string } = {}): unknown {
-  if (typeof value === "number" && source !== undefined && source !== String(value)) return source;
+  if (typeof value === "number") {
+    return source === undefined || source === String(value) ? value : `<${source}>`;
+  }
   if (typeof value !== "string") return value;
   if (name === "odata.etag") return etagName(value);
   if (name === "Timestamp") return value.replace(new RegExp(`^${iso}$`), "<time>");
