@@ -86,7 +86,7 @@ async function addWorker() {
   await addScript("worker/main.js", "worker/entitable-worker.js", "esm");
 }
 
-// One file with everything in it but the binary. What is loaded only in Node, or where that binary is missing, stays out; and there is
+// One file with everything in it but the binary. What is loaded only in Node, by pages that need it, or where that binary is missing, stays out; and there is
 // no URL relative to a module in it that a bundler would look for.
 async function addScript(entry, name, format) {
   const { build } = tools("esbuild");
@@ -94,7 +94,12 @@ async function addScript(entry, name, format) {
   const leaveOut = {
     name: "leave-out",
     setup: ({ onLoad }) =>
-      onLoad({ filter: /\/(file-stores|entitable-wasm-inline)\.js$/ }, () => ({ contents })),
+      onLoad(
+        { filter: /\/(file-stores|entitable-wasm-inline|transfer\/\w+|bulk\/index)\.js$/ },
+        () => ({
+          contents,
+        }),
+      ),
   };
   const { metafile } = await build({
     entryPoints: [join(dist, entry)],

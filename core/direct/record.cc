@@ -172,8 +172,7 @@ Result<void> read_operation(BlockReader& in, const std::vector<Name>& names, Ope
   if (!in.ok()) return malformed();
   operation.kind = words.kind;
   operation.key = EntityKey(words.partition.text, words.row.text);
-  const Result<void> properties =
-      read_properties(in, names, words.properties, operation.properties);
+  Result<void> properties = read_properties(in, names, words.properties, operation.properties);
   if (!properties.ok()) return properties;
   if (words.partition.absent || words.row.absent) return Error(Code::properties_need_value);
   if (words.partition.not_text || words.row.not_text) return Error(Code::primary_key_type_invalid);

@@ -205,7 +205,7 @@ bool Schema::add_member(const PropertyView& property, std::uint16_t position, bo
     return true;
   }
   if (!may_add) return false;
-  const std::string& name = names_.emplace_back(property.name);
+  const std::string& name = names_.emplace_front(property.name);
   name_ids_.emplace(name, name_count_);
   members_.push_back({name_count_++, name, type, position});
   memory_ += name.size() + sizeof(std::string) + 4 * sizeof(void*);

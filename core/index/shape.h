@@ -20,7 +20,7 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
+#include <forward_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -146,10 +146,10 @@ class Schema : public RefCounted<Schema> {
   const ShapeId* find_set() const;
   const Shape& add_shape();
 
-  Ref<Schema> base_;               // what it began with
-  const Schema* below_ = nullptr;  // where to look up what is not in the maps here
-  std::uint32_t layers_ = 1;       // to look into, this one included
-  std::deque<std::string> names_;  // added here; never move
+  Ref<Schema> base_;                      // what it began with
+  const Schema* below_ = nullptr;         // where to look up what is not in the maps here
+  std::uint32_t layers_ = 1;              // to look into, this one included
+  std::forward_list<std::string> names_;  // added here; never move
   std::unordered_map<std::string_view, NameId> name_ids_;
   std::vector<std::unique_ptr<Shape>> added_;           // here
   std::vector<const Shape*> shapes_;                    // all, by ShapeId

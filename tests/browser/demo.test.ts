@@ -44,7 +44,7 @@ async function openPage(): Promise<Page> {
   opened.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") problems.push(message.text());
   });
-  await opened.goto(site.url);
+  await opened.goto(`${site.url}workbench/`);
   return opened;
 }
 

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { nextTurn } from "../../web/src/event-loop.ts";
 import { Emitter } from "../../web/src/host/emitter.ts";
-import { nextTurn } from "../../web/src/host/event-loop.ts";
 import { LocalHost, type LocalHostOptions } from "../../web/src/host/local-host.ts";
 import { own } from "../../web/src/host/ownership.ts";
 import { noPage } from "../../web/src/host/page-life.ts";

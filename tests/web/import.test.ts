@@ -13,7 +13,13 @@ const names = {
     "AzureNamedKeyCredential,AzureSASCredential,KnownGeoReplicationStatusType,RestError,TableClient," +
     "TableServiceClient,TableTransaction,edm,generateAccountSas,generateTableSas,odata," +
     "registerAccount,setDefaultStore",
-  "dist/explorer/index.js": "TablePlayground,highlight",
+  "dist/bulk/index.js": "BulkError,bulk",
+  "dist/encryption/index.js": "EntityCipher,encryptedTable",
+  "dist/keys/index.js":
+    "compositeKey,compositePrefix,escapeKey,invertedTicks,paddedNumber,parseCompositeKey,parseInvertedTicks," +
+    "parsePaddedNumber,parseTimeKey,prefixRange,rangeFilter,timeKey,unescapeKey",
+  "dist/explorer/index.js": "TableExplorer,TablePlayground,highlight",
+  "dist/queue/index.js": "TableQueue",
   "dist/testing/index.js": "VirtualClock,mockStore,parity",
 };
 

@@ -45,32 +45,40 @@ const services = {
   done: true,
 };
 
+// With prototypes, which those that come from files have not.
+async function read(made: string): Promise<object> {
+  return structuredClone(await readSeedData(made));
+}
+
+const ann = { ...officials, age: { type: "Int32", value: "40" } };
+
 describe("fixtures from files", () => {
   test("are entities as the official client has them, or as the service sends them", async () => {
     const made = folder({ "people.json": JSON.stringify([officials, services]) });
-    assert.deepEqual(await readSeedData(made), {
+    assert.deepEqual(await read(made), {
       people: [
-        officials,
+        ann,
         {
           partitionKey: "p",
           rowKey: "bob",
           big: { type: "Int64", value: "7" },
           ratio: { type: "Double", value: "NaN" },
-          done: true,
+          done: { type: "Boolean", value: "true" },
         },
       ],
     });
   });
 
-  test("stand in an array, or one on each line", async () => {
+  test("stand in an array, one on each line, or in CSV", async () => {
     const line = JSON.stringify(officials);
     const made = folder({
       "empty.json": "[]",
       "lines.ndjson": `\ufeff${line}\r\n\n${line}\n`,
+      "rows.typed.csv": "PartitionKey,RowKey,big,big@type,age,age@type\np,ann,7,Int64,40,Int32\n",
       "README.md": "What this is.",
       ".hidden.json": "no JSON",
     });
-    assert.deepEqual(await readSeedData(made), { empty: [], lines: [officials, officials] });
+    assert.deepEqual(await read(made), { empty: [], lines: [ann, ann], rows: [ann] });
   });
 
   test("keep names that mean something to JavaScript", async () => {
@@ -82,24 +90,26 @@ describe("fixtures from files", () => {
     assert.deepEqual(Object.entries(odd ?? {}), [
       ["partitionKey", "p"],
       ["rowKey", "r"],
-      ["constructor", "c"],
-      ["__proto__", "p"],
-      ["toString", { type: "Int32", value: 1 }],
+      ["constructor", { type: "String", value: "c" }],
+      ["__proto__", { type: "String", value: "p" }],
+      ["toString", { type: "Int32", value: "1" }],
     ]);
   });
 
   const keys = '"partitionKey":"p","rowKey":"r"';
   const bad: [files: Record<string, string>, message: RegExp][] = [
-    [{}, /has no <table>\.json and no <table>\.ndjson/],
-    [{ "t.json": "[" }, /^t\.json: /],
-    [{ "t.json": "{}" }, /^t\.json is no array/],
-    [{ "t.json": `[{${keys}},7]` }, /^t\.json\[1\] is no entity/],
+    [{}, /has no <table>\.json, no <table>\.ndjson and no <table>\.csv/],
+    [{ "t.json": "[" }, /^t\.json:1: The array of entities has no end/],
+    [{ "t.json": "{}" }, /^t\.json:1: There is no "value"/],
+    [{ "t.json": `[{${keys}},\n7]` }, /^t\.json:2: No JSON: "\{" is missing/],
     [{ "t.ndjson": `{${keys}}\n\n{` }, /^t\.ndjson:3: /],
-    [{ "t.ndjson": "[]" }, /^t\.ndjson:1 is no entity/],
-    [{ "t.ndjson": '{"partitionKey":"p"}' }, /^t\.ndjson:1 has no rowKey that is a string/],
-    [{ "t.ndjson": '{"PartitionKey":1,"rowKey":"r"}' }, /^t\.ndjson:1 has no partitionKey/],
-    [{ "t.ndjson": `{${keys},"a@odata.type":"Int32","a":1}` }, /: Int32 is no type/],
+    [{ "t.ndjson": "[]" }, /^t\.ndjson:1: No JSON/],
+    [{ "t.ndjson": '{"partitionKey":"p"}' }, /^t\.ndjson:1: RowKey is missing, or no string/],
+    [{ "t.ndjson": '{"PartitionKey":1,"rowKey":"r"}' }, /^t\.ndjson:1: PartitionKey is missing/],
+    [{ "t.ndjson": `{${keys},"a@odata.type":"Edm.Int","a":1}` }, /a has a type that there is not/],
     [{ "t.ndjson": `{${keys},"a@odata.type":"Edm.Int32"}` }, /: a@odata\.type is of no property/],
+    [{ "t.csv": "PartitionKey\np\n" }, /^t\.csv:1: There is no column RowKey/],
+    [{ "t.csv": "PartitionKey,RowKey\np\n" }, /^t\.csv:2: The row has 1 cells/],
     [{ "T.json": "[]", "t.ndjson": "" }, /^T\.json and t\.ndjson are for the same table/],
   ];
   for (const [files, message] of bad) {

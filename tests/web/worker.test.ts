@@ -525,10 +525,11 @@ describe("what happens to the page", () => {
     await store.close();
   });
 
-  test("makes it wait for its worker when it is left with something pending, and only then", async (t) => {
+  test("makes it wait for its worker when it is left with something pending, or suspended as owner", async (t) => {
     const page = new Page();
     const there = new EchoHost();
     const host = await page.host({}, serveStore, () => Promise.resolve(there));
+    t.after(() => host.close().catch(() => {}));
     let looks = 0;
     t.mock.method(performance, "now", () => ++looks);
     const looksAt = (event: LifeEvent) => {
@@ -539,14 +540,16 @@ describe("what happens to the page", () => {
     assert(looksAt("leaving") > 10);
     page.hidden = true;
     assert.equal(looksAt("leaving"), 0, "it is only hidden");
-    assert(looksAt("suspend") > 10);
+    assert.equal(looksAt("suspend"), 0, "another tab is the owner");
     assert.equal(looksAt("resume"), 0);
     const stored = new Promise((resolve) => host.on("persisted", resolve));
-    Object.assign(there.status, { pendingBytes: 0 });
+    Object.assign(there.status, { pendingBytes: 0, owner: "self" });
     there.events.emit("persisted", { at: new Date() });
     await stored;
-    assert.equal(looksAt("suspend"), 0);
-    await host.close().catch(() => {});
+    page.hidden = false;
+    assert.equal(looksAt("leaving"), 0);
+    assert(looksAt("suspend") > 10);
+    assert.equal(looksAt("suspend"), 0, "it has let go already");
   });
 
   test("suspended, nobody holds or waits for a lock; resumed, the store goes on", async () => {

@@ -11,7 +11,11 @@ import { httpClientOf } from "./rest/http-client.ts";
 import type { Host } from "./transport.ts";
 import type {
   EdmTypes,
+  ExportOptions,
   HttpClient,
+  ImportOptions,
+  ImportReport,
+  ImportSource,
   RestoreOptions,
   SnapshotSource,
   Store,
@@ -49,7 +53,8 @@ export class StoreHandle implements Store {
     options: TableOptions<T> = {},
   ): Table<T> {
     const types = options.types as Record<string, EdmTypes> | undefined;
-    return new TableHandle(this.#host, name, { types, durability: options.durability }) as Table<T>;
+    const { durability, resolver } = options;
+    return new TableHandle(this.#host, name, { types, durability, resolver }) as Table<T>;
   }
 
   tableClient(name: string): TableClient {
@@ -87,6 +92,16 @@ export class StoreHandle implements Store {
     return await this.#host.restore(source, { mode });
   }
 
+  export(options: ExportOptions): ReadableStream<Uint8Array> {
+    const client = this.tableClient(options.table);
+    return new ReadableStream<Uint8Array>(exportSource(client, options), { highWaterMark: 0 });
+  }
+
+  async import(source: ImportSource, options: ImportOptions): Promise<ImportReport> {
+    const { importFile } = await import("./transfer/importing.ts");
+    return await importFile(this.tableClient(options.table), source, options);
+  }
+
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
     return this.#host.on(event, listener);
   }
@@ -102,4 +117,23 @@ export class StoreHandle implements Store {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+// What writes files is loaded when somebody wants one.
+function exportSource(
+  client: TableClient,
+  options: ExportOptions,
+): UnderlyingDefaultSource<Uint8Array> {
+  let chunks: AsyncIterator<Uint8Array> | undefined;
+  return {
+    async pull(controller) {
+      chunks ??= (await import("./transfer/exporting.ts")).exportFile(client, options);
+      const { done, value } = await chunks.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel() {
+      await chunks?.return?.();
+    },
+  };
 }

@@ -153,6 +153,48 @@ export interface TableTransactionResponse {
   getResponseForEntity: (rowKey: string) => TableTransactionEntityResponse | undefined;
 }
 
+// ---- Bulk ---------------------------------------------------------------------------------------------------------
+
+export type BulkActions = Iterable<TransactionAction> | AsyncIterable<TransactionAction>;
+
+export interface BulkProgress {
+  /** Actions so far. */
+  read: number;
+  done: number;
+  failed: number;
+  /** Transactions that were sent. */
+  requests: number;
+}
+
+export interface BulkOptions {
+  /** How many transactions are under way at a time, each of another partition; default 4. */
+  concurrency?: number;
+  /**
+   * Of an action that fails. "stop" (default): no more is begun, and bulk rejects with BulkError. "continue": the rest is carried out, and
+   * the result lists what failed.
+   */
+  onError?: "stop" | "continue";
+  /** No more is begun then; what is under way is waited for. */
+  signal?: AbortSignalLike;
+  /** After each transaction. */
+  onProgress?: (progress: BulkProgress) => void;
+}
+
+export interface BulkFailure {
+  /** Which of the input, from 0. */
+  index: number;
+  action: TransactionAction;
+  error: Error;
+  /** It may have been carried out all the same: its answer was lost, or the service failed. */
+  uncertain: boolean;
+}
+
+export interface BulkResult extends Omit<BulkProgress, "failed"> {
+  failed: BulkFailure[];
+  /** Those that were read but never tried, since it stopped: their indexes. What comes after the last that was read wasn't either. */
+  left: number[];
+}
+
 // ---- Paging -----------------------------------------------------------------------------------------------------
 
 export interface PageSettings {
@@ -289,6 +331,11 @@ export interface Table<T extends object = Record<string, unknown>> {
     actions: TransactionAction[],
     options?: OperationOptions & WriteOptions,
   ): Promise<TableTransactionResponse>;
+  /**
+   * Carries out any number of actions, as if each were done alone, those of one partition in their order. They travel as transactions
+   * of at most 100. Rejects with BulkError, of `entitable/bulk`.
+   */
+  bulk(actions: BulkActions, options?: BulkOptions): Promise<BulkResult>;
   /** How listEntities with the same options would run, and what the real service would do. */
   explain(options?: ListTableEntitiesOptions): Promise<Explain>;
 }
@@ -301,7 +348,33 @@ export interface TableServiceClient {
   ): PagedAsyncIterableIterator<TableItem, TableItemResultPage>;
 }
 
+/** An entity as it was read. */
+export type RawEntity = TableEntityResult<Record<string, unknown>>;
+
+/** What is used of a schema by the Standard Schema (Zod, Valibot, ArkType and others have it); it must validate at once. */
+export interface StandardSchema<T> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly validate: (value: unknown) => StandardResult<T> | Promise<StandardResult<T>>;
+  };
+}
+export type StandardResult<T> =
+  | { readonly value: T; readonly issues?: undefined }
+  | { readonly issues: readonly { readonly message: string }[] };
+
+/** Makes of each row what it stands for, where a table holds several kinds. */
+export interface Resolver<T extends object> {
+  /** What says which kind a row is: the name of a property, or a function of the entity. */
+  by: string | ((entity: RawEntity) => string | undefined);
+  /** By kind. What a shape leaves out of keys, ETag and timestamp is added to what it gives. */
+  shapes: Readonly<Record<string, StandardSchema<T> | ((entity: RawEntity) => T)>>;
+  /** Of a row that is none of these kinds: "raw" (default) gives it as it is, "error" rejects. */
+  otherwise?: "raw" | "error";
+}
+
 export interface TableOptions<T extends object = Record<string, unknown>> {
+  /** Of what is read; not with `disableTypeConversion`. */
+  resolver?: Resolver<T>;
   /** Fixes the Edm type of plain numbers, for example { price: "Double" }: 3 is then stored as a Double. */
   types?: Partial<Record<keyof T, EdmTypes>>;
   /** Of this handle's writes; default: the store's. */
@@ -489,6 +562,82 @@ export interface RestoreReport {
   entities: number;
 }
 
+export type FileFormat = "ndjson" | "json" | "csv";
+
+export interface ExportOptions {
+  table: string;
+  /** A filter, and properties by name; default: everything. */
+  query?: TableEntityQueryOptions;
+  format: FileFormat;
+  /**
+   * Default true: with the types of the properties, so that importing the file gives the same entities. In CSV these are columns `name@type`, as
+   * Azure Storage Explorer writes them.
+   */
+  typed?: boolean;
+  signal?: AbortSignalLike;
+}
+
+/** A string is the text itself. Streams are read as fast as rows are stored. */
+export type ImportSource = string | SnapshotSource;
+
+/**
+ * "insert" (default): an entity that exists is a rejected row. "upsert": it is merged with the row, "replace": replaced.
+ */
+export type ImportMode = "insert" | "upsert" | "replace";
+
+export interface ImportedRow {
+  /** On which it begins, from 1 on. */
+  line: number;
+  /** Its properties are all pairs of type and value. May be changed. */
+  entity: TableEntity;
+}
+
+export interface ImportOptions {
+  /** Made if need be. */
+  table: string;
+  format: FileFormat;
+  mode?: ImportMode;
+  /** Of CSV: the types of columns that don't say them. Default there: String. */
+  types?: Readonly<Record<string, EdmTypes>>;
+  /**
+   * Sees every row before it is written. What it returns is written in its place, null: nothing, undefined: the row as it is
+   * now. If it throws, the row is rejected.
+   */
+  onRow?: (
+    row: ImportedRow,
+  ) => TableEntity | null | undefined | Promise<TableEntity | null | undefined>;
+  /** Told now and then what has become of the rows so far. */
+  onProgress?: (progress: ImportProgress) => void;
+  /** Of each batch; default: the store's. */
+  durability?: Durability;
+  signal?: AbortSignalLike;
+}
+
+export interface ImportProgress {
+  /** That were read. */
+  rows: number;
+  written: number;
+  /** Left out by onRow. */
+  skipped: number;
+  rejected: number;
+}
+
+export interface RejectedRow {
+  line: number;
+  message: string;
+  /** The service's, if it was that which refused the row. */
+  code?: string;
+  partitionKey?: string;
+  rowKey?: string;
+}
+
+export interface ImportReport extends ImportProgress {
+  /** The first 1000 of the rejected rows, by line. */
+  rejections: RejectedRow[];
+  /** False: the rest of the source could not be read; the last of `rejections` says why. */
+  complete: boolean;
+}
+
 export interface StoreEvents {
   status: StoreStatus;
   persisted: { at: Date };
@@ -597,6 +746,18 @@ export interface Store {
    * is good. Writes that are made meanwhile come before it or after it.
    */
   restore(source: SnapshotSource, options?: RestoreOptions): Promise<RestoreReport>;
+  /**
+   * A table, or what a query finds in it, as a file, page by page as it is read. Nothing happens before the first read. Each page is of one
+   * moment; entities that are written meanwhile are in the file or not. The stream fails with RestError (no such table, a bad filter) or
+   * StoreError.
+   */
+  export(options: ExportOptions): ReadableStream<Uint8Array>;
+  /**
+   * Writes the entities of a file into a table, in batches of up to 100 per partition, each stored whole or not at all. A row that can't be read, or that
+   * is refused, is in the report with its line, and the others are written. Rejects with StoreError if the store can't be written, with
+   * AbortError, and as the source does; then some batches may have been written.
+   */
+  import(source: ImportSource, options: ImportOptions): Promise<ImportReport>;
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;
   /** Stores what is pending, then lets the store go. */
   close(): Promise<void>;

@@ -1,50 +1,17 @@
-// The few helpers that a page without a framework wants.
+// Making elements.
 
-export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
-  const element = document.getElementById(id);
-  if (element === null) throw new Error(`no element #${id}`);
-  return element as T;
-}
-
-type Child = Node | string | undefined;
-
-export function h<K extends keyof HTMLElementTagNameMap>(
+/** An element with a class, and text or other elements in it. */
+export function make<K extends keyof HTMLElementTagNameMap>(
   tag: K,
-  attributes: Record<string, string | boolean | ((event: Event) => void)> = {},
-  ...children: Child[]
+  className: string,
+  ...children: (Node | string)[]
 ): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === "function") element.addEventListener(name.slice(2), value);
-    else if (typeof value === "boolean") element.toggleAttribute(name, value);
-    else element.setAttribute(name, value);
-  }
-  element.append(...children.filter((child) => child !== undefined));
+  if (className !== "") element.className = className;
+  element.append(...children);
   return element;
 }
 
-export const count = (n: number) => n.toLocaleString("en-US");
-
-export function bytes(n: number): string {
-  if (n < 1024) return `${n} B`;
-  if (n < 1024 * 1024) return `${(n / 1024).toFixed(1)} KB`;
-  return `${(n / 1024 / 1024).toFixed(1)} MB`;
-}
-
-export function milliseconds(ms: number): string {
-  if (ms < 1) return `${(ms * 1000).toFixed(0)} µs`;
-  return ms < 100 ? `${ms.toFixed(1)} ms` : `${ms.toFixed(0)} ms`;
-}
-
-// What went wrong, in the words of the service where it is the service's error.
-export function describe(error: unknown): { title: string; text: string } {
-  const { name, statusCode, code, message } = error as {
-    name?: string;
-    statusCode?: number;
-    code?: string;
-    message?: string;
-  };
-  const title =
-    statusCode === undefined ? (code ?? name ?? "Error") : `${statusCode} ${code ?? ""}`;
-  return { title: title.trim(), text: message ?? String(error) };
+export function count(n: number): string {
+  return n.toLocaleString("en-US");
 }

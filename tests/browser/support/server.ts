@@ -23,11 +23,13 @@ export interface Site {
 export interface SiteOptions {
   headers?: Record<string, string>;
   types?: Record<string, string>; // MIME types by ending, instead of the right ones
+  under?: string; // the folder's path instead of "/", between slashes
   // Answers instead of the file, for example a page for every path or a wrong MIME type.
   override?: (path: string) => { status?: number; type?: string; body: string } | undefined;
 }
 
 export async function serve(folder: string, options: SiteOptions = {}): Promise<Site> {
+  const { under = "/" } = options;
   const server = createServer(async (request, response) => {
     const path = decodeURIComponent(new URL(request.url ?? "/", "http://site").pathname);
     const headers = { "cache-control": "no-store", ...options.headers };
@@ -40,7 +42,8 @@ export async function serve(folder: string, options: SiteOptions = {}): Promise<
       response.end(instead.body);
       return;
     }
-    const file = join(folder, normalize(path.endsWith("/") ? `${path}index.html` : path));
+    const inside = path.startsWith(under) ? path.slice(under.length) : "..";
+    const file = join(folder, normalize(/(^|\/)$/.test(inside) ? `${inside}index.html` : inside));
     const found = file.startsWith(folder) ? await stat(file).catch(() => undefined) : undefined;
     if (found?.isFile() !== true) {
       response.writeHead(404, headers).end("not found");
@@ -55,7 +58,7 @@ export async function serve(folder: string, options: SiteOptions = {}): Promise<
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/`, close: () => closed(server) };
+  return { url: `http://127.0.0.1:${port}${under}`, close: () => closed(server) };
 }
 
 function closed(server: Server): Promise<void> {

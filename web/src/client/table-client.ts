@@ -2,6 +2,9 @@
 
 import type { Transport } from "../transport.ts";
 import type {
+  BulkActions,
+  BulkOptions,
+  BulkResult,
   CreateTableEntityResponse,
   DeleteTableEntityOptions,
   DeleteTableEntityResponse,
@@ -13,6 +16,8 @@ import type {
   OperationOptions,
   PagedAsyncIterableIterator,
   PageSettings,
+  RawEntity,
+  Resolver,
   Table,
   TableClient,
   TableEntity,
@@ -39,6 +44,7 @@ import {
   type WriteOperation,
 } from "./block.ts";
 import { decodeEntityToken, encodeEntityToken, paged, pageSize } from "./paging.ts";
+import { resolved } from "./resolver.ts";
 import { createTable, deleteTable } from "./table-service-client.ts";
 import { operationsOf, transactionResponse } from "./transaction.ts";
 import { checkOptions, requireKeys, writeKind } from "./write-rules.ts";
@@ -47,20 +53,23 @@ import { checkOptions, requireKeys, writeKind } from "./write-rules.ts";
 export interface TableHandleOptions {
   types?: Record<string, EdmTypes> | undefined;
   durability?: Durability | undefined;
+  resolver?: Resolver<object> | undefined;
 }
 
 // Serves both TableClient (the official types) and Table<T> (typed by T): they differ in types only.
-export class TableHandle implements TableClient, Pick<Table, "explain"> {
+export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain"> {
   readonly tableName: string;
   readonly #transport: Transport;
   readonly #types: Record<string, EdmTypes> | undefined;
   readonly #durability: Durability | undefined;
+  readonly #resolver: Resolver<object> | undefined;
 
   constructor(transport: Transport, tableName: string, options: TableHandleOptions = {}) {
     this.tableName = tableName;
     this.#transport = transport;
     this.#types = options.types;
     this.#durability = options.durability;
+    this.#resolver = options.resolver;
   }
 
   createTable(options: OperationOptions & WriteOptions = {}): Promise<void> {
@@ -83,9 +92,12 @@ export class TableHandle implements TableClient, Pick<Table, "explain"> {
     try {
       checkOptions(options);
       const select = options.queryOptions?.select;
-      const block = encodeGet(this.tableName, partitionKey, rowKey, select);
-      const reply = this.#transport.read(block, options.abortSignal);
-      const decode = (from: Uint8Array) => decodeEntity(from, options) as TableEntityResult<T>;
+      const asked = encodeGet(this.tableName, partitionKey, rowKey, select);
+      const reply = this.#transport.read(asked, options.abortSignal);
+      const decode = (block: Uint8Array) => {
+        const entity = decodeEntity(block, options);
+        return (this.#resolves(options) ? this.#resolved(entity) : entity) as TableEntityResult<T>;
+      };
       return reply instanceof Promise ? reply.then(decode) : Promise.resolve(decode(reply));
     } catch (error) {
       return Promise.reject(error);
@@ -103,15 +115,24 @@ export class TableHandle implements TableClient, Pick<Table, "explain"> {
     settings: PageSettings,
   ): TableEntityResultPage<T> | Promise<TableEntityResultPage<T>> {
     checkOptions(options);
-    const block = encodeQuery(this.tableName, entityQuery(options, settings));
-    const reply = this.#transport.read(block, options.abortSignal);
-    const decode = (from: Uint8Array): TableEntityResultPage<T> => {
-      const { rows, next } = decodePage(from, options);
-      const page = rows as TableEntityResultPage<T>;
+    const asked = encodeQuery(this.tableName, entityQuery(options, settings));
+    const reply = this.#transport.read(asked, options.abortSignal);
+    const decode = (block: Uint8Array): TableEntityResultPage<T> => {
+      const { rows, next } = decodePage(block, options);
+      const shaped = this.#resolves(options) ? rows.map((row) => this.#resolved(row)) : rows;
+      const page = shaped as TableEntityResultPage<T>;
       if (next !== undefined) page.continuationToken = encodeEntityToken(next);
       return page;
     };
     return reply instanceof Promise ? reply.then(decode) : decode(reply);
+  }
+
+  #resolves({ disableTypeConversion }: ListTableEntitiesOptions): boolean {
+    return this.#resolver !== undefined && disableTypeConversion !== true;
+  }
+
+  #resolved(entity: object): object {
+    return resolved(entity as RawEntity, this.#resolver as Resolver<object>);
   }
 
   async explain(options: ListTableEntitiesOptions = {}): Promise<Explain> {
@@ -195,6 +216,12 @@ export class TableHandle implements TableClient, Pick<Table, "explain"> {
     const operations = operationsOf(actions);
     const { etags } = decodeWrite(await this.#send(operations, true, options));
     return transactionResponse(operations, etags);
+  }
+
+  // Loaded when it is needed: most pages never do.
+  async bulk(actions: BulkActions, options: BulkOptions = {}): Promise<BulkResult> {
+    const { bulk } = await import("../bulk/index.ts");
+    return await bulk(this, actions, options);
   }
 
   // Resolves to the reply.

@@ -8,19 +8,29 @@ const Base = (globalThis.HTMLElement ?? class {}) as typeof HTMLElement;
 
 /**
  * Shadow DOM with style sheets that the strictest Content-Security-Policy allows. `store` is a Store, which stays the page's to close, or the name of
- * one (as a property or an attribute), which the element opens when it needs it and closes when it leaves the page.
+ * one (as a property or an attribute), which the element opens when it needs it; elements of a page that name the same one share it, and the last that leaves the page closes it.
  */
 export abstract class StoreElement extends Base {
   static readonly observedAttributes: readonly string[] = ["store"];
 
   readonly #view: ShadowRoot;
   #given: Store | string | undefined;
-  #opening: Promise<Store> | undefined;
+  #opened: SharedStore | undefined;
 
   constructor(...styles: string[]) {
     super();
     this.#view = this.attachShadow({ mode: "open", delegatesFocus: false });
     this.#view.adoptedStyleSheets = styles.map(sheetOf);
+  }
+
+  /** Takes over properties that were set before the element was defined, when they were none of it. */
+  protected takeOver(...names: readonly (keyof this)[]): void {
+    for (const name of names) {
+      if (!Object.hasOwn(this, name)) continue;
+      const value = this[name];
+      delete (this as Partial<this>)[name];
+      this[name] = value;
+    }
   }
 
   get store(): Store | string | undefined {
@@ -52,33 +62,62 @@ export abstract class StoreElement extends Base {
   /** The store that was given, or the one that was named, opened. Rejects as openStore does; asked again, it tries again. */
   protected async opened(): Promise<Store> {
     if (typeof this.#given === "object") return this.#given;
-    if (this.#opening === undefined) {
-      const opening = this.openNamed(this.#given);
-      this.#opening = opening;
-      opening.catch(() => {
-        if (this.#opening === opening) this.#opening = undefined;
-      });
+    this.#opened ??= share(this.#given ?? "default");
+    const opened = this.#opened;
+    try {
+      return await opened.store;
+    } catch (error) {
+      if (this.#opened === opened) this.#letGo();
+      throw error;
     }
-    return await this.#opening;
-  }
-
-  /** Opens what no Store was given for. */
-  protected openNamed(name: string | undefined): Promise<Store> {
-    return openStore(name === undefined ? {} : { name });
   }
 
   /** Another store is used from now on. */
   protected storeChanged(): void {}
 
   #letGo(): void {
-    const opening = this.#opening;
-    this.#opening = undefined;
-    opening?.then(
-      (store) => store.close(),
-      () => {},
-    );
+    if (this.#opened !== undefined) release(this.#opened);
+    this.#opened = undefined;
   }
 }
+
+// ---- Stores by name -------------------------------------------------------------------------------------------------
+
+interface SharedStore {
+  readonly name: string;
+  readonly store: Promise<Store>;
+  users: number;
+}
+
+const shared = new Map<string, SharedStore>();
+
+function share(name: string): SharedStore {
+  let one = shared.get(name);
+  if (one === undefined) {
+    const opening = { name, store: openStore({ name }), users: 0 };
+    opening.store.catch(() => forget(opening));
+    shared.set(name, opening);
+    one = opening;
+  }
+  one.users += 1;
+  return one;
+}
+
+function forget(one: SharedStore): void {
+  if (shared.get(one.name) === one) shared.delete(one.name);
+}
+
+function release(one: SharedStore): void {
+  one.users -= 1;
+  if (one.users > 0) return;
+  forget(one);
+  one.store.then(
+    (store) => store.close(),
+    () => {},
+  );
+}
+
+// ---- Elements -------------------------------------------------------------------------------------------------------
 
 const sheets = new Map<string, CSSStyleSheet>();
 

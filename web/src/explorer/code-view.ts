@@ -29,7 +29,6 @@ export class CodeView implements CodeEditor {
       spellcheck: "false",
       autocapitalize: "off",
       autocomplete: "off",
-      wrap: "off",
       oninput: () => {
         this.#colour();
         onChange(this.#field.value);

@@ -1,6 +1,7 @@
 // `entitable/explorer`: elements for pages. Importing it names them, where there are elements.
 
 import { define } from "./base.ts";
+import { TableExplorer } from "./explorer.ts";
 import { TablePlayground } from "./playground.ts";
 
 export type { Piece, PieceKind } from "./highlight.ts";
@@ -13,12 +14,14 @@ export type {
   PlaygroundRun,
   PlaygroundRunEvent,
 } from "./playground.ts";
-export { TablePlayground };
+export { TableExplorer, TablePlayground };
 
+define("table-explorer", TableExplorer);
 define("table-playground", TablePlayground);
 
 declare global {
   interface HTMLElementTagNameMap {
+    "table-explorer": TableExplorer;
     "table-playground": TablePlayground;
   }
 }

@@ -4,31 +4,39 @@
 /** The modules that code may import, by the name under which it does. */
 export type Modules = Readonly<Record<string, () => Promise<object>>>;
 
-type Main = (bindings: object) => Promise<void>;
+/** Code that is ready: to be given its variables. */
+export type Main = (bindings: object) => Promise<void>;
 
 const registryKey = Symbol.for("entitable.playground.modules");
 
 /**
- * Runs `code` with `bindings` as its variables, which it may declare anew. Top-level await and import work; exports don't. Rejects with
- * what it throws, or with a SyntaxError.
+ * Makes `code` ready to run with the variables `names`, which it may declare anew. Top-level await and import work; exports don't. Rejects with
+ * SyntaxError; what it gives, with what the code throws.
  */
-export async function runCode(code: string, bindings: object, modules: Modules): Promise<void> {
-  const url = blobUrl(await moduleOf(code, Object.keys(bindings), modules));
+export async function prepareCode(
+  code: string,
+  names: readonly string[],
+  modules: Modules,
+): Promise<Main> {
+  const url = blobUrl(await moduleOf(code, names, modules));
   try {
-    const { default: main } = (await import(/* @vite-ignore */ /* webpackIgnore: true */ url)) as {
-      default: Main;
+    const module = await import(/* @vite-ignore */ /* webpackIgnore: true */ url);
+    const { default: main } = module as { default: Main };
+    return async (bindings) => {
+      try {
+        await main(bindings);
+      } catch (error) {
+        noteLine(error, url);
+        throw error;
+      }
     };
-    await main(bindings);
-  } catch (error) {
-    noteLine(error, url);
-    throw error;
   } finally {
     URL.revokeObjectURL(url);
   }
 }
 
 // All that is added stands on the first line, so that the lines of errors are those of the code.
-async function moduleOf(code: string, names: string[], modules: Modules): Promise<string> {
+async function moduleOf(code: string, names: readonly string[], modules: Modules): Promise<string> {
   const { body, imports } = await withoutImports(code, modules);
   return `${imports.join(";")};export default async({${names.join()}})=>{{${body}\n}}`;
 }

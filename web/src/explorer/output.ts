@@ -23,7 +23,7 @@ function viewOf(value: unknown): HTMLElement {
   const isPlain = typeof value === "object" && value !== null && !isScalar(value);
   if (!isPlain) return h("p", { class: "value" }, valueText(value));
   const pairs = Object.entries(value).map(([name, inner]) =>
-    h("tr", {}, h("th", { scope: "row" }, name), cell(name, inner)),
+    h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, valueText(inner))),
   );
   return scrolling(h("table", { class: "pairs" }, h("tbody", {}, ...pairs)));
 }
@@ -35,10 +35,13 @@ function isScalar(value: object): boolean {
 
 function rowsTable(rows: Record<string, unknown>[]): HTMLElement {
   const names = columnsOf(rows);
-  const head = h("tr", {}, ...names.map((name) => h("th", { scope: "col" }, name)));
-  const body = rows
-    .slice(0, mostRows)
-    .map((row) => h("tr", {}, ...names.map((name) => cell(name, row[name]))));
+  const kinds = new Map(names.map((name) => [name, kindOf(name, rows)]));
+  const heads = names.map((name) => h("th", { scope: "col", class: kinds.get(name) }, name));
+  const head = h("tr", {}, ...heads);
+  const body = rows.slice(0, mostRows).map((row) => {
+    const cells = names.map((name) => h("td", { class: kinds.get(name) }, valueText(row[name])));
+    return h("tr", {}, ...cells);
+  });
   const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...body));
   const rest = rows.length - body.length;
   const more =
@@ -54,15 +57,16 @@ function scrolling(table: HTMLElement): HTMLElement {
 // Keys first, then properties in the order in which they come up. ETags and timestamps are on every row, and say little.
 function columnsOf(rows: readonly object[]): string[] {
   const names = new Set(rows.flatMap((row) => Object.keys(row)));
-  return [...keys.filter((name) => names.has(name)), ...names].filter(
-    (name, index) => !hidden.includes(name) && !(keys.includes(name) && index >= keys.length),
-  );
+  const isProperty = (name: string) => !hidden.includes(name) && !keys.includes(name);
+  return [...keys.filter((name) => names.has(name)), ...[...names].filter(isProperty)];
 }
 
-function cell(name: string, value: unknown): HTMLElement {
-  const isNumber = typeof value === "number" || typeof value === "bigint";
-  const kind = keys.includes(name) ? "key" : isNumber ? "number" : undefined;
-  return h("td", { class: kind }, valueText(value));
+// Numbers stand at the right if a column has nothing else.
+function kindOf(name: string, rows: readonly Record<string, unknown>[]): string | undefined {
+  if (keys.includes(name)) return "key";
+  const isNumber = ({ [name]: value }: Record<string, unknown>) =>
+    value === undefined || value === null || typeof value === "number" || typeof value === "bigint";
+  return rows.every(isNumber) ? "number" : undefined;
 }
 
 /** An error, in the words of the service where it is the service's. */

@@ -3,22 +3,22 @@
 export const playgroundStyles = `
 :host { --_comment: light-dark(#5d6b60, #93a398); --_string: light-dark(#7d4a05, #e6b673); --_number: light-dark(#7b3fa0, #cfa6f0); --_keyword: light-dark(#0b5f8a, #7cc4ee); }
 .frame { border: 1px solid var(--_line); border-radius: var(--_radius); background: var(--_surface); overflow: clip; }
-.code { overflow: auto; background: var(--_sunken); max-height: var(--entitable-code-height, 34rem); }
-.layers { display: grid; min-width: 100%; width: max-content; }
+.code { overflow: auto; background: var(--_sunken); max-height: var(--entitable-code-height, none); }
+.layers { display: grid; }
 .code:focus-within { box-shadow: inset 0 0 0 2px var(--_accent); }
 .layers > * {
-  grid-area: 1 / 1; margin: 0; padding: 0.9rem 1rem; border: 0; min-width: 100%;
-  font: 0.8438rem/1.6 var(--_mono); tab-size: 2; white-space: pre; letter-spacing: 0;
+  grid-area: 1 / 1; margin: 0; padding: 0.9rem 1rem; border: 0; min-width: 0; letter-spacing: 0;
+  font: var(--entitable-code-size, 0.8438rem)/1.6 var(--_mono); tab-size: 2; white-space: pre-wrap; overflow-wrap: break-word;
 }
 textarea {
   display: block; width: 100%; height: 100%; resize: none; overflow: hidden; outline: 0; background: transparent;
   color: transparent; caret-color: var(--_text); -webkit-text-fill-color: transparent;
 }
 textarea::selection { background: color-mix(in srgb, var(--_accent) 30%, transparent); }
-.comment { color: var(--_comment); font-style: italic; }
-.string { color: var(--_string); }
-.number { color: var(--_number); }
-.keyword { color: var(--_keyword); }
+.code .comment { color: var(--_comment); font-style: italic; }
+.code .string { color: var(--_string); }
+.code .number { color: var(--_number); }
+.code .keyword { color: var(--_keyword); }
 .bar { display: flex; flex-wrap: wrap; gap: 0.6rem; align-items: center; padding: 0.6rem 1rem; border-top: 1px solid var(--_line); }
 .bar [role="status"] { color: var(--_muted); font-size: 0.875rem; margin-inline-start: auto; }
 .output { display: grid; grid-template-columns: minmax(0, 1fr); gap: 0.9rem; padding: 0.9rem 1rem 1rem; border-top: 1px solid var(--_line); }

@@ -1,14 +1,14 @@
 // <table-playground>: code that can be edited and run against a store, with what it showed and what it cost.
 
 import { mockStore } from "../testing/index.ts";
-import type { LoggedRequest, MockStore } from "../testing/types.ts";
+import type { LoggedRequest, MockOptions, MockStore } from "../testing/types.ts";
 import type { Store } from "../types.ts";
 import { StoreElement } from "./base.ts";
 import { baseStyles } from "./base-styles.ts";
 import { type CodeEditor, type CodeEditorOptions, CodeView } from "./code-view.ts";
 import { type Cost, costOf } from "./cost.ts";
 import { h } from "./dom.ts";
-import { type Modules, runCode } from "./live-code.ts";
+import { type Modules, prepareCode } from "./live-code.ts";
 import { shownCost, shownError, shownValue } from "./output.ts";
 import { playgroundStyles } from "./playground-styles.ts";
 
@@ -33,7 +33,7 @@ export type PlaygroundRunEvent = CustomEvent<PlaygroundRun>;
 
 /**
  * Attributes: `store`, the name of a store; without it, each run has a mock store of its own (entitable/testing), so runs repeat exactly. `seed`, of that
- * mock store. `setup`, the id of an element whose text is code that is run once before, on what every run then begins with. `run`: runs as soon as it is in the
+ * mock store; `throttle="azure"`: it refuses what is beyond the service's targets. `setup`, the id of an element whose text is code that is run once before, on what every run then begins with. `run`: runs as soon as it is in the
  * page. The code is the element's text. Variables that it finds: `store`; `table(name)`; `show(value, caption?)`, which awaits what it is given and
  * shows lists as tables. Parts: frame, code, bar, run, reset, output, shown, cost, error.
  */
@@ -121,8 +121,9 @@ export class TablePlayground extends StoreElement {
     this.#runButton.disabled = true;
     this.#frame.setAttribute("aria-busy", "true");
     this.#status.textContent = "Running…";
-    const views: HTMLElement[] = [];
-    const result = await this.#attempt(views);
+    const captions: (string | undefined)[] = [];
+    const result = await this.#attempt(captions);
+    const views = result.shown.map((value, index) => shownValue(value, captions[index]));
     if (result.error !== undefined) views.push(shownError(result.error));
     this.#output.replaceChildren(shownCost(result.cost, result.ms), ...views);
     this.#status.textContent = result.error === undefined ? "Done." : "Failed.";
@@ -132,12 +133,12 @@ export class TablePlayground extends StoreElement {
     return result;
   }
 
-  async #attempt(views: HTMLElement[]): Promise<PlaygroundRun> {
+  async #attempt(captions: (string | undefined)[]): Promise<PlaygroundRun> {
     const shown: unknown[] = [];
     const show = async (value: unknown, caption?: string) => {
-      const resolved = await collected(value);
-      shown.push(resolved);
-      views.push(shownValue(resolved, caption));
+      const place = captions.push(caption) - 1;
+      shown[place] = undefined;
+      shown[place] = await collected(value);
     };
     let store: Store | undefined;
     let started = performance.now();
@@ -146,8 +147,9 @@ export class TablePlayground extends StoreElement {
       store = await this.#storeForRun();
       const using = store;
       const bindings = { store, table: (name: string) => using.table(name), show };
+      const main = await prepareCode(this.code, Object.keys(bindings), TablePlayground.modules);
       started = performance.now();
-      await runCode(this.code, bindings, TablePlayground.modules);
+      await main(bindings);
     } catch (thrown) {
       error = thrown ?? new Error(String(thrown));
     }
@@ -167,9 +169,14 @@ export class TablePlayground extends StoreElement {
     }
     await this.#last?.close();
     this.#last = undefined;
-    const prepared = await preparedStore(Number(this.getAttribute("seed") ?? 1), this.#setup());
+    const prepared = await preparedStore(this.#mockOptions(), this.#setup());
     this.#last = prepared.fork();
     return this.#last;
+  }
+
+  #mockOptions(): MockOptions {
+    const seed = Number(this.getAttribute("seed") ?? 1);
+    return this.getAttribute("throttle") === "azure" ? { seed, throttle: "azure" } : { seed };
   }
 
   #prepared: Store | undefined;
@@ -217,19 +224,19 @@ function isMock(store: Store | undefined): store is MockStore {
 // Stores that a setup was run on, for all playgrounds of the page that begin alike: each run has a fork.
 const preparedStores = new Map<string, Promise<MockStore>>();
 
-function preparedStore(seed: number, setup: string): Promise<MockStore> {
-  const key = `${seed}\n${setup}`;
+function preparedStore(options: MockOptions, setup: string): Promise<MockStore> {
+  const key = `${JSON.stringify(options)}\n${setup}`;
   let prepared = preparedStores.get(key);
   if (prepared === undefined) {
-    prepared = prepare(seed, setup);
+    prepared = prepare(options, setup);
     preparedStores.set(key, prepared);
     prepared.catch(() => preparedStores.delete(key));
   }
   return prepared;
 }
 
-async function prepare(seed: number, setup: string): Promise<MockStore> {
-  const store = await mockStore({ seed });
+async function prepare(options: MockOptions, setup: string): Promise<MockStore> {
+  const store = await mockStore(options);
   await runSetup(setup, store);
   return store;
 }
@@ -237,7 +244,8 @@ async function prepare(seed: number, setup: string): Promise<MockStore> {
 async function runSetup(setup: string, store: Store): Promise<void> {
   if (setup.trim() === "") return;
   const bindings = { store, table: (name: string) => store.table(name) };
-  await runCode(setup, bindings, TablePlayground.modules);
+  const main = await prepareCode(setup, Object.keys(bindings), TablePlayground.modules);
+  await main(bindings);
 }
 
 async function collected(value: unknown): Promise<unknown> {

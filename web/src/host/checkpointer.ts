@@ -4,9 +4,9 @@
 // leaves the old one in force: what it wrote is removed, now or when the store opens next.
 
 import { StoreError } from "../errors.ts";
+import { nextTurn } from "../event-loop.ts";
 import { type LogStorage, type Obsolete, StorageError } from "../storage/log-storage.ts";
 import type { Engine } from "../wasm/engine.ts";
-import { nextTurn } from "./event-loop.ts";
 import { asError, isFinal } from "./segment-writer.ts";
 
 // A checkpoint is due after this much log, so that opening reads little history. If it would have much to write, because changes lie far

@@ -4,7 +4,7 @@
 // The trace comes after the data and goes before it. What a crash leaves between is data without a trace, whose loss nobody
 // hears of, and never a trace of data that never was.
 
-import { nextTurn } from "./event-loop.ts";
+import { nextTurn } from "../event-loop.ts";
 
 export interface Trace {
   // When the store was last known to hold data; undefined: never, or it was deleted since.

@@ -2,12 +2,12 @@
 // (core/store/store.h, "replace"), or group by group into it.
 
 import { StoreError } from "../errors.ts";
+import { nextTurn } from "../event-loop.ts";
+import { joined, piecesOf } from "../pieces.ts";
 import type { RestoreMode, RestoreReport, SnapshotSource } from "../types.ts";
 import { type Engine, NeededParts } from "../wasm/engine.ts";
 import type { CommitQueue } from "./commit-queue.ts";
-import { nextTurn } from "./event-loop.ts";
 import type { Parts } from "./parts.ts";
-import { joined, piecesOf } from "./pieces.ts";
 
 export interface SnapshotsOptions {
   engine: Pick<

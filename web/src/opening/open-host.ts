@@ -1,7 +1,7 @@
 // Opens a store where this runs, in a page, a worker or Node: the one place that wires module, storage and host together.
 
 import { AbortError, StoreError } from "../errors.ts";
-import { nextTurn } from "../host/event-loop.ts";
+import { nextTurn } from "../event-loop.ts";
 import {
   damageMessage,
   LocalHost,

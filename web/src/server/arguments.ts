@@ -12,7 +12,7 @@ The Azure Table service over HTTP, on this machine.
   --host 127.0.0.1
   --location .entitable   the folder of the data, a folder in it for each account
   --in-memory             keeps nothing
-  --seed-data FOLDER      begins with the entities of <table>.json and <table>.ndjson, in each account
+  --seed-data FOLDER      begins with the entities of <table>.json, .ndjson and .csv, in each account
   --seed N                the same requests get the same bytes: ids come from N, 0 to 2^32 - 1, and the clock stands still
   --clock TIME            what the clock shows, 2026-01-01T00:00:00Z with --seed; or system, which goes on
   --faults FILE           requests fail as its rules say: a JSON array of those that entitable/testing takes

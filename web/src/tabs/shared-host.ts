@@ -15,7 +15,7 @@ import { Emitter } from "../host/emitter.ts";
 import type { LocalHost, LogOwnership } from "../host/local-host.ts";
 import { forbidden, locked } from "../host/ownership.ts";
 import type { LifeEvent, PageLife } from "../host/page-life.ts";
-import { bytesOf } from "../host/pieces.ts";
+import { bytesOf } from "../pieces.ts";
 import type { Host } from "../transport.ts";
 import type {
   AbortSignalLike,

@@ -1,7 +1,7 @@
 // A clock that goes when it is told to.
 
 import { StoreError } from "../errors.ts";
-import { nextTurn } from "../host/event-loop.ts";
+import { nextTurn } from "../event-loop.ts";
 import type { Clock } from "../types.ts";
 
 const longestTimer = 2 ** 31 - 1; // a longer one ends at once

@@ -2,7 +2,7 @@
 // logged.
 
 import { AbortError, RestError, TruncatedReply } from "../errors.ts";
-import { nextTurn } from "../host/event-loop.ts";
+import { nextTurn } from "../event-loop.ts";
 import type { LocalHost } from "../host/local-host.ts";
 import type { Host, RestoreCall } from "../transport.ts";
 import type {

@@ -6,9 +6,9 @@
 import { AbortError, StoreError } from "../errors.ts";
 import { Emitter } from "../host/emitter.ts";
 import type { LifeEvent } from "../host/page-life.ts";
-import { bytesOf } from "../host/pieces.ts";
 import type { Surroundings } from "../opening/environment.ts";
 import type { Settings } from "../opening/options.ts";
+import { bytesOf } from "../pieces.ts";
 import { CallClient } from "../tabs/call-client.ts";
 import { type Channel, portChannel } from "../tabs/channel.ts";
 import {
@@ -34,9 +34,13 @@ import type {
 import { buildId } from "../wasm/module.ts";
 import { type WorkerThread, WorkerUnavailable } from "./start.ts";
 
-// How long a page that is left waits for its worker to store what was deferred: a frozen page freezes its worker with it, and one that is
-// closed ends it. Nothing that a page may look at without letting go of its thread tells that the worker is done.
+// How long a page waits for its worker. Nothing that it may look at without letting go of its thread tells that the worker is done.
+//
+//   farewellMs   to store what was deferred: a page that is closed ends its worker
+//   letGoMs      to store that, and to let go of the store: a frozen page stops its worker wherever it is, and one that was stopped
+//                inside a transaction would hold up the next owner until it wakes
 const farewellMs = 20;
+const letGoMs = 100;
 
 // What can be sent, but for what stays in the page.
 export type SentSettings = Omit<Settings, "clock" | "signal" | "onWarning" | "thread">;
@@ -210,7 +214,8 @@ export class WorkerHost implements Host {
 
   // A page that is frozen holds nothing, and waits for nothing.
   #onPage(event: LifeEvent): void {
-    if (event === "suspend") {
+    const suspended = event === "suspend" && !this.#suspended;
+    if (suspended) {
       this.#suspended = true;
       this.#gone?.end();
     } else if (event === "resume" && this.#suspended) {
@@ -218,13 +223,11 @@ export class WorkerHost implements Host {
       this.#wakes += 1;
     }
     const hidden = this.#o.around.life.hidden();
-    const left = event === "suspend" || (event === "leaving" && !hidden); // it is hidden only after that
-    if (left && this.#state === "open" && this.status.pendingBytes > 0) {
-      this.#post({ type: "life", event: "leaving", hidden });
-      spin(farewellMs);
-    }
-    // Only now: a worker that is frozen half-way through letting go of the store would hold up the next owner.
     this.#post({ type: "life", event, hidden });
+    if (this.#state !== "open") return;
+    if (suspended && this.status.owner === "self") spin(letGoMs);
+    // Hidden it is only after it was left.
+    else if (event === "leaving" && !hidden && this.status.pendingBytes > 0) spin(farewellMs);
   }
 
   // ---- The worker -------------------------------------------------------------------------------------------------------

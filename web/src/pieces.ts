@@ -1,8 +1,8 @@
 // Bytes from wherever a user has them, piece by piece, so that the page goes on between two.
 
-import { StoreError } from "../errors.ts";
-import type { SnapshotSource } from "../types.ts";
+import { StoreError } from "./errors.ts";
 import { nextTurn } from "./event-loop.ts";
+import type { SnapshotSource } from "./types.ts";
 
 const pieceBytes = 256 * 1024;
 const copiedBytes = 8 * 1024 * 1024; // in one turn
@@ -42,7 +42,8 @@ export async function joined(
   return bytes;
 }
 
-async function* chunksOf(source: SnapshotSource): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+/** As they come. Rejects likewise. */
+export async function* chunksOf(source: SnapshotSource): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const bytes = asBytes(source);
   if (bytes !== undefined) {
     yield bytes;
@@ -74,5 +75,8 @@ function asBytes(source: unknown): Uint8Array<ArrayBuffer> | undefined {
 }
 
 function notBytes(): StoreError {
-  return new StoreError("ValidationFailed", "A snapshot is bytes, a Blob, or a stream of bytes.");
+  return new StoreError(
+    "ValidationFailed",
+    "The source is neither bytes, nor a Blob, nor a stream of bytes.",
+  );
 }

@@ -59,7 +59,7 @@ export interface Batches {
 
 // Entity group transactions of at most 100, each within one country.
 export async function fetchBatches(signal?: AbortSignal): Promise<Batches> {
-  const response = await fetch(new URL("cities.json", document.baseURI), {
+  const response = await fetch(new URL("../cities.json", document.baseURI), {
     signal: signal ?? null,
   });
   if (!response.ok) throw new Error(`cities.json: ${response.status} ${response.statusText}`);

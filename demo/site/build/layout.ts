@@ -1,0 +1,77 @@
+// The one layout of all pages: head, navigation, text, and what comes before and after in the guide.
+import { escapeHtml, render, upFrom } from "./markdown.ts";
+import { groups, type Page } from "./pages.ts";
+
+const policy =
+  "default-src 'self'; script-src 'self' 'wasm-unsafe-eval' blob:; style-src 'self'; img-src 'self' data:; connect-src 'self' blob:; worker-src 'self'; base-uri 'none'; form-action 'none'";
+
+const bars =
+  "<rect x='1' y='2' width='14' height='3' rx='1'/><rect x='1' y='6.5' width='14' height='3' rx='1'/><rect x='1' y='11' width='9' height='3' rx='1'/>";
+const icon = `data:image/svg+xml,${encodeURIComponent(`<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16' fill='#0b6e69'>${bars}</svg>`)}`;
+
+/** The document of a page. */
+export function documentOf(page: Page, pages: readonly Page[]): string {
+  const up = upFrom(page);
+  const isStart = page.path === "";
+  const title = isStart ? "entitable: table design you can try" : `${page.title} · entitable`;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="color-scheme" content="light dark">
+<meta name="description" content="${escapeHtml(page.summary)}">
+<title>${escapeHtml(title)}</title>
+<link rel="icon" href="${icon}">
+<link rel="stylesheet" href="/src/site.css">
+<script vite-ignore src="${up}theme.js"></script>
+<script type="module" src="/src/site.ts"></script>
+</head>
+<body data-up="${up}">
+<a class="skip" href="#text">Skip to the text</a>
+<header class="top">
+<a class="brand" href="${up}"><svg viewBox="0 0 16 16" aria-hidden="true">${bars.replaceAll("'", '"')}</svg>entitable</a>
+<p class="claim">Table design you can try</p>
+<button type="button" id="theme" aria-label="Colours: as the system has them"></button>
+</header>
+<div class="frame">
+<nav class="guide" aria-label="Guide"><details id="menu"><summary>Contents</summary>${contents(page, pages)}</details></nav>
+<main id="text" tabindex="-1">
+<article>
+<header class="title"><p class="group">${escapeHtml(page.group)}</p><h1>${escapeHtml(page.title)}</h1><p class="summary">${escapeHtml(page.summary)}</p></header>
+${page.html ?? render(page)}
+</article>
+${around(page, pages)}
+</main>
+</div>
+<footer class="end"><p>Everything on this page runs in it: there is no server. <a href="${up}workbench/">The cities workbench</a> has 135,233 rows to play with.</p></footer>
+</body>
+</html>
+`;
+}
+
+function contents(page: Page, pages: readonly Page[]): string {
+  return groups
+    .map((group) => [group, pages.filter((one) => one.group === group)] as const)
+    .filter(([, members]) => members.length > 0)
+    .map(
+      ([group, members]) =>
+        `<h2>${escapeHtml(group)}</h2><ul>${members.map((one) => entry(one, page)).join("")}</ul>`,
+    )
+    .join("");
+}
+
+function entry(target: Page, from: Page): string {
+  const current = target === from ? ' aria-current="page"' : "";
+  return `<li><a href="${upFrom(from)}${target.path}"${current}>${escapeHtml(target.title)}</a></li>`;
+}
+
+function around(page: Page, pages: readonly Page[]): string {
+  const index = pages.indexOf(page);
+  const link = (target: Page | undefined, word: string, rel: string) =>
+    target === undefined
+      ? ""
+      : `<a rel="${rel}" href="${upFrom(page)}${target.path}"><span>${word}</span> ${escapeHtml(target.title)}</a>`;
+  return `<nav class="around" aria-label="Before and after">${link(pages[index - 1], "Before", "prev")}${link(pages[index + 1], "Next", "next")}</nav>`;
+}

@@ -1,0 +1,125 @@
+// Markdown to the HTML of a page. Beyond CommonMark there are live fences, code that a reader can run:
+//
+//     ```js live setup title="…"      run once before every other block of the page; shown folded
+//     ```js live                      a block
+//     ```js live naive title="…"      the two panes of a chapter, side by side; with a picture of the partitions
+//     ```js live pattern title="…"
+//     ```js live heat                 a block with that picture
+//     ```js live … throttle           on a store that refuses what is beyond the service's targets
+//     ```js live … servers            with the simulation of servers beneath it
+//     ```js live kept                 on a store that stays
+import { highlight } from "entitable/explorer";
+import MarkdownIt from "markdown-it";
+import { type Page, pathOf } from "./pages.ts";
+
+interface Fence {
+  readonly language: string;
+  readonly words: readonly string[];
+  readonly title: string | undefined;
+  readonly code: string;
+}
+
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
+}
+
+/** The body of a page. Links between Markdown files become links between pages. */
+export function render(page: Page): string {
+  const markdown = new MarkdownIt({ html: true, typographer: true });
+  const { rules } = markdown.renderer;
+  const setup = /^```js live setup\b/m.test(page.markdown);
+  let inVersus = false;
+  rules["fence"] = (tokens, index) => {
+    const fence = parseFence(tokens[index]?.info ?? "", tokens[index]?.content ?? "");
+    const { words } = fence;
+    if (!words.includes("live")) return plain(fence);
+    if (words.includes("setup")) return setupBlock(fence);
+    const isPane = words.includes("naive") || words.includes("pattern");
+    const opening = isPane && !inVersus ? '<div class="versus">\n' : "";
+    inVersus = isPane && isPaneFence(tokens[index + 1]?.info);
+    const closing = isPane && !inVersus ? "</div>\n" : "";
+    return opening + liveBlock(fence, setup) + closing;
+  };
+  rules["link_open"] = (tokens, index, options, _, self) => {
+    const token = tokens[index];
+    const target = String(token?.attrGet("href") ?? "");
+    if (/^[^:]+\.md(#|$)/.test(target)) token?.attrSet("href", linkTo(page, target));
+    return self.renderToken(tokens, index, options);
+  };
+  rules["heading_open"] = (tokens, index, options, _, self) => {
+    tokens[index]?.attrSet("id", slug(tokens[index + 1]?.content ?? ""));
+    return self.renderToken(tokens, index, options);
+  };
+  rules["table_open"] = () =>
+    '<div class="table" tabindex="0" role="group" aria-label="Table"><table>\n';
+  rules["table_close"] = () => "</table></div>\n";
+  return markdown.render(page.markdown);
+}
+
+function parseFence(info: string, content: string): Fence {
+  const title = /title="([^"]*)"/.exec(info)?.[1];
+  const [language = "", ...words] = info
+    .replace(/title="[^"]*"/, "")
+    .trim()
+    .split(/\s+/);
+  return { language, words, title, code: content.replace(/\n$/, "") };
+}
+
+function isPaneFence(info: string | undefined): boolean {
+  return /^js live (naive|pattern)\b/.test(info ?? "");
+}
+
+/** Code as HTML, coloured as the playground colours it. */
+function coloured(code: string): string {
+  return highlight(code)
+    .map(({ kind, text }) =>
+      kind === "plain" ? escapeHtml(text) : `<span class="${kind}">${escapeHtml(text)}</span>`,
+    )
+    .join("");
+}
+
+function plain({ language, code }: Fence): string {
+  const body = language === "text" || language === "" ? escapeHtml(code) : coloured(code);
+  return `<pre class="code" tabindex="0"><code>${body}</code></pre>\n`;
+}
+
+function setupBlock({ code, title }: Fence): string {
+  return (
+    `<details class="setup"><summary>${escapeHtml(title ?? "What every block begins with")}</summary>` +
+    `<pre class="code" tabindex="0"><code id="setup">${coloured(code)}</code></pre></details>\n`
+  );
+}
+
+const paneTitles = { naive: "The naive way", pattern: "The pattern" };
+
+function liveBlock({ code, words, title }: Fence, setup: boolean): string {
+  const kind = words.includes("naive") ? "naive" : words.includes("pattern") ? "pattern" : "";
+  const attributes = [
+    setup ? ' setup="setup"' : "",
+    kind !== "" || words.includes("heat") ? " data-heat" : "",
+    words.includes("servers") ? " data-servers" : "",
+    words.includes("throttle") ? ' throttle="azure"' : "",
+    words.includes("kept") ? ' store="guide"' : "",
+  ].join("");
+  const element = `<table-playground${attributes}><pre>${coloured(code)}</pre></table-playground>\n`;
+  if (kind === "") return `<div class="live">${element}</div>\n`;
+  const heading = escapeHtml(title ?? paneTitles[kind]);
+  return `<section class="pane ${kind}"><h3><span class="label">${kind}</span> ${heading}</h3>${element}</section>\n`;
+}
+
+function linkTo(from: Page, target: string): string {
+  const [file = "", fragment] = target.split("#");
+  const folder = new URL(from.file, "http://pages/");
+  const path = pathOf(new URL(file, folder).pathname.slice(1));
+  return `${upFrom(from)}${path}${fragment === undefined ? "" : `#${fragment}`}` || "./";
+}
+
+/** From a page to the site's start: "./" or "../../". */
+export function upFrom({ path }: Pick<Page, "path">): string {
+  return "../".repeat(path.split("/").length - 1) || "./";
+}
+
+function slug(title: string): string {
+  const letters = title.toLowerCase().replace(/[^\p{L}\p{N}_ -]/gu, "");
+  return letters.replaceAll(" ", "-");
+}

@@ -1,0 +1,39 @@
+// The Service Worker: the whole site is put away at the first visit, and served from there. The build puts `version` and `files` before
+// this (build/precache.ts). A new version waits until no page of the old one is open, so that no page loads half of each.
+// biome-ignore-all lint/correctness/noUndeclaredVariables: the build declares them
+
+const prefix = `site ${self.registration.scope} `;
+const current = prefix + version;
+
+self.addEventListener("install", (event) => event.waitUntil(putAway()));
+self.addEventListener("activate", (event) => event.waitUntil(takeOver()));
+self.addEventListener("fetch", (event) => {
+  const { method, url } = event.request;
+  if (method === "GET" && url.startsWith(self.registration.scope)) event.respondWith(answer(url));
+});
+
+async function putAway() {
+  const cache = await caches.open(current);
+  const requests = files.map((file) => {
+    const url = new URL(file.replace(/(^|\/)index\.html$/, "$1"), self.registration.scope);
+    return new Request(url, { cache: "reload" });
+  });
+  await cache.addAll(requests);
+}
+
+async function takeOver() {
+  const names = await caches.keys();
+  const old = names.filter((name) => name.startsWith(prefix) && name !== current);
+  await Promise.all(old.map((name) => caches.delete(name)));
+  await self.clients.claim();
+}
+
+async function answer(url) {
+  const cache = await caches.open(current);
+  const address = url.replace(/[?#].*$/, "").replace(/\/index\.html$/, "/");
+  const kept = await cache.match(address);
+  if (kept !== undefined) return kept;
+  const response = await fetch(url);
+  if (response.ok) await cache.put(address, response.clone());
+  return response;
+}

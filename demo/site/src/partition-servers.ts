@@ -1,0 +1,166 @@
+// A simulation of how the service spreads a table over servers: ranges of partitions, moved and split where there is much to do. Its model is
+// written down in pages/servers.md; it is ours, made of the targets that the service publishes, and not the service's own.
+
+export interface Model {
+  readonly servers: number;
+  /** Entities a second. */
+  readonly partitionLimit: number;
+  /** Requests a second. */
+  readonly accountLimit: number;
+  readonly serverLimit: number;
+  /** Seconds between two looks at the load. */
+  readonly balanceEvery: number;
+  /** A server above this part of its limit is to be relieved. */
+  readonly busy: number;
+}
+
+export const model: Model = {
+  servers: 5,
+  partitionLimit: 2000,
+  accountLimit: 20_000,
+  serverLimit: 4000,
+  balanceEvery: 3,
+  busy: 0.7,
+};
+
+export type Refusal = "account" | "partition" | "server" | "moving";
+
+export interface Second {
+  /** Requests, by server. */
+  readonly served: readonly number[];
+  readonly refused: Readonly<Record<Refusal, number>>;
+  /** What the balancer did at its end. */
+  readonly events: readonly string[];
+}
+
+/** Partitions from a key up to, and without, the next range's. */
+export interface Range {
+  readonly from: string;
+  readonly server: number;
+  /** Until the second of this number it answers nobody. */
+  readonly movingUntil: number;
+}
+
+export interface Simulation {
+  readonly seconds: readonly Second[];
+  /** At the end, in the order of keys. */
+  readonly ranges: readonly Range[];
+}
+
+/** A new table on one server, and then `rate` requests a second to the partitions in `keys`, in their order and again from the start. */
+export function simulate(keys: readonly string[], rate: number, seconds: number): Simulation {
+  let ranges: readonly Range[] = [{ from: "", server: 0, movingUntil: 0 }];
+  const history: Second[] = [];
+  for (let second = 0; second < seconds && keys.length > 0; second += 1) {
+    const arriving = Array.from(
+      { length: rate },
+      (_, i) => keys[(second * rate + i) % keys.length] as string,
+    );
+    const { served, refused, offered } = serve(arriving, ranges, second);
+    const events: string[] = [];
+    if ((second + 1) % model.balanceEvery === 0) {
+      ranges = balance(ranges, offered, second + 1, events);
+    }
+    history.push({ served, refused, events });
+  }
+  return { seconds: history, ranges };
+}
+
+// ---- A second ---------------------------------------------------------------------------------------------------------
+
+interface Served {
+  served: number[];
+  refused: Record<Refusal, number>;
+  /** What was asked of each partition, refused or not. */
+  offered: Map<string, number>;
+}
+
+function serve(arriving: readonly string[], ranges: readonly Range[], second: number): Served {
+  const served = Array<number>(model.servers).fill(0);
+  const refused = { account: 0, partition: 0, server: 0, moving: 0 };
+  const offered = new Map<string, number>();
+  const homes = new Map<string, Range>();
+  let accepted = 0;
+  for (const partition of arriving) {
+    const asked = offered.get(partition) ?? 0;
+    offered.set(partition, asked + 1);
+    const home = homes.get(partition) ?? rangeOf(ranges, partition);
+    homes.set(partition, home);
+    const here = served[home.server] as number;
+    if (accepted >= model.accountLimit) refused.account += 1;
+    else if (asked >= model.partitionLimit) refused.partition += 1;
+    else if (second < home.movingUntil) refused.moving += 1;
+    else if (here >= model.serverLimit) refused.server += 1;
+    else {
+      served[home.server] = here + 1;
+      accepted += 1;
+    }
+  }
+  return { served, refused, offered };
+}
+
+function rangeOf(ranges: readonly Range[], partition: string): Range {
+  return ranges.findLast(({ from }) => from <= partition) as Range;
+}
+
+// ---- Balancing ----------------------------------------------------------------------------------------------------------
+
+// Relieves the busiest server, once: by giving one of its ranges to the idlest, or else by splitting one and giving half of it away.
+function balance(
+  ranges: readonly Range[],
+  offered: ReadonlyMap<string, number>,
+  second: number,
+  events: string[],
+): readonly Range[] {
+  const loads = new Map(ranges.map((range) => [range, 0]));
+  for (const [partition, asked] of offered) {
+    const range = rangeOf(ranges, partition);
+    loads.set(range, (loads.get(range) ?? 0) + asked);
+  }
+  const servers = Array<number>(model.servers).fill(0);
+  for (const [range, load] of loads) servers[range.server] = (servers[range.server] ?? 0) + load;
+  const most = Math.max(...servers);
+  const busiest = servers.indexOf(most);
+  const idlest = servers.indexOf(Math.min(...servers));
+  if (most <= model.busy * model.serverLimit || busiest === idlest) return ranges;
+
+  const candidates = ranges
+    .filter(({ server }) => server === busiest)
+    .sort((a, b) => (loads.get(b) ?? 0) - (loads.get(a) ?? 0));
+  const idle = servers[idlest] as number;
+  const fitting = candidates.find((range) => {
+    const load = loads.get(range) ?? 0;
+    return load > 0 && load < most && idle + load < most;
+  });
+  if (fitting !== undefined) {
+    events.push(`the range from “${fitting.from}” moves to server ${idlest + 1}`);
+    const moved = { ...fitting, server: idlest, movingUntil: second + 1 };
+    return ranges.map((range) => (range === fitting ? moved : range));
+  }
+  for (const range of candidates) {
+    const at = middleOf(range, ranges, offered);
+    if (at === undefined) continue;
+    events.push(`a range is split at “${at}”; the upper half moves to server ${idlest + 1}`);
+    const upper = { from: at, server: idlest, movingUntil: second + 1 };
+    return ranges.flatMap((one) => (one === range ? [range, upper] : [one]));
+  }
+  events.push("one partition is too busy, and a partition can't be split");
+  return ranges;
+}
+
+// The partition at which the upper half of a range's load begins; undefined if it all is one partition's.
+function middleOf(
+  range: Range,
+  ranges: readonly Range[],
+  offered: ReadonlyMap<string, number>,
+): string | undefined {
+  const own = [...offered].filter(([partition]) => rangeOf(ranges, partition) === range);
+  own.sort(([a], [b]) => (a < b ? -1 : 1));
+  const total = own.reduce((sum, [, asked]) => sum + asked, 0);
+  let below = 0;
+  for (const [index, [partition, asked]] of own.entries()) {
+    if (index > 0 && (below >= total / 2 || index === own.length - 1)) return partition;
+    below += asked;
+  }
+  return undefined;
+}

@@ -1,0 +1,123 @@
+// The simulation of servers beneath a live block: a rate to choose, half a minute of seconds, and what the servers have at its end.
+import { count, make } from "./dom.ts";
+import { model, type Second, type Simulation, simulate } from "./partition-servers.ts";
+
+const rates = [500, 1000, 2000, 5000, 10_000, 20_000, 40_000];
+const seconds = 30;
+
+export class ServerPicture {
+  readonly element = make("figure", "servers");
+  readonly #rate = make("input", "");
+  readonly #told = make("output", "");
+  readonly #result = make("div", "");
+  #keys: readonly string[] = [];
+
+  constructor() {
+    this.#rate.type = "range";
+    this.#rate.max = String(rates.length - 1);
+    this.#rate.value = String(rates.indexOf(5000));
+    this.#rate.addEventListener("input", () => this.#draw());
+    const label = make("label", "", "Requests a second ", this.#rate, this.#told);
+    const caption = make(
+      "figcaption",
+      "",
+      `Simulated: the same requests, again and again, on ${model.servers} servers`,
+    );
+    this.element.append(caption, label, this.#result);
+  }
+
+  /** The partitions that a run asked for, in the order of its requests. */
+  show(keys: readonly string[]): void {
+    this.#keys = keys;
+    this.#draw();
+  }
+
+  #draw(): void {
+    const rate = rates[Number(this.#rate.value)] as number;
+    this.#rate.setAttribute("aria-valuetext", count(rate));
+    this.#told.textContent = count(rate);
+    const simulation = simulate(this.#keys, rate, seconds);
+    this.#result.replaceChildren(
+      timeline(simulation),
+      summary(simulation),
+      story(simulation),
+      serversTable(simulation),
+    );
+  }
+}
+
+// A row for each server, a column for each second; the last row is what was refused. For the eye: the rest says it in words.
+function timeline({ seconds: all }: Simulation): HTMLElement {
+  const grid = make("div", "timeline");
+  grid.setAttribute("aria-hidden", "true");
+  const row = (name: string, kind: string, of: (second: Second) => number, full: number) => {
+    grid.append(make("span", "", name));
+    for (const [index, second] of all.entries()) {
+      const value = of(second);
+      const field = make("i", "");
+      field.dataset[kind] = String(Math.min(5, Math.ceil((value / full) * 5)));
+      field.title = `Second ${index + 1}: ${count(value)}`;
+      grid.append(field);
+    }
+  };
+  for (let server = 0; server < model.servers; server += 1) {
+    row(`Server ${server + 1}`, "reads", ({ served }) => served[server] ?? 0, model.serverLimit);
+  }
+  row("Refused", "writes", refusedIn, model.serverLimit);
+  return grid;
+}
+
+function refusedIn({ refused }: Second): number {
+  return refused.account + refused.moving + refused.partition + refused.server;
+}
+
+function summary({ seconds: all }: Simulation): HTMLElement {
+  const sum = (of: (second: Second) => number) => all.reduce((total, one) => total + of(one), 0);
+  const served = sum((second) => second.served.reduce((total, one) => total + one, 0));
+  const refused = sum(refusedIn);
+  const reasons = [
+    ["their partition was too busy", sum((second) => second.refused.partition)],
+    ["their server was too busy", sum((second) => second.refused.server)],
+    ["their range was on its way to another server", sum((second) => second.refused.moving)],
+    ["the account was too busy", sum((second) => second.refused.account)],
+  ] as const;
+  const told = reasons
+    .filter(([, number]) => number > 0)
+    .map(([reason, number]) => `${count(number)} because ${reason}`);
+  const why = told.length === 0 ? "" : `: ${told.join(", ")}`;
+  const text = `In ${all.length} seconds ${count(served)} requests were served and ${count(refused)} refused${why}.`;
+  return make("p", "summary-text", text);
+}
+
+function story({ seconds: all }: Simulation): HTMLElement {
+  const told = all.flatMap(({ events }, index) =>
+    events.map((event) => `After second ${index + 1} ${event}.`),
+  );
+  const different = told.filter((_, i) => i === 0 || textOf(told[i]) !== textOf(told[i - 1]));
+  return make("ol", "story", ...different.map((text) => make("li", "", text)));
+}
+
+const textOf = (told: string | undefined) => told?.replace(/^After second \d+ /, "");
+
+function serversTable({ seconds: all, ranges }: Simulation): HTMLElement {
+  const last = all.at(-1);
+  const rows = Array.from({ length: model.servers }, (_, server) => {
+    const own = ranges.filter((range) => range.server === server);
+    const from = own.map((range) => (range.from === "" ? "the beginning" : range.from));
+    return make(
+      "tr",
+      "",
+      make("th", "", `Server ${server + 1}`),
+      make("td", "number", count(last?.served[server] ?? 0)),
+      make("td", "", from.length === 0 ? "nothing" : from.join(", ")),
+    );
+  });
+  const head = make(
+    "tr",
+    "",
+    make("th", "", "In the last second"),
+    make("th", "number", "served"),
+    make("th", "", "has ranges from"),
+  );
+  return make("table", "", make("thead", "", head), make("tbody", "", ...rows));
+}

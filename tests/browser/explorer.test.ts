@@ -1,0 +1,662 @@
+// <table-explorer> as anybody would use it: in a plain page with one script tag under a strict policy, by mouse and by keyboard, and in a
+// React application.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync } from "node:fs";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import type { BrowserContext, Locator, Page } from "playwright-core";
+import { accessibilityProblems } from "./support/axe.ts";
+import { newProfile, type Profile } from "./support/browser.ts";
+import { type Site, serve } from "./support/server.ts";
+
+const root = new URL("../../", import.meta.url);
+const staging = fileURLToPath(new URL("build/package/staging/", root));
+const screenshots = new URL("build/screenshots/", root);
+const policy =
+  "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'";
+
+// A store with every type in it, made before the element looks.
+const script = `
+import { openStore, edm } from "/dist/index.js";
+import "/dist/explorer/index.js";
+const store = await openStore({ name: "shop", persistence: "memory" });
+await store.table("lamps").createTable();
+const actions = [];
+for (let i = 0; i < 250; ++i) {
+  actions.push(["create", { partitionKey: i < 100 ? "desk" : i < 200 ? "floor" : "wall", rowKey: String(i).padStart(4, "0"),
+    name: "Lamp " + i, stock: i % 7, price: edm.double(i + 0.5), sold: 9007199254740993n + BigInt(i), since: edm.dateTime("2026-01-01T00:00:00.1234567Z") }]);
+}
+for (let i = 0; i < 250; i += 100) await store.table("lamps").submitTransaction(actions.slice(i, Math.min(i + 100, 250)));
+await store.table("Everything").createTable();
+await store.table("Everything").createEntity({ partitionKey: "p", rowKey: "r", text: "two\\r\\nlines", yes: true, int: -1,
+  long: -9223372036854775808n, ratio: edm.double("NaN"), whole: edm.double(3), at: edm.dateTime("9999-12-31T23:59:59.9999999Z"),
+  id: edm.guid("c9da6455-213d-42c9-9a79-3e9149a57833"), bytes: Uint8Array.of(0, 255, 16) });
+window.store = store;
+document.querySelector("table-explorer").store = store;
+`;
+
+const plainPage = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>A shop</title>
+<link rel="stylesheet" href="/page.css"></head>
+<body><main><h1>A shop</h1><table-explorer table="lamps"></table-explorer></main><script type="module" src="/page.js"></script></body></html>`;
+
+// One script tag, and a name: the element opens the store itself.
+const namedPage = `<!doctype html><html lang="en"><title>A shop</title><main><h1>A shop</h1><table-explorer store="named"></table-explorer></main>
+<script type="module" src="/dist/explorer/index.js"></script></html>`;
+
+const reactPage = `<!doctype html><html lang="en"><title>A shop</title><main><h1>A shop</h1><div id="root"></div></main>
+<script type="module" src="/react.js"></script></html>`;
+
+// The store is set on an element that is not known yet.
+const latePage = `<!doctype html><html lang="en"><title>A shop</title><main><h1>A shop</h1><table-explorer></table-explorer></main>
+<script type="module" src="/late.js"></script></html>`;
+const lateScript = `
+import { openStore } from "/dist/index.js";
+const store = await openStore({ persistence: "memory" });
+await store.table("chairs").createTable();
+await store.table("chairs").createEntity({ partitionKey: "p", rowKey: "r" });
+document.querySelector("table-explorer").store = store;
+await import("/dist/explorer/index.js");
+`;
+
+const css =
+  ":root { color-scheme: light dark; } body { margin: 1rem; background: Canvas; color: CanvasText; font-family: system-ui; }";
+
+let profile: Profile;
+let context: BrowserContext;
+let site: Site;
+let reactCode = "";
+const problems: string[] = [];
+
+function override(path: string) {
+  const pages: Record<string, { type?: string; body: string; status?: number }> = {
+    "/": { body: plainPage },
+    "/named": { body: namedPage },
+    "/react": { body: reactPage },
+    "/late": { body: latePage },
+    "/late.js": { type: "text/javascript", body: lateScript },
+    "/page.css": { type: "text/css", body: css },
+    "/page.js": { type: "text/javascript", body: script },
+    "/react.js": { type: "text/javascript", body: reactCode },
+    "/favicon.ico": { status: 204, body: "" },
+  };
+  return pages[path];
+}
+
+before(async () => {
+  mkdirSync(screenshots, { recursive: true });
+  profile = await newProfile();
+  context = await profile.open();
+  site = await serve(staging, { headers: { "content-security-policy": policy }, override });
+});
+
+after(async () => {
+  await context?.close();
+  await site?.close();
+  await profile?.remove();
+});
+
+async function openPage(path = ""): Promise<Page> {
+  const page = await context.newPage();
+  page.on("pageerror", (error) => problems.push(String(error)));
+  page.on("console", (message) => problems.push(message.text()));
+  await page.goto(site.url + path);
+  return page;
+}
+
+const explorer = (page: Page): Locator => page.locator("table-explorer");
+const status = (page: Page): Locator => explorer(page).locator(".foot [role=status]");
+const dialog = (page: Page): Locator => page.getByRole("dialog");
+const button = (within: Locator, name: string | RegExp): Locator =>
+  within.getByRole("button", { name });
+
+async function shows(locator: Locator, text: string | RegExp): Promise<void> {
+  await locator.filter({ hasText: text }).waitFor();
+}
+
+async function ran(page: Page): Promise<void> {
+  await explorer(page).locator("[aria-busy]").waitFor({ state: "detached" });
+}
+
+async function ask(page: Page, filter: string): Promise<void> {
+  await page.getByRole("combobox", { name: "Filter" }).fill(filter);
+  await page.keyboard.press("Escape");
+  await button(explorer(page), "Run").click();
+  await ran(page);
+}
+
+async function rowKeys(page: Page): Promise<(string | null)[]> {
+  const cells = explorer(page).locator("tbody tr[data-row] td:nth-child(2)");
+  return await cells.allTextContents();
+}
+
+async function plan(page: Page): Promise<Record<string, string>> {
+  return await page.$$eval("table-explorer >> .plan > div", (items) =>
+    Object.fromEntries(
+      items.map((item) => [item.children[0]?.textContent, item.children[1]?.textContent]),
+    ),
+  );
+}
+
+// The entity as it is stored, with all types.
+async function stored(
+  page: Page,
+  table: string,
+  partitionKey: string,
+  rowKey: string,
+): Promise<Record<string, unknown>> {
+  return await page.evaluate(
+    async ([name, pk, rk]) => {
+      const { store } = window as unknown as {
+        store: {
+          tableClient(name: string): {
+            getEntity(...keys: unknown[]): Promise<Record<string, unknown>>;
+          };
+        };
+      };
+      const {
+        etag: _,
+        timestamp: __,
+        ...entity
+      } = await store
+        .tableClient(name as string)
+        .getEntity(pk, rk, { disableTypeConversion: true });
+      return entity;
+    },
+    [table, partitionKey, rowKey],
+  );
+}
+
+async function screenshot(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: fileURLToPath(new URL(`explorer-${name}.png`, screenshots)) });
+}
+
+describe("<table-explorer> in a plain page", () => {
+  test("lists tables with counts, and shows rows, plan and pages of one", async () => {
+    const page = await openPage();
+    await shows(status(page), "200 entities shown, and there are more.");
+    const tables = await explorer(page).locator("nav li").allTextContents();
+    assert.deepEqual(tables, ["Everything1 entity", "lamps250 entities"]);
+    await explorer(page).locator("nav [aria-current]", { hasText: "lamps" }).waitFor();
+    const { "First page": ms, ...figures } = await plan(page);
+    assert.deepEqual(figures, {
+      Plan: "Table scan",
+      "Rows read": "250",
+      "Rows returned": "250",
+      "On the service": "Table scan",
+      "Requests there": "3", // one for each partition
+    });
+    assert.match(ms ?? "", /^[\d.]+ (µs|ms)$/);
+    const heads = await explorer(page).locator("thead th").allTextContents();
+    assert.deepEqual(heads, [
+      "PartitionKey",
+      "RowKey",
+      "name String",
+      "stock Int32",
+      "price Double",
+      "sold Int64",
+      "since DateTime",
+      "Timestamp",
+    ]);
+    const first = await explorer(page).locator("tr[data-row='0'] td").allTextContents();
+    assert.deepEqual(first.slice(0, 7), [
+      "desk",
+      "0000",
+      "Lamp 0",
+      "0",
+      "0.5",
+      "9007199254740993",
+      "2026-01-01T00:00:00.1234567Z",
+    ]);
+    await screenshot(page, "light");
+    await button(explorer(page), "Next page").click();
+    await shows(status(page), "250 entities shown, that is all.");
+    await button(explorer(page), "Next page").waitFor({ state: "hidden" });
+    assert.deepEqual(await accessibilityProblems(page), []);
+    await page.close();
+  });
+
+  test("filters, with the plan of each", async () => {
+    const page = await openPage();
+    await shows(status(page), "200 entities");
+    for (const [filter, kind, keys] of [
+      ["PartitionKey eq 'desk' and RowKey eq '0042'", "Point query", ["0042"]],
+      ["PartitionKey eq 'desk' and RowKey lt '0002'", "Row range", ["0000", "0001"]],
+      [
+        "PartitionKey eq 'wall' and stock eq 4",
+        "Partition scan",
+        ["0200", "0207", "0214", "0221", "0228", "0235", "0242", "0249"],
+      ],
+      ["sold eq 9007199254740994L", "Table scan", ["0001"]],
+      ["since lt datetime'2026-01-01T00:00:00.1234567Z'", "Table scan", []],
+    ] as const) {
+      await ask(page, filter);
+      assert.equal((await plan(page))["Plan"], kind, filter);
+      assert.deepEqual(await rowKeys(page), keys, filter);
+    }
+    await shows(status(page), "No entity matches.");
+    await page.getByLabel("Select").fill("RowKey, price");
+    await ask(page, "RowKey eq '0003'");
+    assert.deepEqual(await explorer(page).locator("thead th").allTextContents(), [
+      "RowKey",
+      "price Double",
+    ]);
+    assert.deepEqual(await explorer(page).locator("tr[data-row] td").allTextContents(), [
+      "0003",
+      "3.5",
+    ]);
+    await page.close();
+  });
+
+  test("points at what is wrong with a filter", async () => {
+    const page = await openPage();
+    await shows(status(page), "200 entities");
+    const box = page.getByRole("combobox", { name: "Filter" });
+    await box.fill("PartitionKey eq 'desk' adn stock eq 4");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Enter");
+    await shows(explorer(page).locator(".error"), "400 InvalidInput");
+    assert.equal(await explorer(page).locator(".where mark").textContent(), "adn");
+    assert.equal(await box.getAttribute("aria-invalid"), "true");
+    const selected = await box.evaluate((input: HTMLInputElement) =>
+      input.value.slice(input.selectionStart ?? 0, input.selectionEnd ?? 0),
+    );
+    assert.equal(selected, "adn");
+    assert.deepEqual(await accessibilityProblems(page), []);
+    await screenshot(page, "error");
+    // The word is selected, so typing mends it.
+    await page.keyboard.type("and");
+    assert.equal(await explorer(page).locator(".where").isVisible(), false);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Enter");
+    await shows(status(page), "14 entities shown, that is all.");
+    await page.close();
+  });
+
+  test("completes properties, operators and values that were seen", async () => {
+    const page = await openPage();
+    await shows(status(page), "200 entities");
+    const box = page.getByRole("combobox", { name: "Filter" });
+    const options = () => page.getByRole("option").allTextContents();
+    await box.click();
+    assert.deepEqual(await options(), [
+      "PartitionKeyString",
+      "RowKeyString",
+      "TimestampDateTime",
+      "nameString",
+      "stockInt32",
+      "priceDouble",
+      "soldInt64",
+      "sinceDateTime",
+      "not (none of it",
+    ]);
+    await page.keyboard.type("pa");
+    assert.deepEqual(await options(), ["PartitionKeyString"]);
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await box.getAttribute("aria-activedescendant"), "filter-option-0");
+    await page.keyboard.press("Enter");
+    assert.equal(await box.inputValue(), "PartitionKey ");
+    assert.deepEqual(await options(), [
+      "eqequal",
+      "nenot equal",
+      "gtgreater",
+      "gegreater or equal",
+      "ltless",
+      "leless or equal",
+    ]);
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Tab");
+    assert.deepEqual(await options(), ["'desk'seen", "'floor'seen", "''String"]);
+    await screenshot(page, "completion");
+    assert.deepEqual(await accessibilityProblems(page), []);
+    await page.keyboard.type("fl");
+    await page.getByRole("option").click();
+    assert.equal(await box.inputValue(), "PartitionKey eq 'floor' ");
+    assert.deepEqual(await options(), ["andboth", "oreither"]);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Enter");
+    await shows(status(page), "100 entities shown, that is all.");
+    await page.close();
+  });
+
+  test("keeps the types of an entity that is changed, and adds and removes properties", async () => {
+    const page = await openPage();
+    await button(explorer(page), /^Everything/).click();
+    await shows(status(page), "1 entity shown");
+    const before = await stored(page, "Everything", "p", "r");
+    await explorer(page).locator("tr[data-row='0']").click();
+    await dialog(page).waitFor();
+    assert.deepEqual(await accessibilityProblems(page), []);
+    await screenshot(page, "entity");
+    await dialog(page)
+      .getByRole("group", { name: "int", exact: true })
+      .getByLabel("Value")
+      .fill("2147483648");
+    await button(dialog(page), "Save").click();
+    await shows(dialog(page).locator(".problem"), "A whole number from");
+    assert.equal(
+      await page.evaluate(() =>
+        document
+          .querySelector("table-explorer")
+          ?.shadowRoot?.activeElement?.getAttribute("aria-invalid"),
+      ),
+      "true",
+    );
+    await dialog(page)
+      .getByRole("group", { name: "int", exact: true })
+      .getByLabel("Value")
+      .fill("7");
+    await button(dialog(page), "Remove yes").click();
+    await button(dialog(page), "Add a property").click();
+    const added = dialog(page).getByRole("group", { name: "A new property" });
+    await added.getByLabel("Name").fill("added");
+    await added.getByLabel("Type").selectOption("Int64");
+    await added.getByLabel("Value").fill("12");
+    await button(dialog(page), "Save").click();
+    await dialog(page).waitFor({ state: "detached" });
+    const { yes: _, ...rest } = before;
+    assert.deepEqual(await stored(page, "Everything", "p", "r"), {
+      ...rest,
+      int: { type: "Int32", value: "7" },
+      added: { type: "Int64", value: "12" },
+    });
+    await shows(explorer(page).locator("tbody"), "12");
+    await page.close();
+  });
+
+  test("shows a conflict, and loads what is stored now", async () => {
+    const page = await openPage();
+    await ask(page, "PartitionKey eq 'desk' and RowKey eq '0000'");
+    await explorer(page).locator("tr[data-row='0']").click();
+    const stock = dialog(page).getByRole("group", { name: "stock" }).getByLabel("Value");
+    await page.evaluate(() => {
+      const { store } = window as unknown as {
+        store: { table(name: string): { updateEntity(entity: object): Promise<unknown> } };
+      };
+      return store.table("lamps").updateEntity({ partitionKey: "desk", rowKey: "0000", stock: 99 });
+    });
+    await stock.fill("5");
+    await stock.press("Enter");
+    await shows(dialog(page).locator(".error"), "412 UpdateConditionNotSatisfied");
+    assert.equal(
+      ((await stored(page, "lamps", "desk", "0000"))["stock"] as { value: string }).value,
+      "99",
+    );
+    await screenshot(page, "conflict");
+    await button(dialog(page), "Load what is stored now").click();
+    await page.waitForFunction(() =>
+      [
+        ...(document
+          .querySelector("table-explorer")
+          ?.shadowRoot?.querySelectorAll("dialog textarea") ?? []),
+      ].some((area) => (area as HTMLTextAreaElement).value === "99"),
+    );
+    await button(dialog(page), "Delete").click();
+    await dialog(page).waitFor({ state: "detached" });
+    await shows(status(page), "No entity matches.");
+    await explorer(page).locator("nav li", { hasText: "lamps249 entities" }).waitFor();
+    await page.close();
+  });
+
+  test("makes a table, inserts into it, and deletes it", async () => {
+    const page = await openPage();
+    await shows(status(page), "200 entities");
+    await button(explorer(page), "New table…").click();
+    await page.keyboard.type("1xy");
+    await page.keyboard.press("Enter");
+    await shows(dialog(page).locator(".error"), "400 InvalidResourceName");
+    await dialog(page).getByLabel("Name").fill("chairs");
+    await page.keyboard.press("Enter");
+    await shows(status(page), "No entity matches.");
+    await button(explorer(page), "Insert…").click();
+    await page.keyboard.type("p");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("1");
+    await page.keyboard.press("Enter");
+    await shows(status(page), "1 entity shown, that is all.");
+    await button(explorer(page), "Insert…").click();
+    await page.keyboard.type("p");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("1");
+    await page.keyboard.press("Enter");
+    await shows(dialog(page).locator(".error"), "409 EntityAlreadyExists");
+    await page.keyboard.press("Escape");
+    await button(explorer(page), "Delete table…").click();
+    assert.deepEqual(await accessibilityProblems(page), []);
+    await button(dialog(page), "Delete the table").click();
+    await explorer(page).locator("nav [aria-current]", { hasText: "Everything" }).waitFor();
+    assert.equal(await explorer(page).locator("nav li").count(), 2);
+    await page.close();
+  });
+
+  test("exports a query, imports it elsewhere, and reports rows by line", async () => {
+    const page = await openPage();
+    await ask(page, "PartitionKey eq 'desk' and stock eq 6");
+    await shows(status(page), "14 entities");
+    await button(explorer(page), "Export…").click();
+    assert.deepEqual(await accessibilityProblems(page), []);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      button(dialog(page), "Export").click(),
+    ]);
+    assert.equal(download.suggestedFilename(), "lamps.typed.csv");
+    const text = readFileSync(await download.path(), "utf8");
+    const lines = text.split("\r\n");
+    assert.equal(
+      lines[0],
+      "PartitionKey,RowKey,Timestamp,name,name@type,stock,stock@type,price,price@type,sold,sold@type,since,since@type",
+    );
+    assert.match(
+      lines[1] ?? "",
+      /^desk,0006,2[^,]+Z,Lamp 6,String,6,Int32,6\.5,Double,9007199254740999,Int64,2026-01-01T00:00:00\.1234567Z,DateTime$/,
+    );
+    assert.equal(lines.length, 16);
+    await page.keyboard.press("Escape");
+
+    await button(explorer(page), "Import…").click();
+    const broken = `${text}desk,x,,,,many,Int32,,,,,,\r\n`;
+    await dialog(page)
+      .getByLabel("File")
+      .setInputFiles({ name: "copy.typed.csv", mimeType: "text/csv", buffer: Buffer.from(broken) });
+    await dialog(page).getByLabel("Into the table").fill("copy");
+    await button(dialog(page), /^Import$/).click();
+    await shows(dialog(page).locator(".report"), "15 rows read, 14 written, 1 rejected.");
+    assert.match(
+      (await dialog(page).locator(".rejections tbody tr").textContent()) ?? "",
+      /^16InvalidInput: stock is "many", which is no Int32\.$/,
+    );
+    assert.deepEqual(await accessibilityProblems(page), []);
+    await screenshot(page, "import");
+    await page.keyboard.press("Escape");
+    await explorer(page).locator("nav [aria-current]", { hasText: "copy" }).waitFor();
+    assert.deepEqual(
+      await stored(page, "copy", "desk", "0006"),
+      await stored(page, "lamps", "desk", "0006"),
+    );
+    await page.close();
+  });
+
+  test("is used by the keyboard alone", async () => {
+    const page = await openPage();
+    await shows(status(page), "200 entities");
+    const focused = () =>
+      page.evaluate(() => {
+        const inside = document.querySelector("table-explorer")?.shadowRoot
+          ?.activeElement as HTMLElement | null;
+        return (
+          inside?.getAttribute("aria-label") ??
+          (inside?.dataset["row"] === undefined
+            ? inside?.id || inside?.textContent
+            : `row ${inside.dataset["row"]}`)
+        );
+      });
+    await page.locator("h1").evaluate((heading: HTMLElement) => {
+      heading.tabIndex = -1;
+      heading.focus();
+    });
+    const stops: unknown[] = [];
+    for (let stop = 0; stop < 14; ++stop) {
+      await page.keyboard.press("Tab");
+      stops.push(await focused());
+    }
+    assert.deepEqual(stops, [
+      "Read the tables again",
+      "Everything1 entity",
+      "lamps250 entities",
+      "New table…",
+      "Insert…",
+      "Import…",
+      "Export…",
+      "Delete table…",
+      "filter",
+      "select",
+      "page-size",
+      "Run",
+      "row 0",
+      "Next page",
+    ]);
+    await page.keyboard.press("Shift+Tab");
+    await page.keyboard.press("End");
+    assert.equal(await focused(), "row 199");
+    await page.keyboard.press("PageUp");
+    const [, up = ""] = /^row (\d+)$/.exec(String(await focused())) ?? [];
+    assert.ok(Number(up) > 180 && Number(up) < 199, up);
+    await page.keyboard.press("Home");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowUp");
+    assert.equal(await focused(), "row 1");
+    await page.keyboard.press("Enter");
+    assert.equal(await dialog(page).getByLabel("RowKey").inputValue(), "0001");
+    await page.keyboard.press("Escape");
+    await dialog(page).waitFor({ state: "detached" });
+    assert.equal(await focused(), "row 1");
+    // From the last page on, the focus is not lost with its button.
+    await button(explorer(page), "Next page").focus();
+    await page.keyboard.press("Enter");
+    await shows(status(page), "250 entities shown, that is all.");
+    assert.match(String(await focused()), /^row \d+$/);
+    await page.close();
+  });
+
+  test("keeps a thousand rows out of the document", async () => {
+    const page = await openPage();
+    await page.getByLabel("Page size").fill("1000");
+    await ask(page, "");
+    await shows(status(page), "250 entities shown, that is all.");
+    assert.ok((await explorer(page).locator("tbody tr").count()) < 60);
+    await explorer(page)
+      .locator(".grid")
+      .evaluate((grid) => grid.scrollTo(0, grid.scrollHeight));
+    await explorer(page).locator("tr[data-row='249']").waitFor();
+    await page.close();
+  });
+
+  test("fits a phone, in the dark as in the light", async () => {
+    const page = await openPage();
+    await shows(status(page), "200 entities");
+    await page.emulateMedia({ colorScheme: "dark" });
+    assert.deepEqual(await accessibilityProblems(page), []);
+    await screenshot(page, "dark");
+    await page.setViewportSize({ width: 390, height: 844 });
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth));
+    await screenshot(page, "phone-dark");
+    await page.emulateMedia({ colorScheme: "light" });
+    await screenshot(page, "phone");
+    await explorer(page).locator("tr[data-row='0']").click();
+    await dialog(page).waitFor();
+    await screenshot(page, "phone-entity");
+    assert.ok(await dialog(page).evaluate((element) => element.scrollWidth <= element.clientWidth));
+    await page.close();
+  });
+
+  test("opens a store by its name, which is there again after a reload", async () => {
+    const page = await openPage("named");
+    await shows(explorer(page), "There is nothing in this store yet.");
+    assert.deepEqual(await accessibilityProblems(page), []);
+    await screenshot(page, "empty");
+    await button(explorer(page), "New table…").click();
+    await page.keyboard.type("kept");
+    await page.keyboard.press("Enter");
+    await shows(status(page), "No entity matches.");
+    await page.reload();
+    await explorer(page).locator("nav [aria-current]", { hasText: "kept" }).waitFor();
+    // Another store, and the one before is let go.
+    await explorer(page).evaluate((element) => element.setAttribute("store", "other"));
+    await shows(explorer(page), "There is nothing in this store yet.");
+    await explorer(page).evaluate((element) => element.setAttribute("store", "not a name"));
+    await shows(explorer(page).locator(".rest > .error"), "ValidationFailed");
+    await page.close();
+  });
+  test("takes a store that was set before the element was known, and opens none by itself", async () => {
+    const page = await openPage("late");
+    await shows(status(page), "1 entity shown, that is all.");
+    await explorer(page).evaluate((element: HTMLElement & { store: unknown }) => {
+      element.store = undefined;
+    });
+    await explorer(page).locator("nav li").first().waitFor({ state: "detached" });
+    const names = await page.evaluate(async () =>
+      (await indexedDB.databases()).map(({ name }) => name ?? ""),
+    );
+    assert.ok(!names.some((name) => name.includes("default")), names.join());
+    await page.close();
+  });
+
+  test("nothing was complained about", () => assert.deepEqual(problems.splice(0), []));
+});
+
+describe("<table-explorer> in a React application", () => {
+  const application = `
+    import { StrictMode, useState } from "react";
+    import { createRoot } from "react-dom/client";
+    import { openStore } from "/dist/index.js";
+    import "/dist/explorer/index.js";
+    const store = await openStore({ persistence: "memory" });
+    for (const name of ["chairs", "lamps"]) {
+      await store.table(name).createTable();
+      await store.table(name).createEntity({ partitionKey: "p", rowKey: name });
+    }
+    function App() {
+      const [table, choose] = useState("lamps");
+      const [shown, show] = useState(true);
+      return (
+        <>
+          <button onClick={() => choose("chairs")}>Chairs</button>
+          <button onClick={() => show(!shown)}>Toggle</button>
+          {shown && <table-explorer store={store} table={table} />}
+        </>
+      );
+    }
+    createRoot(document.getElementById("root")).render(<StrictMode><App /></StrictMode>);
+  `;
+
+  before(async () => {
+    const example = fileURLToPath(new URL("demo/example", root));
+    execFileSync(fileURLToPath(new URL("tests/setup", root)), ["demo/example"]);
+    const { outputFiles } = await build({
+      stdin: { contents: application, resolveDir: example, loader: "jsx" },
+      bundle: true,
+      write: false,
+      format: "esm",
+      jsx: "automatic",
+      external: ["/dist/*"],
+      define: { "process.env.NODE_ENV": '"production"' },
+    });
+    reactCode = outputFiles[0]?.text ?? "";
+  });
+
+  test("takes the store and the table as properties, and comes and goes", async () => {
+    const page = await openPage("react");
+    await shows(explorer(page).locator("tbody"), "lamps");
+    await page.getByRole("button", { name: "Chairs", exact: true }).click();
+    await shows(explorer(page).locator("tbody"), "chairs");
+    await page.getByRole("button", { name: "Toggle" }).click();
+    await explorer(page).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Toggle" }).click();
+    await shows(explorer(page).locator("tbody"), "chairs"); // the store is still open: it is the page's
+    assert.deepEqual(await accessibilityProblems(page), []);
+    assert.deepEqual(problems, []);
+    await page.close();
+  });
+});

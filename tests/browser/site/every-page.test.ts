@@ -1,0 +1,60 @@
+// What holds for every page of the guide, whatever it is about.
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { accessibilityProblems } from "../support/axe.ts";
+import { type Guide, openGuide, pagesOfGuide, photograph, runBlock } from "../support/guide.ts";
+
+let guide: Guide;
+
+before(async () => {
+  guide = await openGuide();
+});
+
+after(() => guide?.close());
+
+describe("every page of the guide", () => {
+  for (const path of pagesOfGuide()) {
+    test(`/${path}: every block runs, axe has nothing to say, and a phone need not scroll sideways`, async () => {
+      const page = await guide.open(path);
+      const blocks = await page.locator("table-playground").count();
+      for (let index = 0; index < blocks; ++index) {
+        const { error } = await runBlock(page, index);
+        assert.equal(error, "", `block ${index}`);
+      }
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        assert.deepEqual(await accessibilityProblems(page), [], colorScheme);
+      }
+      if (!path.startsWith("api/"))
+        await photograph(page, `guide-${path.replaceAll("/", "-") || "start-page"}`);
+      await page.setViewportSize({ width: 390, height: 844 });
+      const overflow = await page.evaluate(
+        () => document.documentElement.scrollWidth - window.innerWidth,
+      );
+      assert.equal(overflow, 0);
+      assert.deepEqual(await accessibilityProblems(page), [], "on a phone");
+      await page.close();
+    });
+  }
+
+  test("links lead to pages that are there", async () => {
+    const paths = new Set([...pagesOfGuide(), "workbench"]);
+    for (const path of pagesOfGuide()) {
+      const page = await guide.open(path);
+      const targets = await page.$$eval("a[href]", (links) =>
+        links.map((link) => (link as HTMLAnchorElement).href.replace(/#.*/, "")),
+      );
+      for (const target of targets.filter((address) =>
+        address.startsWith(new URL("/", guide.url).href),
+      )) {
+        const to = target.slice(guide.url.length).replace(/\/$/, "");
+        assert(target.startsWith(guide.url) && paths.has(to), `${path}: ${target}`);
+      }
+      await page.close();
+    }
+  });
+
+  test("nothing was printed and nothing went wrong", () => {
+    assert.deepEqual(guide.problems, []);
+  });
+});

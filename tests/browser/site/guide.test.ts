@@ -1,0 +1,382 @@
+// The chapters of the guide itself: buttons are pressed, and what is shown is compared with what the data says.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type Guide, openGuide, runBlock } from "../support/guide.ts";
+
+let guide: Guide;
+
+before(async () => {
+  guide = await openGuide();
+});
+
+after(() => guide?.close());
+
+test("the first page", async () => {
+  const page = await guide.open("");
+  const employee = [["Legal", "000223", "51"]]; // 20 + (223 * 7) % 45
+
+  const naive = await runBlock(page, 0);
+  assert.deepEqual(naive.figures, {
+    Access: "table scan",
+    Requests: "1",
+    "Rows read": "20,000",
+    Returned: "1",
+  });
+  assert.deepEqual(naive.tables, [employee]);
+  assert.equal(Object.keys(naive.heat).length, 10);
+  assert.equal(naive.heat["Supply"], "2,000 read");
+
+  const pattern = await runBlock(page, 1);
+  assert.deepEqual(pattern.figures, {
+    Access: "point query",
+    Requests: "1",
+    "Rows read": "1",
+    Returned: "1",
+  });
+  assert.deepEqual(pattern.tables, [employee]);
+  assert.deepEqual(pattern.heat, { Legal: "1 read" });
+  await page.close();
+});
+
+test("start: a row is written to a store that stays, and found again after a reload", async () => {
+  const page = await guide.open("start");
+  assert.match((await runBlock(page, 1)).error, /^404 TableNotFound/);
+  const [written] = (await runBlock(page, 0)).tables;
+  await page.reload();
+  const [found] = (await runBlock(page, 1)).tables;
+  assert.deepEqual(found, written);
+  assert.deepEqual(found?.at(-1), ["stock", "7"]);
+
+  const { tables, captions } = await runBlock(page, 2);
+  assert.deepEqual(captions, ["In stock", "What that costs"]);
+  assert.deepEqual(tables[0], [
+    ["0042", "Arc", "7"],
+    ["0043", "Bow", "3"],
+  ]);
+  assert.deepEqual(tables[1], [
+    ["kind", "partition"],
+    ["rowsRead", "3"],
+    ["rowsReturned", "2"],
+  ]);
+  await page.close();
+});
+
+test("the data model", async () => {
+  const page = await guide.open("data-model");
+  const company = await runBlock(page, 0);
+  assert.deepEqual(company.tables[0], [
+    ["Marketing", "00001", "Don", "Hall", "34", "", ""],
+    ["Marketing", "00002", "Jun", "Cao", "47", "", ""],
+    ["Marketing", "Department", "", "", "", "Marketing", "153"],
+    ["Sales", "00010", "Ken", "Kwok", "23", "", ""],
+  ]);
+  const types = await runBlock(page, 1);
+  assert.deepEqual(types.tables[0], [
+    ["text", "String", "häuser"],
+    ["yes", "Boolean", "true"],
+    ["whole", "Int32", "3"],
+    ["fraction", "Double", "2.5"],
+    ["double", "Double", "3"],
+    ["big", "Int64", "9007199254740993"],
+    ["moment", "DateTime", "2024-02-29T12:34:56.789Z"],
+    ["bytes", "Binary", "AQL/"],
+    ["id", "Guid", "8aa7e6c1-27a4-4b6f-8f2b-2f0f4a4f9a11"],
+  ]);
+  const numbers = async (index: number) =>
+    (await runBlock(page, index)).tables[0]?.map((row) => row[2]).join();
+  assert.equal(await numbers(2), "1,10,100,11,2,9");
+  assert.equal(await numbers(3), "1,2,9,10,11,100");
+  const merged = await runBlock(page, 4);
+  assert.deepEqual(merged.tables[0], [["Marketing", "Department", "Marketing", "154"]]);
+  await page.close();
+});
+
+// The filters of the design guide, as it has them; what they return follows from the data: 26 surnames, by turns over 400 employees, then ten rows each.
+const filters: [block: number, filter: string, access: string, read: number, returned: number][] = [
+  [0, "(PartitionKey eq 'Sales') and (RowKey eq '2')", "point query", 1, 1],
+  [1, "PartitionKey eq 'Sales' and RowKey ge 'S' and RowKey lt 'T'", "row range", 10, 10],
+  [2, "PartitionKey eq 'Sales' and RowKey ge 'B' and RowKey lt 'C'", "row range", 10, 10],
+  [3, "PartitionKey eq 'Sales' and LastName eq 'Smith'", "partition scan", 660, 15 + 10],
+  [4, "PartitionKey eq 'Sales'", "partition scan", 660, 660],
+  [5, "LastName eq 'Jones'", "table scan", 6600, 10 * (16 + 10)],
+  [6, "PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')", "partition scan", 2, 2],
+  [8, "PartitionKey eq 'Sales' and RowKey ge 'B' and RowKey lt 'F'", "row range", 40, 40],
+];
+
+test("querying: the filters run as they are written, by the plans that are claimed", async () => {
+  const page = await guide.open("querying");
+  for (const [block, filter, access, read, returned] of filters) {
+    const code = page.locator("table-playground").nth(block).getByRole("textbox");
+    assert((await code.inputValue()).includes(`"${filter}"`), filter);
+    const { figures } = await runBlock(page, block);
+    assert.deepEqual(
+      figures,
+      {
+        Access: access,
+        Requests: "1",
+        "Rows read": read.toLocaleString("en-US"),
+        Returned: returned.toLocaleString("en-US"),
+      },
+      filter,
+    );
+  }
+  await page.close();
+});
+
+test("querying: what is shown, and the picture", async () => {
+  const page = await guide.open("querying");
+  const point = await runBlock(page, 0);
+  assert.deepEqual(point.tables[0], [["Sales", "2", "Employee", "Cohen"]]);
+  assert.deepEqual(point.heat, { Sales: "1 read" });
+  const smiths = await runBlock(page, 3);
+  assert(smiths.tables[0]?.every((row) => row[0] === "Sales" && row[3] === "Smith"));
+  assert.deepEqual(smiths.heat, { Sales: "660 read" });
+  const joneses = await runBlock(page, 5);
+  assert.equal(Object.values(joneses.heat).join(), Array(10).fill("660 read").join());
+  const [or, two] = [await runBlock(page, 6), await runBlock(page, 7)];
+  assert.deepEqual(or.tables, two.tables);
+  assert.deepEqual([two.figures["Access"], two.figures["Requests"]], ["point query", "2"]);
+  const kinds = await runBlock(page, 8);
+  assert.deepEqual(kinds.tables[0], [
+    ["Customer", "20"],
+    ["Supplier", "20"],
+  ]);
+  const [plan, warnings] = (await runBlock(page, 9)).tables;
+  assert.deepEqual(plan, [
+    ["kind", "partition"],
+    ["rowsRead", "660"],
+    ["rowsReturned", "25"],
+    ["requests", "1"],
+  ]);
+  assert.deepEqual(
+    warnings?.map(([code]) => code),
+    ["PartitionScan"],
+  );
+  const selected = await runBlock(page, 10);
+  assert.deepEqual(selected.tables[0]?.[0], ["Smith-0", "Customer"]);
+  await page.close();
+});
+
+test("transactions", async () => {
+  const page = await guide.open("transactions");
+  const hired = await runBlock(page, 0);
+  assert.deepEqual(hired.tables[0], [
+    ["Sales", "000001", "Ken Kwok", ""],
+    ["Sales", "000002", "Jun Cao", ""],
+    ["Sales", "000003", "Don Hall", ""],
+    ["Sales", "Department", "", "3"],
+  ]);
+  const [refusal, after] = (await runBlock(page, 1)).tables;
+  assert.deepEqual(refusal?.slice(0, 2), [
+    ["status", "409"],
+    ["code", "EntityAlreadyExists"],
+  ]);
+  assert.match(refusal?.[2]?.[1] ?? "", /^1:/);
+  assert.deepEqual(after, [
+    ["Sales", "000001", "Ken Kwok", ""],
+    ["Sales", "000002", "Jun Cao", ""],
+    ["Sales", "Department", "", "2"],
+  ]);
+  assert.deepEqual((await runBlock(page, 2)).figures, { Requests: "100", "Rows written": "100" });
+  assert.deepEqual((await runBlock(page, 3)).figures, { Requests: "1", "Rows written": "100" });
+  const refused = await runBlock(page, 4);
+  assert.deepEqual(
+    refused.tables[0]?.map((row) => row.slice(0, 3)),
+    [
+      ["another partition", "before it is sent", ""],
+      ["101 operations", "400", "InvalidInput"],
+      ["a row twice", "400", "InvalidDuplicateRow"],
+      ["more than 4 MiB", "413", "RequestBodyTooLarge"],
+    ],
+  );
+  await page.close();
+});
+
+test("concurrency", async () => {
+  const page = await guide.open("concurrency");
+  assert.deepEqual((await runBlock(page, 0)).values, ["6"]);
+  const retried = await runBlock(page, 1);
+  assert.deepEqual(retried.values, ["412 UpdateConditionNotSatisfied", "7"]);
+  assert.equal(retried.figures["Requests"], "7");
+  const [merges, claims] = (await runBlock(page, 2)).tables;
+  assert.deepEqual(merges, [["blog", "hello", "6", "Hello there"]]);
+  assert.deepEqual(claims, [
+    ["fulfilled", ""],
+    ["rejected", "EntityAlreadyExists"],
+  ]);
+  assert.deepEqual((await runBlock(page, 3)).tables[0], [
+    ["update, merge", "written", "10", "Hello"],
+    ["update, replace", "written", "10", ""],
+    ["update, absent", "404 ResourceNotFound", "", ""],
+    ["upsert, absent", "written", "10", ""],
+    ["create, present", "409 EntityAlreadyExists", "10", ""],
+  ]);
+  await page.close();
+});
+
+test("paging, with a token that is taken up after a reload", async () => {
+  const page = await guide.open("paging");
+  const all = await runBlock(page, 0);
+  const first = await runBlock(page, 1);
+  assert.deepEqual([all.figures["Requests"], all.figures["Returned"]], ["3", "2,345"]);
+  assert.deepEqual([first.figures["Requests"], first.figures["Returned"]], ["1", "50"]);
+  assert.deepEqual(first.tables, all.tables);
+  assert.equal(first.tables[0]?.length, 50);
+  assert.equal((await runBlock(page, 2)).values[0], "00000099");
+  await page.reload();
+  assert.equal((await runBlock(page, 3)).values[0], "00000100");
+  const dear = Array.from({ length: 2345 }, (_, n) => (n * 37) % 500).filter(
+    (total) => total > 495,
+  );
+  const [found] = (await runBlock(page, 4)).tables;
+  assert.deepEqual(found, [
+    ["requests", String(Math.ceil(dear.length / 10))],
+    ["rows", String(dear.length)],
+  ]);
+  await page.close();
+});
+
+test("limits and errors", async () => {
+  const page = await guide.open("limits");
+  assert.deepEqual((await runBlock(page, 0)).tables[0], [
+    ["252 properties", "fine", ""],
+    ["253 properties", "400", "TooManyProperties"],
+    ["a text of 32,768 letters", "fine", ""],
+    ["a text of 32,769 letters", "400", "PropertyValueTooLarge"],
+    ["a binary of 64 KiB and a byte", "400", "PropertyValueTooLarge"],
+    ["more than 1 MiB", "400", "EntityTooLarge"],
+    ["a blank in a name", "400", "PropertyNameInvalid"],
+    ["a slash in a key", "400", "OutOfRangeInput"],
+    ["the year 1600", "400", "OutOfRangeInput"],
+    ["a page of 1,001", "400", "InvalidInput"],
+    ["a table named 9x", "400", "OutOfRangeInput"],
+  ]);
+  assert.match((await runBlock(page, 1)).tables[0]?.[2]?.[1] ?? "", /at position 24/);
+  const patient = await runBlock(page, 2);
+  assert.deepEqual(patient.values, [
+    "503 ServerBusy: waiting 100 ms",
+    "503 ServerBusy: waiting 200 ms",
+  ]);
+  assert.deepEqual(patient.tables[0], [["p", "r", "1"]]);
+  assert.deepEqual((await runBlock(page, 3)).values, ["ETIMEDOUT", "EntityAlreadyExists"]);
+  await page.close();
+});
+
+test("partitions and servers: the simulation of the run's own requests, at a rate that is chosen", async () => {
+  const page = await guide.open("servers");
+  const told = (index: number) =>
+    page.locator(".pane").nth(index).locator(".servers .summary-text").textContent();
+  await runBlock(page, 0);
+  const [all, served] = [30 * 5000, 30 * 2000].map((n) => n.toLocaleString("en-US"));
+  assert.equal(all, "150,000");
+  assert.equal(
+    await told(0),
+    `In 30 seconds ${served} requests were served and 90,000 refused: 90,000 because their partition was too busy.`,
+  );
+  await runBlock(page, 1);
+  assert.match((await told(1)) ?? "", /because their server was too busy/);
+  const slider = page.getByRole("slider").nth(1);
+  for (const key of ["ArrowLeft", "ArrowLeft", "ArrowLeft"]) await slider.press(key);
+  assert.equal(await slider.getAttribute("aria-valuetext"), "500");
+  assert.equal(await told(1), "In 30 seconds 15,000 requests were served and 0 refused.");
+  await page.close();
+});
+
+test("persistence: what was written is there after a reload, and in a snapshot", async () => {
+  const page = await guide.open("persistence");
+  assert.deepEqual((await runBlock(page, 0)).values, ["1"]);
+  await page.reload();
+  const again = await runBlock(page, 0);
+  assert.deepEqual(again.values, ["2"]);
+  assert.deepEqual(again.tables[0], [
+    ["persistence", "indexeddb"],
+    ["state", "open"],
+  ]);
+  const measured = (await runBlock(page, 1)).tables[0];
+  assert.deepEqual(
+    measured?.map((row) => row.slice(0, 2).join()),
+    ["strict,50", "relaxed,50", "deferred,50"],
+  );
+  const tabs = await runBlock(page, 2);
+  assert.deepEqual(tabs.values, ["this tab"]);
+  assert.deepEqual(tabs.tables[0], [["page", "persistence", "2"]]);
+  const other = await guide.open("persistence");
+  assert.deepEqual((await runBlock(other, 2)).values, ["another tab"]);
+  await other.close();
+  const copied = (await runBlock(page, 3)).tables[0];
+  assert(copied?.some((row) => row.join() === "Visits,1"));
+  assert(copied?.some((row) => row.join() === "Writes,150"));
+  await page.close();
+});
+
+test("as a back end for tests", async () => {
+  const page = await guide.open("mock-back-end");
+  const answer = await runBlock(page, 0);
+  assert.match(answer.values[0] ?? "", /^200 W\/"datetime'2026-01-01T/);
+  assert.deepEqual(answer.tables[0]?.at(-1), ["Stock", "7"]);
+  const forks = await runBlock(page, 1);
+  assert.deepEqual(forks.tables[0], [
+    ["fork 7", "Ray, Bow"],
+    ["fork 8", "Ray, Arc, Bow"],
+    ["the first", "Ray, Arc, Bow"],
+  ]);
+  const [[, before = ""] = [], [, after = ""] = []] = (await runBlock(page, 2)).tables[0] ?? [];
+  assert.deepEqual([before.slice(0, 10), after.slice(0, 10)], ["2026-01-01", "2026-01-02"]);
+  const failures = await runBlock(page, 3);
+  assert.deepEqual(failures.values, ["written, 503 ServerBusy, ECONNRESET"]);
+  assert.deepEqual(failures.tables[0], [
+    ["0044", "insert", "204", ""],
+    ["0045", "insert", "503", "ServerBusy"],
+    ["", "query", "", "ECONNRESET"],
+  ]);
+  await page.close();
+});
+
+test("with the service's own client", async () => {
+  const page = await guide.open("official-client");
+  assert.deepEqual((await runBlock(page, 0)).tables[0], [["desk", "0042", "Arc", "6"]]);
+  assert.deepEqual((await runBlock(page, 1)).tables[0], [
+    ["createTable", "201", ""],
+    ["insert", "503", "ServerBusy"],
+    ["insert", "503", "ServerBusy"],
+    ["insert", "204", ""],
+  ]);
+  assert.deepEqual((await runBlock(page, 2)).tables[0], [["desk", "0042", "Arc", "7"]]);
+  await page.close();
+});
+
+test("the colours are chosen, and stay chosen", async () => {
+  const page = await guide.open("");
+  const scheme = () => page.evaluate(() => getComputedStyle(document.documentElement).colorScheme);
+  assert.equal(await scheme(), "light dark");
+  for (const [name, expected] of [
+    ["light", "light"],
+    ["dark", "dark"],
+  ]) {
+    await page.getByRole("button", { name: /^Colours/ }).click();
+    await page.getByRole("button", { name: `Colours: ${name}` }).waitFor();
+    assert.equal(await scheme(), expected);
+  }
+  await page.reload();
+  assert.equal(await scheme(), "dark");
+  await page.getByRole("button", { name: /^Colours/ }).click();
+  assert.equal(await scheme(), "light dark");
+  await page.close();
+});
+
+test("on a phone the contents are a menu, which the keyboard opens", async () => {
+  const page = await guide.open("");
+  await page.setViewportSize({ width: 390, height: 844 });
+  const entry = page.locator(".guide a", { hasText: "Start in a minute" });
+  await entry.waitFor({ state: "hidden" });
+  await page.getByText("Contents").focus();
+  await page.keyboard.press("Enter");
+  await entry.click();
+  await page.waitForURL("**/some/path/start/");
+  assert.equal(await page.locator("[aria-current=page]").textContent(), "Start in a minute");
+  await page.close();
+});
+
+test("nothing was printed and nothing went wrong", () => {
+  assert.deepEqual(guide.problems, []);
+});

@@ -1,0 +1,396 @@
+// More chapters on patterns: buttons are pressed, and what is shown is compared with what the data says.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type Guide, openGuide, runBlock } from "../support/guide.ts";
+
+let guide: Guide;
+
+before(async () => {
+  guide = await openGuide();
+});
+
+after(() => guide?.close());
+
+test("eventually consistent transactions", async () => {
+  const page = await guide.open("patterns/eventually-consistent");
+
+  const naive = await runBlock(page, 0);
+  const where = (current: string) => [
+    ["Current", current],
+    ["Archive", "there"],
+  ];
+  assert.deepEqual(naive.tables, [where("there")]);
+  const pattern = await runBlock(page, 1);
+  assert.deepEqual(pattern.tables, [where("not there")]);
+
+  const steps = ["message taken", "employee read", "copied", "deleted", "message removed"];
+  const stopped = await runBlock(page, 2);
+  const left = [
+    ["yes", "no"],
+    ["yes", "no"],
+    ["yes", "yes"],
+    ["no", "yes"],
+    ["no", "yes"],
+  ];
+  assert.deepEqual(stopped.tables, [
+    steps.map((step, i) => [step, ...(left[i] ?? [])]),
+    steps.map((step) => [step, "no", "yes", "0"]),
+  ]);
+
+  const failing = await runBlock(page, 3);
+  assert.deepEqual(failing.tables[0], [
+    ["of nobody", "1", "1", "false"],
+    ["000456", "1", "1", "true"],
+    ...["2", "3", "4", "5"].map((round) => ["of nobody", round, round, "false"]),
+  ]);
+  assert.deepEqual(failing.tables[1], [["of nobody", "5"]]);
+
+  const workers = await runBlock(page, 4);
+  const got = workers.tables[0]?.map(([, messages = ""]) => messages.split(", ")) ?? [];
+  assert.deepEqual(
+    got.map(({ length }) => length),
+    [2, 2, 2],
+  );
+  assert.deepEqual(got.flat().sort(), ["1", "2", "3", "4", "5", "6"]);
+  assert.equal(workers.tables[1]?.length, 6);
+  await page.close();
+});
+
+test("a queue in the browser goes on after a reload", async () => {
+  const page = await guide.open("patterns/eventually-consistent");
+  const block = (await page.locator("table-playground").count()) - 1;
+  const givenOut = async () => {
+    const { tables, values } = await runBlock(page, block);
+    const [message, times] = tables[0] ?? [];
+    if (message === undefined) assert.deepEqual(values, ["Hidden: somebody is at work on it."]);
+    else assert.deepEqual(message, ["message", "Move 000456 to the archive"]);
+    return times?.[1];
+  };
+  assert.equal(await givenOut(), "1");
+  await page.reload();
+  // It is hidden for three seconds.
+  let times = await givenOut();
+  while (times === undefined) times = await givenOut();
+  assert.equal(times, "2");
+  await page.close();
+});
+
+test("compound key", async () => {
+  const page = await guide.open("patterns/compound-key");
+  // Of employee 123: 1 + (123 + year) % 5 and 1 + (369 + year) % 5
+  const ratings = [
+    ["2009", "3", "4"],
+    ["2010", "4", "5"],
+    ["2011", "5", "1"],
+    ["2012", "1", "2"],
+    ["2013", "2", "3"],
+  ];
+
+  const naive = await runBlock(page, 0);
+  assert.deepEqual(naive.figures, {
+    Access: "table scan, point query",
+    Requests: "2",
+    "Rows read": "5,001",
+    Returned: "6",
+  });
+  assert.deepEqual(
+    naive.tables[0],
+    ratings.map(([year = "", ...both]) => [year, "000123", year, ...both]),
+  );
+  const years = Object.fromEntries(ratings.map(([year]) => [year, "1,000 read"]));
+  assert.deepEqual(naive.heat, { Sales: "1 read", ...years });
+
+  const pattern = await runBlock(page, 1);
+  assert.deepEqual(pattern.figures, {
+    Access: "row range",
+    Requests: "1",
+    "Rows read": "6",
+    Returned: "6",
+  });
+  assert.deepEqual(pattern.tables[0]?.[0]?.slice(0, 2), ["empid_000123", "Employee 123"]);
+  assert.deepEqual(
+    pattern.tables[0]?.slice(1).map(([key, , ...both]) => [key, ...both]),
+    ratings.map(([year, ...both]) => [`empid_000123_${year}`, ...both]),
+  );
+  assert.deepEqual(pattern.heat, { Sales: "6 read" });
+
+  assert.equal((await runBlock(page, 2)).figures["Access"], "point query");
+
+  const review = await runBlock(page, 3);
+  assert.deepEqual(review.tables, [
+    [
+      ["Sales", "empid_000123", "Employee 123", "2014", "", "", ""],
+      ["Sales", "empid_000123_2014", "", "", "2014", "5", "4"],
+    ],
+  ]);
+
+  const other = await runBlock(page, 4);
+  assert.deepEqual(other.values, ["1000"]);
+  assert.equal(other.figures["Rows read"], "6,000");
+
+  const parts = await runBlock(page, 5);
+  assert.deepEqual(parts.tables, [
+    [
+      ["app", "main", "app_main", "app!main"],
+      ["app", "old_notes", "app_old_notes", "app!old_notes"],
+      ["app_old", "notes", "app_old_notes", "app_old!notes"],
+      ["app server", "main", "app server_main", 'app" server!main'],
+    ],
+  ]);
+  assert.deepEqual(parts.captions, [`RowKey ge 'app!' and RowKey lt 'app"'`]);
+  assert.deepEqual(parts.values, ["main, old_notes"]);
+  await page.close();
+});
+
+// As .NET counts them, from the end of the year 9999.
+function invertedTicks(ms: number): string {
+  return String(3155378975999999999n - 621355968000000000n - BigInt(ms) * 10000n).padStart(19, "0");
+}
+
+test("log tail", async () => {
+  const page = await guide.open("patterns/log-tail");
+  // Number n of 2,000 was three times n hours after the year began, and cost 5 + (13 n) % 90.
+  const naive = await runBlock(page, 0);
+  assert.deepEqual(naive.figures, {
+    Access: "partition scan",
+    Requests: "2",
+    "Rows read": "2,001", // where the first page ended, a row was looked at to say where to go on
+    Returned: "2,000",
+  });
+  const rows = naive.tables[0] ?? [];
+  assert.deepEqual(
+    rows.map(([, amount]) => amount),
+    Array.from({ length: 10 }, (_, i) => String(5 + (((1999 - i) * 13) % 90))),
+  );
+  assert.match(rows[0]?.[0] ?? "", /^2026-09-07T21:00/);
+
+  const pattern = await runBlock(page, 1);
+  assert.deepEqual(pattern.tables, naive.tables);
+  assert.deepEqual(pattern.figures, {
+    Access: "partition scan",
+    Requests: "1",
+    "Rows read": "11",
+    Returned: "10",
+  });
+  assert.deepEqual(pattern.heat, { "000123": "11 read" });
+
+  // The 1st of September is day 244: number 1,944.
+  const since = await runBlock(page, 2);
+  assert.deepEqual(since.captions, ["The oldest three of 56"]);
+  const [key, time = "", amount] = since.tables[0]?.at(-1) ?? [];
+  assert.deepEqual([key, amount], [invertedTicks(Date.UTC(2026, 8, 1)), "77"]);
+  assert.match(time, /^2026-09-01T00:00/);
+  assert.deepEqual([since.figures["Access"], since.figures["Rows read"]], ["row range", "56"]);
+
+  // January has 31 days of 8.
+  const cut = await runBlock(page, 3);
+  assert.deepEqual(cut.tables, [
+    [
+      ["deleted", "248"],
+      ["transactions", "3"],
+    ],
+  ]);
+  assert.deepEqual([cut.figures["Rows read"], cut.figures["Rows written"]], ["248", "248"]);
+
+  const same = await runBlock(page, 4);
+  const now = invertedTicks(Date.UTC(2026, 8, 8));
+  assert.deepEqual(same.values, ["409 EntityAlreadyExists"]);
+  assert.deepEqual(
+    same.tables[0]?.map((row) => row[1]),
+    [now, `${now}!hotel`, `${now}!taxi`],
+  );
+  await page.close();
+});
+
+test("high-volume delete", async () => {
+  const page = await guide.open("patterns/high-volume-delete");
+  const naive = await runBlock(page, 0);
+  assert.deepEqual(naive.values, ["3000"]); // 30 days of 100
+  assert.deepEqual(naive.figures, {
+    Access: "table scan",
+    Requests: "43", // 3 pages; in each of 20 partitions 150 rows, in two transactions
+    "Rows read": "9,002", // two pages were followed by others
+    Returned: "3,000",
+    "Rows written": "3,000",
+  });
+  assert.equal(naive.heat["000007"], "450 read, 150 written"); // before: 5 a day for 90 days
+
+  const pattern = await runBlock(page, 1);
+  assert.deepEqual(pattern.values, ["30"]);
+  assert.deepEqual(pattern.figures, { Requests: "31" });
+
+  const days = await runBlock(page, 2);
+  assert.deepEqual(days.tables, [
+    ["29", "30", "31"].map((day) => [
+      `202603${day}`,
+      "5",
+      `2026-03-${day}T07:21:00.000Z`,
+      `2026-03-${day}T11:21:00.000Z`,
+    ]),
+  ]);
+  assert.deepEqual([days.figures["Requests"], days.figures["Rows read"]], ["3", "15"]);
+
+  const again = await runBlock(page, 3);
+  assert.deepEqual(again.values, ["409 TableBeingDeleted", "made"]);
+  await page.close();
+});
+
+test("data series", async () => {
+  const page = await guide.open("patterns/data-series");
+  // Of employee 42 on day 5: (42 * 7 + 5 * 5 + 3 * hour) % 60
+  const counts = Array.from({ length: 24 }, (_, hour) => (319 + 3 * hour) % 60).join(", ");
+
+  const naive = await runBlock(page, 0);
+  assert.deepEqual(naive.values, [counts]);
+  assert.deepEqual([naive.figures["Access"], naive.figures["Rows read"]], ["row range", "24"]);
+  const pattern = await runBlock(page, 1);
+  assert.deepEqual(pattern.values, [counts]);
+  assert.deepEqual([pattern.figures["Access"], pattern.figures["Rows read"]], ["point query", "1"]);
+
+  const week = await runBlock(page, 2);
+  assert.deepEqual(
+    week.tables[0],
+    [26, 31, 36, 41, 46, 51, 56].map((nine, day) => [
+      `000042_2026010${day + 1}`,
+      ...[nine, nine + 3, (nine + 6) % 60].map(String),
+    ]),
+  );
+  assert.equal(week.figures["Rows read"], "7");
+
+  const merges = await runBlock(page, 3);
+  const countsOf = (index: number) =>
+    merges.tables[index]?.filter(([name]) => name?.startsWith("Count"));
+  assert.deepEqual(countsOf(0), [
+    ["Count08", "4"],
+    ["Count09", "17"],
+  ]);
+  assert.deepEqual(countsOf(1), [["Count10", "2"]]);
+
+  const both = await runBlock(page, 4);
+  assert.deepEqual(both.tables, [
+    [
+      ["before", "58"],
+      ["two more, without ETags", "59"],
+      ["two more, with ETags", "61"],
+    ],
+  ]);
+  assert.equal(both.figures["Refused"], "1");
+  await page.close();
+});
+
+test("wide entities", async () => {
+  const page = await guide.open("patterns/wide-entities");
+  const refused = await runBlock(page, 0);
+  assert.deepEqual(refused.tables[0]?.slice(0, 2), [
+    ["status", "400"],
+    ["code", "TooManyProperties"],
+  ]);
+
+  // Of employee 123 on day d: (123 * 31 + 17 d) % 100. Three hundred days have every remainder three times; 65 days are left.
+  let total = 3 * 4950;
+  for (let day = 301; day <= 365; day += 1) total += (3813 + 17 * day) % 100;
+  const year = [
+    [
+      ["days", "365"],
+      ["total", String(total)],
+    ],
+  ];
+  const naive = await runBlock(page, 1);
+  assert.deepEqual(naive.tables, year);
+  assert.deepEqual([naive.figures["Access"], naive.figures["Rows read"]], ["row range", "365"]);
+  const pattern = await runBlock(page, 2);
+  assert.deepEqual(pattern.tables, year);
+  assert.deepEqual([pattern.figures["Access"], pattern.figures["Rows read"]], ["row range", "2"]);
+
+  const together = await runBlock(page, 3);
+  assert.deepEqual(together.values, ["24", "24", "1000"]);
+  assert.deepEqual(together.tables, [
+    [
+      ["status", "400"],
+      ["code", "PropertyValueTooLarge"],
+    ],
+  ]);
+  const one = await runBlock(page, 4);
+  assert.deepEqual([one.figures["Requests"], one.figures["Rows written"]], ["1", "1"]);
+  await page.close();
+});
+
+test("several kinds of rows", async () => {
+  const page = await guide.open("modelling/kinds-of-rows");
+  const sales = [["Sales", "DEPARTMENT_SALES", "Department", "Sales", "300"]];
+  const naive = await runBlock(page, 0);
+  assert.deepEqual(naive.tables, [sales]);
+  const read = ({ figures }: typeof naive) => [figures["Access"], figures["Rows read"]];
+  assert.deepEqual(read(naive), ["partition scan", "301"]);
+  const pattern = await runBlock(page, 1);
+  assert.deepEqual(pattern.tables, [sales]);
+  assert.deepEqual(read(pattern), ["row range", "1"]);
+
+  // Sales is department 7: its employees begin with 2,100. Ages: 20 + (7 n) % 45
+  const resolved = await runBlock(page, 2);
+  assert.deepEqual(resolved.tables, [
+    [
+      ["DEPARTMENT_SALES", "Department", "Sales, 300 employees"],
+      ["EMPLOYEE_002100", "Employee", "Employee 2100, 20"],
+      ["EMPLOYEE_002101", "Employee", "Employee 2101, 27"],
+      ["EMPLOYEE_002102", "Employee", "Employee 2102, 34"],
+    ],
+  ]);
+
+  const unknown = await runBlock(page, 3);
+  assert.deepEqual(unknown.values, ["Don Hall"]);
+  assert.deepEqual(unknown.tables[0]?.[0], ["code", "ValidationFailed"]);
+  assert.match(unknown.tables[0]?.[1]?.[1] ?? "", /no shape is called EMPLOYEE2\.$/);
+
+  const typed = await runBlock(page, 4);
+  assert.deepEqual(typed.tables[0]?.sort(), [
+    ["DepartmentName", "String", "Sales"],
+    ["EmployeeCount", "Int32", "300"],
+    ["EntityType", "String", "Department"],
+  ]);
+  assert.deepEqual(typed.values, ["301"]);
+  await page.close();
+});
+
+test("encrypted properties", async () => {
+  const page = await guide.open("modelling/encryption");
+  const clear = [
+    ["Name", "Ken Kwok"],
+    ["Account", "DE89 3704 0044 0532 0130 00"],
+  ];
+  assert.deepEqual((await runBlock(page, 0)).tables, [clear]);
+  const pattern = await runBlock(page, 1);
+  assert.deepEqual(pattern.tables[0], clear);
+  assert.match(pattern.tables[1]?.[1]?.[1] ?? "", / \(55 bytes\)$/);
+  assert.equal(pattern.figures["Requests"], "3");
+
+  const keys = await runBlock(page, 2);
+  assert.deepEqual(keys.tables[0], [
+    ["v", "1"],
+    ["key", "2026"],
+    ["names", '["Account"]'],
+    ["wrapped", "56 letters"], // 40 bytes as base64
+  ]);
+  assert.deepEqual(keys.tables[1]?.[0], ["code", "DecryptionFailed"]);
+  assert.match(keys.tables[1]?.[1]?.[1] ?? "", /There is no key "2026"\.$/);
+  assert.deepEqual(keys.values, ["DE75 5121 0800 1245 1261 99"]);
+
+  const moved = await runBlock(page, 3);
+  assert.deepEqual(moved.tables[0]?.[0], ["code", "DecryptionFailed"]);
+  assert.match(moved.tables[0]?.[1]?.[1] ?? "", /Its key is another one, or it was changed\.$/);
+
+  const refused = await runBlock(page, 4);
+  assert.deepEqual(
+    refused.tables[0]?.map(([what, code]) => [what, code]),
+    [
+      ["filter", "EncryptedProperty"],
+      ["merge", "NotSupported"],
+    ],
+  );
+  assert.equal(refused.figures["Requests"], "0");
+  await page.close();
+});
+
+test("nothing was printed and nothing went wrong", () => {
+  assert.deepEqual(guide.problems, []);
+});

@@ -1,0 +1,198 @@
+// Properties that are encrypted before they leave the page: what others see, what is refused, and what tampering leads to.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import * as official from "@azure/data-tables";
+import {
+  EntityCipher,
+  type EntityCipherOptions,
+  encryptedTable,
+} from "../../../web/src/encryption/index.ts";
+import { type MockStore, mockStore } from "../../../web/src/testing/index.ts";
+import type { TableClient, TableEntity } from "../../../web/src/types.ts";
+
+const newKey = async () =>
+  (await crypto.subtle.generateKey({ name: "AES-KW", length: 256 }, false, [
+    "wrapKey",
+    "unwrapKey",
+  ])) as CryptoKey;
+const key = await newKey();
+const options: EntityCipherOptions = { key, keyId: "2026", properties: ["Ssn", "Note"] };
+
+const ann = { partitionKey: "p", rowKey: "ann", Name: "Ann", Ssn: "078-05-1120", Age: 31 };
+
+const open = () => mockStore({ name: "acme", fixtures: { people: [] } });
+const doors: Readonly<Record<string, (store: MockStore) => TableClient>> = {
+  "a store's table": (store) => store.tableClient("people"),
+  "the official client": (store) =>
+    new official.TableClient("https://acme.table.core.windows.net", "people", {
+      httpClient: store.httpClient,
+    }) as unknown as TableClient,
+};
+
+for (const [name, door] of Object.entries(doors)) {
+  describe(`over ${name}`, () => {
+    test("comes back as it was; others see bytes", async () => {
+      await using store = await open();
+      const people = encryptedTable<typeof ann>(door(store), options);
+      await people.createEntity(ann);
+      const { etag, timestamp, ...found } = await people.getEntity("p", "ann");
+      const { "odata.metadata": _, ...properties } = found as Record<string, unknown>;
+      assert.deepEqual(properties, ann);
+
+      const raw = await store.table("people").getEntity("p", "ann");
+      assert(raw["Ssn"] instanceof Uint8Array);
+      assert.equal(raw["Ssn"].length, 12 + ann.Ssn.length + 16);
+      assert.deepEqual([raw["Name"], raw["Age"]], ["Ann", 31]);
+      const info = JSON.parse(raw["_Encryption"] as string);
+      assert.deepEqual([info.v, info.key, info.names], [1, "2026", ["Ssn"]]);
+    });
+
+    test("is listed, selected and replaced like any other, and written in transactions", async () => {
+      await using store = await open();
+      const people = encryptedTable<typeof ann>(door(store), options);
+      await people.submitTransaction([
+        ["create", ann],
+        ["upsert", { ...ann, rowKey: "bob", Ssn: "2" }, "Replace"],
+        ["create", { partitionKey: "p", rowKey: "none", Name: "No secrets" }],
+      ]);
+      await people.updateEntity({ ...ann, Ssn: "3" }, "Replace", { etag: "*" });
+      await people.upsertEntity({ ...ann, rowKey: "cid", Ssn: "\ufeff\u{1f600}" }, "Replace");
+      const found: unknown[] = [];
+      for await (const { rowKey, Ssn } of people.listEntities({
+        queryOptions: { filter: "Name ne 'Ssn eq'", select: ["Ssn"] },
+      })) {
+        found.push([rowKey, Ssn ?? "none"]);
+      }
+      assert.deepEqual(found, [
+        ["ann", "3"],
+        ["bob", "2"],
+        ["cid", "\ufeff\u{1f600}"],
+        ["none", "none"],
+      ]);
+      await people.submitTransaction([["delete", { partitionKey: "p", rowKey: "bob" }]]);
+      await people.deleteEntity("p", "cid");
+      assert.equal((await store.stats()).rows, 2);
+    });
+
+    test("refuses merges, and filters on what nobody can look into", async () => {
+      await using store = await open();
+      const people = encryptedTable(door(store), options);
+      const refused = { name: "StoreError", code: "NotSupported" };
+      await assert.rejects(people.updateEntity(ann), refused);
+      await assert.rejects(people.updateEntity(ann, "Merge"), refused);
+      await assert.rejects(people.upsertEntity(ann), refused);
+      await assert.rejects(people.submitTransaction([["upsert", ann, "Merge"]]), refused);
+      assert.equal((await store.stats()).rows, 0);
+      for (const filter of ["Ssn eq 'x'", "not (Name eq 'it''s' or Ssn ne '')"]) {
+        await assert.rejects(
+          async () => {
+            for await (const _ of people.listEntities({ queryOptions: { filter } }));
+          },
+          { code: "EncryptedProperty", message: "No filter can look into Ssn: it is encrypted." },
+        );
+      }
+    });
+  });
+}
+
+describe("an entity's cipher", () => {
+  const cipher = new EntityCipher(options);
+
+  test("encrypts the same text differently each time, under a key of each entity's own", async () => {
+    const [a, b] = [await cipher.encrypt(ann), await cipher.encrypt(ann)];
+    assert.notDeepEqual(a["Ssn"], b["Ssn"]);
+    const wrapped = (entity: TableEntity) => JSON.parse(entity["_Encryption"] as string).wrapped;
+    assert.notEqual(wrapped(a), wrapped(b));
+  });
+
+  test("chooses by keys and name", async () => {
+    const chosen: unknown[] = [];
+    const choosing = new EntityCipher({
+      ...options,
+      properties: (...place) => {
+        chosen.push(place);
+        return place[2] === "Name";
+      },
+    });
+    const entity = await choosing.encrypt({ ...ann, etag: "x", timestamp: "y", Gone: null });
+    assert.deepEqual(chosen, [
+      ["p", "ann", "Name"],
+      ["p", "ann", "Ssn"],
+      ["p", "ann", "Age"],
+    ]);
+    assert(entity["Name"] instanceof Uint8Array);
+    assert.equal(entity["Ssn"], ann.Ssn);
+    assert.deepEqual(await choosing.decrypt(entity), {
+      ...ann,
+      etag: "x",
+      timestamp: "y",
+      Gone: null,
+    });
+  });
+
+  test("notices whatever is changed or moved", async () => {
+    const stored = await cipher.encrypt({ ...ann, Note: "n" });
+    const ssn = stored["Ssn"] as Uint8Array;
+    const flipped = (at: number) => ssn.map((byte, i) => (i === at ? byte ^ 1 : byte));
+    const broken: Record<string, object> = {
+      "another row": { ...stored, rowKey: "bob" },
+      "another partition": { ...stored, partitionKey: "q" },
+      "another property": { ...stored, Note: ssn },
+      "the nonce": { ...stored, Ssn: flipped(0) },
+      "the text": { ...stored, Ssn: flipped(12) },
+      "the tag": { ...stored, Ssn: flipped(ssn.length - 1) },
+      "nothing left": { ...stored, Ssn: new Uint8Array(3) },
+      "no keys": { ...stored, partitionKey: undefined },
+      "no JSON": { ...stored, _Encryption: "{" },
+    };
+    for (const [what, entity] of Object.entries(broken)) {
+      await assert.rejects(
+        cipher.decrypt(entity),
+        {
+          name: "StoreError",
+          code: "DecryptionFailed",
+          message: /Its key is another one, or it was changed\.$/,
+        },
+        what,
+      );
+    }
+    const later = {
+      ...stored,
+      _Encryption: (stored["_Encryption"] as string).replace('"v":1', '"v":2'),
+    };
+    await assert.rejects(cipher.decrypt(later), /Its version is 2, and 1 is the only one known\.$/);
+    assert.deepEqual(await cipher.decrypt(stored), { ...ann, Note: "n" });
+  });
+
+  test("keys may be changed: old ones are asked for by name", async () => {
+    const stored = await cipher.encrypt(ann);
+    const other = await newKey();
+    const next: EntityCipherOptions = { ...options, key: other, keyId: "2027" };
+    await assert.rejects(new EntityCipher(next).decrypt(stored), /There is no key "2026"\.$/);
+    const keyOf = async (id: string) => (id === "2026" ? key : undefined);
+    assert.deepEqual(await new EntityCipher({ ...next, keyOf }).decrypt(stored), ann);
+    const wrong = new EntityCipher({ ...next, keyOf: () => other });
+    await assert.rejects(wrong.decrypt(stored), { code: "DecryptionFailed" });
+  });
+
+  test("takes strings, up to what a Binary holds", async () => {
+    await assert.rejects(cipher.encrypt({ ...ann, Ssn: 7 }), {
+      name: "TypeError",
+      message: "Only strings are encrypted; Ssn is a number.",
+    });
+    const most = "x".repeat(65_536 - 28);
+    const stored = await cipher.encrypt({ ...ann, Ssn: most });
+    assert.equal((stored["Ssn"] as Uint8Array).length, 65_536);
+    assert.equal((await cipher.decrypt({ ...ann, ...stored })).Ssn, most);
+    await assert.rejects(cipher.encrypt({ ...ann, Ssn: `${most}x` }), {
+      name: "RangeError",
+      message: "Ssn has 65509 bytes; at most 65508 can be encrypted.",
+    });
+    assert.deepEqual(await cipher.encrypt({ partitionKey: "p", rowKey: "r", Ssn: null }), {
+      partitionKey: "p",
+      rowKey: "r",
+      Ssn: null,
+    });
+  });
+});

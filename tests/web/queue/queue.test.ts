@@ -1,0 +1,409 @@
+// The queue: what one consumer sees, what several see at once, and what is left when anything fails; over a store's table and over the official client.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import * as official from "@azure/data-tables";
+import { openStore } from "../../../web/src/index.ts";
+import { type QueueMessage, type QueueTable, TableQueue } from "../../../web/src/queue/index.ts";
+import { type MockStore, mockStore } from "../../../web/src/testing/index.ts";
+import { type Random, randomOf } from "../support/random.ts";
+
+const seed = Number(process.env.ENTITABLE_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const steps = Number(process.env.ENTITABLE_STEPS ?? 120);
+
+const open = () => mockStore({ name: "acme", fixtures: { work: [] } });
+const byte = (value: number) => ({ fill: (bytes: Uint8Array) => void bytes.fill(value) });
+
+const doors: Readonly<Record<string, (store: MockStore) => QueueTable>> = {
+  "a store's table": (store) => store.table("work"),
+  "the official client": (store) =>
+    new official.TableClient("https://acme.table.core.windows.net", "work", {
+      httpClient: store.httpClient,
+      retryOptions: { maxRetries: 2, retryDelayInMs: 0, maxRetryDelayInMs: 0 },
+    }),
+};
+
+async function rowKeys(store: MockStore): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const { rowKey = "" } of store.table("work").listEntities()) keys.push(rowKey);
+  return keys;
+}
+
+for (const [name, door] of Object.entries(doors)) {
+  describe(`over ${name}`, () => {
+    test("messages come in their order, hidden until they are deleted or their time is over", async () => {
+      await using store = await open();
+      const { clock } = store;
+      const queue = new TableQueue<{ n: number }>(door(store), { clock, visibilityMs: 1000 });
+      for (const n of [1, 2, 3]) await queue.put({ n });
+      assert.deepEqual(await queue.count(), { visible: 3, hidden: 0 });
+      assert.deepEqual(
+        (await queue.peek(2)).map(({ body, dequeueCount }) => [body.n, dequeueCount]),
+        [
+          [1, 0],
+          [2, 0],
+        ],
+      );
+      const first = (await queue.get()) as QueueMessage<{ n: number }>;
+      assert.deepEqual([first.body, first.dequeueCount], [{ n: 1 }, 1]);
+      assert.equal(first.insertedAt.toISOString(), "2026-01-01T00:00:00.000Z");
+      assert.equal(first.visibleAt.toISOString(), "2026-01-01T00:00:01.000Z");
+      assert.deepEqual(
+        (await queue.getMany(5)).map(({ body }) => body.n),
+        [2, 3],
+      );
+      assert.equal(await queue.get(), undefined);
+      assert.deepEqual(await queue.count(), { visible: 0, hidden: 3 });
+      assert.equal(await queue.delete(first), true);
+      assert.equal(await queue.delete(first), false);
+
+      clock.advance(999);
+      assert.equal(await queue.get(), undefined);
+      clock.advance(1);
+      const again = await queue.getMany(5);
+      assert.deepEqual(
+        again.map(({ body, dequeueCount }) => [body.n, dequeueCount]),
+        [
+          [2, 2],
+          [3, 2],
+        ],
+      );
+      for (const message of again) assert(await queue.delete(message));
+      assert.deepEqual(await rowKeys(store), []);
+    });
+
+    test("who lost a message can neither delete it nor keep it", async () => {
+      await using store = await open();
+      const { clock } = store;
+      const slow = new TableQueue(door(store), { clock, visibilityMs: 1000 });
+      const quick = new TableQueue(door(store), { clock, visibilityMs: 1000 });
+      await slow.put("job");
+      const lost = (await slow.get()) as QueueMessage;
+      clock.advance(1000);
+      const held = (await quick.get()) as QueueMessage;
+      assert.equal(held.id, lost.id);
+      assert.equal(await slow.delete(lost), false);
+      assert.equal(await slow.extend(lost, 5000), undefined);
+      assert.equal(await slow.release(lost), false);
+      const longer = (await quick.extend(held, 5000)) as QueueMessage;
+      assert.equal(longer.visibleAt.toISOString(), "2026-01-01T00:00:06.000Z");
+      assert.equal(await quick.delete(held), false, "the receipt is a new one");
+      clock.advance(4999);
+      assert.equal(await slow.get(), undefined);
+      assert.equal(await quick.delete(longer), true);
+    });
+
+    test("a message given back comes again at once, or after a delay", async () => {
+      await using store = await open();
+      const { clock } = store;
+      const queue = new TableQueue(door(store), { clock });
+      await queue.put("later", { delayMs: 10 });
+      assert.equal(await queue.get(), undefined);
+      clock.advance(10);
+      const message = (await queue.get()) as QueueMessage;
+      assert(await queue.release(message, { delayMs: 5 }));
+      assert.equal(await queue.get(), undefined);
+      clock.advance(5);
+      const second = (await queue.get()) as QueueMessage;
+      assert(await queue.release(second));
+      assert.equal((await queue.get())?.dequeueCount, 3);
+    });
+
+    test("what was given out too often goes to the poison queue, and can be brought back", async () => {
+      await using store = await open();
+      const { clock } = store;
+      const queue = new TableQueue(door(store), { clock, visibilityMs: 10, maxDequeues: 2 });
+      await queue.put("bad");
+      for (let i = 0; i < 2; ++i) {
+        assert.equal((await queue.get())?.dequeueCount, i + 1);
+        clock.advance(10);
+      }
+      await queue.put("good");
+      assert.equal((await queue.get())?.body, "good");
+      assert.equal(await queue.get(), undefined);
+      assert.deepEqual(await queue.poison.count(), { visible: 1, hidden: 0 });
+      const [poisoned] = await queue.poison.peek();
+      assert.deepEqual([poisoned?.body, poisoned?.dequeueCount], ["bad", 2]);
+      assert(await queue.revive(poisoned as QueueMessage));
+      assert.equal(await queue.revive(poisoned as QueueMessage), false);
+      assert.deepEqual(await queue.poison.count(), { visible: 0, hidden: 0 });
+      assert.equal((await queue.get())?.dequeueCount, 1);
+
+      clock.advance(10);
+      for (let i = 0; i < 6; ++i) {
+        await queue.getMany(5);
+        clock.advance(10);
+      }
+      const left = await queue.poison.getMany(5);
+      assert.deepEqual(left.map(({ body }) => body).sort(), ["bad", "good"]);
+      for (const message of left) assert(await queue.poison.delete(message));
+      assert.deepEqual(await rowKeys(store), []);
+    });
+
+    test("queues of one table don't see each other, whatever their names", async () => {
+      await using store = await open();
+      const names = ["a", "a/b", "o'clock", "a!", ""];
+      const queues = names.map((name) => new TableQueue(door(store), { name, clock: store.clock }));
+      for (const queue of queues) await queue.put(queue.name);
+      for (const queue of queues) {
+        assert.deepEqual(
+          (await queue.getMany(9)).map(({ body }) => body),
+          [queue.name],
+        );
+      }
+    });
+
+    test("pages that end early hide nothing", async () => {
+      await using store = await open();
+      const queue = new TableQueue<number>(door(store), { clock: store.clock });
+      for (let n = 0; n < 40; ++n) await queue.put(n);
+      const got: number[] = [];
+      for (let some = await queue.getMany(7); some.length > 0; some = await queue.getMany(7)) {
+        got.push(...some.map(({ body }) => body));
+      }
+      assert.deepEqual(
+        got,
+        Array.from({ length: 40 }, (_, n) => n),
+      );
+    });
+
+    test("hidden messages cost a reader nothing", async () => {
+      await using store = await open();
+      const queue = new TableQueue<number>(door(store), { clock: store.clock });
+      for (let n = 0; n < 300; ++n) await queue.put(n, { delayMs: 1000 + n });
+      await queue.put(-1);
+      store.requests.clear();
+      assert.equal((await queue.get())?.body, -1);
+      const [query, move, ...more] = store.requests.all();
+      assert.deepEqual(
+        [query?.operation, query?.rowsRead, move?.operation, more],
+        ["query", 1, "batch", []],
+      );
+    });
+
+    test(`consumers that fail lose no message, and none has what another has (seed ${seed})`, async () => {
+      await withFaults(door, randomOf(seed));
+    });
+  });
+}
+
+// Three consumers at once, over a network and a service that fail, beside a plain list of what must be.
+async function withFaults(door: (store: MockStore) => QueueTable, random: Random): Promise<void> {
+  await using store = await mockStore({
+    name: "acme",
+    seed: 1 + random.below(1e6),
+    fixtures: { work: [] },
+    latency: [0, 3],
+    emptyPages: 0.2,
+  });
+  const visibilityMs = 100;
+  const maxDequeues = 4;
+  const options = { clock: store.clock, visibilityMs, maxDequeues };
+  const consumers = [0, 1, 2].map(
+    (i) => new TableQueue<number>(door(store), { ...options, random: byte(i) }),
+  );
+  const [first] = consumers as [TableQueue<number>];
+  const chance = 0.08;
+  const faults = [
+    store.faults.add({ on: "*", probability: chance, network: "timeout-after-commit", delayMs: 5 }),
+    store.faults.add({ on: "*", probability: chance, network: "reset" }),
+    store.faults.add({
+      on: "*",
+      probability: chance,
+      respond: { code: "ServerBusy", retryAfter: 0 },
+    }),
+  ];
+
+  const stored = new Map<number, "yes" | "perhaps">(); // by body
+  const gone = new Map<number, "yes" | "perhaps">();
+  const holding = new Map<number, QueueMessage<number>>(); // the latest time that it was given out
+  let next = 0;
+
+  const put = async (queue: TableQueue<number>) => {
+    const n = next++;
+    await queue.put(n, { delayMs: random.below(2) * random.below(200) }).then(
+      () => stored.set(n, "yes"),
+      () => stored.set(n, "perhaps"),
+    );
+  };
+  const see = (message: QueueMessage<number>) => {
+    const before = holding.get(message.body);
+    assert(stored.has(message.body), "it was put");
+    assert.notEqual(gone.get(message.body), "yes", "it was not deleted");
+    assert(message.dequeueCount <= maxDequeues);
+    if (before !== undefined && before.id === message.id) {
+      const given = message.visibleAt.getTime() - visibilityMs;
+      assert(given >= before.visibleAt.getTime(), "nobody else has it");
+      assert(message.dequeueCount > before.dequeueCount);
+    }
+    holding.set(message.body, message);
+  };
+  const get = async (queue: TableQueue<number>) => {
+    const messages = await queue.getMany(1 + random.below(4)).catch(() => []);
+    for (const message of messages) see(message);
+  };
+  const remove = async (queue: TableQueue<number>) => {
+    const held = [...holding.values()];
+    const message = held[random.below(held.length)];
+    if (message === undefined) return;
+    const n = message.body;
+    const deleted = await queue.delete(message).catch(() => undefined);
+    if (deleted) gone.set(n, "yes");
+    const lostAnswer = { on: "delete", rowKey: message.popReceipt, code: "ETIMEDOUT" } as const;
+    if (!deleted && store.requests.matching(lostAnswer).length > 0)
+      gone.set(n, gone.get(n) ?? "perhaps");
+  };
+  const giveBack = async (queue: TableQueue<number>) => {
+    const held = [...holding.values()];
+    const message = held[random.below(held.length)];
+    if (message === undefined) return;
+    const released = await queue.release(message).catch(() => undefined);
+    // From now on anybody may get it; if the answer was lost, perhaps.
+    if (released !== false) holding.set(message.body, { ...message, visibleAt: new Date(0) });
+  };
+
+  for (let step = 0; step < steps; ++step) {
+    const acts = consumers.map((queue) => {
+      const act = [put, put, get, get, get, remove, remove, giveBack][random.below(8)];
+      return (act as typeof put)(queue);
+    });
+    await Promise.all(acts);
+    store.clock.advance(random.below(60));
+  }
+
+  // When all is well again everything is there that was stored and not deleted, once.
+  for (const fault of faults) fault.remove();
+  const left: number[] = [];
+  for (const queue of [first, first.poison]) {
+    for (let round = 0; round < maxDequeues + 2; ++round) {
+      store.clock.advance(1000);
+      for (;;) {
+        const messages = await queue.getMany(50);
+        if (messages.length === 0) break;
+        for (const message of messages) {
+          assert.notEqual(gone.get(message.body), "yes");
+          left.push(message.body);
+          assert(await queue.delete(message));
+        }
+      }
+    }
+  }
+  assert.equal(new Set(left).size, left.length, "no message is there twice");
+  for (const [n, how] of stored) {
+    if (how === "yes" && !gone.has(n)) assert(left.includes(n), `${n} was lost`);
+  }
+  for (const n of left) assert(stored.has(n));
+  assert.deepEqual(await rowKeys(store), []);
+  assert(
+    faults.every(({ hits }) => hits > 0),
+    "all of it happened",
+  );
+}
+
+describe("a queue", () => {
+  test("of three who want one message, one gets it", async () => {
+    await using store = await open();
+    const queues = [1, 2, 3].map(() => new TableQueue(store.table("work"), { clock: store.clock }));
+    await queues[0]?.put("only");
+    const got = await Promise.all(queues.map((queue) => queue.get()));
+    assert.equal(got.filter((message) => message !== undefined).length, 1);
+    assert.deepEqual(await queues[0]?.count(), { visible: 0, hidden: 1 });
+  });
+
+  test("is there after a reload in the middle of work", async () => {
+    const path = mkdtempSync(join(tmpdir(), "entitable-queue-"));
+    try {
+      let now = Date.UTC(2026, 0, 1);
+      const clock = { now: () => now };
+      const reload = () => openStore({ name: "q", persistence: "file", path, clock });
+      const of = (store: Awaited<ReturnType<typeof reload>>) =>
+        new TableQueue<string>(store.table("work"), { clock });
+      {
+        await using store = await reload();
+        await store.table("work").createTable();
+        await of(store).put("move 456 to the archive");
+        assert.equal((await of(store).get())?.dequeueCount, 1);
+      }
+      {
+        await using store = await reload();
+        assert.equal(await of(store).get(), undefined);
+        now += 30_000;
+        const message = (await of(store).get()) as QueueMessage<string>;
+        assert.deepEqual([message.body, message.dequeueCount], ["move 456 to the archive", 2]);
+        assert(await of(store).delete(message));
+      }
+      await using store = await reload();
+      now += 60_000;
+      assert.equal(await of(store).get(), undefined);
+    } finally {
+      rmSync(path, { recursive: true });
+    }
+  });
+
+  test("takes what JSON can say, up to a property's size", async () => {
+    await using store = await open();
+    const queue = new TableQueue(store.table("work"), { clock: store.clock });
+    const bodies = [null, 0, "", "\u{1f600}", [1, { a: [] }], "x".repeat(32_766)];
+    for (const body of bodies) await queue.put(body);
+    assert.deepEqual(
+      (await queue.getMany(10)).map(({ body }) => body),
+      bodies,
+    );
+    await assert.rejects(queue.put("x".repeat(32_767)), {
+      name: "RangeError",
+      message: /^A message has at most 32768 characters as JSON, and this one 32769: /,
+    });
+    await assert.rejects(queue.put(undefined), { name: "TypeError" });
+  });
+
+  test("an answer that is lost, after which the client tries again, stores a message once", async () => {
+    await using store = await open();
+    const table = doors["the official client"]?.(store) as QueueTable;
+    const queue = new TableQueue(table, { clock: store.clock });
+    const lost = { times: 1, network: "timeout-after-commit", delayMs: 1 } as const;
+    store.faults.add({ on: "insert", ...lost });
+    await queue.put("once");
+    assert.deepEqual(await queue.count(), { visible: 1, hidden: 0 });
+    // Given out to nobody who knows of it: hidden, and then it comes again.
+    store.faults.add({ on: "batch", ...lost });
+    assert.equal(await queue.get(), undefined);
+    store.clock.advance(30_000);
+    const message = (await queue.get()) as QueueMessage;
+    assert.equal(message.dequeueCount, 2);
+    store.faults.add({ on: "delete", ...lost });
+    assert.equal(await queue.delete(message), false);
+    assert.deepEqual(await rowKeys(store), []);
+  });
+
+  test("with the platform's clock and randomness, if no others are given", async () => {
+    await using store = await open();
+    const queue = new TableQueue(store.table("work"));
+    const before = Date.now();
+    const ids = [await queue.put(1), await queue.put(2)].map(({ id }) => id);
+    assert.match(ids.join(), /^000000-[\da-f]{16},000001-[\da-f]{16}$/);
+    assert.notEqual(ids[0]?.slice(7), ids[1]?.slice(7));
+    const { insertedAt } = (await queue.get()) as QueueMessage;
+    assert(insertedAt.getTime() >= before && insertedAt.getTime() <= Date.now());
+  });
+
+  test("refuses options that make no sense, and passes errors on", async () => {
+    await using store = await open();
+    const table = store.table("work");
+    for (const visibilityMs of [-1, Number.NaN, Number.POSITIVE_INFINITY]) {
+      assert.throws(() => new TableQueue(table, { visibilityMs }), {
+        message: `visibilityMs must be 0 or more milliseconds, not ${visibilityMs}.`,
+      });
+    }
+    assert.throws(() => new TableQueue(table, { maxDequeues: 0 }), RangeError);
+    const queue = new TableQueue(table);
+    await assert.rejects(queue.put(1, { delayMs: -1 }), RangeError);
+    await assert.rejects(queue.get({ visibilityMs: -1 }), RangeError);
+    await table.deleteTable();
+    for (const asked of [queue.get(), queue.put(1), queue.delete({ popReceipt: "x" })]) {
+      await assert.rejects(asked, { statusCode: 404, code: "TableNotFound" });
+    }
+  });
+});

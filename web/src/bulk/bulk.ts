@@ -1,0 +1,224 @@
+// Reads actions, keeps some batches of them out at a time, and counts what becomes of each action.
+
+import type {
+  AbortSignalLike,
+  BulkActions,
+  BulkFailure,
+  BulkOptions,
+  BulkResult,
+  TransactionAction,
+} from "../types.ts";
+import { Batches, type Entry, type Partition } from "./batches.ts";
+import { verdictOn } from "./verdict.ts";
+
+/** What it takes of a client; the official TableClient has it, and so has every table of a store. */
+export interface BulkClient {
+  submitTransaction(
+    actions: TransactionAction[],
+    options?: { abortSignal?: AbortSignalLike },
+  ): Promise<unknown>;
+}
+
+/** Not all was carried out; `result` says what was. Its name is AbortError if it was aborted. */
+export class BulkError extends Error {
+  readonly result: BulkResult;
+
+  constructor(
+    message: string,
+    name: "BulkError" | "AbortError",
+    cause: unknown,
+    result: BulkResult,
+  ) {
+    super(message, { cause });
+    this.name = name;
+    this.result = result;
+  }
+}
+
+/**
+ * Carries out any number of actions, as if each were done alone, those of one partition in their order. They travel as transactions of at
+ * most 100. Rejects with BulkError at the first failure, unless `onError` is "continue"; when it was aborted; and when the input ends with an error.
+ */
+export async function bulk(
+  client: BulkClient,
+  actions: BulkActions,
+  options: BulkOptions = {},
+): Promise<BulkResult> {
+  const { concurrency = 4, onError = "stop", signal } = options;
+  if (!(concurrency >= 1))
+    throw new RangeError(`concurrency must be 1 or more, not ${concurrency}.`);
+  if (onError !== "stop" && onError !== "continue") {
+    throw new RangeError(`onError must be one of stop, continue, not ${String(onError)}.`);
+  }
+  const run = new Run(client, options);
+  const abort = () => run.stop("aborted");
+  signal?.addEventListener("abort", abort);
+  try {
+    if (signal?.aborted) abort();
+    return await run.carryOut(actions);
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
+}
+
+type Stopped = "aborted" | "failed";
+type Read = IteratorResult<TransactionAction>;
+
+class Run {
+  readonly #client: BulkClient;
+  readonly #options: BulkOptions;
+  readonly #concurrency: number;
+  readonly #batches = new Batches();
+  readonly #out = new Set<Promise<void>>();
+  readonly #failed: BulkFailure[] = [];
+  readonly #left: Entry[] = [];
+  #read = 0;
+  #done = 0;
+  #requests = 0;
+  #stopped: Stopped | undefined;
+  #cause: unknown;
+  #tellStopped = () => {};
+  readonly #whenStopped = new Promise<undefined>((resolve) => {
+    this.#tellStopped = () => resolve(undefined);
+  });
+
+  constructor(client: BulkClient, options: BulkOptions) {
+    this.#client = client;
+    this.#options = options;
+    this.#concurrency = options.concurrency ?? 4;
+  }
+
+  // The first reason counts.
+  stop(why: Stopped, cause?: unknown): void {
+    if (this.#stopped !== undefined) return;
+    this.#stopped = why;
+    this.#cause = cause;
+    this.#tellStopped();
+  }
+
+  async carryOut(actions: BulkActions): Promise<BulkResult> {
+    await this.#readAll(actions);
+    for (this.#start(true); this.#out.size > 0; this.#start(true)) await Promise.race(this.#out);
+    return this.#result();
+  }
+
+  // ---- Reading ------------------------------------------------------------------------------------------------------
+
+  async #readAll(actions: BulkActions): Promise<void> {
+    const isAsync = Symbol.asyncIterator in actions;
+    const iterator = isAsync ? actions[Symbol.asyncIterator]() : actions[Symbol.iterator]();
+    try {
+      while (this.#stopped === undefined) {
+        const next = iterator.next();
+        const step = isAsync ? await Promise.race([next, this.#whenStopped]) : (next as Read);
+        if (step === undefined) break;
+        if (step.done) return;
+        this.#batches.add({ index: this.#read++, action: step.value });
+        this.#start(false);
+        while (this.#batches.full && this.#stopped === undefined) await this.#makeRoom();
+      }
+    } catch (error) {
+      this.stop("failed", error);
+      return; // it has ended
+    }
+    // Not waited for: it may be busy for ever with what it was asked for last.
+    Promise.resolve(iterator.return?.()).catch(() => {});
+  }
+
+  async #makeRoom(): Promise<void> {
+    this.#start(true);
+    await Promise.race(this.#out);
+  }
+
+  // ---- Sending ------------------------------------------------------------------------------------------------------
+
+  #start(early: boolean): void {
+    while (this.#out.size < this.#concurrency && this.#stopped === undefined) {
+      const next = this.#batches.take(early);
+      if (next === undefined) return;
+      const sent = this.#send(next.partition, next.entries).finally(() => this.#out.delete(sent));
+      this.#out.add(sent);
+    }
+  }
+
+  // A batch; and, as long as one of its actions fails, what it is made of without that one. Never rejects.
+  async #send(partition: Partition, batch: Entry[]): Promise<void> {
+    const parts = [batch];
+    for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
+      if (this.#stopped === undefined) parts.unshift(...(await this.#submit(part)));
+      else this.#left.push(...part);
+    }
+    this.#batches.finish(partition);
+  }
+
+  // Gives what of it is to be sent yet.
+  async #submit(entries: Entry[]): Promise<Entry[][]> {
+    const { signal } = this.#options;
+    const actions = entries.map(({ action }) => action);
+    let rest: Entry[][] = [];
+    this.#requests += 1;
+    try {
+      await this.#client.submitTransaction(actions, signal ? { abortSignal: signal } : {});
+      this.#done += entries.length;
+    } catch (error) {
+      rest = this.#afterFailure(entries, error);
+    }
+    this.#progress();
+    return rest;
+  }
+
+  #afterFailure(entries: Entry[], error: unknown): Entry[][] {
+    const verdict = verdictOn(error, entries.length);
+    if (verdict.kind === "split") {
+      const half = entries.length >> 1;
+      return [entries.slice(0, half), entries.slice(half)];
+    }
+    const [uncertain, failed] =
+      verdict.kind === "one"
+        ? [false, entries.slice(verdict.at, verdict.at + 1)]
+        : [verdict.uncertain, entries];
+    for (const entry of failed) this.#failed.push({ ...entry, error: error as Error, uncertain });
+    if (this.#options.onError !== "continue") this.stop("failed", error);
+    if (verdict.kind === "all") return [];
+    const rest = entries.filter((_, i) => i !== verdict.at);
+    return rest.length === 0 ? [] : [rest];
+  }
+
+  #progress(): void {
+    try {
+      this.#options.onProgress?.({
+        read: this.#read,
+        done: this.#done,
+        failed: this.#failed.length,
+        requests: this.#requests,
+      });
+    } catch (error) {
+      this.stop("failed", error);
+    }
+  }
+
+  // ---- The end ------------------------------------------------------------------------------------------------------
+
+  #result(): BulkResult {
+    const left = [...this.#left, ...this.#batches.left()].map(({ index }) => index);
+    const result: BulkResult = {
+      read: this.#read,
+      done: this.#done,
+      failed: this.#failed.sort((a, b) => a.index - b.index),
+      left: left.sort((a, b) => a - b),
+      requests: this.#requests,
+    };
+    if (this.#stopped === undefined) return result;
+    if (this.#stopped === "aborted") {
+      throw new BulkError("The operation was aborted.", "AbortError", this.#cause, result);
+    }
+    throw new BulkError(this.#story(result), "BulkError", this.#cause, result);
+  }
+
+  #story({ read, done, failed }: BulkResult): string {
+    const first = failed.find(({ error }) => error === this.#cause);
+    const what = first === undefined ? "A bulk write ended" : `Action ${first.index} failed`;
+    const why = this.#cause instanceof Error ? this.#cause.message : String(this.#cause);
+    return `${what}, after ${done} of the ${read} read were carried out: ${why}`;
+  }
+}

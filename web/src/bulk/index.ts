@@ -1,0 +1,10 @@
+// entitable/bulk: any number of writes, sorted into transactions by partition. For every client with the official methods.
+
+export type {
+  BulkActions,
+  BulkFailure,
+  BulkOptions,
+  BulkProgress,
+  BulkResult,
+} from "../types.ts";
+export { type BulkClient, BulkError, bulk } from "./bulk.ts";

@@ -1,0 +1,126 @@
+// A table whose chosen properties are encrypted on the way in, and decrypted on the way out.
+
+import { StoreError } from "../errors.ts";
+import type {
+  GetTableEntityOptions,
+  ListTableEntitiesOptions,
+  OperationOptions,
+  TableClient,
+  TableEntity,
+  TableEntityResult,
+  TransactionAction,
+  UpdateMode,
+  UpdateTableEntityOptions,
+} from "../types.ts";
+import { EntityCipher, type EntityCipherOptions, infoProperty } from "./cipher.ts";
+
+/** The methods of a table that it needs; the official TableClient has them, and so has every table of a store. */
+export type PlainTable = Pick<
+  TableClient,
+  | "createEntity"
+  | "getEntity"
+  | "updateEntity"
+  | "upsertEntity"
+  | "deleteEntity"
+  | "submitTransaction"
+> & { listEntities(options?: ListTableEntitiesOptions): AsyncIterable<object> };
+
+/** Writes are inserts and replaces: a merge is refused with StoreError NotSupported, since a mode must be said that replaces. */
+export interface EncryptedTable<T extends object = Record<string, unknown>>
+  extends Pick<
+    TableClient,
+    "createEntity" | "updateEntity" | "upsertEntity" | "deleteEntity" | "submitTransaction"
+  > {
+  getEntity(pk: string, rk: string, options?: GetTableEntityOptions): Promise<TableEntityResult<T>>;
+  /** A filter that names an encrypted property is refused with StoreError EncryptedProperty. */
+  listEntities(options?: ListTableEntitiesOptions): AsyncIterable<TableEntityResult<T>>;
+}
+
+/** A view of the table; other clients of it see the chosen properties as Binary. */
+export function encryptedTable<T extends object = Record<string, unknown>>(
+  table: PlainTable,
+  options: EntityCipherOptions,
+): EncryptedTable<T> {
+  return new CipherTable<T>(table, new EntityCipher(options));
+}
+
+class CipherTable<T extends object> implements EncryptedTable<T> {
+  readonly #table: PlainTable;
+  readonly #cipher: EntityCipher;
+
+  constructor(table: PlainTable, cipher: EntityCipher) {
+    this.#table = table;
+    this.#cipher = cipher;
+  }
+
+  async createEntity<E extends object>(entity: TableEntity<E>, options?: OperationOptions) {
+    return await this.#table.createEntity(await this.#cipher.encrypt(entity), options);
+  }
+
+  async updateEntity<E extends object>(
+    entity: TableEntity<E>,
+    mode?: UpdateMode,
+    options?: UpdateTableEntityOptions,
+  ) {
+    requireReplace(mode);
+    return await this.#table.updateEntity(await this.#cipher.encrypt(entity), mode, options);
+  }
+
+  async upsertEntity<E extends object>(
+    entity: TableEntity<E>,
+    mode?: UpdateMode,
+    options?: OperationOptions,
+  ) {
+    requireReplace(mode);
+    return await this.#table.upsertEntity(await this.#cipher.encrypt(entity), mode, options);
+  }
+
+  deleteEntity: TableClient["deleteEntity"] = (...call) => this.#table.deleteEntity(...call);
+
+  async submitTransaction(actions: TransactionAction[], options?: OperationOptions) {
+    const encrypted = actions.map(async (action): Promise<TransactionAction> => {
+      const [verb, entity, mode, ...more] = action;
+      if (verb === "delete") return action;
+      if (verb !== "create") requireReplace(mode);
+      return [verb, await this.#cipher.encrypt(entity), mode, ...more] as TransactionAction;
+    });
+    return await this.#table.submitTransaction(await Promise.all(encrypted), options);
+  }
+
+  async getEntity(partitionKey: string, rowKey: string, options: GetTableEntityOptions = {}) {
+    const found = await this.#table.getEntity(partitionKey, rowKey, withInfo(options));
+    return (await this.#cipher.decrypt(found)) as TableEntityResult<T>;
+  }
+
+  async *listEntities(options: ListTableEntitiesOptions = {}) {
+    this.#requireClear(options.queryOptions?.filter ?? "");
+    for await (const found of this.#table.listEntities(withInfo(options))) {
+      yield (await this.#cipher.decrypt(found)) as TableEntityResult<T>;
+    }
+  }
+
+  #requireClear(filter: string): void {
+    const words: readonly string[] =
+      filter.replace(/'(?:[^']|'')*'/g, "").match(/[\p{L}\p{N}_]+/gu) ?? [];
+    const name = this.#cipher.names?.find((encrypted) => words.includes(encrypted));
+    if (name === undefined) return;
+    throw new StoreError("EncryptedProperty", `No filter can look into ${name}: it is encrypted.`);
+  }
+}
+
+function requireReplace(mode: UpdateMode | undefined): void {
+  if (mode === "Replace") return;
+  throw new StoreError(
+    "NotSupported",
+    "An entity with encrypted properties is replaced, not merged: what the merge left would have lost its key.",
+    { hint: 'Read it, change it, and write all of it with the mode "Replace".' },
+  );
+}
+
+// What is selected, and what it takes to read that.
+function withInfo(options: ListTableEntitiesOptions): ListTableEntitiesOptions {
+  const select = options.queryOptions?.select;
+  if (select === undefined) return options;
+  const more = ["partitionKey", "rowKey", infoProperty].filter((name) => !select.includes(name));
+  return { ...options, queryOptions: { ...options.queryOptions, select: [...select, ...more] } };
+}

@@ -1,0 +1,215 @@
+// What may come next in a filter: properties that were seen in rows, operators, and values of the property's type.
+
+import type { EdmTypes } from "../types.ts";
+import { isTyped, literalOf, type TypedValue } from "./explorer-values.ts";
+
+const sampleMax = 12;
+const literalUnitsMax = 60;
+const namesMax = 2000;
+
+/** The properties that rows have shown, each with its types and some of its values. */
+export class SeenProperties {
+  readonly #seen = new Map<string, Map<EdmTypes, Set<string>>>();
+
+  constructor() {
+    this.clear();
+  }
+
+  clear(): void {
+    this.#seen.clear();
+    for (const key of ["PartitionKey", "RowKey"]) this.#see(key, "String");
+    this.#see("Timestamp", "DateTime");
+  }
+
+  get names(): string[] {
+    return [...this.#seen.keys()];
+  }
+
+  typesOf(name: string): EdmTypes[] {
+    return [...(this.#seen.get(name)?.keys() ?? [])];
+  }
+
+  /** As they stand in a filter. */
+  literalsOf(name: string): string[] {
+    return [...(this.#seen.get(name)?.values() ?? [])].flatMap((literals) => [...literals]);
+  }
+
+  learn(rows: readonly Readonly<Record<string, unknown>>[]): void {
+    for (const { partitionKey, rowKey, timestamp, etag: _, ...properties } of rows) {
+      this.#value("PartitionKey", "String", partitionKey);
+      this.#value("RowKey", "String", rowKey);
+      this.#value("Timestamp", "DateTime", timestamp);
+      for (const [name, property] of Object.entries(properties)) {
+        if (isTyped(property)) this.#value(name, property.type, property.value);
+      }
+    }
+  }
+
+  #see(name: string, type: EdmTypes): Set<string> | undefined {
+    let types = this.#seen.get(name);
+    if (types === undefined) {
+      if (this.#seen.size >= namesMax) return undefined;
+      types = new Map();
+      this.#seen.set(name, types);
+    }
+    let literals = types.get(type);
+    if (literals === undefined) {
+      literals = new Set();
+      types.set(type, literals);
+    }
+    return literals;
+  }
+
+  #value(name: string, type: EdmTypes, value: unknown): void {
+    if (typeof value !== "string") return; // selected away
+    const literals = this.#see(name, type);
+    if (literals === undefined || literals.size >= sampleMax) return;
+    if (value.length > literalUnitsMax) return;
+    literals.add(literalOf({ type, value } satisfies TypedValue));
+  }
+}
+
+export interface Option {
+  readonly text: string;
+  /** What it is, in a word or two. */
+  readonly detail: string;
+  /** Where the caret goes, from the end of `text` backwards. */
+  readonly back: number;
+}
+
+export interface Completion {
+  /** What of the text an option takes the place of. */
+  readonly from: number;
+  readonly to: number;
+  readonly options: readonly Option[];
+}
+
+interface Token {
+  readonly text: string;
+  readonly from: number;
+}
+
+const tokens = /(?:[A-Za-z]*'(?:[^']|'')*'?)|[()]|[^\s()']+/g;
+
+/** Tokens as they stand; a text without its closing quote goes to the end. */
+export function tokensOf(text: string): Token[] {
+  return Array.from(text.matchAll(tokens), ({ 0: token, index }) => ({ text: token, from: index }));
+}
+
+const operators: readonly (readonly [text: string, detail: string])[] = [
+  ["eq", "equal"],
+  ["ne", "not equal"],
+  ["gt", "greater"],
+  ["ge", "greater or equal"],
+  ["lt", "less"],
+  ["le", "less or equal"],
+];
+
+// What is due behind the tokens so far. `property`: that a value is compared with.
+type Due = { what: "operand" | "operator" | "joint" } | { what: "value"; property: string };
+
+function dueBehind(before: readonly Token[]): Due & { property?: string } {
+  let due: Due & { property?: string } = { what: "operand" };
+  for (const { text } of before) {
+    if (due.what === "operand") {
+      if (text === "(" || text === "not") continue;
+      due = { what: "operator", property: text };
+    } else if (due.what === "operator") {
+      const isOperator = operators.some(([name]) => name === text);
+      if (isOperator) due = { what: "value", property: due.property ?? "" };
+      else due = { what: text === "and" || text === "or" ? "operand" : "joint" };
+    } else if (due.what === "value") {
+      due = { what: "joint" };
+    } else {
+      due = { what: text === "and" || text === "or" ? "operand" : "joint" };
+    }
+  }
+  return due;
+}
+
+export function complete(text: string, caret: number, seen: SeenProperties): Completion {
+  const all = tokensOf(text);
+  const at = all.find((token) => token.from < caret && caret <= token.from + token.text.length);
+  const current = at !== undefined && /^[()]$/.test(at.text) ? undefined : at;
+  const before = all.filter((token) => token.from + token.text.length <= (current?.from ?? caret));
+  const due = dueBehind(before);
+  const from = current?.from ?? caret;
+  const written = text.slice(from, caret);
+  const options = optionsFor(due, before, seen).filter((option) => fits(option, written));
+  const to = current === undefined ? caret : from + current.text.length;
+  const isWhole = options.length === 1 && options[0]?.text.trimEnd() === text.slice(from, to);
+  return { from, to, options: isWhole ? [] : options };
+}
+
+function fits({ text }: Option, written: string): boolean {
+  const sought = written.toLowerCase();
+  return text.toLowerCase().startsWith(sought) || text.toLowerCase().startsWith(`'${sought}`);
+}
+
+function optionsFor(
+  due: Due & { property?: string },
+  before: readonly Token[],
+  seen: SeenProperties,
+): Option[] {
+  switch (due.what) {
+    case "operand":
+      return [
+        ...seen.names.map((name) => option(`${name} `, seen.typesOf(name).join(", "))),
+        option("not (", "none of it"),
+      ];
+    case "operator":
+      return operators.map(([text, detail]) => option(`${text} `, detail));
+    case "value":
+      return valuesOf(due.property ?? "", seen);
+    case "joint": {
+      const open = count(before, "(") > count(before, ")");
+      const joints = [option("and ", "both"), option("or ", "either")];
+      return open ? [...joints, option(") ", "close")] : joints;
+    }
+  }
+}
+
+function count(list: readonly Token[], text: string): number {
+  return list.filter((token) => token.text === text).length;
+}
+
+const empty: Readonly<Record<EdmTypes, readonly [text: string, back: number]>> = {
+  String: ["''", 1],
+  Int32: ["0", 0],
+  Int64: ["0L", 0],
+  Double: ["0.0", 0],
+  Boolean: ["true", 0],
+  DateTime: ["datetime''", 1],
+  Guid: ["guid''", 1],
+  Binary: ["X''", 1],
+};
+
+// Values that were seen first, then how one of the type is written.
+function valuesOf(property: string, seen: SeenProperties): Option[] {
+  const types = seen.typesOf(property);
+  const shown = seen.literalsOf(property).map((text) => option(`${text} `, "seen"));
+  const written = (types.length === 0 ? (["String", "Int32"] as const) : types).flatMap((type) => {
+    if (type === "Boolean") return ["true", "false"].map((text) => option(`${text} `, type));
+    const [text, back] = empty[type];
+    return [{ text, detail: type, back }];
+  });
+  const known = new Set(shown.map(({ text }) => text.trimEnd()));
+  return [...shown, ...written.filter(({ text }) => !known.has(text.trimEnd()))];
+}
+
+function option(text: string, detail: string): Option {
+  return { text, detail, back: 0 };
+}
+
+/** The stretch of a filter that a syntax error of the store points at: its token ends at `position`. */
+export function offendingStretch(filter: string, position: number): { from: number; to: number } {
+  const to = Math.min(position, filter.length);
+  const token = tokensOf(filter).findLast(({ from }) => from < to);
+  return { from: token === undefined ? to : token.from, to };
+}
+
+/** The position that a syntax error names. */
+export function positionOf(message: string): number | undefined {
+  const [, position] = /^Syntax error at position (\d+) in /.exec(message) ?? [];
+  return position === undefined ? undefined : Number(position);
+}

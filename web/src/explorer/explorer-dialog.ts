@@ -1,0 +1,152 @@
+// A dialog over the element: a title, what it asks, errors, buttons. Escape closes it, and focus goes back to where it was.
+
+import { describeError, h } from "./dom.ts";
+
+export interface DialogAction {
+  readonly text: string;
+  readonly kind?: "primary" | "danger";
+  readonly act: () => void | Promise<void>;
+}
+
+export class Dialog {
+  readonly element: HTMLDialogElement;
+  readonly #error = h("div", { class: "error", part: "error", role: "alert", hidden: true });
+  readonly #actions: HTMLElement;
+  #busy = false;
+
+  /** The first action of kind "primary" is what Enter does. `closed` runs when it is gone. */
+  constructor(
+    view: ShadowRoot,
+    title: string,
+    content: readonly Node[],
+    actions: readonly DialogAction[],
+    closed: () => void = () => {},
+  ) {
+    this.#actions = h("div", { class: "actions" });
+    const submit = actions.find(({ kind }) => kind === "primary");
+    const form = h(
+      "form",
+      {
+        novalidate: true,
+        onsubmit: (event) => {
+          event.preventDefault();
+          if (submit !== undefined) void this.#do(submit);
+        },
+      },
+      h("h2", { id: "dialog-title" }, title),
+      ...content,
+      this.#error,
+      this.#actions,
+    );
+    this.setActions(actions);
+    this.element = h("dialog", { part: "dialog", "aria-labelledby": "dialog-title" }, form);
+    this.element.addEventListener("close", () => {
+      this.element.remove();
+      closed();
+    });
+    view.append(this.element);
+    this.element.showModal();
+  }
+
+  setActions(actions: readonly DialogAction[]): void {
+    const close = h("button", { type: "button", onclick: () => this.close() }, "Close");
+    const buttons = actions.map((action) =>
+      h(
+        "button",
+        {
+          type: action.kind === "primary" ? "submit" : "button",
+          class: action.kind ?? "",
+          ...(action.kind === "primary" ? {} : { onclick: () => void this.#do(action) }),
+        },
+        action.text,
+      ),
+    );
+    const first = buttons.filter((button) => button.className === "danger");
+    this.#actions.replaceChildren(
+      ...first,
+      h("span", { class: "gap" }),
+      close,
+      ...buttons.filter((button) => !first.includes(button)),
+    );
+  }
+
+  /** Shows what went wrong; undefined: nothing did. */
+  say(error: unknown): void {
+    this.#error.hidden = error === undefined;
+    if (error === undefined) return;
+    const { title, text, hint } = describeError(error);
+    const more = hint === undefined ? undefined : h("span", {}, ` ${hint}`);
+    this.#error.replaceChildren(
+      ...[h("strong", {}, title), h("span", {}, text), more].filter((part) => part !== undefined),
+    );
+  }
+
+  close(): void {
+    this.element.close();
+  }
+
+  // One at a time: a second press of Enter does nothing.
+  async #do(action: DialogAction): Promise<void> {
+    if (this.#busy) return;
+    this.#busy = true;
+    this.element.setAttribute("aria-busy", "true");
+    try {
+      this.say(undefined);
+      await action.act();
+    } catch (error) {
+      this.say(error);
+    } finally {
+      this.#busy = false;
+      this.element.removeAttribute("aria-busy");
+    }
+  }
+}
+
+let fields = 0;
+
+/** A field with its label above, and beside it what is wrong with it. */
+export function field(
+  label: string,
+  control: HTMLElement,
+  note?: string,
+): HTMLElement & { readonly problem: HTMLElement } {
+  const id = `field-${++fields}`;
+  control.id = id;
+  const problem = h("span", { class: "problem", id: `${id}-problem` });
+  control.setAttribute("aria-describedby", problem.id);
+  const element = h(
+    "div",
+    { class: "field" },
+    h("label", { for: id }, label),
+    control,
+    note === undefined ? undefined : h("span", { class: "note" }, note),
+    problem,
+  );
+  return Object.assign(element, { problem });
+}
+
+/** Says what is wrong with a control. True: nothing is. */
+export function judged(
+  control: HTMLElement,
+  problem: HTMLElement,
+  text: string | undefined,
+): boolean {
+  problem.textContent = text ?? "";
+  if (text === undefined) control.removeAttribute("aria-invalid");
+  else control.setAttribute("aria-invalid", "true");
+  return text === undefined;
+}
+
+/** A choice among texts. */
+export function choice<T extends string>(
+  options: readonly (readonly [value: T, text: string])[],
+  chosen: T,
+): HTMLSelectElement {
+  const select = h(
+    "select",
+    {},
+    ...options.map(([value, text]) => h("option", { value, selected: value === chosen }, text)),
+  );
+  select.value = chosen;
+  return select;
+}

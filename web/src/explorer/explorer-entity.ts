@@ -1,0 +1,293 @@
+// One entity, to insert, change or delete. Every property has its type, and keeps it; saving carries the ETag that was read, so nobody's
+// change is overwritten unseen.
+
+import type { EdmTypes, Store, TableEntity } from "../types.ts";
+import { h } from "./dom.ts";
+import type { SeenProperties } from "./explorer-completion.ts";
+import { choice, Dialog, type DialogAction, field, judged } from "./explorer-dialog.ts";
+import {
+  edmTypeNames,
+  isTyped,
+  nameProblem,
+  type TypedValue,
+  valueProblem,
+} from "./explorer-values.ts";
+
+export interface EntityEditing {
+  readonly view: ShadowRoot;
+  readonly store: Store;
+  readonly table: string;
+  readonly seen: SeenProperties;
+  /** Something was written. */
+  readonly changed: () => void;
+}
+
+interface Keys {
+  readonly partitionKey: string;
+  readonly rowKey: string;
+}
+
+/** Asks for a new entity. */
+export function insertEntity(editing: EntityEditing): void {
+  new EntityDialog(editing, undefined, {}).focus();
+}
+
+/** Reads the entity anew, and lets it be changed. Rejects as the store does. */
+export async function editEntity(editing: EntityEditing, keys: Keys): Promise<void> {
+  new EntityDialog(editing, keys, await read(editing, keys));
+}
+
+async function read({ store, table }: EntityEditing, keys: Keys): Promise<Record<string, unknown>> {
+  const options = { disableTypeConversion: true };
+  return await store.tableClient(table).getEntity(keys.partitionKey, keys.rowKey, options);
+}
+
+class EntityDialog {
+  readonly #editing: EntityEditing;
+  readonly #keys: Keys | undefined;
+  readonly #dialog: Dialog;
+  readonly #rows = h("div", { class: "properties" });
+  readonly #facts = h("p", { class: "facts" });
+  readonly #partitionKey = h("input", { type: "text", spellcheck: "false", autocomplete: "off" });
+  readonly #rowKey = h("input", { type: "text", spellcheck: "false", autocomplete: "off" });
+  #properties: PropertyRow[] = [];
+  #etag = "";
+
+  constructor(editing: EntityEditing, keys: Keys | undefined, entity: Record<string, unknown>) {
+    this.#editing = editing;
+    this.#keys = keys;
+    const add = h("button", { type: "button", onclick: () => this.#add() }, "Add a property");
+    const names = editing.seen.names.map((value) => h("option", { value }));
+    const content = [
+      h(
+        "div",
+        { class: "keys" },
+        field("PartitionKey", this.#partitionKey),
+        field("RowKey", this.#rowKey),
+      ),
+      this.#facts,
+      this.#rows,
+      add,
+      h("datalist", { id: "known-names" }, ...names),
+    ];
+    const title = keys === undefined ? `A new entity in ${editing.table}` : "Entity";
+    this.#dialog = new Dialog(editing.view, title, content, this.#actions(false));
+    for (const input of [this.#partitionKey, this.#rowKey]) input.readOnly = keys !== undefined;
+    this.#show(entity);
+  }
+
+  focus(): void {
+    this.#partitionKey.focus();
+  }
+
+  #actions(conflict: boolean): DialogAction[] {
+    if (this.#keys === undefined) {
+      return [{ text: "Insert", kind: "primary", act: () => this.#insert() }];
+    }
+    const reload: DialogAction = { text: "Load what is stored now", act: () => this.#reload() };
+    return [
+      { text: "Delete", kind: "danger", act: () => this.#written(() => this.#delete()) },
+      ...(conflict ? [reload] : []),
+      { text: "Save", kind: "primary", act: () => this.#written(() => this.#save()) },
+    ];
+  }
+
+  #show(entity: Record<string, unknown>): void {
+    const { partitionKey, rowKey, timestamp, etag, ...rest } = entity;
+    this.#etag = typeof etag === "string" ? etag : "";
+    this.#partitionKey.value = String(this.#keys?.partitionKey ?? partitionKey ?? "");
+    this.#rowKey.value = String(this.#keys?.rowKey ?? rowKey ?? "");
+    this.#facts.textContent =
+      etag === undefined ? "" : `Timestamp ${String(timestamp)} · ETag ${this.#etag}`;
+    this.#facts.hidden = etag === undefined;
+    this.#properties = [];
+    this.#rows.replaceChildren();
+    for (const [name, value] of Object.entries(rest)) {
+      if (isTyped(value)) this.#append(new PropertyRow(name, value, (row) => this.#remove(row)));
+    }
+  }
+
+  #append(row: PropertyRow): void {
+    this.#properties.push(row);
+    this.#rows.append(row.element);
+  }
+
+  #add(): void {
+    const row = new PropertyRow("", { type: "String", value: "" }, (gone) => this.#remove(gone));
+    row.knowTypes((name) => this.#editing.seen.typesOf(name)[0]);
+    this.#append(row);
+    row.focus();
+  }
+
+  #remove(row: PropertyRow): void {
+    const at = this.#properties.indexOf(row);
+    this.#properties.splice(at, 1);
+    row.element.remove();
+    const next = this.#properties[Math.min(at, this.#properties.length - 1)];
+    if (next !== undefined) next.focus();
+    else this.#dialog.element.querySelector<HTMLElement>("button")?.focus();
+  }
+
+  // undefined: something in it is wrong, and says so.
+  #entity(): TableEntity | undefined {
+    const entity: TableEntity = Object.create(null);
+    entity.partitionKey = this.#partitionKey.value;
+    entity.rowKey = this.#rowKey.value;
+    let wrong: PropertyRow | undefined;
+    for (const row of this.#properties) {
+      if (!row.judge(row.name in entity)) wrong ??= row;
+      entity[row.name] = row.value;
+    }
+    wrong?.focusWrong();
+    return wrong === undefined ? entity : undefined;
+  }
+
+  async #insert(): Promise<void> {
+    const entity = this.#entity();
+    if (entity === undefined) return;
+    await this.#client().createEntity(entity);
+    this.#done();
+  }
+
+  async #save(): Promise<void> {
+    const entity = this.#entity();
+    if (entity === undefined) return;
+    await this.#client().updateEntity(entity, "Replace", { etag: this.#etag });
+    this.#done();
+  }
+
+  async #delete(): Promise<void> {
+    const { partitionKey, rowKey } = this.#keys as Keys;
+    await this.#client().deleteEntity(partitionKey, rowKey, { etag: this.#etag });
+    this.#done();
+  }
+
+  // Whose change came first is offered to whoever comes second.
+  async #written(write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      const conflict = (error as { statusCode?: number }).statusCode === 412;
+      this.#dialog.setActions(this.#actions(conflict));
+      throw error;
+    }
+  }
+
+  async #reload(): Promise<void> {
+    this.#show(await read(this.#editing, this.#keys as Keys));
+    this.#dialog.setActions(this.#actions(false));
+  }
+
+  #client() {
+    return this.#editing.store.tableClient(this.#editing.table);
+  }
+
+  #done(): void {
+    this.#dialog.close();
+    this.#editing.changed();
+  }
+}
+
+// Name, type and value of one property.
+class PropertyRow {
+  readonly element: HTMLElement;
+  readonly #name: HTMLInputElement;
+  readonly #type: HTMLSelectElement;
+  readonly #value = h("textarea", { rows: "1", spellcheck: "false", autocomplete: "off" });
+  readonly #untouched: { readonly text: string; readonly value: string };
+  readonly #nameProblem: HTMLElement;
+  readonly #valueProblem: HTMLElement;
+
+  constructor(name: string, { type, value }: TypedValue, remove: (row: PropertyRow) => void) {
+    this.#name = nameInput();
+    this.#name.value = name;
+    this.#name.readOnly = name !== "";
+    this.#type = choice(
+      edmTypeNames.map((one) => [one, one] as const),
+      type,
+    );
+    this.#value.value = value;
+    // A text area keeps no carriage returns; such a text is kept whole as long as nobody changes it.
+    this.#untouched = { text: this.#value.value, value };
+    const [nameField, typeField, valueField] = [
+      field("Name", this.#name),
+      field("Type", this.#type),
+      field("Value", this.#value),
+    ];
+    this.#nameProblem = nameField.problem;
+    this.#valueProblem = valueField.problem;
+    const label = name === "" ? "Remove this property" : `Remove ${name}`;
+    this.element = h(
+      "div",
+      { class: "property", role: "group", "aria-label": name === "" ? "A new property" : name },
+      nameField,
+      typeField,
+      valueField,
+      h(
+        "button",
+        {
+          type: "button",
+          class: "remove",
+          "aria-label": label,
+          title: label,
+          onclick: () => remove(this),
+        },
+        "×",
+      ),
+    );
+    this.#value.addEventListener("keydown", (event) => submitOnEnter(event));
+  }
+
+  get name(): string {
+    return this.#name.value;
+  }
+
+  get value(): TypedValue {
+    const text = this.#value.value;
+    const value = text === this.#untouched.text ? this.#untouched.value : text;
+    const type = this.#type.value as EdmTypes;
+    return { type, value: type === "String" ? value : value.trim() };
+  }
+
+  /** The type follows a name that is known. */
+  knowTypes(typeOf: (name: string) => EdmTypes | undefined): void {
+    this.#name.addEventListener("change", () => {
+      const type = typeOf(this.name);
+      if (type !== undefined) this.#type.value = type;
+    });
+  }
+
+  focus(): void {
+    (this.#name.readOnly ? this.#value : this.#name).focus();
+  }
+
+  focusWrong(): void {
+    this.element.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }
+
+  /** Says what is wrong. True: nothing is. */
+  judge(twice: boolean): boolean {
+    const problem = twice ? "There are two of this name." : nameProblem(this.name);
+    // One that is stored already may have a name that others would not get.
+    const name = judged(this.#name, this.#nameProblem, this.#name.readOnly ? undefined : problem);
+    const value = judged(this.#value, this.#valueProblem, valueProblem(this.value));
+    return name && value;
+  }
+}
+
+function nameInput(): HTMLInputElement {
+  return h("input", {
+    type: "text",
+    list: "known-names",
+    spellcheck: "false",
+    autocapitalize: "off",
+    autocomplete: "off",
+  });
+}
+
+// As in every other field; Shift and Enter is a new line.
+function submitOnEnter(event: KeyboardEvent): void {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  (event.target as HTMLTextAreaElement).form?.requestSubmit();
+}

@@ -1,0 +1,199 @@
+// Tables into files and out of them, with what became of each row.
+
+import type { FileFormat, ImportMode, ImportProgress, ImportReport, Store } from "../types.ts";
+import { count, counted, h } from "./dom.ts";
+import { choice, Dialog, field } from "./explorer-dialog.ts";
+import type { Asked } from "./explorer-query.ts";
+
+const formats: readonly (readonly [FileFormat, string])[] = [
+  ["csv", "CSV with types, as Azure Storage Explorer"],
+  ["ndjson", "NDJSON: an entity on each line"],
+  ["json", "JSON: an array of entities"],
+];
+
+const endings: Readonly<Record<FileFormat, string>> = {
+  csv: ".typed.csv",
+  ndjson: ".ndjson",
+  json: ".json",
+};
+
+const types: Readonly<Record<FileFormat, string>> = {
+  csv: "text/csv",
+  ndjson: "application/x-ndjson",
+  json: "application/json",
+};
+
+// ---- Export -----------------------------------------------------------------------------------------------------------
+
+/** Asks how, and gives the file to the browser to save. */
+export function exportTable(view: ShadowRoot, store: Store, table: string, asked: Asked): void {
+  const format = choice(formats, "csv");
+  const queried = asked.filter !== "" || asked.select.length > 0;
+  const what = choice(
+    queried
+      ? [
+          ["query", "What the query finds"],
+          ["all", "The whole table"],
+        ]
+      : [["all", "The whole table"]],
+    queried ? "query" : "all",
+  );
+  const status = h("p", { role: "status", class: "facts" });
+  const abort = new AbortController();
+  const save = async () => {
+    const chosen = format.value as FileFormat;
+    const { filter, select } = asked;
+    const query =
+      what.value === "all"
+        ? {}
+        : { ...(filter && { filter }), ...(select.length > 0 && { select: [...select] }) };
+    const { signal } = abort;
+    const stream = store.export({ table, query, format: chosen, signal });
+    status.textContent = "Writing…";
+    const headers = { "content-type": types[chosen] };
+    const file = await new Response(counting(stream, status), { headers }).blob();
+    if (signal.aborted) return;
+    download(file, `${table}${endings[chosen]}`);
+    status.textContent = `Written: ${count(file.size)} bytes.`;
+  };
+  new Dialog(
+    view,
+    `Export ${table}`,
+    [field("Entities", what), field("Format", format), status],
+    [{ text: "Export", kind: "primary", act: save }],
+    () => abort.abort(),
+  );
+}
+
+function counting(
+  stream: ReadableStream<Uint8Array>,
+  status: HTMLElement,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let bytes = 0;
+  const counter = new TransformStream<Uint8Array, Uint8Array<ArrayBuffer>>({
+    transform(chunk, controller) {
+      bytes += chunk.length;
+      status.textContent = `${count(bytes)} bytes…`;
+      controller.enqueue(chunk as Uint8Array<ArrayBuffer>);
+    },
+  });
+  return stream.pipeThrough(counter);
+}
+
+function download(file: Blob, name: string): void {
+  const href = URL.createObjectURL(file);
+  h("a", { href, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 60_000); // the browser takes it meanwhile
+}
+
+// ---- Import -----------------------------------------------------------------------------------------------------------
+
+const modes: readonly (readonly [ImportMode, string])[] = [
+  ["insert", "are left as they are"],
+  ["upsert", "are merged with the row"],
+  ["replace", "are replaced by the row"],
+];
+
+/** Asks for a file, and shows what became of its rows. `done` hears that some were written. */
+export function importTable(
+  view: ShadowRoot,
+  store: Store,
+  table: string,
+  done: (table: string) => void,
+): void {
+  const file = h("input", { type: "file", accept: ".csv,.json,.ndjson,.jsonl,.txt" });
+  const into = h("input", { type: "text", spellcheck: "false", autocomplete: "off", value: table });
+  const format = choice(formats, "csv");
+  const mode = choice(modes, "insert");
+  const result = h("div", { class: "report", role: "status" });
+  const abort = new AbortController();
+  file.addEventListener("change", () => {
+    const name = file.files?.[0]?.name ?? "";
+    format.value = formatOf(name) ?? format.value;
+    if (into.value === "") into.value = tableOf(name);
+  });
+  const run = async () => {
+    const source = file.files?.[0];
+    if (source === undefined) throw new Error("Choose a file first.");
+    const options = {
+      table: into.value,
+      format: format.value as FileFormat,
+      mode: mode.value as ImportMode,
+      signal: abort.signal,
+      onProgress: (progress: ImportProgress) => result.replaceChildren(progressOf(progress)),
+    };
+    result.replaceChildren(h("p", {}, "Reading…"));
+    try {
+      result.replaceChildren(...reportOf(await store.import(source, options)));
+    } catch (error) {
+      result.append(h("p", {}, "It was not read to its end."));
+      throw error;
+    } finally {
+      done(into.value);
+    }
+  };
+  new Dialog(
+    view,
+    "Import",
+    [
+      field("File", file),
+      field("Into the table", into, "It is made if there is none."),
+      field("Format", format),
+      field("Entities that exist", mode),
+      result,
+    ],
+    [{ text: "Import", kind: "primary", act: run }],
+    () => abort.abort(),
+  );
+}
+
+function formatOf(name: string): FileFormat | undefined {
+  if (/\.(?:csv|tsv|txt)$/i.test(name)) return "csv";
+  if (/\.(?:ndjson|jsonl)$/i.test(name)) return "ndjson";
+  return /\.json$/i.test(name) ? "json" : undefined;
+}
+
+// What of a file's name can be a table's.
+function tableOf(name: string): string {
+  const [stem = ""] = name.split(".");
+  return stem
+    .replace(/[^A-Za-z\d]/g, "")
+    .replace(/^\d+/, "")
+    .slice(0, 63);
+}
+
+function progressOf({ rows, written, rejected }: ImportProgress): HTMLElement {
+  const refused = rejected === 0 ? "" : `, ${count(rejected)} rejected`;
+  return h("p", {}, `${counted(rows, "row")} read, ${count(written)} written${refused}…`);
+}
+
+const shownRejections = 100;
+
+function reportOf({ rows, written, rejected, rejections, complete }: ImportReport): HTMLElement[] {
+  const said = `${counted(rows, "row")} read, ${count(written)} written, ${count(rejected)} rejected.`;
+  const broken = complete ? undefined : h("p", {}, "The file breaks off: see its last line here.");
+  const shown = [...rejections.slice(0, shownRejections), ...rejections.slice(-1)];
+  const lines = [...new Set(shown)].map(({ line, message, code }) =>
+    h(
+      "tr",
+      {},
+      h("td", { class: "number" }, count(line)),
+      h("td", {}, code === undefined ? message : `${code}: ${message}`),
+    ),
+  );
+  const head = h(
+    "tr",
+    {},
+    h("th", { scope: "col", class: "number" }, "Line"),
+    h("th", { scope: "col" }, "Why"),
+  );
+  const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...lines));
+  const list = h(
+    "div",
+    { class: "rejections", tabindex: "0", role: "group", "aria-label": "Rejected rows" },
+    table,
+  );
+  return [h("p", {}, said), broken, lines.length === 0 ? undefined : list].filter(
+    (part) => part !== undefined,
+  );
+}

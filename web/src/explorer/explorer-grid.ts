@@ -1,0 +1,239 @@
+// Any number of rows, of which only those in view are in the document. One row can be reached by Tab; arrows, Page Up and Down, Home and
+// End go from there, and Enter opens.
+
+import { counted, h } from "./dom.ts";
+import { isTyped } from "./explorer-values.ts";
+
+/** As it was read with disableTypeConversion. */
+export type GridRow = Readonly<Record<string, unknown>> & {
+  readonly partitionKey?: string;
+  readonly rowKey?: string;
+  readonly etag: string;
+};
+
+const overscan = 8;
+const cellUnits = 200; // of a value that may have 32,768
+const titleUnits = 2000;
+
+const titles: Readonly<Record<string, string>> = {
+  partitionKey: "PartitionKey",
+  rowKey: "RowKey",
+  timestamp: "Timestamp",
+};
+
+export class Grid {
+  readonly element: HTMLElement;
+  readonly #head = h("thead");
+  readonly #body = h("tbody");
+  readonly #table: HTMLTableElement;
+  readonly #open: (row: GridRow) => void;
+  #rows: GridRow[] = [];
+  #columns: Column[] = [];
+  #known = new Map<string, Column>();
+  #rowHeight = 33; // measured as soon as there is a row
+  #first = -1;
+  #last = -1;
+  #active = 0;
+
+  constructor(open: (row: GridRow) => void) {
+    this.#open = open;
+    this.#table = h("table", { role: "grid", "aria-label": "Entities" }, this.#head, this.#body);
+    this.element = h("div", { class: "grid", part: "grid" }, this.#table);
+    this.element.addEventListener("scroll", () => this.#draw(), { passive: true });
+    this.#body.addEventListener("click", (event) => this.#activate(event.target));
+    this.#body.addEventListener("keydown", (event) => this.#key(event));
+    new ResizeObserver(() => this.#draw()).observe(this.element);
+  }
+
+  get length(): number {
+    return this.#rows.length;
+  }
+
+  show(rows: readonly GridRow[], select: readonly string[]): void {
+    this.#rows = [];
+    this.#known = new Map();
+    this.#active = 0;
+    this.element.scrollTop = 0;
+    for (const name of select.length > 0 ? select : ["partitionKey", "rowKey"]) this.#column(name);
+    this.append(rows);
+  }
+
+  append(rows: readonly GridRow[]): void {
+    for (const row of rows) {
+      this.#rows.push(row);
+      for (const name in row) if (name !== "etag") this.#column(name).learn(row[name]);
+    }
+    const all = [...this.#known.values()];
+    this.#columns = [
+      ...all.filter(({ name }) => name !== "timestamp"),
+      ...all.filter(({ name }) => name === "timestamp"), // says least
+    ];
+    const cells = this.#columns.map((column) => column.head());
+    this.#head.replaceChildren(h("tr", { "aria-rowindex": "1" }, ...cells));
+    this.#table.setAttribute("aria-rowcount", String(this.#rows.length + 1));
+    this.#table.setAttribute("aria-colcount", String(this.#columns.length));
+    this.#redraw();
+  }
+
+  /** Moves into the rows, if there are any. */
+  focus(): void {
+    if (this.#rows.length > 0) this.#focus(this.#active);
+  }
+
+  #column(given: string): Column {
+    const service = Object.entries(titles).find(([, title]) => title === given)?.[0];
+    const name = service ?? given;
+    let column = this.#known.get(name);
+    if (column === undefined) {
+      column = new Column(name);
+      this.#known.set(name, column);
+    }
+    return column;
+  }
+
+  #redraw(): void {
+    this.#first = -1;
+    this.#draw();
+  }
+
+  #draw(): void {
+    const { scrollTop, clientHeight } = this.element;
+    const first = Math.max(0, Math.floor(scrollTop / this.#rowHeight) - overscan);
+    const visible = Math.ceil(clientHeight / this.#rowHeight) + 2 * overscan;
+    const last = Math.min(this.#rows.length, first + visible);
+    if (first === this.#first && last === this.#last) return;
+    this.#first = first;
+    this.#last = last;
+    const focused = this.#focusedIndex();
+    const stop = Math.min(Math.max(this.#active, first), Math.max(first, last - 1));
+    this.#body.replaceChildren(
+      this.#spacer(first),
+      ...this.#rows.slice(first, last).map((row, i) => this.#row(row, first + i, stop)),
+      this.#spacer(this.#rows.length - last),
+    );
+    if (focused !== undefined) this.#at(focused)?.focus({ preventScroll: true });
+    this.#measure();
+  }
+
+  // Rows are as high as the page's text makes them.
+  #measure(): void {
+    const height = this.#at(this.#first)?.offsetHeight ?? 0;
+    if (height === 0 || height === this.#rowHeight) return;
+    this.#rowHeight = height;
+    this.#redraw();
+  }
+
+  #spacer(rows: number): HTMLTableRowElement {
+    const cell = h("td", { colspan: Math.max(1, this.#columns.length) });
+    cell.style.height = `${rows * this.#rowHeight}px`;
+    return h("tr", { class: "spacer", "aria-hidden": "true", hidden: rows === 0 }, cell);
+  }
+
+  #row(row: GridRow, index: number, stop: number): HTMLTableRowElement {
+    return h(
+      "tr",
+      {
+        tabindex: index === stop ? "0" : "-1",
+        "data-row": index,
+        "aria-rowindex": index + 2,
+      },
+      ...this.#columns.map((column) => column.cell(row[column.name])),
+    );
+  }
+
+  #at(index: number): HTMLElement | null {
+    return this.#body.querySelector(`tr[data-row="${index}"]`);
+  }
+
+  #focusedIndex(): number | undefined {
+    const { activeElement } = this.element.getRootNode() as ShadowRoot;
+    const index = (activeElement as HTMLElement | null)?.dataset["row"];
+    return index === undefined ? undefined : Number(index);
+  }
+
+  #activate(target: EventTarget | null): void {
+    const index = (target as Element | null)?.closest<HTMLElement>("tr[data-row]")?.dataset["row"];
+    if (index === undefined) return;
+    this.#focus(Number(index));
+    const row = this.#rows[Number(index)];
+    if (row !== undefined) this.#open(row);
+  }
+
+  #key(event: KeyboardEvent): void {
+    const index = Number((event.target as HTMLElement).dataset["row"]);
+    const page = Math.max(1, Math.floor(this.element.clientHeight / this.#rowHeight) - 2);
+    const moves: Readonly<Record<string, number>> = {
+      ArrowDown: index + 1,
+      ArrowUp: index - 1,
+      PageDown: index + page,
+      PageUp: index - page,
+      Home: 0,
+      End: this.#rows.length - 1,
+    };
+    const wanted = moves[event.key];
+    if (event.key === "Enter" || event.key === " ") this.#activate(event.target);
+    else if (wanted !== undefined) {
+      this.#focus(Math.min(this.#rows.length - 1, Math.max(0, wanted)));
+    } else return;
+    event.preventDefault(); // or Enter would go on to submit the dialog that it opens
+  }
+
+  #focus(index: number): void {
+    const top = index * this.#rowHeight;
+    const height = this.element.clientHeight - this.#head.offsetHeight - this.#rowHeight;
+    if (top < this.element.scrollTop) this.element.scrollTop = top;
+    else if (top > this.element.scrollTop + height) this.element.scrollTop = top - height;
+    this.#active = index;
+    this.#redraw();
+    this.#at(index)?.focus({ preventScroll: true });
+  }
+}
+
+// One property: what types it was seen with decides how it looks.
+class Column {
+  readonly name: string;
+  readonly #types = new Set<string>();
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  learn(value: unknown): void {
+    if (isTyped(value)) this.#types.add(value.type);
+  }
+
+  get #kind(): string | undefined {
+    if (this.name === "partitionKey" || this.name === "rowKey") return "key";
+    const numbers = ["Int32", "Int64", "Double"];
+    const all = [...this.#types];
+    return all.length > 0 && all.every((type) => numbers.includes(type)) ? "number" : undefined;
+  }
+
+  head(): HTMLElement {
+    const types = [...this.#types].join(", ");
+    return h(
+      "th",
+      { scope: "col", class: this.#kind },
+      titles[this.name] ?? this.name,
+      types === "" ? undefined : h("span", { class: "type" }, ` ${types}`),
+    );
+  }
+
+  cell(value: unknown): HTMLElement {
+    const text = cellText(value);
+    const title = text.length > 24 ? text : undefined;
+    return h("td", { class: this.#kind, title }, text.slice(0, cellUnits));
+  }
+}
+
+// In one line, so that all rows are of one height.
+function cellText(value: unknown): string {
+  if (!isTyped(value)) return typeof value === "string" ? value : "";
+  if (value.type === "Binary") return byteCount(value.value);
+  return value.value.slice(0, titleUnits).replace(/\r\n|[\r\n\t]/g, "\u21b5");
+}
+
+function byteCount(base64: string): string {
+  const padding = /=*$/.exec(base64)?.[0].length ?? 0;
+  return counted((base64.length / 4) * 3 - padding, "byte");
+}

@@ -1,0 +1,216 @@
+// A query of one table: what is asked, how it ran, and the entities it found.
+
+import type { Explain, Store, TableEntityResultPage } from "../types.ts";
+import { count, counted, describeError, h, milliseconds } from "./dom.ts";
+import { SeenProperties } from "./explorer-completion.ts";
+import { FilterBox } from "./explorer-filter.ts";
+import { Grid, type GridRow } from "./explorer-grid.ts";
+
+type Pages = AsyncIterableIterator<TableEntityResultPage<Record<string, unknown>>>;
+
+const kinds: Readonly<Record<string, string>> = {
+  empty: "Nothing can match",
+  point: "Point query",
+  range: "Row range",
+  partition: "Partition scan",
+  table: "Table scan",
+};
+
+/** What was asked, as an export asks it again. */
+export interface Asked {
+  readonly filter: string;
+  readonly select: readonly string[];
+}
+
+export class QueryView {
+  readonly element: HTMLElement;
+  readonly seen = new SeenProperties();
+  readonly #filter = new FilterBox(this.seen);
+  readonly #select = h("input", {
+    id: "select",
+    type: "text",
+    spellcheck: "false",
+    autocapitalize: "off",
+    autocomplete: "off",
+    placeholder: "everything",
+  });
+  readonly #size = h("input", {
+    id: "page-size",
+    type: "number",
+    min: "1",
+    max: "1000",
+    value: "200",
+    required: true,
+  });
+  readonly #error = h("div", { class: "error", part: "error", role: "alert", hidden: true });
+  readonly #plan = h("dl", { class: "plan", part: "plan", "aria-label": "Plan", hidden: true });
+  readonly #warnings = h("ul", { class: "warnings", part: "warnings", hidden: true });
+  readonly #status = h("span", { role: "status", part: "status" });
+  readonly #next = h(
+    "button",
+    { type: "button", part: "next", onclick: () => void this.#nextPage() },
+    "Next page",
+  );
+  readonly #grid: Grid;
+  #store: Store | undefined;
+  #table = "";
+  #pages: Pages | undefined;
+  #asked: Asked = { filter: "", select: [] };
+  #turn = 0; // a newer run makes the answers of an older one uninteresting
+
+  constructor(open: (row: GridRow) => void) {
+    this.#grid = new Grid(open);
+    const form = h(
+      "form",
+      {
+        class: "query",
+        part: "query",
+        onsubmit: (event) => {
+          event.preventDefault();
+          void this.run();
+        },
+      },
+      this.#filter.element,
+      labelled("Select", this.#select),
+      labelled("Page size", this.#size),
+      h("button", { type: "submit", class: "primary", part: "run" }, "Run"),
+    );
+    const foot = h("div", { class: "foot" }, this.#status, this.#next);
+    const found = h("div", { class: "found" }, this.#grid.element, foot);
+    this.element = h("div", {}, form, this.#error, this.#plan, this.#warnings, found);
+  }
+
+  get asked(): Asked {
+    return this.#asked;
+  }
+
+  /** Another table: all of it is shown. */
+  async open(store: Store, table: string): Promise<void> {
+    this.#store = store;
+    this.#table = table;
+    this.seen.clear();
+    this.#filter.value = "";
+    this.#select.value = "";
+    this.#grid.show([], []);
+    await this.run();
+  }
+
+  /** Asks (anew). Never rejects: what went wrong is shown. */
+  async run(): Promise<void> {
+    const store = this.#store;
+    if (store === undefined || !this.#size.reportValidity()) return;
+    const turn = ++this.#turn;
+    const filter = this.#filter.value;
+    const select = this.#select.value.split(/[\s,]+/).filter((name) => name !== "");
+    this.#asked = { filter, select };
+    this.#begin();
+    try {
+      const queryOptions = {
+        ...(filter && { filter }),
+        ...(select.length > 0 && { select: [...select] }),
+      };
+      const table = store.table(this.#table);
+      const options = { queryOptions, disableTypeConversion: true };
+      const pages = table.listEntities(options).byPage({ maxPageSize: Number(this.#size.value) });
+      const from = performance.now();
+      const page = await pages.next();
+      const ms = performance.now() - from;
+      if (turn !== this.#turn) return;
+      this.#pages = pages;
+      this.#show(page.value ?? [], select);
+      const plan = await table.explain({ queryOptions });
+      if (turn === this.#turn) this.#showPlan(plan, ms);
+    } catch (error) {
+      if (turn === this.#turn) this.#fail(error);
+    } finally {
+      if (turn === this.#turn) this.element.removeAttribute("aria-busy");
+    }
+  }
+
+  #begin(): void {
+    this.element.setAttribute("aria-busy", "true");
+    this.#pages = undefined;
+    this.#error.hidden = true;
+    this.#filter.showError(undefined);
+  }
+
+  #show(page: TableEntityResultPage<Record<string, unknown>>, select: readonly string[]): void {
+    this.seen.learn(page);
+    this.#grid.show(page as GridRow[], select);
+    this.#say(page.continuationToken !== undefined);
+  }
+
+  async #nextPage(): Promise<void> {
+    const pages = this.#pages;
+    if (pages === undefined) return;
+    const turn = this.#turn;
+    this.#next.disabled = true;
+    try {
+      const { value } = await pages.next();
+      if (turn !== this.#turn) return;
+      const page = (value ?? []) as TableEntityResultPage<Record<string, unknown>>;
+      this.seen.learn(page);
+      this.#grid.append(page as GridRow[]);
+      this.#say(page.continuationToken !== undefined);
+    } catch (error) {
+      if (turn === this.#turn) this.#fail(error);
+    } finally {
+      this.#next.disabled = false;
+    }
+  }
+
+  #say(more: boolean): void {
+    const { length } = this.#grid;
+    const shown = `${counted(length, "entity", "entities")} shown`;
+    const rest = more ? "and there are more" : "that is all";
+    this.#status.textContent = length === 0 && !more ? "No entity matches." : `${shown}, ${rest}.`;
+    if (this.#next.hidden !== !more && !more && this.#isFocused(this.#next)) this.#grid.focus();
+    this.#next.hidden = !more;
+  }
+
+  #isFocused(element: Element): boolean {
+    return (this.element.getRootNode() as ShadowRoot).activeElement === element;
+  }
+
+  #showPlan(plan: Explain, ms: number): void {
+    const figures: [name: string, value: string][] = [
+      ["Plan", kinds[plan.kind] ?? plan.kind],
+      ["Rows read", count(plan.rowsRead)],
+      ["Rows returned", count(plan.rowsReturned)],
+      ["First page", milliseconds(ms)],
+      ["On the service", kinds[plan.serviceKind] ?? plan.serviceKind],
+      ["Requests there", count(plan.serviceRoundTrips)],
+    ];
+    this.#plan.replaceChildren(
+      ...figures.map(([name, value]) =>
+        h(
+          "div",
+          { "data-figure": name, "data-kind": plan.kind },
+          h("dt", {}, name),
+          h("dd", {}, value),
+        ),
+      ),
+    );
+    this.#plan.hidden = false;
+    const said = plan.warnings.map(({ message, help }) => h("li", {}, `${message} ${help}`));
+    this.#warnings.replaceChildren(...said);
+    this.#warnings.hidden = said.length === 0;
+  }
+
+  #fail(error: unknown): void {
+    const { title, text } = describeError(error);
+    const message = error instanceof Error ? error.message : String(error);
+    this.#filter.showError(this.#asked.filter === "" ? undefined : message);
+    this.#error.replaceChildren(h("strong", {}, title), text);
+    this.#error.hidden = false;
+    this.#plan.hidden = true;
+    this.#warnings.hidden = true;
+    this.#grid.show([], []);
+    this.#status.textContent = "";
+    this.#next.hidden = true;
+  }
+}
+
+function labelled(text: string, control: HTMLInputElement): HTMLElement {
+  return h("div", { class: control.id }, h("label", { for: control.id }, text), control);
+}

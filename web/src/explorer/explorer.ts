@@ -1,0 +1,254 @@
+// <table-explorer>: the tables of a store, to be looked at, asked, changed, and taken to files and back.
+
+import type { Store, TableStats } from "../types.ts";
+import { StoreElement } from "./base.ts";
+import { baseStyles } from "./base-styles.ts";
+import { counted, describeError, h } from "./dom.ts";
+import { Dialog, field } from "./explorer-dialog.ts";
+import { editEntity, insertEntity } from "./explorer-entity.ts";
+import { exportTable, importTable } from "./explorer-files.ts";
+import type { GridRow } from "./explorer-grid.ts";
+import { QueryView } from "./explorer-query.ts";
+import { explorerStyles } from "./explorer-styles.ts";
+import { TableList } from "./explorer-tables.ts";
+
+/**
+ * Attributes: `store`, the name of a store; `table`, the table that is shown. As properties, `store` may be a Store too. Parts: frame, tables, table,
+ * query, run, plan, warnings, error, position, completions, grid, status, next, dialog.
+ */
+export class TableExplorer extends StoreElement {
+  static override readonly observedAttributes = [...StoreElement.observedAttributes, "table"];
+
+  readonly #tables = new TableList({
+    choose: (table) => this.#chosen(table),
+    add: () => this.#addTable(),
+    refresh: () => void this.refresh(),
+  });
+  readonly #query = new QueryView((row) => this.#edit(row));
+  readonly #title = h("span", { class: "name" });
+  readonly #error = h("div", { class: "error", part: "error", role: "alert", hidden: true });
+  readonly #main: HTMLElement;
+  readonly #empty: HTMLElement;
+  #built = false;
+  #table: string | undefined;
+  #turn = 0; // a newer load, or another store, makes the answers of an older one uninteresting
+
+  constructor() {
+    super(baseStyles, explorerStyles);
+    const button = (text: string, onclick: () => void, kind = "") =>
+      h("button", { type: "button", class: kind, onclick }, text);
+    const bar = h(
+      "div",
+      { class: "bar" },
+      this.#title,
+      button(
+        "Insert…",
+        () => void this.#with((store, table) => insertEntity(this.#editing(store, table))),
+      ),
+      button("Import…", () => this.#import()),
+      button(
+        "Export…",
+        () =>
+          void this.#with((store, table) =>
+            exportTable(this.view, store, table, this.#query.asked),
+          ),
+      ),
+      button("Delete table…", () => this.#deleteTable(), "danger"),
+    );
+    this.#main = h(
+      "section",
+      { class: "table", part: "table", hidden: true },
+      bar,
+      this.#query.element,
+    );
+    this.#empty = h(
+      "div",
+      { class: "empty", hidden: true },
+      h("p", {}, "There is nothing in this store yet."),
+      button("Import a file…", () => this.#import()),
+    );
+  }
+
+  connectedCallback(): void {
+    if (!this.#built) {
+      this.takeOver("store", "table");
+      this.#built = true;
+      const rest = h("div", { class: "rest" }, this.#error, this.#empty, this.#main);
+      this.view.append(h("div", { class: "frame", part: "frame" }, this.#tables.element, rest));
+    }
+    void this.#load();
+  }
+
+  override attributeChangedCallback(name: string, old: string | null, value: string | null): void {
+    if (name === "table") this.table = value ?? undefined;
+    else super.attributeChangedCallback(name, old, value);
+  }
+
+  /** The table that is shown. */
+  get table(): string | undefined {
+    return this.#table;
+  }
+  set table(name: string | undefined) {
+    if (name === this.#table) return;
+    this.#table = name;
+    if (this.#built && this.isConnected) void this.#load();
+  }
+
+  /** Reads tables, counts and the rows of the query anew. Never rejects: what goes wrong is shown. */
+  async refresh(): Promise<void> {
+    await this.#attempt(async (store) => {
+      await this.#showTables(store);
+      if (!this.#main.hidden) await this.#query.run();
+    });
+  }
+
+  protected override storeChanged(): void {
+    for (const dialog of this.view.querySelectorAll("dialog")) dialog.close();
+    if (this.#built && this.isConnected) void this.#load();
+  }
+
+  async #load(): Promise<void> {
+    this.#turn += 1;
+    if (this.store === undefined) this.#none();
+    await this.#attempt(async (store) => {
+      const tables = await this.#showTables(store);
+      if (tables === undefined) return;
+      const wanted = tables.find(({ name }) => name.toLowerCase() === this.#table?.toLowerCase());
+      const table = wanted ?? tables[0];
+      if (table !== undefined) await this.#show(store, table.name);
+    });
+  }
+
+  // As long as no store is given, there is nothing to look at; and none is opened that nobody asked for.
+  #none(): void {
+    this.#tables.show([]);
+    this.#main.hidden = true;
+    this.#empty.hidden = true;
+    this.#error.hidden = true;
+  }
+
+  // With the counts of now. undefined: they are of no interest any more.
+  async #showTables(store: Store): Promise<TableStats[] | undefined> {
+    const turn = this.#turn;
+    const { tables } = await store.stats();
+    if (turn !== this.#turn) return undefined;
+    this.#tables.show(tables);
+    const current = tables.find(({ name }) => name === this.#table);
+    if (current !== undefined) this.#describe(current);
+    this.#empty.hidden = tables.length > 0;
+    if (tables.length === 0) {
+      this.#main.hidden = true;
+      this.#table = undefined;
+      this.#tables.mark(undefined);
+    }
+    return tables;
+  }
+
+  #describe({ name, rows }: TableStats): void {
+    this.#title.textContent = name;
+    this.#main.setAttribute("aria-label", `${name}, ${counted(rows, "entity", "entities")}`);
+  }
+
+  async #show(store: Store, table: string): Promise<void> {
+    this.#table = table;
+    this.#title.textContent = table;
+    this.#main.setAttribute("aria-label", table);
+    this.#tables.mark(table);
+    this.#main.hidden = false;
+    this.#empty.hidden = true;
+    await this.#query.open(store, table);
+  }
+
+  #chosen(table: string): void {
+    void this.#attempt((store) => this.#show(store, table));
+  }
+
+  async #attempt(act: (store: Store) => Promise<void> | void): Promise<void> {
+    if (this.store === undefined) return;
+    const turn = this.#turn;
+    try {
+      const store = await this.opened();
+      if (turn !== this.#turn) return;
+      this.#error.hidden = true;
+      await act(store);
+    } catch (error) {
+      if (turn === this.#turn) this.#fail(error);
+    }
+  }
+
+  #fail(error: unknown): void {
+    const { title, text } = describeError(error);
+    const again = h("button", { type: "button", onclick: () => void this.#load() }, "Try again");
+    this.#error.replaceChildren(h("strong", {}, title), h("p", {}, text), again);
+    this.#error.hidden = false;
+  }
+
+  #with(act: (store: Store, table: string) => Promise<void> | void): Promise<void> {
+    return this.#attempt((store) =>
+      this.#table === undefined ? undefined : act(store, this.#table),
+    );
+  }
+
+  #editing(store: Store, table: string) {
+    return {
+      view: this.view,
+      store,
+      table,
+      seen: this.#query.seen,
+      changed: () => void this.refresh(),
+    };
+  }
+
+  #edit({ partitionKey, rowKey }: GridRow): void {
+    if (partitionKey === undefined || rowKey === undefined) return; // not selected
+    void this.#with((store, table) =>
+      editEntity(this.#editing(store, table), { partitionKey, rowKey }),
+    );
+  }
+
+  #import(): void {
+    void this.#attempt((store) =>
+      importTable(this.view, store, this.#table ?? "", (table) => {
+        if (table === this.#table) return void this.refresh();
+        this.#table = table;
+        void this.#load();
+      }),
+    );
+  }
+
+  #addTable(): void {
+    const name = h("input", { type: "text", spellcheck: "false", autocomplete: "off" });
+    const create = async () => {
+      const store = await this.opened();
+      await store.serviceClient().createTable(name.value);
+      dialog.close();
+      this.#table = name.value;
+      await this.#load();
+    };
+    const note = "3 to 63 letters and digits, a letter first.";
+    const dialog = new Dialog(
+      this.view,
+      "A new table",
+      [field("Name", name, note)],
+      [{ text: "Create", kind: "primary", act: create }],
+    );
+    name.focus();
+  }
+
+  #deleteTable(): void {
+    void this.#with((store, table) => {
+      const remove = async () => {
+        await store.serviceClient().deleteTable(table);
+        dialog.close();
+        this.#table = undefined;
+        await this.#load();
+      };
+      const dialog = new Dialog(
+        this.view,
+        `Delete ${table}?`,
+        [h("p", {}, "The table and all its entities are gone then, for good.")],
+        [{ text: "Delete the table", kind: "danger", act: remove }],
+      );
+    });
+  }
+}

@@ -1,0 +1,14 @@
+// entitable/keys: values as keys that sort as the values do, and back.
+
+export { compositeKey, compositePrefix, parseCompositeKey } from "./composite.ts";
+export { escapeKey, unescapeKey } from "./escape.ts";
+export {
+  invertedTicks,
+  paddedNumber,
+  parseInvertedTicks,
+  parsePaddedNumber,
+  parseTimeKey,
+  type TimeUnit,
+  timeKey,
+} from "./numbers.ts";
+export { type PrefixRange, prefixRange, rangeFilter } from "./range.ts";

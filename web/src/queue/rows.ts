@@ -1,0 +1,51 @@
+// How messages stand in the table. A queue is a partition; a message is a row in one of its lanes:
+//
+//     queue!<visible from, in milliseconds>!<id>!<how often it was given out>
+//     poison!...                                                                    the same, for what was given out too often
+//
+// So what may be given out is a range of keys, read without looking at what is hidden. To give a message out, to hide it longer or to put it
+// back is to move its row to another key, in one transaction that deletes and creates. Of two that try at once one finds the row gone. No two
+// times that a message is given out have the same key, so the key is what proves who has it: the pop receipt.
+
+import { compositeKey, compositePrefix, paddedNumber, parseCompositeKey } from "../keys/index.ts";
+
+export type Lane = "queue" | "poison";
+
+const timeDigits = 15;
+const countDigits = 9;
+
+export interface MessageKey {
+  lane: Lane;
+  /** Milliseconds since 1970. */
+  visibleAt: number;
+  id: string;
+  dequeueCount: number;
+}
+
+export interface Row {
+  partitionKey: string;
+  rowKey: string;
+  /** JSON. */
+  Body: string;
+  InsertedAt: Date;
+}
+
+export function rowKeyOf({ lane, visibleAt, id, dequeueCount }: MessageKey): string {
+  const time = paddedNumber(visibleAt, timeDigits);
+  return compositeKey(lane, time, id, paddedNumber(dequeueCount, countDigits));
+}
+
+export function messageKeyOf(rowKey: string): MessageKey {
+  const [lane, time, id, count] = parseCompositeKey(rowKey) as [Lane, string, string, string];
+  return { lane, visibleAt: Number(time), id, dequeueCount: Number(count) };
+}
+
+/** A $filter for what is in a lane; with `until`, only what is visible then. */
+export function laneFilter(partitionKey: string, lane: Lane, until?: number): string {
+  const partition = partitionKey.replaceAll("'", "''");
+  const to =
+    until === undefined
+      ? `${lane}"` // the character after the separator
+      : compositeKey(lane, paddedNumber(until + 1, timeDigits));
+  return `PartitionKey eq '${partition}' and RowKey ge '${compositePrefix(lane)}' and RowKey lt '${to}'`;
+}

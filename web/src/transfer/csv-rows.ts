@@ -1,0 +1,217 @@
+// Entities as comma-separated values, with types in columns beside them (FORMATS.md).
+
+import { StoreError } from "../errors.ts";
+import type { EdmTypes } from "../types.ts";
+import { type CsvRecord, CsvText, cellOf } from "./csv-text.ts";
+import type { ReadProperty } from "./json-entity.ts";
+import {
+  BadRow,
+  edmTypeOf,
+  type FileEntity,
+  isOfTheStore,
+  keyNames,
+  newEntity,
+  type Row,
+  type RowReader,
+} from "./rows.ts";
+
+const typeSuffix = "@type";
+
+// ---- Reading ----------------------------------------------------------------------------------------------------------
+
+interface Column {
+  name: string;
+  at: number;
+  typeAt: number | undefined;
+  fixed: EdmTypes | undefined; // for cells that don't say
+  last: EdmTypes | undefined; // that a cell of this column said
+}
+
+interface Header {
+  cells: number;
+  partitionKey: number;
+  rowKey: number;
+  columns: Column[];
+}
+
+export class CsvReader implements RowReader {
+  readonly #text = new CsvText();
+  readonly #types: Readonly<Record<string, EdmTypes>>;
+  #header: Header | undefined;
+  #headerFailed = false;
+
+  constructor(types: Readonly<Record<string, EdmTypes>> = {}) {
+    this.#types = types;
+  }
+
+  get line(): number {
+    return this.#text.line;
+  }
+
+  get broken(): boolean {
+    return this.#headerFailed || this.#text.broken;
+  }
+
+  feed(text: string): Row[] {
+    return this.#rowsOf(this.#text.feed(text));
+  }
+
+  end(): Row[] {
+    const rows = this.#rowsOf(this.#text.end());
+    if (this.#header === undefined && !this.broken) {
+      this.#headerFailed = true;
+      rows.push({ line: 1, units: 0, problem: "There is no header." });
+    }
+    return rows;
+  }
+
+  #rowsOf(records: readonly CsvRecord[]): Row[] {
+    const rows: Row[] = [];
+    for (const record of records) {
+      if (this.#headerFailed) break;
+      if (isBlank(record)) continue;
+      const { line, units } = record;
+      try {
+        if (record.problem !== undefined) throw new BadRow(record.problem);
+        if (this.#header === undefined) this.#header = headerOf(record.cells, this.#types);
+        else rows.push({ line, units, entity: entityOf(record, this.#header) });
+      } catch (error) {
+        if (!(error instanceof BadRow)) throw error;
+        this.#headerFailed = this.#header === undefined;
+        rows.push({ line, units, problem: error.message });
+      }
+    }
+    return rows;
+  }
+}
+
+function isBlank({ cells, quoted, problem }: CsvRecord): boolean {
+  return cells.length === 1 && cells[0] === "" && quoted[0] === false && problem === undefined;
+}
+
+function headerOf(cells: readonly string[], types: Readonly<Record<string, EdmTypes>>): Header {
+  const places = new Map<string, number>();
+  for (const [at, name] of cells.entries()) {
+    if (name === "") throw new BadRow(`Column ${at + 1} has no name.`);
+    if (places.has(name)) throw new BadRow(`There are two columns ${name}.`);
+    places.set(name, at);
+  }
+  const header: Header = {
+    cells: cells.length,
+    partitionKey: keyPlace(places, "partitionKey"),
+    rowKey: keyPlace(places, "rowKey"),
+    columns: [],
+  };
+  for (const [name, at] of places) {
+    if (name.endsWith(typeSuffix)) {
+      const property = name.slice(0, -typeSuffix.length);
+      if (!places.has(property)) throw new BadRow(`The column ${name} is of no property.`);
+    } else if (!isOfTheStore(name) && !keyNames.has(name)) {
+      const typeAt = places.get(name + typeSuffix);
+      const fixed = Object.hasOwn(types, name) ? types[name] : undefined;
+      header.columns.push({ name, at, typeAt, fixed, last: undefined });
+    }
+  }
+  return header;
+}
+
+function keyPlace(places: ReadonlyMap<string, number>, key: "partitionKey" | "rowKey"): number {
+  const names = [...keyNames.keys()].filter((name) => keyNames.get(name) === key);
+  const given = names.filter((name) => places.has(name));
+  if (given.length > 1) throw new BadRow(`The columns ${given.join(" and ")} are the same key.`);
+  const place = places.get(given[0] ?? "");
+  if (place === undefined) throw new BadRow(`There is no column ${names[0]}.`);
+  return place;
+}
+
+function entityOf({ cells, quoted }: CsvRecord, header: Header): FileEntity {
+  if (cells.length !== header.cells) {
+    throw new BadRow(`The row has ${cells.length} cells, the header ${header.cells}.`);
+  }
+  const entity = newEntity(cells[header.partitionKey] as string, cells[header.rowKey] as string);
+  for (const column of header.columns) {
+    const value = cells[column.at] as string;
+    const typeText = column.typeAt === undefined ? "" : (cells[column.typeAt] as string);
+    if (typeText === "" && value === "" && quoted[column.at] === false) continue;
+    const type = typeOf(column, typeText);
+    if (type === undefined) continue;
+    entity[column.name] = { type, value: type === "Boolean" ? value.toLowerCase() : value };
+  }
+  return entity;
+}
+
+// undefined: the property is none.
+function typeOf(column: Column, text: string): EdmTypes | undefined {
+  if (text === "") return column.fixed ?? column.last ?? "String";
+  if (text === "Null" || text === "Edm.Null") return undefined;
+  const type = edmTypeOf(text);
+  if (type === undefined) {
+    throw new BadRow(`${column.name}${typeSuffix} is ${JSON.stringify(text)}, which is no type.`);
+  }
+  column.last = type;
+  return type;
+}
+
+// ---- Writing ----------------------------------------------------------------------------------------------------------
+
+const systemColumns: readonly (readonly [name: string, property: string])[] = [
+  ["PartitionKey", "partitionKey"],
+  ["RowKey", "rowKey"],
+  ["Timestamp", "timestamp"],
+];
+
+const lineEnd = "\r\n";
+
+/** Rows of a table whose properties are known. `select`: what was asked for; absent: everything. */
+export class CsvWriter {
+  readonly #system: readonly (readonly [name: string, property: string])[];
+  readonly #names: readonly string[];
+  readonly #known: ReadonlySet<string>;
+  readonly #typed: boolean;
+
+  constructor(names: readonly string[], select: ReadonlySet<string> | undefined, typed: boolean) {
+    this.#system = systemColumns.filter(
+      ([name, property]) => select === undefined || select.has(name) || select.has(property),
+    );
+    this.#names = names;
+    this.#known = new Set([...names, ...systemColumns.map(([, property]) => property), "etag"]);
+    this.#typed = typed;
+  }
+
+  header(): string {
+    const properties = this.#names.flatMap((name) =>
+      this.#typed ? [name, name + typeSuffix] : [name],
+    );
+    return [...this.#system.map(([name]) => name), ...properties].map(cellOf).join(",") + lineEnd;
+  }
+
+  /** Throws StoreError for what the file can't hold. */
+  row(entity: Readonly<Record<string, unknown>>): string {
+    const cells = this.#system.map(([, property]) => cellOf(entity[property] as string));
+    for (const name of this.#names) {
+      const property = (entity[name] ?? null) as ReadProperty;
+      cells.push(property === null ? "" : cellOf(property.value));
+      if (this.#typed) cells.push(property === null ? "" : property.type);
+    }
+    for (const name in entity) if (!this.#known.has(name)) throw isNew(name);
+    const text = cells.join(",") + lineEnd;
+    if (/\p{Surrogate}/u.test(text)) throw notText(entity);
+    return text;
+  }
+}
+
+function isNew(name: string): StoreError {
+  return new StoreError(
+    "ValidationFailed",
+    `The property ${name} was written while the table was exported, and the header does not have it.`,
+    { hint: "Export it again, or name the properties with select." },
+  );
+}
+
+function notText({ partitionKey, rowKey }: Readonly<Record<string, unknown>>): StoreError {
+  return new StoreError(
+    "ValidationFailed",
+    `The entity with partitionKey ${JSON.stringify(partitionKey)} and rowKey ${JSON.stringify(rowKey)} has text with half a surrogate pair, which CSV can't hold.`,
+    { hint: "Export it as JSON." },
+  );
+}

@@ -1,0 +1,95 @@
+// A table, or what a query finds in it, as a file: a piece per page, so that no more than a page is ever held.
+
+import { nextTurn } from "../event-loop.ts";
+import type { ExportOptions, ListTableEntitiesOptions, TableClient } from "../types.ts";
+import { CsvWriter } from "./csv-rows.ts";
+import { jsonOf } from "./json-entity.ts";
+import { checkFormat, checkSignal } from "./options.ts";
+
+type Entity = Readonly<Record<string, unknown>>;
+
+/** Rejects as Store.export says. */
+export async function* exportFile(
+  client: TableClient,
+  options: ExportOptions,
+): AsyncGenerator<Uint8Array> {
+  checkFormat(options.format);
+  const text = { ndjson: ndjson, json: json, csv: csv }[options.format];
+  const encoder = new TextEncoder();
+  for await (const piece of text(client, options)) {
+    if (piece !== "") yield encoder.encode(piece);
+    await nextTurn();
+  }
+}
+
+async function* ndjson(client: TableClient, options: ExportOptions): AsyncGenerator<string> {
+  const { typed = true } = options;
+  for await (const page of pages(client, options)) {
+    yield page.map((entity) => `${jsonOf(entity, typed)}\n`).join("");
+  }
+}
+
+async function* json(client: TableClient, options: ExportOptions): AsyncGenerator<string> {
+  const { typed = true } = options;
+  let before = "[\n";
+  for await (const page of pages(client, options)) {
+    if (page.length === 0) continue;
+    yield before + page.map((entity) => jsonOf(entity, typed)).join(",\n");
+    before = ",\n";
+  }
+  yield before === ",\n" ? "\n]\n" : "[]\n";
+}
+
+async function* csv(client: TableClient, options: ExportOptions): AsyncGenerator<string> {
+  const select = asked(options);
+  const names = await namesOf(client, options, select);
+  const writer = new CsvWriter(names, select, options.typed ?? true);
+  let header = writer.header();
+  for await (const page of pages(client, options)) {
+    yield header + page.map((entity) => writer.row(entity)).join("");
+    header = "";
+  }
+}
+
+// None and * stand for everything.
+function asked({ query }: ExportOptions): ReadonlySet<string> | undefined {
+  const select = (query?.select ?? []).filter((name) => name !== "etag" && name !== "odata.etag");
+  return select.length === 0 || select.includes("*") ? undefined : new Set(select);
+}
+
+const system: ReadonlySet<string> = new Set([
+  "partitionKey",
+  "rowKey",
+  "timestamp",
+  "etag",
+  "PartitionKey",
+  "RowKey",
+  "Timestamp",
+]);
+
+async function namesOf(
+  client: TableClient,
+  options: ExportOptions,
+  select: ReadonlySet<string> | undefined,
+): Promise<string[]> {
+  const names = new Set(select);
+  if (select === undefined) {
+    for await (const page of pages(client, options)) {
+      for (const entity of page) for (const name in entity) names.add(name);
+      await nextTurn();
+    }
+  }
+  return [...names].filter((name) => !system.has(name));
+}
+
+async function* pages(
+  client: TableClient,
+  { query, signal }: ExportOptions,
+): AsyncGenerator<Entity[]> {
+  const options: ListTableEntitiesOptions = { disableTypeConversion: true };
+  if (query !== undefined) options.queryOptions = query;
+  for await (const page of client.listEntities(options).byPage()) {
+    checkSignal(signal);
+    yield page;
+  }
+}

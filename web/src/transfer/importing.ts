@@ -1,0 +1,257 @@
+// The entities of a file into a table. Rows are gathered up to a bound, grouped by partition, and written as entity group
+// transactions that are all under way at once; then the next are read. A group that is refused names the row, which is reported; the
+// others of the group are sent again.
+
+import { isTextOf } from "../edm-text.ts";
+import { nextTurn } from "../event-loop.ts";
+import type {
+  EdmTypes,
+  ImportedRow,
+  ImportOptions,
+  ImportReport,
+  ImportSource,
+  RejectedRow,
+  TableClient,
+  TableEntity,
+  TransactionAction,
+} from "../types.ts";
+import { checkFormat, checkSignal, oneOf } from "./options.ts";
+import { readerOf } from "./readers.ts";
+import type { Row } from "./rows.ts";
+import { NotText, textOf } from "./text.ts";
+
+const heldRows = 2000;
+const heldUnits = 4 * 1024 * 1024;
+const groupRows = 100;
+const groupUnits = 1024 * 1024; // an entity takes at most that; a group must stay below 4 MiB
+const keptRejections = 1000;
+
+/** Rejects as Store.import says. */
+export async function importFile(
+  client: TableClient,
+  source: ImportSource,
+  options: ImportOptions,
+): Promise<ImportReport> {
+  checkFormat(options.format);
+  oneOf("mode", options.mode ?? "insert", ["insert", "upsert", "replace"]);
+  checkSignal(options.signal);
+  await client.createTable(durabilityOf(options));
+  return await new Import(client, options).run(source);
+}
+
+interface Held {
+  line: number;
+  units: number;
+  entity: TableEntity;
+}
+
+class Import {
+  readonly #client: TableClient;
+  readonly #options: ImportOptions;
+  readonly #report: ImportReport = {
+    rows: 0,
+    written: 0,
+    skipped: 0,
+    rejected: 0,
+    rejections: [],
+    complete: true,
+  };
+  #held: Held[] = [];
+  #heldUnits = 0;
+  #heldKeys = new Set<string>(); // one key is written once at a time, so that the later row is the later write
+
+  constructor(client: TableClient, options: ImportOptions) {
+    this.#client = client;
+    this.#options = options;
+  }
+
+  async run(source: ImportSource): Promise<ImportReport> {
+    const reader = readerOf(this.#options.format, this.#options.types);
+    try {
+      for await (const text of textOf(source)) {
+        await this.#take(reader.feed(text));
+        if (reader.broken) break;
+      }
+      if (!reader.broken) await this.#take(reader.end());
+      this.#report.complete = !reader.broken;
+    } catch (error) {
+      if (!(error instanceof NotText)) throw error;
+      this.#refuse({ line: reader.line, message: error.message });
+      this.#report.complete = false;
+    }
+    await this.#write();
+    this.#report.rejections.sort((a, b) => a.line - b.line);
+    return this.#report;
+  }
+
+  async #take(rows: readonly Row[]): Promise<void> {
+    for (const row of rows) {
+      if ("problem" in row) this.#refuse({ line: row.line, message: row.problem });
+      else await this.#hold(row);
+    }
+  }
+
+  async #hold({ line, units, entity: read }: Row & { entity: object }): Promise<void> {
+    this.#report.rows += 1;
+    const entity = await this.#seen({ line, entity: read as unknown as TableEntity });
+    if (entity === undefined) return;
+    const { partitionKey, rowKey } = entity;
+    const key = `${partitionKey.length} ${partitionKey}${rowKey}`;
+    if (this.#heldKeys.has(key)) await this.#write();
+    this.#heldKeys.add(key);
+    this.#held.push({ line, units, entity });
+    this.#heldUnits += units;
+    if (this.#held.length >= heldRows || this.#heldUnits >= heldUnits) await this.#write();
+  }
+
+  // What is to be written for the row.
+  async #seen(row: ImportedRow): Promise<TableEntity | undefined> {
+    const { onRow } = this.#options;
+    if (onRow === undefined) return row.entity;
+    const { partitionKey, rowKey } = row.entity;
+    try {
+      const given = await onRow(row);
+      if (given === null) {
+        this.#report.skipped += 1;
+        return undefined;
+      }
+      const entity = given ?? row.entity;
+      if (typeof entity.partitionKey === "string" && typeof entity.rowKey === "string") {
+        return entity;
+      }
+      throw new TypeError("onRow gave an entity without keys that are strings.");
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      this.#reject({ line: row.line, message, partitionKey, rowKey });
+      return undefined;
+    }
+  }
+
+  // All that is held, and waits for it.
+  async #write(): Promise<void> {
+    checkSignal(this.#options.signal);
+    const held = this.#held;
+    this.#held = [];
+    this.#heldUnits = 0;
+    this.#heldKeys = new Set();
+    const groups = groupsOf(held).map((group) => this.#writeGroup(group));
+    for (const written of await Promise.allSettled(groups)) {
+      if (written.status === "rejected") throw written.reason;
+    }
+    const { rows, written, skipped, rejected } = this.#report;
+    this.#options.onProgress?.({ rows, written, skipped, rejected });
+    await nextTurn();
+  }
+
+  async #writeGroup(rows: readonly Held[]): Promise<void> {
+    let rest = rows;
+    while (rest.length > 0) {
+      try {
+        await this.#client.submitTransaction(rest.map(actionOf(this.#options)), {
+          ...durabilityOf(this.#options),
+          ...(this.#options.signal && { abortSignal: this.#options.signal }),
+        });
+        this.#report.written += rest.length;
+        return;
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        const at = rest.length === 1 ? 0 : operationOf(error.message);
+        if (at === undefined || at >= rest.length) {
+          const middle = rest.length >> 1;
+          await this.#writeGroup(rest.slice(0, middle));
+          rest = rest.slice(middle);
+        } else {
+          this.#rejectRow(rest[at] as Held, error);
+          rest = rest.filter((_, i) => i !== at);
+        }
+      }
+    }
+  }
+
+  #rejectRow({ line, entity }: Held, error: Refusal): void {
+    const { partitionKey, rowKey } = entity;
+    const bad = error.code === "InvalidInput" ? badValue(entity) : undefined;
+    const message = bad ?? error.message.replace(/^\d+:/, "");
+    const code = error.code === undefined ? {} : { code: error.code };
+    this.#reject({ line, message, ...code, partitionKey, rowKey });
+  }
+
+  // A row that can't be read.
+  #refuse(rejected: RejectedRow): void {
+    this.#report.rows += 1;
+    this.#reject(rejected);
+  }
+
+  #reject(rejected: RejectedRow): void {
+    this.#report.rejected += 1;
+    const { rejections } = this.#report;
+    if (rejections.length < keptRejections) rejections.push(rejected);
+  }
+}
+
+function groupsOf(rows: readonly Held[]): Held[][] {
+  const groups: Held[][] = [];
+  const open = new Map<string, { rows: Held[]; units: number }>(); // by partition
+  for (const row of rows) {
+    const { partitionKey } = row.entity;
+    let group = open.get(partitionKey);
+    const fits =
+      group !== undefined && group.rows.length < groupRows && group.units + row.units <= groupUnits;
+    if (group === undefined || !fits) {
+      group = { rows: [], units: 0 };
+      open.set(partitionKey, group);
+      groups.push(group.rows);
+    }
+    group.rows.push(row);
+    group.units += row.units;
+  }
+  return groups;
+}
+
+function actionOf({ mode = "insert" }: ImportOptions): (row: Held) => TransactionAction {
+  switch (mode) {
+    case "insert":
+      return ({ entity }) => ["create", entity];
+    case "upsert":
+      return ({ entity }) => ["upsert", entity, "Merge"];
+    case "replace":
+      return ({ entity }) => ["upsert", entity, "Replace"];
+  }
+}
+
+function durabilityOf({ durability }: ImportOptions): Pick<ImportOptions, "durability"> {
+  return durability === undefined ? {} : { durability };
+}
+
+interface Refusal {
+  message: string;
+  code?: string;
+}
+
+// Whether it is the row that is wrong, and not the store, the table or the time. An Error that is none of the package's: a value of onRow
+// that has no type.
+function isRefusal(error: unknown): error is Refusal {
+  if (error instanceof TypeError) return true;
+  const { name, statusCode } = error as { name?: string; statusCode?: number };
+  return name === "RestError" && [400, 409, 413].includes(statusCode ?? 0) && !isOfTable(error);
+}
+
+function isOfTable(error: unknown): boolean {
+  return /^Table/.test((error as { code?: string }).code ?? "");
+}
+
+// The service's words for a value that is not of its type are the same for everything.
+function badValue(entity: TableEntity): string | undefined {
+  for (const [name, property] of Object.entries(entity)) {
+    const { type, value } = (property ?? {}) as { type?: EdmTypes; value?: unknown };
+    if (type === undefined || typeof value !== "string" || isTextOf(type, value)) continue;
+    return `${name} is ${JSON.stringify(value.slice(0, 60))}, which is no ${type}.`;
+  }
+  return undefined;
+}
+
+// The place in its group of the operation that was refused.
+function operationOf(message: string): number | undefined {
+  const [, place] = /^(\d+):/.exec(message) ?? [];
+  return place === undefined ? undefined : Number(place);
+}

@@ -1,0 +1,134 @@
+// Entities as JSON. Read: as the service sends them ({ "PartitionKey": …, "n@odata.type": "Edm.Int64", "n": "7" }), or as
+// applications on the official client have them ({ "partitionKey": …, "n": { "type": "Int64", "value": "7" } }). Written: the former.
+
+import type { EdmTypes } from "../types.ts";
+import { type Json, type JsonObject, NumberText } from "./json-text.ts";
+import { BadRow, edmTypeOf, type FileEntity, isOfTheStore, keyNames, newEntity } from "./rows.ts";
+
+const annotation = "@odata.type";
+
+// ---- Reading ----------------------------------------------------------------------------------------------------------
+
+/** Throws BadRow. A property that is null is none. */
+export function entityOf(json: JsonObject): FileEntity {
+  const entity = newEntity(keyOf(json, "PartitionKey"), keyOf(json, "RowKey"));
+  for (const [name, value] of json) {
+    if (name.endsWith(annotation)) checkAnnotation(json, name);
+    else if (!isOfTheStore(name) && !name.includes("@odata.") && !keyNames.has(name)) {
+      const property = propertyOf(name, value, json.get(name + annotation));
+      if (property !== undefined) entity[name] = property;
+    }
+  }
+  return entity;
+}
+
+function keyOf(json: JsonObject, name: string): string {
+  const names = [...keyNames.keys()].filter((one) => keyNames.get(one) === keyNames.get(name));
+  const given = names.filter((one) => json.has(one));
+  if (given.length > 1) throw new BadRow(`${given.join(" and ")} are the same key.`);
+  const value = json.get(given[0] ?? name);
+  if (typeof value !== "string") throw new BadRow(`${name} is missing, or no string.`);
+  return value;
+}
+
+function checkAnnotation(json: JsonObject, name: string): void {
+  const property = name.slice(0, -annotation.length);
+  if (!json.has(property)) throw new BadRow(`${name} is of no property.`);
+}
+
+type Property = { type: EdmTypes; value: string };
+
+function propertyOf(name: string, value: Json, type: Json | undefined): Property | undefined {
+  if (value === null) return undefined;
+  if (type !== undefined) return { type: typeOf(name, type), value: textOf(name, value) };
+  if (value instanceof Map) {
+    const pair = value.get("value");
+    if (pair === undefined || pair === null || value.size !== 2 || !value.has("type")) {
+      throw new BadRow(`${name} is an object, and no pair of type and value.`);
+    }
+    return { type: typeOf(name, value.get("type")), value: textOf(name, pair) };
+  }
+  if (value instanceof NumberText) return { type: numberType(value.text), value: value.text };
+  return { type: typeof value === "string" ? "String" : "Boolean", value: String(value) };
+}
+
+function typeOf(name: string, type: Json | undefined): EdmTypes {
+  const edm = typeof type === "string" ? edmTypeOf(type) : undefined;
+  if (edm === undefined) throw new BadRow(`${name} has a type that there is not.`);
+  return edm;
+}
+
+function textOf(name: string, value: Json): string {
+  if (value instanceof NumberText) return value.text;
+  if (value === null || value instanceof Map) throw new BadRow(`${name} has a type and no value.`);
+  return String(value);
+}
+
+// As the service infers it. Whole numbers outside Int32 it refuses; here they are Doubles, as when they are written by a client.
+function numberType(text: string): "Int32" | "Double" {
+  const whole = /^-?\d+$/.test(text) && Number(text) === (Number(text) | 0);
+  return whole ? "Int32" : "Double";
+}
+
+// ---- Writing ----------------------------------------------------------------------------------------------------------
+
+/** A property as it comes with disableTypeConversion; null: selected, and absent. */
+export type ReadProperty = { type: EdmTypes; value: string } | null;
+
+const written: Readonly<Record<string, string>> = {
+  partitionKey: "PartitionKey",
+  rowKey: "RowKey",
+  timestamp: "Timestamp",
+};
+
+/** `typed`: with what tells the types apart, so that reading it gives the same. */
+export function jsonOf(entity: Readonly<Record<string, unknown>>, typed: boolean): string {
+  const members: string[] = [];
+  for (const name in entity) {
+    if (name === "etag") continue;
+    const value = entity[name];
+    if (typeof value === "string") {
+      const system = written[name] as string;
+      if (typed && name === "timestamp") members.push(`"${system}${annotation}":"Edm.DateTime"`);
+      members.push(`"${system}":${JSON.stringify(value)}`);
+    } else if (value !== null) {
+      addProperty(members, name, value as NonNullable<ReadProperty>, typed);
+    }
+  }
+  return `{${members.join(",")}}`;
+}
+
+function addProperty(
+  members: string[],
+  name: string,
+  { type, value }: NonNullable<ReadProperty>,
+  typed: boolean,
+): void {
+  if (typed && !isInferred(type, value)) {
+    members.push(`${JSON.stringify(name + annotation)}:"Edm.${type}"`);
+  }
+  const bare = type === "Int32" || type === "Boolean" || (type === "Double" && isFiniteText(value));
+  members.push(`${JSON.stringify(name)}:${bare ? bareText(type, value) : JSON.stringify(value)}`);
+}
+
+function isFiniteText(text: string): boolean {
+  return Number.isFinite(Number(text));
+}
+
+// A Double always shows a point or an exponent, as from the service. JavaScript's own reader loses it, so that is annotated.
+function bareText(type: EdmTypes, text: string): string {
+  return type === "Double" && /^-?\d+$/.test(text) ? `${text}.0` : text;
+}
+
+function isInferred(type: EdmTypes, text: string): boolean {
+  switch (type) {
+    case "String":
+    case "Boolean":
+    case "Int32":
+      return true;
+    case "Double":
+      return /^-?\d+\.\d+$/.test(text) || /^-?\d+(\.\d+)?e-\d+$/.test(text);
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,201 @@
+// Files of JSON: an entity on each line, or one array of entities, bare or as the service sends a list ({ "value": […] }).
+
+import { entityOf } from "./json-entity.ts";
+import { parseObject, stringEnd } from "./json-text.ts";
+import { BadRow, type Row, type RowReader, rowUnitsMax, tooLong } from "./rows.ts";
+
+export class NdjsonReader implements RowReader {
+  line = 1;
+  readonly broken = false; // whatever a line is, the next one can be read
+  #rest = "";
+  #skipping = false; // the rest of a line that is too long
+
+  feed(text: string): Row[] {
+    const rows: Row[] = [];
+    let from = 0;
+    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", from)) {
+      this.#finish(this.#rest + text.slice(from, end), rows);
+      from = end + 1;
+    }
+    if (!this.#skipping) this.#rest += text.slice(from);
+    if (this.#rest.length > rowUnitsMax) {
+      rows.push({ line: this.line, units: this.#rest.length, problem: tooLong });
+      this.#rest = "";
+      this.#skipping = true;
+    }
+    return rows;
+  }
+
+  end(): Row[] {
+    const rows: Row[] = [];
+    this.#finish(this.#rest, rows);
+    return rows;
+  }
+
+  #finish(text: string, rows: Row[]): void {
+    if (!this.#skipping && text.trim() !== "") rows.push(rowOf(text, this.line));
+    this.#rest = "";
+    this.#skipping = false;
+    this.line += 1;
+  }
+}
+
+function rowOf(text: string, line: number): Row {
+  const units = text.length;
+  try {
+    if (units > rowUnitsMax) throw new BadRow(tooLong);
+    return { line, units, entity: entityOf(parseObject(text)) };
+  } catch (error) {
+    if (!(error instanceof BadRow)) throw error;
+    return { line, units, problem: error.message };
+  }
+}
+
+type Place = "before" | "members" | "first" | "element" | "after" | "behind";
+
+// One state per place between two signs; an element itself is waited for until it is whole.
+export class JsonReader implements RowReader {
+  line = 1;
+  broken = false;
+  #text = "";
+  #at = 0;
+  #place: Place = "before";
+  #wrapped = false;
+  #rows: Row[] = [];
+
+  feed(text: string): Row[] {
+    this.#text = this.#text.slice(this.#at) + text;
+    this.#at = 0;
+    while (!this.broken && this.#step(false));
+    if (this.#text.length - this.#at > rowUnitsMax) this.#break(tooLong);
+    return this.#taken();
+  }
+
+  end(): Row[] {
+    while (!this.broken && this.#step(true));
+    if (!this.broken && this.#place !== "behind") this.#break("The array of entities has no end.");
+    return this.#taken();
+  }
+
+  #taken(): Row[] {
+    const rows = this.#rows;
+    this.#rows = [];
+    return rows;
+  }
+
+  // False: there is no more, for now.
+  #step(last: boolean): boolean {
+    this.#to(skipSpace(this.#text, this.#at));
+    if (this.#at === this.#text.length) return false;
+    const sign = this.#text[this.#at] as string;
+    switch (this.#place) {
+      case "before":
+        if (sign === "[") return this.#go("first");
+        this.#wrapped = true;
+        return sign === "{" ? this.#go("members") : this.#break("There is no array of entities.");
+      case "members":
+        return this.#member(last);
+      case "first":
+        if (sign === "]") return this.#go("behind");
+        return this.#element(last);
+      case "element":
+        return this.#element(last);
+      case "after":
+        if (sign === ",") return this.#go("element");
+        return sign === "]" ? this.#go("behind") : this.#break('There is no "," or "]" here.');
+      case "behind":
+        if (!this.#wrapped) return this.#break("There is more behind the array of entities.");
+        this.#to(this.#text.length); // other members of the list
+        return false;
+    }
+  }
+
+  // Of the list around the array, up to "value".
+  #member(last: boolean): boolean {
+    const none = 'There is no "value" with an array of entities.';
+    if (this.#text[this.#at] !== '"') return this.#break(none);
+    const nameEnd = stringEnd(this.#text, this.#at + 1);
+    if (nameEnd === undefined) return this.#wait(last);
+    const colon = skipSpace(this.#text, nameEnd);
+    const value = skipSpace(this.#text, colon + 1);
+    if (value >= this.#text.length) return this.#wait(last);
+    if (this.#text[colon] !== ":") return this.#break('There is no ":" here.');
+    if (this.#text.slice(this.#at, nameEnd) === '"value"') {
+      this.#to(value);
+      return this.#text[value] === "[" ? this.#go("first") : this.#break(none);
+    }
+    const end = valueEnd(this.#text, value, last);
+    const comma = end === undefined ? this.#text.length : skipSpace(this.#text, end);
+    if (comma >= this.#text.length) return this.#wait(last);
+    this.#to(comma);
+    return this.#text[comma] === "," ? this.#go("members") : this.#break(none);
+  }
+
+  #element(last: boolean): boolean {
+    const end = valueEnd(this.#text, this.#at, last);
+    if (end === undefined) return this.#wait(last);
+    if (end === this.#at) return this.#break("There is no entity here.");
+    this.#rows.push(rowOf(this.#text.slice(this.#at, end), this.line));
+    this.#to(end);
+    this.#place = "after";
+    return true;
+  }
+
+  // Behind the sign that stands here.
+  #go(place: Place): true {
+    this.#at += 1;
+    this.#place = place;
+    return true;
+  }
+
+  // Until there is more; or there is none.
+  #wait(last: boolean): false {
+    return last ? this.#break("What begins here has no end.") : false;
+  }
+
+  #to(at: number): void {
+    for (let end = this.#text.indexOf("\n", this.#at); end >= 0 && end < at; ) {
+      this.line += 1;
+      end = this.#text.indexOf("\n", end + 1);
+    }
+    this.#at = at;
+  }
+
+  #break(problem: string): false {
+    this.#rows.push({ line: this.line, units: 0, problem });
+    this.broken = true;
+    return false;
+  }
+}
+
+function skipSpace(text: string, at: number): number {
+  const pattern = /[ \t\n\r]*/y;
+  pattern.lastIndex = at;
+  pattern.exec(text);
+  return Math.max(at, pattern.lastIndex);
+}
+
+// Behind the value at `at`, however deep; whether it is good is seen when it is read. undefined: it may go on.
+function valueEnd(text: string, at: number, last: boolean): number | undefined {
+  const sign = text[at] as string;
+  if (sign === '"') return stringEnd(text, at + 1);
+  if (sign !== "{" && sign !== "[") {
+    const rest = /[,\]}\s]/g;
+    rest.lastIndex = at;
+    return rest.exec(text)?.index ?? (last ? text.length : undefined);
+  }
+  const signs = /["[\]{}]/g;
+  signs.lastIndex = at;
+  let depth = 0;
+  for (let found = signs.exec(text); found !== null; found = signs.exec(text)) {
+    if (found[0] === '"') {
+      const end = stringEnd(text, found.index + 1);
+      if (end === undefined) return undefined;
+      signs.lastIndex = end;
+    } else {
+      depth += found[0] === "{" || found[0] === "[" ? 1 : -1;
+      if (depth === 0) return found.index + 1;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,130 @@
+// JSON text of one object, in which numbers keep their text: 3.0 is a Double, and an Int64 has more digits than a number of
+// JavaScript holds.
+
+import { BadRow } from "./rows.ts";
+
+export class NumberText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+export type Json = string | boolean | null | NumberText | JsonObject;
+export type JsonObject = Map<string, Json>;
+
+const depthMax = 2; // an entity, and a value with its type
+
+const space = /[ \t\n\r]*/y;
+const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/y;
+const word = /true|false|null/y;
+const words: Readonly<Record<string, boolean | null>> = { true: true, false: false, null: null };
+
+/** Throws BadRow for what is no object of scalars. */
+export function parseObject(text: string): JsonObject {
+  const reader = new Reader(text);
+  const object = reader.object(1);
+  reader.end();
+  return object;
+}
+
+class Reader {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  object(depth: number): JsonObject {
+    const members: JsonObject = new Map();
+    this.#expect("{");
+    if (this.#accept("}")) return members;
+    do {
+      this.#skipSpace();
+      if (this.#text[this.#at] !== '"') this.#unexpected("a name in quotes");
+      const name = this.#string();
+      if (members.has(name)) throw new BadRow(`${JSON.stringify(name)} comes twice.`);
+      this.#expect(":");
+      members.set(name, this.#value(depth));
+    } while (this.#accept(","));
+    this.#expect("}");
+    return members;
+  }
+
+  end(): void {
+    this.#skipSpace();
+    if (this.#at < this.#text.length) this.#unexpected("the end of the entity");
+  }
+
+  #value(depth: number): Json {
+    this.#skipSpace();
+    const first = this.#text[this.#at];
+    if (first === '"') return this.#string();
+    if (first === "{") {
+      if (depth === depthMax) throw new BadRow("Objects in objects are no property.");
+      return this.object(depth + 1);
+    }
+    if (first === "[") throw new BadRow("An array is no property.");
+    const digits = this.#match(number);
+    if (digits !== undefined) return new NumberText(digits);
+    const name = this.#match(word);
+    if (name === undefined) this.#unexpected("a value");
+    return words[name] as boolean | null;
+  }
+
+  #string(): string {
+    const from = this.#at;
+    const end = stringEnd(this.#text, from + 1);
+    if (end === undefined) throw new BadRow("A string has no end.");
+    this.#at = end;
+    const quoted = this.#text.slice(from, end);
+    try {
+      return JSON.parse(quoted) as string;
+    } catch {
+      throw new BadRow(`A string is not as in JSON, from column ${from + 1} on.`);
+    }
+  }
+
+  #match(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text)?.[0];
+    if (found === undefined) return undefined;
+    this.#at += found.length;
+    return found;
+  }
+
+  #skipSpace(): void {
+    this.#match(space);
+  }
+
+  #accept(sign: string): boolean {
+    this.#skipSpace();
+    if (this.#text[this.#at] !== sign) return false;
+    this.#at += 1;
+    return true;
+  }
+
+  #expect(sign: string): void {
+    if (!this.#accept(sign)) this.#unexpected(JSON.stringify(sign));
+  }
+
+  #unexpected(expected: string): never {
+    const found = this.#text.slice(this.#at, this.#at + 10);
+    const what = found === "" ? "the end" : JSON.stringify(found);
+    throw new BadRow(`No JSON: ${expected} is missing before ${what}.`);
+  }
+}
+
+/** Behind the quote that ends the string whose inside begins at `at`. */
+export function stringEnd(text: string, at: number): number | undefined {
+  for (;;) {
+    const quote = text.indexOf('"', at);
+    if (quote < 0) return undefined;
+    let backslashes = 0;
+    while (quote - 1 - backslashes >= at && text[quote - 1 - backslashes] === "\\") ++backslashes;
+    if (backslashes % 2 === 0) return quote + 1;
+    at = quote + 1;
+  }
+}

@@ -1,0 +1,21 @@
+// The reader of each format.
+
+import type { EdmTypes, FileFormat } from "../types.ts";
+import { CsvReader } from "./csv-rows.ts";
+import { JsonReader, NdjsonReader } from "./json-rows.ts";
+import type { RowReader } from "./rows.ts";
+
+/** `types`: of CSV, of columns that don't say them. */
+export function readerOf(
+  format: FileFormat,
+  types?: Readonly<Record<string, EdmTypes>>,
+): RowReader {
+  switch (format) {
+    case "ndjson":
+      return new NdjsonReader();
+    case "json":
+      return new JsonReader();
+    case "csv":
+      return new CsvReader(types);
+  }
+}
