@@ -232,6 +232,15 @@ describe("the network", () => {
       const path = `${server.url}/acme/people(PartitionKey='p',RowKey='ann')`;
       await assert.rejects(fetch(path), { name: "TypeError" });
       assert.equal((await fetch(path)).status, 200);
+      store.faults.add({ on: "insert", network: "reset", times: 1 });
+      const headers = { "Content-Type": "application/json" };
+      const body = JSON.stringify({ PartitionKey: "p", RowKey: "x" });
+      const insert = () =>
+        fetch(`${server.url}/acme/people`, { method: "POST", headers, body }).then(
+          ({ status }) => status,
+          ({ name }) => name,
+        );
+      assert.deepEqual([await insert(), await insert()], ["TypeError", 201]);
     } finally {
       await server.close();
     }
@@ -346,6 +355,20 @@ describe("a delay", () => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     abort.abort();
     await assert.rejects(write, { name: "AbortError" });
+    for (const read of [
+      (abortSignal: AbortSignal) =>
+        store.tableClient("people").getEntity("p", "ann", { abortSignal }),
+      (abortSignal: AbortSignal) =>
+        store.tableClient("people").listEntities({ abortSignal }).next(),
+      (abortSignal: AbortSignal) => store.serviceClient().listTables({ abortSignal }).next(),
+      (signal: AbortSignal) => store.fetch(`${url}/people()`, { signal }),
+    ]) {
+      const giveUp = new AbortController();
+      const waiting = read(giveUp.signal);
+      await new Promise((resolve) => setImmediate(resolve));
+      giveUp.abort();
+      await assert.rejects(waiting, { name: "AbortError" });
+    }
     store.faults.clear();
     await assert.rejects(store.tableClient("people").getEntity("p", "x"), { statusCode: 404 });
   });

@@ -47,7 +47,7 @@ export class RestDoor {
     };
     const block = encodeRequest(parts, this.random);
     const reply = reads(request.method)
-      ? this.#transport.handle(block)
+      ? this.#transport.handle(block, request.signal)
       : this.#transport.write(block, undefined, request.signal);
     // A reply that comes at once dies with the next call.
     const bytes = reply instanceof Uint8Array ? reply : await reply;
