@@ -186,7 +186,11 @@ describe("<table-explorer> in a plain page", () => {
       "Rows returned": "250",
       "On the service": "Table scan",
       "Requests there": "3", // one for each partition
+      "Key ranges": "('', '') … the end",
+      Measure: "",
     });
+    const meter = explorer(page).getByRole("img", { name: "250 of 250 rows read, 250 returned" });
+    await meter.waitFor();
     assert.match(ms ?? "", /^[\d.]+ (µs|ms)$/);
     const heads = await explorer(page).locator("thead th").allTextContents();
     assert.deepEqual(heads, [
@@ -220,19 +224,32 @@ describe("<table-explorer> in a plain page", () => {
   test("filters, with the plan of each", async () => {
     const page = await openPage();
     await shows(status(page), "200 entities");
-    for (const [filter, kind, keys] of [
-      ["PartitionKey eq 'desk' and RowKey eq '0042'", "Point query", ["0042"]],
-      ["PartitionKey eq 'desk' and RowKey lt '0002'", "Row range", ["0000", "0001"]],
+    for (const [filter, kind, keys, ranges] of [
+      [
+        "PartitionKey eq 'desk' and RowKey eq '0042'",
+        "Point query",
+        ["0042"],
+        "('desk', '0042') … ('desk', '0042\u2400')",
+      ],
+      [
+        "PartitionKey eq 'desk' and RowKey lt '0002'",
+        "Row range",
+        ["0000", "0001"],
+        "('desk', '') … ('desk', '0002')",
+      ],
       [
         "PartitionKey eq 'wall' and stock eq 4",
         "Partition scan",
         ["0200", "0207", "0214", "0221", "0228", "0235", "0242", "0249"],
+        "('wall', '') … ('wall\u2400', '')",
       ],
-      ["sold eq 9007199254740994L", "Table scan", ["0001"]],
-      ["since lt datetime'2026-01-01T00:00:00.1234567Z'", "Table scan", []],
+      ["sold eq 9007199254740994L", "Table scan", ["0001"], "('', '') … the end"],
+      ["since lt datetime'2026-01-01T00:00:00.1234567Z'", "Table scan", [], "('', '') … the end"],
     ] as const) {
       await ask(page, filter);
-      assert.equal((await plan(page))["Plan"], kind, filter);
+      const figures = await plan(page);
+      assert.equal(figures["Plan"], kind, filter);
+      assert.equal(figures["Key ranges"], ranges, filter);
       assert.deepEqual(await rowKeys(page), keys, filter);
     }
     await shows(status(page), "No entity matches.");

@@ -164,6 +164,75 @@ describe("<table-playground>", () => {
     await page.close();
   });
 
+  test("a page may put another editor in its place, when somebody turns to the code", async () => {
+    const page = await openPage(
+      `<table-playground label="A lamp">show("first");</table-playground>`,
+    );
+    await page.evaluate(async () => {
+      const { TablePlayground }: typeof import("../../web/src/explorer/index.ts") = await import(
+        "/dist/explorer/index.js" as string
+      );
+      TablePlayground.editor = async ({ value, onChange, onRun }) => {
+        const element = document.createElement("input");
+        element.setAttribute("aria-label", "Another editor");
+        element.value = value;
+        element.addEventListener("input", () => onChange(element.value));
+        element.addEventListener("keydown", ({ key }) => key === "F5" && onRun());
+        return {
+          element,
+          get value() {
+            return element.value;
+          },
+          set value(text) {
+            element.value = text;
+          },
+        };
+      };
+    });
+    await page.getByRole("textbox", { name: "Code" }).focus();
+    const other = page.getByRole("group", { name: "A lamp" }).getByLabel("Another editor");
+    assert.equal(await other.inputValue(), 'show("first");');
+    assert.equal(await page.getByRole("textbox", { name: "Code" }).count(), 0);
+    await other.fill('show("second");');
+    await page.getByRole("button", { name: "Back to the original" }).waitFor();
+    await other.press("F5");
+    await page.getByText("second", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Back to the original" }).click();
+    assert.equal(await other.inputValue(), 'show("first");');
+    await page.close();
+  });
+
+  test("elements that name the same store share it, and the last that goes closes it", async () => {
+    const page = await openPage(`
+      <table-playground store="common">show(store.status.owner); globalThis.kept = store;</table-playground>
+      <table-playground store="common">show(store === globalThis.kept); show(store.status.owner);</table-playground>`);
+    const run = async (index: number) => {
+      const block = page.locator("table-playground").nth(index);
+      await block.getByRole("button", { name: "Run" }).click();
+      await block.getByText("Done.").waitFor();
+      return await block.locator(".value").allTextContents();
+    };
+    assert.deepEqual(await run(0), ["self"]);
+    assert.deepEqual(await run(1), ["true", "self"]);
+    const states = await page.evaluate(async () => {
+      const { kept } = globalThis as unknown as { kept: { status: { state: string } } };
+      const seen: string[] = [];
+      for (const element of [...document.querySelectorAll("table-playground")]) {
+        element.remove();
+        await new Promise((resolve) => setTimeout(resolve));
+        seen.push(kept.status.state);
+      }
+      return seen;
+    });
+    assert.equal(states[0], "open");
+    await page.waitForFunction(
+      () =>
+        (globalThis as unknown as { kept: { status: { state: string } } }).kept.status.state ===
+        "closed",
+    );
+    await page.close();
+  });
+
   test("keeps what is written in the store that it names", async () => {
     const html = `<table-playground store="kept" run>
       await table("visits").createTable();

@@ -38,7 +38,10 @@ export function render(page: Page): string {
     const opening = isPane && !inVersus ? '<div class="versus">\n' : "";
     inVersus = isPane && isPaneFence(tokens[index + 1]?.info);
     const closing = isPane && !inVersus ? "</div>\n" : "";
-    return opening + liveBlock(fence, setup) + closing;
+    const heading = tokens.findLast(
+      ({ type }, place) => place < index && type === "inline" && isHeading(tokens[place - 1]?.type),
+    );
+    return opening + liveBlock(fence, setup, heading?.content ?? page.title) + closing;
   };
   rules["link_open"] = (tokens, index, options, _, self) => {
     const token = tokens[index];
@@ -63,6 +66,10 @@ function parseFence(info: string, content: string): Fence {
     .trim()
     .split(/\s+/);
   return { language, words, title, code: content.replace(/\n$/, "") };
+}
+
+function isHeading(type: string | undefined): boolean {
+  return type === "heading_open";
 }
 
 function isPaneFence(info: string | undefined): boolean {
@@ -92,9 +99,11 @@ function setupBlock({ code, title }: Fence): string {
 
 const paneTitles = { naive: "The naive way", pattern: "The pattern" };
 
-function liveBlock({ code, words, title }: Fence, setup: boolean): string {
+function liveBlock({ code, words, title }: Fence, setup: boolean, heading: string): string {
   const kind = words.includes("naive") ? "naive" : words.includes("pattern") ? "pattern" : "";
+  const label = title ?? (kind === "" ? heading : paneTitles[kind]);
   const attributes = [
+    ` label="${escapeHtml(label)}"`,
     setup ? ' setup="setup"' : "",
     kind !== "" || words.includes("heat") ? " data-heat" : "",
     words.includes("servers") ? " data-servers" : "",
@@ -103,8 +112,7 @@ function liveBlock({ code, words, title }: Fence, setup: boolean): string {
   ].join("");
   const element = `<table-playground${attributes}><pre>${coloured(code)}</pre></table-playground>\n`;
   if (kind === "") return `<div class="live">${element}</div>\n`;
-  const heading = escapeHtml(title ?? paneTitles[kind]);
-  return `<section class="pane ${kind}"><h3><span class="label">${kind}</span> ${heading}</h3>${element}</section>\n`;
+  return `<section class="pane ${kind}"><h3><span class="label">${kind}</span> ${escapeHtml(label)}</h3>${element}</section>\n`;
 }
 
 function linkTo(from: Page, target: string): string {
