@@ -1,14 +1,13 @@
 // <table-explorer> as anybody would use it: in a plain page with one script tag under a strict policy, by mouse and by keyboard, and in a
 // React application.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import type { BrowserContext, Locator, Page } from "playwright-core";
 import { accessibilityProblems } from "./support/axe.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
+import { bundleReact } from "./support/react.ts";
 import { type Site, serve } from "./support/server.ts";
 
 const root = new URL("../../", import.meta.url);
@@ -649,18 +648,7 @@ describe("<table-explorer> in a React application", () => {
   `;
 
   before(async () => {
-    const example = fileURLToPath(new URL("demo/example", root));
-    execFileSync(fileURLToPath(new URL("tests/setup", root)), ["demo/example"]);
-    const { outputFiles } = await build({
-      stdin: { contents: application, resolveDir: example, loader: "jsx" },
-      bundle: true,
-      write: false,
-      format: "esm",
-      jsx: "automatic",
-      external: ["/dist/*"],
-      define: { "process.env.NODE_ENV": '"production"' },
-    });
-    reactCode = outputFiles[0]?.text ?? "";
+    reactCode = await bundleReact(application);
   });
 
   test("takes the store and the table as properties, and comes and goes", async () => {

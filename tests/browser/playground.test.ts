@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
 import { accessibilityProblems } from "./support/axe.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
+import { bundleReact } from "./support/react.ts";
 import { type Site, serve } from "./support/server.ts";
 
 const staging = fileURLToPath(new URL("../../build/package/staging/", import.meta.url));
@@ -31,6 +32,7 @@ let profile: Profile;
 let context: BrowserContext;
 let site: Site;
 let body = "";
+let reactCode = "";
 const problems: string[] = [];
 
 before(async () => {
@@ -38,7 +40,10 @@ before(async () => {
   context = await profile.open();
   site = await serve(staging, {
     headers: { "content-security-policy": policy },
-    override: (path) => (path === "/" ? { body: pageOf(body) } : icon(path)),
+    override: (path) => {
+      if (path === "/react.js") return { type: "text/javascript", body: reactCode };
+      return path === "/" ? { body: pageOf(body) } : icon(path);
+    },
   });
 });
 
@@ -245,6 +250,44 @@ describe("<table-playground>", () => {
       assert.equal((await page.$$("table-playground >> tbody tr")).length, visits);
       await page.reload();
     }
+    await page.close();
+  });
+
+  test("in a React application it takes properties, tells of runs, and comes and goes", async () => {
+    reactCode = await bundleReact(`
+      import { StrictMode, useState } from "react";
+      import { createRoot } from "react-dom/client";
+      import { mockStore } from "/dist/testing/index.js";
+      const store = await mockStore({ fixtures: { Lamps: [{ partitionKey: "desk", rowKey: "0042", stock: 7 }] } });
+      function App() {
+        const [code, change] = useState('await show(table("Lamps").listEntities());');
+        const [told, tell] = useState("nothing ran");
+        const [shown, show] = useState(true);
+        return (
+          <>
+            <button onClick={() => change('show("changed");')}>Change</button>
+            <button onClick={() => show(!shown)}>Toggle</button>
+            <p>{told}</p>
+            {shown && <table-playground store={store} code={code} onplayground-run={({ detail }) => tell("shown: " + detail.shown.length)} />}
+          </>
+        );
+      }
+      createRoot(document.getElementById("root")).render(<StrictMode><App /></StrictMode>);`);
+    const page = await openPage(
+      `<div id="root"></div><script type="module" src="/react.js"></script>`,
+    );
+    assert.match((await run(page)).text, /desk00427$/);
+    await page.getByText("shown: 1").waitFor();
+    await page.getByRole("button", { name: "Change" }).click();
+    await page.waitForFunction(
+      () => document.querySelector("table-playground")?.code === 'show("changed");',
+    );
+    assert.match((await run(page)).text, /changed$/);
+    await page.getByRole("button", { name: "Toggle" }).click();
+    await page.locator("table-playground").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Toggle" }).click();
+    assert.match((await run(page)).text, /changed$/); // the store is still open: it is the page's
+    assert.deepEqual(await accessibilityProblems(page), []);
     await page.close();
   });
 

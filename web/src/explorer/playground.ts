@@ -16,7 +16,7 @@ export type { CodeEditor, CodeEditorOptions, Cost, Modules };
 
 /** What became of a run. */
 export interface PlaygroundRun {
-  /** What the code ran against. A mock store stays open until the next run. */
+  /** What the code ran against. A mock store stays open until the next run, or until the element leaves the page. */
   readonly store: Store | undefined;
   /** What was asked of it, if it is a mock store. */
   readonly requests: readonly LoggedRequest[];
@@ -93,6 +93,13 @@ export class TablePlayground extends StoreElement {
     if (this.hasAttribute("run")) void this.run();
   }
 
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    queueMicrotask(() => {
+      if (!this.isConnected) void this.#endLast(); // unless it was only moved
+    });
+  }
+
   get code(): string {
     return this.#editor?.value ?? textOf(this);
   }
@@ -166,11 +173,16 @@ export class TablePlayground extends StoreElement {
       await this.#prepareOnce(store);
       return store;
     }
-    await this.#last?.close();
-    this.#last = undefined;
+    await this.#endLast();
     const prepared = await preparedStore(this.#mockOptions(), this.#setup());
     this.#last = prepared.fork();
     return this.#last;
+  }
+
+  async #endLast(): Promise<void> {
+    const last = this.#last;
+    this.#last = undefined;
+    await last?.close();
   }
 
   #mockOptions(): MockOptions {
