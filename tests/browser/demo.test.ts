@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
+import { accessibilityProblems } from "./support/axe.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
 import { type Site, serve } from "./support/server.ts";
 
@@ -276,8 +277,11 @@ test("works on a phone-sized window, and in the dark", async () => {
     "no sideways scrolling",
   );
   await screenshot("8-phone-dark");
+  assert.deepEqual(await accessibilityProblems(page), [], "on a phone, dark");
   await page.setViewportSize({ width: 1280, height: 900 });
   await screenshot("9-dark");
+  await page.emulateMedia({ colorScheme: "light" });
+  assert.deepEqual(await accessibilityProblems(page), [], "light");
 });
 
 test("everything is there after the browser was closed", async () => {

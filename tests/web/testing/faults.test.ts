@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { TableClient } from "@azure/data-tables";
+import { TableClient, TableServiceClient } from "@azure/data-tables";
 import { serve } from "../../../web/src/server/serve.ts";
 import type { FaultRule, MockOptions, MockStore } from "../../../web/src/testing/index.ts";
 import { mockStore } from "../../../web/src/testing/index.ts";
@@ -284,6 +284,17 @@ describe("an answer that is cut off", () => {
     });
     assert.equal(store.requests.matching({ code: "PARSE_ERROR" }).length, 6);
     assert.equal(store.requests.matching({ status: 200 }).length, 0);
+  });
+
+  test("is none at all where there is no body, whatever the status", async () => {
+    await using store = await open({ faults: [{ ...cut, on: "setProperties" }] });
+    const { httpClient } = store;
+    const retryOptions = { maxRetries: 0 };
+    const service = new TableServiceClient(url, { httpClient, retryOptions });
+    assert.equal(await codeOf(service.setProperties({})), "RestError ECONNRESET undefined");
+    store.faults.clear();
+    await service.setProperties({});
+    assert.equal(store.requests.all().at(-1)?.status, 202);
   });
 
   // What arrives before it fails.
