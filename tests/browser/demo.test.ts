@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
+import { accessibilityProblems } from "./support/axe.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
 import { type Site, serve } from "./support/server.ts";
 
@@ -55,16 +56,20 @@ async function screenshot(name: string): Promise<void> {
   });
 }
 
-// Runs a query through the form and reads every page of it from the table's model of rows.
+// Runs a query through the explorer.
 async function query(filter: string, select = ""): Promise<{ kind: string; text: string }> {
   await page.fill("#filter", filter);
   await page.fill("#select", select);
-  await page.click("#run");
-  await page.waitForSelector("#query:not([aria-busy])");
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.locator("table-explorer [aria-busy]").waitFor({ state: "detached" });
   return {
-    kind: (await page.textContent("#plan-kind")) ?? "",
-    text: (await page.textContent("#plan")) ?? "",
+    kind: (await page.textContent("[data-figure=Plan] dd")) ?? "",
+    text: (await page.textContent("table-explorer .plan")) ?? "",
   };
+}
+
+async function says(text: string | RegExp): Promise<void> {
+  await page.locator("table-explorer .foot [role=status]").filter({ hasText: text }).waitFor();
 }
 
 before(async () => {
@@ -167,88 +172,91 @@ test("a page is followed by the next one", async () => {
   await query("PartitionKey eq 'IS' or PartitionKey eq 'LU'");
   const expected = allCities().filter((city) => city.pk === "IS" || city.pk === "LU").length;
   for (let shown = 100; shown < expected; shown += 100) {
-    assert.match(
-      (await page.textContent("#results-text")) ?? "",
-      new RegExp(`^${shown} entities shown`),
-    );
-    await page.click("#next-page");
-    await page.waitForFunction(
-      (before) => !document.querySelector("#results-text")?.textContent?.startsWith(`${before} `),
-      shown,
-    );
+    await says(new RegExp(`^${shown} entities shown, and there are more`));
+    await page.getByRole("button", { name: "Next page" }).click();
   }
-  assert.match(
-    (await page.textContent("#results-text")) ?? "",
-    new RegExp(`^${expected} entities shown, that is all`),
-  );
+  await says(new RegExp(`^${expected} entities shown, that is all`));
 });
 
 test("$select shows the columns asked for", async () => {
   await query("PartitionKey eq 'JP'", "name,population");
   assert.deepEqual(
     await page.$$eval("thead th", (cells) => cells.map((cell) => cell.textContent)),
-    ["name", "population"],
+    ["name String", "population Int32"],
   );
   await page.fill("#select", "");
 });
 
 test("a mistake in a filter is shown with its position", async () => {
-  await page.fill("#filter", "PartitionKey eq 'FR' adn name eq 'Lyon'");
-  await page.click("#run");
-  await page.waitForSelector("#query-error:not([hidden])");
-  assert.match(
-    (await page.textContent("#query-error")) ?? "",
-    /400 InvalidInput.*Syntax error at position/s,
-  );
+  await page.getByRole("button", { name: "A mistake" }).click();
+  const said = page.locator("table-explorer .error").filter({ hasText: "400 InvalidInput" });
+  await said.waitFor();
+  assert.match((await said.textContent()) ?? "", /400 InvalidInput.*Syntax error at position/s);
+  assert.equal(await page.textContent("table-explorer .where mark"), "adn");
   await screenshot("5-error");
 });
 
+const value = (name: string) =>
+  page.getByRole("dialog").getByRole("group", { name, exact: true }).getByLabel("Value");
+
 test("an ETag conflict is shown and nothing is overwritten", async () => {
   await query("PartitionKey eq 'IS'");
+  await page.check("#rival");
   await page.focus("tbody tr[data-row='0']");
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
-  await page.waitForSelector("#entity-dialog[open] #dialog-etag");
-  const name = await page.inputValue("[name=name]");
-  await page.click("#rival");
-  await page.waitForSelector("#dialog-error:not([hidden])");
-  await page.fill("[name=name]", "Overwritten");
-  await page.click("#dialog-save");
-  await page.waitForFunction(() =>
-    document.querySelector("#dialog-error")?.textContent?.includes("412"),
-  );
+  await page.getByRole("dialog").waitFor();
+  const name = await value("name").inputValue();
+  const population = Number(await value("population").inputValue());
+  await page.locator("#rival-text").filter({ hasText: "Somebody else moved in" }).waitFor();
+  await value("name").fill("Overwritten");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("dialog").locator(".error").filter({ hasText: "412" }).waitFor();
   await screenshot("6-conflict");
-  await page.keyboard.press("Escape");
-  // Opened again, with a fresh ETag, it saves.
-  await page.click("tbody tr[data-row='1']");
-  await page.waitForSelector("#entity-dialog[open] #dialog-etag");
-  assert.equal(await page.inputValue("[name=name]"), name);
-  await page.fill("[name=name]", `${name} (edited)`);
-  await page.click("#dialog-save");
-  await page.waitForSelector("#entity-dialog:not([open])", { state: "attached" });
-  await page.waitForFunction(
-    (wanted) => document.querySelector("tbody")?.textContent?.includes(wanted),
-    `${name} (edited)`,
-  );
+  // What is stored now, with its ETag, saves.
+  await page.getByRole("button", { name: "Load what is stored now" }).click();
+  await page
+    .getByRole("button", { name: "Load what is stored now" })
+    .waitFor({ state: "detached" });
+  assert.equal(await value("name").inputValue(), name);
+  assert.equal(Number(await value("population").inputValue()), population + 1);
+  await value("name").fill(`${name} (edited)`);
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await page
+    .locator("tbody")
+    .filter({ hasText: `${name} (edited)` })
+    .waitFor();
+  await page.uncheck("#rival");
 });
 
 test("a city is inserted, found, and deleted", async () => {
-  await page.click("#insert-button");
-  await page.fill("[name=country]", "IS");
-  await page.fill("[name=name]", "Testvík");
-  await page.fill("[name=population]", "7");
-  await page.fill("[name=adminCode]", "99");
-  await page.fill("[name=latitude]", "64");
-  await page.fill("[name=longitude]", "-21.5");
-  await page.click("#dialog-save");
-  await page.waitForSelector("#entity-dialog:not([open])", { state: "attached" });
-  await query("name eq 'Testvík'");
+  await page.getByRole("button", { name: "Insert…" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("PartitionKey").fill("IS");
+  await dialog.getByLabel("RowKey").fill("9999999992-1");
+  for (const [name, text] of [
+    ["name", "Testvík"],
+    ["population", "7"],
+    ["latitude", "64"],
+  ] as const) {
+    await dialog.getByRole("button", { name: "Add a property" }).click();
+    const added = dialog.getByRole("group").last();
+    await added.getByLabel("Name").fill(name);
+    await added.getByLabel("Value").fill(text);
+  }
+  await dialog.getByRole("button", { name: "Insert" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await page
+    .locator("#fact-rows")
+    .filter({ hasText: (total + 2).toLocaleString("en-US") })
+    .waitFor();
+  // The types came with the names.
+  await query("name eq 'Testvík' and latitude eq 64.0 and population eq 7");
   await page.click("tbody tr[data-row='0']");
-  await page.click("#entity-dialog .danger");
-  await page.waitForSelector("#entity-dialog:not([open])", { state: "attached" });
-  await page.waitForFunction(
-    () => document.querySelector("#results-text")?.textContent === "No entity matches.",
-  );
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await says("No entity matches.");
 });
 
 test("a transaction that fails changes nothing", async () => {
@@ -269,8 +277,11 @@ test("works on a phone-sized window, and in the dark", async () => {
     "no sideways scrolling",
   );
   await screenshot("8-phone-dark");
+  assert.deepEqual(await accessibilityProblems(page), [], "on a phone, dark");
   await page.setViewportSize({ width: 1280, height: 900 });
   await screenshot("9-dark");
+  await page.emulateMedia({ colorScheme: "light" });
+  assert.deepEqual(await accessibilityProblems(page), [], "light");
 });
 
 test("everything is there after the browser was closed", async () => {

@@ -1,14 +1,13 @@
 // <table-explorer> as anybody would use it: in a plain page with one script tag under a strict policy, by mouse and by keyboard, and in a
 // React application.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import type { BrowserContext, Locator, Page } from "playwright-core";
 import { accessibilityProblems } from "./support/axe.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
+import { bundleReact } from "./support/react.ts";
 import { type Site, serve } from "./support/server.ts";
 
 const root = new URL("../../", import.meta.url);
@@ -186,7 +185,11 @@ describe("<table-explorer> in a plain page", () => {
       "Rows returned": "250",
       "On the service": "Table scan",
       "Requests there": "3", // one for each partition
+      "Key ranges": "('', '') … the end",
+      Measure: "",
     });
+    const meter = explorer(page).getByRole("img", { name: "250 of 250 rows read, 250 returned" });
+    await meter.waitFor();
     assert.match(ms ?? "", /^[\d.]+ (µs|ms)$/);
     const heads = await explorer(page).locator("thead th").allTextContents();
     assert.deepEqual(heads, [
@@ -220,19 +223,32 @@ describe("<table-explorer> in a plain page", () => {
   test("filters, with the plan of each", async () => {
     const page = await openPage();
     await shows(status(page), "200 entities");
-    for (const [filter, kind, keys] of [
-      ["PartitionKey eq 'desk' and RowKey eq '0042'", "Point query", ["0042"]],
-      ["PartitionKey eq 'desk' and RowKey lt '0002'", "Row range", ["0000", "0001"]],
+    for (const [filter, kind, keys, ranges] of [
+      [
+        "PartitionKey eq 'desk' and RowKey eq '0042'",
+        "Point query",
+        ["0042"],
+        "('desk', '0042') … ('desk', '0042\u2400')",
+      ],
+      [
+        "PartitionKey eq 'desk' and RowKey lt '0002'",
+        "Row range",
+        ["0000", "0001"],
+        "('desk', '') … ('desk', '0002')",
+      ],
       [
         "PartitionKey eq 'wall' and stock eq 4",
         "Partition scan",
         ["0200", "0207", "0214", "0221", "0228", "0235", "0242", "0249"],
+        "('wall', '') … ('wall\u2400', '')",
       ],
-      ["sold eq 9007199254740994L", "Table scan", ["0001"]],
-      ["since lt datetime'2026-01-01T00:00:00.1234567Z'", "Table scan", []],
+      ["sold eq 9007199254740994L", "Table scan", ["0001"], "('', '') … the end"],
+      ["since lt datetime'2026-01-01T00:00:00.1234567Z'", "Table scan", [], "('', '') … the end"],
     ] as const) {
       await ask(page, filter);
-      assert.equal((await plan(page))["Plan"], kind, filter);
+      const figures = await plan(page);
+      assert.equal(figures["Plan"], kind, filter);
+      assert.equal(figures["Key ranges"], ranges, filter);
       assert.deepEqual(await rowKeys(page), keys, filter);
     }
     await shows(status(page), "No entity matches.");
@@ -632,18 +648,7 @@ describe("<table-explorer> in a React application", () => {
   `;
 
   before(async () => {
-    const example = fileURLToPath(new URL("demo/example", root));
-    execFileSync(fileURLToPath(new URL("tests/setup", root)), ["demo/example"]);
-    const { outputFiles } = await build({
-      stdin: { contents: application, resolveDir: example, loader: "jsx" },
-      bundle: true,
-      write: false,
-      format: "esm",
-      jsx: "automatic",
-      external: ["/dist/*"],
-      define: { "process.env.NODE_ENV": '"production"' },
-    });
-    reactCode = outputFiles[0]?.text ?? "";
+    reactCode = await bundleReact(application);
   });
 
   test("takes the store and the table as properties, and comes and goes", async () => {

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
 import { accessibilityProblems } from "./support/axe.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
+import { bundleReact } from "./support/react.ts";
 import { type Site, serve } from "./support/server.ts";
 
 const staging = fileURLToPath(new URL("../../build/package/staging/", import.meta.url));
@@ -31,6 +32,7 @@ let profile: Profile;
 let context: BrowserContext;
 let site: Site;
 let body = "";
+let reactCode = "";
 const problems: string[] = [];
 
 before(async () => {
@@ -38,7 +40,10 @@ before(async () => {
   context = await profile.open();
   site = await serve(staging, {
     headers: { "content-security-policy": policy },
-    override: (path) => (path === "/" ? { body: pageOf(body) } : icon(path)),
+    override: (path) => {
+      if (path === "/react.js") return { type: "text/javascript", body: reactCode };
+      return path === "/" ? { body: pageOf(body) } : icon(path);
+    },
   });
 });
 
@@ -164,6 +169,75 @@ describe("<table-playground>", () => {
     await page.close();
   });
 
+  test("a page may put another editor in its place, when somebody turns to the code", async () => {
+    const page = await openPage(
+      `<table-playground label="A lamp">show("first");</table-playground>`,
+    );
+    await page.evaluate(async () => {
+      const { TablePlayground }: typeof import("../../web/src/explorer/index.ts") = await import(
+        "/dist/explorer/index.js" as string
+      );
+      TablePlayground.editor = async ({ value, onChange, onRun }) => {
+        const element = document.createElement("input");
+        element.setAttribute("aria-label", "Another editor");
+        element.value = value;
+        element.addEventListener("input", () => onChange(element.value));
+        element.addEventListener("keydown", ({ key }) => key === "F5" && onRun());
+        return {
+          element,
+          get value() {
+            return element.value;
+          },
+          set value(text) {
+            element.value = text;
+          },
+        };
+      };
+    });
+    await page.getByRole("textbox", { name: "Code" }).focus();
+    const other = page.getByRole("group", { name: "A lamp" }).getByLabel("Another editor");
+    assert.equal(await other.inputValue(), 'show("first");');
+    assert.equal(await page.getByRole("textbox", { name: "Code" }).count(), 0);
+    await other.fill('show("second");');
+    await page.getByRole("button", { name: "Back to the original" }).waitFor();
+    await other.press("F5");
+    await page.getByText("second", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Back to the original" }).click();
+    assert.equal(await other.inputValue(), 'show("first");');
+    await page.close();
+  });
+
+  test("elements that name the same store share it, and the last that goes closes it", async () => {
+    const page = await openPage(`
+      <table-playground store="common">show(store.status.owner); globalThis.kept = store;</table-playground>
+      <table-playground store="common">show(store === globalThis.kept); show(store.status.owner);</table-playground>`);
+    const run = async (index: number) => {
+      const block = page.locator("table-playground").nth(index);
+      await block.getByRole("button", { name: "Run" }).click();
+      await block.getByText("Done.").waitFor();
+      return await block.locator(".value").allTextContents();
+    };
+    assert.deepEqual(await run(0), ["self"]);
+    assert.deepEqual(await run(1), ["true", "self"]);
+    const states = await page.evaluate(async () => {
+      const { kept } = globalThis as unknown as { kept: { status: { state: string } } };
+      const seen: string[] = [];
+      for (const element of [...document.querySelectorAll("table-playground")]) {
+        element.remove();
+        await new Promise((resolve) => setTimeout(resolve));
+        seen.push(kept.status.state);
+      }
+      return seen;
+    });
+    assert.equal(states[0], "open");
+    await page.waitForFunction(
+      () =>
+        (globalThis as unknown as { kept: { status: { state: string } } }).kept.status.state ===
+        "closed",
+    );
+    await page.close();
+  });
+
   test("keeps what is written in the store that it names", async () => {
     const html = `<table-playground store="kept" run>
       await table("visits").createTable();
@@ -176,6 +250,44 @@ describe("<table-playground>", () => {
       assert.equal((await page.$$("table-playground >> tbody tr")).length, visits);
       await page.reload();
     }
+    await page.close();
+  });
+
+  test("in a React application it takes properties, tells of runs, and comes and goes", async () => {
+    reactCode = await bundleReact(`
+      import { StrictMode, useState } from "react";
+      import { createRoot } from "react-dom/client";
+      import { mockStore } from "/dist/testing/index.js";
+      const store = await mockStore({ fixtures: { Lamps: [{ partitionKey: "desk", rowKey: "0042", stock: 7 }] } });
+      function App() {
+        const [code, change] = useState('await show(table("Lamps").listEntities());');
+        const [told, tell] = useState("nothing ran");
+        const [shown, show] = useState(true);
+        return (
+          <>
+            <button onClick={() => change('show("changed");')}>Change</button>
+            <button onClick={() => show(!shown)}>Toggle</button>
+            <p>{told}</p>
+            {shown && <table-playground store={store} code={code} onplayground-run={({ detail }) => tell("shown: " + detail.shown.length)} />}
+          </>
+        );
+      }
+      createRoot(document.getElementById("root")).render(<StrictMode><App /></StrictMode>);`);
+    const page = await openPage(
+      `<div id="root"></div><script type="module" src="/react.js"></script>`,
+    );
+    assert.match((await run(page)).text, /desk00427$/);
+    await page.getByText("shown: 1").waitFor();
+    await page.getByRole("button", { name: "Change" }).click();
+    await page.waitForFunction(
+      () => document.querySelector("table-playground")?.code === 'show("changed");',
+    );
+    assert.match((await run(page)).text, /changed$/);
+    await page.getByRole("button", { name: "Toggle" }).click();
+    await page.locator("table-playground").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Toggle" }).click();
+    assert.match((await run(page)).text, /changed$/); // the store is still open: it is the page's
+    assert.deepEqual(await accessibilityProblems(page), []);
     await page.close();
   });
 

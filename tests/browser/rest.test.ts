@@ -427,6 +427,61 @@ describe("a Service Worker", () => {
     });
   }
 
+  test("of the site's own, serves a mock store with its faults", async (t) => {
+    const source = `
+      import "entitable/service-worker";
+      import { mockStore } from "entitable/testing";
+      const rows = ["1", "2", "3"].map((rowKey) => ({ partitionKey: "desk", rowKey }));
+      const store = mockStore({
+        account: { name: "mock" },
+        wasm: "/dist/wasm/entitable.wasm",
+        fixtures: { lamps: rows },
+        latency: 10_000, // of a clock that jumps
+        faults: [
+          { on: "get", rowKey: "1", times: 2, respond: { code: "ServerBusy", retryAfter: 0 } },
+          { on: "get", rowKey: "2", network: "truncate", times: 1 },
+          { on: "delete", network: "timeout-after-commit", times: 1 },
+        ],
+        emptyPages: 1,
+      });
+      entitable.serve({ account: "mock", store });
+      addEventListener("activate", (event) => event.waitUntil(clients.claim()));`;
+    const project = newProject();
+    t.after(() => rmSync(project, { recursive: true }));
+    const entry = join(project, "worker.js");
+    writeFileSync(entry, source);
+    const outfile = join(folder, "mock.js");
+    await build({ entryPoints: [entry], outfile, bundle: true, format: "iife", logLevel: "error" });
+    await controlled("/mock.js", "/mock/");
+    const seen = await page.evaluate(async () => {
+      const { TableClient } = await sdk();
+      const retryOptions = { retryDelayInMs: 1, maxRetryDelayInMs: 1 };
+      const lamps = new TableClient("https://mock.table.core.windows.net", "lamps", {
+        retryOptions,
+      });
+      const lamp = (row: string) =>
+        `https://mock.table.core.windows.net/lamps(PartitionKey='desk',RowKey='${row}')`;
+      const { rowKey } = await lamps.getEntity("desk", "1"); // at the third try
+      const half = await fetch(lamp("2"));
+      const headers = { "If-Match": "*" };
+      const ways = [
+        half.status,
+        await half.text().catch((error) => error.name),
+        (await fetch(lamp("2"))).status,
+        await fetch(lamp("2"), { method: "DELETE", headers }).catch((error) => error.name),
+        (await fetch(lamp("2"))).status,
+      ];
+      const rows: unknown[] = [];
+      for await (const row of lamps.listEntities()) rows.push(row.rowKey);
+      return { rowKey, ways, rows };
+    });
+    assert.deepEqual(seen, {
+      rowKey: "1",
+      ways: [200, "TypeError", 200, "TypeError", 404],
+      rows: ["1", "3"],
+    });
+  });
+
   test("that serves nothing, or has no module, does not install", async () => {
     writeFileSync(join(folder, "silent.js"), 'importScripts("/service-worker.js");');
     mkdirSync(join(folder, "alone"));

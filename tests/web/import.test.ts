@@ -18,9 +18,9 @@ const names = {
   "dist/keys/index.js":
     "compositeKey,compositePrefix,escapeKey,invertedTicks,paddedNumber,parseCompositeKey,parseInvertedTicks," +
     "parsePaddedNumber,parseTimeKey,prefixRange,rangeFilter,timeKey,unescapeKey",
-  "dist/explorer/index.js": "TablePlayground,highlight",
+  "dist/explorer/index.js": "TableExplorer,TablePlayground,highlight",
   "dist/queue/index.js": "TableQueue",
-  "dist/testing/index.js": "VirtualClock,mockStore",
+  "dist/testing/index.js": "VirtualClock,mockStore,parity",
 };
 
 for (const [entry, exported] of Object.entries(names)) {

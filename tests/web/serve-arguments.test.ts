@@ -2,12 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import {
-  accountOptions,
-  parseAccounts,
-  parseArguments,
-  UsageError,
-} from "../../web/src/server/arguments.ts";
+import { accountOptions, parseAccounts, parseArguments } from "../../web/src/server/arguments.ts";
+import { UsageError } from "../../web/src/server/usage-error.ts";
 import { emulatorKey } from "./support/server-process.ts";
 
 const defaults = {
@@ -20,7 +16,8 @@ const defaults = {
   key: undefined,
   debug: undefined,
   seedData: undefined,
-  repeats: undefined,
+  mock: undefined,
+  faults: undefined,
 };
 const noFolder = { ...defaults, location: undefined };
 const parse = (line: string) => parseArguments(line.split(" ").filter((word) => word !== ""));
@@ -43,10 +40,32 @@ describe("the command line", () => {
     ["serve --debug log", { ...defaults, debug: "log" }],
     ["serve --seed-data d", { ...noFolder, seedData: "d" }],
     ["serve --in-memory --seed-data d", { ...noFolder, seedData: "d" }],
-    ["serve --seed 0", { ...noFolder, repeats: { seed: 0 } }],
-    ["serve --seed 4294967295", { ...noFolder, repeats: { seed: 2 ** 32 - 1 } }],
-    ["serve --clock 2026-03-01", { ...noFolder, repeats: { clock: "2026-03-01" } }],
-    ["serve --seed 7 --clock system", { ...noFolder, repeats: { seed: 7, clock: Date } }],
+    ["serve --seed 0", { ...noFolder, mock: { seed: 0 } }],
+    ["serve --seed 4294967295", { ...noFolder, mock: { seed: 2 ** 32 - 1 } }],
+    ["serve --clock 2026-03-01", { ...noFolder, mock: { clock: "2026-03-01" } }],
+    ["serve --seed 7 --clock system", { ...noFolder, mock: { seed: 7, clock: Date } }],
+    ["serve --faults f", { ...noFolder, faults: "f", mock: { clock: Date } }],
+    ["serve --seed 7 --faults f", { ...noFolder, faults: "f", mock: { seed: 7 } }],
+    ["serve --latency 20", { ...noFolder, mock: { clock: Date, latency: 20 } }],
+    ["serve --latency 0.5-80", { ...noFolder, mock: { clock: Date, latency: [0.5, 80] } }],
+    [
+      "serve --latency lognormal:20-200 --seed 7",
+      { ...noFolder, mock: { seed: 7, latency: { lognormal: { median: 20, p99: 200 } } } },
+    ],
+    ["serve --latency cloud", { ...noFolder, mock: { clock: Date, latency: "cloud" } }],
+    ["serve --throttle azure", { ...noFolder, mock: { clock: Date, throttle: "azure" } }],
+    [
+      "serve --throttle 5,20 --seed 7 --clock system",
+      {
+        ...noFolder,
+        mock: {
+          seed: 7,
+          clock: Date,
+          throttle: { partitionOpsPerSecond: 5, accountOpsPerSecond: 20 },
+        },
+      },
+    ],
+    ["serve --empty-pages 0.25", { ...noFolder, mock: { clock: Date, emptyPages: 0.25 } }],
     ["--help", "help"],
     ["help", "help"],
     ["serve --help", "help"],
@@ -78,6 +97,19 @@ describe("the command line", () => {
     ["serve --seed 4294967296", /0 to 4294967295, not 4294967296/],
     ["serve --seed 1.5", /0 to 4294967295/],
     ["serve --clock soon", /a time or system, not soon/],
+    ["serve --faults f --location d", /--faults and --location exclude/],
+    ["serve --latency 1 --location d", /--latency and --location exclude/],
+    ["serve --latency fast", /--latency must be milliseconds .*, not fast/],
+    ["serve --latency 20-10", /--latency must be/],
+    ["serve --latency 20-", /--latency must be/],
+    ["serve --latency lognormal:0-10", /--latency must be/],
+    ["serve --latency=-1", /--latency must be/],
+    ["serve --throttle much", /--throttle must be azure, or two numbers such as 2000,20000/],
+    ["serve --throttle 0,5", /--throttle must be/],
+    ["serve --throttle azure --seed 7", /--throttle needs a clock that goes: --clock system/],
+    ["serve --throttle azure --clock 2026-03-01", /--throttle needs a clock that goes/],
+    ["serve --empty-pages 2", /--empty-pages must be a probability from 0 to 1, not 2/],
+    ["serve --empty-pages x", /--empty-pages must be/],
     ["serve --seed-data", /--seed-data needs a value/],
   ];
   for (const [line, message] of bad) {

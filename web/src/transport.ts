@@ -16,8 +16,9 @@ import type {
 export interface Transport {
   // A read block in, its reply out. Inline the reply comes at once, without a promise, and is a view that dies with
   // the next call: decode it in the same turn. Throws or rejects with StoreError if the store can't answer;
-  // a refusal by the service's rules is a reply (client/block.ts turns it into a RestError).
-  read(block: Uint8Array): Uint8Array | Promise<Uint8Array>;
+  // a refusal by the service's rules is a reply (client/block.ts turns it into a RestError). A store that makes its callers wait on
+  // purpose rejects with AbortError if `signal` aborts meanwhile; the others don't look at it.
+  read(block: Uint8Array, signal?: AbortSignalLike): Uint8Array | Promise<Uint8Array>;
 
   // A block that writes in, its reply out, as durable as asked for (`durability` absent: the store's default). Writes are
   // applied in the order of the calls. Rejects with StoreError if the write could not be stored, and with
@@ -26,7 +27,7 @@ export interface Transport {
 
   // The block of an HTTP request that reads (rest/block.ts) in, that of its response out, or an error block; otherwise
   // like read(). The block of one that writes goes through write(), among all other writes.
-  handle(block: Uint8Array): Uint8Array | Promise<Uint8Array>;
+  handle(block: Uint8Array, signal?: AbortSignalLike): Uint8Array | Promise<Uint8Array>;
 
   // The store's clock, in milliseconds since 1970.
   now(): number;

@@ -37,8 +37,11 @@ export function render(page: Page): string {
     const isPane = words.includes("naive") || words.includes("pattern");
     const opening = isPane && !inVersus ? '<div class="versus">\n' : "";
     inVersus = isPane && isPaneFence(tokens[index + 1]?.info);
-    const closing = isPane && !inVersus ? "</div>\n" : "";
-    return opening + liveBlock(fence, setup) + closing;
+    const closing = isPane && !inVersus ? `</div>\n${verdict}` : "";
+    const heading = tokens.findLast(
+      ({ type }, place) => place < index && type === "inline" && isHeading(tokens[place - 1]?.type),
+    );
+    return opening + liveBlock(fence, setup, heading?.content ?? page.title) + closing;
   };
   rules["link_open"] = (tokens, index, options, _, self) => {
     const token = tokens[index];
@@ -63,6 +66,10 @@ function parseFence(info: string, content: string): Fence {
     .trim()
     .split(/\s+/);
   return { language, words, title, code: content.replace(/\n$/, "") };
+}
+
+function isHeading(type: string | undefined): boolean {
+  return type === "heading_open";
 }
 
 function isPaneFence(info: string | undefined): boolean {
@@ -90,11 +97,17 @@ function setupBlock({ code, title }: Fence): string {
   );
 }
 
+// Beneath two panes; src/verdict.ts fills it.
+const verdict =
+  '<div class="verdict"><button type="button" hidden>Run both</button><div class="bars" aria-live="polite"></div></div>\n';
+
 const paneTitles = { naive: "The naive way", pattern: "The pattern" };
 
-function liveBlock({ code, words, title }: Fence, setup: boolean): string {
+function liveBlock({ code, words, title }: Fence, setup: boolean, heading: string): string {
   const kind = words.includes("naive") ? "naive" : words.includes("pattern") ? "pattern" : "";
+  const label = title ?? (kind === "" ? heading : paneTitles[kind]);
   const attributes = [
+    ` label="${escapeHtml(label)}"`,
     setup ? ' setup="setup"' : "",
     kind !== "" || words.includes("heat") ? " data-heat" : "",
     words.includes("servers") ? " data-servers" : "",
@@ -103,8 +116,7 @@ function liveBlock({ code, words, title }: Fence, setup: boolean): string {
   ].join("");
   const element = `<table-playground${attributes}><pre>${coloured(code)}</pre></table-playground>\n`;
   if (kind === "") return `<div class="live">${element}</div>\n`;
-  const heading = escapeHtml(title ?? paneTitles[kind]);
-  return `<section class="pane ${kind}"><h3><span class="label">${kind}</span> ${heading}</h3>${element}</section>\n`;
+  return `<section class="pane ${kind}"><h3><span class="label">${kind}</span> ${escapeHtml(label)}</h3>${element}</section>\n`;
 }
 
 function linkTo(from: Page, target: string): string {

@@ -7,19 +7,23 @@ import { type Site, serve } from "../../browser/support/server.ts";
 
 const staging = fileURLToPath(new URL("../../../build/package/staging", import.meta.url));
 
-// `entry`: a script that sets globalThis.bench. The package itself is not bundled into it.
-export async function served(entry: URL): Promise<Site> {
+// `entry`: a script that sets globalThis.bench. The package itself is not bundled into it, nor are `scripts`, by their paths.
+export async function served(
+  entry: URL,
+  scripts: Readonly<Record<string, string>> = {},
+): Promise<Site> {
   const built = await build({
     entryPoints: [fileURLToPath(entry)],
     bundle: true,
     format: "esm",
     write: false,
-    external: ["/dist/*"],
+    external: ["/dist/*", "/library/*"],
   });
   const script = built.outputFiles[0]?.text ?? "";
   return await serve(staging, {
     override: (path) => {
-      if (path === "/bench.js") return { type: "text/javascript", body: script };
+      const body = path === "/bench.js" ? script : scripts[path];
+      if (body !== undefined) return { type: "text/javascript", body };
       if (path === "/")
         return { body: '<!doctype html><script type="module" src="/bench.js"></script>' };
       return path === "/favicon.ico" ? { status: 204, body: "" } : undefined;

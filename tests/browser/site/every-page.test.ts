@@ -12,6 +12,8 @@ before(async () => {
 
 after(() => guide?.close());
 
+const pictureName = (path: string) => `guide-${path.replaceAll("/", "-") || "start-page"}`;
+
 describe("every page of the guide", () => {
   for (const path of pagesOfGuide()) {
     test(`/${path}: every block runs, axe has nothing to say, and a phone need not scroll sideways`, async () => {
@@ -21,18 +23,17 @@ describe("every page of the guide", () => {
         const { error } = await runBlock(page, index);
         assert.equal(error, "", `block ${index}`);
       }
-      for (const colorScheme of ["light", "dark"] as const) {
-        await page.emulateMedia({ colorScheme });
-        assert.deepEqual(await accessibilityProblems(page), [], colorScheme);
-      }
-      if (!path.startsWith("api/"))
-        await photograph(page, `guide-${path.replaceAll("/", "-") || "start-page"}`);
+      assert.deepEqual(await accessibilityProblems(page), [], "light");
+      await page.emulateMedia({ colorScheme: "dark" });
+      assert.deepEqual(await accessibilityProblems(page, ["color-contrast"]), [], "dark");
+      if (process.env["ENTITABLE_PICTURES"]) await photograph(page, pictureName(path));
       await page.setViewportSize({ width: 390, height: 844 });
       const overflow = await page.evaluate(
         () => document.documentElement.scrollWidth - window.innerWidth,
       );
       assert.equal(overflow, 0);
-      assert.deepEqual(await accessibilityProblems(page), [], "on a phone");
+      const onPhones = ["scrollable-region-focusable", "target-size"];
+      assert.deepEqual(await accessibilityProblems(page, onPhones), [], "on a phone");
       await page.close();
     });
   }

@@ -16,7 +16,6 @@ test("eventually consistent transactions", async () => {
 
   const naive = await runBlock(page, 0);
   const where = (current: string) => [
-    ["rowKey", "000456"],
     ["Current", current],
     ["Archive", "there"],
   ];
@@ -44,8 +43,7 @@ test("eventually consistent transactions", async () => {
     ["000456", "1", "1", "true"],
     ...["2", "3", "4", "5"].map((round) => ["of nobody", round, round, "false"]),
   ]);
-  assert.equal(failing.tables[1]?.length, 1);
-  assert(failing.tables[1]?.[0]?.some((text) => text.includes("of nobody")));
+  assert.deepEqual(failing.tables[1], [["of nobody", "5"]]);
 
   const workers = await runBlock(page, 4);
   const got = workers.tables[0]?.map(([, messages = ""]) => messages.split(", ")) ?? [];
@@ -96,7 +94,7 @@ test("compound key", async () => {
     Returned: "6",
   });
   assert.deepEqual(
-    naive.tables[1],
+    naive.tables[0],
     ratings.map(([year = "", ...both]) => [year, "000123", year, ...both]),
   );
   const years = Object.fromEntries(ratings.map(([year]) => [year, "1,000 read"]));
@@ -122,7 +120,6 @@ test("compound key", async () => {
   assert.deepEqual(review.tables, [
     [
       ["Sales", "empid_000123", "Employee 123", "2014", "", "", ""],
-      ["Sales", "empid_000123_2013", "", "", "2013", "2", "3"],
       ["Sales", "empid_000123_2014", "", "", "2014", "5", "4"],
     ],
   ]);
@@ -363,7 +360,8 @@ test("encrypted properties", async () => {
   ];
   assert.deepEqual((await runBlock(page, 0)).tables, [clear]);
   const pattern = await runBlock(page, 1);
-  assert.deepEqual(pattern.tables, [clear, [clear[0], ["Account", "55 bytes"]]]);
+  assert.deepEqual(pattern.tables[0], clear);
+  assert.match(pattern.tables[1]?.[1]?.[1] ?? "", / \(55 bytes\)$/);
   assert.equal(pattern.figures["Requests"], "3");
 
   const keys = await runBlock(page, 2);

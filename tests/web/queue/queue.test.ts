@@ -9,6 +9,7 @@ import * as official from "@azure/data-tables";
 import { openStore } from "../../../web/src/index.ts";
 import { type QueueMessage, type QueueTable, TableQueue } from "../../../web/src/queue/index.ts";
 import { type MockStore, mockStore } from "../../../web/src/testing/index.ts";
+import { dataTables } from "../support/data-tables.ts";
 import { type Random, randomOf } from "../support/random.ts";
 
 const seed = Number(process.env.ENTITABLE_SEED ?? Math.floor(Math.random() * 2 ** 31));
@@ -24,6 +25,8 @@ const doors: Readonly<Record<string, (store: MockStore) => QueueTable>> = {
       httpClient: store.httpClient,
       retryOptions: { maxRetries: 2, retryDelayInMs: 0, maxRetryDelayInMs: 0 },
     }),
+  "the client in its place": (store) =>
+    new dataTables.TableClient("https://acme.table.core.windows.net", "work", { store }),
 };
 
 async function rowKeys(store: MockStore): Promise<string[]> {
@@ -185,13 +188,17 @@ for (const [name, door] of Object.entries(doors)) {
     });
 
     test(`consumers that fail lose no message, and none has what another has (seed ${seed})`, async () => {
-      await withFaults(door, randomOf(seed));
+      await withFaults(door, randomOf(seed), name === "the official client");
     });
   });
 }
 
 // Three consumers at once, over a network and a service that fail, beside a plain list of what must be.
-async function withFaults(door: (store: MockStore) => QueueTable, random: Random): Promise<void> {
+async function withFaults(
+  door: (store: MockStore) => QueueTable,
+  random: Random,
+  triesAgain: boolean,
+): Promise<void> {
   await using store = await mockStore({
     name: "acme",
     seed: 1 + random.below(1e6),
@@ -224,17 +231,25 @@ async function withFaults(door: (store: MockStore) => QueueTable, random: Random
 
   const put = async (queue: TableQueue<number>) => {
     const n = next++;
+    stored.set(n, "perhaps"); // others may get it before its put has ended
     await queue.put(n, { delayMs: random.below(2) * random.below(200) }).then(
       () => stored.set(n, "yes"),
-      () => stored.set(n, "perhaps"),
+      () => {},
     );
   };
+  // Put, taken up and moved by somebody, and put again by a client that had no answer: it is there twice.
+  const mayBeTwice = ({ id }: QueueMessage<number>) =>
+    triesAgain &&
+    store.requests
+      .matching({ on: "insert", code: "ETIMEDOUT" })
+      .some(({ rowKey }) => rowKey?.includes(id));
   const see = (message: QueueMessage<number>) => {
     const before = holding.get(message.body);
     assert(stored.has(message.body), "it was put");
-    assert.notEqual(gone.get(message.body), "yes", "it was not deleted");
     assert(message.dequeueCount <= maxDequeues);
-    if (before !== undefined && before.id === message.id) {
+    if (mayBeTwice(message)) return;
+    assert.notEqual(gone.get(message.body), "yes", "it was not deleted");
+    if (before !== undefined) {
       const given = message.visibleAt.getTime() - visibilityMs;
       assert(given >= before.visibleAt.getTime(), "nobody else has it");
       assert(message.dequeueCount > before.dequeueCount);
@@ -261,8 +276,9 @@ async function withFaults(door: (store: MockStore) => QueueTable, random: Random
     const message = held[random.below(held.length)];
     if (message === undefined) return;
     const released = await queue.release(message).catch(() => undefined);
-    // From now on anybody may get it; if the answer was lost, perhaps.
-    if (released !== false) holding.set(message.body, { ...message, visibleAt: new Date(0) });
+    // From now on anybody may get it; if an answer was lost, perhaps.
+    if (released !== false || triesAgain)
+      holding.set(message.body, { ...message, visibleAt: new Date(0) });
   };
 
   for (let step = 0; step < steps; ++step) {
@@ -284,14 +300,16 @@ async function withFaults(door: (store: MockStore) => QueueTable, random: Random
         const messages = await queue.getMany(50);
         if (messages.length === 0) break;
         for (const message of messages) {
-          assert.notEqual(gone.get(message.body), "yes");
+          if (!mayBeTwice(message)) {
+            assert.notEqual(gone.get(message.body), "yes", "it was not deleted");
+            assert(!left.includes(message.body), "no message is there twice");
+          }
           left.push(message.body);
           assert(await queue.delete(message));
         }
       }
     }
   }
-  assert.equal(new Set(left).size, left.length, "no message is there twice");
   for (const [n, how] of stored) {
     if (how === "yes" && !gone.has(n)) assert(left.includes(n), `${n} was lost`);
   }

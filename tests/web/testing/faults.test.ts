@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { TableClient } from "@azure/data-tables";
+import { TableClient, TableServiceClient } from "@azure/data-tables";
 import { serve } from "../../../web/src/server/serve.ts";
 import type { FaultRule, MockOptions, MockStore } from "../../../web/src/testing/index.ts";
 import { mockStore } from "../../../web/src/testing/index.ts";
@@ -232,6 +232,15 @@ describe("the network", () => {
       const path = `${server.url}/acme/people(PartitionKey='p',RowKey='ann')`;
       await assert.rejects(fetch(path), { name: "TypeError" });
       assert.equal((await fetch(path)).status, 200);
+      store.faults.add({ on: "insert", network: "reset", times: 1 });
+      const headers = { "Content-Type": "application/json" };
+      const body = JSON.stringify({ PartitionKey: "p", RowKey: "x" });
+      const insert = () =>
+        fetch(`${server.url}/acme/people`, { method: "POST", headers, body }).then(
+          ({ status }) => status,
+          ({ name }) => name,
+        );
+      assert.deepEqual([await insert(), await insert()], ["TypeError", 201]);
     } finally {
       await server.close();
     }
@@ -275,6 +284,17 @@ describe("an answer that is cut off", () => {
     });
     assert.equal(store.requests.matching({ code: "PARSE_ERROR" }).length, 6);
     assert.equal(store.requests.matching({ status: 200 }).length, 0);
+  });
+
+  test("is none at all where there is no body, whatever the status", async () => {
+    await using store = await open({ faults: [{ ...cut, on: "setProperties" }] });
+    const { httpClient } = store;
+    const retryOptions = { maxRetries: 0 };
+    const service = new TableServiceClient(url, { httpClient, retryOptions });
+    assert.equal(await codeOf(service.setProperties({})), "RestError ECONNRESET undefined");
+    store.faults.clear();
+    await service.setProperties({});
+    assert.equal(store.requests.all().at(-1)?.status, 202);
   });
 
   // What arrives before it fails.
@@ -346,6 +366,20 @@ describe("a delay", () => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     abort.abort();
     await assert.rejects(write, { name: "AbortError" });
+    for (const read of [
+      (abortSignal: AbortSignal) =>
+        store.tableClient("people").getEntity("p", "ann", { abortSignal }),
+      (abortSignal: AbortSignal) =>
+        store.tableClient("people").listEntities({ abortSignal }).next(),
+      (abortSignal: AbortSignal) => store.serviceClient().listTables({ abortSignal }).next(),
+      (signal: AbortSignal) => store.fetch(`${url}/people()`, { signal }),
+    ]) {
+      const giveUp = new AbortController();
+      const waiting = read(giveUp.signal);
+      await new Promise((resolve) => setImmediate(resolve));
+      giveUp.abort();
+      await assert.rejects(waiting, { name: "AbortError" });
+    }
     store.faults.clear();
     await assert.rejects(store.tableClient("people").getEntity("p", "x"), { statusCode: 404 });
   });

@@ -97,6 +97,23 @@ describe("a virtual clock", () => {
     assert.equal(clock.elapsedMs, 70);
   });
 
+  test("a wait on a clock that goes ends when it shows the time, unless it may jump there", async () => {
+    const before = Date.now();
+    const clock = new VirtualClock(Date);
+    clock.autoAdvance = false;
+    let later = false;
+    void clock.wait(60_000).then(() => {
+      later = true;
+    });
+    await Promise.all([clock.wait(15), clock.copy().wait(5)]);
+    assert(Date.now() - before >= 15);
+    assert(clock.elapsedMs < 60_000);
+    assert.equal(later, false);
+    clock.autoAdvance = true;
+    await clock.wait(60_000);
+    assert(later && clock.elapsedMs >= 60_000 && Date.now() - before < 60_000);
+  });
+
   test("a copy goes on from here by itself", () => {
     const clock = new VirtualClock(noon);
     clock.advance(10);

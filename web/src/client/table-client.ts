@@ -92,7 +92,8 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     try {
       checkOptions(options);
       const select = options.queryOptions?.select;
-      const reply = this.#transport.read(encodeGet(this.tableName, partitionKey, rowKey, select));
+      const asked = encodeGet(this.tableName, partitionKey, rowKey, select);
+      const reply = this.#transport.read(asked, options.abortSignal);
       const decode = (block: Uint8Array) => {
         const entity = decodeEntity(block, options);
         return (this.#resolves(options) ? this.#resolved(entity) : entity) as TableEntityResult<T>;
@@ -114,7 +115,8 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     settings: PageSettings,
   ): TableEntityResultPage<T> | Promise<TableEntityResultPage<T>> {
     checkOptions(options);
-    const reply = this.#transport.read(encodeQuery(this.tableName, entityQuery(options, settings)));
+    const asked = encodeQuery(this.tableName, entityQuery(options, settings));
+    const reply = this.#transport.read(asked, options.abortSignal);
     const decode = (block: Uint8Array): TableEntityResultPage<T> => {
       const { rows, next } = decodePage(block, options);
       const shaped = this.#resolves(options) ? rows.map((row) => this.#resolved(row)) : rows;
@@ -135,7 +137,8 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
 
   async explain(options: ListTableEntitiesOptions = {}): Promise<Explain> {
     checkOptions(options);
-    const reply = this.#transport.read(encodeExplain(this.tableName, entityQuery(options, {})));
+    const block = encodeExplain(this.tableName, entityQuery(options, {}));
+    const reply = this.#transport.read(block, options.abortSignal);
     // Not awaited if it is here: it is a view that dies with the next call.
     return decodeExplain(reply instanceof Promise ? await reply : reply);
   }

@@ -54,7 +54,7 @@ export class ServiceHandle implements TableServiceClient {
     if (filter !== undefined) query.filter = filter;
     if (settings.maxPageSize !== undefined) query.top = pageSize(settings.maxPageSize);
     if (settings.continuationToken) query.next = decodeTableToken(settings.continuationToken);
-    const reply = this.#transport.read(encodeListTables(query));
+    const reply = this.#transport.read(encodeListTables(query), options.abortSignal);
     const decode = (block: Uint8Array): TableItemResultPage => {
       const { names, next } = decodeTables(block);
       const page: TableItemResultPage = names.map((name) => ({ name }));

@@ -1,20 +1,13 @@
 // A query of one table: what is asked, how it ran, and the entities it found.
 
 import type { Explain, Store, TableEntityResultPage } from "../types.ts";
-import { count, counted, describeError, h, milliseconds } from "./dom.ts";
+import { counted, describeError, h } from "./dom.ts";
 import { SeenProperties } from "./explorer-completion.ts";
 import { FilterBox } from "./explorer-filter.ts";
 import { Grid, type GridRow } from "./explorer-grid.ts";
+import { figuresOf, meterOf, rangesOf } from "./explorer-plan.ts";
 
 type Pages = AsyncIterableIterator<TableEntityResultPage<Record<string, unknown>>>;
-
-const kinds: Readonly<Record<string, string>> = {
-  empty: "Nothing can match",
-  point: "Point query",
-  range: "Row range",
-  partition: "Partition scan",
-  table: "Table scan",
-};
 
 /** What was asked, as an export asks it again. */
 export interface Asked {
@@ -56,6 +49,7 @@ export class QueryView {
   #table = "";
   #pages: Pages | undefined;
   #asked: Asked = { filter: "", select: [] };
+  #total: number | undefined; // entities in the table
   #turn = 0; // a newer run makes the answers of an older one uninteresting
 
   constructor(open: (row: GridRow) => void) {
@@ -84,14 +78,24 @@ export class QueryView {
     return this.#asked;
   }
 
+  /** How many entities the table has, as far as is known. */
+  set total(rows: number | undefined) {
+    this.#total = rows;
+  }
+
   /** Another table: all of it is shown. */
   async open(store: Store, table: string): Promise<void> {
     this.#store = store;
     this.#table = table;
     this.seen.clear();
-    this.#filter.value = "";
-    this.#select.value = "";
     this.#grid.show([], []);
+    await this.ask("", []);
+  }
+
+  /** As if it had been typed. Never rejects: what went wrong is shown. */
+  async ask(filter: string, select: readonly string[]): Promise<void> {
+    this.#filter.value = filter;
+    this.#select.value = select.join(", ");
     await this.run();
   }
 
@@ -173,24 +177,8 @@ export class QueryView {
   }
 
   #showPlan(plan: Explain, ms: number): void {
-    const figures: [name: string, value: string][] = [
-      ["Plan", kinds[plan.kind] ?? plan.kind],
-      ["Rows read", count(plan.rowsRead)],
-      ["Rows returned", count(plan.rowsReturned)],
-      ["First page", milliseconds(ms)],
-      ["On the service", kinds[plan.serviceKind] ?? plan.serviceKind],
-      ["Requests there", count(plan.serviceRoundTrips)],
-    ];
-    this.#plan.replaceChildren(
-      ...figures.map(([name, value]) =>
-        h(
-          "div",
-          { "data-figure": name, "data-kind": plan.kind },
-          h("dt", {}, name),
-          h("dd", {}, value),
-        ),
-      ),
-    );
+    this.#plan.replaceChildren(...figuresOf(plan, ms), rangesOf(plan));
+    if (this.#total !== undefined) this.#plan.append(meterOf(plan, this.#total));
     this.#plan.hidden = false;
     const said = plan.warnings.map(({ message, help }) => h("li", {}, `${message} ${help}`));
     this.#warnings.replaceChildren(...said);

@@ -62,6 +62,12 @@ input[aria-invalid], textarea[aria-invalid] { border-color: var(--_bad); box-sha
 .plan dd { margin: 0; font-weight: 650; font-variant-numeric: tabular-nums; }
 .plan [data-figure="Plan"][data-kind="table"] dd { color: var(--_bad); }
 .plan [data-figure="Plan"][data-kind="point"] dd, .plan [data-figure="Plan"][data-kind="range"] dd { color: var(--_accent); }
+.plan .ranges { flex-basis: 100%; }
+.plan .ranges dd { font: 0.8125rem/1.5 var(--_mono); overflow-wrap: anywhere; }
+.plan .measure { flex-basis: 100%; }
+.meter { position: relative; height: 0.4rem; border-radius: 0.2rem; background: var(--_sunken); box-shadow: inset 0 0 0 1px var(--_line); overflow: clip; }
+.meter div { position: absolute; inset-block: 0; inset-inline-start: 0; background: light-dark(#d9a441, #a97c2a); }
+.meter .returned { background: var(--_accent); }
 .warnings { margin: 0; padding: 0 0.9rem 0.75rem 2rem; color: var(--_muted); font-size: 0.875rem; }
 .grid { overflow: auto; height: var(--entitable-grid-height, 24rem); border-block: 1px solid var(--_line); background: var(--_surface); }
 .grid table { min-width: 100%; border-collapse: separate; border-spacing: 0; }
@@ -73,6 +79,7 @@ input[aria-invalid], textarea[aria-invalid] { border-color: var(--_bad); box-sha
 .grid tbody tr[data-row]:hover td { background: var(--_sunken); }
 .grid tbody tr:focus-visible { outline-offset: -2px; }
 .foot { display: flex; gap: 1rem; align-items: center; justify-content: space-between; padding: 0.6rem 0.9rem; min-height: 3.25rem; color: var(--_muted); font-size: 0.9rem; }
+.foot button { white-space: nowrap; flex: none; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .muted { margin: 0; color: var(--_muted); font-size: 0.9rem; }
 dialog {

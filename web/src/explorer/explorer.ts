@@ -12,9 +12,20 @@ import { QueryView } from "./explorer-query.ts";
 import { explorerStyles } from "./explorer-styles.ts";
 import { TableList } from "./explorer-tables.ts";
 
+/** Which entity was opened. */
+export interface ExplorerOpen {
+  readonly table: string;
+  readonly partitionKey: string;
+  readonly rowKey: string;
+}
+
+/** The event explorer-open. */
+export type ExplorerOpenEvent = CustomEvent<ExplorerOpen>;
+
 /**
  * Attributes: `store`, the name of a store; `table`, the table that is shown. As properties, `store` may be a Store too. Parts: frame, tables, table,
- * query, run, plan, warnings, error, position, completions, grid, status, next, dialog.
+ * query, run, plan, warnings, error, position, completions, grid, status, next, dialog. Events, which bubble:
+ * explorer-open, when an entity was opened; explorer-change, when something was written.
  */
 export class TableExplorer extends StoreElement {
   static override readonly observedAttributes = [...StoreElement.observedAttributes, "table"];
@@ -96,10 +107,16 @@ export class TableExplorer extends StoreElement {
 
   /** Reads tables, counts and the rows of the query anew. Never rejects: what goes wrong is shown. */
   async refresh(): Promise<void> {
+    if (this.#main.hidden) return await this.#load();
     await this.#attempt(async (store) => {
       await this.#showTables(store);
       if (!this.#main.hidden) await this.#query.run();
     });
+  }
+
+  /** Asks the table that is shown, as if filter and properties had been typed. Never rejects likewise. */
+  async ask(filter: string, select: readonly string[] = []): Promise<void> {
+    await this.#attempt(() => this.#query.ask(filter, select));
   }
 
   protected override storeChanged(): void {
@@ -115,7 +132,9 @@ export class TableExplorer extends StoreElement {
       if (tables === undefined) return;
       const wanted = tables.find(({ name }) => name.toLowerCase() === this.#table?.toLowerCase());
       const table = wanted ?? tables[0];
-      if (table !== undefined) await this.#show(store, table.name);
+      if (table === undefined) return;
+      this.#describe(table);
+      await this.#show(store, table.name);
     });
   }
 
@@ -146,13 +165,12 @@ export class TableExplorer extends StoreElement {
 
   #describe({ name, rows }: TableStats): void {
     this.#title.textContent = name;
+    this.#query.total = rows;
     this.#main.setAttribute("aria-label", `${name}, ${counted(rows, "entity", "entities")}`);
   }
 
   async #show(store: Store, table: string): Promise<void> {
     this.#table = table;
-    this.#title.textContent = table;
-    this.#main.setAttribute("aria-label", table);
     this.#tables.mark(table);
     this.#main.hidden = false;
     this.#empty.hidden = true;
@@ -160,7 +178,8 @@ export class TableExplorer extends StoreElement {
   }
 
   #chosen(table: string): void {
-    void this.#attempt((store) => this.#show(store, table));
+    this.#table = table;
+    void this.#load();
   }
 
   async #attempt(act: (store: Store) => Promise<void> | void): Promise<void> {
@@ -195,20 +214,31 @@ export class TableExplorer extends StoreElement {
       store,
       table,
       seen: this.#query.seen,
-      changed: () => void this.refresh(),
+      changed: () => {
+        this.#changed();
+        void this.refresh();
+      },
     };
+  }
+
+  #changed(): void {
+    this.dispatchEvent(new CustomEvent("explorer-change", { bubbles: true }));
   }
 
   #edit({ partitionKey, rowKey }: GridRow): void {
     if (partitionKey === undefined || rowKey === undefined) return; // not selected
-    void this.#with((store, table) =>
-      editEntity(this.#editing(store, table), { partitionKey, rowKey }),
-    );
+    const opens = async (store: Store, table: string) => {
+      await editEntity(this.#editing(store, table), { partitionKey, rowKey });
+      const detail: ExplorerOpen = { table, partitionKey, rowKey };
+      this.dispatchEvent(new CustomEvent("explorer-open", { detail, bubbles: true }));
+    };
+    void this.#with(opens);
   }
 
   #import(): void {
     void this.#attempt((store) =>
       importTable(this.view, store, this.#table ?? "", (table) => {
+        this.#changed();
         if (table === this.#table) return void this.refresh();
         this.#table = table;
         void this.#load();
@@ -217,11 +247,13 @@ export class TableExplorer extends StoreElement {
   }
 
   #addTable(): void {
+    if (this.store === undefined) return;
     const name = h("input", { type: "text", spellcheck: "false", autocomplete: "off" });
     const create = async () => {
       const store = await this.opened();
       await store.serviceClient().createTable(name.value);
       dialog.close();
+      this.#changed();
       this.#table = name.value;
       await this.#load();
     };
@@ -240,6 +272,7 @@ export class TableExplorer extends StoreElement {
       const remove = async () => {
         await store.serviceClient().deleteTable(table);
         dialog.close();
+        this.#changed();
         this.#table = undefined;
         await this.#load();
       };

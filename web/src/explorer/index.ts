@@ -4,6 +4,7 @@ import { define } from "./base.ts";
 import { TableExplorer } from "./explorer.ts";
 import { TablePlayground } from "./playground.ts";
 
+export type { ExplorerOpen, ExplorerOpenEvent } from "./explorer.ts";
 export type { Piece, PieceKind } from "./highlight.ts";
 export { highlight } from "./highlight.ts";
 export type {

@@ -16,7 +16,7 @@ export type { CodeEditor, CodeEditorOptions, Cost, Modules };
 
 /** What became of a run. */
 export interface PlaygroundRun {
-  /** What the code ran against. A mock store stays open until the next run. */
+  /** What the code ran against. A mock store stays open until the next run, or until the element leaves the page. */
   readonly store: Store | undefined;
   /** What was asked of it, if it is a mock store. */
   readonly requests: readonly LoggedRequest[];
@@ -34,12 +34,10 @@ export type PlaygroundRunEvent = CustomEvent<PlaygroundRun>;
 /**
  * Attributes: `store`, the name of a store; without it, each run has a mock store of its own (entitable/testing), so runs repeat exactly. `seed`, of that
  * mock store; `throttle="azure"`: it refuses what is beyond the service's targets. `setup`, the id of an element whose text is code that is run once before, on what every run then begins with. `run`: runs as soon as it is in the
- * page. The code is the element's text. Variables that it finds: `store`; `table(name)`; `show(value, caption?)`, which awaits what it is given and
+ * page. `label`: what it is called where there are several, for those who hear the page. The code is the element's text. Variables that it finds: `store`; `table(name)`; `show(value, caption?)`, which awaits what it is given and
  * shows lists as tables. Parts: frame, code, bar, run, reset, output, shown, cost, error.
  */
 export class TablePlayground extends StoreElement {
-  static override readonly observedAttributes = [...StoreElement.observedAttributes];
-
   /** What code may import. A page may add to it. */
   static modules: Modules = {
     entitable: () => import("../index.ts"),
@@ -50,7 +48,7 @@ export class TablePlayground extends StoreElement {
 
   #original = "";
   #editor: CodeEditor | undefined;
-  readonly #frame = h("div", { class: "frame", part: "frame" });
+  readonly #frame = h("div", { class: "frame", part: "frame", role: "group" });
   readonly #status = h("span", { role: "status" });
   readonly #output = h("div", { class: "output", part: "output" });
   readonly #runButton = h("button", {
@@ -77,6 +75,7 @@ export class TablePlayground extends StoreElement {
   connectedCallback(): void {
     if (this.#editor !== undefined) return;
     this.#original = textOf(this);
+    this.#frame.setAttribute("aria-label", this.getAttribute("label") ?? "Code to run");
     const options = this.#editorOptions(this.#original);
     this.#editor = new CodeView(options);
     const bar = h(
@@ -92,6 +91,13 @@ export class TablePlayground extends StoreElement {
       once: true,
     });
     if (this.hasAttribute("run")) void this.run();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    queueMicrotask(() => {
+      if (!this.isConnected) void this.#endLast(); // unless it was only moved
+    });
   }
 
   get code(): string {
@@ -167,11 +173,16 @@ export class TablePlayground extends StoreElement {
       await this.#prepareOnce(store);
       return store;
     }
-    await this.#last?.close();
-    this.#last = undefined;
+    await this.#endLast();
     const prepared = await preparedStore(this.#mockOptions(), this.#setup());
     this.#last = prepared.fork();
     return this.#last;
+  }
+
+  async #endLast(): Promise<void> {
+    const last = this.#last;
+    this.#last = undefined;
+    await last?.close();
   }
 
   #mockOptions(): MockOptions {

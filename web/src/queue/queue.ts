@@ -70,16 +70,15 @@ export class TableQueue<T = unknown> {
   readonly #table: QueueTable;
   readonly #options: QueueOptions;
   readonly #partitionKey: string;
-  readonly #lane: Lane;
+  #lane: Lane = "queue";
   #puts = 0;
   #poison: TableQueue<T> | undefined;
 
-  constructor(table: QueueTable, options: QueueOptions = {}, lane: Lane = "queue") {
+  constructor(table: QueueTable, options: QueueOptions = {}) {
     this.name = options.name ?? "default";
     this.#table = table;
     this.#options = options;
     this.#partitionKey = escapeKey(this.name);
-    this.#lane = lane;
     milliseconds("visibilityMs", options.visibilityMs ?? 0);
     if (!((options.maxDequeues ?? 1) >= 1)) {
       throw new RangeError(`maxDequeues must be 1 or more, not ${options.maxDequeues}.`);
@@ -88,12 +87,18 @@ export class TableQueue<T = unknown> {
 
   /** Where messages go that were given out too often: a queue too, from which nothing goes anywhere by itself. */
   get poison(): TableQueue<T> {
-    const options = { ...this.#options, maxDequeues: Number.POSITIVE_INFINITY };
-    this.#poison ??= new TableQueue<T>(this.#table, options, "poison");
+    if (this.#poison === undefined) {
+      const options = { ...this.#options, maxDequeues: Number.POSITIVE_INFINITY };
+      this.#poison = new TableQueue<T>(this.#table, options);
+      this.#poison.#lane = "poison";
+    }
     return this.#poison;
   }
 
-  /** Resolves when the message is stored; it is given out `delayMs` later at the earliest. */
+  /**
+   * Resolves when the message is stored; it is given out `delayMs` later at the earliest. If it rejects because an answer was lost, it may be stored; if the client
+   * tried again by itself, and somebody had taken the message up meanwhile, it is there twice.
+   */
   async put(body: T, { delayMs = 0 }: { delayMs?: number } = {}): Promise<{ id: string }> {
     const now = this.#now();
     const visibleAt = now + milliseconds("delayMs", delayMs);
@@ -166,7 +171,7 @@ export class TableQueue<T = unknown> {
     return await this.#move(this.#rowOf(message), { visibleAt });
   }
 
-  /** Makes a message that was given out visible again, now or after a delay. False if it isn't yours any more. */
+  /** Makes a message that was given out visible again, now or after a delay. False if it isn't yours any more; like `delete`, also by this call. */
   async release(message: QueueMessage<T>, { delayMs = 0 } = {}): Promise<boolean> {
     return (await this.extend(message, delayMs)) !== undefined;
   }

@@ -2,6 +2,7 @@
 // server) is a few lines over `RestDoor.send`.
 
 import { throwReply } from "../client/block.ts";
+import { RestError, TruncatedReply } from "../errors.ts";
 import type { Transport } from "../transport.ts";
 import type { AbortSignalLike, RandomSource } from "../types.ts";
 import {
@@ -11,6 +12,7 @@ import {
   type RequestParts,
   type ResponseParts,
 } from "./block.ts";
+import { arrivedHalf } from "./failure.ts";
 
 // The rest of a longer body is not looked at: a request of more than 4 MiB is refused whatever is in it.
 export const bodyBytesMax = 4 * 1024 * 1024;
@@ -47,12 +49,18 @@ export class RestDoor {
     };
     const block = encodeRequest(parts, this.random);
     const reply = reads(request.method)
-      ? this.#transport.handle(block)
+      ? this.#transport.handle(block, request.signal)
       : this.#transport.write(block, undefined, request.signal);
     // A reply that comes at once dies with the next call.
-    const bytes = reply instanceof Uint8Array ? reply : await reply;
+    const bytes = reply instanceof Uint8Array ? reply : await reply.catch(throwLost);
     return isResponse(bytes) ? decodeResponse(bytes) : throwReply(bytes);
   }
+}
+
+// Of an answer without a body nothing arrives, if it is cut off.
+function throwLost(error: Error): never {
+  if (!(error instanceof TruncatedReply) || arrivedHalf(error) !== undefined) throw error;
+  throw new RestError(error.message, { code: "ECONNRESET" });
 }
 
 // Every other method waits in the queue of writes, in the order of the calls.

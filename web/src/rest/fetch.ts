@@ -8,7 +8,7 @@ import { arrivedHalf, isNetworkFailure } from "./failure.ts";
 const nullBodyStatuses: ReadonlySet<number> = new Set([101, 103, 204, 205, 304]);
 
 export function fetchOf(
-  door: RestDoor,
+  door: Pick<RestDoor, "send">,
 ): (input: RequestInfo | URL, init?: RequestInit) => Promise<Response> {
   return async (input, init) => {
     const request = new Request(input, init);

@@ -5,7 +5,7 @@ import { AbortError } from "../errors.ts";
 import type { HttpClient, HttpHeadersLike, HttpRequestLike, HttpResponseLike } from "../types.ts";
 import type { RestDoor } from "./door.ts";
 
-export function httpClientOf(door: RestDoor): HttpClient {
+export function httpClientOf(door: Pick<RestDoor, "send">): HttpClient {
   return {
     async sendRequest<R extends HttpRequestLike>(request: R): Promise<HttpResponseLike<R>> {
       const signal = request.abortSignal;

@@ -1,6 +1,8 @@
 // What the command line and the environment say, as values. Nothing is opened here.
 
-import type { AccountOptions, Clock, Durability } from "../types.ts";
+import type { AccountOptions, Durability } from "../types.ts";
+import { type MockSettings, mockNames, mockSettings } from "./mock-arguments.ts";
+import { UsageError } from "./usage-error.ts";
 
 export const usage = `entitable serve [options]
 
@@ -13,7 +15,11 @@ The Azure Table service over HTTP, on this machine.
   --seed-data FOLDER      begins with the entities of <table>.json, .ndjson and .csv, in each account
   --seed N                the same requests get the same bytes: ids come from N, 0 to 2^32 - 1, and the clock stands still
   --clock TIME            what the clock shows, 2026-01-01T00:00:00Z with --seed; or system, which goes on
-                          Each of these three keeps nothing
+  --faults FILE           requests fail as its rules say: a JSON array of those that entitable/testing takes
+  --latency MS            each takes so long: 20, or 20-80, or lognormal:20-200 (median and 99th percentile), or cloud
+  --throttle azure        503 beyond the service's targets for partition and account; or targets of your own: 2000,20000
+  --empty-pages P         a page ends early, or is empty, with this probability, 0 to 1
+                          Each of these seven keeps nothing; the last four go with the system's clock unless told otherwise
   --auth development      signatures are checked; strict: dates, versions and limits too; off: everybody may do everything
   --durability strict     when a write is acknowledged: strict, relaxed or deferred
   --cert FILE --key FILE  HTTPS, with a certificate and its key (PEM)
@@ -24,22 +30,15 @@ Accounts: devstoreaccount1 with the emulator's well-known key, or those of the e
   AZURITE_ACCOUNTS="name:key;name:key:secondkey"
 `;
 
-export class UsageError extends Error {}
-
 export type Auth = "development" | "strict" | "off";
-
-// As MockOptions has them.
-export interface Repeats {
-  seed?: number;
-  clock?: string | Clock;
-}
 
 export interface ServeCommand {
   port: number;
   host: string;
   location: string | undefined; // undefined: in memory
   seedData: string | undefined; // a folder
-  repeats: Repeats | undefined; // if it is to
+  mock: MockSettings | undefined; // if it is one for tests
+  faults: string | undefined; // a file of rules; then it is one
   auth: Auth;
   durability: Durability;
   cert: string | undefined; // a file, as is the next
@@ -59,8 +58,7 @@ const values = [
   "cert",
   "key",
   "seed-data",
-  "seed",
-  "clock",
+  ...mockNames,
 ];
 const valueMayBeMissing = ["debug"];
 
@@ -103,7 +101,7 @@ function serveCommand(given: ReadonlyMap<string, string | true>): ServeCommand {
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65535) {
     throw new UsageError(`--port must be a number from 0 to 65535, not ${port}.`);
   }
-  const inMemory = ["in-memory", "seed-data", "seed", "clock"].find((name) => given.has(name));
+  const inMemory = ["in-memory", "seed-data", ...mockNames].find((name) => given.has(name));
   if (inMemory !== undefined && given.has("location")) {
     throw new UsageError(`--${inMemory} and --location exclude each other.`);
   }
@@ -115,7 +113,8 @@ function serveCommand(given: ReadonlyMap<string, string | true>): ServeCommand {
     host: text("host") ?? "127.0.0.1",
     location: inMemory === undefined ? (text("location") ?? ".entitable") : undefined,
     seedData: text("seed-data"),
-    repeats: repeats(text("seed"), text("clock")),
+    mock: mockNames.some((name) => given.has(name)) ? mockSettings(text) : undefined,
+    faults: text("faults"),
     auth: oneOf("auth", text("auth") ?? "development", ["development", "strict", "off"]),
     durability: oneOf("durability", text("durability") ?? "strict", [
       "strict",
@@ -125,21 +124,6 @@ function serveCommand(given: ReadonlyMap<string, string | true>): ServeCommand {
     cert: text("cert"),
     key: text("key"),
     debug: given.get("debug"),
-  };
-}
-
-function repeats(seed: string | undefined, clock: string | undefined): Repeats | undefined {
-  if (seed === undefined && clock === undefined) return undefined;
-  if (seed !== undefined && !(/^\d{1,10}$/.test(seed) && Number(seed) < 2 ** 32)) {
-    throw new UsageError(`--seed must be a number from 0 to 4294967295, not ${seed}.`);
-  }
-  const system = clock === "system";
-  if (clock !== undefined && !system && Number.isNaN(Date.parse(clock))) {
-    throw new UsageError(`--clock must be a time or system, not ${clock}.`);
-  }
-  return {
-    ...(seed === undefined ? {} : { seed: Number(seed) }),
-    ...(clock === undefined ? {} : { clock: system ? Date : clock }),
   };
 }
 

@@ -6,6 +6,7 @@ import { codeOf, type NodeFs, type NodeProcess, nodeModule, nodeProcess } from "
 import { openStore } from "../open.ts";
 import { plant } from "../testing/fixtures.ts";
 import { mockStore } from "../testing/mock-store.ts";
+import type { MockOptions } from "../testing/types.ts";
 import type { OpenOptions, Store } from "../types.ts";
 import {
   accountOptions,
@@ -13,11 +14,12 @@ import {
   parseAccounts,
   parseArguments,
   type ServeCommand,
-  UsageError,
   usage,
 } from "./arguments.ts";
+import { readFaultFile } from "./fault-file.ts";
 import { readSeedData } from "./seed-data.ts";
 import { type ServedRequest, serve, type TableServer } from "./serve.ts";
+import { UsageError } from "./usage-error.ts";
 
 const process = nodeProcess() as NodeProcess;
 const print = (line: string) => process.stdout.write(`${line}\n`);
@@ -65,14 +67,15 @@ async function openAll(
   accounts: ReadonlyMap<string, string[]>,
   command: ServeCommand,
 ): Promise<Record<string, Store>> {
-  const { seedData, auth } = command;
-  const fixtures = seedData === undefined ? {} : await readSeedData(seedData);
+  const { seedData, faults, auth } = command;
+  const files: Files = {
+    fixtures: seedData === undefined ? {} : await readSeedData(seedData),
+    faults: faults === undefined ? [] : await readFaultFile(faults),
+  };
   const opening = [...accounts].map(async ([name, keys]): Promise<[string, Store]> => {
     const account = accountOptions(name, keys, auth);
     const onWarning = ({ message }: { message: string }) => complain(message);
-    const store = await open(command, { name, account, onWarning });
-    toClose.push(() => store.close());
-    await plant(store, fixtures);
+    const store = await open(command, files, { name, account, onWarning });
     store.on("persist-error", ({ error }) => complain(`${name}: ${error.message}`));
     return [name, store];
   });
@@ -80,15 +83,25 @@ async function openAll(
   return Object.fromEntries(await Promise.all(opening));
 }
 
+type Files = Required<Pick<MockOptions, "fixtures" | "faults">>;
 type Common = Pick<OpenOptions, "name" | "account" | "onWarning">;
 
-function open({ location, durability, repeats }: ServeCommand, more: Common): Promise<Store> {
-  if (repeats !== undefined) return mockStore({ ...repeats, ...more });
+async function open(command: ServeCommand, files: Files, more: Common): Promise<Store> {
+  const { location, durability, mock } = command;
+  if (mock !== undefined) {
+    const store = await mockStore({ ...mock, ...files, ...more });
+    toClose.push(() => store.close());
+    store.clock.autoAdvance = mock.clock !== Date; // else its clients wait as long as it says
+    return store;
+  }
   const kept: OpenOptions =
     location === undefined
       ? { persistence: "memory" }
       : { persistence: "file", path: location, durability };
-  return openStore({ ...kept, ...more });
+  const store = await openStore({ ...kept, ...more });
+  toClose.push(() => store.close());
+  await plant(store, files.fixtures);
+  return store;
 }
 
 function announce(server: TableServer, { location }: ServeCommand, names: string[]): void {

@@ -40,14 +40,14 @@ export async function exchange(
   const answer: Answer | undefined =
     url === undefined ? { ...badHost(), cut: false } : await answerOf(request, url, body, options);
   if (answer === undefined) {
-    request.destroy();
+    response.destroy(); // not the request: that is at its end, and would leave the connection
     return;
   }
   const close = body.cut || options.stopping();
   try {
     await respond(response, answer, { close, head: request.method === "HEAD" });
   } catch {
-    request.destroy(); // Node refuses to send it: there is nothing that could be said instead
+    response.destroy(); // Node refuses to send it: there is nothing that could be said instead
     return;
   }
   if (body.cut) linger(request);

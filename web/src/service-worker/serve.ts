@@ -15,23 +15,47 @@ const idleMs = 1000;
 export interface WorkerOptions {
   /** Requests to it are answered: by host (`<name>.table.…`), or by path (`/<name>/…`) at port 10002 or at this origin. */
   account: string | AccountOptions;
-  /** The store's name; default: the account's. */
-  store?: string;
+  /** The store's name, or a store that is open or being opened, such as `mockStore`'s. Default: the account's name. */
+  store?: string | Store | Promise<Store>;
   /** Default "strict". */
   durability?: "strict" | "relaxed";
   /** Where the module is, or what it is. Default: `entitable.wasm` beside the worker's script. */
   wasm?: string | URL | BufferSource | WebAssembly.Module;
 }
 
+type Holder = Pick<Lease, "use" | "released">;
+
 /**
  * Throws StoreError ValidationFailed.
  * @internal (a worker calls entitable.serve)
  */
 export function serveIn(scope: Scope, options: WorkerOptions): void {
-  const { durability = "strict", wasm = "entitable.wasm" } = options;
   const given = typeof options.account === "string" ? { name: options.account } : options.account;
-  const account = { ...given, name: checkAccount(given, options.store ?? "default").name };
-  const name = options.store ?? account.name;
+  const account = { ...given, name: checkAccount(given, "default").name };
+  const { store = account.name } = options;
+  const holder = typeof store === "string" ? leaseOf(scope, options, account, store) : held(store);
+  scope.addEventListener("fetch", (event) => {
+    const { url, mode } = event.request;
+    if (mode === "navigate" || !addresses(new URL(url), account.name, scope.location.origin))
+      return;
+    const response = respond(event.request, holder);
+    event.respondWith(response);
+    event.waitUntil(response.then(() => holder.released())); // or a worker that is stopped in between would hold on to it
+  });
+}
+
+// A store that stays open.
+function held(store: Store | Promise<Store>): Holder {
+  Promise.resolve(store).catch(() => {}); // those that ask for it are told
+  return { use: async (work) => work(await store), released: async () => {} };
+}
+
+function leaseOf(
+  scope: Scope,
+  { durability = "strict", wasm = "entitable.wasm" }: WorkerOptions,
+  account: AccountOptions,
+  name: string,
+): Holder {
   const kept = { name, account, durability, persistence: "indexeddb" } as const;
   let open: () => Promise<Store>;
   if (typeof wasm === "string" || wasm instanceof URL) {
@@ -42,15 +66,7 @@ export function serveIn(scope: Scope, options: WorkerOptions): void {
   } else {
     open = () => openStore({ ...kept, wasm });
   }
-  const lease = new Lease({ open, idleMs });
-  scope.addEventListener("fetch", (event) => {
-    const { url, mode } = event.request;
-    if (mode === "navigate" || !addresses(new URL(url), account.name, scope.location.origin))
-      return;
-    const response = respond(event.request, lease);
-    event.respondWith(response);
-    event.waitUntil(response.then(() => lease.released())); // or a worker that is stopped in between would hold on to it
-  });
+  return new Lease({ open, idleMs });
 }
 
 async function openWith(modules: ModuleCache, options: OpenOptions): Promise<Store> {
@@ -63,9 +79,9 @@ async function openWith(modules: ModuleCache, options: OpenOptions): Promise<Sto
 }
 
 // Never rejects, unless the page aborts the request.
-async function respond(request: Request, lease: Lease): Promise<Response> {
+async function respond(request: Request, holder: Holder): Promise<Response> {
   try {
-    return await lease.use((store) => store.fetch(request));
+    return await holder.use((store) => store.fetch(request));
   } catch (error) {
     request.signal.throwIfAborted();
     if (isNetworkFailure((error as Error).cause)) return Response.error();

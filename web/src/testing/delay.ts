@@ -19,7 +19,7 @@ function invalid(message: string): StoreError {
   return new StoreError("ValidationFailed", message);
 }
 
-function isDelay(delay: unknown): boolean {
+export function isDelay(delay: unknown): boolean {
   if (typeof delay === "number") return isLength(delay);
   if (Array.isArray(delay)) return delay.length === 2 && isRange(delay[0], delay[1]);
   const [[name, value] = [], ...more] = Object.entries(Object(delay) as object);

@@ -2,6 +2,14 @@
 
 export { mockStore } from "./mock-store.ts";
 export type {
+  ParityDifference,
+  ParityOptions,
+  ParityReport,
+  ParityScript,
+  ParitySide,
+} from "./parity.ts";
+export { parity } from "./parity.ts";
+export type {
   Checkpoint,
   Delay,
   Fault,

@@ -4,6 +4,8 @@ import { StoreError } from "../errors.ts";
 import { nextTurn } from "../event-loop.ts";
 import type { Clock } from "../types.ts";
 
+const longestTimer = 2 ** 31 - 1; // a longer one ends at once
+
 interface Waiting {
   readonly until: number;
   readonly resolve: () => void;
@@ -12,14 +14,17 @@ interface Waiting {
 /** The clock of a store for tests, in milliseconds. */
 export class VirtualClock implements Clock {
   readonly #base: Clock;
+  #goes: boolean; // by itself
   #ahead = 0; // of the base
   #began: number;
   #autoAdvance = true;
   #waiting: Waiting[] = [];
   #jumping = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** Shows this time, or goes with that clock. Throws StoreError ValidationFailed if it is none. */
   constructor(from: Date | string | Clock) {
+    this.#goes = isClock(from);
     this.#base = isClock(from) ? from : standing(timeOf(from));
     this.#began = this.now();
   }
@@ -47,13 +52,17 @@ export class VirtualClock implements Clock {
     this.#wake();
   }
 
-  /** Whether waits end by themselves, as soon as nothing else is to be done: then the clock jumps to their end. Default true. */
+  /**
+   * Whether waits end by themselves, as soon as nothing else is to be done: then the clock jumps to their end. Default true. Otherwise they end
+   * when the time has come, be it that a clock which goes by itself shows it.
+   */
   get autoAdvance(): boolean {
     return this.#autoAdvance;
   }
   set autoAdvance(on: boolean) {
     this.#autoAdvance = on;
     void this.#jump();
+    this.#setTimer();
   }
 
   /** Resolves when so much time has passed on this clock. */
@@ -63,12 +72,14 @@ export class VirtualClock implements Clock {
       this.#waiting.sort((a, b) => a.until - b.until); // stable: who began first goes on first
       this.#wake();
       void this.#jump();
+      this.#setTimer();
     });
   }
 
   /** Another clock, which goes on from here by itself. */
   copy(): VirtualClock {
     const copy = new VirtualClock(this.#base);
+    copy.#goes = this.#goes;
     copy.#ahead = this.#ahead;
     copy.#began = this.#began;
     copy.#autoAdvance = this.#autoAdvance;
@@ -80,6 +91,17 @@ export class VirtualClock implements Clock {
     const due = this.#waiting.filter(({ until }) => until <= now);
     this.#waiting = this.#waiting.filter(({ until }) => until > now);
     for (const { resolve } of due) resolve();
+  }
+
+  #setTimer(): void {
+    clearTimeout(this.#timer);
+    const [next] = this.#waiting;
+    if (next === undefined || this.#autoAdvance || !this.#goes) return;
+    const ms = Math.min(Math.max(1, next.until - this.now()), longestTimer);
+    this.#timer = setTimeout(() => {
+      this.#wake();
+      this.#setTimer();
+    }, ms);
   }
 
   // From one end of waiting to the next. In between the event loop turns, so that whoever goes on may begin to wait again.

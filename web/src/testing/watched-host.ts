@@ -69,12 +69,12 @@ export class WatchedHost implements Host {
 
   // ---- Transport ------------------------------------------------------------------------------------------------------
 
-  read(block: Uint8Array): Promise<Uint8Array> {
-    return this.#watch(block, undefined, (to) => this.#readNow("read", block, to));
+  read(block: Uint8Array, signal?: AbortSignalLike): Promise<Uint8Array> {
+    return this.#watch(block, signal, (to) => this.#readNow("read", block, to));
   }
 
-  handle(block: Uint8Array): Promise<Uint8Array> {
-    return this.#watch(block, undefined, (to) => this.#readNow("handle", block, to));
+  handle(block: Uint8Array, signal?: AbortSignalLike): Promise<Uint8Array> {
+    return this.#watch(block, signal, (to) => this.#readNow("handle", block, to));
   }
 
   write(block: Uint8Array, durability?: Durability, signal?: AbortSignalLike): Promise<Uint8Array> {

@@ -11,7 +11,10 @@ const annotation = "@odata.type";
 
 /** Throws BadRow. A property that is null is none. */
 export function entityOf(json: JsonObject): FileEntity {
-  const entity = newEntity(keyOf(json, "PartitionKey"), keyOf(json, "RowKey"));
+  const entity = newEntity(
+    keyOf(json, "PartitionKey", "partitionKey"),
+    keyOf(json, "RowKey", "rowKey"),
+  );
   for (const [name, value] of json) {
     if (name.endsWith(annotation)) checkAnnotation(json, name);
     else if (!isOfTheStore(name) && !name.includes("@odata.") && !keyNames.has(name)) {
@@ -22,11 +25,13 @@ export function entityOf(json: JsonObject): FileEntity {
   return entity;
 }
 
-function keyOf(json: JsonObject, name: string): string {
-  const names = [...keyNames.keys()].filter((one) => keyNames.get(one) === keyNames.get(name));
-  const given = names.filter((one) => json.has(one));
-  if (given.length > 1) throw new BadRow(`${given.join(" and ")} are the same key.`);
-  const value = json.get(given[0] ?? name);
+function keyOf(json: JsonObject, name: string, officially: string): string {
+  const key = json.get(name);
+  const other = json.get(officially);
+  if (key !== undefined && other !== undefined) {
+    throw new BadRow(`${name} and ${officially} are the same key.`);
+  }
+  const value = key ?? other;
   if (typeof value !== "string") throw new BadRow(`${name} is missing, or no string.`);
   return value;
 }

@@ -1,7 +1,7 @@
 // Files of JSON: an entity on each line, or one array of entities, bare or as the service sends a list ({ "value": […] }).
 
 import { entityOf } from "./json-entity.ts";
-import { parseObject, stringEnd } from "./json-text.ts";
+import { parseObject, skipSpace, stringEnd } from "./json-text.ts";
 import { BadRow, type Row, type RowReader, rowUnitsMax, tooLong } from "./rows.ts";
 
 export class NdjsonReader implements RowReader {
@@ -166,13 +166,6 @@ export class JsonReader implements RowReader {
     this.broken = true;
     return false;
   }
-}
-
-function skipSpace(text: string, at: number): number {
-  const pattern = /[ \t\n\r]*/y;
-  pattern.lastIndex = at;
-  pattern.exec(text);
-  return Math.max(at, pattern.lastIndex);
 }
 
 // Behind the value at `at`, however deep; whether it is good is seen when it is read. undefined: it may go on.

@@ -16,7 +16,8 @@ export type JsonObject = Map<string, Json>;
 
 const depthMax = 2; // an entity, and a value with its type
 
-const space = /[ \t\n\r]*/y;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON wants them escaped, so its parser is to see them
+const escaped = /[\\\u0000-\u001f]/;
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/y;
 const word = /true|false|null/y;
 const words: Readonly<Record<string, boolean | null>> = { true: true, false: false, null: null };
@@ -79,9 +80,10 @@ class Reader {
     const end = stringEnd(this.#text, from + 1);
     if (end === undefined) throw new BadRow("A string has no end.");
     this.#at = end;
-    const quoted = this.#text.slice(from, end);
+    const inside = this.#text.slice(from + 1, end - 1);
+    if (!escaped.test(inside)) return inside;
     try {
-      return JSON.parse(quoted) as string;
+      return JSON.parse(`"${inside}"`) as string;
     } catch {
       throw new BadRow(`A string is not as in JSON, from column ${from + 1} on.`);
     }
@@ -96,7 +98,7 @@ class Reader {
   }
 
   #skipSpace(): void {
-    this.#match(space);
+    this.#at = skipSpace(this.#text, this.#at);
   }
 
   #accept(sign: string): boolean {
@@ -114,6 +116,15 @@ class Reader {
     const found = this.#text.slice(this.#at, this.#at + 10);
     const what = found === "" ? "the end" : JSON.stringify(found);
     throw new BadRow(`No JSON: ${expected} is missing before ${what}.`);
+  }
+}
+
+/** Behind the blanks at `at`, if there are some. */
+export function skipSpace(text: string, at: number): number {
+  for (;;) {
+    const unit = text.charCodeAt(at);
+    if (unit !== 0x20 && unit !== 0x0a && unit !== 0x0d && unit !== 0x09) return at;
+    at += 1;
   }
 }
 

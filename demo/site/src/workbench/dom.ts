@@ -31,11 +31,6 @@ export function bytes(n: number): string {
   return `${(n / 1024 / 1024).toFixed(1)} MB`;
 }
 
-export function milliseconds(ms: number): string {
-  if (ms < 1) return `${(ms * 1000).toFixed(0)} µs`;
-  return ms < 100 ? `${ms.toFixed(1)} ms` : `${ms.toFixed(0)} ms`;
-}
-
 // What went wrong, in the words of the service where it is the service's error.
 export function describe(error: unknown): { title: string; text: string } {
   const { name, statusCode, code, message } = error as {

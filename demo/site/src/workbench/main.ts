@@ -1,9 +1,9 @@
 // The playground: one store, one table of cities, and panels that use it through the published package only.
+import "entitable/explorer";
 import { openStore, type Store } from "entitable";
 import { byId, bytes, count, describe, h } from "./dom.ts";
-import { EntityDialog } from "./entity-dialog.ts";
+import { ExplorePanel } from "./explore-panel.ts";
 import { LoadPanel } from "./load-panel.ts";
-import { QueryPanel } from "./query-panel.ts";
 import { TransactionPanel } from "./transaction-panel.ts";
 
 async function showFacts(store: Store): Promise<void> {
@@ -29,13 +29,7 @@ function failed(error: unknown): void {
 
 async function start(): Promise<void> {
   const store = await openStore({ name: "cities" });
-  const query = new QueryPanel(store, (row) => void dialog.edit(row));
-  const refresh = () => {
-    void showFacts(store);
-    void query.run();
-  };
-  const dialog = new EntityDialog(store, refresh);
-  byId("insert-button").addEventListener("click", () => dialog.insert());
+  const explore = new ExplorePanel(store, () => void showFacts(store));
   new TransactionPanel(store);
 
   let wasDone = false;
@@ -43,8 +37,7 @@ async function start(): Promise<void> {
     void showFacts(store);
     if (done && !wasDone) {
       wasDone = true;
-      byId<HTMLInputElement>("filter").value ||= "PartitionKey eq 'JP'";
-      void query.run();
+      void explore.show();
     }
   });
   await load.start();

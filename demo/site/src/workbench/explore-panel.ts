@@ -1,0 +1,72 @@
+// The explorer on the cities, with questions to begin with, and somebody who gets in one's way.
+import type { Store } from "entitable";
+import type { ExplorerOpenEvent, TableExplorer } from "entitable/explorer";
+import { citiesOf, cityTable, rowKeyOf } from "./cities.ts";
+import { byId, h } from "./dom.ts";
+
+interface Example {
+  name: string;
+  filter: string;
+  select?: string[];
+}
+
+const examples: Example[] = [
+  {
+    name: "Point: Paris",
+    filter: `PartitionKey eq 'FR' and RowKey eq '${rowKeyOf(2_138_551, 2_988_507)}'`,
+  },
+  {
+    name: "Range: Brazil over a million",
+    filter: "PartitionKey eq 'BR' and RowKey lt '9999000000'",
+    select: ["name", "population"],
+  },
+  { name: "Partition: Japan", filter: "PartitionKey eq 'JP'" },
+  { name: "Partition + filter: northern USA", filter: "PartitionKey eq 'US' and latitude gt 60.0" },
+  { name: "Two partitions", filter: "PartitionKey eq 'IS' or PartitionKey eq 'LU'" },
+  { name: "Countries N…", filter: "PartitionKey ge 'N' and PartitionKey lt 'O'" },
+  { name: "Table scan: over five million", filter: "population gt 5000000" },
+  { name: "Table scan: Springfield", filter: "name eq 'Springfield'" },
+  { name: "A mistake", filter: "PartitionKey eq 'FR' adn name eq 'Lyon'" },
+];
+
+export class ExplorePanel {
+  readonly #explorer = byId<TableExplorer>("explorer");
+  readonly #store: Store;
+
+  constructor(store: Store, changed: () => void) {
+    this.#store = store;
+    byId("examples").replaceChildren(
+      ...examples.map(({ name, filter, select }) =>
+        h(
+          "button",
+          { type: "button", onclick: () => void this.#explorer.ask(filter, select) },
+          name,
+        ),
+      ),
+    );
+    byId("rival").addEventListener("change", () => byId("rival-text").replaceChildren());
+    this.#explorer.addEventListener("explorer-change", changed);
+    this.#explorer.addEventListener("explorer-open", (event) => {
+      if (byId<HTMLInputElement>("rival").checked) void this.#rival(event as ExplorerOpenEvent);
+    });
+  }
+
+  /** All cities are there: they are shown, beginning with Japan's. */
+  async show(): Promise<void> {
+    this.#explorer.hidden = false;
+    this.#explorer.table = cityTable;
+    this.#explorer.store = this.#store;
+    await this.#explorer.refresh();
+    await this.#explorer.ask("PartitionKey eq 'JP'");
+  }
+
+  // Another writer, for the sake of the example: the entity changes, and the ETag in the dialog is stale.
+  async #rival({ detail: { table, partitionKey, rowKey } }: ExplorerOpenEvent): Promise<void> {
+    if (table !== cityTable) return;
+    const cities = citiesOf(this.#store);
+    const { population } = await cities.getEntity(partitionKey, rowKey);
+    await cities.updateEntity({ partitionKey, rowKey, population: population + 1 }, "Merge");
+    byId("rival-text").textContent =
+      "Somebody else moved in: now save or delete, with the ETag that you read.";
+  }
+}

@@ -1,0 +1,118 @@
+// The page's side of forks.ts.
+
+import type { Checkpoint, MockStore } from "../../web/src/testing/index.ts";
+import { dexie } from "./peers/contestants/dexie.ts";
+import { timed } from "./peers/timing.ts";
+import { entityAt, groupRows, keyOf, random } from "./peers/workload.ts";
+
+type Testing = typeof import("../../web/src/testing/index.ts");
+
+const load = () => import("/dist/testing/index.js" as string) as Promise<Testing>;
+const table = "rows";
+
+async function filled(entities: number): Promise<MockStore> {
+  const store = await (await load()).mockStore();
+  const rows = store.table(table);
+  await rows.createTable();
+  for (let i = 0; i < entities; i += groupRows) {
+    const group = Array.from({ length: groupRows }, (_, k) => entityAt(i + k));
+    await rows.submitTransaction(group.map((entity) => ["create", entity]));
+  }
+  store.requests.clear();
+  return store;
+}
+
+const anyOf = (entities: number) => (i: number) => keyOf(random(i, 99) % entities);
+
+export interface Times {
+  fork: number; // milliseconds, like all of them
+  rollback: number;
+  changedFork: number;
+  changedRollback: number;
+  change: number;
+  get: number;
+  dexie: number;
+}
+
+async function measure(entities: number): Promise<Times> {
+  const key = anyOf(entities);
+  const store = await filled(entities);
+  const change = (of: MockStore, i: number) =>
+    of.table(table, { durability: "deferred" }).updateEntity({ ...key(i), count: i });
+  const moments: Checkpoint[] = [store.checkpoint()];
+  await change(store, 1);
+  moments.push(store.checkpoint());
+  const [before, after] = moments as [Checkpoint, Checkpoint];
+  const times = {
+    fork: await timed(() => store.fork().close()),
+    rollback: await timed((i) => store.rollback(i % 2 === 0 ? before : after)),
+    changedFork: await timed(async (i) => {
+      const fork = store.fork();
+      await change(fork, i);
+      await fork.close();
+    }),
+    changedRollback: await timed(async (i) => {
+      await change(store, i);
+      store.rollback(before);
+    }),
+    change: await timed((i) => change(store, i)),
+    get: await timed((i) => {
+      const { partitionKey, rowKey } = key(i);
+      return store.table(table).getEntity(partitionKey, rowKey);
+    }),
+  };
+  await store.close();
+  return { ...times, dexie: await dexieRead(entities) };
+}
+
+async function dexieRead(entities: number): Promise<number> {
+  const peer = dexie();
+  await peer.prepare();
+  const name = "forks";
+  await peer.remove(name);
+  const db = await peer.open(name, "relaxed", true);
+  for (let i = 0; i < entities; i += groupRows) {
+    await db.insertGroup(Array.from({ length: groupRows }, (_, k) => entityAt(i + k)));
+  }
+  const key = anyOf(entities);
+  const found = await timed((i) => {
+    const { partitionKey, rowKey } = key(i);
+    return db.get(partitionKey, rowKey);
+  });
+  await db.close();
+  await peer.remove(name);
+  return found;
+}
+
+let kept: { store: MockStore; forks: MockStore[] } | undefined;
+
+// A store that stays, for its memory to be looked at; and then forks of it, each with so many changes, one after the other from anywhere on.
+async function hold(entities: number): Promise<void> {
+  kept = { store: await filled(entities), forks: [] };
+}
+
+async function fork(forks: number, changes: number, entities: number): Promise<void> {
+  if (kept === undefined) throw new Error("there is no store");
+  for (let f = 0; f < forks; ++f) {
+    const one = kept.store.fork();
+    const from = random(f, 99) % (entities - changes + 1);
+    for (let i = from; i < from + changes; ++i) {
+      await one.table(table, { durability: "deferred" }).updateEntity({ ...keyOf(i), count: f });
+    }
+    one.requests.clear();
+    kept.forks.push(one);
+  }
+}
+
+// Each sees what it changed, and nobody else does.
+async function check(changes: number): Promise<void> {
+  for (const [f, one] of (kept?.forks ?? []).entries()) {
+    const rows = (await one.stats()).rows;
+    if (rows !== (await kept?.store.stats())?.rows) throw new Error(`fork ${f} has ${rows} rows`);
+    if (changes > 0 && one.requests.all().length > 0) throw new Error("its log should be empty");
+  }
+}
+
+export const bench = { measure, hold, fork, check };
+
+(globalThis as { bench?: typeof bench }).bench = bench;

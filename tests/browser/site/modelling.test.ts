@@ -1,0 +1,160 @@
+// The chapters on modelling: buttons are pressed, and what is shown is compared with what the data says.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type Guide, openGuide, runBlock } from "../support/guide.ts";
+
+let guide: Guide;
+
+before(async () => {
+  guide = await openGuide();
+});
+
+after(() => guide?.close());
+
+test("choosing keys", async () => {
+  const page = await guide.open("modelling/choosing-keys");
+  const { tables } = await runBlock(page, 0);
+  // Order n is customer n * 7919 % 400's, on the day floor(n * 365 / 12000) of the year; March has the days 59 to 89.
+  const orders = Array.from({ length: 12_000 }, (_, n) => ({
+    customer: (n * 7919) % 400,
+    day: Math.floor((n * 365) / 12_000),
+  }));
+  const march = orders.filter(({ day }) => day >= 59 && day < 90);
+  const own = march.filter(({ customer }) => customer === 42).length;
+  const first = march.filter(({ day }) => day === 59).length;
+  assert.deepEqual(tables[0], [
+    ["ByDay", "table", String(march.length), String(own)],
+    ["ByCustomer", "range", String(own), String(own)],
+    ["ByHash", "range", String(own), String(own)],
+  ]);
+  assert.deepEqual(tables[1], [
+    ["ByDay", "partition", String(first), String(first)],
+    ["ByCustomer", "table", "12000", String(first)],
+    ["ByHash", "table", "12000", String(first)],
+  ]);
+  const hashed = await runBlock(page, 1);
+  assert.deepEqual(hashed.tables[0], [
+    ["partition", "04"],
+    ["orders", "30"],
+  ]);
+  assert.deepEqual(hashed.heat, { "04": "30 read" });
+  await page.close();
+});
+
+test("one to many", async () => {
+  const page = await guide.open("modelling/one-to-many");
+  const card = [
+    ["Name", "Employee 123"],
+    ["Building", "Building 5"],
+  ];
+  const [apart, copied] = [await runBlock(page, 0), await runBlock(page, 1)];
+  assert.deepEqual([apart.tables, copied.tables], [[card], [card]]);
+  assert.deepEqual([apart.figures["Requests"], copied.figures["Requests"]], ["2", "1"]);
+  const [all, one] = [await runBlock(page, 2), await runBlock(page, 3)];
+  assert.deepEqual([all.figures["Requests"], all.figures["Rows written"]], ["3", "200"]);
+  assert.deepEqual(one.figures, { Requests: "1", "Rows written": "1" });
+  const hired = await runBlock(page, 4);
+  assert.deepEqual(hired.tables[0], [
+    ["before", "200"],
+    ["after", "201"],
+  ]);
+  await page.close();
+});
+
+test("one to one", async () => {
+  const page = await guide.open("modelling/one-to-one");
+  const bytesOf = async (index: number) => {
+    const [[, rows] = [], [, bytes] = []] = (await runBlock(page, index)).tables[0] ?? [];
+    assert.equal(rows, "1000");
+    return Number(bytes);
+  };
+  assert((await bytesOf(0)) > 1000 * 8000);
+  assert((await bytesOf(1)) < 1000 * 100);
+  const both = await runBlock(page, 2);
+  assert.deepEqual(both.tables[0], [
+    ["Name", "Somebody new"],
+    ["contract", "To be signed."],
+  ]);
+  assert.deepEqual(both.heat, { Sales: "2 read, 2 written" });
+  await page.close();
+});
+
+test("joins", async () => {
+  const page = await guide.open("modelling/joins");
+  const [naive, pattern] = [await runBlock(page, 0), await runBlock(page, 1)];
+  assert.deepEqual([naive.figures["Requests"], pattern.figures["Requests"]], ["51", "2"]);
+  assert.deepEqual(naive.tables, pattern.tables);
+  assert.equal(naive.tables[0]?.length, 50);
+  assert.deepEqual(naive.tables[0]?.[7], ["000007", "Sales", "Building 5"]);
+  await page.close();
+});
+
+test("inheritance", async () => {
+  const page = await guide.open("modelling/inheritance");
+  const [naive, pattern] = [await runBlock(page, 0), await runBlock(page, 1)];
+  assert.deepEqual(naive.tables, pattern.tables);
+  assert.deepEqual([naive.figures["Rows read"], naive.figures["Returned"]], ["1,000", "250"]);
+  assert.deepEqual([pattern.figures["Rows read"], pattern.figures["Returned"]], ["250", "250"]);
+  assert.equal(pattern.figures["Access"], "row range");
+  assert.deepEqual((await runBlock(page, 2)).tables[0], [
+    ["Person 5 <p5@contoso.com>, ordered 5 times"],
+    ["Person 4 <p4@contoso.com>, earns 3004"],
+  ]);
+  await page.close();
+});
+
+test("many partitions at once: the same sum in a twentieth of the time", async () => {
+  const page = await guide.open("modelling/parallel");
+  let total = 0;
+  for (let shop = 0; shop < 20; ++shop) {
+    for (let n = 0; n < 500; ++n) {
+      const amount = (n * 13 + shop) % 100;
+      if (amount >= 95) total += amount;
+    }
+  }
+  const [naive, pattern] = [await runBlock(page, 0), await runBlock(page, 1)];
+  assert.deepEqual(naive.tables[0], [
+    ["total", String(total)],
+    ["ms", "1000"],
+  ]);
+  assert.deepEqual(pattern.tables[0], [
+    ["total", String(total)],
+    ["ms", "50"],
+  ]);
+  assert.equal((await runBlock(page, 2)).values[0], Array(20).fill(25).join(", "));
+  await page.close();
+});
+
+test("access to some rows", async () => {
+  const page = await guide.open("modelling/access");
+  const [anns, january] = (await runBlock(page, 0)).tables;
+  assert.deepEqual(anns, [
+    ["her own", "total 40"],
+    ["somebody else's", "403 AuthorizationFailure"],
+    ["all orders", "Ann 2025-12, Ann 2026-01, Ann 2026-02"],
+    ["a change", "403 AuthorizationPermissionMismatch"],
+  ]);
+  assert.deepEqual(january, [
+    ["inside", "total 40"],
+    ["at its end", "total 40"],
+    ["before", "403 AuthorizationFailure"],
+  ]);
+  const { tables, captions } = await runBlock(page, 1);
+  assert.deepEqual(captions, ["At once", "Two hours later", "After the policy was deleted"]);
+  assert.deepEqual(tables, [
+    [
+      ["for an hour", "total 40"],
+      ["by the policy", "total 40"],
+    ],
+    [
+      ["for an hour", "403"],
+      ["by the policy", "total 40"],
+    ],
+    [["by the policy", "403"]],
+  ]);
+  await page.close();
+});
+
+test("nothing was printed and nothing went wrong", () => {
+  assert.deepEqual(guide.problems, []);
+});

@@ -1,0 +1,25 @@
+// A React application for a page that has the package under /dist: React is the example's.
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const root = new URL("../../../", import.meta.url);
+
+/** The script of an application in JSX. */
+export async function bundleReact(application: string): Promise<string> {
+  execFileSync(fileURLToPath(new URL("tests/setup", root)), ["demo/example"]);
+  const { outputFiles } = await build({
+    stdin: {
+      contents: application,
+      resolveDir: fileURLToPath(new URL("demo/example", root)),
+      loader: "jsx",
+    },
+    bundle: true,
+    write: false,
+    format: "esm",
+    jsx: "automatic",
+    external: ["/dist/*"],
+    define: { "process.env.NODE_ENV": '"production"' },
+  });
+  return outputFiles[0]?.text ?? "";
+}

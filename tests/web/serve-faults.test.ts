@@ -1,0 +1,157 @@
+// `entitable serve` for tests: fault rules from a file, latency, throttling.
+
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { TableClient } from "@azure/data-tables";
+import { readFaultFile } from "../../web/src/server/fault-file.ts";
+import { connectionString, killAll, run, type Served, start } from "./support/server-process.ts";
+
+const root = mkdtempSync(join(tmpdir(), "entitable-faults-"));
+after(async () => {
+  await killAll();
+  rmSync(root, { recursive: true });
+});
+
+let written = 0;
+
+function file(rules: unknown): string {
+  const path = join(root, `rules-${++written}.json`);
+  writeFileSync(path, typeof rules === "string" ? rules : JSON.stringify(rules));
+  return path;
+}
+
+const busy = { on: "get", respond: { code: "ServerBusy", retryAfter: 0 } };
+
+describe("fault rules from a file", () => {
+  test("are those of entitable/testing, with regular expressions between slashes", async () => {
+    const rules = [
+      { ...busy, table: "/^log/i", rowKey: "/a\\/b|c/", partitionKey: "/", times: 2 },
+      {
+        on: ["insert", "batch"],
+        network: "truncate",
+        delayMs: { lognormal: { median: 1, p99: 2 } },
+      },
+    ];
+    assert.deepEqual(await readFaultFile(file(`\ufeff${JSON.stringify(rules)}`)), [
+      { ...busy, table: /^log/i, rowKey: /a\/b|c/, partitionKey: "/", times: 2 },
+      rules[1],
+    ]);
+    assert.deepEqual(await readFaultFile(file([])), []);
+  });
+
+  const bad: [rules: unknown, message: RegExp][] = [
+    ["[", /rules-\d+\.json: .*JSON/],
+    [busy, /\.json is no array of fault rules/],
+    [[busy, 7], /\.json\[1\] is no object/],
+    [[{ ...busy, time: 1 }], /\.json\[0\] has time, which is none of on, table, /],
+    [[{ ...busy, when: "x" }], /\.json\[0\] has when, which is none of/],
+    [[{ on: "get", respond: { codes: "x" } }], /\[0\]\.respond has codes, which is none of code, /],
+    [[{ on: "get", respond: "ServerBusy" }], /\[0\]\.respond is no object/],
+    [[{ ...busy, on: "gets" }], /\[0\]: Fault rule: on: there is no operation gets/],
+    [[{ ...busy, times: "2" }], /\[0\]: Fault rule: times must be a whole number, not 2/],
+    [[{ ...busy, table: 7 }], /\[0\]: Fault rule: table must be a text/],
+    [[{ ...busy, rowKey: "/(/" }], /\[0\]: rowKey: Invalid regular expression/],
+    [[{ ...busy, rowKey: "/a/q" }], /\[0\]: rowKey: Invalid flags/],
+    [[{ on: "*" }], /\[0\]: Fault rule: A fault has respond, network or delayMs/],
+  ];
+  for (const [rules, message] of bad) {
+    test(`refused: ${JSON.stringify(rules)}`, () =>
+      assert.rejects(readFaultFile(file(rules)), { code: "ValidationFailed", message }));
+  }
+
+  test("refused: a file that is not there, or is none", async () => {
+    const code = "ValidationFailed";
+    const missing = readFaultFile(join(root, "missing"));
+    await assert.rejects(missing, { code, message: /missing can't be read \(ENOENT\)/ });
+    mkdirSync(join(root, "folder"));
+    const folder = readFaultFile(join(root, "folder"));
+    await assert.rejects(folder, { code, message: /folder can't be read \(EISDIR\)/ });
+  });
+});
+
+describe("entitable serve", () => {
+  function official(served: Served, maxRetries = 3): TableClient {
+    return TableClient.fromConnectionString(connectionString(served), "lamps", {
+      allowInsecureConnection: true,
+      retryOptions: { maxRetries, retryDelayInMs: 1, maxRetryDelayInMs: 1 },
+    });
+  }
+
+  const lamp = (rowKey: string) => ({ partitionKey: "desk", rowKey });
+  const fixtures = join(root, "fixtures");
+  mkdirSync(fixtures);
+  writeFileSync(join(fixtures, "lamps.json"), JSON.stringify([lamp("1"), lamp("2")]));
+  const data = ["--seed-data", fixtures];
+
+  test("--faults: what fails, and what a retry makes of it", async () => {
+    const rules = file([
+      { on: "get", rowKey: "/^[12]$/", times: 2, respond: { code: "ServerBusy", retryAfter: 0 } },
+      { on: "insert", network: "reset", times: 1 },
+      { on: "query", network: "truncate", times: 1 },
+    ]);
+    const served = await start([...data, "--faults", rules]);
+    const client = official(served);
+    assert.equal((await client.getEntity("desk", "1")).rowKey, "1");
+    await client.createEntity(lamp("3"));
+    await assert.rejects(client.listEntities().next(), { code: "PARSE_ERROR" });
+    const rows: unknown[] = [];
+    for await (const { rowKey } of client.listEntities()) rows.push(rowKey);
+    assert.deepEqual(rows, ["1", "2", "3"]);
+    const { code, err } = await served.signal("SIGTERM");
+    assert.deepEqual([code, err], [0, ""]);
+  });
+
+  test("--faults: a file with a mistake, before anything is served", async () => {
+    const rules = file([busy, { ...busy, probability: 2 }]);
+    const { code, out, err } = await run(["serve", "--port", "0", "--faults", rules]);
+    assert.equal(code, 1);
+    assert.equal(out, "");
+    assert.match(err, /^entitable: .*\.json\[1\]: Fault rule: probability must be from 0 to 1/);
+  });
+
+  test("--latency takes its time, or that of the clock that stands", async () => {
+    const took = async (words: string[]) => {
+      const served = await start([...data, "--latency", "120", ...words]);
+      const client = official(served);
+      await client.getEntity("desk", "1"); // the connection
+      const before = performance.now();
+      const { date } = (await client.deleteEntity("desk", "1")) as { date?: Date };
+      const ms = performance.now() - before;
+      await served.signal("SIGTERM");
+      return { ms, date };
+    };
+    const real = await took([]);
+    assert(real.ms >= 119, `${real.ms}`); // a timer may be a little early by another clock
+    const { date } = await took(["--seed", "1"]);
+    assert.equal(date?.toISOString(), "2026-01-01T00:00:00.000Z", "240 ms later");
+  });
+
+  test("--throttle refuses what is too much, and the official client comes again", async () => {
+    const served = await start([...data, "--throttle", "2,100"]);
+    const client = official(served, 0);
+    const codes = await Promise.all(
+      Array.from({ length: 8 }, (_, i) =>
+        client.createEntity(lamp(`x${i}`)).then(
+          () => 204,
+          (error) => error.statusCode,
+        ),
+      ),
+    );
+    assert(codes.includes(204) && codes.includes(503), `${codes}`);
+    assert.equal((await official(served).getEntity("desk", "2")).rowKey, "2"); // once a second has passed
+    await served.signal("SIGTERM");
+  });
+
+  test("--empty-pages makes pages that are followed", async () => {
+    const served = await start([...data, "--empty-pages", "1"]);
+    const pages: unknown[][] = [];
+    for await (const page of official(served).listEntities().byPage()) {
+      pages.push(page.map(({ rowKey }) => rowKey));
+    }
+    assert.deepEqual(pages.flat(), ["1", "2"]);
+    await served.signal("SIGTERM");
+  });
+});

@@ -1,0 +1,76 @@
+// The plan of a query as elements: what kind it is, what it read, and where.
+
+import type { Explain, ExplainRange } from "../types.ts";
+import { count, h, milliseconds } from "./dom.ts";
+
+const kinds: Readonly<Record<string, string>> = {
+  empty: "Nothing can match",
+  point: "Point query",
+  range: "Row range",
+  partition: "Partition scan",
+  table: "Table scan",
+};
+
+const shownRanges = 4;
+
+export function figuresOf(plan: Explain, ms: number): HTMLElement[] {
+  const figures: [name: string, value: string][] = [
+    ["Plan", kinds[plan.kind] ?? plan.kind],
+    ["Rows read", count(plan.rowsRead)],
+    ["Rows returned", count(plan.rowsReturned)],
+    ["First page", milliseconds(ms)],
+    ["On the service", kinds[plan.serviceKind] ?? plan.serviceKind],
+    ["Requests there", count(plan.serviceRoundTrips)],
+  ];
+  return figures.map(([name, value]) =>
+    h(
+      "div",
+      { "data-figure": name, "data-kind": plan.kind },
+      h("dt", {}, name),
+      h("dd", {}, value),
+    ),
+  );
+}
+
+/** Which stretches of the table were looked at. */
+export function rangesOf({ ranges }: Explain): HTMLElement {
+  const lines = ranges.slice(0, shownRanges).map((range) => h("dd", {}, rangeText(range)));
+  const more = ranges.length - lines.length;
+  if (lines.length === 0) lines.push(h("dd", {}, "none"));
+  if (more > 0) lines.push(h("dd", {}, `and ${count(more)} more`));
+  return h(
+    "div",
+    { class: "ranges", "data-figure": "Key ranges" },
+    h("dt", {}, "Key ranges"),
+    ...lines,
+  );
+}
+
+function rangeText({ from, to }: ExplainRange): string {
+  return `${keyText(from)} … ${to === undefined ? "the end" : keyText(to)}`;
+}
+
+// The key just behind another ends with U+0000, which nobody would see.
+function keyText({ partitionKey, rowKey }: ExplainRange["from"]): string {
+  const text = (key: string) => `'${key.replaceAll("\u0000", "\u2400")}'`;
+  return `(${text(partitionKey)}, ${text(rowKey)})`;
+}
+
+/** How much of the table was read, and how much of that came back. */
+export function meterOf({ rowsRead, rowsReturned }: Explain, total: number): HTMLElement {
+  const all = Math.max(total, rowsRead, 1);
+  const bar = (kind: string, rows: number) => {
+    const element = h("div", { class: kind });
+    element.style.inlineSize = `${rows === 0 ? 0 : Math.max(0.4, (100 * rows) / all)}%`;
+    return element;
+  };
+  const said = `${count(rowsRead)} of ${count(all)} rows read, ${count(rowsReturned)} returned`;
+  const bars = [bar("read", rowsRead), bar("returned", rowsReturned)];
+  const meter = h("div", { class: "meter", role: "img", "aria-label": said }, ...bars);
+  return h(
+    "div",
+    { class: "measure" },
+    h("dt", { class: "unseen" }, "Measure"),
+    h("dd", {}, meter),
+  );
+}

@@ -1,0 +1,79 @@
+// Fault rules from a file: an array of them, as JSON, as `entitable/testing` takes them. A text between slashes is a regular
+// expression: neither tables nor keys can have a slash in their names.
+
+import { StoreError } from "../errors.ts";
+import { codeOf, nodeModule } from "../node.ts";
+import { checkRule } from "../testing/fault-rules.ts";
+import type { FaultRule } from "../testing/types.ts";
+
+type Json = Record<string, unknown>;
+
+const members = [
+  "on",
+  "table",
+  "partitionKey",
+  "rowKey",
+  "times",
+  "skip",
+  "probability",
+  "respond",
+  "network",
+  "delayMs",
+];
+const membersOfRespond = ["code", "status", "message", "retryAfter", "headers"];
+const texts = ["table", "partitionKey", "rowKey"];
+
+/** Rejects with StoreError ValidationFailed, naming file and rule. */
+export async function readFaultFile(file: string): Promise<FaultRule[]> {
+  const { promises: fs } = await nodeModule("node:fs");
+  const bytes = await fs.readFile(file).catch((error: unknown) => {
+    throw invalid(`${file} can't be read (${codeOf(error)}).`, error);
+  });
+  let rules: unknown;
+  try {
+    rules = JSON.parse(new TextDecoder().decode(bytes)); // without the mark that Windows puts in front
+  } catch (error) {
+    throw invalid(`${file}: ${(error as Error).message}`, error);
+  }
+  if (!Array.isArray(rules)) throw invalid(`${file} is no array of fault rules.`);
+  return rules.map((rule, i) => ruleOf(`${file}[${i}]`, rule));
+}
+
+function ruleOf(where: string, json: unknown): FaultRule {
+  const given = objectOf(where, json, members);
+  if (given["respond"] !== undefined)
+    objectOf(`${where}.respond`, given["respond"], membersOfRespond);
+  const rule: Json = { ...given };
+  for (const name of texts) {
+    if (name in given) rule[name] = textOrPattern(`${where}: ${name}`, given[name]);
+  }
+  try {
+    checkRule(rule as unknown as FaultRule);
+  } catch (error) {
+    throw invalid(`${where}: ${(error as Error).message}`, error);
+  }
+  return rule as unknown as FaultRule;
+}
+
+function objectOf(where: string, json: unknown, known: readonly string[]): Json {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+    throw invalid(`${where} is no object.`);
+  }
+  const unknown = Object.keys(json).find((name) => !known.includes(name));
+  if (unknown === undefined) return json as Json;
+  throw invalid(`${where} has ${unknown}, which is none of ${known.join(", ")}.`);
+}
+
+function textOrPattern(where: string, value: unknown): unknown {
+  const [, source, flags] = /^\/(.+)\/([a-z]*)$/s.exec(String(value)) ?? [];
+  if (source === undefined) return value;
+  try {
+    return new RegExp(source, flags);
+  } catch (error) {
+    throw invalid(`${where}: ${(error as Error).message}`, error);
+  }
+}
+
+function invalid(message: string, cause?: unknown): StoreError {
+  return new StoreError("ValidationFailed", message, { cause });
+}

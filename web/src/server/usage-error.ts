@@ -1,0 +1,3 @@
+// The command line makes no sense.
+
+export class UsageError extends Error {}
