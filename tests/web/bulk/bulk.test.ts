@@ -8,6 +8,7 @@ import type { BulkClient, BulkOptions, BulkResult } from "../../../web/src/bulk/
 import { BulkError, bulk } from "../../../web/src/bulk/index.ts";
 import { type MockStore, mockStore } from "../../../web/src/testing/index.ts";
 import type { TransactionAction } from "../../../web/src/types.ts";
+import { dataTables } from "../support/data-tables.ts";
 import { type Random, randomOf } from "../support/random.ts";
 
 const seed = Number(process.env.ENTITABLE_SEED ?? Math.floor(Math.random() * 2 ** 31));
@@ -24,6 +25,8 @@ const doors: Readonly<Record<string, Door>> = {
       httpClient: store.httpClient,
       retryOptions: { maxRetries: 0 },
     }),
+  "the client in its place": (store) =>
+    new dataTables.TableClient("https://acme.table.core.windows.net", "lamps", { store }),
 };
 
 const upsert = (partitionKey: string, rowKey: string, more: object = {}): TransactionAction => [

@@ -9,6 +9,7 @@ import * as official from "@azure/data-tables";
 import { openStore } from "../../../web/src/index.ts";
 import { type QueueMessage, type QueueTable, TableQueue } from "../../../web/src/queue/index.ts";
 import { type MockStore, mockStore } from "../../../web/src/testing/index.ts";
+import { dataTables } from "../support/data-tables.ts";
 import { type Random, randomOf } from "../support/random.ts";
 
 const seed = Number(process.env.ENTITABLE_SEED ?? Math.floor(Math.random() * 2 ** 31));
@@ -24,6 +25,8 @@ const doors: Readonly<Record<string, (store: MockStore) => QueueTable>> = {
       httpClient: store.httpClient,
       retryOptions: { maxRetries: 2, retryDelayInMs: 0, maxRetryDelayInMs: 0 },
     }),
+  "the client in its place": (store) =>
+    new dataTables.TableClient("https://acme.table.core.windows.net", "work", { store }),
 };
 
 async function rowKeys(store: MockStore): Promise<string[]> {
