@@ -268,7 +268,7 @@ describe("checkpoints", () => {
     const first = await bench.open();
     for (let i = 0; i < 250; ++i) await first.write(put("k", i));
     assert.equal(bench.files.has("manifest"), false);
-    await first.close();
+    await first.letGo();
     const second = await bench.open();
     for (let i = 0; i < 6; ++i) await second.write(put("k", i));
     await until(() => bench.files.has("manifest"));
@@ -425,7 +425,8 @@ describe("checkpoints", () => {
     assert.deepEqual(bench.engine.rows, rows);
   });
 
-  test("under way end when the store closes; what they left is swept at the next opening", async () => {
+  // In the middle of a checkpoint, with the part that it waits for.
+  async function atPart() {
     const bench = new Bench();
     const host = await bench.open();
     bench.storage.auto = false;
@@ -433,15 +434,61 @@ describe("checkpoints", () => {
     let part = await bench.storage.next();
     for (; part.name !== "putPart"; part = await bench.storage.next()) await part.succeed();
     await writes;
-    const closing = host.close();
     bench.storage.auto = true;
+    return { bench, host, part };
+  }
+
+  test("under way end when the store is let go of; what they left is swept at the next opening", async () => {
+    const { bench, host, part } = await atPart();
+    const closing = host.letGo();
     await part.succeed();
     await closing;
     assert.equal(bench.files.has("manifest"), false);
     bench.files.set("part-0000000000000009", encode([]));
     const again = await bench.open();
     await until(() => bench.names("part-").length === 0);
-    await again.close();
+    await again.letGo();
+  });
+
+  test("under way are finished when the store is closed", async () => {
+    const { bench, host, part } = await atPart();
+    const closing = host.close();
+    await part.succeed();
+    await closing;
+    assert.equal(bench.files.has("manifest"), true);
+    assert.deepEqual(bench.names("wal-"), []);
+  });
+
+  test("are made on closing, of a log that is worth it to whoever opens the store next", async () => {
+    const leftAfter = async (count: number, value: unknown, work: number) => {
+      const bench = new Bench();
+      const host = await bench.open();
+      bench.engine.checkpointWork = work;
+      for (let i = 0; i < count; ++i) await host.write(put("k", value));
+      await host.close();
+      return bench.names("wal-").length;
+    };
+    assert.equal(await leftAfter(62, 1, 0), 63, "and the segment that claims the log");
+    assert.equal(await leftAfter(63, 1, 0), 0);
+    assert.equal(await leftAfter(1, large, 0), 0);
+    const work = 24 * 1024 * 1024; // a sixteenth of it is 1.5 MB, of 1.43 MB and the claim
+    assert.equal(await leftAfter(1, large, work), 2);
+    assert.equal(await leftAfter(2, large, work), 0);
+  });
+
+  test("on closing may fail: the store is closed, and the log there", async () => {
+    const bench = new Bench();
+    const host = await bench.open();
+    for (let i = 0; i < 64; ++i) await host.write(put("k", i));
+    bench.storage.auto = false;
+    const closing = host.close();
+    const part = await bench.storage.next();
+    assert.equal(part.name, "putPart");
+    bench.storage.auto = true;
+    await part.fail("quota");
+    await closing;
+    assert.equal(bench.names("wal-").length, 65);
+    assert.deepEqual(decode(await (await bench.open()).read(encode({ get: "k" }))), { value: 63 });
   });
 
   test("are not made in memory", async () => {

@@ -47,6 +47,23 @@ describe("two tabs", () => {
     await first.close();
   });
 
+  test("hand the store over as it is; the last one to close it shortens its log", async () => {
+    const origin = new Origin();
+    const [a, b] = tabsIn(origin, 2) as [Tab, Tab];
+    const first = await open(a);
+    const second = await open(b);
+    await first.table("people").createTable();
+    for (let i = 0; i < 70; ++i) await first.table("people").createEntity(row(String(i)));
+    const segments = () => [...origin.files.keys()].filter((name) => name.startsWith("wal-"));
+    await first.close();
+    assert(segments().length >= 72);
+    assert.equal((await second.stats()).rows, 70);
+    await second.close();
+    assert.deepEqual(segments(), []);
+    await using again = await open(new Tab(origin));
+    assert.equal((await again.stats()).rows, 70);
+  });
+
   test("get the same errors", async () => {
     const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
     const first = await open(a);

@@ -37,7 +37,7 @@ export function render(page: Page): string {
     const isPane = words.includes("naive") || words.includes("pattern");
     const opening = isPane && !inVersus ? '<div class="versus">\n' : "";
     inVersus = isPane && isPaneFence(tokens[index + 1]?.info);
-    const closing = isPane && !inVersus ? "</div>\n" : "";
+    const closing = isPane && !inVersus ? `</div>\n${verdict}` : "";
     const heading = tokens.findLast(
       ({ type }, place) => place < index && type === "inline" && isHeading(tokens[place - 1]?.type),
     );
@@ -96,6 +96,10 @@ function setupBlock({ code, title }: Fence): string {
     `<pre class="code" tabindex="0"><code id="setup">${coloured(code)}</code></pre></details>\n`
   );
 }
+
+// Beneath two panes; src/verdict.ts fills it.
+const verdict =
+  '<div class="verdict"><button type="button" hidden>Run both</button><div class="bars" aria-live="polite"></div></div>\n';
 
 const paneTitles = { naive: "The naive way", pattern: "The pattern" };
 

@@ -3,6 +3,7 @@ import { type PlaygroundRun, type PlaygroundRunEvent, TablePlayground } from "en
 import { HeatMap } from "./heat-map.ts";
 import { accessesOf } from "./partition-access.ts";
 import { ServerPicture } from "./server-picture.ts";
+import { Verdict } from "./verdict.ts";
 
 // What code in the pages may import.
 TablePlayground.modules = {
@@ -14,6 +15,10 @@ TablePlayground.modules = {
   "entitable/keys": () => import("entitable/keys"),
   "entitable/queue": () => import("entitable/queue"),
 };
+
+for (const versus of document.querySelectorAll(".versus")) {
+  if (versus.nextElementSibling !== null) new Verdict(versus, versus.nextElementSibling);
+}
 
 document.addEventListener("playground-run", (event) => {
   const block = event.target;

@@ -38,6 +38,24 @@ test("the first page", async () => {
   await page.close();
 });
 
+test("both panes are run by one button, and compared", async () => {
+  const page = await guide.open("");
+  await page.getByRole("button", { name: "Run both" }).click();
+  const told = page.locator(".verdict .bars");
+  await told.getByText("20,000 times fewer").waitFor();
+  assert.equal(await told.textContent(), "Rows read: 20,000 times fewer20,000 naive1 pattern");
+  await page.locator("table-playground").first().getByRole("textbox").fill("throw new Error();");
+  await runBlock(page, 0);
+  assert.equal(await told.textContent(), "");
+  await page.close();
+
+  const append = await guide.open("patterns/append");
+  await append.getByRole("button", { name: "Run both" }).click();
+  await append.getByText("Rows written: 2.5 times more").waitFor();
+  await append.getByText("Refused: none instead of 3,000").waitFor();
+  await append.close();
+});
+
 test("start: a row is written to a store that stays, and found again after a reload", async () => {
   const page = await guide.open("start");
   assert.match((await runBlock(page, 1)).error, /^404 TableNotFound/);
@@ -47,7 +65,11 @@ test("start: a row is written to a store that stays, and found again after a rel
   assert.deepEqual(found, written);
   assert.deepEqual(found?.at(-1), ["stock", "7"]);
 
-  const { tables, captions } = await runBlock(page, 2);
+  assert.deepEqual((await runBlock(page, 2)).tables[0], [
+    ["name", "shop"],
+    ["persistence", "indexeddb"],
+  ]);
+  const { tables, captions } = await runBlock(page, 3);
   assert.deepEqual(captions, ["In stock", "What that costs"]);
   assert.deepEqual(tables[0], [
     ["0042", "Arc", "7"],

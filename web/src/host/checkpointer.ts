@@ -22,6 +22,8 @@ const shareOfRows = 1 / 32;
 const idleMs = 1000;
 const idleSegmentsMin = 64;
 const idleBytesMin = 256 * 1024;
+// When the store is closed, too, even for so many times the work: nobody waits for this page any more, but for the next to open it.
+const closingPatience = 4;
 const afterFailure = 1 / 2; // of what was due, before the next attempt
 
 export interface CheckpointerOptions {
@@ -109,6 +111,14 @@ export class Checkpointer {
     await working;
   }
 
+  // The one on closing, if the log is worth it. REQUIRES: nothing is written meanwhile.
+  async last(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+    if (this.#stopped || !this.#automatic || !this.#isWorth(closingPatience)) return;
+    this.#begin(this.#run());
+    await this.#running;
+  }
+
   // Ends a checkpoint under way at its next slice, and waits for that.
   async stop(): Promise<void> {
     this.#stopped = true;
@@ -157,12 +167,17 @@ export class Checkpointer {
 
   #considerIdle(): void {
     if (this.#stopped || this.#running !== undefined) return; // what ends looks again
-    if (this.#segments < idleSegmentsMin && this.#bytes < idleBytesMin) return;
+    if (this.#isWorth(1)) this.#begin(this.#run());
+  }
+
+  // Of a log that nobody adds to for now. `patience`: how many times what is in proportion the work may be.
+  #isWorth(patience: number): boolean {
+    if (this.#segments < idleSegmentsMin && this.#bytes < idleBytesMin) return false;
     const { bytes, segments } = this.#proportion();
-    const isWorth =
-      this.#segments >= Math.max(idleSegmentsMin, segments) ||
-      this.#bytes >= Math.max(idleBytesMin, bytes);
-    if (isWorth) this.#begin(this.#run());
+    return (
+      this.#segments >= Math.max(idleSegmentsMin, segments / patience) ||
+      this.#bytes >= Math.max(idleBytesMin, bytes / patience)
+    );
   }
 
   // One thing at a time; then looks whether a checkpoint is due.

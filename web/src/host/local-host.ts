@@ -281,7 +281,13 @@ export class LocalHost implements Host {
   // Stores what is pending, then lets everything go, even if storing fails. Then, and only if acknowledged writes are
   // lost by it, it rejects.
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    this.#closing ??= this.#close(() => this.#checkpointer?.last());
+    return this.#closing;
+  }
+
+  // The same at once, as another owner waits.
+  letGo(): Promise<void> {
+    this.#closing ??= this.#close(() => {});
     return this.#closing;
   }
 
@@ -293,10 +299,11 @@ export class LocalHost implements Host {
     return this.#queue.unstored;
   }
 
-  async #close(): Promise<void> {
+  async #close(tidyUp: () => Promise<void> | void): Promise<void> {
     let lost: unknown;
     try {
       await this.#queue.flush();
+      await tidyUp();
     } catch (error) {
       if (this.#queue.pendingBytes > 0) lost = error;
     }

@@ -42,6 +42,10 @@ export class ClientPorts {
     if (this.#host !== undefined) this.#serve(port, this.#host);
   }
 
+  get empty(): boolean {
+    return this.#ports.size === 0;
+  }
+
   serve(host: Host): void {
     this.#host = host;
     for (const port of this.#ports.values()) this.#serve(port, host);

@@ -258,7 +258,8 @@ export class SharedHost implements Host {
   async #close(): Promise<void> {
     let lost: unknown;
     try {
-      if (this.#local !== undefined) await this.#local.close();
+      if (this.#local !== undefined)
+        await (this.#ports?.empty ? this.#local.close() : this.#local.letGo());
       else if (this.#client.open > 0) await this.#client.plain("flush");
     } catch (error) {
       lost = error;
@@ -338,7 +339,7 @@ export class SharedHost implements Host {
     const local = this.#local;
     this.#local = undefined;
     if (local !== undefined) this.#follower.status = local.status;
-    const gone = local?.close().catch(() => this.#takeBack(local)) ?? this.#opening;
+    const gone = local?.letGo().catch(() => this.#takeBack(local)) ?? this.#opening;
     if (gone !== undefined) this.#letGo = this.#allOver(gone);
     if (gone === undefined || local?.idle || when === "now") claim?.end();
     else void gone.then(() => claim?.end());

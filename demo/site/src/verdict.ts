@@ -1,0 +1,66 @@
+// Beneath the two panes of a chapter: a button that runs both, and what the numbers of both say, side by side.
+import type { PlaygroundRun, TablePlayground } from "entitable/explorer";
+import { count, make } from "./dom.ts";
+
+type Cost = NonNullable<PlaygroundRun["cost"]>;
+
+const figures: readonly [name: string, of: (cost: Cost) => number][] = [
+  ["Rows read", ({ rowsRead }) => rowsRead],
+  ["Requests", ({ requests }) => requests],
+  ["Rows written", ({ rowsWritten }) => rowsWritten],
+  ["Refused", ({ failed }) => failed],
+];
+
+export class Verdict {
+  readonly #bars: HTMLElement;
+  readonly #costs = new Map<Element, Cost | undefined>();
+  readonly #blocks: readonly TablePlayground[];
+
+  /** Of a .versus element with its two blocks; `element` is where it is shown. */
+  constructor(versus: Element, element: Element) {
+    this.#blocks = [...versus.querySelectorAll("table-playground")];
+    this.#bars = element.querySelector(".bars") as HTMLElement;
+    const button = element.querySelector("button") as HTMLButtonElement;
+    button.hidden = false;
+    button.addEventListener("click", () => void this.#runAll(button));
+    versus.addEventListener("playground-run", (event) => {
+      const { cost, error } = (event as CustomEvent<PlaygroundRun>).detail;
+      this.#costs.set(event.target as Element, error === undefined ? cost : undefined);
+      this.#show();
+    });
+  }
+
+  async #runAll(button: HTMLButtonElement): Promise<void> {
+    button.disabled = true;
+    for (const block of this.#blocks) await block.run(); // one after the other, so that neither slows the other down
+    button.disabled = false;
+  }
+
+  #show(): void {
+    const [naive, pattern] = this.#blocks.map((block) => this.#costs.get(block));
+    this.#bars.replaceChildren();
+    if (naive === undefined || pattern === undefined) return;
+    const different = figures.filter(([, of]) => of(naive) !== of(pattern));
+    this.#bars.append(...different.map(([name, of]) => comparison(name, of(naive), of(pattern))));
+  }
+}
+
+function comparison(name: string, naive: number, pattern: number): HTMLElement {
+  const most = Math.max(naive, pattern);
+  const bar = (kind: string, value: number) => {
+    const line = make("i", "");
+    line.style.inlineSize = `${(value / most) * 100}%`;
+    return make("div", kind, line, make("span", "", `${count(value)} ${kind}`));
+  };
+  const title = make("p", "", `${name}: `, make("strong", "", relation(naive, pattern)));
+  return make("div", "comparison", title, bar("naive", naive), bar("pattern", pattern));
+}
+
+/** How the pattern's number compares to the naive one, in words. */
+function relation(naive: number, pattern: number): string {
+  if (pattern === 0) return `none instead of ${count(naive)}`;
+  if (naive === 0) return `${count(pattern)} instead of none`;
+  const [factor, word] = naive > pattern ? [naive / pattern, "fewer"] : [pattern / naive, "more"];
+  if (factor < 2) return `${count(pattern)} instead of ${count(naive)}`;
+  return `${count(factor < 10 ? Math.round(factor * 10) / 10 : Math.round(factor))} times ${word}`;
+}
