@@ -262,6 +262,9 @@ describe("<table-explorer> in a plain page", () => {
       "0003",
       "3.5",
     ]);
+    await explorer(page).locator("tr[data-row='0']").click();
+    assert.equal(await dialog(page).getByLabel("PartitionKey").inputValue(), "desk");
+    assert.equal(await dialog(page).getByRole("group").count(), 5); // all of its properties
     await page.close();
   });
 

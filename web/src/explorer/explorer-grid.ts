@@ -30,6 +30,7 @@ export class Grid {
   #rows: GridRow[] = [];
   #columns: Column[] = [];
   #known = new Map<string, Column>();
+  #all = true; // properties that turn up become columns
   #rowHeight = 33; // measured as soon as there is a row
   #first = -1;
   #last = -1;
@@ -49,7 +50,9 @@ export class Grid {
     return this.#rows.length;
   }
 
+  /** `select`: the columns, whatever else the rows have; empty: all that there is. */
   show(rows: readonly GridRow[], select: readonly string[]): void {
+    this.#all = select.length === 0;
     this.#rows = [];
     this.#known = new Map();
     this.#active = 0;
@@ -61,7 +64,10 @@ export class Grid {
   append(rows: readonly GridRow[]): void {
     for (const row of rows) {
       this.#rows.push(row);
-      for (const name in row) if (name !== "etag") this.#column(name).learn(row[name]);
+      for (const name in row) {
+        if (name === "etag" || !(this.#all || this.#known.has(name))) continue;
+        this.#column(name).learn(row[name]);
+      }
     }
     const all = [...this.#known.values()];
     this.#columns = [

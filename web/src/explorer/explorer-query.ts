@@ -109,9 +109,11 @@ export class QueryView {
     this.#asked = { filter, select };
     this.#begin();
     try {
+      // The keys always come, so that a row can be opened.
+      const names = select.length > 0 ? [...select, "PartitionKey", "RowKey"] : [];
       const queryOptions = {
         ...(filter && { filter }),
-        ...(select.length > 0 && { select: [...select] }),
+        ...(names.length > 0 && { select: [...new Set(names)] }),
       };
       const table = store.table(this.#table);
       const options = { queryOptions, disableTypeConversion: true };

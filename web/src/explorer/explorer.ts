@@ -226,7 +226,7 @@ export class TableExplorer extends StoreElement {
   }
 
   #edit({ partitionKey, rowKey }: GridRow): void {
-    if (partitionKey === undefined || rowKey === undefined) return; // not selected
+    if (partitionKey === undefined || rowKey === undefined) return; // a row always has them
     const opens = async (store: Store, table: string) => {
       await editEntity(this.#editing(store, table), { partitionKey, rowKey });
       const detail: ExplorerOpen = { table, partitionKey, rowKey };
