@@ -329,6 +329,9 @@ describe("<table-explorer> in a plain page", () => {
     assert.deepEqual(await options(), ["'desk'seen", "'floor'seen", "''String"]);
     await screenshot(page, "completion");
     assert.deepEqual(await accessibilityProblems(page), []);
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.keyboard.press("ArrowDown");
+    assert.deepEqual(await accessibilityProblems(page), [], "dark");
     await page.keyboard.type("fl");
     await page.getByRole("option").click();
     assert.equal(await box.inputValue(), "PartitionKey eq 'floor' ");
@@ -478,6 +481,10 @@ describe("<table-explorer> in a plain page", () => {
     await dialog(page)
       .getByLabel("File")
       .setInputFiles({ name: "copy.typed.csv", mimeType: "text/csv", buffer: Buffer.from(broken) });
+    await dialog(page).getByLabel("Into the table").fill("no table");
+    await button(dialog(page), /^Import$/).click();
+    await shows(dialog(page).locator(".error"), "400 InvalidResourceName");
+    await explorer(page).locator("nav [aria-current]", { hasText: "lamps" }).waitFor();
     await dialog(page).getByLabel("Into the table").fill("copy");
     await button(dialog(page), /^Import$/).click();
     await shows(dialog(page).locator(".report"), "15 rows read, 14 written, 1 rejected.");
@@ -586,6 +593,22 @@ describe("<table-explorer> in a plain page", () => {
     await explorer(page).locator("tr[data-row='0']").click();
     await dialog(page).waitFor();
     await screenshot(page, "phone-entity");
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      assert.deepEqual(await accessibilityProblems(page), [], colorScheme);
+    }
+    // What has the focus is never behind the buttons.
+    for (let stop = 0; stop < 20; ++stop) {
+      await page.keyboard.press("Tab");
+      const covered = await page.evaluate(() => {
+        const { activeElement: focused } =
+          document.querySelector("table-explorer")?.shadowRoot ?? {};
+        const actions = focused?.closest("form")?.querySelector(".actions");
+        if (!focused || !actions || actions.contains(focused)) return false;
+        return focused.getBoundingClientRect().bottom > actions.getBoundingClientRect().top + 1;
+      });
+      assert.equal(covered, false, `stop ${stop}`);
+    }
     assert.ok(await dialog(page).evaluate((element) => element.scrollWidth <= element.clientWidth));
     await page.close();
   });

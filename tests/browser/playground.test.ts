@@ -127,6 +127,9 @@ describe("<table-playground>", () => {
     await page.getByText("second", { exact: true }).waitFor();
     await page.keyboard.press("Tab");
     assert.equal(await page.evaluate(focusedText), "Run");
+    await page.keyboard.press("Enter");
+    await page.getByText("Done.").waitFor();
+    assert.equal(await page.evaluate(focusedText), "Run"); // still
     await page.keyboard.press("Tab");
     assert.equal(await page.evaluate(focusedText), "Back to the original");
     await page.keyboard.press("Enter");
@@ -235,6 +238,19 @@ describe("<table-playground>", () => {
         (globalThis as unknown as { kept: { status: { state: string } } }).kept.status.state ===
         "closed",
     );
+    await page.close();
+  });
+
+  test("waits for what it is to show, whether the code does or not", async () => {
+    const page = await openPage(`<table-playground setup="people">
+      show(table("people").listEntities({ queryOptions: { filter: "RowKey eq '000007'" } }), "Later");
+      show("at once");
+    </table-playground>`);
+    assert.match((await run(page)).text, /Later.*000007.*at once$/);
+    await page
+      .getByRole("textbox")
+      .fill('show(table("missing").getEntity("a", "b")); show("at once");');
+    assert.match((await run(page)).text, /at once404 TableNotFound/);
     await page.close();
   });
 

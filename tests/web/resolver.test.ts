@@ -118,6 +118,21 @@ test("a property may say it; what is of no kind comes as it is, or is refused", 
   );
 });
 
+test("what a shape froze is copied", async () => {
+  await using store = await guide();
+  class Frozen {
+    readonly name: string;
+    constructor({ FirstName }: RawEntity) {
+      this.name = String(FirstName);
+      Object.freeze(this);
+    }
+  }
+  const resolver: Resolver<Frozen> = { by: "Kind", shapes: { employee: (row) => new Frozen(row) } };
+  const don = await store.table("staff", { resolver }).getEntity("Marketing", "00001");
+  assert(don instanceof Frozen);
+  assert.deepEqual([don.name, don.rowKey], ["Don", "00001"]);
+});
+
 test("what a shape refuses rejects, and names the entity", async () => {
   await using store = await guide();
   const table = store.table("staff");

@@ -19,14 +19,14 @@ function showTheme(button: HTMLElement): void {
 
 function nextTheme(button: HTMLElement): void {
   const next = themes[(themes.indexOf(chosenTheme()) + 1) % themes.length] as Theme;
-  if (next === "system") {
-    delete document.documentElement.dataset["theme"];
-    localStorage.removeItem("theme");
-  } else {
-    document.documentElement.dataset["theme"] = next;
-    localStorage.setItem("theme", next);
-  }
+  if (next === "system") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = next;
   showTheme(button);
+  try {
+    localStorage.setItem("theme", next);
+  } catch {
+    // Storage is forbidden: the choice is this page's only.
+  }
 }
 
 const button = document.querySelector<HTMLElement>("#theme");
@@ -52,7 +52,9 @@ if (contents && here && wide.matches) contents.scrollTop = here.offsetTop - inne
 // From the second page on, and without a network, pages come from what the first visit left. Where there are no Service Workers (plain HTTP), or no
 // such file (while developing), they come from the server.
 const worker = new URL(`${document.body.dataset["up"]}sw.js`, location.href);
-navigator.serviceWorker?.register(worker).catch(() => {});
+const register = () => void navigator.serviceWorker?.register(worker).catch(() => {});
+if (document.readyState === "complete") register();
+else addEventListener("load", register); // what the page itself needs comes first
 
 if (document.querySelector("table-playground") !== null) await import("./chapter.ts");
 if (document.querySelector("table-explorer") !== null) await import("./explorer.ts");

@@ -65,7 +65,11 @@ test("start: a row is written to a store that stays, and found again after a rel
   assert.deepEqual(found, written);
   assert.deepEqual(found?.at(-1), ["stock", "7"]);
 
-  const { tables, captions } = await runBlock(page, 2);
+  assert.deepEqual((await runBlock(page, 2)).tables[0], [
+    ["name", "shop"],
+    ["persistence", "indexeddb"],
+  ]);
+  const { tables, captions } = await runBlock(page, 3);
   assert.deepEqual(captions, ["In stock", "What that costs"]);
   assert.deepEqual(tables[0], [
     ["0042", "Arc", "7"],

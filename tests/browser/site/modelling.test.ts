@@ -125,6 +125,26 @@ test("many partitions at once: the same sum in a twentieth of the time", async (
   await page.close();
 });
 
+test("what a copy costs", async () => {
+  const page = await guide.open("modelling/copies");
+  const [naive, pattern] = [await runBlock(page, 0), await runBlock(page, 1)];
+  assert.deepEqual(
+    [naive.figures["Requests"], naive.figures["Rows read"], naive.figures["Rows written"]],
+    ["110", (100 * 2010).toLocaleString("en-US"), "10"],
+  );
+  assert.deepEqual(
+    [pattern.figures["Requests"], pattern.figures["Rows read"], pattern.figures["Rows written"]],
+    ["110", "100", "20"],
+  );
+  const { tables } = await runBlock(page, 2);
+  const expected = [0, 0.1, 1, 10].map((mix) => {
+    const lookups = 20 * mix;
+    return [mix, 20 + lookups * 2020, 40 + lookups].map(String);
+  });
+  assert.deepEqual(tables[0], expected);
+  await page.close();
+});
+
 test("access to some rows", async () => {
   const page = await guide.open("modelling/access");
   const [anns, january] = (await runBlock(page, 0)).tables;

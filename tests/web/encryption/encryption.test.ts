@@ -189,6 +189,10 @@ describe("an entity's cipher", () => {
       name: "RangeError",
       message: "Ssn has 65509 bytes; at most 65508 can be encrypted.",
     });
+    await assert.rejects(cipher.encrypt({ ...ann, Ssn: "ab\ud83d" }), {
+      name: "RangeError",
+      message: "Ssn is not well-formed text: half a surrogate pair at 2.",
+    });
     assert.deepEqual(await cipher.encrypt({ partitionKey: "p", rowKey: "r", Ssn: null }), {
       partitionKey: "p",
       rowKey: "r",

@@ -18,11 +18,10 @@ export function resolved<T extends object>(
     throw invalid(entity, `no shape is called ${String(kind)}`);
   }
   const value = typeof shape === "function" ? shape(entity) : validated(shape, entity);
-  const target = value as Record<string, unknown>;
-  for (const name of system) {
-    if (name in entity && !(name in target)) target[name] = entity[name];
-  }
-  return value;
+  const missing = system.filter((name) => name in entity && !(name in value));
+  const added = Object.fromEntries(missing.map((name) => [name, entity[name]]));
+  if (Object.isExtensible(value)) return Object.assign(value, added);
+  return Object.assign(Object.create(Object.getPrototypeOf(value)), value, added); // it was frozen
 }
 
 function validated<T>(schema: StandardSchema<T>, entity: RawEntity): T {

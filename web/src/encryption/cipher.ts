@@ -49,7 +49,7 @@ export class EntityCipher {
 
   /**
    * The entity as it is to be stored: by an insert or a replace, as a merge would leave values that were encrypted under another key. Throws TypeError for a
-   * chosen property that is no string, RangeError for one that is too long.
+   * chosen property that is no string, RangeError for one that is too long or has half a surrogate pair.
    */
   async encrypt<T extends object>(entity: TableEntity<T>): Promise<TableEntity> {
     const { [infoProperty]: _, ...stored } = entity as TableEntity;
@@ -107,6 +107,10 @@ async function encryptValue(key: CryptoKey, entity: Entity, name: string): Promi
   const text = entity[name];
   if (typeof text !== "string") {
     throw new TypeError(`Only strings are encrypted; ${name} is a ${typeof text}.`);
+  }
+  const lone = text.search(/\p{Surrogate}/u);
+  if (lone >= 0) {
+    throw new RangeError(`${name} is not well-formed text: half a surrogate pair at ${lone}.`);
   }
   const plain = new TextEncoder().encode(text);
   const nonce = crypto.getRandomValues(new Uint8Array(nonceBytes));

@@ -28,9 +28,9 @@ button {
   padding: 0.35rem 0.85rem; min-height: 2rem; cursor: pointer;
 }
 button:hover { border-color: var(--_accent); }
-button:disabled { cursor: default; color: var(--_muted); border-color: var(--_line); }
+button:disabled, button[aria-disabled="true"] { cursor: default; color: var(--_muted); border-color: var(--_line); }
 button.primary { background: var(--_accent); border-color: var(--_accent); color: var(--_on-accent); }
-button.primary:disabled { background: var(--_sunken); border-color: var(--_line); color: var(--_muted); }
+button.primary:disabled, button.primary[aria-disabled="true"] { background: var(--_sunken); border-color: var(--_line); color: var(--_muted); }
 .error { background: var(--_bad-soft); color: var(--_bad); border-radius: var(--_radius); padding: 0.6rem 0.8rem; overflow-wrap: anywhere; }
 .error strong { display: block; }
 table { border-collapse: collapse; font-size: 0.875rem; font-variant-numeric: tabular-nums; }

@@ -42,6 +42,7 @@ export class TableExplorer extends StoreElement {
   readonly #empty: HTMLElement;
   #built = false;
   #table: string | undefined;
+  #shown: string | undefined; // the last one that was there
   #turn = 0; // a newer load, or another store, makes the answers of an older one uninteresting
 
   constructor() {
@@ -130,8 +131,9 @@ export class TableExplorer extends StoreElement {
     await this.#attempt(async (store) => {
       const tables = await this.#showTables(store);
       if (tables === undefined) return;
-      const wanted = tables.find(({ name }) => name.toLowerCase() === this.#table?.toLowerCase());
-      const table = wanted ?? tables[0];
+      const named = (wanted: string | undefined) =>
+        tables.find(({ name }) => name.toLowerCase() === wanted?.toLowerCase());
+      const table = named(this.#table) ?? named(this.#shown) ?? tables[0];
       if (table === undefined) return;
       this.#describe(table);
       await this.#show(store, table.name);
@@ -171,6 +173,7 @@ export class TableExplorer extends StoreElement {
 
   async #show(store: Store, table: string): Promise<void> {
     this.#table = table;
+    this.#shown = table;
     this.#tables.mark(table);
     this.#main.hidden = false;
     this.#empty.hidden = true;

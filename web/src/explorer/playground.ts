@@ -124,7 +124,7 @@ export class TablePlayground extends StoreElement {
   }
 
   async #run(): Promise<PlaygroundRun> {
-    this.#runButton.disabled = true;
+    this.#runButton.setAttribute("aria-disabled", "true"); // `disabled` would lose the focus
     this.#frame.setAttribute("aria-busy", "true");
     this.#status.textContent = "Running…";
     const captions: (string | undefined)[] = [];
@@ -134,17 +134,23 @@ export class TablePlayground extends StoreElement {
     this.#output.replaceChildren(shownCost(result.cost, result.ms), ...views);
     this.#status.textContent = result.error === undefined ? "Done." : "Failed.";
     this.#frame.removeAttribute("aria-busy");
-    this.#runButton.disabled = false;
+    this.#runButton.removeAttribute("aria-disabled");
     this.dispatchEvent(new CustomEvent("playground-run", { detail: result, bubbles: true }));
     return result;
   }
 
   async #attempt(captions: (string | undefined)[]): Promise<PlaygroundRun> {
     const shown: unknown[] = [];
-    const show = async (value: unknown, caption?: string) => {
+    const pending: Promise<void>[] = [];
+    const show = (value: unknown, caption?: string) => {
       const place = captions.push(caption) - 1;
       shown[place] = undefined;
-      shown[place] = await collected(value);
+      const done = collected(value).then((resolved) => {
+        shown[place] = resolved;
+      });
+      done.catch(() => {}); // whoever doesn't await it hears of it below
+      pending.push(done);
+      return done;
     };
     let store: Store | undefined;
     let started = performance.now();
@@ -156,6 +162,7 @@ export class TablePlayground extends StoreElement {
       const main = await prepareCode(this.code, Object.keys(bindings), TablePlayground.modules);
       started = performance.now();
       await main(bindings);
+      await Promise.all(pending);
     } catch (thrown) {
       error = thrown ?? new Error(String(thrown));
     }
