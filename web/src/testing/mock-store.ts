@@ -37,7 +37,7 @@ export async function mockStore(options: MockOptions = {}): Promise<MockStore> {
     host,
     clock,
     random,
-    faults: new FaultRules(random),
+    faults: faultsOf(host, random),
     latency,
     cuts,
     limits,
@@ -54,10 +54,15 @@ export async function mockStore(options: MockOptions = {}): Promise<MockStore> {
   }
 }
 
+function faultsOf(host: LocalHost, random: SeededRandom): FaultRules {
+  return new FaultRules(random, (refusal) => host.watching.refuse(new Uint8Array(), refusal, 0));
+}
+
 class Moment implements Checkpoint {
   readonly #host: LocalHost;
   readonly version: number;
   readonly time: number;
+  readonly autoAdvance: boolean;
   readonly random: number;
   readonly faults: FaultState;
   readonly limits: LimitsState;
@@ -67,6 +72,7 @@ class Moment implements Checkpoint {
     this.#host = host;
     this.version = host.keep();
     this.time = clock.now();
+    this.autoAdvance = clock.autoAdvance;
     this.random = random.state;
     this.faults = faults.state;
     this.limits = limits.state;
@@ -114,7 +120,7 @@ class MockStoreHandle extends StoreHandle implements MockStore {
     const clock = this.#parts.clock.copy();
     const host = this.#parts.host.fork(clock);
     const random = new SeededRandom(this.#parts.random.state);
-    const faults = new FaultRules(random);
+    const faults = faultsOf(host, random);
     faults.state = this.#parts.faults.state;
     const limits = new ServiceLimits(this.#parts.limits.options, clock);
     limits.state = this.#parts.limits.state;
@@ -155,8 +161,9 @@ class MockStoreHandle extends StoreHandle implements MockStore {
     this.#beginning = new Moment(this.#parts);
   }
 
-  #setBack({ time, random, faults, limits }: Moment): void {
+  #setBack({ time, autoAdvance, random, faults, limits }: Moment): void {
     this.#parts.clock.set(time);
+    this.#parts.clock.autoAdvance = autoAdvance;
     this.#parts.random.state = random;
     this.#parts.faults.state = faults;
     this.#parts.limits.state = limits;
