@@ -82,8 +82,8 @@ async function memoryRow(changes: number): Promise<string[]> {
     await page.evaluate((n) => bench.hold(n), entities);
     const before = await memory();
     await page.evaluate((f, c, n) => bench.fork(f, c, n), forks, changes, entities);
-    await page.evaluate((c) => bench.check(c), changes);
     const more = (await memory()) - before;
+    await page.evaluate((c, n) => bench.check(c, n), changes, entities);
     const each = (more * 1000) / forks;
     return [count(changes), before.toFixed(0), more.toFixed(1), each.toFixed(1)];
   });

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { TableClient, TableServiceClient } from "@azure/data-tables";
+import { nextTurn } from "../../../web/src/event-loop.ts";
 import { serve } from "../../../web/src/server/serve.ts";
 import type { FaultRule, MockOptions, MockStore } from "../../../web/src/testing/index.ts";
 import { mockStore } from "../../../web/src/testing/index.ts";
@@ -103,6 +104,29 @@ describe("a fault rule", () => {
     await assert.rejects(list("x eq 1"), { statusCode: 503 });
   });
 
+  test("is for no request of which `when` doesn't say so", async () => {
+    await using store = await open();
+    const when = (({ select }) => select?.includes("age")) as NonNullable<FaultRule["when"]>;
+    const fault = store.faults.add({ ...busy, when });
+    await store.tableClient("people").getEntity("p", "ann");
+    assert.equal(fault.hits, 0);
+  });
+
+  test("is not for what is given up before it is asked", async () => {
+    await using store = await open({ faults: [{ on: "*", network: "reset", times: 1 }] });
+    const abortSignal = AbortSignal.abort();
+    const table = store.tableClient("people");
+    for (const call of [
+      () => table.createEntity(entity("x"), { abortSignal }),
+      () => table.getEntity("p", "ann", { abortSignal }),
+      () => store.fetch(`${url}/people()`, { signal: abortSignal }),
+    ]) {
+      await assert.rejects(call(), { name: "AbortError" });
+    }
+    assert.equal(store.faults.all()[0]?.hits, 0);
+    assert.deepEqual(store.requests.all(), []);
+  });
+
   test("of some probability repeats with its seed", async () => {
     const run = async (seed: number) => {
       await using store = await open({ seed, faults: [{ ...busy, probability: 0.3 }] });
@@ -170,6 +194,16 @@ describe("a fault rule", () => {
     "with a status that HTTP hasn't": { on: "get", respond: { code: "Odd", status: 600 } },
     "that is busy since a while": { on: "get", respond: { code: "ServerBusy", retryAfter: -1 } },
     "with a header that is a number": { on: "get", respond: { code: "Odd", headers: { a: 1 } } },
+    "with headers that are a text": { on: "get", respond: { code: "ServerBusy", headers: "a: 1" } },
+    "with a header that HTTP can't carry": {
+      on: "get",
+      respond: { code: "ServerBusy", headers: { "x-ms-note": "two\nlines" } },
+    },
+    "with a code of its own, but no status": { on: "get", respond: { code: "Odd" } },
+    "that is busy until a text": { on: "get", respond: { code: "ServerBusy", retryAfter: "1" } },
+    "that answers nothing": { on: "get", respond: null },
+    "of no operation": { ...busy, on: [] },
+    "of an unknown probability": { ...busy, probability: null },
     "with an unknown network": { on: "get", network: "rain" },
   })) {
     test(`${what} is refused, and nothing changes`, async () => {
@@ -382,6 +416,44 @@ describe("a delay", () => {
     }
     store.faults.clear();
     await assert.rejects(store.tableClient("people").getEntity("p", "x"), { statusCode: 404 });
+  });
+
+  test("that nobody waits for any more leaves the clock where it is", async () => {
+    await using store = await open({ faults: [{ on: "get", network: "timeout" }] });
+    const abort = new AbortController();
+    const abortSignal = abort.signal;
+    store.clock.autoAdvance = false;
+    const got = store.tableClient("people").getEntity("p", "ann", { abortSignal });
+    await new Promise((resolve) => setImmediate(resolve));
+    abort.abort();
+    await assert.rejects(got, { name: "AbortError" });
+    store.clock.autoAdvance = true;
+    await store.clock.wait(5);
+    for (let turn = 0; turn < 3; ++turn) await nextTurn(); // when it would jump
+    assert.equal(store.clock.elapsedMs, 5);
+  });
+
+  test("ends with its store", async () => {
+    const store = await open({ faults: [{ on: "*", network: "timeout" }] });
+    store.clock.autoAdvance = false;
+    const table = store.tableClient("people");
+    const calls = [table.getEntity("p", "ann"), table.createEntity(entity("x"))];
+    const ended = Promise.allSettled(calls);
+    await store.close();
+    for (const outcome of await ended) {
+      assert.equal(outcome.status === "rejected" && outcome.reason.code, "StoreClosed");
+    }
+  });
+
+  test("is drawn when a request is made, whichever comes to it first", async () => {
+    const took = async (query: number) => {
+      const faults: FaultRule[] = [{ on: "*", delayMs: [100, 200] }];
+      await using store = await open({ latency: { get: 10, query }, faults });
+      const table = store.tableClient("people");
+      await Promise.all([table.getEntity("p", "ann"), table.listEntities().next()]);
+      return store.requests.matching({ on: "get" })[0]?.durationMs;
+    };
+    assert.equal(await took(5), await took(20));
   });
 });
 

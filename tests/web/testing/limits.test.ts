@@ -37,6 +37,21 @@ describe("throttling", () => {
     assert.equal(rows, 4 + 1 + 1 + 2 + 4);
   });
 
+  test("lets a batch of more than a second's worth through, and makes up for it", async () => {
+    await using store = await open({ throttle: { partitionOpsPerSecond: 2 } });
+    const rows = store.tableClient("rows");
+    const submit = () =>
+      rows.submitTransaction(Array.from({ length: 5 }, (_, i) => ["create", entity("p", i)]));
+    assert.equal(await insert(store, "p", 9), "ok");
+    await assert.rejects(submit(), { statusCode: 503, code: "ServerBusy" });
+    store.clock.advance(500);
+    await submit();
+    store.clock.advance(1999);
+    assert.equal(await insert(store, "p", 8), tooMuch);
+    store.clock.advance(1);
+    assert.equal(await insert(store, "p", 8), "ok");
+  });
+
   test("is by account, in requests", async () => {
     await using store = await open({ throttle: { accountOpsPerSecond: 3 } });
     assert.equal(await insert(store, "p", 0), "ok");

@@ -189,6 +189,17 @@ describe("a checkpoint", () => {
     assert.equal(store.clock.elapsedMs, 0);
   });
 
+  test("brings back how the clock goes", async () => {
+    await using store = await mockStore({ fixtures: people, latency: 5 });
+    store.clock.autoAdvance = false;
+    const standing = store.checkpoint();
+    await store.reset();
+    assert.equal(store.clock.autoAdvance, true);
+    await insert(store, "dan"); // which would wait for ever
+    store.rollback(standing);
+    assert.equal(store.clock.autoAdvance, false);
+  });
+
   test("is of its store, until it is forgotten", async () => {
     await using store = await mockStore({ fixtures: people });
     await using fork = store.fork();

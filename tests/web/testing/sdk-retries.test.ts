@@ -240,14 +240,16 @@ describe("an option", () => {
     });
   });
 
-  test("throttle: the client comes again when it may", async (t) => {
-    await tried(t, { throttle: { partitionOpsPerSecond: 2 } }, async ({ client, took }) => {
-      for (let i = 0; i < 6; ++i) await get(client);
-      const { statuses, seconds } = took();
-      assert.deepEqual(statuses, [200, 200, 503, 200, 200, 503, 200, 200]);
-      assert.equal(seconds, 2);
+  for (const throttle of [{ partitionOpsPerSecond: 2 }, { accountOpsPerSecond: 2 }]) {
+    test(`throttle: the client comes again when it may (${Object.keys(throttle)})`, async (t) => {
+      await tried(t, { throttle }, async ({ client, took }) => {
+        for (let i = 0; i < 6; ++i) await get(client);
+        const { statuses, seconds } = took();
+        assert.deepEqual(statuses, [200, 200, 503, 200, 200, 503, 200, 200]);
+        assert.equal(seconds, 2);
+      });
     });
-  });
+  }
 
   test("tableDeletionMs: a conflict is not tried again", async (t) => {
     await tried(t, { tableDeletionMs: 40_000 }, async ({ client, store, took }) => {

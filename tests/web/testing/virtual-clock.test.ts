@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { VirtualClock } from "../../../web/src/testing/virtual-clock.ts";
 
 const noon = "2026-05-04T12:00:00Z";
+const turn = () => new Promise((resolve) => setImmediate(resolve));
 const invalid = { name: "StoreError", code: "ValidationFailed" };
 
 describe("a virtual clock", () => {
@@ -112,6 +113,43 @@ describe("a virtual clock", () => {
     clock.autoAdvance = true;
     await clock.wait(60_000);
     assert(later && clock.elapsedMs >= 60_000 && Date.now() - before < 60_000);
+  });
+
+  test("a wait on a clock that goes ends by the time that it shows, however it came to", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+    const clock = new VirtualClock({ now: () => Date.now() });
+    clock.autoAdvance = false;
+    const ended: number[] = [];
+    const wait = clock.wait(60_000).then(() => ended.push(clock.elapsedMs));
+    clock.advance(59_990);
+    t.mock.timers.tick(9);
+    await turn();
+    assert.deepEqual(ended, []);
+    t.mock.timers.tick(1);
+    await turn();
+    assert.deepEqual(ended, [60_000]);
+    await wait;
+  });
+
+  test("a wait that is given up is over, and the clock does not go on for it", async () => {
+    const clock = new VirtualClock(noon);
+    const abort = new AbortController();
+    const given = clock.wait(100, abort.signal);
+    abort.abort(new Error("enough"));
+    await assert.rejects(given, { message: "enough" });
+    await assert.rejects(clock.wait(1, abort.signal), { message: "enough" });
+    await clock.wait(5);
+    await turn();
+    assert.equal(clock.elapsedMs, 5);
+  });
+
+  test("waits for milliseconds only, and goes on after what is none", async () => {
+    const clock = new VirtualClock(noon);
+    for (const ms of [-1, Number.NaN, Number.POSITIVE_INFINITY]) {
+      await assert.rejects(clock.wait(ms), invalid);
+    }
+    await clock.wait(7);
+    assert.equal(clock.elapsedMs, 7);
   });
 
   test("a copy goes on from here by itself", () => {

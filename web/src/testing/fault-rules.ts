@@ -2,6 +2,7 @@
 
 import { StoreError } from "../errors.ts";
 import type { RequestDescription } from "../types.ts";
+import type { Refusal } from "../wasm/engine.ts";
 import { checkDelay } from "./delay.ts";
 import { isOperation, matches } from "./request-match.ts";
 import type { SeededRandom } from "./seeded-random.ts";
@@ -28,14 +29,18 @@ export type FaultState = readonly Readonly<Active>[];
 
 export class FaultRules implements Faults {
   readonly #random: SeededRandom;
+  readonly #tryOut: (refusal: Refusal) => void;
   #active: Active[] = [];
 
-  constructor(random: SeededRandom) {
+  // `tryOut` throws if no answer can be made of a refusal.
+  constructor(random: SeededRandom, tryOut: (refusal: Refusal) => void) {
     this.#random = random;
+    this.#tryOut = tryOut;
   }
 
   add(rule: FaultRule): Fault {
     checkRule(rule);
+    if (rule.respond !== undefined) this.#checkRefusal(refusalOf(rule.respond));
     const active = { rule: { ...rule }, seen: 0, hits: 0 };
     this.#active.push(active);
     return this.#handle(active);
@@ -60,7 +65,7 @@ export class FaultRules implements Faults {
   next(request: RequestDescription): FaultRule | undefined {
     for (const active of this.#active) {
       const { rule } = active;
-      if (!matches(rule, request) || rule.when?.(request) === false) continue;
+      if (!matches(rule, request) || (rule.when !== undefined && !rule.when(request))) continue;
       active.seen += 1;
       if (active.seen <= (rule.skip ?? 0) || active.hits >= (rule.times ?? Infinity)) continue;
       if (rule.probability !== undefined && this.#random.fraction() >= rule.probability) continue;
@@ -68,6 +73,16 @@ export class FaultRules implements Faults {
       return rule;
     }
     return undefined;
+  }
+
+  // Now rather than when a request is to get it.
+  #checkRefusal(refusal: Refusal): void {
+    try {
+      this.#tryOut(refusal);
+    } catch (error) {
+      if ((error as StoreError).code === "StoreClosed") throw error;
+      throw invalid(`respond: ${(error as Error).message}`);
+    }
   }
 
   // What is removed or rolled back stays as it was.
@@ -86,13 +101,19 @@ export class FaultRules implements Faults {
   }
 }
 
+export function refusalOf({ retryAfter, headers, ...said }: Answer): Refusal {
+  const all: Record<string, string> = { ...headers };
+  if (retryAfter !== undefined) all["Retry-After"] = String(retryAfter);
+  return { ...said, headers: all };
+}
+
 // What it is to be, whoever wrote it: rules come from files too. Throws StoreError ValidationFailed.
 export function checkRule(rule: FaultRule): void {
   const { times = 0, skip = 0, probability = 0, delayMs = 0, respond, network } = rule;
   checkMatch(rule);
   if (!isCount(times)) throw invalid(`times must be a whole number, not ${times}.`);
   if (!isCount(skip)) throw invalid(`skip must be a whole number, not ${skip}.`);
-  if (!(probability >= 0 && probability <= 1)) {
+  if (!isWithin(probability, 1)) {
     throw invalid(`probability must be from 0 to 1, not ${probability}.`);
   }
   checkDelay("Fault rule: delayMs", delayMs);
@@ -105,12 +126,15 @@ export function checkRule(rule: FaultRule): void {
   if (respond === undefined && network === undefined && rule.delayMs === undefined) {
     throw invalid("A fault has respond, network or delayMs.");
   }
-  if (respond !== undefined) checkAnswer(respond);
+  if (respond === undefined) return;
+  if (Object(respond) !== respond) throw invalid(`respond must say an answer, not ${respond}.`);
+  checkAnswer(respond);
 }
 
 function checkMatch({ on, table, partitionKey, rowKey }: FaultRule): void {
   const operations: readonly unknown[] = Array.isArray(on) ? on : [on];
-  if (on === undefined) throw invalid("on must say which operations fail.");
+  if (on === undefined || operations.length === 0)
+    throw invalid("on must say which operations fail.");
   for (const operation of operations) {
     if (!isOperation(operation)) throw invalid(`on: there is no operation ${operation}.`);
   }
@@ -128,10 +152,19 @@ function checkAnswer({ code, status = 500, message = "", retryAfter = 0, headers
     throw invalid(`respond.status must be from 300 to 599, not ${status}.`);
   }
   if (typeof message !== "string") throw invalid(`respond.message must be a text.`);
-  if (!(retryAfter >= 0)) throw invalid(`respond.retryAfter must be seconds, not ${retryAfter}.`);
+  if (!isWithin(retryAfter, Number.MAX_SAFE_INTEGER))
+    throw invalid(`respond.retryAfter must be seconds, not ${retryAfter}.`);
+  if (headers !== undefined && Object(headers) !== headers) {
+    throw invalid(`respond.headers must be texts by their names, not ${headers}.`);
+  }
   for (const [name, value] of Object.entries(headers ?? {})) {
     if (typeof value !== "string") throw invalid(`respond.headers: ${name} must be a text.`);
   }
+}
+
+// Text would do for comparisons too, and null: rules come from files.
+function isWithin(value: unknown, most: number): boolean {
+  return typeof value === "number" && value >= 0 && value <= most;
 }
 
 function isCount(value: number): boolean {

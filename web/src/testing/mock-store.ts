@@ -12,7 +12,15 @@ import { PageCuts } from "./page-cuts.ts";
 import { Log } from "./request-log.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { type LimitsState, ServiceLimits } from "./service-limits.ts";
-import type { Checkpoint, Faults, Fixtures, MockOptions, MockStore, RequestLog } from "./types.ts";
+import type {
+  Checkpoint,
+  FaultRule,
+  Faults,
+  Fixtures,
+  MockOptions,
+  MockStore,
+  RequestLog,
+} from "./types.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 import { type MockParts, WatchedHost } from "./watched-host.ts";
 
@@ -22,7 +30,12 @@ const newYear = "2026-01-01T00:00:00Z";
  * A store in memory for tests. Rejects with StoreError: ValidationFailed (an option, or a fixture), WasmLoadFailed, WasmVersionMismatch; or with
  * AbortError.
  */
-export async function mockStore(options: MockOptions = {}): Promise<MockStore> {
+export function mockStore(options: MockOptions = {}): Promise<MockStore> {
+  return openMock(options, new Log());
+}
+
+// The same, with its log.
+export async function openMock(options: MockOptions, log: Log): Promise<MockStore> {
   const { seed = 1, clock: from = newYear, fixtures, faults = [], ...more } = options;
   const { latency: takes, throttle, tableDeletionMs, emptyPages, ...rest } = more;
   const clock = new VirtualClock(from);
@@ -37,15 +50,15 @@ export async function mockStore(options: MockOptions = {}): Promise<MockStore> {
     host,
     clock,
     random,
-    faults: new FaultRules(random),
+    faults: faultsOf(host, random),
     latency,
     cuts,
     limits,
-    log: new Log(),
+    log,
   });
   try {
     if (fixtures !== undefined) await store.seed(fixtures);
-    for (const rule of faults) store.faults.add(rule);
+    for (const [i, rule] of faults.entries()) addTo(store.faults, rule, `faults[${i}]`);
     store.beginHere();
     return store;
   } catch (error) {
@@ -54,10 +67,24 @@ export async function mockStore(options: MockOptions = {}): Promise<MockStore> {
   }
 }
 
+function addTo(faults: Faults, rule: FaultRule, name: string): void {
+  try {
+    faults.add(rule);
+  } catch (cause) {
+    const message = `${name}: ${(cause as Error).message}`;
+    throw new StoreError("ValidationFailed", message, { cause });
+  }
+}
+
+function faultsOf(host: LocalHost, random: SeededRandom): FaultRules {
+  return new FaultRules(random, (refusal) => host.watching.refuse(new Uint8Array(), refusal, 0));
+}
+
 class Moment implements Checkpoint {
   readonly #host: LocalHost;
   readonly version: number;
   readonly time: number;
+  readonly autoAdvance: boolean;
   readonly random: number;
   readonly faults: FaultState;
   readonly limits: LimitsState;
@@ -67,6 +94,7 @@ class Moment implements Checkpoint {
     this.#host = host;
     this.version = host.keep();
     this.time = clock.now();
+    this.autoAdvance = clock.autoAdvance;
     this.random = random.state;
     this.faults = faults.state;
     this.limits = limits.state;
@@ -114,7 +142,7 @@ class MockStoreHandle extends StoreHandle implements MockStore {
     const clock = this.#parts.clock.copy();
     const host = this.#parts.host.fork(clock);
     const random = new SeededRandom(this.#parts.random.state);
-    const faults = new FaultRules(random);
+    const faults = faultsOf(host, random);
     faults.state = this.#parts.faults.state;
     const limits = new ServiceLimits(this.#parts.limits.options, clock);
     limits.state = this.#parts.limits.state;
@@ -155,8 +183,9 @@ class MockStoreHandle extends StoreHandle implements MockStore {
     this.#beginning = new Moment(this.#parts);
   }
 
-  #setBack({ time, random, faults, limits }: Moment): void {
+  #setBack({ time, autoAdvance, random, faults, limits }: Moment): void {
     this.#parts.clock.set(time);
+    this.#parts.clock.autoAdvance = autoAdvance;
     this.#parts.random.state = random;
     this.#parts.faults.state = faults;
     this.#parts.limits.state = limits;

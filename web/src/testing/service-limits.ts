@@ -82,7 +82,7 @@ export class ServiceLimits {
     const now = this.#clock.now();
     const { left, at } = this.#buckets.get(name) ?? { left: perSecond, at: now };
     const filled = Math.min(perSecond, left + (Math.max(0, now - at) * perSecond) / 1000);
-    const enough = filled >= count;
+    const enough = filled >= Math.min(count, perSecond); // a larger batch than a second's worth is owed for, or it would never pass
     this.#buckets.set(name, { left: enough ? filled - count : filled, at: now });
     return enough;
   }

@@ -15,7 +15,7 @@ export type Fixtures = Readonly<Record<string, readonly (TableEntity | TableEnti
 
 /** What may be done in a second, on the store's clock; beyond it: 503 `ServerBusy`, with `Retry-After`. */
 export interface Throttle {
-  /** Entities of one partition, by requests that name it. */
+  /** Entities of one partition, by requests that name it. A batch of more takes what there is, and the rest from the seconds that follow. */
   partitionOpsPerSecond?: number;
   /** Requests, whatever they ask for. */
   accountOpsPerSecond?: number;
@@ -68,7 +68,7 @@ export interface MockStore extends Store {
    */
   fork(): MockStore;
   checkpoint(): Checkpoint;
-  /** To all that was then, clock, seed, faults and limits included, but for the log of requests; as often as one likes. Writes that still wait for their turn come after it. */
+  /** To all that was then, clock (and whether it goes by itself), seed, faults and limits included, but for the log of requests; as often as one likes. Writes that still wait for their turn come after it. */
   rollback(checkpoint: Checkpoint): void;
   /** Inserts or replaces entities, and makes the tables that are missing. No faults, limits or delays are in its way, and no log tells of it. Rejects with StoreError ValidationFailed, naming the first that was refused. */
   seed(fixtures: Fixtures): Promise<void>;
@@ -147,7 +147,7 @@ export interface FaultRule extends RequestMatch {
   skip?: number;
   /** From 0 to 1; of the store's seed. */
   probability?: number;
-  /** The service's own answer. A code that it knows brings its status and its message. */
+  /** The service's own answer. A code that it knows brings its status and its message; any other needs a status. */
   respond?: {
     code: string;
     status?: number;

@@ -40,9 +40,7 @@ export class VirtualClock implements Clock {
   }
 
   advance(ms: number): void {
-    if (!(ms >= 0 && ms < Number.POSITIVE_INFINITY)) {
-      throw new StoreError("ValidationFailed", `A clock advances by milliseconds, not by ${ms}.`);
-    }
+    checkLength(ms);
     this.set(this.now() + ms);
   }
 
@@ -50,6 +48,7 @@ export class VirtualClock implements Clock {
   set(time: Date | string | number): void {
     this.#ahead += timeOf(time) - this.now();
     this.#wake();
+    this.#setTimer();
   }
 
   /**
@@ -65,15 +64,25 @@ export class VirtualClock implements Clock {
     this.#setTimer();
   }
 
-  /** Resolves when so much time has passed on this clock. */
-  wait(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#waiting.push({ until: this.now() + ms, resolve });
-      this.#waiting.sort((a, b) => a.until - b.until); // stable: who began first goes on first
-      this.#wake();
-      void this.#jump();
-      this.#setTimer();
-    });
+  /** Resolves when so much time has passed on this clock. Rejects with the signal's reason once that aborts; then the clock doesn't go on for it. */
+  async wait(ms: number, signal?: AbortSignal): Promise<void> {
+    checkLength(ms);
+    signal?.throwIfAborted();
+    let giveUp = () => {};
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const waiting = { until: this.now() + ms, resolve };
+        giveUp = () => {
+          this.#waiting = this.#waiting.filter((other) => other !== waiting);
+          this.#setTimer();
+          reject(signal?.reason);
+        };
+        signal?.addEventListener("abort", giveUp);
+        this.#begin(waiting);
+      });
+    } finally {
+      signal?.removeEventListener("abort", giveUp);
+    }
   }
 
   /** Another clock, which goes on from here by itself. */
@@ -84,6 +93,14 @@ export class VirtualClock implements Clock {
     copy.#began = this.#began;
     copy.#autoAdvance = this.#autoAdvance;
     return copy;
+  }
+
+  #begin(waiting: Waiting): void {
+    this.#waiting.push(waiting);
+    this.#waiting.sort((a, b) => a.until - b.until); // stable: who began first goes on first
+    this.#wake();
+    void this.#jump();
+    this.#setTimer();
   }
 
   #wake(): void {
@@ -125,6 +142,11 @@ function isClock(from: Date | string | Clock): from is Clock {
 
 function standing(time: number): Clock {
   return { now: () => time };
+}
+
+function checkLength(ms: number): void {
+  if (ms >= 0 && ms < Number.POSITIVE_INFINITY) return;
+  throw new StoreError("ValidationFailed", `A clock goes on by milliseconds, not by ${ms}.`);
 }
 
 function timeOf(time: Date | string | number): number {

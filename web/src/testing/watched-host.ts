@@ -1,7 +1,7 @@
 // Stands before the host of a store for tests: every request of every door comes by, is delayed or failed as the rules say, and is
 // logged.
 
-import { AbortError, RestError, TruncatedReply } from "../errors.ts";
+import { AbortError, RestError, StoreError, TruncatedReply } from "../errors.ts";
 import { nextTurn } from "../event-loop.ts";
 import type { LocalHost } from "../host/local-host.ts";
 import type { Host, RestoreCall } from "../transport.ts";
@@ -17,7 +17,7 @@ import type {
 } from "../types.ts";
 import type { Refusal, ReplyOutcome } from "../wasm/engine.ts";
 import { draw, type Latencies } from "./delay.ts";
-import type { FaultRules } from "./fault-rules.ts";
+import { type FaultRules, refusalOf } from "./fault-rules.ts";
 import type { PageCuts } from "./page-cuts.ts";
 import type { Log } from "./request-log.ts";
 import type { SeededRandom } from "./seeded-random.ts";
@@ -54,6 +54,10 @@ interface Answered {
   became: ReplyOutcome;
 }
 
+interface Struck extends Pick<FaultRule, "network" | "respond"> {
+  waitMs: number;
+}
+
 interface Performing {
   rows: Pick<LoggedRequest, "rowsRead" | "rowsReturned">; // to be noted
   pageShare: number; // PageCuts.share
@@ -61,6 +65,7 @@ interface Performing {
 
 export class WatchedHost implements Host {
   readonly #o: MockParts;
+  readonly #waits = new Set<AbortController>(); // of requests that are delayed
   #served = 0;
 
   constructor(parts: MockParts) {
@@ -115,7 +120,8 @@ export class WatchedHost implements Host {
     const turns = this.#served % requestsPerTurn === 0;
     const { host, clock, random, faults, latency, cuts, limits, log } = this.#o;
     const request = host.watching.describe(block);
-    const fault = faults.next(request);
+    // All of chance now, so that it depends on nothing but the order of the requests.
+    const fault = struck(faults.next(request), random);
     const takesMs = latency.of(request.operation, random);
     const started = clock.now();
     const to: Performing = { rows: {}, pageShare: cuts.share(request.operation, random) };
@@ -146,15 +152,13 @@ export class WatchedHost implements Host {
 
   async #answer(
     block: Uint8Array,
-    fault: FaultRule | undefined,
+    fault: Struck | undefined,
     signal: AbortSignalLike | undefined,
     perform: () => Promise<Answered>,
   ): Promise<Answered> {
     if (fault === undefined) return await perform();
-    const { network, respond, delayMs } = fault;
-    const isTimeout = network === "timeout" || network === "timeout-after-commit";
+    const { network, respond, waitMs } = fault;
     if (network === "timeout-after-commit") await perform();
-    const waitMs = draw(delayMs ?? (isTimeout ? timeoutMs : 0), this.#o.random);
     if (waitMs > 0) await this.#wait(waitMs, signal);
     if (network === "truncate") throw truncated(await perform());
     if (network !== undefined) throw networkError(network);
@@ -172,15 +176,15 @@ export class WatchedHost implements Host {
 
   async #wait(ms: number, signal: AbortSignalLike | undefined): Promise<void> {
     if (signal?.aborted) throw new AbortError();
-    let giveUp = () => {};
-    const aborted = new Promise<never>((_, reject) => {
-      giveUp = () => reject(new AbortError());
-    });
+    const wait = new AbortController();
+    const giveUp = () => wait.abort(new AbortError());
+    this.#waits.add(wait);
     signal?.addEventListener("abort", giveUp);
     try {
-      await Promise.race([this.#o.clock.wait(ms), aborted]);
+      await this.#o.clock.wait(ms, wait.signal);
     } finally {
       signal?.removeEventListener("abort", giveUp);
+      this.#waits.delete(wait);
     }
   }
 
@@ -210,15 +214,19 @@ export class WatchedHost implements Host {
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
     return this.#o.host.on(event, listener);
   }
+  // Requests that are delayed are refused at once, whatever the clock shows: nothing is left behind that would wait.
   close(): Promise<void> {
+    for (const wait of this.#waits) {
+      wait.abort(new StoreError("StoreClosed", "The store is closed."));
+    }
     return this.#o.host.close();
   }
 }
 
-function refusalOf({ retryAfter, headers, ...said }: NonNullable<FaultRule["respond"]>): Refusal {
-  const all: Record<string, string> = { ...headers };
-  if (retryAfter !== undefined) all["Retry-After"] = String(retryAfter);
-  return { ...said, headers: all };
+function struck(rule: FaultRule | undefined, random: SeededRandom): Struck | undefined {
+  if (rule === undefined) return undefined;
+  const isTimeout = rule.network === "timeout" || rule.network === "timeout-after-commit";
+  return { ...rule, waitMs: draw(rule.delayMs ?? (isTimeout ? timeoutMs : 0), random) };
 }
 
 function networkError(fault: NetworkFault): RestError {
