@@ -112,6 +112,27 @@ describe("entitable serve", () => {
     assert.match(err, /^entitable: .*\.json\[1\]: Fault rule: probability must be from 0 to 1/);
   });
 
+  test("--faults: a rule that makes no answer, before anything is served", async () => {
+    const rules = file([busy, { on: "get", respond: { code: "Odd" } }]);
+    const { code, out, err } = await run(["serve", "--port", "0", "--faults", rules]);
+    assert.deepEqual([code, out], [1, ""]);
+    assert.match(err, /^entitable: faults\[1\]: Fault rule: respond: .*needs a status/);
+  });
+
+  test("remembers no request, however many there are", async () => {
+    const env = { NODE_OPTIONS: "--max-old-space-size=64" };
+    const served = await start([...data, "--seed", "1", "--auth", "off"], { env });
+    const filter = encodeURIComponent(`name eq '${"x".repeat(60_000)}'`);
+    let answered = 0;
+    for (let i = 0; i < 2000; ++i) {
+      const answer = await fetch(`${served.endpoint()}/lamps()?$filter=${filter}`);
+      await answer.arrayBuffer();
+      if (answer.status === 200) answered += 1;
+    }
+    assert.equal(answered, 2000, "and their 120 MB of filters");
+    await served.signal("SIGTERM");
+  });
+
   test("--latency takes its time, or that of the clock that stands", async () => {
     const took = async (words: string[]) => {
       const served = await start([...data, "--latency", "120", ...words]);

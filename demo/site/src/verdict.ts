@@ -22,7 +22,7 @@ export class Verdict {
     this.#bars = element.querySelector(".bars") as HTMLElement;
     const button = element.querySelector("button") as HTMLButtonElement;
     button.hidden = false;
-    button.addEventListener("click", () => void this.#runAll(button));
+    button.addEventListener("click", () => void this.#runAll());
     versus.addEventListener("playground-run", (event) => {
       const { cost, error } = (event as CustomEvent<PlaygroundRun>).detail;
       this.#costs.set(event.target as Element, error === undefined ? cost : undefined);
@@ -30,10 +30,9 @@ export class Verdict {
     });
   }
 
-  async #runAll(button: HTMLButtonElement): Promise<void> {
-    button.disabled = true;
-    for (const block of this.#blocks) await block.run(); // one after the other, so that neither slows the other down
-    button.disabled = false;
+  // One after the other, so that neither slows the other down. A block that runs already is not run again.
+  async #runAll(): Promise<void> {
+    for (const block of this.#blocks) await block.run();
   }
 
   #show(): void {

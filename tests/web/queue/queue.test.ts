@@ -275,10 +275,12 @@ async function withFaults(
     const held = [...holding.values()];
     const message = held[random.below(held.length)];
     if (message === undefined) return;
+    // From now on anybody may get it, also before this one has its answer; unless it says no, and no answer was lost.
+    const free = { ...message, visibleAt: new Date(0) };
+    holding.set(message.body, free);
     const released = await queue.release(message).catch(() => undefined);
-    // From now on anybody may get it; if an answer was lost, perhaps.
-    if (released !== false || triesAgain)
-      holding.set(message.body, { ...message, visibleAt: new Date(0) });
+    const isStill = holding.get(message.body) === free;
+    if (released === false && !triesAgain && isStill) holding.set(message.body, message);
   };
 
   for (let step = 0; step < steps; ++step) {

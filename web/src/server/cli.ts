@@ -5,7 +5,8 @@ import { StoreError } from "../errors.ts";
 import { codeOf, type NodeFs, type NodeProcess, nodeModule, nodeProcess } from "../node.ts";
 import { openStore } from "../open.ts";
 import { plant } from "../testing/fixtures.ts";
-import { mockStore } from "../testing/mock-store.ts";
+import { openMock } from "../testing/mock-store.ts";
+import { Log } from "../testing/request-log.ts";
 import type { MockOptions } from "../testing/types.ts";
 import type { OpenOptions, Store } from "../types.ts";
 import {
@@ -89,7 +90,7 @@ type Common = Pick<OpenOptions, "name" | "account" | "onWarning">;
 async function open(command: ServeCommand, files: Files, more: Common): Promise<Store> {
   const { location, durability, mock } = command;
   if (mock !== undefined) {
-    const store = await mockStore({ ...mock, ...files, ...more });
+    const store = await openMock({ ...mock, ...files, ...more }, new Log(false));
     toClose.push(() => store.close());
     store.clock.autoAdvance = mock.clock !== Date; // else its clients wait as long as it says
     return store;

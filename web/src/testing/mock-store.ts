@@ -12,7 +12,15 @@ import { PageCuts } from "./page-cuts.ts";
 import { Log } from "./request-log.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { type LimitsState, ServiceLimits } from "./service-limits.ts";
-import type { Checkpoint, Faults, Fixtures, MockOptions, MockStore, RequestLog } from "./types.ts";
+import type {
+  Checkpoint,
+  FaultRule,
+  Faults,
+  Fixtures,
+  MockOptions,
+  MockStore,
+  RequestLog,
+} from "./types.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 import { type MockParts, WatchedHost } from "./watched-host.ts";
 
@@ -22,7 +30,12 @@ const newYear = "2026-01-01T00:00:00Z";
  * A store in memory for tests. Rejects with StoreError: ValidationFailed (an option, or a fixture), WasmLoadFailed, WasmVersionMismatch; or with
  * AbortError.
  */
-export async function mockStore(options: MockOptions = {}): Promise<MockStore> {
+export function mockStore(options: MockOptions = {}): Promise<MockStore> {
+  return openMock(options, new Log());
+}
+
+// The same, with its log.
+export async function openMock(options: MockOptions, log: Log): Promise<MockStore> {
   const { seed = 1, clock: from = newYear, fixtures, faults = [], ...more } = options;
   const { latency: takes, throttle, tableDeletionMs, emptyPages, ...rest } = more;
   const clock = new VirtualClock(from);
@@ -41,16 +54,25 @@ export async function mockStore(options: MockOptions = {}): Promise<MockStore> {
     latency,
     cuts,
     limits,
-    log: new Log(),
+    log,
   });
   try {
     if (fixtures !== undefined) await store.seed(fixtures);
-    for (const rule of faults) store.faults.add(rule);
+    for (const [i, rule] of faults.entries()) addTo(store.faults, rule, `faults[${i}]`);
     store.beginHere();
     return store;
   } catch (error) {
     await store.close();
     throw error;
+  }
+}
+
+function addTo(faults: Faults, rule: FaultRule, name: string): void {
+  try {
+    faults.add(rule);
+  } catch (cause) {
+    const message = `${name}: ${(cause as Error).message}`;
+    throw new StoreError("ValidationFailed", message, { cause });
   }
 }
 

@@ -4,10 +4,16 @@ import { matches } from "./request-match.ts";
 import type { LoggedRequest, RequestLog, RequestMatch } from "./types.ts";
 
 export class Log implements RequestLog {
+  readonly #keeps: boolean;
   #requests: LoggedRequest[] = [];
 
+  // One that keeps nothing is for stores that nobody can ask what was asked of them.
+  constructor(keeps = true) {
+    this.#keeps = keeps;
+  }
+
   add(request: LoggedRequest): void {
-    this.#requests.push(request);
+    if (this.#keeps) this.#requests.push(request);
   }
 
   all(): readonly LoggedRequest[] {
