@@ -90,10 +90,10 @@ const planNames: Readonly<Record<string, string>> = {
   table: "table scan",
 };
 
-/** What a run cost, a figure each. `cost` is undefined where nobody counted; of a run that asked only other stores, say forks, it tells nothing. */
+/** What a run cost, a figure each. `cost` is undefined where nobody counted. */
 export function shownCost(cost: Cost | undefined, ms: number): HTMLElement {
   const figures: [name: string, value: string, kind?: string][] = [];
-  if (cost !== undefined && cost.requests > 0) {
+  if (cost !== undefined) {
     const [dearest] = cost.plans;
     const plans = cost.plans.map((plan) => planNames[plan]).join(", ");
     if (dearest !== undefined) figures.push(["Access", plans, dearest]);
