@@ -60,6 +60,7 @@ export class Checkpointer {
   #quiet = true; // nothing was stored since the timer was set
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
   #running: Promise<void> | undefined;
+  #called = false; // somebody waits for what runs, and is told if it ends early
   readonly #orphans: Set<number>; // parts that no manifest names
   readonly #doubtful = new Set<number>(); // the same, unless a manifest arrived of which it is not known; until the next one is
   #stopped = false;
@@ -107,12 +108,20 @@ export class Checkpointer {
     while (this.#running !== undefined) await this.#running;
     if (this.#stopped) throw new Stopped();
     const working = work();
-    this.#begin(working.catch(() => {}));
+    this.#called = true;
+    this.#begin(
+      working
+        .catch(() => {})
+        .finally(() => {
+          this.#called = false;
+        }),
+    );
     await working;
   }
 
-  // The one on closing, if the log is worth it. REQUIRES: nothing is written meanwhile.
+  // The one on closing, if the log is worth it, after one under way. REQUIRES: nothing is written meanwhile.
   async last(): Promise<void> {
+    if (this.#called) return;
     while (this.#running !== undefined) await this.#running;
     if (this.#stopped || !this.#automatic || !this.#isWorth(closingPatience)) return;
     this.#begin(this.#run());
