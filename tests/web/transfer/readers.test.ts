@@ -73,7 +73,12 @@ describe("CSV", () => {
     ["tabs, and columns in any order", "d\tRowKey\tPartitionKey\n|\t1\tp\n", ["2: p/1 d:String=|"]],
     ["quotes inside a cell", `${keys},s\np,1,5" disk "x"\n`, ['2: p/1 s:String=5" disk "x"']],
     ["the official client's names", "partitionKey,rowKey\np,1\n", ["2: p/1"]],
-    ["what the store itself says", `${keys},ETag,odata.x,timestamp\np,1,a,b,c\n`, ["2: p/1"]],
+    ["what the store itself says", `${keys},etag,odata.x,timestamp\np,1,a,b,c\n`, ["2: p/1"]],
+    [
+      "properties that are called nearly so",
+      `${keys},ETag,TIMESTAMP\np,1,a,b\n`,
+      ["2: p/1 ETag:String=a TIMESTAMP:String=b"],
+    ],
     [
       "capitals of a spreadsheet",
       `${keys},b,b@type\np,1,TRUE,Boolean\n`,
@@ -149,6 +154,11 @@ describe("NDJSON", () => {
       "what the service says of an entity",
       '{"odata.etag":"x","PartitionKey@odata.type":"Edm.String","PartitionKey":"p","RowKey":"1","Timestamp@odata.type":"Edm.DateTime","Timestamp":"t","n":null,"n@odata.type":"Edm.Int32"}',
       ["1: p/1"],
+    ],
+    [
+      "properties that are called nearly as what the store says",
+      `${entity},"ETag":"a","TIMESTAMP":"b"}`,
+      ["1: p/1 ETag:String=a TIMESTAMP:String=b"],
     ],
     ["escapes", `${entity},"s":"\\ud800\\"\\\\\\n"}`, ['1: p/1 s:String=\ud800"\\\n']],
     ["line ends, and lines of blanks", `${entity}}\r\n  \r\n\n${entity}}`, ["1: p/1", "4: p/1"]],

@@ -1,7 +1,8 @@
 // Properties to ciphertext and back. Each entity has a key of its own, which is stored with it, wrapped by the caller's:
 //
 //     <property>     Binary: 12 random bytes, then AES-256-GCM of the text in UTF-8, with [partitionKey, rowKey, name] as JSON authenticated
-//                    beside it: a value can't be moved to another property or entity unnoticed
+//                    beside it: a value can't be moved to another property or entity of a table
+//                    unnoticed. An older one, or clear text, can take its place
 //     _Encryption    String: { "v": 1, "key": <id of the caller's key>, "wrapped": <the entity's key by AES-KW, base64>, "names": […] }
 
 import { base64 } from "../edm.ts";
@@ -65,8 +66,8 @@ export class EntityCipher {
   }
 
   /**
-   * The entity as it was before; one that was not encrypted as it is. Throws StoreError DecryptionFailed if its key is not known, or anything was
-   * tampered with. Needs keys and `_Encryption` if properties are selected.
+   * The entity as it was before; one that was not encrypted as it is, and what is no Binary as it is. Throws StoreError DecryptionFailed if its key
+   * is not known, or a ciphertext was changed. Needs keys and `_Encryption` if properties are selected.
    */
   async decrypt<T extends object>(entity: T): Promise<T> {
     const { [infoProperty]: text, ...clear } = entity as Entity;

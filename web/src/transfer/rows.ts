@@ -66,7 +66,7 @@ export const keyNames: ReadonlyMap<string, "partitionKey" | "rowKey"> = new Map(
   ["rowKey", "rowKey"],
 ]);
 
-/** What the store itself says of an entity, by either's names: never read from a file. */
+/** What the store itself says of an entity, by either's names: never read from a file. In other letters, such as ETag, it is a property like all others. */
 export function isOfTheStore(name: string): boolean {
-  return /^(?:timestamp|etag|odata\..*)$/i.test(name);
+  return /^(?:[Tt]imestamp|etag|odata\..*)$/.test(name);
 }
