@@ -43,6 +43,11 @@ export function base64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
+/** Throws what atob throws. */
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+}
+
 // The service's text of a DateTime: a fraction of up to seven digits, trailing zeros removed.
 // `ticks`: what is above the millisecond, in units of 100 ns.
 export function dateTimeText(milliseconds: number, ticks: number): string {

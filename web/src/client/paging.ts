@@ -1,5 +1,6 @@
 // Lists page by page: continuation tokens and the iterators over items and pages.
 
+import { fromBase64 } from "../edm.ts";
 import { serviceError } from "../errors.ts";
 import type { PagedAsyncIterableIterator, PageSettings } from "../types.ts";
 
@@ -81,8 +82,7 @@ function decodeKey(value: unknown): string {
   const coded = match?.[2];
   if (coded === undefined || coded.length !== Number(match?.[1])) throw invalidInput();
   const text = coded.replaceAll("*", "+").replaceAll("_", "/").replaceAll("-", "=");
-  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  const key = decodeUtf8(bytes);
+  const key = decodeUtf8(fromBase64(text));
   if (encodeKey(key) !== value) throw invalidInput(); // one token per key: overlong or broken text is refused
   return key;
 }

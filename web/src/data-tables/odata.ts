@@ -1,6 +1,6 @@
 // The template tag for filters: values as literals of the filter language.
 
-import { kindOf } from "../edm.ts";
+import { fromBase64, kindOf } from "../edm.ts";
 
 /**
  * Writes values into a filter as literals: odata`Name eq ${"O'Neill"} and Age gt ${18}`. Strings are quoted unless the text
@@ -52,7 +52,7 @@ function objectLiteral(value: object, before: string): string {
     case "DateTime":
       return `datetime'${text}'`;
     case "Binary":
-      return bytesLiteral(Uint8Array.from(atob(text), (character) => character.charCodeAt(0)));
+      return bytesLiteral(fromBase64(text));
     case "Double":
       return /^-?\d+$/.test(text) ? `${text}.0` : text; // without a point it were an Int32
     default:

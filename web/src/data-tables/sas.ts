@@ -1,7 +1,7 @@
 // Shared access signatures, as the official functions make them: the same bytes for the same input and clock. Synchronous, and
 // without the module.
 
-import { base64 } from "../edm.ts";
+import { base64, fromBase64 } from "../edm.ts";
 import { hmacSha256 } from "../rest/hmac.ts";
 import { isNamedKeyCredential } from "./credentials.ts";
 import type {
@@ -181,7 +181,7 @@ function decodeKey(key: string): Uint8Array {
     .replaceAll("_", "/")
     .replace(/[^\w+/]|_/g, "");
   const whole = digits.length % 4 === 1 ? digits.slice(0, -1) : digits;
-  return Uint8Array.from(atob(whole), (character) => character.charCodeAt(0));
+  return fromBase64(whole);
 }
 
 // What is empty is left out.

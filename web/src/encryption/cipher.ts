@@ -5,7 +5,7 @@
 //                    unnoticed. An older one, or clear text, can take its place
 //     _Encryption    String: { "v": 1, "key": <id of the caller's key>, "wrapped": <the entity's key by AES-KW, base64>, "names": […] }
 
-import { base64 } from "../edm.ts";
+import { base64, fromBase64 } from "../edm.ts";
 import { StoreError } from "../errors.ts";
 import type { TableEntity } from "../types.ts";
 
@@ -97,7 +97,7 @@ export class EntityCipher {
     const { key, keyId: own, keyOf } = this.#options;
     const wrapping = keyId === own ? key : await keyOf?.(keyId);
     if (wrapping === undefined) throw new Error(`There is no key "${keyId}".`);
-    const bytes = Uint8Array.from(atob(wrapped), (letter) => letter.charCodeAt(0));
+    const bytes = fromBase64(wrapped);
     return await crypto.subtle.unwrapKey("raw", bytes, wrapping, "AES-KW", "AES-GCM", false, [
       "decrypt",
     ]);
