@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { BrowserContext } from "playwright-core";
 import { openStore } from "../web/support/package.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
-import { type Site, serve } from "./support/server.ts";
+import { blankPage, type Site, serve } from "./support/server.ts";
 
 type Package = typeof import("../../web/src/index.ts");
 
@@ -18,10 +18,7 @@ before(async () => {
   profile = await newProfile();
   context = await profile.open();
   const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
-  site = await serve(staging, {
-    override: (path) =>
-      path === "/" ? { body: "<!doctype html><title>entitable</title>" } : undefined,
-  });
+  site = await serve(staging, { override: blankPage });
 });
 
 after(async () => {

@@ -7,7 +7,7 @@ import type { BrowserContext, Page } from "playwright-core";
 import type { OpenOptions, Store } from "../../web/src/types.ts";
 import { openStore } from "../web/support/package.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
-import { type Site, serve } from "./support/server.ts";
+import { blankPage, type Site, serve } from "./support/server.ts";
 
 type Package = typeof import("../../web/src/index.ts");
 type Global = typeof globalThis & { store: Store };
@@ -24,10 +24,7 @@ before(async () => {
   profile = await newProfile();
   context = await profile.open();
   const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
-  site = await serve(staging, {
-    override: (path) =>
-      path === "/" ? { body: "<!doctype html><title>entitable</title>" } : undefined,
-  });
+  site = await serve(staging, { override: blankPage });
   const store = await openStore({ persistence: "memory" });
   await store.table("rows").createTable();
   for (let n = 0; n < rows; ++n) {

@@ -8,7 +8,7 @@ import type { BrowserContext, Page } from "playwright-core";
 import type { OpenOptions, Store } from "../../web/src/index.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
 import { launch } from "./support/puppeteer.ts";
-import { type Site, type SiteOptions, serve } from "./support/server.ts";
+import { blankPage, type Site, type SiteOptions, serve } from "./support/server.ts";
 import { lifecycle, ownerOf, SharedTabs, until } from "./support/shared-tabs.ts";
 
 type Package = typeof import("../../web/src/index.ts");
@@ -41,12 +41,10 @@ interface Ended {
 declare function entitable(): Promise<Package>;
 
 async function newPage(options: SiteOptions = {}): Promise<Page> {
-  const blank: SiteOptions["override"] = (path) =>
-    path === "/" ? { body: "<!doctype html><title>entitable</title>" } : undefined;
   const site = await serve(staging, {
     headers: { "content-security-policy": `script-src 'self' 'wasm-unsafe-eval'` },
     ...options,
-    override: (path) => options.override?.(path) ?? blank(path),
+    override: (path) => options.override?.(path) ?? blankPage(path),
   });
   sites = [...sites, site];
   const page = await context.newPage();

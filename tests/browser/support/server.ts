@@ -28,6 +28,10 @@ export interface SiteOptions {
   override?: (path: string) => { status?: number; type?: string; body: string } | undefined;
 }
 
+// A page with nothing on it, beside the folder's files.
+export const blankPage: NonNullable<SiteOptions["override"]> = (path) =>
+  path === "/" ? { body: "<!doctype html><title>entitable</title>" } : undefined;
+
 export async function serve(folder: string, options: SiteOptions = {}): Promise<Site> {
   const { under = "/" } = options;
   const server = createServer(async (request, response) => {
