@@ -1,5 +1,6 @@
 // What a batch that failed says about its actions.
 
+import { serviceErrorOf } from "../service-error.ts";
 import type { BulkFailure } from "../types.ts";
 
 /**
@@ -15,25 +16,21 @@ export type Verdict =
 interface Failure {
   name?: string;
   code?: string;
-  message?: string;
   statusCode?: number;
-  details?: { odataError?: { code?: string; message?: { value?: string } } };
 }
 
 const lostOnTheWay: ReadonlySet<unknown> = new Set(["ConnectionLost", "StoreClosed"]);
 
 /** Of a batch of so many actions. */
 export function verdictOn(error: unknown, actions: number): Verdict {
-  const { name, code, message, statusCode, details } = (error ?? {}) as Failure;
+  const { name, code, statusCode } = (error ?? {}) as Failure;
   if (name === "StoreError") return { kind: "all", uncertain: lostOnTheWay.has(code) };
   if (name === "AbortError") return { kind: "all", uncertain: true };
   if (name === "RestError") {
     if (statusCode === undefined || statusCode >= 500) return { kind: "all", uncertain: true };
-    if (concernsAll(statusCode, details?.odataError?.code ?? code)) {
-      return { kind: "all", uncertain: false };
-    }
-    const said = details?.odataError?.message?.value ?? message ?? "";
-    const at = Number(/^(\d+):/.exec(said)?.[1] ?? actions);
+    const said = serviceErrorOf(error);
+    if (concernsAll(statusCode, said.code)) return { kind: "all", uncertain: false };
+    const at = said.failedAt ?? actions;
     if (at < actions) return { kind: "one", at };
   }
   // Any other error comes before anything was sent.
