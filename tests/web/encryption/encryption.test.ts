@@ -35,7 +35,9 @@ async function listed(
   table: Pick<TableClient, "listEntities"> | EncryptedTable,
   listOptions: ListTableEntitiesOptions,
 ): Promise<object[]> {
-  return await Array.fromAsync(table.listEntities(listOptions) as AsyncIterable<object>);
+  const found: object[] = [];
+  for await (const one of table.listEntities(listOptions)) found.push(one);
+  return found;
 }
 
 for (const [name, door] of Object.entries(doors)) {
@@ -105,7 +107,8 @@ for (const [name, door] of Object.entries(doors)) {
       const people = encryptedTable(door(store), options);
       await people.createEntity(ann);
       const typed = await people.getEntity("p", "ann", { disableTypeConversion: true });
-      const { etag, timestamp, "odata.metadata": _, ...properties } = typed as TableEntity;
+      const { etag, timestamp, "odata.metadata": _, ...rest } = typed as Record<string, unknown>;
+      const properties = rest as TableEntity;
       assert.deepEqual(properties, {
         partitionKey: "p",
         rowKey: "ann",
@@ -115,7 +118,7 @@ for (const [name, door] of Object.entries(doors)) {
       });
       const [first] = await listed(people, { disableTypeConversion: true });
       assert.deepEqual((first as TableEntity)["Ssn"], { type: "String", value: ann.Ssn });
-      await people.upsertEntity({ ...properties, rowKey: "copy" } as TableEntity, "Replace");
+      await people.upsertEntity({ ...properties, rowKey: "copy" }, "Replace");
       assert.equal((await people.getEntity("p", "copy"))["Ssn"], ann.Ssn);
     });
 
@@ -125,7 +128,7 @@ for (const [name, door] of Object.entries(doors)) {
       await people.createEntity(ann);
       const { etag, timestamp, ...raw } = await store.table("people").getEntity("p", "ann");
       await store.table("leavers").createTable();
-      await store.table("leavers").createEntity(raw);
+      await store.tableClient("leavers").createEntity(raw as TableEntity);
       const leavers = encryptedTable(store.tableClient("leavers"), options);
       await assert.rejects(leavers.getEntity("p", "ann"), { code: "DecryptionFailed" });
       // A table has one name, however it is spelled.
