@@ -136,11 +136,11 @@ class Import {
     this.#heldUnits = 0;
     this.#heldKeys = new Set();
     const groups = groupsOf(held).map((group) => sendBatch(group, this.#sending));
-    for (const written of await Promise.allSettled(groups)) {
-      if (written.status === "rejected") throw written.reason;
-    }
+    const settled = await Promise.allSettled(groups);
     const { rows, written, skipped, rejected } = this.#report;
     this.#options.onProgress?.({ rows, written, skipped, rejected });
+    const failed = settled.find(({ status }) => status === "rejected");
+    if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
     await nextTurn();
   }
 
