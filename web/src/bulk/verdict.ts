@@ -1,5 +1,6 @@
 // What a batch that failed says about its actions.
 
+import { serviceErrorOf } from "../service-error.ts";
 import type { BulkFailure } from "../types.ts";
 
 /**
@@ -15,9 +16,7 @@ export type Verdict =
 interface Failure {
   name?: string;
   code?: string;
-  message?: string;
   statusCode?: number;
-  details?: { odataError?: { code?: string; message?: { value?: string } } };
 }
 
 const lostOnTheWay: ReadonlySet<unknown> = new Set(["ConnectionLost", "StoreClosed"]);
@@ -27,7 +26,7 @@ const ofTheTable: ReadonlySet<unknown> = new Set(["TableNotFound", "TableBeingDe
 
 /** Of a batch of so many actions. */
 export function verdictOn(error: unknown, actions: number): Verdict {
-  const { name, code, message, statusCode, details } = (error ?? {}) as Failure;
+  const { name, code, statusCode } = (error ?? {}) as Failure;
   if (name === "StoreError" && !ofTheActions.has(code)) {
     return { kind: "all", uncertain: lostOnTheWay.has(code), ends: code !== "ConnectionLost" };
   }
@@ -36,13 +35,13 @@ export function verdictOn(error: unknown, actions: number): Verdict {
     if (statusCode === undefined || statusCode >= 500) {
       return { kind: "all", uncertain: true, ends: false };
     }
-    const ends = ofTheTable.has(details?.odataError?.code ?? code);
+    const said = serviceErrorOf(error);
+    const ends = ofTheTable.has(said.code);
     // Who may not write one partition may write another.
     if (ends || statusCode === 401 || statusCode === 403) {
       return { kind: "all", uncertain: false, ends };
     }
-    const said = details?.odataError?.message?.value ?? message ?? "";
-    const at = Number(/^(\d+):/.exec(said)?.[1] ?? actions);
+    const at = said.failedAt ?? actions;
     if (at < actions) return { kind: "one", at };
   }
   // Any other error comes before anything was sent.

@@ -2,6 +2,7 @@
 
 import { escapeKey } from "../keys/index.ts";
 import { platformRandom } from "../random.ts";
+import { serviceErrorOf } from "../service-error.ts";
 import type {
   Clock,
   PagedAsyncIterableIterator,
@@ -111,7 +112,7 @@ export class TableQueue<T = unknown> {
       await this.#table.createEntity({ ...row, InsertedAt: new Date(now) });
     } catch (error) {
       // Nobody else makes this key: the client tried again, after its first answer was lost.
-      if (serviceCode(error) !== "EntityAlreadyExists") throw error;
+      if (serviceErrorOf(error).code !== "EntityAlreadyExists") throw error;
     }
     return { id };
   }
@@ -280,17 +281,8 @@ async function found(write: Promise<unknown>): Promise<boolean> {
     await write;
     return true;
   } catch (error) {
-    const code = serviceCode(error);
+    const { code } = serviceErrorOf(error);
     if (code === "ResourceNotFound" || code === "EntityAlreadyExists") return false;
     throw error;
   }
-}
-
-// Of either client's error.
-function serviceCode(error: unknown): string | undefined {
-  const { code, details } = error as {
-    code?: string;
-    details?: { odataError?: { code?: string } };
-  };
-  return details?.odataError?.code ?? code;
 }
