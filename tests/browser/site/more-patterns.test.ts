@@ -394,7 +394,7 @@ test("encrypted properties", async () => {
 
   const keys = await runBlock(page, 2);
   assert.deepEqual(keys.tables[0], [
-    ["v", "1"],
+    ["v", "2"],
     ["key", "2026"],
     ["names", '["Account"]'],
     ["wrapped", "56 letters"], // 40 bytes as base64
@@ -406,6 +406,7 @@ test("encrypted properties", async () => {
   const moved = await runBlock(page, 3);
   assert.deepEqual(moved.tables[0]?.[0], ["code", "DecryptionFailed"]);
   assert.match(moved.tables[0]?.[1]?.[1] ?? "", /Its key is another one, or it was changed\.$/);
+  assert.match(moved.tables[1]?.[1]?.[1] ?? "", /Account is not encrypted, and should be\.$/);
 
   const refused = await runBlock(page, 4);
   assert.deepEqual(
