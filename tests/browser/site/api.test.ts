@@ -29,7 +29,10 @@ for (const [entry, target] of entries) {
   const title = entry.replace(/^\./, "entitable").replaceAll("/", "-");
   test(`${title}: each of its exports, with a declaration`, async () => {
     const [, exported] = parse(readFileSync(new URL(target.default, packageFolder), "utf8"));
-    const names = exported.map(({ name }) => name);
+    const names = exported.map((one) => {
+      assert("name" in one, "one that is not read here: export *");
+      return one.name;
+    });
     const page = await guide.open(`api/${title}`);
     const told = await page.$$eval(".declaration", (sections) =>
       sections.map((section) => [section.id, section.querySelector("pre")?.textContent ?? ""]),
