@@ -13,6 +13,7 @@ TablePlayground.modules = {
   "entitable/data-tables": () => import("entitable/data-tables"),
   "entitable/encryption": () => import("entitable/encryption"),
   "entitable/keys": () => import("entitable/keys"),
+  "entitable/large-values": () => import("entitable/large-values"),
   "entitable/queue": () => import("entitable/queue"),
 };
 

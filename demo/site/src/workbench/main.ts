@@ -37,7 +37,7 @@ async function start(): Promise<void> {
     void showFacts(store);
     if (done && !wasDone) {
       wasDone = true;
-      void explore.show();
+      explore.show();
     }
   });
   await load.start();
