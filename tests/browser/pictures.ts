@@ -35,6 +35,7 @@ async function pressAll(page: Page): Promise<void> {
 async function photograph(page: Page, path: string, look: Look): Promise<Picture> {
   await page.setViewportSize({ width: look.width, height: 900 });
   await page.emulateMedia({ colorScheme: look.colorScheme });
+  await page.evaluate(() => scrollTo(0, 0));
   const file = `${folder}${look.look}/${nameOf(path)}.png`;
   const picture = await page.screenshot({ path: file, fullPage: true });
   return { path, file, width: picture.readUInt32BE(16), height: picture.readUInt32BE(20) };
@@ -63,7 +64,7 @@ function sheetsOf(pictures: readonly Picture[], tileWidth: number): string {
     sheets.push(`<section>${tiles.slice(first, first + perSheet).join("")}</section>`);
   }
   const style = `body{margin:0;background:#888}section{display:flex;gap:${sheet.gap}px;padding:${sheet.gap}px;width:max-content}
-figure{margin:0;position:relative}figcaption{position:absolute;right:0;top:0;background:#ff0;font:12px sans-serif}`;
+figure{margin:0;position:relative}figcaption{position:absolute;right:0;bottom:0;background:#ff0;font:12px sans-serif}`;
   return `<!doctype html><meta charset="utf-8"><style>${style}</style>${sheets.join("\n")}`;
 }
 
