@@ -17,6 +17,12 @@ TablePlayground.modules = {
   "entitable/queue": () => import("entitable/queue"),
 };
 
+// Its hundred kilobytes are for those who edit.
+TablePlayground.editor = async (options) => {
+  const { codeEditor } = await import("./code-editor.ts");
+  return codeEditor(options);
+};
+
 for (const versus of document.querySelectorAll(".versus")) {
   if (versus.nextElementSibling !== null) new Verdict(versus, versus.nextElementSibling);
 }

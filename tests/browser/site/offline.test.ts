@@ -46,6 +46,10 @@ test("with the server gone, pages that were never visited open and run", async (
   await page.getByRole("link", { name: "Asking questions" }).click();
   await page.waitForURL("**/some/path/querying/");
   assert.equal((await runBlock(page, 0)).figures["Rows read"], "1");
+  const block = page.locator("table-playground").first();
+  await block.getByRole("textbox", { name: "Code" }).focus();
+  await block.locator(".cm-content").fill('show("edited");');
+  assert.deepEqual((await runBlock(page, 0)).values, ["edited"]);
   await page.close();
 });
 
