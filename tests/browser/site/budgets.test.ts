@@ -32,7 +32,7 @@ const budgets: readonly Budget[] = [
     path: "patterns/log-tail",
     button: "Run",
     first: { kilobytes: 98, files: 21 },
-    run: { kilobytes: 352, files: 27 },
+    run: { kilobytes: 356, files: 30 },
   },
   { path: "api/entitable", button: "Colours", first: { kilobytes: 20, files: 8 } },
   { path: "workbench", button: "Load the cities", first: { kilobytes: 335, files: 20 } },

@@ -38,6 +38,7 @@ textarea::selection { background: color-mix(in srgb, var(--_accent) 30%, transpa
 .shown :is(th, td):last-child { padding-right: 0; }
 @container (max-width: 32rem) {
   .shown table { font-size: 0.8rem; }
+  .shown td { white-space: normal; }
   .shown td.key { font-size: 0.75rem; }
   .shown :is(th, td):not(:last-child) { padding-right: 0.5rem; }
 }
