@@ -11,9 +11,9 @@ before(async () => {
 
 after(() => guide?.close());
 
-const scan = (access: string, read: string, returned: string) => ({
+const scan = (access: string, read: string, returned: string, requests = "1") => ({
   Access: access,
-  Requests: "1",
+  Requests: requests,
   "Rows read": read,
   Returned: returned,
 });
@@ -113,7 +113,7 @@ test("index entities", async () => {
   assert.deepEqual(hired.values, ["412 UpdateConditionNotSatisfied", "001952,002000,002001"]);
 
   const scanned = await runBlock(page, 3);
-  assert.deepEqual(scanned.figures, scan("table scan", "21,000", "200"));
+  assert.deepEqual(scanned.figures, scan("table scan", "21,000", "200", "10"));
   const indexed = await runBlock(page, 4);
   assert.equal(indexed.figures["Requests"], "201");
   assert.deepEqual([scanned.values, indexed.values], [["200"], ["200"]]);
@@ -173,7 +173,7 @@ test("prepend and append", async () => {
     "Rows written": "2,000",
     Refused: "3,000",
   });
-  assert.deepEqual(naive.heat, { "2026-11-21": "2,000 written" });
+  assert.deepEqual(naive.heat, { "2026-11-21": "2,000 written, 3,000 refused" });
   const pattern = await runBlock(page, 1);
   assert.deepEqual(pattern.figures, { Requests: "5,000", "Rows written": "5,000" });
   const spread = Object.entries(pattern.heat);
