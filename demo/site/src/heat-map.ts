@@ -1,7 +1,7 @@
 // The picture of the partitions, while code runs: a field for each, darker the more of it was read or written, or would have been if it had not been refused. Numbers are
 // in it as text, so it can be read without seeing colours, and the scale is the same everywhere, so two pictures can be compared.
 import type { PlaygroundRun, PlaygroundStart } from "entitable/explorer";
-import { count, make } from "./dom.ts";
+import { count, h } from "./dom.ts";
 import { type Access, Accesses } from "./partition-access.ts";
 
 const levels = [1, 10, 100, 1000, 10_000]; // entities, from which on a field is that dark
@@ -10,9 +10,9 @@ const levels = [1, 10, 100, 1000, 10_000]; // entities, from which on a field is
 const mostNamed = 40;
 
 export class HeatMap {
-  readonly element = make("figure", "heat");
-  readonly #caption = make("figcaption", "");
-  readonly #maps = make("div", "");
+  readonly element = h("figure", { class: "heat" });
+  readonly #caption = h("figcaption");
+  readonly #maps = h("div");
   #fields = new Map<string, Field>();
   #accesses = new Accesses(undefined);
   #drawn = -1;
@@ -67,28 +67,28 @@ export class HeatMap {
     const tables = Map.groupBy(all, ({ table }) => table);
     const maps = [...tables].flatMap(([table, own]) => {
       const isSmall = own.length > mostNamed;
-      const list = make("ul", isSmall ? "fields small" : "fields");
+      const list = h("ul", { class: isSmall ? "fields small" : "fields" });
       for (const one of own) {
         const field = new Field(one.partition, isSmall);
         this.#fields.set(nameOf(one), field);
         list.append(field.element);
       }
-      return [make("p", "heat-table", `Table ${table}`), list];
+      return [h("p", { class: "heat-table" }, `Table ${table}`), list];
     });
     this.#maps.replaceChildren(...maps);
   }
 }
 
 class Field {
-  readonly element = make("li", "");
-  readonly #numbers = make("p", "numbers");
+  readonly element = h("li");
+  readonly #numbers = h("p", { class: "numbers" });
   readonly #partition: string;
   readonly #isSmall: boolean;
 
   constructor(partition: string, isSmall: boolean) {
     this.#partition = partition;
     this.#isSmall = isSmall;
-    this.element.append(make("p", "name", partition || "(empty)"), this.#numbers);
+    this.element.append(h("p", { class: "name" }, partition || "(empty)"), this.#numbers);
   }
 
   /** It is no longer being touched. */

@@ -1,6 +1,6 @@
 // Beneath the two panes of a chapter: a button that runs both, and what the numbers of both say, side by side.
 import type { PlaygroundRun, TablePlayground } from "entitable/explorer";
-import { count, make } from "./dom.ts";
+import { count, h } from "./dom.ts";
 
 type Cost = NonNullable<PlaygroundRun["cost"]>;
 
@@ -41,7 +41,7 @@ export class Verdict {
     if (naive === undefined || pattern === undefined) return;
     const different = figures.filter(([, of]) => of(naive) !== of(pattern));
     if (different.length === 0 && naive.requests > 0)
-      this.#bars.append(make("p", "", "Both cost the same."));
+      this.#bars.append(h("p", {}, "Both cost the same."));
     // Of what was refused nothing was done, so that there was less to do is no merit.
     const isFair = naive.failed === pattern.failed;
     for (const [name, of] of different) {
@@ -53,17 +53,17 @@ export class Verdict {
 function comparison(name: string, naive: number, pattern: number, isFair: boolean): HTMLElement {
   const most = Math.max(naive, pattern);
   const bar = (kind: string, value: number) => {
-    const line = make("i", "");
+    const line = h("i");
     line.style.inlineSize = `${(value / most) * 100}%`;
-    return make("div", kind, line, make("span", "", `${count(value)} ${kind}`));
+    return h("div", { class: kind }, line, h("span", {}, `${count(value)} ${kind}`));
   };
-  const title = make(
+  const title = h(
     "p",
-    "",
+    {},
     `${name}: `,
-    make("strong", "", isFair ? relation(naive, pattern) : plainly(naive, pattern)),
+    h("strong", {}, isFair ? relation(naive, pattern) : plainly(naive, pattern)),
   );
-  return make("div", "comparison", title, bar("naive", naive), bar("pattern", pattern));
+  return h("div", { class: "comparison" }, title, bar("naive", naive), bar("pattern", pattern));
 }
 
 function plainly(naive: number, pattern: number): string {

@@ -95,10 +95,10 @@ test("the data model", async () => {
   const page = await guide.open("data-model");
   const company = await runBlock(page, 0);
   assert.deepEqual(company.tables[0], [
-    ["Marketing", "00001", "Don", "Hall", "34", "", ""],
-    ["Marketing", "00002", "Jun", "Cao", "47", "", ""],
-    ["Marketing", "Department", "", "", "", "Marketing", "153"],
-    ["Sales", "00010", "Ken", "Kwok", "23", "", ""],
+    ["Marketing", "00001", "Don", "Hall", "34", "donh@contoso.com", "", ""],
+    ["Marketing", "00002", "Jun", "Cao", "47", "junc@contoso.com", "", ""],
+    ["Marketing", "Department", "", "", "", "", "Marketing", "153"],
+    ["Sales", "00010", "Ken", "Kwok", "23", "kenk@contoso.com", "", ""],
   ]);
   const types = await runBlock(page, 1);
   assert.deepEqual(types.tables[0], [

@@ -1,8 +1,9 @@
 // The playground: one store, one table of cities, and panels that use it through the published package only.
 import "entitable/explorer";
 import { openStore, type Store } from "entitable";
+import { count, h } from "../dom.ts";
 import { keepOffline } from "../offline-copy.ts";
-import { byId, bytes, count, describe, h } from "./dom.ts";
+import { byId, bytes, describe } from "./dom.ts";
 import { ExplorePanel } from "./explore-panel.ts";
 import { LoadPanel } from "./load-panel.ts";
 import { TransactionPanel } from "./transaction-panel.ts";
