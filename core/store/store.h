@@ -164,6 +164,9 @@ class Store {
   // up, with a continuation: as if the service had run out of time. 0: they are empty, if there is
   // anything to hold; 1: as ever. For those who test what follows continuations.
   void cut_pages(double share);
+  // From now on queries read what the real service would (execute_as_service), or again as ever.
+  // REQUIRES: no rows are absent, nor will be.
+  void read_as_service(bool on);
   Result<std::vector<AccessPolicy>> table_acl(std::string_view table) const;
   const std::string& service_properties() const;
   StoreStats stats() const;

@@ -1,34 +1,34 @@
 // The simulation of servers beneath a live block: a rate to choose, half a minute of seconds, and what the servers have at its end.
-import { count, make } from "./dom.ts";
-import { model, type Second, type Simulation, simulate } from "./partition-servers.ts";
+import { count, h } from "./dom.ts";
+import { model, type Second, type Simulation, simulate, type Work } from "./partition-servers.ts";
 
 const rates = [500, 1000, 2000, 5000, 10_000, 20_000, 40_000];
 const seconds = 30;
 
 export class ServerPicture {
-  readonly element = make("figure", "servers");
-  readonly #rate = make("input", "");
-  readonly #told = make("output", "");
-  readonly #result = make("div", "");
-  #keys: readonly string[] = [];
+  readonly element = h("figure", { class: "servers" });
+  readonly #rate = h("input");
+  readonly #told = h("output");
+  readonly #result = h("div");
+  #run: readonly Work[] = [];
 
   constructor() {
     this.#rate.type = "range";
     this.#rate.max = String(rates.length - 1);
     this.#rate.value = String(rates.indexOf(5000));
     this.#rate.addEventListener("input", () => this.#draw());
-    const label = make("label", "", "Requests a second ", this.#rate, this.#told);
-    const caption = make(
+    const label = h("label", {}, "Requests a second ", this.#rate, this.#told);
+    const caption = h(
       "figcaption",
-      "",
+      {},
       `Simulated: the same requests, again and again, on ${model.servers} servers`,
     );
     this.element.append(caption, label, this.#result);
   }
 
-  /** The partitions that a run asked for, in the order of its requests. */
-  show(keys: readonly string[]): void {
-    this.#keys = keys;
+  /** What a run asked for. */
+  show(run: readonly Work[]): void {
+    this.#run = run;
     this.#draw();
   }
 
@@ -36,9 +36,13 @@ export class ServerPicture {
     const rate = rates[Number(this.#rate.value)] as number;
     this.#rate.setAttribute("aria-valuetext", count(rate));
     this.#told.textContent = count(rate);
-    const simulation = simulate(this.#keys, rate, seconds);
+    if (this.#run.length === 0) {
+      this.#result.replaceChildren(h("p", {}, "This run asked no partition for anything."));
+      return;
+    }
+    const simulation = simulate(this.#run, rate, seconds);
     this.#result.replaceChildren(
-      timeline(simulation),
+      timeline(simulation, rate),
       summary(simulation),
       story(simulation),
       serversTable(simulation),
@@ -46,24 +50,29 @@ export class ServerPicture {
   }
 }
 
-// A row for each server, a column for each second; the last row is what was refused. For the eye: the rest says it in words.
-function timeline({ seconds: all }: Simulation): HTMLElement {
-  const grid = make("div", "timeline");
+// A row for each server, a column for each second: how much of what it can do it did. The last row is how much was refused. For the eye: the rest says it in words.
+function timeline({ seconds: all }: Simulation, rate: number): HTMLElement {
+  const grid = h("div", { class: "timeline" });
   grid.setAttribute("aria-hidden", "true");
-  const row = (name: string, kind: string, of: (second: Second) => number, full: number) => {
-    grid.append(make("span", "", name));
+  const row = (
+    [name, kind, unit]: readonly [string, string, string],
+    of: (second: Second) => number,
+    full: number,
+  ) => {
+    grid.append(h("span", {}, name));
     for (const [index, second] of all.entries()) {
       const value = of(second);
-      const field = make("i", "");
+      const field = h("i");
       field.dataset[kind] = String(Math.min(5, Math.ceil((value / full) * 5)));
-      field.title = `Second ${index + 1}: ${count(value)}`;
+      field.title = `Second ${index + 1}: ${count(value)} ${unit}`;
       grid.append(field);
     }
   };
   for (let server = 0; server < model.servers; server += 1) {
-    row(`Server ${server + 1}`, "reads", ({ served }) => served[server] ?? 0, model.serverLimit);
+    const load = ({ entities }: Second) => entities[server] ?? 0;
+    row([`Server ${server + 1}`, "reads", "entities"], load, model.serverLimit);
   }
-  row("Refused", "writes", refusedIn, model.serverLimit);
+  row(["Refused", "writes", "requests"], refusedIn, rate);
   return grid;
 }
 
@@ -74,6 +83,7 @@ function refusedIn({ refused }: Second): number {
 function summary({ seconds: all }: Simulation): HTMLElement {
   const sum = (of: (second: Second) => number) => all.reduce((total, one) => total + of(one), 0);
   const served = sum((second) => second.served.reduce((total, one) => total + one, 0));
+  const entities = sum((second) => second.entities.reduce((total, one) => total + one, 0));
   const refused = sum(refusedIn);
   const reasons = [
     ["their partition was too busy", sum((second) => second.refused.partition)],
@@ -85,8 +95,9 @@ function summary({ seconds: all }: Simulation): HTMLElement {
     .filter(([, number]) => number > 0)
     .map(([reason, number]) => `${count(number)} because ${reason}`);
   const why = told.length === 0 ? "" : `: ${told.join(", ")}`;
-  const text = `In ${all.length} seconds ${count(served)} requests were served and ${count(refused)} refused${why}.`;
-  return make("p", "summary-text", text);
+  const about = entities === served ? "" : ` for ${count(entities)} entities`;
+  const text = `In ${all.length} seconds ${count(served)} requests${about} were served and ${count(refused)} refused${why}.`;
+  return h("p", { class: "summary-text" }, text);
 }
 
 function story({ seconds: all }: Simulation): HTMLElement {
@@ -94,7 +105,7 @@ function story({ seconds: all }: Simulation): HTMLElement {
     events.map((event) => `After second ${index + 1} ${event}.`),
   );
   const different = told.filter((_, i) => i === 0 || textOf(told[i]) !== textOf(told[i - 1]));
-  return make("ol", "story", ...different.map((text) => make("li", "", text)));
+  return h("ol", { class: "story" }, ...different.map((text) => h("li", {}, text)));
 }
 
 const textOf = (told: string | undefined) => told?.replace(/^After second \d+ /, "");
@@ -104,20 +115,20 @@ function serversTable({ seconds: all, ranges }: Simulation): HTMLElement {
   const rows = Array.from({ length: model.servers }, (_, server) => {
     const own = ranges.filter((range) => range.server === server);
     const from = own.map((range) => (range.from === "" ? "the beginning" : range.from));
-    return make(
+    return h(
       "tr",
-      "",
-      make("th", "", `Server ${server + 1}`),
-      make("td", "number", count(last?.served[server] ?? 0)),
-      make("td", "", from.length === 0 ? "nothing" : from.join(", ")),
+      {},
+      h("th", {}, `Server ${server + 1}`),
+      h("td", { class: "number" }, count(last?.entities[server] ?? 0)),
+      h("td", {}, from.length === 0 ? "nothing" : from.join(", ")),
     );
   });
-  const head = make(
+  const head = h(
     "tr",
-    "",
-    make("th", "", "In the last second"),
-    make("th", "number", "served"),
-    make("th", "", "has ranges from"),
+    {},
+    h("th", {}, "In the last second"),
+    h("th", { class: "number" }, "entities served"),
+    h("th", {}, "has ranges from"),
   );
-  return make("table", "", make("thead", "", head), make("tbody", "", ...rows));
+  return h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows));
 }

@@ -32,6 +32,7 @@ test("eventually consistent transactions", async () => {
     ["no", "yes"],
     ["no", "yes"],
   ];
+  assert.equal(stopped.figures["Requests"], "73"); // to the forks
   assert.deepEqual(stopped.tables, [
     steps.map((step, i) => [step, ...(left[i] ?? [])]),
     steps.map((step) => [step, "no", "yes", "0"]),
@@ -89,7 +90,7 @@ test("compound key", async () => {
   const naive = await runBlock(page, 0);
   assert.deepEqual(naive.figures, {
     Access: "table scan, point query",
-    Requests: "2",
+    Requests: "6", // a partition for each of five years
     "Rows read": "5,001",
     Returned: "6",
   });
@@ -233,8 +234,8 @@ test("high-volume delete", async () => {
   assert.deepEqual(naive.values, ["3000"]); // 30 days of 100
   assert.deepEqual(naive.figures, {
     Access: "table scan",
-    Requests: "43", // 3 pages; in each of 20 partitions 150 rows, in two transactions
-    "Rows read": "9,002", // two pages were followed by others
+    Requests: "60", // in each of 20 partitions one that reads 450 rows, and two transactions for 150
+    "Rows read": "9,000",
     Returned: "3,000",
     "Rows written": "3,000",
   });
@@ -257,6 +258,7 @@ test("high-volume delete", async () => {
 
   const again = await runBlock(page, 3);
   assert.deepEqual(again.values, ["409 TableBeingDeleted", "made"]);
+  assert.deepEqual(again.figures, { Requests: "3", Refused: "1" }); // to the store that the block opened
   await page.close();
 });
 
@@ -370,7 +372,16 @@ test("several kinds of rows", async () => {
   assert.deepEqual(unknown.tables[0]?.[0], ["code", "ValidationFailed"]);
   assert.match(unknown.tables[0]?.[1]?.[1] ?? "", /no shape is called EMPLOYEE2\.$/);
 
-  const typed = await runBlock(page, 4);
+  const copied = { naive: await runBlock(page, 4), pattern: await runBlock(page, 5) };
+  const types = "String DateTime Guid Int64 Binary Double Int32 Boolean".split(" ");
+  const lost = types.map((type) => (type === "Double" ? "Int32" : type));
+  const columns = ({ tables }: typeof naive) =>
+    [1, 2].map((column) => tables[0]?.map((row) => row[column]));
+  assert.deepEqual(columns(copied.naive), [types, lost]);
+  assert.deepEqual(columns(copied.pattern), [types, types]);
+  assert.deepEqual(copied.pattern.values, ["true"]);
+
+  const typed = await runBlock(page, 6);
   assert.deepEqual(typed.tables[0]?.sort(), [
     ["DepartmentName", "String", "Sales"],
     ["EmployeeCount", "Int32", "300"],
@@ -392,7 +403,16 @@ test("encrypted properties", async () => {
   assert.match(pattern.tables[1]?.[1]?.[1] ?? "", / \(55 bytes\)$/);
   assert.equal(pattern.figures["Requests"], "3");
 
-  const keys = await runBlock(page, 2);
+  const chosen = await runBlock(page, 2);
+  assert.deepEqual(chosen.tables, [
+    [
+      ["Sales", "000503", "Ken Kwok", "5,400", "55 bytes"],
+      ["Board", "000503", "Ken Kwok", "33 bytes", "55 bytes"], // 12 + 5 + 16
+    ],
+    [["Board", "000503", "Ken Kwok", "5,400", "DE89 3704 0044 0532 0130 00"]],
+  ]);
+
+  const keys = await runBlock(page, 3);
   assert.deepEqual(keys.tables[0], [
     ["v", "2"],
     ["key", "2026"],
@@ -403,12 +423,12 @@ test("encrypted properties", async () => {
   assert.match(keys.tables[1]?.[1]?.[1] ?? "", /There is no key "2026"\.$/);
   assert.deepEqual(keys.values, ["DE75 5121 0800 1245 1261 99"]);
 
-  const moved = await runBlock(page, 3);
+  const moved = await runBlock(page, 4);
   assert.deepEqual(moved.tables[0]?.[0], ["code", "DecryptionFailed"]);
   assert.match(moved.tables[0]?.[1]?.[1] ?? "", /Its key is another one, or it was changed\.$/);
   assert.match(moved.tables[1]?.[1]?.[1] ?? "", /Account is not encrypted, and should be\.$/);
 
-  const refused = await runBlock(page, 4);
+  const refused = await runBlock(page, 5);
   assert.deepEqual(
     refused.tables[0]?.map(([what, code]) => [what, code]),
     [
@@ -416,7 +436,8 @@ test("encrypted properties", async () => {
       ["merge", "NotSupported"],
     ],
   );
-  assert.equal(refused.figures["Requests"], "0");
+  assert.deepEqual(refused.values, ["0", "DE90"]);
+  assert.equal(refused.figures["Requests"], "4"); // none of them what was refused
   await page.close();
 });
 

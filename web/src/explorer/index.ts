@@ -10,10 +10,13 @@ export { highlight } from "./highlight.ts";
 export type {
   CodeEditor,
   CodeEditorOptions,
+  CodeSelection,
   Cost,
   Modules,
   PlaygroundRun,
   PlaygroundRunEvent,
+  PlaygroundStart,
+  PlaygroundStartEvent,
 } from "./playground.ts";
 export { TableExplorer, TablePlayground };
 

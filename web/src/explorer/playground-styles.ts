@@ -29,10 +29,10 @@ textarea::selection { background: color-mix(in srgb, var(--_accent) 30%, transpa
 .cost [data-kind="table"] dd, .cost [data-figure="Refused"] dd { color: var(--_bad); }
 .cost [data-kind="point"] dd, .cost [data-kind="range"] dd { color: var(--_accent); }
 .shown { min-width: 0; }
-.scroll { overflow: auto; max-height: 20rem; }
+.scroll { overflow: auto; max-height: 27rem; }
 .shown table { min-width: min(100%, 24rem); }
 .shown thead th { position: sticky; top: 0; background: var(--_surface); }
-.shown td { white-space: nowrap; max-width: 22rem; overflow: hidden; text-overflow: ellipsis; }
+.shown td { white-space: nowrap; max-width: 28rem; overflow: hidden; text-overflow: ellipsis; }
 .shown td.key { max-width: 34rem; }
 .shown .pairs td { white-space: normal; overflow-wrap: anywhere; max-width: none; }
 .shown :is(th, td):last-child { padding-right: 0; }

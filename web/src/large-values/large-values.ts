@@ -31,12 +31,12 @@ export interface AlongOptions {
 }
 
 /**
- * Values of up to 2,949,120 bytes, each under keys of its own, in up to three rows of a table that is to be there. A write replaces all of a value in one
+ * Values of up to 2,883,584 bytes, each under keys of its own, in up to four rows of a table that is to be there. A write replaces all of a value in one
  * transaction, and takes away the rows that it needs no longer, so a value is there whole or not at all. A reader never gets parts of two: rows say of
  * which write they are, and while they differ they are read again. What is larger belongs beside the table, with its address in a row.
  */
 export class LargeValues {
-  /** 2,949,120: of the 4 MiB of a transaction base64 leaves three quarters. */
+  /** 2,883,584: as base64, in whole rows, that is what 4 MiB of a transaction have room for, and for some other actions. */
   static readonly bytesMax: number = valueBytesMax;
   readonly #table: LargeValueTable;
   readonly #random: RandomSource;

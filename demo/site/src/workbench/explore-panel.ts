@@ -1,8 +1,9 @@
 // The explorer on the cities, with questions to begin with, and somebody who gets in one's way.
 import type { Store } from "entitable";
 import type { ExplorerOpenEvent, TableExplorer } from "entitable/explorer";
+import { h } from "../dom.ts";
 import { citiesOf, cityTable, rowKeyOf } from "./cities.ts";
-import { byId, h } from "./dom.ts";
+import { byId } from "./dom.ts";
 
 interface Example {
   name: string;
