@@ -30,7 +30,7 @@
 // those that were not used lately.
 //
 // Checkpoint: begin_checkpoint pins the published version, next_checkpoint_part gives one part of
-// about 1 MB at a time (only dirty key ranges are written), finish_checkpoint gives the manifest
+// about 250 kB at a time (only dirty key ranges are written), finish_checkpoint gives the manifest
 // and what it makes obsolete. Writes go on meanwhile.
 //
 // Snapshot: begin_snapshot pins the published version, next_snapshot_piece gives its file about
