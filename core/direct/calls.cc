@@ -149,6 +149,26 @@ std::vector<PartId> read_get(const Store& store, BlockReader& in, PageWriter& pa
   return {};
 }
 
+// The rows of the first so many keys that all have one. Whoever wants to know why a key has none
+// asks for that one alone.
+std::vector<PartId> read_get_each(const Store& store, BlockReader& in, PageWriter& pages,
+                                  ReplyBuffer& out, RowCounts& rows) {
+  const GetEachWords words = read_get_each_words(in);
+  if (!in.ok()) return refuse(out, malformed());
+  std::vector<RowView> found;
+  found.reserve(words.keys.size());
+  for (const KeyView& key : words.keys) {
+    const auto answer = store.get(words.table, key);
+    const auto* need = std::get_if<NeedParts>(&answer);
+    if (need != nullptr && found.empty()) return need->ids;
+    if (!std::holds_alternative<RowAnswer>(answer)) break;
+    found.push_back(std::get<RowAnswer>(answer).row);
+  }
+  rows = RowCounts{found.size(), found.size()};
+  pages.write(out, words.table, found, {}, std::nullopt);
+  return {};
+}
+
 std::vector<PartId> read_query(const Store& store, BlockReader& in, PageWriter& pages,
                                ReplyBuffer& out, RowCounts& rows) {
   const Result<EntityQuery> request = read_entity_query(in);
@@ -258,6 +278,8 @@ std::vector<PartId> read(const Store& store, std::string_view request, PageWrite
       return read_explain(store, in, out);
     case RequestKind::list_tables:
       return read_tables(store, in, out);
+    case RequestKind::get_each:
+      return read_get_each(store, in, pages, out, counted);
     case RequestKind::write:
     case RequestKind::create_table:
     case RequestKind::drop_table:

@@ -16,9 +16,9 @@
 
 namespace entitable::direct {
 
-// get, query, explain, list tables. Replaces what `out` holds; `pages` only lends its memory. Gives
-// the parts to load before it is asked again (query.h, NeedParts); none: `out` is the reply, and
-// `rows`, if it is asked for, what it took.
+// get, query, explain, list tables, get each. Replaces what `out` holds; `pages` only lends its
+// memory. Gives the parts to load before it is asked again (query.h, NeedParts); none: `out` is the
+// reply, and `rows`, if it is asked for, what it took.
 std::vector<PartId> read(const Store& store, std::string_view request, PageWriter& pages,
                          ReplyBuffer& out, RowCounts* rows = nullptr);
 

@@ -40,6 +40,13 @@ void describe_get(BlockReader& in, Description& out) {
   set(out.select, words.select);
 }
 
+// Whoever wants to be told of each asks for each.
+void describe_get_each(BlockReader& in, Description& out) {
+  const GetEachWords words = read_get_each_words(in);
+  out.operation = DescribedAs::get;
+  set(out.table, words.table);
+}
+
 void describe_query(BlockReader& in, DescribedAs operation, Description& out) {
   const QueryWords words = read_query_words(in);
   out.operation = operation;
@@ -97,6 +104,8 @@ void describe_block(BlockReader& in, Description& out) {
       return describe_query(in, DescribedAs::explain, out);
     case RequestKind::list_tables:
       return describe_tables(in, out);
+    case RequestKind::get_each:
+      return describe_get_each(in, out);
     case RequestKind::write:
       return describe_write(in, out);
     case RequestKind::create_table:

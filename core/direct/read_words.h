@@ -32,6 +32,11 @@ struct TablesWords {
   std::optional<std::string_view> from;
 };
 
+struct GetEachWords {
+  std::string_view table;
+  std::vector<KeyView> keys;
+};
+
 inline std::vector<std::string_view> read_select_words(BlockReader& in) {
   const std::uint32_t count = in.word();
   std::vector<std::string_view> names;
@@ -47,6 +52,17 @@ inline std::vector<std::string_view> read_select_words(BlockReader& in) {
 // In braces what is read stands in the order in which it is read.
 inline GetWords read_get_words(BlockReader& in) {
   return GetWords{in.text(), KeyView{in.text(), in.text()}, read_select_words(in)};
+}
+inline GetEachWords read_get_each_words(BlockReader& in) {
+  GetEachWords words{in.text(), {}};
+  const std::uint32_t count = in.word();
+  if (in.words_left() / 2 < count) {
+    in.fail();
+    return words;
+  }
+  words.keys.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) words.keys.push_back(KeyView{in.text(), in.text()});
+  return words;
 }
 inline QueryWords read_query_words(BlockReader& in) {
   return QueryWords{in.text(),          in.optional_text(), in.word(),

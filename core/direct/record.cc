@@ -230,6 +230,7 @@ std::variant<WriteRequest, GroupFailure> parse_write(std::string_view block) {
     case RequestKind::query:
     case RequestKind::explain:
     case RequestKind::list_tables:
+    case RequestKind::get_each:
       break;
   }
   return GroupFailure{malformed()};

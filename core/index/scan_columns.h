@@ -3,7 +3,7 @@
 // core/index.
 //
 // A column is kept for a slot that was asked for twice, so that a scan made once takes no memory;
-// a leaf has a few at most, the last ones that were asked for, and any change of the leaf drops
+// a leaf has a few at most, those that were asked for last, and any change of the leaf drops
 // them. They are a convenience: where there is no memory for one, or the rows have several shapes,
 // the rows are read as they are.
 #pragma once
@@ -67,39 +67,54 @@ class ScanColumns {
  private:
   struct Column {
     std::uint32_t slot = 0;
+    std::uint32_t asked = 0;  // when it was asked for last, by asked_
     std::unique_ptr<char[]> values;
   };
+
+  Column* find(std::uint32_t slot);
+  Column& oldest();
 
   template <typename BaseOf>
   static void collect(ColumnForm form, std::uint32_t slot, std::uint32_t rows, BaseOf base_of,
                       char* out);
 
   std::array<Column, scan_columns_max> columns_;
-  std::uint32_t size_ = 0;  // columns asked for, at most scan_columns_max
-  std::uint32_t next_ = 0;  // the one to make room
+  std::uint32_t size_ = 0;   // columns asked for, at most scan_columns_max
+  std::uint32_t asked_ = 0;  // how often any was
 };
 
 // ---- Inline ----
 
+inline ScanColumns::Column* ScanColumns::find(std::uint32_t slot) {
+  for (std::uint32_t i = 0; i < size_; ++i) {
+    if (columns_[i].slot == slot) return &columns_[i];
+  }
+  return nullptr;
+}
+
+inline ScanColumns::Column& ScanColumns::oldest() {
+  Column* oldest = &columns_[0];
+  for (Column& column : columns_) {
+    if (asked_ - column.asked > asked_ - oldest->asked) oldest = &column;
+  }
+  return *oldest;
+}
+
 template <typename BaseOf>
 const char* ScanColumns::values(std::uint32_t slot, ColumnForm form, std::uint32_t rows,
                                 BaseOf base_of) {
-  for (std::uint32_t i = 0; i < size_; ++i) {
-    Column& column = columns_[i];
-    if (column.slot != slot) continue;
-    if (column.values == nullptr) {
-      column.values.reset(new (std::nothrow) char[std::size_t{rows} * bytes_of(form)]);
-      if (column.values != nullptr) collect(form, slot, rows, base_of, column.values.get());
-    }
-    return column.values.get();
+  ++asked_;
+  Column* const column = find(slot);
+  if (column == nullptr) {
+    (size_ < scan_columns_max ? columns_[size_++] : oldest()) = {slot, asked_, nullptr};
+    return nullptr;
   }
-  if (size_ < scan_columns_max) {
-    columns_[size_++].slot = slot;
-  } else {
-    columns_[next_] = {slot, nullptr};
-    next_ = (next_ + 1) % scan_columns_max;
+  column->asked = asked_;
+  if (column->values == nullptr) {
+    column->values.reset(new (std::nothrow) char[std::size_t{rows} * bytes_of(form)]);
+    if (column->values != nullptr) collect(form, slot, rows, base_of, column->values.get());
   }
-  return nullptr;
+  return column->values.get();
 }
 
 template <typename BaseOf>

@@ -202,11 +202,15 @@ std::size_t BoundFilter::next_value(const RowRun& run, const char* values, std::
   // A digest only says that the row is worth a look.
   const Target then_if_holds = kind == TestKind::same_text ? entry_ : first.if_holds;
   const std::size_t size = run.size();
-  const char* value = values + from * width;
-  for (std::size_t at = from; at < size; ++at, value += width) {
-    const Target then = value_holds<kind>(first, value) ? then_if_holds : first.if_fails;
-    if (then == reject) continue;
-    if (then == accept || matches_at(then, run, at)) return at;
+  for (std::size_t at = from; at < size; ++at) {
+    if (first.if_fails == reject) {
+      while (!value_holds<kind>(first, values + at * width)) {
+        if (++at == size) return size;
+      }
+    }
+    const bool holds = value_holds<kind>(first, values + at * width);
+    const Target then = holds ? then_if_holds : first.if_fails;
+    if (then == accept || (then != reject && matches_at(then, run, at))) return at;
   }
   return size;
 }

@@ -59,6 +59,20 @@ document.querySelector("table-explorer").store = store;
 await import("/dist/explorer/index.js");
 `;
 
+// Asked before it has a store.
+const earlyPage = latePage.replace("late.js", "early.js");
+const earlyScript = `
+import { openStore } from "/dist/index.js";
+import "/dist/explorer/index.js";
+const store = await openStore({ persistence: "memory" });
+await store.table("chairs").createTable();
+for (const rowKey of ["r1", "r2", "r3"]) await store.table("chairs").createEntity({ partitionKey: "p", rowKey });
+const explorer = document.querySelector("table-explorer");
+explorer.ask("RowKey eq 'r2'");
+explorer.store = store;
+await explorer.refresh();
+`;
+
 const css =
   ":root { color-scheme: light dark; } body { margin: 1rem; background: Canvas; color: CanvasText; font-family: system-ui; }";
 
@@ -74,6 +88,8 @@ function override(path: string) {
     "/named": { body: namedPage },
     "/react": { body: reactPage },
     "/late": { body: latePage },
+    "/early": { body: earlyPage },
+    "/early.js": { type: "text/javascript", body: earlyScript },
     "/late.js": { type: "text/javascript", body: lateScript },
     "/page.css": { type: "text/css", body: css },
     "/page.js": { type: "text/javascript", body: script },
@@ -369,6 +385,9 @@ describe("<table-explorer> in a plain page", () => {
       .getByRole("group", { name: "int", exact: true })
       .getByLabel("Value")
       .fill("7");
+    const text = dialog(page).getByRole("group", { name: "text" }).getByLabel("Value");
+    await text.press("Control+End");
+    await page.keyboard.type(", all");
     await button(dialog(page), "Remove yes").click();
     await button(dialog(page), "Add a property").click();
     const added = dialog(page).getByRole("group", { name: "A new property" });
@@ -380,6 +399,7 @@ describe("<table-explorer> in a plain page", () => {
     const { yes: _, ...rest } = before;
     assert.deepEqual(await stored(page, "Everything", "p", "r"), {
       ...rest,
+      text: { type: "String", value: "two\r\nlines, all" },
       int: { type: "Int32", value: "7" },
       added: { type: "Int64", value: "12" },
     });
@@ -500,6 +520,64 @@ describe("<table-explorer> in a plain page", () => {
       await stored(page, "copy", "desk", "0006"),
       await stored(page, "lamps", "desk", "0006"),
     );
+    await page.close();
+  });
+
+  test("exports the keys whatever is selected, so that the file can be read again", async () => {
+    const page = await openPage();
+    await shows(status(page), "200 entities");
+    await page.getByLabel("Select").fill("name");
+    await ask(page, "PartitionKey eq 'desk' and stock eq 6");
+    await button(explorer(page), "Export…").click();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      button(dialog(page), "Export").click(),
+    ]);
+    const file = readFileSync(await download.path());
+    assert.match(
+      file.toString(),
+      /^PartitionKey,RowKey,name,name@type\r\ndesk,0006,Lamp 6,String\r\n/,
+    );
+    await page.keyboard.press("Escape");
+    await page.evaluate(() => {
+      document.addEventListener("explorer-change", () => {
+        document.body.append("changed;");
+      });
+    });
+    const told = async () => (await page.locator("body").textContent())?.split("changed;").length;
+    const mimeType = "text/csv";
+    const into = async (table: string, buffer: Buffer, report: string) => {
+      await button(explorer(page), "Import…").click();
+      await dialog(page).getByLabel("File").setInputFiles({ name: "a.csv", mimeType, buffer });
+      await dialog(page).getByLabel("Into the table").fill(table);
+      await button(dialog(page), /^Import$/).click();
+      await shows(dialog(page), report);
+      await page.keyboard.press("Escape");
+      await ran(page);
+    };
+    await into("lamps", file, "14 rows read, 0 written, 14 rejected.");
+    await into("no table", file, "400 InvalidResourceName");
+    assert.equal(await told(), 1, "nothing was written, so nobody is told");
+    await into("selected", file, "14 rows read, 14 written, 0 rejected.");
+    assert.equal(await told(), 2);
+    await into("made", Buffer.from("PartitionKey,RowKey\r\n"), "0 rows read, 0 written");
+    assert.equal(await told(), 3, "a table was made");
+    await page.close();
+  });
+
+  test("keeps what is asked before the first table is there, and what is typed when it is read anew", async () => {
+    const page = await openPage("early");
+    await shows(status(page), "1 entity shown, that is all.");
+    assert.deepEqual(await rowKeys(page), ["r2"]);
+    const box = page.getByRole("combobox", { name: "Filter" });
+    assert.equal(await box.inputValue(), "RowKey eq 'r2'");
+    await box.fill("RowKey ne 'r2'");
+    await explorer(page).evaluate((element) => document.querySelector("main")?.append(element));
+    await shows(status(page), "2 entities shown, that is all.");
+    assert.equal(await box.inputValue(), "RowKey ne 'r2'");
+    await button(explorer(page), /^chairs/).click();
+    await shows(status(page), "3 entities shown, that is all.");
+    assert.equal(await box.inputValue(), "");
     await page.close();
   });
 

@@ -200,6 +200,12 @@ describe("<table-playground>", () => {
     await page.getByRole("textbox", { name: "Code" }).focus();
     const other = page.getByRole("group", { name: "A lamp" }).getByLabel("Another editor");
     assert.equal(await other.inputValue(), 'show("first");');
+    const name = () =>
+      page.evaluate(() => {
+        const inside = document.activeElement?.shadowRoot?.activeElement;
+        return inside?.getAttribute("aria-label") ?? inside?.textContent;
+      });
+    assert.equal(await name(), "Another editor");
     assert.equal(await page.getByRole("textbox", { name: "Code" }).count(), 0);
     await other.fill('show("second");');
     await page.getByRole("button", { name: "Back to the original" }).waitFor();
@@ -207,6 +213,37 @@ describe("<table-playground>", () => {
     await page.getByText("second", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Back to the original" }).click();
     assert.equal(await other.inputValue(), 'show("first");');
+    await page.close();
+  });
+
+  test("who left the code before the other editor came is not brought back to it", async () => {
+    const page = await openPage(`<table-playground>show("first");</table-playground>`);
+    await page.evaluate(async () => {
+      const { TablePlayground }: typeof import("../../web/src/explorer/index.ts") = await import(
+        "/dist/explorer/index.js" as string
+      );
+      TablePlayground.editor = async ({ value, root }) => {
+        await new Promise((resolve) => addEventListener("come", resolve, { once: true }));
+        const element = document.createElement("textarea");
+        element.setAttribute("aria-label", `Another editor in ${root.host.localName}`);
+        element.value = value;
+        return {
+          element,
+          get value() {
+            return element.value;
+          },
+          set value(text) {
+            element.value = text;
+          },
+        };
+      };
+    });
+    await page.getByRole("textbox", { name: "Code" }).fill('show("typed meanwhile");');
+    await page.keyboard.press("Tab");
+    await page.evaluate(() => dispatchEvent(new Event("come")));
+    const other = page.getByLabel("Another editor in table-playground");
+    assert.equal(await other.inputValue(), 'show("typed meanwhile");');
+    assert.equal(await page.evaluate(focusedText), "Run");
     await page.close();
   });
 

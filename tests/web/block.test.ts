@@ -14,6 +14,7 @@ import {
 } from "../../web/src/client/block.ts";
 import { edm } from "../../web/src/edm.ts";
 import { RestError } from "../../web/src/errors.ts";
+import { slabPieceBytes } from "../../web/src/slab.ts";
 import { DirectStore, table } from "./support/direct.ts";
 import { present } from "./support/present.ts";
 
@@ -609,10 +610,30 @@ describe("operations", () => {
   test("a request block is the caller's own", () => {
     const first = encodeGet(table, "a", "b");
     const copy = first.slice();
-    encodeWrite(table, [{ kind: "insert", partitionKey: "x".repeat(99999), rowKey: "" }], false);
+    const second = encodeGet(table, "c", "d");
+    assert.equal(second.buffer, first.buffer, "small ones share a buffer");
+    assert.equal(second.byteOffset % 8, 0);
+    const insert = (length: number): WriteOperation[] => [
+      { kind: "insert", partitionKey: "x".repeat(length), rowKey: "", entity: { a: 1.5, b: 2n } },
+    ];
+    for (const length of [100, 5000, 70_000, 2_000_000]) {
+      const block = encodeWrite(table, insert(length), false);
+      const same = block.slice();
+      if (length > slabPieceBytes) assert.equal(block.buffer.byteLength, block.length);
+      for (let i = 0; i < 2000; ++i) encodeGet(table, "e", String(i));
+      assert.deepEqual(block, same);
+    }
     assert.deepEqual(first, copy);
-    assert.equal(first.byteOffset, 0);
-    assert.equal(first.buffer.byteLength, first.length);
+  });
+  test("blocks are the same wherever in their buffer they begin", () => {
+    const entity = { t: "x".repeat(300), d: new Date(5), n: 0.5, l: 7n, b: new Uint8Array(9) };
+    const keys = { partitionKey: "p", rowKey: "\ud800" };
+    const make = () => encodeWrite(table, [{ kind: "insert", ...keys, entity }], false);
+    const first = make().slice();
+    for (let i = 0; i < 500; ++i) {
+      encodeGet(table, "q", "y".repeat(i)); // another length each time
+      assert.deepEqual(make(), first);
+    }
   });
 });
 

@@ -19,6 +19,7 @@ const names = {
     "compositeKey,compositePrefix,escapeKey,invertedTicks,paddedNumber,parseCompositeKey,parseInvertedTicks," +
     "parsePaddedNumber,parseTimeKey,prefixRange,rangeFilter,timeKey,unescapeKey",
   "dist/explorer/index.js": "TableExplorer,TablePlayground,highlight",
+  "dist/large-values/index.js": "LargeValues",
   "dist/queue/index.js": "TableQueue",
   "dist/testing/index.js": "VirtualClock,mockStore,parity",
 };

@@ -171,7 +171,7 @@ export interface BulkOptions {
   concurrency?: number;
   /**
    * Of an action that fails. "stop" (default): no more is begun, and bulk rejects with BulkError. "continue": the rest is carried out, and
-   * the result lists what failed.
+   * the result lists what failed; but where all would fail (there is no such table, the store is closed or full) it stops all the same.
    */
   onError?: "stop" | "continue";
   /** No more is begun then; what is under way is waited for. */

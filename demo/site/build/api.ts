@@ -17,6 +17,7 @@ const summaries: Readonly<Record<string, string>> = {
   "./explorer":
     "Elements for pages: code that readers can run, and tables that they can look into.",
   "./keys": "Keys that sort as the values do that they are made of.",
+  "./large-values": "Values beyond the limits of a property and of an entity, in rows of a table.",
   "./msw": "Handlers for Mock Service Worker.",
   "./playwright": "A fixture for tests that run in a browser.",
   "./queue": "A small durable queue over a table.",

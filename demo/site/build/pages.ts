@@ -20,10 +20,17 @@ export interface Page {
 /** In the order in which the guide lists them. */
 export const groups: readonly string[] = ["Guide", "Patterns", "Modelling", "Package", "Reference"];
 
-/** Throws an Error that names the file if its front matter is not as it should be. */
+/** Throws an Error that names the file if its front matter is not as it should be, or its place is another's. */
 export function readPages(folder: string): Page[] {
   const files = globSync("**/*.md", { cwd: folder }).map((file) => file.replaceAll("\\", "/"));
   const pages = files.map((file) => parsePage(file, readFileSync(join(folder, file), "utf8")));
+  const places = new Map<string, string>();
+  for (const { file, group, order } of pages) {
+    const place = `${group} ${order}`;
+    const other = places.get(place);
+    if (other !== undefined) throw new Error(`pages/${file} has the place of ${other}: ${place}.`);
+    places.set(place, file);
+  }
   return pages.sort(
     (a, b) => groups.indexOf(a.group) - groups.indexOf(b.group) || a.order - b.order,
   );

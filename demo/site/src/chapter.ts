@@ -13,7 +13,14 @@ TablePlayground.modules = {
   "entitable/data-tables": () => import("entitable/data-tables"),
   "entitable/encryption": () => import("entitable/encryption"),
   "entitable/keys": () => import("entitable/keys"),
+  "entitable/large-values": () => import("entitable/large-values"),
   "entitable/queue": () => import("entitable/queue"),
+};
+
+// Its hundred kilobytes are for those who edit.
+TablePlayground.editor = async (options) => {
+  const { codeEditor } = await import("./code-editor.ts");
+  return codeEditor(options);
 };
 
 for (const versus of document.querySelectorAll(".versus")) {

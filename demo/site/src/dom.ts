@@ -1,14 +1,20 @@
 // Making elements.
 
-/** An element with a class, and text or other elements in it. */
-export function make<K extends keyof HTMLElementTagNameMap>(
+type Child = Node | string | undefined;
+
+/** An element. An attribute that is a function listens ("onclick"); true is present, false is not. */
+export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
-  className: string,
-  ...children: (Node | string)[]
+  attributes: Record<string, string | boolean | ((event: Event) => void)> = {},
+  ...children: Child[]
 ): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
-  if (className !== "") element.className = className;
-  element.append(...children);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(name.slice(2), value);
+    else if (typeof value === "boolean") element.toggleAttribute(name, value);
+    else element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child !== undefined));
   return element;
 }
 

@@ -1,6 +1,6 @@
 // The picture of the partitions: a field for each, darker the more of it was read or written. Numbers are in it as text, so it can be
 // read without seeing colours, and the scale is the same everywhere, so two pictures can be compared.
-import { count, make } from "./dom.ts";
+import { count, h } from "./dom.ts";
 import type { Access } from "./partition-access.ts";
 
 const levels = [1, 10, 100, 1000, 10_000]; // rows, from which on a field is that dark
@@ -9,12 +9,12 @@ const levels = [1, 10, 100, 1000, 10_000]; // rows, from which on a field is tha
 const mostNamed = 40;
 
 export class HeatMap {
-  readonly element = make("figure", "heat");
+  readonly element = h("figure", { class: "heat" });
 
   show(accesses: readonly Access[]): void {
     const tables = Map.groupBy(accesses, ({ table }) => table);
     const maps = [...tables].flatMap(([table, own]) => [
-      make("p", "heat-table", `Table ${table}`),
+      h("p", { class: "heat-table" }, `Table ${table}`),
       fields(own),
     ]);
     this.element.replaceChildren(caption(accesses), ...maps);
@@ -23,18 +23,14 @@ export class HeatMap {
 
 function caption(accesses: readonly Access[]): HTMLElement {
   const touched = accesses.filter(({ reads, writes }) => reads + writes > 0).length;
-  return make(
-    "figcaption",
-    "",
-    `Partitions touched: ${count(touched)} of ${count(accesses.length)}`,
-  );
+  return h("figcaption", {}, `Partitions touched: ${count(touched)} of ${count(accesses.length)}`);
 }
 
 function fields(accesses: readonly Access[]): HTMLElement {
   const isSmall = accesses.length > mostNamed;
-  const list = make("ul", isSmall ? "fields small" : "fields");
+  const list = h("ul", { class: isSmall ? "fields small" : "fields" });
   for (const { partition, reads, writes } of accesses) {
-    const field = make("li", "");
+    const field = h("li");
     field.dataset["reads"] = String(levelOf(reads));
     field.dataset["writes"] = String(levelOf(writes));
     const numbers = [
@@ -43,7 +39,10 @@ function fields(accesses: readonly Access[]): HTMLElement {
     ];
     const text = numbers.filter((part) => part !== "").join(", ") || "untouched";
     if (isSmall) field.title = `${partition}: ${text}`;
-    field.append(make("p", "name", partition || "(empty)"), make("p", "numbers", text));
+    field.append(
+      h("p", { class: "name" }, partition || "(empty)"),
+      h("p", { class: "numbers" }, text),
+    );
     list.append(field);
   }
   return list;

@@ -1,5 +1,5 @@
-// The Service Worker: the whole site is put away at the first visit, and served from there. The build puts `version` and `files` before
-// this (build/precache.ts). A new version waits until no page of the old one is open, so that no page loads half of each.
+// The Service Worker: the whole site is put away at the first visit, and served from there. The build puts `version`, `files` and `later`, the large
+// ones among them, before this (build/precache.ts). A new version waits until no page of the old one is open, so that no page loads half of each.
 // biome-ignore-all lint/correctness/noUndeclaredVariables: the build declares them
 
 const prefix = `site ${self.registration.scope} `;
@@ -7,6 +7,7 @@ const current = prefix + version;
 
 self.addEventListener("install", (event) => event.waitUntil(putAway()));
 self.addEventListener("activate", (event) => event.waitUntil(takeOver()));
+self.addEventListener("message", (event) => event.waitUntil(putAwayTheRest()));
 self.addEventListener("fetch", (event) => {
   const { method, url } = event.request;
   if (method === "GET" && url.startsWith(self.registration.scope)) event.respondWith(answer(url));
@@ -19,6 +20,25 @@ async function putAway() {
     return new Request(url, { cache: "reload" });
   });
   await cache.addAll(requests);
+}
+
+// When a page has nothing better to do. What fails is asked for again by the next page.
+let rest;
+function putAwayTheRest() {
+  rest ??= putAwayMissing(later)
+    .catch(() => {})
+    .finally(() => {
+      rest = undefined;
+    });
+  return rest;
+}
+
+async function putAwayMissing(wanted) {
+  const cache = await caches.open(current);
+  for (const file of wanted) {
+    const url = new URL(file, self.registration.scope);
+    if ((await cache.match(url)) === undefined) await cache.add(url);
+  }
 }
 
 async function takeOver() {

@@ -1,15 +1,15 @@
 // The simulation of servers beneath a live block: a rate to choose, half a minute of seconds, and what the servers have at its end.
-import { count, make } from "./dom.ts";
+import { count, h } from "./dom.ts";
 import { model, type Second, type Simulation, simulate } from "./partition-servers.ts";
 
 const rates = [500, 1000, 2000, 5000, 10_000, 20_000, 40_000];
 const seconds = 30;
 
 export class ServerPicture {
-  readonly element = make("figure", "servers");
-  readonly #rate = make("input", "");
-  readonly #told = make("output", "");
-  readonly #result = make("div", "");
+  readonly element = h("figure", { class: "servers" });
+  readonly #rate = h("input");
+  readonly #told = h("output");
+  readonly #result = h("div");
   #keys: readonly string[] = [];
 
   constructor() {
@@ -17,10 +17,10 @@ export class ServerPicture {
     this.#rate.max = String(rates.length - 1);
     this.#rate.value = String(rates.indexOf(5000));
     this.#rate.addEventListener("input", () => this.#draw());
-    const label = make("label", "", "Requests a second ", this.#rate, this.#told);
-    const caption = make(
+    const label = h("label", {}, "Requests a second ", this.#rate, this.#told);
+    const caption = h(
       "figcaption",
-      "",
+      {},
       `Simulated: the same requests, again and again, on ${model.servers} servers`,
     );
     this.element.append(caption, label, this.#result);
@@ -48,13 +48,13 @@ export class ServerPicture {
 
 // A row for each server, a column for each second; the last row is what was refused. For the eye: the rest says it in words.
 function timeline({ seconds: all }: Simulation): HTMLElement {
-  const grid = make("div", "timeline");
+  const grid = h("div", { class: "timeline" });
   grid.setAttribute("aria-hidden", "true");
   const row = (name: string, kind: string, of: (second: Second) => number, full: number) => {
-    grid.append(make("span", "", name));
+    grid.append(h("span", {}, name));
     for (const [index, second] of all.entries()) {
       const value = of(second);
-      const field = make("i", "");
+      const field = h("i");
       field.dataset[kind] = String(Math.min(5, Math.ceil((value / full) * 5)));
       field.title = `Second ${index + 1}: ${count(value)}`;
       grid.append(field);
@@ -86,7 +86,7 @@ function summary({ seconds: all }: Simulation): HTMLElement {
     .map(([reason, number]) => `${count(number)} because ${reason}`);
   const why = told.length === 0 ? "" : `: ${told.join(", ")}`;
   const text = `In ${all.length} seconds ${count(served)} requests were served and ${count(refused)} refused${why}.`;
-  return make("p", "summary-text", text);
+  return h("p", { class: "summary-text" }, text);
 }
 
 function story({ seconds: all }: Simulation): HTMLElement {
@@ -94,7 +94,7 @@ function story({ seconds: all }: Simulation): HTMLElement {
     events.map((event) => `After second ${index + 1} ${event}.`),
   );
   const different = told.filter((_, i) => i === 0 || textOf(told[i]) !== textOf(told[i - 1]));
-  return make("ol", "story", ...different.map((text) => make("li", "", text)));
+  return h("ol", { class: "story" }, ...different.map((text) => h("li", {}, text)));
 }
 
 const textOf = (told: string | undefined) => told?.replace(/^After second \d+ /, "");
@@ -104,20 +104,20 @@ function serversTable({ seconds: all, ranges }: Simulation): HTMLElement {
   const rows = Array.from({ length: model.servers }, (_, server) => {
     const own = ranges.filter((range) => range.server === server);
     const from = own.map((range) => (range.from === "" ? "the beginning" : range.from));
-    return make(
+    return h(
       "tr",
-      "",
-      make("th", "", `Server ${server + 1}`),
-      make("td", "number", count(last?.served[server] ?? 0)),
-      make("td", "", from.length === 0 ? "nothing" : from.join(", ")),
+      {},
+      h("th", {}, `Server ${server + 1}`),
+      h("td", { class: "number" }, count(last?.served[server] ?? 0)),
+      h("td", {}, from.length === 0 ? "nothing" : from.join(", ")),
     );
   });
-  const head = make(
+  const head = h(
     "tr",
-    "",
-    make("th", "", "In the last second"),
-    make("th", "number", "served"),
-    make("th", "", "has ranges from"),
+    {},
+    h("th", {}, "In the last second"),
+    h("th", { class: "number" }, "served"),
+    h("th", {}, "has ranges from"),
   );
-  return make("table", "", make("thead", "", head), make("tbody", "", ...rows));
+  return h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows));
 }

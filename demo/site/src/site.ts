@@ -1,5 +1,7 @@
 // What runs on every page: the colours, the contents on small screens, and the live blocks where there are some.
 
+import { keepOffline } from "./offline-copy.ts";
+
 const themes = ["system", "light", "dark"] as const;
 type Theme = (typeof themes)[number];
 
@@ -49,14 +51,7 @@ const contents = document.querySelector<HTMLElement>(".guide");
 const here = contents?.querySelector<HTMLElement>("[aria-current]");
 if (contents && here && wide.matches) contents.scrollTop = here.offsetTop - innerHeight / 2;
 
-// From the second page on, and without a network, pages come from what the first visit left. Where there are no Service Workers (plain HTTP), or no
-// such file (while developing), they come from the server.
-const worker = new URL(`${document.body.dataset["up"]}sw.js`, location.href);
-const register = () => void navigator.serviceWorker?.register(worker).catch(() => {});
-if (document.readyState === "complete") register();
-else addEventListener("load", register); // what the page itself needs comes first
+keepOffline(document.body.dataset["up"] ?? "./");
 
 if (document.querySelector("table-playground") !== null) await import("./chapter.ts");
 if (document.querySelector("table-explorer") !== null) await import("./explorer.ts");
-
-export {};

@@ -1,6 +1,6 @@
 // Beneath the two panes of a chapter: a button that runs both, and what the numbers of both say, side by side.
 import type { PlaygroundRun, TablePlayground } from "entitable/explorer";
-import { count, make } from "./dom.ts";
+import { count, h } from "./dom.ts";
 
 type Cost = NonNullable<PlaygroundRun["cost"]>;
 
@@ -47,12 +47,12 @@ export class Verdict {
 function comparison(name: string, naive: number, pattern: number): HTMLElement {
   const most = Math.max(naive, pattern);
   const bar = (kind: string, value: number) => {
-    const line = make("i", "");
+    const line = h("i");
     line.style.inlineSize = `${(value / most) * 100}%`;
-    return make("div", kind, line, make("span", "", `${count(value)} ${kind}`));
+    return h("div", { class: kind }, line, h("span", {}, `${count(value)} ${kind}`));
   };
-  const title = make("p", "", `${name}: `, make("strong", "", relation(naive, pattern)));
-  return make("div", "comparison", title, bar("naive", naive), bar("pattern", pattern));
+  const title = h("p", {}, `${name}: `, h("strong", {}, relation(naive, pattern)));
+  return h("div", { class: "comparison" }, title, bar("naive", naive), bar("pattern", pattern));
 }
 
 /** How the pattern's number compares to the naive one, in words. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { accessibilityProblems } from "../support/axe.ts";
-import { type Guide, openGuide, pagesOfGuide, photograph, runBlock } from "../support/guide.ts";
+import { type Guide, openGuide, pagesOfGuide, runBlock } from "../support/guide.ts";
 
 let guide: Guide;
 
@@ -11,8 +11,6 @@ before(async () => {
 });
 
 after(() => guide?.close());
-
-const pictureName = (path: string) => `guide-${path.replaceAll("/", "-") || "start-page"}`;
 
 describe("every page of the guide", () => {
   for (const path of pagesOfGuide()) {
@@ -26,7 +24,6 @@ describe("every page of the guide", () => {
       assert.deepEqual(await accessibilityProblems(page), [], "light");
       await page.emulateMedia({ colorScheme: "dark" });
       assert.deepEqual(await accessibilityProblems(page, ["color-contrast"]), [], "dark");
-      if (process.env["ENTITABLE_PICTURES"]) await photograph(page, pictureName(path));
       await page.setViewportSize({ width: 390, height: 844 });
       const overflow = await page.evaluate(
         () => document.documentElement.scrollWidth - window.innerWidth,

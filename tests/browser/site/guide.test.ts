@@ -87,10 +87,10 @@ test("the data model", async () => {
   const page = await guide.open("data-model");
   const company = await runBlock(page, 0);
   assert.deepEqual(company.tables[0], [
-    ["Marketing", "00001", "Don", "Hall", "34", "", ""],
-    ["Marketing", "00002", "Jun", "Cao", "47", "", ""],
-    ["Marketing", "Department", "", "", "", "Marketing", "153"],
-    ["Sales", "00010", "Ken", "Kwok", "23", "", ""],
+    ["Marketing", "00001", "Don", "Hall", "34", "donh@contoso.com", "", ""],
+    ["Marketing", "00002", "Jun", "Cao", "47", "junc@contoso.com", "", ""],
+    ["Marketing", "Department", "", "", "", "", "Marketing", "153"],
+    ["Sales", "00010", "Ken", "Kwok", "23", "kenk@contoso.com", "", ""],
   ]);
   const types = await runBlock(page, 1);
   assert.deepEqual(types.tables[0], [
@@ -179,6 +179,34 @@ test("querying: what is shown, and the picture", async () => {
   await page.close();
 });
 
+test("querying: what a projection sends, weighed", async () => {
+  const page = await guide.open("querying");
+  const [weighed = []] = (await runBlock(page, 11)).tables;
+  const rows = weighed.map(([select, metadata, rows, bytes, members]) => {
+    assert.equal(rows, "660");
+    return { select, metadata, bytes: Number(bytes), members };
+  });
+  assert.deepEqual(
+    rows.map(({ select, metadata, members }) => [select, metadata, members]),
+    [
+      ["everything", "nometadata", "PartitionKey, RowKey, Timestamp, EntityType, LastName"],
+      ["LastName", "nometadata", "LastName"],
+      [
+        "PartitionKey,RowKey,Timestamp,LastName",
+        "nometadata",
+        "PartitionKey, RowKey, Timestamp, LastName",
+      ],
+      ["LastName,Email", "nometadata", "LastName, Email (null)"],
+      ["LastName", "minimalmetadata", "odata.etag, LastName"],
+    ],
+  );
+  const [all, name, keys, missing, minimal] = rows;
+  assert(all && name && keys && missing && minimal);
+  assert(name.bytes * 6 < all.bytes && keys.bytes < all.bytes && name.bytes < minimal.bytes);
+  assert.equal(missing.bytes - name.bytes, 660 * ',"Email":null'.length);
+  await page.close();
+});
+
 test("transactions", async () => {
   const page = await guide.open("transactions");
   const hired = await runBlock(page, 0);
@@ -220,18 +248,40 @@ test("concurrency", async () => {
   const retried = await runBlock(page, 1);
   assert.deepEqual(retried.values, ["412 UpdateConditionNotSatisfied", "7"]);
   assert.equal(retried.figures["Requests"], "7");
-  const [merges, claims] = (await runBlock(page, 2)).tables;
+  assert.deepEqual((await runBlock(page, 2)).tables[0], [
+    ["with the ETag that was read", "412 UpdateConditionNotSatisfied"],
+    ["with *", "written"],
+  ]);
+  const [merges, claims] = (await runBlock(page, 3)).tables;
   assert.deepEqual(merges, [["blog", "hello", "6", "Hello there"]]);
   assert.deepEqual(claims, [
     ["fulfilled", ""],
     ["rejected", "EntityAlreadyExists"],
   ]);
-  assert.deepEqual((await runBlock(page, 3)).tables[0], [
+  await page.close();
+});
+
+test("merge, replace, upsert: on rows that are there and rows that aren't", async () => {
+  const page = await guide.open("concurrency");
+  assert.deepEqual((await runBlock(page, 4)).tables[0], [
+    ["likes", "Int32 5", "five", "String five", "String five"],
+    ["title", "String Hello", "null", "String Hello", ""],
+    ["language", "String en", "", "String en", ""],
+    ["author", "", "Ann", "String Ann", "String Ann"],
+  ]);
+  assert.deepEqual((await runBlock(page, 5)).tables[0], [
     ["update, merge", "written", "10", "Hello"],
     ["update, replace", "written", "10", ""],
     ["update, absent", "404 ResourceNotFound", "", ""],
     ["upsert, absent", "written", "10", ""],
     ["create, present", "409 EntityAlreadyExists", "10", ""],
+  ]);
+  assert.deepEqual((await runBlock(page, 6)).tables[0], [
+    ["hello", "PATCH", "", "204", "10", "Hello"],
+    ["new", "PATCH", "", "204", "10", ""],
+    ["hello", "PUT", "", "204", "10", ""],
+    ["newer", "PUT", "", "204", "10", ""],
+    ["nowhere", "PUT", "*", "404", "", ""],
   ]);
   await page.close();
 });
@@ -250,10 +300,21 @@ test("paging, with a token that is taken up after a reload", async () => {
   const dear = Array.from({ length: 2345 }, (_, n) => (n * 37) % 500).filter(
     (total) => total > 495,
   );
-  const [found] = (await runBlock(page, 4)).tables;
+  const [pages = [], found] = (await runBlock(page, 4)).tables;
+  const sizes = pages.map(([rows]) => Number(rows));
+  assert.equal(
+    sizes.reduce((sum, size) => sum + size, 0),
+    dear.length,
+  );
+  assert(sizes.slice(0, -1).some((size) => size === 0));
+  assert(sizes.slice(0, -1).some((size) => size > 0 && size < 4));
+  assert.deepEqual(
+    pages.map(([, token]) => token),
+    [...Array(pages.length - 1).fill("there is more"), "none: the last page"],
+  );
   assert.deepEqual(found, [
-    ["requests", String(Math.ceil(dear.length / 10))],
     ["rows", String(dear.length)],
+    ["all of them, in order", "true"],
   ]);
   await page.close();
 });
@@ -265,22 +326,85 @@ test("limits and errors", async () => {
     ["253 properties", "400", "TooManyProperties"],
     ["a text of 32,768 letters", "fine", ""],
     ["a text of 32,769 letters", "400", "PropertyValueTooLarge"],
+    ["a binary of 64 KiB", "fine", ""],
     ["a binary of 64 KiB and a byte", "400", "PropertyValueTooLarge"],
     ["more than 1 MiB", "400", "EntityTooLarge"],
-    ["a blank in a name", "400", "PropertyNameInvalid"],
+    ["a key of 512 letters", "fine", ""],
+    ["a key of 513 letters", "400", "PropertyValueTooLarge"],
     ["a slash in a key", "400", "OutOfRangeInput"],
+    ["a name of 255 letters", "fine", ""],
+    ["a name of 256 letters", "400", "PropertyNameTooLong"],
+    ["a blank in a name", "400", "PropertyNameInvalid"],
     ["the year 1600", "400", "OutOfRangeInput"],
-    ["a page of 1,001", "400", "InvalidInput"],
     ["a table named 9x", "400", "OutOfRangeInput"],
   ]);
-  assert.match((await runBlock(page, 1)).tables[0]?.[2]?.[1] ?? "", /at position 24/);
-  const patient = await runBlock(page, 2);
+  assert.deepEqual((await runBlock(page, 1)).tables[0], [
+    ["a page of 1,000", "200", ""],
+    ["a page of 1,001", "400", "InvalidInput"],
+    ["4 MiB", "201", ""],
+    ["4 MiB and a byte", "413", "RequestBodyTooLarge"],
+    ["within 30 seconds", "200", ""],
+    ["within a minute, of which it takes 30 seconds", "200", ""],
+    ["within no time", "400", "OutOfRangeQueryParameterValue"],
+  ]);
+  assert.deepEqual((await runBlock(page, 2)).tables[0], [
+    ["100 operations", "201", ""],
+    ["101 operations", "400", "InvalidInput"],
+    ["two partitions", "400", "CommandsInBatchActOnDifferentPartitions"],
+    ["two tables", "400", "CommandsInBatchActOnDifferentPartitions"],
+  ]);
+  assert.deepEqual((await runBlock(page, 3)).tables[0], [
+    ["status", "500"],
+    ["code", "OperationTimedOut"],
+    ["seconds", "30"],
+  ]);
+  const comparisons = await runBlock(page, 4);
+  assert.deepEqual(comparisons.tables[0], [
+    ["15", "fine", "fine"],
+    ["16", "fine", "400 InvalidInput"],
+  ]);
+  assert.deepEqual(comparisons.values, ["TableScan, ManyComparisons"]);
+  await page.close();
+});
+
+test("limits of settings, and of throughput", async () => {
+  const page = await guide.open("limits");
+  assert.deepEqual((await runBlock(page, 5)).tables[0], [
+    ["5 policies", "fine", ""],
+    ["6 policies", "400", "InvalidXmlDocument"],
+    ["a policy's name of 64 letters", "fine", ""],
+    ["a policy's name of 65 letters", "400", "InvalidXmlNodeValue"],
+    ["5 CORS rules", "fine", ""],
+    ["6 CORS rules", "400", "InvalidXmlDocument"],
+    ["an origin of 256 letters", "fine", ""],
+    ["an origin of 257 letters", "400", "InvalidXmlNodeValue"],
+    ["64 headers", "fine", ""],
+    ["65 headers", "400", "InvalidXmlNodeValue"],
+    ["2 prefixes of headers", "fine", ""],
+    ["3 prefixes of headers", "400", "InvalidXmlNodeValue"],
+  ]);
+  const busy = await runBlock(page, 6);
+  assert.deepEqual(busy.tables, [
+    [
+      ["the partition's entity number 2,001", "503 ServerBusy"],
+      ["another partition", "served"],
+    ],
+    [["the partition, a second later", "served"]],
+    [["the account's request number 20,001", "503 ServerBusy"]],
+  ]);
+  await page.close();
+});
+
+test("errors, and trying again", async () => {
+  const page = await guide.open("limits");
+  assert.match((await runBlock(page, 7)).tables[0]?.[2]?.[1] ?? "", /at position 24/);
+  const patient = await runBlock(page, 8);
   assert.deepEqual(patient.values, [
     "503 ServerBusy: waiting 100 ms",
     "503 ServerBusy: waiting 200 ms",
   ]);
   assert.deepEqual(patient.tables[0], [["p", "r", "1"]]);
-  assert.deepEqual((await runBlock(page, 3)).values, ["ETIMEDOUT", "EntityAlreadyExists"]);
+  assert.deepEqual((await runBlock(page, 9)).values, ["ETIMEDOUT", "EntityAlreadyExists"]);
   await page.close();
 });
 
@@ -351,6 +475,18 @@ test("as a back end for tests", async () => {
     ["0045", "insert", "503", "ServerBusy"],
     ["", "query", "", "ECONNRESET"],
   ]);
+  const secondary = await runBlock(page, 4);
+  assert.deepEqual(secondary.tables[0], [
+    ["a row", "200", ""],
+    ["a query", "200", ""],
+    ["an insert", "403", "InsufficientAccountPermissions"],
+  ]);
+  assert.deepEqual(secondary.values, ["Thu, 01 Jan 2026 00:00:00 GMT"]);
+  const tests = await runBlock(page, 5);
+  assert.deepEqual(
+    tests.tables[0]?.map(([, outcome]) => outcome),
+    ["passed", "passed"],
+  );
   await page.close();
 });
 

@@ -77,13 +77,13 @@ test("a queue in the browser goes on after a reload", async () => {
 
 test("compound key", async () => {
   const page = await guide.open("patterns/compound-key");
-  // Of employee 123: 1 + (123 + year) % 5 and 1 + (369 + year) % 5
+  // Of employee 123: 1 + (123 + year) % 5 and 1 + (369 + year) % 5; and one of four comments by (123 + year) % 4
   const ratings = [
-    ["2009", "3", "4"],
-    ["2010", "4", "5"],
-    ["2011", "5", "1"],
-    ["2012", "1", "2"],
-    ["2013", "2", "3"],
+    ["2009", "3", "4", "Fine"],
+    ["2010", "4", "5", "Good"],
+    ["2011", "5", "1", "Kind"],
+    ["2012", "1", "2", "Quick"],
+    ["2013", "2", "3", "Fine"],
   ];
 
   const naive = await runBlock(page, 0);
@@ -93,10 +93,7 @@ test("compound key", async () => {
     "Rows read": "5,001",
     Returned: "6",
   });
-  assert.deepEqual(
-    naive.tables[0],
-    ratings.map(([year = "", ...both]) => [year, "000123", year, ...both]),
-  );
+  assert.deepEqual([naive.values, naive.tables[0]], [["Employee 123"], ratings]);
   const years = Object.fromEntries(ratings.map(([year]) => [year, "1,000 read"]));
   assert.deepEqual(naive.heat, { Sales: "1 read", ...years });
 
@@ -107,14 +104,28 @@ test("compound key", async () => {
     "Rows read": "6",
     Returned: "6",
   });
-  assert.deepEqual(pattern.tables[0]?.[0]?.slice(0, 2), ["empid_000123", "Employee 123"]);
-  assert.deepEqual(
-    pattern.tables[0]?.slice(1).map(([key, , ...both]) => [key, ...both]),
-    ratings.map(([year, ...both]) => [`empid_000123_${year}`, ...both]),
-  );
+  const family = [
+    ["empid_000123", "", "", ""],
+    ...ratings.map(([year, ...rest]) => [`empid_000123_${year}`, ...rest]),
+  ];
+  assert.deepEqual(pattern.tables, [family]);
   assert.deepEqual(pattern.heat, { Sales: "6 read" });
+  const cut = await page
+    .locator(".versus table-playground")
+    .evaluateAll((blocks) =>
+      blocks.flatMap(({ shadowRoot }) =>
+        [...(shadowRoot?.querySelectorAll(".scroll") ?? [])].map(
+          ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth,
+        ),
+      ),
+    );
+  assert.deepEqual(cut, [false, false], "both tables have room");
 
-  const one = await runBlock(page, 2);
+  const overHttp = await runBlock(page, 2);
+  assert.deepEqual([overHttp.captions, overHttp.tables], [["200"], [family]]);
+  assert.deepEqual(overHttp.figures, pattern.figures);
+
+  const one = await runBlock(page, 3);
   assert.equal(one.figures["Access"], "point query");
   assert.deepEqual(one.tables, [
     [
@@ -124,7 +135,7 @@ test("compound key", async () => {
     ],
   ]);
 
-  const review = await runBlock(page, 3);
+  const review = await runBlock(page, 4);
   assert.deepEqual(review.tables, [
     [
       ["Sales", "empid_000123", "Employee 123", "2014", "", "", ""],
@@ -132,11 +143,11 @@ test("compound key", async () => {
     ],
   ]);
 
-  const other = await runBlock(page, 4);
+  const other = await runBlock(page, 5);
   assert.deepEqual(other.values, ["1000"]);
   assert.equal(other.figures["Rows read"], "6,000");
 
-  const parts = await runBlock(page, 5);
+  const parts = await runBlock(page, 6);
   assert.deepEqual(parts.tables, [
     [
       ["app", "main", "app_main", "app!main"],
@@ -182,8 +193,14 @@ test("log tail", async () => {
   });
   assert.deepEqual(pattern.heat, { "000123": "11 read" });
 
+  const overHttp = await runBlock(page, 2);
+  const newest = (n: number) => invertedTicks(Date.UTC(2026, 0, 1, 3 * (1999 - n)));
+  assert.deepEqual(overHttp.tables, [rows.map(([, amount], n) => [newest(n), amount])]);
+  assert.deepEqual(overHttp.captions, ["200", "With a half of a key"]);
+  assert.deepEqual(overHttp.values, ["400 InvalidInput"]);
+
   // The 1st of September is day 244: number 1,944.
-  const since = await runBlock(page, 2);
+  const since = await runBlock(page, 3);
   assert.deepEqual(since.captions, ["The oldest three of 56"]);
   const [key, time = "", amount] = since.tables[0]?.at(-1) ?? [];
   assert.deepEqual([key, amount], [invertedTicks(Date.UTC(2026, 8, 1)), "77"]);
@@ -191,7 +208,7 @@ test("log tail", async () => {
   assert.deepEqual([since.figures["Access"], since.figures["Rows read"]], ["row range", "56"]);
 
   // January has 31 days of 8.
-  const cut = await runBlock(page, 3);
+  const cut = await runBlock(page, 4);
   assert.deepEqual(cut.tables, [
     [
       ["deleted", "248"],
@@ -200,7 +217,7 @@ test("log tail", async () => {
   ]);
   assert.deepEqual([cut.figures["Rows read"], cut.figures["Rows written"]], ["248", "248"]);
 
-  const same = await runBlock(page, 4);
+  const same = await runBlock(page, 5);
   const now = invertedTicks(Date.UTC(2026, 8, 8));
   assert.deepEqual(same.values, ["409 EntityAlreadyExists"]);
   assert.deepEqual(
@@ -278,6 +295,10 @@ test("data series", async () => {
     ],
   ]);
   assert.equal(both.figures["Refused"], "1");
+
+  const long = await runBlock(page, 5);
+  assert.deepEqual(long.captions, ["252 values", "And one more"]);
+  assert.deepEqual(long.values, ["written", "400 TooManyProperties"]);
   await page.close();
 });
 
@@ -315,6 +336,10 @@ test("wide entities", async () => {
   ]);
   const one = await runBlock(page, 4);
   assert.deepEqual([one.figures["Requests"], one.figures["Rows written"]], ["1", "1"]);
+
+  const points = await runBlock(page, 5);
+  assert.deepEqual(points.values, ["365", "1, 2"]);
+  assert.equal(points.figures["Access"], "point query");
   await page.close();
 });
 
@@ -345,7 +370,16 @@ test("several kinds of rows", async () => {
   assert.deepEqual(unknown.tables[0]?.[0], ["code", "ValidationFailed"]);
   assert.match(unknown.tables[0]?.[1]?.[1] ?? "", /no shape is called EMPLOYEE2\.$/);
 
-  const typed = await runBlock(page, 4);
+  const copied = { naive: await runBlock(page, 4), pattern: await runBlock(page, 5) };
+  const types = "String DateTime Guid Int64 Binary Double Int32 Boolean".split(" ");
+  const lost = types.map((type) => (type === "Double" ? "Int32" : type));
+  const columns = ({ tables }: typeof naive) =>
+    [1, 2].map((column) => tables[0]?.map((row) => row[column]));
+  assert.deepEqual(columns(copied.naive), [types, lost]);
+  assert.deepEqual(columns(copied.pattern), [types, types]);
+  assert.deepEqual(copied.pattern.values, ["true"]);
+
+  const typed = await runBlock(page, 6);
   assert.deepEqual(typed.tables[0]?.sort(), [
     ["DepartmentName", "String", "Sales"],
     ["EmployeeCount", "Int32", "300"],
@@ -367,9 +401,18 @@ test("encrypted properties", async () => {
   assert.match(pattern.tables[1]?.[1]?.[1] ?? "", / \(55 bytes\)$/);
   assert.equal(pattern.figures["Requests"], "3");
 
-  const keys = await runBlock(page, 2);
+  const chosen = await runBlock(page, 2);
+  assert.deepEqual(chosen.tables, [
+    [
+      ["Sales", "000503", "Ken Kwok", "5,400", "55 bytes"],
+      ["Board", "000503", "Ken Kwok", "33 bytes", "55 bytes"], // 12 + 5 + 16
+    ],
+    [["Board", "000503", "Ken Kwok", "5,400", "DE89 3704 0044 0532 0130 00"]],
+  ]);
+
+  const keys = await runBlock(page, 3);
   assert.deepEqual(keys.tables[0], [
-    ["v", "1"],
+    ["v", "2"],
     ["key", "2026"],
     ["names", '["Account"]'],
     ["wrapped", "56 letters"], // 40 bytes as base64
@@ -378,11 +421,12 @@ test("encrypted properties", async () => {
   assert.match(keys.tables[1]?.[1]?.[1] ?? "", /There is no key "2026"\.$/);
   assert.deepEqual(keys.values, ["DE75 5121 0800 1245 1261 99"]);
 
-  const moved = await runBlock(page, 3);
+  const moved = await runBlock(page, 4);
   assert.deepEqual(moved.tables[0]?.[0], ["code", "DecryptionFailed"]);
   assert.match(moved.tables[0]?.[1]?.[1] ?? "", /Its key is another one, or it was changed\.$/);
+  assert.match(moved.tables[1]?.[1]?.[1] ?? "", /Account is not encrypted, and should be\.$/);
 
-  const refused = await runBlock(page, 4);
+  const refused = await runBlock(page, 5);
   assert.deepEqual(
     refused.tables[0]?.map(([what, code]) => [what, code]),
     [
@@ -390,7 +434,8 @@ test("encrypted properties", async () => {
       ["merge", "NotSupported"],
     ],
   );
-  assert.equal(refused.figures["Requests"], "0");
+  assert.deepEqual(refused.values, ["0", "DE90"]);
+  assert.equal(refused.figures["Requests"], "4"); // none of them what was refused
   await page.close();
 });
 

@@ -11,6 +11,12 @@ before(async () => {
 
 after(() => guide?.close());
 
+// What is shown when a worker was stopped after each of its steps, and then when another one came by.
+const afterEach = (steps: readonly string[], states: readonly (readonly string[])[]) =>
+  steps.map((step, index) => [step, ...(states[index] ?? [])]);
+const afterAll = (steps: readonly string[], ...state: string[]) =>
+  steps.map((step) => [step, ...state, "0"]);
+
 const scan = (access: string, read: string, returned: string) => ({
   Access: access,
   Requests: "1",
@@ -20,22 +26,32 @@ const scan = (access: string, read: string, returned: string) => ({
 
 test("intra-partition secondary index", async () => {
   const page = await guide.open("patterns/intra-partition-index");
-  const jones = ["000223", "jonesj@contoso.com", "51"]; // 20 + (223 * 7) % 45
+  const jones = ["jonesj@contoso.com", "51"]; // 20 + (223 * 7) % 45
 
   const naive = await runBlock(page, 0);
   assert.deepEqual(naive.figures, scan("partition scan", "2,000", "1"));
-  assert.deepEqual(naive.tables, [[["Sales", "000223", ...jones]]]);
+  assert.deepEqual(naive.tables, [[["000223", ...jones]]]);
   assert.deepEqual(naive.heat, { Sales: "2,000 read" });
 
   const pattern = await runBlock(page, 1);
   assert.deepEqual(pattern.figures, scan("point query", "1", "1"));
-  assert.deepEqual(pattern.tables, [[["Sales", "email_jonesj@contoso.com", ...jones]]]);
+  assert.deepEqual(pattern.tables, [[["email_jonesj@contoso.com", ...jones]]]);
   assert.deepEqual(pattern.heat, { Sales: "1 read" });
 
-  const ranges = await runBlock(page, 2);
-  assert.equal(ranges.figures["Access"], "row range");
-  assert.deepEqual(ranges.values, ["100", "200"]);
-  assert.deepEqual(ranges.heat, { Sales: "300 read" });
+  const filters = await runBlock(page, 2);
+  assert.deepEqual(filters.captions, [
+    "(PartitionKey eq 'Sales') and (RowKey eq 'empid_000223')",
+    "(PartitionKey eq 'Sales') and (RowKey eq 'email_jonesj@contoso.com')",
+    "(PartitionKey eq 'Sales') and (RowKey ge 'empid_000100') and (RowKey le 'empid_000199')",
+    "(PartitionKey eq 'Sales') and (RowKey ge 'email_a') and (RowKey lt 'email_b')",
+  ]);
+  assert.deepEqual(filters.values, [
+    "point: 1 found, the first is jonesj@contoso.com",
+    "point: 1 found, the first is jonesj@contoso.com",
+    "range: 100 found, the first is adams100@contoso.com",
+    "range: 200 found, the first is adams0@contoso.com",
+  ]);
+  assert.deepEqual(filters.heat, { Sales: "302 read" });
 
   const both = await runBlock(page, 3);
   const failure = both.tables[0]?.map((row) => row[1]);
@@ -46,34 +62,71 @@ test("intra-partition secondary index", async () => {
   await page.close();
 });
 
+test("intra-partition secondary index: both rows are changed and deleted, or neither", async () => {
+  const page = await guide.open("patterns/intra-partition-index");
+  const changed = await runBlock(page, 4);
+  const [before, after] = ["jonesj@contoso.com", "jones@contoso.com"];
+  const none = ["not there", ""];
+  const moved = [
+    ["empid_000223", "52", after],
+    [`email_${before}`, ...none],
+    [`email_${after}`, "52", after],
+  ];
+  assert.deepEqual(changed.tables, [
+    [
+      ["empid_000223", "52", before],
+      [`email_${before}`, "52", before],
+      [`email_${after}`, ...none],
+    ],
+    moved,
+    moved, // of a transaction that failed nothing is left
+    [
+      ["empid_000223", ...none],
+      [`email_${before}`, ...none],
+      [`email_${after}`, ...none],
+    ],
+  ]);
+  assert.deepEqual(changed.values, ["404 ResourceNotFound"]);
+  assert.equal(changed.figures["Rows written"], "7"); // 2 changed; 3 for the address; 2 deleted
+  await page.close();
+});
+
 test("inter-partition secondary index", async () => {
   const page = await guide.open("patterns/inter-partition-index");
-  const jones = ["000223", "jonesj@contoso.com", "51"];
+  const jones = ["jonesj@contoso.com", "51"];
   const naive = await runBlock(page, 0);
   assert.deepEqual(naive.figures, scan("partition scan", "2,000", "1"));
-  assert.deepEqual(naive.tables, [[["empid_Sales", "000223", ...jones]]]);
+  assert.deepEqual(naive.tables, [[["000223", ...jones]]]);
   assert.deepEqual(naive.heat, { empid_Sales: "2,000 read" });
   const pattern = await runBlock(page, 1);
   assert.deepEqual(pattern.figures, scan("point query", "1", "1"));
-  assert.deepEqual(pattern.tables, [[["email_Sales", "jonesj@contoso.com", ...jones]]]);
+  assert.deepEqual(pattern.tables, [[["jonesj@contoso.com", ...jones]]]);
   assert.deepEqual(pattern.heat, { email_Sales: "1 read" });
 
-  const ranges = await runBlock(page, 2);
-  assert.deepEqual(ranges.captions, [
+  const filters = await runBlock(page, 2);
+  assert.deepEqual(filters.captions, [
     "(PartitionKey eq 'empid_Sales') and (RowKey eq '000223')",
+    "(PartitionKey eq 'email_Sales') and (RowKey eq 'jonesj@contoso.com')",
     "(PartitionKey eq 'empid_Sales') and (RowKey ge '000100') and (RowKey le '000199')",
     "(PartitionKey eq 'email_Sales') and (RowKey ge 'a') and (RowKey lt 'b')",
   ]);
-  assert.deepEqual(ranges.values, [
-    "1 found, the first is jonesj@contoso.com",
-    "100 found, the first is adams100@contoso.com",
-    "200 found, the first is adams0@contoso.com",
+  assert.deepEqual(filters.values, [
+    "point: 1 found, the first is jonesj@contoso.com",
+    "point: 1 found, the first is jonesj@contoso.com",
+    "range: 100 found, the first is adams100@contoso.com",
+    "range: 200 found, the first is adams0@contoso.com",
   ]);
+  assert.deepEqual(filters.heat, { email_Sales: "201 read", empid_Sales: "101 read" });
 
   assert.deepEqual((await runBlock(page, 3)).tables[0], [
     ["status", "400 Bad Request"],
     ["code", "CommandsInBatchActOnDifferentPartitions"],
   ]);
+  await page.close();
+});
+
+test("inter-partition secondary index: copies that differ are mended", async () => {
+  const page = await guide.open("patterns/inter-partition-index");
   const repaired = await runBlock(page, 4);
   assert.deepEqual(repaired.values, ["503 ServerBusy"]);
   assert.deepEqual(repaired.tables, [
@@ -86,6 +139,23 @@ test("inter-partition secondary index", async () => {
       ["by address", "found"],
     ],
   ]);
+  const steps = [
+    "message taken",
+    "number's copy",
+    "new address's copy",
+    "old address's copy",
+    "message removed",
+  ];
+  const [before, after] = ["jonesj@contoso.com", "jones@contoso.com"];
+  const left = [
+    [before, "yes", "no"],
+    [after, "yes", "no"],
+    [after, "yes", "yes"],
+    [after, "no", "yes"],
+    [after, "no", "yes"],
+  ];
+  const stopped = await runBlock(page, 5);
+  assert.deepEqual(stopped.tables, [afterEach(steps, left), afterAll(steps, after, "no", "yes")]);
   await page.close();
 });
 
@@ -112,16 +182,51 @@ test("index entities", async () => {
   assert.deepEqual(hired.captions[0], "Hiring 002001: somebody was faster");
   assert.deepEqual(hired.values, ["412 UpdateConditionNotSatisfied", "001952,002000,002001"]);
 
-  const scanned = await runBlock(page, 3);
-  assert.deepEqual(scanned.figures, scan("table scan", "21,000", "200"));
-  const indexed = await runBlock(page, 4);
-  assert.equal(indexed.figures["Requests"], "201");
-  assert.deepEqual([scanned.values, indexed.values], [["200"], ["200"]]);
-  assert.equal(indexed.heat["Jone"], "1 read");
+  const renamed = await runBlock(page, 3);
+  assert.deepEqual(renamed.captions, ["Jones", "Name7"]);
+  assert.deepEqual(renamed.values, ["18: 000052, 000352 … 001952", "22: 000007, 000107 … 000252"]);
+  assert.deepEqual(renamed.tables, [
+    [
+      ["000152", "Name7"],
+      ["000252", "Name7"],
+    ],
+  ]);
+  // Two transactions of three rows, and one that was too late.
+  assert.deepEqual([renamed.figures["Rows written"], renamed.figures["Refused"]], ["6", "1"]);
 
-  const limit = await runBlock(page, 5);
+  const limit = await runBlock(page, 8);
   assert.deepEqual(limit.captions, ["32766 letters", "And one number more"]);
   assert.deepEqual(limit.values, ["written", "400 PropertyValueTooLarge"]);
+  await page.close();
+});
+
+test("index entities elsewhere", async () => {
+  const page = await guide.open("patterns/index-entities");
+  const scanned = await runBlock(page, 4);
+  assert.deepEqual(scanned.figures, scan("table scan", "21,000", "200"));
+  const indexed = await runBlock(page, 5);
+  assert.equal(indexed.figures["Requests"], "201");
+  assert.equal(indexed.heat["Jone"], "1 read");
+  const inFile = await runBlock(page, 6);
+  assert.deepEqual([inFile.figures["Requests"], inFile.figures["Rows read"]], ["200", "200"]);
+  assert.deepEqual([scanned.values, indexed.values, inFile.values], [["200"], ["200"], ["200"]]);
+
+  const steps = [
+    "message taken",
+    "employee written",
+    "list in the table",
+    "list in the file",
+    "message removed",
+  ];
+  const left = [
+    ["0", "0", "0"],
+    ["1", "0", "0"],
+    ["1", "1", "0"],
+    ["1", "1", "1"],
+    ["1", "1", "1"],
+  ];
+  const stopped = await runBlock(page, 7);
+  assert.deepEqual(stopped.tables, [afterEach(steps, left), afterAll(steps, "1", "1", "1")]);
   await page.close();
 });
 
@@ -146,22 +251,67 @@ test("denormalization", async () => {
 
 test("large entities", async () => {
   const page = await guide.open("patterns/large-entities");
-  assert.deepEqual((await runBlock(page, 0)).values, ["400 PropertyValueTooLarge"]);
-  assert.deepEqual((await runBlock(page, 1)).tables[0], [
+  const limits = await runBlock(page, 0);
+  assert.deepEqual(limits.values, [
+    "written",
+    "400 PropertyValueTooLarge",
+    "400 PropertyValueTooLarge",
+    "written",
+    "400 EntityTooLarge",
+  ]);
+
+  assert.deepEqual((await runBlock(page, 1)).values, ["400 PropertyValueTooLarge"]);
+  assert.deepEqual((await runBlock(page, 2)).tables[0], [
     ["Name", "Employee 123"],
     ["Photo", "/photos/empid_000123/1.jpg"],
     ["bytes", "200000"],
   ]);
-  const pieces = await runBlock(page, 2);
-  assert.deepEqual(pieces.tables[0], [
-    ["empid_000123", ""],
-    ["empid_000123_photo_000", "65536"],
-    ["empid_000123_photo_001", "65536"],
-    ["empid_000123_photo_002", "65536"],
-    ["empid_000123_photo_003", "3392"],
+
+  const steps = [
+    "message put",
+    "new file stored",
+    "row changed",
+    "old file deleted",
+    "message removed",
+  ];
+  const left = [
+    ["1", "1"],
+    ["1", "1 and 2"],
+    ["2", "1 and 2"],
+    ["2", "2"],
+    ["2", "2"],
+  ];
+  const [, ...stored] = steps;
+  const stopped = await runBlock(page, 3);
+  assert.deepEqual(stopped.tables, [
+    afterEach(steps, left),
+    [["message put", "1", "1", "0"], ...afterAll(stored, "2", "2")], // without a file nothing is to be done
   ]);
-  assert.deepEqual(pieces.values, ["true"]);
-  assert.deepEqual(pieces.heat, { Sales: "5 read, 5 written" });
+  await page.close();
+});
+
+test("large entities over several rows", async () => {
+  const page = await guide.open("patterns/large-entities");
+  const pieces = await runBlock(page, 4);
+  assert.deepEqual(pieces.tables, [
+    [
+      ["empid_000123", "2000000", "0", "0"],
+      ["empid_000123_photo", "", "11", "720896"],
+      ["empid_000123_photo!1", "", "11", "720896"],
+      ["empid_000123_photo!2", "", "9", "558208"],
+    ],
+    [
+      ["empid_000123", "70000", "0", "0"],
+      ["empid_000123_photo", "", "2", "70000"],
+    ],
+  ]);
+  assert.deepEqual(pieces.values, ["true", "true"]);
+  assert.equal(pieces.figures["Rows written"], "8"); // 3 and the employee; then 1, 2 deleted, and the employee
+  const limit = await runBlock(page, 5);
+  assert.deepEqual(limit.values, [
+    "written",
+    "A value has at most 2883584 bytes, and this one 2883585: put it beside the table, and its address into a row.",
+  ]);
   await page.close();
 });
 
@@ -186,6 +336,17 @@ test("prepend and append", async () => {
 
 test("log data", async () => {
   const page = await guide.open("patterns/log-data");
+  const hot = await runBlock(page, 0);
+  assert.deepEqual(hot.tables, [
+    [
+      ["messages", "3000"],
+      ["refused", "1000"],
+      ["errors found", "20"],
+    ],
+  ]);
+  assert.deepEqual(hot.heat, { "2014-07-31T1500": "2,000 read, 2,000 written" });
+  assert.equal(hot.figures["Access"], "row range");
+
   // Minute m of service s is an error if m + s is divisible by ten; its second is 3 s.
   const errors = [
     ["2014-07-31T15:04:18", "Message 904 of service 6"],
@@ -193,7 +354,7 @@ test("log data", async () => {
     ["2014-07-31T15:05:15", "Message 905 of service 5"],
     ["2014-07-31T15:05:45", "Message 905 of service 15"],
   ];
-  const naive = await runBlock(page, 0);
+  const naive = await runBlock(page, 1);
   assert.deepEqual(naive.tables, [errors]);
   assert.deepEqual(naive.figures, {
     Access: "row range",
@@ -202,9 +363,19 @@ test("log data", async () => {
     Returned: "4",
   });
   assert.equal(Object.keys(naive.heat).length, 20);
-  const pattern = await runBlock(page, 1);
+  const pattern = await runBlock(page, 2);
   assert.deepEqual(pattern.tables, [errors]);
   assert.deepEqual(pattern.figures, { Requests: "0" });
+
+  const written = await runBlock(page, 3);
+  assert.deepEqual(written.tables, [
+    [
+      ["messages", "1000"],
+      ["writes", "4"],
+      ["errors", "10"],
+    ],
+  ]);
+  assert.deepEqual(written.figures, { Requests: "0" });
   await page.close();
 });
 

@@ -1,5 +1,5 @@
 // The guide as a visitor sees it: the built site behind a static file server, under a path that is not the root.
-import { globSync, mkdirSync } from "node:fs";
+import { globSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
 import { newProfile } from "./browser.ts";
@@ -7,7 +7,6 @@ import { serve } from "./server.ts";
 
 const build = new URL("../../../build/", import.meta.url);
 const folder = fileURLToPath(new URL("site/", build));
-const screenshots = fileURLToPath(new URL("screenshots/", build));
 
 /** What a live block shows after its button was pressed. */
 export interface Shown {
@@ -44,7 +43,6 @@ export function pagesOfGuide(): string[] {
 }
 
 export async function openGuide(): Promise<Guide> {
-  mkdirSync(screenshots, { recursive: true });
   const site = await serve(folder, { under: "/some/path/" });
   const profile = await newProfile();
   const context = await profile.open();
@@ -110,20 +108,4 @@ function readBlock(block: Element): Shown {
     error: text(root.querySelector(".error")),
     heat: pairs(all("li:not([data-reads='0'][data-writes='0'])", heat)),
   };
-}
-
-/** For people to look at: build/screenshots/<name>-<look>.png, in light, dark, and at the width of a phone. */
-export async function photograph(page: Page, name: string): Promise<void> {
-  const looks = [
-    ["light", 1280, "light"],
-    ["dark", 1280, "dark"],
-    ["phone", 390, "light"],
-  ] as const;
-  for (const [look, width, colorScheme] of looks) {
-    await page.setViewportSize({ width, height: 900 });
-    await page.emulateMedia({ colorScheme });
-    await page.screenshot({ path: `${screenshots}${name}-${look}.png`, fullPage: true });
-  }
-  await page.setViewportSize({ width: 1280, height: 900 });
-  await page.emulateMedia({ colorScheme: null });
 }

@@ -133,6 +133,29 @@ TEST_CASE("A read tells what it took, if it is asked") {
   CHECK(read(Bench::get("9").word(0).build()) == RowCounts{0, 0});
 }
 
+TEST_CASE("Of many keys the rows come up to the first that has none") {
+  Bench bench;
+  for (const char* row : {"1", "2", "3"}) bench.commit(Bench::insert(row, 7));
+  const auto rows = [&](std::string_view table, const std::vector<std::string>& keys) {
+    RequestBuilder request(RequestKind::get_each);
+    request.text(table).word(static_cast<std::uint32_t>(keys.size()));
+    for (const std::string& key : keys) request.text("p").text(key);
+    std::vector<std::string> found;
+    for (const auto& row : read_page(bench.read(request.build())).rows) {
+      found.push_back(row.cells[2]);
+    }
+    return found;
+  };
+  using Rows = std::vector<std::string>;
+  CHECK(rows("people", {"2", "1", "2", "3"}) ==
+        Rows{"RowKey=2", "RowKey=1", "RowKey=2", "RowKey=3"});
+  CHECK(rows("people", {"3", "none", "1"}) == Rows{"RowKey=3"});
+  CHECK(rows("people", {"none", "1"}) == Rows{});
+  CHECK(rows("people", {"1", std::string(2000, 'x'), "2"}) == Rows{"RowKey=1"});
+  CHECK(rows("people", {}) == Rows{});
+  CHECK(rows("nowhere", {"1"}) == Rows{});
+}
+
 TEST_CASE("What is not there has the service's error") {
   Bench bench;
   const std::string reply = bench.read(Bench::get("1").word(0).build());
@@ -270,8 +293,10 @@ TEST_CASE("parts that a read needs are named, and asked for until they are there
   const PartId part = disk.parts.begin()->first;
   RequestBuilder explain(RequestKind::explain);
   explain.text("people").no_text().no_text();
+  RequestBuilder each(RequestKind::get_each);
+  each.text("people").word(1).text("p").text("1");
   for (const std::string& block :
-       {Bench::get("1").word(0).build(), Bench::whole(Bench::query(std::nullopt)),
+       {Bench::get("1").word(0).build(), each.build(), Bench::whole(Bench::query(std::nullopt)),
         explain.no_text().no_text().word(0).build()}) {
     CHECK(direct::read(store, block, bench.pages, bench.reply) == std::vector<PartId>{part});
   }
@@ -300,7 +325,10 @@ TEST_CASE("Blocks that are no read are malformed") {
         Bench::get("1").word(2).text("a").build(), Bench::get("1").word(none).build(),
         RequestBuilder(RequestKind::query).text("people").build(),
         RequestBuilder(RequestKind::explain).text("people").build(),
-        RequestBuilder(RequestKind::list_tables).no_text().build()}) {
+        RequestBuilder(RequestKind::list_tables).no_text().build(),
+        RequestBuilder(RequestKind::get_each).text("people").build(),
+        RequestBuilder(RequestKind::get_each).text("people").word(2).text("p").text("r").build(),
+        RequestBuilder(RequestKind::get_each).text("people").word(none).build()}) {
     const auto error = read_error(bench.read(block));
     CHECK(error.code == "InvalidInput");
     CHECK(error.message == "The request block is malformed.");

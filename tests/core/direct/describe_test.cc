@@ -58,6 +58,14 @@ TEST_CASE("Every operation on an entity is told with its key") {
   CHECK(describe(get) == one(DescribedAs::get, "r"));
 }
 
+TEST_CASE("Of reads that were made together the table is told") {
+  RequestBuilder each(RequestKind::get_each);
+  Description some;
+  some.operation = DescribedAs::get;
+  some.table = "people";
+  CHECK(describe(each.text("people").word(1).text("p").text("r").build()) == some);
+}
+
 TEST_CASE("A transaction is told operation by operation, whatever stands between their keys") {
   const std::string block = written(
       1, {{0,

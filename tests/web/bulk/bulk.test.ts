@@ -162,12 +162,31 @@ for (const [name, door] of Object.entries(doors)) {
       assert.equal(result.failed[0]?.uncertain, false);
     });
 
-    test("a table that is missing is asked for once by each partition", async () => {
+    test("a table that is missing or going away ends it at once, whatever else is to go on", async () => {
+      for (const code of ["TableNotFound", "TableBeingDeleted"]) {
+        await using store = await open();
+        store.faults.add({ on: "batch", respond: { code } });
+        const going = bulk(door(store), rows(5000, 2), { onError: "continue", concurrency: 2 });
+        const { result, cause } = await failing(going);
+        assert.equal(
+          (cause as official.RestError).statusCode,
+          code === "TableNotFound" ? 404 : 409,
+        );
+        assert.deepEqual([result.requests, result.done, result.failed.length], [2, 0, 200]);
+        assert.equal(result.failed.length + result.left.length, result.read);
+        assert(result.failed.every(({ uncertain }) => !uncertain));
+      }
+    });
+
+    test("a key range that may not be written leaves the others", async () => {
       await using store = await open();
-      await store.table("lamps").deleteTable();
-      const result = await bulk(door(store), rows(50, 2), { onError: "continue" });
-      assert.deepEqual([result.requests, result.failed.length], [2, 50]);
-      assert(result.failed.every(({ uncertain }) => !uncertain));
+      store.faults.add({
+        on: "batch",
+        partitionKey: "p0",
+        respond: { code: "AuthorizationFailure" },
+      });
+      const result = await bulk(door(store), rows(300, 2), { onError: "continue" });
+      assert.deepEqual([result.done, result.failed.length, result.requests], [150, 150, 4]);
     });
 
     test("an answer that is lost leaves it uncertain whether all of that batch was done", async () => {
@@ -366,6 +385,34 @@ describe("bulk", () => {
     await new Promise(setImmediate);
     abort.abort();
     assert.deepEqual((await waiting).result.left, [0]);
+  });
+
+  test("a store that is closed ends it at once", async () => {
+    const store = await open();
+    const table = store.table("lamps");
+    let closing: Promise<void> | undefined;
+    const onProgress = () => {
+      closing ??= store.close();
+    };
+    const options: BulkOptions = { onError: "continue", concurrency: 1, onProgress };
+    const { result, cause } = await failing(table.bulk(rows(1000), options));
+    assert.equal((cause as { code?: string }).code, "StoreClosed");
+    assert.deepEqual([result.done, result.requests], [100, 2]);
+    await closing;
+  });
+
+  test("what a view of a table refuses is found", async () => {
+    const refused = Object.assign(new Error("no merges"), {
+      name: "StoreError",
+      code: "NotSupported",
+    });
+    const client: BulkClient = {
+      async submitTransaction(actions) {
+        if (actions.some(([, { rowKey }]) => rowKey === "000003")) throw refused;
+      },
+    };
+    const { done, failed } = await bulk(client, rows(10), { onError: "continue" });
+    assert.deepEqual([done, failed.map(({ index }) => index)], [9, [3]]);
   });
 
   test("nothing to do is done; options that make no sense are refused", async () => {

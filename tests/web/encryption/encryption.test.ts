@@ -4,12 +4,13 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as official from "@azure/data-tables";
 import {
+  type EncryptedTable,
   EntityCipher,
   type EntityCipherOptions,
   encryptedTable,
 } from "../../../web/src/encryption/index.ts";
 import { type MockStore, mockStore } from "../../../web/src/testing/index.ts";
-import type { TableClient, TableEntity } from "../../../web/src/types.ts";
+import type { ListTableEntitiesOptions, TableClient, TableEntity } from "../../../web/src/types.ts";
 
 const newKey = async () =>
   (await crypto.subtle.generateKey({ name: "AES-KW", length: 256 }, false, [
@@ -30,6 +31,15 @@ const doors: Readonly<Record<string, (store: MockStore) => TableClient>> = {
     }) as unknown as TableClient,
 };
 
+async function listed(
+  table: Pick<TableClient, "listEntities"> | EncryptedTable,
+  listOptions: ListTableEntitiesOptions,
+): Promise<object[]> {
+  const found: object[] = [];
+  for await (const one of table.listEntities(listOptions)) found.push(one);
+  return found;
+}
+
 for (const [name, door] of Object.entries(doors)) {
   describe(`over ${name}`, () => {
     test("comes back as it was; others see bytes", async () => {
@@ -45,7 +55,7 @@ for (const [name, door] of Object.entries(doors)) {
       assert.equal(raw["Ssn"].length, 12 + ann.Ssn.length + 16);
       assert.deepEqual([raw["Name"], raw["Age"]], ["Ann", 31]);
       const info = JSON.parse(raw["_Encryption"] as string);
-      assert.deepEqual([info.v, info.key, info.names], [1, "2026", ["Ssn"]]);
+      assert.deepEqual([info.v, info.key, info.names], [2, "2026", ["Ssn"]]);
     });
 
     test("is listed, selected and replaced like any other, and written in transactions", async () => {
@@ -85,19 +95,96 @@ for (const [name, door] of Object.entries(doors)) {
       await assert.rejects(people.submitTransaction([["upsert", ann, "Merge"]]), refused);
       assert.equal((await store.stats()).rows, 0);
       for (const filter of ["Ssn eq 'x'", "not (Name eq 'it''s' or Ssn ne '')"]) {
-        await assert.rejects(
-          async () => {
-            for await (const _ of people.listEntities({ queryOptions: { filter } }));
-          },
-          { code: "EncryptedProperty", message: "No filter can look into Ssn: it is encrypted." },
-        );
+        await assert.rejects(listed(people, { queryOptions: { filter } }), {
+          code: "EncryptedProperty",
+          message: "No filter can look into Ssn: it is encrypted.",
+        });
       }
+    });
+
+    test("says the types where they are not converted, and takes them so", async () => {
+      await using store = await open();
+      const people = encryptedTable(door(store), options);
+      await people.createEntity(ann);
+      const typed = await people.getEntity("p", "ann", { disableTypeConversion: true });
+      const { etag, timestamp, "odata.metadata": _, ...rest } = typed as Record<string, unknown>;
+      const properties = rest as TableEntity;
+      assert.deepEqual(properties, {
+        partitionKey: "p",
+        rowKey: "ann",
+        Name: { type: "String", value: "Ann" },
+        Ssn: { type: "String", value: ann.Ssn },
+        Age: { type: "Int32", value: "31" },
+      });
+      const [first] = await listed(people, { disableTypeConversion: true });
+      assert.deepEqual((first as TableEntity)["Ssn"], { type: "String", value: ann.Ssn });
+      await people.upsertEntity({ ...properties, rowKey: "copy" }, "Replace");
+      assert.equal((await people.getEntity("p", "copy"))["Ssn"], ann.Ssn);
+    });
+
+    test("notices a row that comes from another table", async () => {
+      await using store = await open();
+      const people = encryptedTable(door(store), options);
+      await people.createEntity(ann);
+      const { etag, timestamp, ...raw } = await store.table("people").getEntity("p", "ann");
+      await store.table("leavers").createTable();
+      await store.tableClient("leavers").createEntity(raw as TableEntity);
+      const leavers = encryptedTable(store.tableClient("leavers"), options);
+      await assert.rejects(leavers.getEntity("p", "ann"), { code: "DecryptionFailed" });
+      // A table has one name, however it is spelled.
+      const shouted = encryptedTable(store.tableClient("PEOPLE"), options);
+      assert.equal((await shouted.getEntity("p", "ann"))["Ssn"], ann.Ssn);
+    });
+
+    test("refuses clear text in the place of an encrypted value, unless it is allowed", async () => {
+      await using store = await open();
+      const client = door(store);
+      await client.createEntity(ann);
+      const people = encryptedTable(client, options);
+      const refused = {
+        code: "DecryptionFailed",
+        message: /Ssn is not encrypted, and should be\.$/,
+      };
+      await assert.rejects(people.getEntity("p", "ann"), refused);
+      await assert.rejects(listed(people, { queryOptions: { select: ["Ssn"] } }), refused);
+      await assert.rejects(people.getEntity("p", "ann", { disableTypeConversion: true }), refused);
+      const before = encryptedTable(client, { ...options, clearText: "allow" });
+      assert.equal((await before.getEntity("p", "ann"))["Ssn"], ann.Ssn);
+      assert.equal((await listed(people, { queryOptions: { select: ["Name"] } })).length, 1);
+    });
+
+    test("refuses filters by what a function chooses for the keys that they ask for", async () => {
+      await using store = await open();
+      const properties: EntityCipherOptions["properties"] = (partitionKey, rowKey, name) =>
+        name === "Ssn" ? partitionKey !== "public" : name === "Note" && rowKey === "it's";
+      const people = encryptedTable(door(store), { ...options, properties });
+      await people.createEntity(ann);
+      await people.createEntity({ ...ann, partitionKey: "public" });
+      const refused = { code: "EncryptedProperty" };
+      for (const filter of [
+        "Ssn eq '078-05-1120'",
+        "'x' eq Ssn",
+        "PartitionKey eq 'p' and Ssn eq 'x'",
+        "PartitionKey eq 'public' and Name eq 'a' or 'p' eq PartitionKey and Ssn eq 'x'",
+        "RowKey eq 'it''s' and Note ne 'x'",
+      ]) {
+        await assert.rejects(listed(people, { queryOptions: { filter } }), refused, filter);
+      }
+      for (const filter of [
+        "PartitionKey eq 'public' and Ssn eq '078-05-1120'",
+        "Name eq 'Ann' and PartitionKey eq 'public'",
+      ]) {
+        assert.equal((await listed(people, { queryOptions: { filter } })).length, 1, filter);
+      }
+      const all = encryptedTable(door(store), { ...options, properties: () => true });
+      const queryOptions = { filter: "PartitionKey eq 'q' and Timestamp gt datetime'2020-01-01'" };
+      assert.deepEqual(await listed(all, { queryOptions }), []);
     });
   });
 }
 
 describe("an entity's cipher", () => {
-  const cipher = new EntityCipher(options);
+  const cipher = new EntityCipher("people", options);
 
   test("encrypts the same text differently each time, under a key of each entity's own", async () => {
     const [a, b] = [await cipher.encrypt(ann), await cipher.encrypt(ann)];
@@ -108,7 +195,7 @@ describe("an entity's cipher", () => {
 
   test("chooses by keys and name", async () => {
     const chosen: unknown[] = [];
-    const choosing = new EntityCipher({
+    const choosing = new EntityCipher("people", {
       ...options,
       properties: (...place) => {
         chosen.push(place);
@@ -157,11 +244,21 @@ describe("an entity's cipher", () => {
         what,
       );
     }
-    const later = {
-      ...stored,
-      _Encryption: (stored["_Encryption"] as string).replace('"v":1', '"v":2'),
-    };
-    await assert.rejects(cipher.decrypt(later), /Its version is 2, and 1 is the only one known\.$/);
+    await assert.rejects(new EntityCipher("leavers", options).decrypt(stored), {
+      code: "DecryptionFailed",
+    });
+    for (const version of [1, 3]) {
+      const info = (stored["_Encryption"] as string).replace('"v":2', `"v":${version}`);
+      await assert.rejects(
+        cipher.decrypt({ ...stored, _Encryption: info }),
+        new RegExp(`Its version is ${version}, and 2 is the only one known\\.$`),
+      );
+    }
+    const unnamed = (stored["_Encryption"] as string).replace('"Ssn",', "");
+    await assert.rejects(
+      cipher.decrypt({ ...stored, _Encryption: unnamed }),
+      /Ssn is not encrypted, and should be\.$/,
+    );
     assert.deepEqual(await cipher.decrypt(stored), { ...ann, Note: "n" });
   });
 
@@ -169,10 +266,13 @@ describe("an entity's cipher", () => {
     const stored = await cipher.encrypt(ann);
     const other = await newKey();
     const next: EntityCipherOptions = { ...options, key: other, keyId: "2027" };
-    await assert.rejects(new EntityCipher(next).decrypt(stored), /There is no key "2026"\.$/);
+    await assert.rejects(
+      new EntityCipher("people", next).decrypt(stored),
+      /There is no key "2026"\.$/,
+    );
     const keyOf = async (id: string) => (id === "2026" ? key : undefined);
-    assert.deepEqual(await new EntityCipher({ ...next, keyOf }).decrypt(stored), ann);
-    const wrong = new EntityCipher({ ...next, keyOf: () => other });
+    assert.deepEqual(await new EntityCipher("people", { ...next, keyOf }).decrypt(stored), ann);
+    const wrong = new EntityCipher("people", { ...next, keyOf: () => other });
     await assert.rejects(wrong.decrypt(stored), { code: "DecryptionFailed" });
   });
 
@@ -180,6 +280,9 @@ describe("an entity's cipher", () => {
     await assert.rejects(cipher.encrypt({ ...ann, Ssn: 7 }), {
       name: "TypeError",
       message: "Only strings are encrypted; Ssn is a number.",
+    });
+    await assert.rejects(cipher.encrypt({ ...ann, Ssn: { type: "Int64", value: "7" } }), {
+      message: "Only strings are encrypted; Ssn is of type Int64.",
     });
     const most = "x".repeat(65_536 - 28);
     const stored = await cipher.encrypt({ ...ann, Ssn: most });

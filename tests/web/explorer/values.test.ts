@@ -7,6 +7,7 @@ import {
   literalOf,
   nameProblem,
   valueProblem,
+  withLineEnds,
 } from "../../../web/src/explorer/explorer-values.ts";
 import type { EdmTypes, Store } from "../../../web/src/types.ts";
 import { openStore } from "../support/package.ts";
@@ -92,4 +93,24 @@ describe("names", () => {
       assert.equal(typeof nameProblem(name), "string", name);
     }
   });
+});
+
+test("an edit leaves the line ends alone that it did not touch", () => {
+  const cases = [
+    ["one\r\ntwo", "one\ntwo", "one\r\ntwo"],
+    ["one\r\ntwo", "one\ntwo!", "one\r\ntwo!"],
+    ["one\r\ntwo", "one\nand\ntwo", "one\r\nand\r\ntwo"],
+    ["a\nb\rc\r\nd", "a\nb\nC\nd", "a\nb\rC\r\nd"],
+    ["a\r\nb\nc", "a\nc", "a\r\nc"],
+    ["a\r\nb\nc", "b\nc", "b\nc"],
+    ["a\r\n\r\nb", "a\nb", "a\r\nb"],
+    ["a\r\nb", "", ""],
+    ["a\r\nb", "x\ny\nz", "x\r\ny\r\nz"],
+    ["a\nb", "a\nb\nc", "a\nb\nc"],
+    ["", "a\nb", "a\nb"],
+    ["\r", "\n\n", "\r\r"],
+  ] as const;
+  for (const [before, edited, after] of cases) {
+    assert.equal(withLineEnds(before, edited), after, JSON.stringify([before, edited]));
+  }
 });

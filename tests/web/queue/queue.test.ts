@@ -115,6 +115,36 @@ for (const [name, door] of Object.entries(doors)) {
       assert.equal((await queue.get())?.dequeueCount, 3);
     });
 
+    test("a handler may change what it got: the body stays as it was received", async () => {
+      await using store = await open();
+      const { clock } = store;
+      const queue = new TableQueue<{ todo: string[] }>(door(store), { clock, maxDequeues: 4 });
+      await queue.put({ todo: ["a", "b"] });
+      const spoil = (message: QueueMessage<{ todo: string[] }>) => {
+        message.body.todo.length = 0;
+        message.insertedAt.setTime(0);
+        return message;
+      };
+      const got = spoil((await queue.get()) as QueueMessage<{ todo: string[] }>);
+      const longer = await queue.extend(got, 5000);
+      assert.deepEqual(longer?.body, { todo: ["a", "b"] });
+      assert.equal(longer?.insertedAt.toISOString(), "2026-01-01T00:00:00.000Z");
+      assert(await queue.release(spoil(longer)));
+      // A copy, as it is after a trip to a worker and back, is no other message.
+      const again = (await queue.get()) as QueueMessage<{ todo: string[] }>;
+      assert.deepEqual(again.body, { todo: ["a", "b"] });
+      assert(await queue.release(spoil(structuredClone(again))));
+      assert.equal(await queue.extend(spoil(structuredClone(again)), 1000), undefined);
+      for (let turn = 0; turn < 2; ++turn) {
+        const next = (await queue.get()) as QueueMessage<{ todo: string[] }>;
+        assert(await queue.release(next));
+      }
+      assert.equal(await queue.get(), undefined);
+      const [dead] = await queue.poison.peek();
+      assert(await queue.revive(spoil(dead as QueueMessage<{ todo: string[] }>)));
+      assert.deepEqual((await queue.get())?.body, { todo: ["a", "b"] });
+    });
+
     test("what was given out too often goes to the poison queue, and can be brought back", async () => {
       await using store = await open();
       const { clock } = store;

@@ -5,6 +5,7 @@ import type { MockOptions } from "../../../web/src/testing/index.ts";
 import type { Store } from "../../../web/src/types.ts";
 
 export type Ask = (url: string, init?: RequestInit) => Promise<Response>;
+export type Requests = readonly (readonly [path: string, init?: RequestInit])[];
 
 // The same everywhere: it stands in answers. Nobody need listen there.
 export const address = "http://127.0.0.1:10002/mock";
@@ -26,40 +27,19 @@ export const options: MockOptions = {
 
 const json = { "Content-Type": "application/json" };
 const full = { headers: { Accept: "application/json;odata=fullmetadata" } };
-const insert = (row: string): [string, RequestInit] => [
-  "people",
-  {
-    method: "POST",
-    headers: json,
-    body: JSON.stringify({ PartitionKey: "p", RowKey: row, [`${row}1`]: 1.5, all: "\u20ac" }),
-  },
-];
+const insert = (row: string) =>
+  [
+    "people",
+    {
+      method: "POST",
+      headers: json,
+      body: JSON.stringify({ PartitionKey: "p", RowKey: row, [`${row}1`]: 1.5, all: "\u20ac" }),
+    },
+  ] as const;
 const remove: RequestInit = { method: "DELETE", headers: { "If-Match": "*" } };
-const batch = [
-  "--b",
-  "Content-Type: multipart/mixed; boundary=c",
-  "",
-  ...["x", "y"].flatMap((row) => [
-    "--c",
-    "Content-Type: application/http",
-    "Content-Transfer-Encoding: binary",
-    "",
-    `POST ${address}/people HTTP/1.1`,
-    "Content-Type: application/json",
-    "Accept: application/json",
-    "",
-    JSON.stringify({ PartitionKey: "b", RowKey: row, two: row, one: 1 }),
-  ]),
-  "--c--",
-  "--b--",
-  "",
-].join("\r\n");
-const group: [string, RequestInit] = [
-  "$batch",
-  { method: "POST", headers: { "Content-Type": "multipart/mixed; boundary=b" }, body: batch },
-];
+const group = twoInOne(address);
 
-const requests: [path: string, init?: RequestInit][] = [
+const requests: Requests = [
   ["Tables", { method: "POST", headers: json, body: '{"TableName":"others"}' }],
   ["Tables", { method: "POST", headers: json, body: '{"TableName":"people"}' }],
   ...["c", "a", "b", "a", "g", "h", "i"].map(insert),
@@ -78,13 +58,24 @@ const requests: [path: string, init?: RequestInit][] = [
   ["?restype=service&comp=properties"],
 ];
 
+export function transcript(ask: Ask): Promise<string> {
+  return conversation((path, init) => ask(`${address}/${path}`, init), requests);
+}
+
+export function transcriptOf(store: Store): Promise<string> {
+  return transcript((url, init) => store.fetch(url, init));
+}
+
+// ---- For other requests ---------------------------------------------------------------------------------------------
+
 // What belongs to the connection is not the store's.
 const ofTheConnection = ["connection", "content-length", "keep-alive", "transfer-encoding"];
 
-export async function transcript(ask: Ask): Promise<string> {
+/** Asks one after the other, and puts down everything that comes back. */
+export async function conversation(ask: Ask, requests: Requests): Promise<string> {
   const said: string[] = [];
   for (const [path, init] of requests) {
-    const answer = await ask(`${address}/${path}`, init);
+    const answer = await ask(path, init);
     const headers = [...answer.headers]
       .filter(([name]) => !ofTheConnection.includes(name))
       .map(([name, value]) => `${name}: ${value}`)
@@ -95,8 +86,23 @@ export async function transcript(ask: Ask): Promise<string> {
   return said.join("\n\n");
 }
 
-export function transcriptOf(store: Store): Promise<string> {
-  return transcript((url, init) => store.fetch(url, init));
+/** A transaction that inserts (b, x) and (b, y) into people, of the account at an address. */
+export function twoInOne(account: string): readonly [path: string, init: RequestInit] {
+  const inserts = ["x", "y"].flatMap((row) => [
+    "--c",
+    "Content-Type: application/http",
+    "Content-Transfer-Encoding: binary",
+    "",
+    `POST ${account}/people HTTP/1.1`,
+    "Content-Type: application/json",
+    "Accept: application/json",
+    "",
+    JSON.stringify({ PartitionKey: "b", RowKey: row, two: row, one: 1 }),
+  ]);
+  const outside = ["--b", "Content-Type: multipart/mixed; boundary=c", ""];
+  const body = [...outside, ...inserts, "--c--", "--b--", ""].join("\r\n");
+  const headers = { "Content-Type": "multipart/mixed; boundary=b" };
+  return ["$batch", { method: "POST", headers, body }];
 }
 
 export async function digest(text: string): Promise<string> {

@@ -9,7 +9,8 @@ import type {
   TransactionAction,
 } from "../types.ts";
 import { Batches, type Entry, type Partition } from "./batches.ts";
-import { verdictOn } from "./verdict.ts";
+import { type Sending, sendBatch } from "./send.ts";
+import type { Verdict } from "./verdict.ts";
 
 /** What it takes of a client; the official TableClient has it, and so has every table of a store. */
 export interface BulkClient {
@@ -37,7 +38,8 @@ export class BulkError extends Error {
 
 /**
  * Carries out any number of actions, as if each were done alone, those of one partition in their order. They travel as transactions of at
- * most 100. Rejects with BulkError at the first failure, unless `onError` is "continue"; when it was aborted; and when the input ends with an error.
+ * most 100. Rejects with BulkError at the first failure, with `onError: "continue"` only at one that all others would share; when it was aborted; and when
+ * the input ends with an error.
  */
 export async function bulk(
   client: BulkClient,
@@ -141,47 +143,35 @@ class Run {
     }
   }
 
-  // A batch; and, as long as one of its actions fails, what it is made of without that one. Never rejects.
+  // Never rejects.
   async #send(partition: Partition, batch: Entry[]): Promise<void> {
-    const parts = [batch];
-    for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
-      if (this.#stopped === undefined) parts.unshift(...(await this.#submit(part)));
-      else this.#left.push(...part);
-    }
+    this.#left.push(...(await sendBatch(batch, this.#sending)));
     this.#batches.finish(partition);
   }
 
-  // Gives what of it is to be sent yet.
-  async #submit(entries: Entry[]): Promise<Entry[][]> {
-    const { signal } = this.#options;
-    const actions = entries.map(({ action }) => action);
-    let rest: Entry[][] = [];
-    this.#requests += 1;
-    try {
-      await this.#client.submitTransaction(actions, signal ? { abortSignal: signal } : {});
-      this.#done += entries.length;
-    } catch (error) {
-      rest = this.#afterFailure(entries, error);
-    }
-    this.#progress();
-    return rest;
-  }
+  readonly #sending: Sending<Entry> = {
+    submit: (actions) => {
+      const { signal } = this.#options;
+      this.#requests += 1;
+      return this.#client.submitTransaction(actions, signal ? { abortSignal: signal } : {});
+    },
+    done: ({ length }) => {
+      this.#done += length;
+      this.#progress();
+    },
+    failed: (entries, error, verdict) => {
+      this.#failure(entries, error, verdict);
+      this.#progress();
+    },
+    goesOn: () => this.#stopped === undefined,
+  };
 
-  #afterFailure(entries: Entry[], error: unknown): Entry[][] {
-    const verdict = verdictOn(error, entries.length);
-    if (verdict.kind === "split") {
-      const half = entries.length >> 1;
-      return [entries.slice(0, half), entries.slice(half)];
-    }
-    const [uncertain, failed] =
-      verdict.kind === "one"
-        ? [false, entries.slice(verdict.at, verdict.at + 1)]
-        : [verdict.uncertain, entries];
-    for (const entry of failed) this.#failed.push({ ...entry, error: error as Error, uncertain });
-    if (this.#options.onError !== "continue") this.stop("failed", error);
-    if (verdict.kind === "all") return [];
-    const rest = entries.filter((_, i) => i !== verdict.at);
-    return rest.length === 0 ? [] : [rest];
+  #failure(entries: readonly Entry[], error: unknown, verdict: Verdict): void {
+    if (verdict.kind === "split") return;
+    const [uncertain, ends] =
+      verdict.kind === "all" ? [verdict.uncertain, verdict.ends] : [false, false];
+    for (const entry of entries) this.#failed.push({ ...entry, error: error as Error, uncertain });
+    if (ends || this.#options.onError !== "continue") this.stop("failed", error);
   }
 
   #progress(): void {

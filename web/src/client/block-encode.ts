@@ -1,9 +1,10 @@
 // Operations and queries to request blocks (core/direct/LAYOUT.md).
 //
-// A block is built in one scratch buffer that is kept: words go straight to their place, strings are joined and
-// encoded once. What a caller gets is an exact copy of its own.
+// Blocks are built one behind the other in a buffer that is kept (slab.ts): words go straight to their place, strings are
+// joined and encoded once. Nothing is written to a block any more that a caller got.
 
 import { edmNumbers, kindOf, unknownTypeError } from "../edm.ts";
+import { slabBytes, slabPieceBytes, slabStep } from "../slab.ts";
 import type { EdmTypes } from "../types.ts";
 import {
   blockVersion,
@@ -28,6 +29,11 @@ export interface WriteOperation {
   etag?: string; // replace, merge, delete: "*" or one ETag; a delete needs it, as on the wire
 }
 
+export interface EntityKey {
+  partitionKey: string;
+  rowKey: string;
+}
+
 export interface EntityQuery {
   filter?: string;
   select?: readonly string[]; // names as callers write them or as the service does; empty: everything
@@ -41,7 +47,7 @@ export interface TableQuery {
   next?: string;
 }
 
-// ---- The scratch ------------------------------------------------------------------------------------------------
+// ---- The slab ---------------------------------------------------------------------------------------------------
 
 let bytes: Uint8Array<ArrayBuffer>;
 let words: Int32Array;
@@ -49,39 +55,46 @@ let doubles: Float64Array;
 let longs: BigInt64Array;
 let encoder: TextEncoder | undefined;
 
-let at = 0; // the next word
+let origin = 0; // the block's first word in the slab; even
+let at = 0; // the next word of the block
 let text = ""; // the text area, in the order of its words
 let binaries: Uint8Array[] = [];
 
-// A message bigger than this gives its memory back.
-const scratchKeptBytes = 1 << 20;
-
-function resize(size: number): void {
-  const grown = new Uint8Array(size);
+// The block goes on in another buffer, of so many bytes, and starts it.
+function move(size: number): void {
+  const moved = new Uint8Array(size);
   if (encoder === undefined) encoder = new TextEncoder();
-  else grown.set(bytes.subarray(0, Math.min(size, at * 4)));
-  bytes = grown;
-  words = new Int32Array(grown.buffer);
-  doubles = new Float64Array(grown.buffer);
-  longs = new BigInt64Array(grown.buffer);
+  else moved.set(bytes.subarray(origin * 4, Math.min(bytes.length, (origin + at) * 4)));
+  bytes = moved;
+  words = new Int32Array(moved.buffer);
+  doubles = new Float64Array(moved.buffer);
+  longs = new BigInt64Array(moved.buffer);
+  origin = 0;
 }
 
+// A buffer that grew further for a big block serves that one only.
+const keptBytes = 1 << 20;
+
+// With less left than most blocks take, a new buffer is begun.
+const smallest = 512;
+
 function begin(): void {
+  at = 0;
+  if (encoder === undefined || bytes.length - origin * 4 < smallest) move(slabBytes);
   at = headerBytes / 4;
   text = "";
   binaries = [];
-  if (encoder === undefined || bytes.length > scratchKeptBytes) resize(16384);
 }
 
 function room(count: number): void {
-  if ((at + count) * 4 > bytes.length) {
-    resize(Math.max((at + count) * 4, bytes.length * 2));
+  if ((origin + at + count) * 4 > bytes.length) {
+    move(slabStep(Math.max(slabBytes, (at + count) * 8)));
   }
 }
 
 function putWord(value: number): void {
   room(1);
-  words[at++] = value;
+  words[origin + at++] = value;
 }
 
 function putText(value: string): void {
@@ -100,34 +113,46 @@ function finish(kind: number): Uint8Array<ArrayBuffer> {
   let binaryBytes = 0;
   for (const b of binaries) binaryBytes += b.length;
   const most = textAt + text.length * 3 + binaryBytes; // UTF-8 takes at most three bytes a unit
-  if (most > bytes.length) resize((most + 7) & ~7);
+  if (origin * 4 + most > bytes.length) move(slabStep(Math.max(slabBytes, most)));
+  const start = origin * 4;
   let flags = 0;
   let textBytes = 0;
   if (text.length > 0) {
-    textBytes = (encoder as TextEncoder).encodeInto(text, bytes.subarray(textAt)).written;
+    textBytes = (encoder as TextEncoder).encodeInto(text, bytes.subarray(start + textAt)).written;
     // Only text that is not all ASCII can hold an unpaired surrogate, which TextEncoder would replace.
     if (textBytes !== text.length && !isWellFormed(text)) {
       flags = flagUtf16;
       textBytes = text.length * 2;
-      for (let i = 0, to = textAt; i < text.length; ++i, to += 2) {
+      for (let i = 0, to = start + textAt; i < text.length; ++i, to += 2) {
         const unit = text.charCodeAt(i);
         bytes[to] = unit;
         bytes[to + 1] = unit >> 8;
       }
     }
   }
-  let end = textAt + textBytes;
+  let end = start + textAt + textBytes;
   for (const b of binaries) {
     bytes.set(b, end);
     end += b.length;
   }
-  words[0] = kind | (blockVersion << 8) | (flags << 16);
-  words[1] = textAt;
-  words[2] = textBytes;
-  words[3] = binaryBytes;
+  words[origin] = kind | (blockVersion << 8) | (flags << 16);
+  words[origin + 1] = textAt;
+  words[origin + 2] = textBytes;
+  words[origin + 3] = binaryBytes;
   text = "";
   binaries = [];
-  return bytes.slice(0, end);
+  return taken(start, end);
+}
+
+// From the slab, if it is small; else a copy, and its place serves again.
+function taken(start: number, end: number): Uint8Array<ArrayBuffer> {
+  if (end - start <= slabPieceBytes) {
+    origin = slabStep(end) / 4;
+    return bytes.subarray(start, end);
+  }
+  const block = bytes.slice(start, end);
+  if (bytes.length > keptBytes) origin = bytes.length / 4; // no block goes there any more
+  return block;
 }
 
 const loneSurrogate = /\p{Surrogate}/u;
@@ -155,7 +180,7 @@ function putSelect(select: readonly string[] | undefined): void {
     putText(Object.hasOwn(serviceNames, name) ? (serviceNames[name] as string) : name);
     ++count;
   }
-  words[countAt] = count;
+  words[origin + countAt] = count;
 }
 
 // `top` crosses as a word; what is no whole number from 0 to 1000 is refused by the core, and one above does for all.
@@ -176,6 +201,18 @@ export function encodeGet(
   putWord(putKey(rowKey));
   putSelect(select);
   return finish(requestKind.get);
+}
+
+// Answered by a page of the first so many rows that are all there.
+export function encodeGetEach(table: string, keys: readonly EntityKey[]): Uint8Array {
+  begin();
+  putText(table);
+  putWord(keys.length);
+  for (const { partitionKey, rowKey } of keys) {
+    putText(partitionKey);
+    putText(rowKey);
+  }
+  return finish(requestKind.getEach);
 }
 
 export function encodeQuery(table: string, query: EntityQuery): Uint8Array {
@@ -292,16 +329,17 @@ export function encodeWrite(
   beginNames();
   at += 4; // written when the names are known
   for (const operation of operations) putOperation(operation, types);
-  words[4] = transaction ? writeTransaction : 0;
-  words[5] = operations.length;
-  words[6] = names.length;
-  words[7] = table.length;
-  let head = table;
+  const head = origin + headerBytes / 4;
+  words[head] = transaction ? writeTransaction : 0;
+  words[head + 1] = operations.length;
+  words[head + 2] = names.length;
+  words[head + 3] = table.length;
+  let first = table;
   for (const name of names) {
     putWord(name.length);
-    head += name;
+    first += name;
   }
-  text = head + text;
+  text = first + text;
   return finish(requestKind.write);
 }
 
@@ -311,10 +349,11 @@ function putOperation(
 ): void {
   const operationAt = at;
   room(4);
+  const head = origin + at;
   at += 4;
-  words[operationAt + 1] = putKey(operation.partitionKey);
-  words[operationAt + 2] = putKey(operation.rowKey);
-  words[operationAt + 3] = operation.etag === undefined ? noneSigned : operation.etag.length;
+  words[head + 1] = putKey(operation.partitionKey);
+  words[head + 2] = putKey(operation.rowKey);
+  words[head + 3] = operation.etag === undefined ? noneSigned : operation.etag.length;
   if (operation.etag !== undefined) text += operation.etag;
   let count = 0;
   let place = 0;
@@ -325,13 +364,13 @@ function putOperation(
     const value = entity[name];
     if (value === undefined || value === null) continue;
     room(4);
-    words[at] = number;
+    words[origin + at] = number;
     if (putValue(value, name, types, operation)) {
       at += 4;
       ++count;
     }
   }
-  words[operationAt] = operationKind[operation.kind] | (count << 8);
+  words[origin + operationAt] = operationKind[operation.kind] | (count << 8);
 }
 
 // A key's length; its text joins the area. A key that is no string is refused by the core.
@@ -389,14 +428,16 @@ function putValue(
 }
 
 function putInt32(typeAndForm: number, value: number): void {
-  words[at + 1] = typeAndForm;
-  words[at + 2] = value;
-  words[at + 3] = 0;
+  const record = origin + at;
+  words[record + 1] = typeAndForm;
+  words[record + 2] = value;
+  words[record + 3] = 0;
 }
 
 function putDouble(typeAndForm: number, value: number): void {
-  words[at + 1] = typeAndForm;
-  doubles[(at >> 1) + 1] = value;
+  const record = origin + at;
+  words[record + 1] = typeAndForm;
+  doubles[(record >> 1) + 1] = value;
 }
 
 function putTextPayload(typeAndForm: number, value: string): void {
@@ -407,8 +448,9 @@ function putTextPayload(typeAndForm: number, value: string): void {
 // A bigint outside 64 bits crosses as text, so that it is refused like any other Int64 text out of range.
 function putBigint(type: number, value: bigint): void {
   if (type === edmNumbers.Int64 && BigInt.asIntN(64, value) === value) {
-    words[at + 1] = type;
-    longs[(at >> 1) + 1] = value;
+    const record = origin + at;
+    words[record + 1] = type;
+    longs[(record >> 1) + 1] = value;
   } else {
     putTextPayload(type | formText, String(value));
   }

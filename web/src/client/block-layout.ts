@@ -15,6 +15,7 @@ export const requestKind = {
   query: 2,
   explain: 3,
   listTables: 4,
+  getEach: 5,
   write: 16,
   createTable: 17,
   dropTable: 18,

@@ -11,12 +11,13 @@ export {
   letGo,
   throwReply,
 } from "./block-decode.ts";
-export type { EntityQuery, TableQuery, WriteOperation } from "./block-encode.ts";
+export type { EntityKey, EntityQuery, TableQuery, WriteOperation } from "./block-encode.ts";
 export {
   encodeCreateTable,
   encodeDropTable,
   encodeExplain,
   encodeGet,
+  encodeGetEach,
   encodeListTables,
   encodeQuery,
   encodeWrite,

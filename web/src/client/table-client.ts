@@ -44,6 +44,7 @@ import {
   type WriteOperation,
 } from "./block.ts";
 import { decodeEntityToken, encodeEntityToken, paged, pageSize } from "./paging.ts";
+import { type PointReads, pointReads } from "./point-reads.ts";
 import { resolved } from "./resolver.ts";
 import { createTable, deleteTable } from "./table-service-client.ts";
 import { operationsOf, transactionResponse } from "./transaction.ts";
@@ -60,6 +61,7 @@ export interface TableHandleOptions {
 export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain"> {
   readonly tableName: string;
   readonly #transport: Transport;
+  readonly #pointReads: PointReads | undefined;
   readonly #types: Record<string, EdmTypes> | undefined;
   readonly #durability: Durability | undefined;
   readonly #resolver: Resolver<object> | undefined;
@@ -67,6 +69,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
   constructor(transport: Transport, tableName: string, options: TableHandleOptions = {}) {
     this.tableName = tableName;
     this.#transport = transport;
+    this.#pointReads = pointReads(transport);
     this.#types = options.types;
     this.#durability = options.durability;
     this.#resolver = options.resolver;
@@ -92,6 +95,10 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     try {
       checkOptions(options);
       const select = options.queryOptions?.select;
+      if (select === undefined && options.disableTypeConversion !== true) {
+        const joined = this.#joined(partitionKey, rowKey);
+        if (joined !== undefined) return joined as Promise<TableEntityResult<T>>;
+      }
       const asked = encodeGet(this.tableName, partitionKey, rowKey, select);
       const reply = this.#transport.read(asked, options.abortSignal);
       const decode = (block: Uint8Array) => {
@@ -102,6 +109,14 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  // Undefined: it is to be made alone.
+  #joined(partitionKey: unknown, rowKey: unknown): Promise<object> | undefined {
+    if (typeof partitionKey !== "string" || typeof rowKey !== "string") return undefined;
+    const joined = this.#pointReads?.join(this.tableName, partitionKey, rowKey);
+    if (this.#resolver === undefined) return joined;
+    return joined?.then((entity) => this.#resolved(entity));
   }
 
   listEntities<T extends object = Record<string, unknown>>(
@@ -233,6 +248,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     checkOptions(options);
     const block = encodeWrite(this.tableName, operations, transaction, this.#types);
     const { durability, abortSignal } = this.#withDurability(options);
+    this.#pointReads?.flush();
     return this.#transport.write(block, durability, abortSignal);
   }
 

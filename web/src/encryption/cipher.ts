@@ -1,9 +1,11 @@
 // Properties to ciphertext and back. Each entity has a key of its own, which is stored with it, wrapped by the caller's:
 //
-//     <property>     Binary: 12 random bytes, then AES-256-GCM of the text in UTF-8, with [partitionKey, rowKey, name] as JSON authenticated
-//                    beside it: a value can't be moved to another property or entity of a table
-//                    unnoticed. An older one, or clear text, can take its place
-//     _Encryption    String: { "v": 1, "key": <id of the caller's key>, "wrapped": <the entity's key by AES-KW, base64>, "names": […] }
+//     <property>     Binary: 12 random bytes, then AES-256-GCM of the text in UTF-8, with [table in lower case, partitionKey, rowKey, name] as JSON
+//                    authenticated beside it: a value can't be moved to another property, entity or table unnoticed
+//     _Encryption    String: { "v": 2, "key": <id of the caller's key>, "wrapped": <the entity's key by AES-KW, base64>, "names": […] }
+//
+// Version 1, which no release had, said nothing of the table; it is refused. What nothing here notices: an older value of the same place that is put
+// back, and a table of the same name in another account.
 
 import { base64, fromBase64 } from "../edm.ts";
 import { StoreError } from "../errors.ts";
@@ -18,12 +20,17 @@ export interface EntityCipherOptions {
   keyOf?: (keyId: string) => CryptoKey | undefined | Promise<CryptoKey | undefined>;
   /** What is encrypted: names, or a choice for each property. Strings only, and never keys. */
   properties: readonly string[] | ((partitionKey: string, rowKey: string, name: string) => boolean);
+  /**
+   * What is made of a chosen property that is read and is not encrypted. "refuse" (default): StoreError DecryptionFailed, as whoever may write to the table could have put it
+   * there. "allow": it comes as it is, as long as a table has entities from before.
+   */
+  clearText?: "refuse" | "allow";
 }
 
 type Entity = Record<string, unknown> & { partitionKey?: string; rowKey?: string };
 
 interface Info {
-  v: 1;
+  v: 2;
   key: string;
   wrapped: string;
   names: string[];
@@ -36,16 +43,22 @@ const tagBytes = 16;
 const binaryBytesMax = 65_536;
 
 export class EntityCipher {
+  readonly #table: string;
   readonly #options: EntityCipherOptions;
 
-  constructor(options: EntityCipherOptions) {
+  /** For the entities of a table. */
+  constructor(table: string, options: EntityCipherOptions) {
+    this.#table = table.toLowerCase();
     this.#options = options;
   }
 
-  /** The properties that are never in the clear, if they are named; undefined if they are chosen by a function. */
-  get names(): readonly string[] | undefined {
+  /** Whether a property is chosen. */
+  isEncrypted(partitionKey: string, rowKey: string, name: string): boolean {
+    if (system.has(name) || name === infoProperty) return false;
     const { properties } = this.#options;
-    return typeof properties === "function" ? undefined : properties;
+    return typeof properties === "function"
+      ? properties(partitionKey, rowKey, name)
+      : properties.includes(name);
   }
 
   /**
@@ -58,39 +71,62 @@ export class EntityCipher {
     if (names.length === 0) return stored as TableEntity;
     const algorithm = { name: "AES-GCM", length: 256 };
     const key = await crypto.subtle.generateKey(algorithm, true, ["encrypt"]);
-    for (const name of names) stored[name] = await encryptValue(key, stored, name);
+    for (const name of names) {
+      stored[name] = await seal(key, this.#placeOf(stored, name), plainOf(name, stored[name]));
+    }
     const { keyId } = this.#options;
     const wrapped = await crypto.subtle.wrapKey("raw", key, this.#options.key, "AES-KW");
-    const info: Info = { v: 1, key: keyId, wrapped: base64(new Uint8Array(wrapped)), names };
+    const info: Info = { v: 2, key: keyId, wrapped: base64(new Uint8Array(wrapped)), names };
     return { ...stored, [infoProperty]: JSON.stringify(info) } as TableEntity;
   }
 
   /**
-   * The entity as it was before; one that was not encrypted as it is, and what is no Binary as it is. Throws StoreError DecryptionFailed if its key
-   * is not known, or a ciphertext was changed. Needs keys and `_Encryption` if properties are selected.
+   * The entity as it was before, its types said if those of what is given are. Throws StoreError DecryptionFailed if its key is not known, a ciphertext was changed,
+   * or there is clear text in its place. Needs keys and `_Encryption` if properties are selected.
    */
   async decrypt<T extends object>(entity: T): Promise<T> {
-    const { [infoProperty]: text, ...clear } = entity as Entity;
-    if (text === undefined || text === null) return entity;
+    const { [infoProperty]: stored, ...read } = entity as Entity;
     try {
-      const { v, key: keyId, wrapped, names } = JSON.parse(String(text)) as Info;
-      if (v !== 1) throw new Error(`Its version is ${String(v)}, and 1 is the only one known.`);
-      const key = await this.#unwrap(keyId, wrapped);
-      for (const name of names) {
-        if (clear[name] instanceof Uint8Array) clear[name] = await decryptValue(key, clear, name);
-      }
+      const info = infoOf(stored);
+      const opened = info === undefined ? [] : await this.#open(read, info);
+      if (this.#options.clearText !== "allow") this.#refuseClear(read, opened);
+      return info === undefined ? entity : (read as T);
     } catch (error) {
-      throw failed(clear, error);
+      throw failed(read, error);
     }
-    return clear as T;
+  }
+
+  // In place; gives the names of what was encrypted.
+  async #open(read: Entity, { key: keyId, wrapped, names }: Info): Promise<string[]> {
+    const key = await this.#unwrap(keyId, wrapped);
+    const opened: string[] = [];
+    for (const name of names) {
+      const value = read[name];
+      const sealed = bytesOf(value);
+      if (sealed === undefined) continue;
+      const text = await unseal(key, this.#placeOf(read, name), sealed);
+      read[name] = isTyped(value) ? { type: "String", value: text } : text;
+      opened.push(name);
+    }
+    return opened;
+  }
+
+  #refuseClear(read: Entity, opened: readonly string[]): void {
+    const name = Object.keys(read).find(
+      (one) => this.#isChosen(read, one) && !opened.includes(one),
+    );
+    if (name === undefined) return;
+    throw new Error(`${name} is not encrypted, and should be.`);
   }
 
   #isChosen(entity: Entity, name: string): boolean {
-    if (system.has(name) || entity[name] === null || entity[name] === undefined) return false;
-    const { properties } = this.#options;
-    return typeof properties === "function"
-      ? properties(String(entity.partitionKey), String(entity.rowKey), name)
-      : properties.includes(name);
+    if (entity[name] === null || entity[name] === undefined) return false;
+    return this.isEncrypted(String(entity.partitionKey), String(entity.rowKey), name);
+  }
+
+  // What a value is tied to.
+  #placeOf({ partitionKey, rowKey }: Entity, name: string): string {
+    return JSON.stringify([this.#table, partitionKey, rowKey, name]);
   }
 
   async #unwrap(keyId: string, wrapped: string): Promise<CryptoKey> {
@@ -104,39 +140,67 @@ export class EntityCipher {
   }
 }
 
-async function encryptValue(key: CryptoKey, entity: Entity, name: string): Promise<Uint8Array> {
-  const text = entity[name];
+// ---- Values ---------------------------------------------------------------------------------------------------------
+
+function plainOf(name: string, value: unknown): Uint8Array<ArrayBuffer> {
+  const text = isTyped(value) && value.type === "String" ? value.value : value;
   if (typeof text !== "string") {
-    throw new TypeError(`Only strings are encrypted; ${name} is a ${typeof text}.`);
+    const what = isTyped(value) ? `of type ${value.type}` : `a ${typeof value}`;
+    throw new TypeError(`Only strings are encrypted; ${name} is ${what}.`);
   }
   const lone = text.search(/\p{Surrogate}/u);
   if (lone >= 0) {
     throw new RangeError(`${name} is not well-formed text: half a surrogate pair at ${lone}.`);
   }
   const plain = new TextEncoder().encode(text);
+  const most = binaryBytesMax - nonceBytes - tagBytes;
+  if (plain.length <= most) return plain;
+  throw new RangeError(`${name} has ${plain.length} bytes; at most ${most} can be encrypted.`);
+}
+
+async function seal(key: CryptoKey, place: string, plain: Uint8Array<ArrayBuffer>) {
   const nonce = crypto.getRandomValues(new Uint8Array(nonceBytes));
-  const bytes = new Uint8Array(nonceBytes + plain.length + tagBytes);
-  if (bytes.length > binaryBytesMax) {
-    const most = binaryBytesMax - nonceBytes - tagBytes;
-    throw new RangeError(`${name} has ${plain.length} bytes; at most ${most} can be encrypted.`);
-  }
-  const sealed = await crypto.subtle.encrypt(parameters(nonce, entity, name), key, plain);
+  const sealed = await crypto.subtle.encrypt(parameters(nonce, place), key, plain);
+  const bytes = new Uint8Array(nonceBytes + sealed.byteLength);
   bytes.set(nonce);
   bytes.set(new Uint8Array(sealed), nonceBytes);
   return bytes;
 }
 
-async function decryptValue(key: CryptoKey, entity: Entity, name: string): Promise<string> {
-  const bytes = new Uint8Array(entity[name] as Uint8Array); // a copy: it may be a view
+async function unseal(key: CryptoKey, place: string, bytes: Uint8Array<ArrayBuffer>) {
   const nonce = bytes.subarray(0, nonceBytes);
   const sealed = bytes.subarray(nonceBytes);
-  const plain = await crypto.subtle.decrypt(parameters(nonce, entity, name), key, sealed);
+  const plain = await crypto.subtle.decrypt(parameters(nonce, place), key, sealed);
   return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(plain);
 }
 
-function parameters(iv: Uint8Array<ArrayBuffer>, entity: Entity, name: string): AesGcmParams {
-  const place = JSON.stringify([entity.partitionKey, entity.rowKey, name]);
+function parameters(iv: Uint8Array<ArrayBuffer>, place: string): AesGcmParams {
   return { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(place) };
+}
+
+// ---- What was read --------------------------------------------------------------------------------------------------
+
+// Where types are not converted, every value comes so.
+interface Typed {
+  type: string;
+  value: unknown;
+}
+
+function isTyped(value: unknown): value is Typed {
+  return typeof value === "object" && value !== null && "type" in value && "value" in value;
+}
+
+function infoOf(stored: unknown): Info | undefined {
+  const text = isTyped(stored) ? stored.value : stored;
+  if (text === undefined || text === null) return undefined;
+  const info = JSON.parse(String(text)) as Info;
+  if (info.v === 2) return info;
+  throw new Error(`Its version is ${String(info.v)}, and 2 is the only one known.`);
+}
+
+function bytesOf(value: unknown): Uint8Array<ArrayBuffer> | undefined {
+  if (value instanceof Uint8Array) return new Uint8Array(value); // a copy: it may be a view
+  return isTyped(value) && value.type === "Binary" ? fromBase64(String(value.value)) : undefined;
 }
 
 function failed({ partitionKey, rowKey }: Entity, cause: unknown): StoreError {

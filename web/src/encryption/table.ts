@@ -13,10 +13,12 @@ import type {
   UpdateTableEntityOptions,
 } from "../types.ts";
 import { EntityCipher, type EntityCipherOptions, infoProperty } from "./cipher.ts";
+import { keysIn, namesIn } from "./filter.ts";
 
 /** The methods of a table that it needs; the official TableClient has them, and so has every table of a store. */
 export type PlainTable = Pick<
   TableClient,
+  | "tableName"
   | "createEntity"
   | "getEntity"
   | "updateEntity"
@@ -32,7 +34,10 @@ export interface EncryptedTable<T extends object = Record<string, unknown>>
     "createEntity" | "updateEntity" | "upsertEntity" | "deleteEntity" | "submitTransaction"
   > {
   getEntity(pk: string, rk: string, options?: GetTableEntityOptions): Promise<TableEntityResult<T>>;
-  /** A filter that names an encrypted property is refused with StoreError EncryptedProperty. */
+  /**
+   * A filter that names an encrypted property is refused with StoreError EncryptedProperty. If a function chooses, it is asked with the keys that the filter
+   * compares for equality, and with "" for one that it doesn't: what it says of other keys can't be known, and such a filter finds only what is in the clear.
+   */
   listEntities(options?: ListTableEntitiesOptions): AsyncIterable<TableEntityResult<T>>;
 }
 
@@ -41,7 +46,7 @@ export function encryptedTable<T extends object = Record<string, unknown>>(
   table: PlainTable,
   options: EntityCipherOptions,
 ): EncryptedTable<T> {
-  return new CipherTable<T>(table, new EntityCipher(options));
+  return new CipherTable<T>(table, new EntityCipher(table.tableName, options));
 }
 
 class CipherTable<T extends object> implements EncryptedTable<T> {
@@ -100,12 +105,19 @@ class CipherTable<T extends object> implements EncryptedTable<T> {
   }
 
   #requireClear(filter: string): void {
-    const words: readonly string[] =
-      filter.replace(/'(?:[^']|'')*'/g, "").match(/[\p{L}\p{N}_]+/gu) ?? [];
-    const name = this.#cipher.names?.find((encrypted) => words.includes(encrypted));
-    if (name === undefined) return;
-    throw new StoreError("EncryptedProperty", `No filter can look into ${name}: it is encrypted.`);
+    const names = [...namesIn(filter)];
+    if (names.length === 0) return;
+    for (const partitionKey of keysIn(filter, "PartitionKey")) {
+      for (const rowKey of keysIn(filter, "RowKey")) {
+        const name = names.find((one) => this.#cipher.isEncrypted(partitionKey, rowKey, one));
+        if (name !== undefined) throw noFilter(name);
+      }
+    }
   }
+}
+
+function noFilter(name: string): StoreError {
+  return new StoreError("EncryptedProperty", `No filter can look into ${name}: it is encrypted.`);
 }
 
 function requireReplace(mode: UpdateMode | undefined): void {

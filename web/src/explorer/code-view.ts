@@ -8,10 +8,18 @@ import { highlight } from "./highlight.ts";
 export interface CodeEditor {
   readonly element: HTMLElement;
   value: string;
+  /** From where to where, in UTF-16 units; the same twice is where the caret is. Without it the caret of the text area before it is lost. */
+  selection?: CodeSelection;
+  /** Without it `element` gets the focus. */
+  focus?(): void;
 }
+
+export type CodeSelection = readonly [from: number, to: number];
 
 export interface CodeEditorOptions {
   value: string;
+  /** Where the element will be. */
+  root: ShadowRoot;
   onChange(value: string): void;
   /** Run it: what Ctrl and Enter ask for. */
   onRun(): void;
@@ -21,8 +29,9 @@ export class CodeView implements CodeEditor {
   readonly element: HTMLElement;
   readonly #colours: HTMLElement;
   readonly #field: HTMLTextAreaElement;
+  #composing = false;
 
-  constructor({ value, onChange, onRun }: CodeEditorOptions) {
+  constructor({ value, onChange, onRun }: Omit<CodeEditorOptions, "root">) {
     this.#colours = h("pre", { "aria-hidden": "true" });
     this.#field = h("textarea", {
       "aria-label": "Code",
@@ -32,6 +41,12 @@ export class CodeView implements CodeEditor {
       oninput: () => {
         this.#colour();
         onChange(this.#field.value);
+      },
+      oncompositionstart: () => {
+        this.#composing = true;
+      },
+      oncompositionend: () => {
+        this.#composing = false;
       },
       onkeydown: (event) => {
         const { key, ctrlKey, metaKey } = event as KeyboardEvent;
@@ -51,6 +66,18 @@ export class CodeView implements CodeEditor {
   set value(value: string) {
     this.#field.value = value;
     this.#colour();
+  }
+
+  get selection(): CodeSelection {
+    return [this.#field.selectionStart, this.#field.selectionEnd];
+  }
+
+  /** An input method is not amid a word: another editor in its place would break that off. */
+  async composed(): Promise<void> {
+    if (!this.#composing) return;
+    await new Promise((resolve) => {
+      this.#field.addEventListener("compositionend", resolve, { once: true });
+    });
   }
 
   #colour(): void {

@@ -11,6 +11,7 @@ import {
   nameProblem,
   type TypedValue,
   valueProblem,
+  withLineEnds,
 } from "./explorer-values.ts";
 
 export interface EntityEditing {
@@ -194,7 +195,7 @@ class PropertyRow {
   readonly #name: HTMLInputElement;
   readonly #type: HTMLSelectElement;
   readonly #value = h("textarea", { rows: "1", spellcheck: "false", autocomplete: "off" });
-  readonly #untouched: { readonly text: string; readonly value: string };
+  readonly #before: string;
   readonly #nameProblem: HTMLElement;
   readonly #valueProblem: HTMLElement;
 
@@ -207,8 +208,7 @@ class PropertyRow {
       type,
     );
     this.#value.value = value;
-    // A text area keeps no carriage returns; such a text is kept whole as long as nobody changes it.
-    this.#untouched = { text: this.#value.value, value };
+    this.#before = value;
     const [nameField, typeField, valueField] = [
       field("Name", this.#name),
       field("Type", this.#type),
@@ -243,8 +243,7 @@ class PropertyRow {
   }
 
   get value(): TypedValue {
-    const text = this.#value.value;
-    const value = text === this.#untouched.text ? this.#untouched.value : text;
+    const value = withLineEnds(this.#before, this.#value.value);
     const type = this.#type.value as EdmTypes;
     return { type, value: type === "String" ? value : value.trim() };
   }

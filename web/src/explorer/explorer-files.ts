@@ -3,7 +3,7 @@
 import type { FileFormat, ImportMode, ImportProgress, ImportReport, Store } from "../types.ts";
 import { count, counted, h } from "./dom.ts";
 import { choice, Dialog, field } from "./explorer-dialog.ts";
-import type { Asked } from "./explorer-query.ts";
+import { type Asked, withKeys } from "./explorer-query.ts";
 
 const formats: readonly (readonly [FileFormat, string])[] = [
   ["csv", "CSV with types, as Azure Storage Explorer"],
@@ -46,7 +46,7 @@ export function exportTable(view: ShadowRoot, store: Store, table: string, asked
     const query =
       what.value === "all"
         ? {}
-        : { ...(filter && { filter }), ...(select.length > 0 && { select: [...select] }) };
+        : { ...(filter && { filter }), ...(select.length > 0 && { select: withKeys(select) }) };
     const { signal } = abort;
     const stream = store.export({ table, query, format: chosen, signal });
     status.textContent = "Writing…";
@@ -94,12 +94,12 @@ const modes: readonly (readonly [ImportMode, string])[] = [
   ["replace", "are replaced by the row"],
 ];
 
-/** Asks for a file, and shows what became of its rows. `done` hears that some were written. */
+/** Asks for a file, and shows what became of its rows. `done` hears where they went, and whether anything was written. */
 export function importTable(
   view: ShadowRoot,
   store: Store,
   table: string,
-  done: (table: string) => void,
+  done: (table: string, written: boolean) => void,
 ): void {
   const file = h("input", { type: "file", accept: ".csv,.json,.ndjson,.jsonl,.txt" });
   const into = h("input", { type: "text", spellcheck: "false", autocomplete: "off", value: table });
@@ -115,21 +115,27 @@ export function importTable(
   const run = async () => {
     const source = file.files?.[0];
     if (source === undefined) throw new Error("Choose a file first.");
+    const table = into.value;
+    let written = !(await hasTable(store, table)); // it is made
     const options = {
-      table: into.value,
+      table,
       format: format.value as FileFormat,
       mode: mode.value as ImportMode,
       signal: abort.signal,
-      onProgress: (progress: ImportProgress) => result.replaceChildren(progressOf(progress)),
+      onProgress: (progress: ImportProgress) => {
+        written ||= progress.written > 0;
+        result.replaceChildren(progressOf(progress));
+      },
     };
     result.replaceChildren(h("p", {}, "Reading…"));
     try {
       result.replaceChildren(...reportOf(await store.import(source, options)));
     } catch (error) {
       result.append(h("p", {}, "It was not read to its end."));
+      written &&= await hasTable(store, table).catch(() => true);
       throw error;
     } finally {
-      done(into.value);
+      done(table, written);
     }
   };
   new Dialog(
@@ -145,6 +151,11 @@ export function importTable(
     [{ text: "Import", kind: "primary", act: run }],
     () => abort.abort(),
   );
+}
+
+async function hasTable(store: Store, name: string): Promise<boolean> {
+  const { tables } = await store.stats();
+  return tables.some((table) => table.name.toLowerCase() === name.toLowerCase());
 }
 
 function formatOf(name: string): FileFormat | undefined {

@@ -83,19 +83,32 @@ export class QueryView {
     this.#total = rows;
   }
 
-  /** Another table: all of it is shown. */
+  /** Shows a table: of another one than before all, of the same one or the first what stands in the fields. Never rejects: what went wrong is shown. */
   async open(store: Store, table: string): Promise<void> {
+    const same = store === this.#store && table === this.#table;
+    if (!same && this.#store !== undefined) this.reset();
+    if (!same) this.#grid.show([], []);
     this.#store = store;
     this.#table = table;
-    this.seen.clear();
-    this.#grid.show([], []);
-    await this.ask("", []);
+    await this.run();
   }
 
-  /** As if it had been typed. Never rejects: what went wrong is shown. */
-  async ask(filter: string, select: readonly string[]): Promise<void> {
+  /** What was asked is of no interest any more. */
+  reset(): void {
+    this.type("", []);
+    this.seen.clear();
+    this.#grid.show([], []);
+  }
+
+  /** As if it had been typed. */
+  type(filter: string, select: readonly string[]): void {
     this.#filter.value = filter;
     this.#select.value = select.join(", ");
+  }
+
+  /** Likewise, and run. Never rejects: what went wrong is shown. */
+  async ask(filter: string, select: readonly string[]): Promise<void> {
+    this.type(filter, select);
     await this.run();
   }
 
@@ -109,11 +122,9 @@ export class QueryView {
     this.#asked = { filter, select };
     this.#begin();
     try {
-      // The keys always come, so that a row can be opened.
-      const names = select.length > 0 ? [...select, "PartitionKey", "RowKey"] : [];
       const queryOptions = {
         ...(filter && { filter }),
-        ...(names.length > 0 && { select: [...new Set(names)] }),
+        ...(select.length > 0 && { select: withKeys(select) }),
       };
       const table = store.table(this.#table);
       const options = { queryOptions, disableTypeConversion: true };
@@ -199,6 +210,11 @@ export class QueryView {
     this.#status.textContent = "";
     this.#next.hidden = true;
   }
+}
+
+/** What is selected, and the keys: so that a row can be opened, and a file be read again. */
+export function withKeys(select: readonly string[]): string[] {
+  return [...new Set([...select, "PartitionKey", "RowKey"])];
 }
 
 function labelled(text: string, control: HTMLInputElement): HTMLElement {

@@ -71,6 +71,29 @@ export function literalOf({ type, value }: TypedValue): string {
   }
 }
 
+/**
+ * The text after an edit in a text area, which shows every line end as LF: those that the edit left alone are what they were, and new ones as the first one was.
+ */
+export function withLineEnds(before: string, edited: string): string {
+  const ends = before.match(lineEnd);
+  if (ends === null || ends.every((end) => end === "\n")) return edited;
+  const shown = before.replace(lineEnd, "\n");
+  let from = 0;
+  while (from < Math.min(shown.length, edited.length) && shown[from] === edited[from]) from += 1;
+  let to = 0;
+  const rest = Math.min(shown.length, edited.length) - from;
+  while (to < rest && shown.at(-1 - to) === edited.at(-1 - to)) to += 1;
+  const endsIn = (text: string) => text.split("\n").length - 1;
+  const old = [...ends];
+  const head = old.splice(0, endsIn(shown.slice(0, from)));
+  const tail = to === 0 ? [] : old.splice(old.length - endsIn(shown.slice(-to)));
+  const added = Array<string>(endsIn(edited) - head.length - tail.length).fill(ends[0]);
+  const next = [...head, ...added, ...tail].values();
+  return edited.replaceAll("\n", () => next.next().value as string);
+}
+
+const lineEnd = /\r\n?|\n/g;
+
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }

@@ -115,9 +115,12 @@ export class TableExplorer extends StoreElement {
     });
   }
 
-  /** Asks the table that is shown, as if filter and properties had been typed. Never rejects likewise. */
+  /**
+   * Asks the table that is shown, as if filter and properties had been typed; before one is shown, the first that will be. Never rejects likewise.
+   */
   async ask(filter: string, select: readonly string[] = []): Promise<void> {
-    await this.#attempt(() => this.#query.ask(filter, select));
+    if (this.#main.hidden) this.#query.type(filter, select);
+    else await this.#attempt(() => this.#query.ask(filter, select));
   }
 
   protected override storeChanged(): void {
@@ -182,6 +185,7 @@ export class TableExplorer extends StoreElement {
 
   #chosen(table: string): void {
     this.#table = table;
+    this.#query.reset();
     void this.#load();
   }
 
@@ -240,8 +244,8 @@ export class TableExplorer extends StoreElement {
 
   #import(): void {
     void this.#attempt((store) =>
-      importTable(this.view, store, this.#table ?? "", (table) => {
-        this.#changed();
+      importTable(this.view, store, this.#table ?? "", (table, written) => {
+        if (written) this.#changed();
         if (table === this.#table) return void this.refresh();
         this.#table = table;
         void this.#load();

@@ -10,6 +10,7 @@ export { highlight } from "./highlight.ts";
 export type {
   CodeEditor,
   CodeEditorOptions,
+  CodeSelection,
   Cost,
   Modules,
   PlaygroundRun,

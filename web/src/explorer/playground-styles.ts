@@ -21,7 +21,7 @@ textarea::selection { background: color-mix(in srgb, var(--_accent) 30%, transpa
 .code .keyword { color: var(--_keyword); }
 .bar { display: flex; flex-wrap: wrap; gap: 0.6rem; align-items: center; padding: 0.6rem 1rem; border-top: 1px solid var(--_line); }
 .bar [role="status"] { color: var(--_muted); font-size: 0.875rem; margin-inline-start: auto; }
-.output { display: grid; grid-template-columns: minmax(0, 1fr); gap: 0.9rem; padding: 0.9rem 1rem 1rem; border-top: 1px solid var(--_line); }
+.output { container-type: inline-size; display: grid; grid-template-columns: minmax(0, 1fr); gap: 0.9rem; padding: 0.9rem 1rem 1rem; border-top: 1px solid var(--_line); }
 .output:empty { display: none; }
 .cost { display: flex; flex-wrap: wrap; gap: 0.5rem 1.6rem; margin: 0; }
 .cost dt { color: var(--_muted); font-size: 0.75rem; line-height: 1.3; }
@@ -29,11 +29,18 @@ textarea::selection { background: color-mix(in srgb, var(--_accent) 30%, transpa
 .cost [data-kind="table"] dd, .cost [data-figure="Refused"] dd { color: var(--_bad); }
 .cost [data-kind="point"] dd, .cost [data-kind="range"] dd { color: var(--_accent); }
 .shown { min-width: 0; }
-.scroll { overflow: auto; max-height: 20rem; }
+.scroll { overflow: auto; max-height: 27rem; }
 .shown table { min-width: min(100%, 24rem); }
 .shown thead th { position: sticky; top: 0; background: var(--_surface); }
-.shown td { white-space: nowrap; max-width: 22rem; overflow: hidden; text-overflow: ellipsis; }
+.shown td { white-space: nowrap; max-width: 28rem; overflow: hidden; text-overflow: ellipsis; }
+.shown td.key { max-width: 34rem; }
 .shown .pairs td { white-space: normal; overflow-wrap: anywhere; max-width: none; }
+.shown :is(th, td):last-child { padding-right: 0; }
+@container (max-width: 32rem) {
+  .shown table { font-size: 0.8rem; }
+  .shown td.key { font-size: 0.75rem; }
+  .shown :is(th, td):not(:last-child) { padding-right: 0.5rem; }
+}
 .caption { margin: 0 0 0.2rem; font-weight: 600; font-size: 0.9rem; }
 .value { margin: 0; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 .muted { margin: 0.3rem 0 0; color: var(--_muted); font-size: 0.875rem; }

@@ -5,14 +5,19 @@ import type { LoggedRequest, MockOptions, MockStore } from "../testing/types.ts"
 import type { Store } from "../types.ts";
 import { StoreElement } from "./base.ts";
 import { baseStyles } from "./base-styles.ts";
-import { type CodeEditor, type CodeEditorOptions, CodeView } from "./code-view.ts";
+import {
+  type CodeEditor,
+  type CodeEditorOptions,
+  type CodeSelection,
+  CodeView,
+} from "./code-view.ts";
 import { type Cost, costOf } from "./cost.ts";
 import { h } from "./dom.ts";
 import { type Modules, prepareCode } from "./live-code.ts";
 import { shownCost, shownError, shownValue } from "./output.ts";
 import { playgroundStyles } from "./playground-styles.ts";
 
-export type { CodeEditor, CodeEditorOptions, Cost, Modules };
+export type { CodeEditor, CodeEditorOptions, CodeSelection, Cost, Modules };
 
 /** What became of a run. */
 export interface PlaygroundRun {
@@ -43,7 +48,9 @@ export class TablePlayground extends StoreElement {
     entitable: () => import("../index.ts"),
     "entitable/testing": () => import("../testing/index.ts"),
   };
-  /** Another editor than the element's own text area; called when somebody turns to the code. */
+  /**
+   * Another editor than the element's own text area; called when somebody turns to the code, so that it may be fetched then. If it rejects, the text area stays.
+   */
   static editor: ((options: CodeEditorOptions) => Promise<CodeEditor>) | undefined;
 
   #original = "";
@@ -87,9 +94,7 @@ export class TablePlayground extends StoreElement {
     );
     this.#frame.append(this.#editor.element, bar, this.#output);
     this.view.append(this.#frame);
-    this.#editor.element.addEventListener("focusin", () => void this.#upgradeEditor(), {
-      once: true,
-    });
+    this.#upgradeOnFocus(this.#editor);
     if (this.hasAttribute("run")) void this.run();
   }
 
@@ -216,22 +221,46 @@ export class TablePlayground extends StoreElement {
   // ---- Editing --------------------------------------------------------------------------------------------------------
 
   #editorOptions(value: string): CodeEditorOptions {
-    return { value, onChange: () => this.#changed(), onRun: () => void this.run() };
+    const root = this.view;
+    return { value, root, onChange: () => this.#changed(), onRun: () => void this.run() };
   }
 
   #changed(): void {
     this.#resetButton.hidden = this.code === this.#original;
   }
 
+  #upgradeOnFocus({ element }: CodeEditor): void {
+    element.addEventListener("focusin", () => void this.#upgradeEditor(), { once: true });
+  }
+
+  // While the other one is fetched, the text area is there; whoever is in it stays where they are, and whoever left it is not brought back.
   async #upgradeEditor(): Promise<void> {
     const make = TablePlayground.editor;
     const before = this.#editor;
-    if (make === undefined || before === undefined) return;
-    const editor = await make(this.#editorOptions(before.value));
-    if (editor.value !== before.value) editor.value = before.value; // typed meanwhile
-    before.element.replaceWith(editor.element);
+    if (make === undefined || !(before instanceof CodeView)) return;
+    try {
+      const editor = await make(this.#editorOptions(this.#original));
+      await before.composed();
+      this.#replaceEditor(before, editor);
+    } catch (error) {
+      // Without a network, say: the text area does as well, and the next time it may be there.
+      this.#upgradeOnFocus(before);
+      reportError(error);
+    }
+  }
+
+  #replaceEditor(before: CodeView, editor: CodeEditor): void {
+    if (editor.value !== before.value) editor.value = before.value;
+    const { selection, element } = before;
+    const { scrollTop } = element;
+    const hadFocus = element.contains(this.view.activeElement);
     this.#editor = editor;
-    editor.element.focus();
+    element.replaceWith(editor.element);
+    editor.element.scrollTop = scrollTop;
+    if ("selection" in editor) editor.selection = selection;
+    if (!hadFocus) return;
+    if (editor.focus !== undefined) editor.focus();
+    else editor.element.focus();
   }
 }
 

@@ -57,6 +57,7 @@ export interface LocalHostOptions {
 }
 
 export class LocalHost implements Host {
+  readonly joinsReads = true;
   readonly #o: LocalHostOptions;
   readonly #queue: CommitQueue;
   readonly #checkpointer: Checkpointer | undefined;

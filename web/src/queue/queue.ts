@@ -2,6 +2,7 @@
 
 import { escapeKey } from "../keys/index.ts";
 import { platformRandom } from "../random.ts";
+import { serviceErrorOf } from "../service-error.ts";
 import type {
   Clock,
   PagedAsyncIterableIterator,
@@ -15,6 +16,7 @@ import {
   type MessageKey,
   messageKeyOf,
   type Row,
+  rowFilter,
   rowKeyOf,
 } from "./rows.ts";
 
@@ -51,6 +53,7 @@ export interface ReceiveOptions {
 
 export interface QueueMessage<T = unknown> {
   readonly id: string;
+  /** Yours to change: the table keeps what was put, however often the message is hidden longer or given back. */
   readonly body: T;
   readonly insertedAt: Date;
   /** How often it was given out, this time included. */
@@ -109,7 +112,7 @@ export class TableQueue<T = unknown> {
       await this.#table.createEntity({ ...row, InsertedAt: new Date(now) });
     } catch (error) {
       // Nobody else makes this key: the client tried again, after its first answer was lost.
-      if (serviceCode(error) !== "EntityAlreadyExists") throw error;
+      if (serviceErrorOf(error).code !== "EntityAlreadyExists") throw error;
     }
     return { id };
   }
@@ -168,7 +171,8 @@ export class TableQueue<T = unknown> {
     visibilityMs: number,
   ): Promise<QueueMessage<T> | undefined> {
     const visibleAt = this.#now() + milliseconds("visibilityMs", visibilityMs);
-    return await this.#move(this.#rowOf(message), { visibleAt });
+    const row = await this.#rowOf(message);
+    return row && (await this.#move(row, { visibleAt }));
   }
 
   /** Makes a message that was given out visible again, now or after a delay. False if it isn't yours any more; like `delete`, also by this call. */
@@ -179,7 +183,8 @@ export class TableQueue<T = unknown> {
   /** Takes a message out of the poison queue, as if it had never been given out. False if it is not there any more. */
   async revive(message: QueueMessage<T>): Promise<boolean> {
     const to = { lane: this.#lane, visibleAt: this.#now(), dequeueCount: 0 };
-    return (await this.#move(this.#rowOf(message), to)) !== undefined;
+    const row = await this.#rowOf(message);
+    return row !== undefined && (await this.#move(row, to)) !== undefined;
   }
 
   // ---- Rows -----------------------------------------------------------------------------------------------------------
@@ -217,9 +222,14 @@ export class TableQueue<T = unknown> {
     return (await found(this.#table.submitTransaction(actions))) ? messageOf(moved) : undefined;
   }
 
-  #rowOf({ popReceipt, body, insertedAt }: QueueMessage<T>): Row {
-    const partitionKey = this.#partitionKey;
-    return { partitionKey, rowKey: popReceipt, Body: json(body), InsertedAt: insertedAt };
+  // As it was received: the message is its handler's to change. Of a copy of a message the table knows; undefined if it isn't there any more.
+  async #rowOf(message: QueueMessage<T>): Promise<Row | undefined> {
+    const row = received.get(message);
+    if (row !== undefined) return row;
+    const filter = rowFilter(this.#partitionKey, message.popReceipt);
+    const pages = this.#table.listEntities({ queryOptions: { filter } }).byPage();
+    for await (const [found] of pages) if (found !== undefined) return found as Row;
+    return undefined;
   }
 
   #newId(): string {
@@ -236,16 +246,20 @@ export class TableQueue<T = unknown> {
   }
 }
 
-function messageOf<T>({ rowKey, Body, InsertedAt }: Row): QueueMessage<T> {
-  const { id, visibleAt, dequeueCount } = messageKeyOf(rowKey);
-  return {
+const received = new WeakMap<QueueMessage, Row>();
+
+function messageOf<T>(row: Row): QueueMessage<T> {
+  const { id, visibleAt, dequeueCount } = messageKeyOf(row.rowKey);
+  const message: QueueMessage<T> = {
     id,
-    body: JSON.parse(Body) as T,
-    insertedAt: InsertedAt,
+    body: JSON.parse(row.Body) as T,
+    insertedAt: new Date(row.InsertedAt),
     dequeueCount,
     visibleAt: new Date(visibleAt),
-    popReceipt: rowKey,
+    popReceipt: row.rowKey,
   };
+  received.set(message, row);
+  return message;
 }
 
 function json(body: unknown): string {
@@ -267,17 +281,8 @@ async function found(write: Promise<unknown>): Promise<boolean> {
     await write;
     return true;
   } catch (error) {
-    const code = serviceCode(error);
+    const { code } = serviceErrorOf(error);
     if (code === "ResourceNotFound" || code === "EntityAlreadyExists") return false;
     throw error;
   }
-}
-
-// Of either client's error.
-function serviceCode(error: unknown): string | undefined {
-  const { code, details } = error as {
-    code?: string;
-    details?: { odataError?: { code?: string } };
-  };
-  return details?.odataError?.code ?? code;
 }

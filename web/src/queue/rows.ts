@@ -42,10 +42,18 @@ export function messageKeyOf(rowKey: string): MessageKey {
 
 /** A $filter for what is in a lane; with `until`, only what is visible then. */
 export function laneFilter(partitionKey: string, lane: Lane, until?: number): string {
-  const partition = partitionKey.replaceAll("'", "''");
   const to =
     until === undefined
       ? `${lane}"` // the character after the separator
       : compositeKey(lane, paddedNumber(until + 1, timeDigits));
-  return `PartitionKey eq '${partition}' and RowKey ge '${compositePrefix(lane)}' and RowKey lt '${to}'`;
+  return `PartitionKey eq ${quoted(partitionKey)} and RowKey ge '${compositePrefix(lane)}' and RowKey lt '${to}'`;
+}
+
+/** A $filter for one row. */
+export function rowFilter(partitionKey: string, rowKey: string): string {
+  return `PartitionKey eq ${quoted(partitionKey)} and RowKey eq ${quoted(rowKey)}`;
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
 }

@@ -4,7 +4,7 @@ import { StoreError } from "../errors.ts";
 import type { Host } from "../transport.ts";
 import type { StoreEvents } from "../types.ts";
 import { callOf, outOfCall } from "./call-client.ts";
-import type { Channel } from "./channel.ts";
+import { type Channel, whole } from "./channel.ts";
 import {
   allEvents,
   forwardedEvents,
@@ -66,7 +66,8 @@ export class CallServer {
 
   #answer(call: RemoteCall): void {
     const { number } = call;
-    const reply = (value: unknown) => this.#reply({ number, value });
+    const reply = (value: unknown) =>
+      this.#reply({ number, value: isBytes(value) ? whole(value) : value });
     const refuse = (error: unknown) => {
       if (!this.#terms.unanswered(error)) this.#reply({ number, error: toWire(error) });
     };

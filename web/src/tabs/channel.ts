@@ -29,13 +29,18 @@ export function broadcastChannels(): OpenChannel | undefined {
   };
 }
 
+// What is posted has a buffer to itself: all of a buffer travels with a view of it.
+export function whole(bytes: Uint8Array): Uint8Array {
+  return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
+}
+
 // Only whole buffers are moved: what else is in one may be somebody's still.
 export function portChannel(port: MessagePort, onMessage: (message: unknown) => void): Channel {
   port.onmessage = (event) => onMessage(event.data);
   return {
     post(message, bytes = []) {
-      const whole = bytes.filter((view) => view.byteLength === view.buffer.byteLength);
-      port.postMessage(message, [...new Set(whole.map(({ buffer }) => buffer as ArrayBuffer))]);
+      const movable = bytes.filter((view) => view === whole(view));
+      port.postMessage(message, [...new Set(movable.map(({ buffer }) => buffer as ArrayBuffer))]);
     },
     close() {
       port.close();

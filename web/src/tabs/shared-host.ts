@@ -66,6 +66,7 @@ export interface SharedHostOptions {
 type State = "joining" | "following" | "owning" | "suspended" | "closed";
 
 export class SharedHost implements Host {
+  readonly joinsReads = true;
   readonly #o: SharedHostOptions;
   readonly #me: string;
   readonly #client: CallClient;

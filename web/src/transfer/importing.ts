@@ -1,7 +1,8 @@
 // The entities of a file into a table. Rows are gathered up to a bound, grouped by partition, and written as entity group
-// transactions that are all under way at once; then the next are read. A group that is refused names the row, which is reported; the
-// others of the group are sent again.
+// transactions that are all under way at once; then the next are read. A row that is refused is reported, and the others of its group are
+// sent again, as in a bulk write.
 
+import { type Sending, sendBatch } from "../bulk/send.ts";
 import { isTextOf } from "../edm-text.ts";
 import { nextTurn } from "../event-loop.ts";
 import type {
@@ -40,9 +41,9 @@ export async function importFile(
 }
 
 interface Held {
-  line: number;
-  units: number;
-  entity: TableEntity;
+  readonly line: number;
+  readonly units: number;
+  readonly action: TransactionAction;
 }
 
 class Import {
@@ -99,7 +100,7 @@ class Import {
     const key = `${partitionKey.length} ${partitionKey}${rowKey}`;
     if (this.#heldKeys.has(key)) await this.#write();
     this.#heldKeys.add(key);
-    this.#held.push({ line, units, entity });
+    this.#held.push({ line, units, action: actionOf(entity, this.#options.mode) });
     this.#heldUnits += units;
     if (this.#held.length >= heldRows || this.#heldUnits >= heldUnits) await this.#write();
   }
@@ -134,41 +135,32 @@ class Import {
     this.#held = [];
     this.#heldUnits = 0;
     this.#heldKeys = new Set();
-    const groups = groupsOf(held).map((group) => this.#writeGroup(group));
-    for (const written of await Promise.allSettled(groups)) {
-      if (written.status === "rejected") throw written.reason;
-    }
+    const groups = groupsOf(held).map((group) => sendBatch(group, this.#sending));
+    const settled = await Promise.allSettled(groups);
     const { rows, written, skipped, rejected } = this.#report;
     this.#options.onProgress?.({ rows, written, skipped, rejected });
+    const failed = settled.find(({ status }) => status === "rejected");
+    if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
     await nextTurn();
   }
 
-  async #writeGroup(rows: readonly Held[]): Promise<void> {
-    let rest = rows;
-    while (rest.length > 0) {
-      try {
-        await this.#client.submitTransaction(rest.map(actionOf(this.#options)), {
-          ...durabilityOf(this.#options),
-          ...(this.#options.signal && { abortSignal: this.#options.signal }),
-        });
-        this.#report.written += rest.length;
-        return;
-      } catch (error) {
-        if (!isRefusal(error)) throw error;
-        const at = rest.length === 1 ? 0 : operationOf(error.message);
-        if (at === undefined || at >= rest.length) {
-          const middle = rest.length >> 1;
-          await this.#writeGroup(rest.slice(0, middle));
-          rest = rest.slice(middle);
-        } else {
-          this.#rejectRow(rest[at] as Held, error);
-          rest = rest.filter((_, i) => i !== at);
-        }
-      }
-    }
-  }
+  readonly #sending: Sending<Held> = {
+    submit: (actions) =>
+      this.#client.submitTransaction(actions, {
+        ...durabilityOf(this.#options),
+        ...(this.#options.signal && { abortSignal: this.#options.signal }),
+      }),
+    done: ({ length }) => {
+      this.#report.written += length;
+    },
+    failed: (rows, error, { kind }) => {
+      if (kind === "all" || !isRefusal(error)) throw error;
+      for (const row of rows) this.#rejectRow(row, error);
+    },
+    goesOn: () => true,
+  };
 
-  #rejectRow({ line, entity }: Held, error: Refusal): void {
+  #rejectRow({ line, action: [, entity] }: Held, error: Refusal): void {
     const { partitionKey, rowKey } = entity;
     const bad = error.code === "InvalidInput" ? badValue(entity) : undefined;
     const message = bad ?? error.message.replace(/^\d+:/, "");
@@ -193,7 +185,7 @@ function groupsOf(rows: readonly Held[]): Held[][] {
   const groups: Held[][] = [];
   const open = new Map<string, { rows: Held[]; units: number }>(); // by partition
   for (const row of rows) {
-    const { partitionKey } = row.entity;
+    const { partitionKey } = row.action[1];
     let group = open.get(partitionKey);
     const fits =
       group !== undefined && group.rows.length < groupRows && group.units + row.units <= groupUnits;
@@ -208,15 +200,9 @@ function groupsOf(rows: readonly Held[]): Held[][] {
   return groups;
 }
 
-function actionOf({ mode = "insert" }: ImportOptions): (row: Held) => TransactionAction {
-  switch (mode) {
-    case "insert":
-      return ({ entity }) => ["create", entity];
-    case "upsert":
-      return ({ entity }) => ["upsert", entity, "Merge"];
-    case "replace":
-      return ({ entity }) => ["upsert", entity, "Replace"];
-  }
+function actionOf(entity: TableEntity, mode: ImportOptions["mode"] = "insert"): TransactionAction {
+  if (mode === "insert") return ["create", entity];
+  return ["upsert", entity, mode === "upsert" ? "Merge" : "Replace"];
 }
 
 function durabilityOf({ durability }: ImportOptions): Pick<ImportOptions, "durability"> {
@@ -228,16 +214,11 @@ interface Refusal {
   code?: string;
 }
 
-// Whether it is the row that is wrong, and not the store, the table or the time. An Error that is none of the package's: a value of onRow
-// that has no type.
+// Whether it is the row that is wrong, and not the store or the time. An Error that is none of the package's: a value of onRow that has no type.
 function isRefusal(error: unknown): error is Refusal {
   if (error instanceof TypeError) return true;
   const { name, statusCode } = error as { name?: string; statusCode?: number };
-  return name === "RestError" && [400, 409, 413].includes(statusCode ?? 0) && !isOfTable(error);
-}
-
-function isOfTable(error: unknown): boolean {
-  return /^Table/.test((error as { code?: string }).code ?? "");
+  return name === "RestError" && [400, 409, 413].includes(statusCode ?? 0);
 }
 
 // The service's words for a value that is not of its type are the same for everything.
@@ -248,10 +229,4 @@ function badValue(entity: TableEntity): string | undefined {
     return `${name} is ${JSON.stringify(value.slice(0, 60))}, which is no ${type}.`;
   }
   return undefined;
-}
-
-// The place in its group of the operation that was refused.
-function operationOf(message: string): number | undefined {
-  const [, place] = /^(\d+):/.exec(message) ?? [];
-  return place === undefined ? undefined : Number(place);
 }

@@ -5,6 +5,7 @@
 // StoreError.
 
 import { StoreError, type StoreErrorCode, serviceError } from "../errors.ts";
+import { slabCopy } from "../slab.ts";
 import type { RequestDescription } from "../types.ts";
 import type { AccountSettings, EntitableModule, Hmac, ResultAddress } from "./entitable.mjs";
 import { compileModule, instantiateCompiled, type WasmSource } from "./module.ts";
@@ -84,7 +85,7 @@ export interface RowCounts {
 }
 
 export interface StagedReplies {
-  replies: Uint8Array[]; // one per block, in order; copies
+  replies: Uint8Array[]; // one per block, in order; copies (slab.ts)
   failed: boolean[]; // whether the block changes nothing: it was refused, or only read
   changes: boolean; // false: there is nothing to seal or publish
 }
@@ -341,7 +342,7 @@ class WasmEngine implements Engine {
     const staged: StagedReplies = { replies: [], failed: [], changes };
     for (let i = 0, word = this.#address >>> 2; i < count; ++i, word += 3) {
       const from = words[word] as number;
-      staged.replies.push(bytes.slice(from, from + (words[word + 1] as number)));
+      staged.replies.push(slabCopy(bytes, from, from + (words[word + 1] as number)));
       staged.failed.push(words[word + 2] !== 0);
     }
     return staged;

@@ -53,6 +53,7 @@ export interface WorkerHostOptions {
 }
 
 export class WorkerHost implements Host {
+  readonly joinsReads = true;
   readonly #o: WorkerHostOptions;
   readonly #name: string;
   readonly #lock: string; // of the worker's life

@@ -1,29 +1,10 @@
-// The few helpers that a page without a framework wants.
+// What else this page wants.
 
 export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
   const element = document.getElementById(id);
   if (element === null) throw new Error(`no element #${id}`);
   return element as T;
 }
-
-type Child = Node | string | undefined;
-
-export function h<K extends keyof HTMLElementTagNameMap>(
-  tag: K,
-  attributes: Record<string, string | boolean | ((event: Event) => void)> = {},
-  ...children: Child[]
-): HTMLElementTagNameMap[K] {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === "function") element.addEventListener(name.slice(2), value);
-    else if (typeof value === "boolean") element.toggleAttribute(name, value);
-    else element.setAttribute(name, value);
-  }
-  element.append(...children.filter((child) => child !== undefined));
-  return element;
-}
-
-export const count = (n: number) => n.toLocaleString("en-US");
 
 export function bytes(n: number): string {
   if (n < 1024) return `${n} B`;

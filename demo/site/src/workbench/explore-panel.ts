@@ -1,8 +1,9 @@
 // The explorer on the cities, with questions to begin with, and somebody who gets in one's way.
 import type { Store } from "entitable";
 import type { ExplorerOpenEvent, TableExplorer } from "entitable/explorer";
+import { h } from "../dom.ts";
 import { citiesOf, cityTable, rowKeyOf } from "./cities.ts";
-import { byId, h } from "./dom.ts";
+import { byId } from "./dom.ts";
 
 interface Example {
   name: string;
@@ -52,12 +53,11 @@ export class ExplorePanel {
   }
 
   /** All cities are there: they are shown, beginning with Japan's. */
-  async show(): Promise<void> {
+  show(): void {
     this.#explorer.hidden = false;
     this.#explorer.table = cityTable;
+    void this.#explorer.ask("PartitionKey eq 'JP'"); // of the first table that it shows
     this.#explorer.store = this.#store;
-    await this.#explorer.refresh();
-    await this.#explorer.ask("PartitionKey eq 'JP'");
   }
 
   // Another writer, for the sake of the example: the entity changes, and the ETag in the dialog is stale.

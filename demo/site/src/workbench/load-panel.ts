@@ -1,7 +1,8 @@
 // The card that loads the cities: button, progress, rate, pause, and starting again.
 import { deleteStore, type Store } from "entitable";
+import { count, h } from "../dom.ts";
 import { cityTable } from "./cities.ts";
-import { byId, count, describe, h } from "./dom.ts";
+import { byId, describe } from "./dom.ts";
 import { Loader, type Progress } from "./loader.ts";
 
 export class LoadPanel {

@@ -1,7 +1,9 @@
 // The playground: one store, one table of cities, and panels that use it through the published package only.
 import "entitable/explorer";
 import { openStore, type Store } from "entitable";
-import { byId, bytes, count, describe, h } from "./dom.ts";
+import { count, h } from "../dom.ts";
+import { keepOffline } from "../offline-copy.ts";
+import { byId, bytes, describe } from "./dom.ts";
 import { ExplorePanel } from "./explore-panel.ts";
 import { LoadPanel } from "./load-panel.ts";
 import { TransactionPanel } from "./transaction-panel.ts";
@@ -37,10 +39,11 @@ async function start(): Promise<void> {
     void showFacts(store);
     if (done && !wasDone) {
       wasDone = true;
-      void explore.show();
+      explore.show();
     }
   });
   await load.start();
 }
 
+keepOffline("../");
 start().catch(failed);

@@ -1,7 +1,8 @@
 // An entity group transaction that must fail, and the proof that nothing of it happened.
 import type { Store, TransactionAction } from "entitable";
+import { count, h } from "../dom.ts";
 import { citiesOf, rowKeyOf } from "./cities.ts";
-import { byId, count, describe, h } from "./dom.ts";
+import { byId, describe } from "./dom.ts";
 
 const country = "IS";
 

@@ -1,0 +1,87 @@
+// What a first visit loads, and what the first run adds: bytes and files have limits that hold, times are printed.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { brotliCompressSync } from "node:zlib";
+import type { Page } from "playwright-core";
+import { type Guide, openGuide, runBlock } from "../support/guide.ts";
+
+interface Load {
+  readonly bytes: number; // compressed as a good server would
+  readonly files: number;
+}
+
+interface Budget {
+  readonly path: string;
+  /** The button that works when the page is ready. */
+  readonly button: string;
+  readonly first: { readonly kilobytes: number; readonly files: number };
+  /** After a block was run; absent where there is none. */
+  readonly run?: { readonly kilobytes: number; readonly files: number };
+}
+
+// About a sixth more than they need.
+const budgets: readonly Budget[] = [
+  {
+    path: "",
+    button: "Run",
+    first: { kilobytes: 97, files: 21 },
+    run: { kilobytes: 340, files: 23 },
+  },
+  {
+    path: "patterns/log-tail",
+    button: "Run",
+    first: { kilobytes: 98, files: 21 },
+    run: { kilobytes: 352, files: 27 },
+  },
+  { path: "api/entitable", button: "Colours", first: { kilobytes: 20, files: 8 } },
+  { path: "workbench", button: "Load the cities", first: { kilobytes: 335, files: 20 } },
+];
+
+const kilobyte = 1024;
+
+// What pages ask for; not what the Service Worker puts away behind them.
+function watched(guide: Guide, page: Page): () => Load {
+  const loaded = new Set<string>();
+  page.on("requestfinished", (request) => {
+    const ours = request.url().startsWith(guide.url) && request.serviceWorker() === null;
+    if (ours && !request.url().endsWith("/sw.js")) loaded.add(request.url());
+  });
+  return () => {
+    const sizes = [...loaded].map(
+      (url) => brotliCompressSync(readFileSync(fileOf(guide, url))).length,
+    );
+    return { bytes: sizes.reduce((sum, size) => sum + size, 0), files: sizes.length };
+  };
+}
+
+function fileOf(guide: Guide, url: string): URL {
+  const path = url.slice(guide.url.length).replace(/(^|\/)$/, "$1index.html");
+  return new URL(`../../../build/site/${path}`, import.meta.url);
+}
+
+function requireWithin({ bytes, files }: Load, limit: Budget["first"], what: string): string {
+  const told = `${what}: ${(bytes / kilobyte).toFixed(1)} KB (brotli) in ${files} files`;
+  assert(bytes <= limit.kilobytes * kilobyte && files <= limit.files, told);
+  return told;
+}
+
+for (const { path, button, first, run } of budgets) {
+  test(`/${path} loads little, and the engine only when something runs`, async (t) => {
+    const guide = await openGuide(); // a browser that has never seen the site
+    t.after(() => guide.close());
+    const page = await guide.context.newPage();
+    const load = watched(guide, page);
+    await page.goto(`${guide.url}${path === "" ? "" : `${path}/`}`);
+    await page
+      .locator(`button:enabled:has-text("${button}"), button[aria-label^="${button}"]`)
+      .first()
+      .waitFor();
+    const interactiveMs = await page.evaluate(() => performance.now());
+    t.diagnostic(requireWithin(load(), first, "first load"));
+    t.diagnostic(`it can be used ${Math.round(interactiveMs)} ms after the navigation began`);
+    if (run === undefined) return;
+    await runBlock(page, 0);
+    t.diagnostic(requireWithin(load(), run, "with the first run"));
+  });
+}

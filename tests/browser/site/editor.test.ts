@@ -1,0 +1,149 @@
+// The editor of live blocks: fetched when somebody turns to the code, in the text area's place without anybody noticing, and left by Tab.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Locator, Page, Route } from "playwright-core";
+import { accessibilityProblems } from "../support/axe.ts";
+import { type Guide, openGuide } from "../support/guide.ts";
+
+let guide: Guide;
+
+before(async () => {
+  guide = await openGuide();
+  // Requests are looked at here, so they come from the server.
+  await guide.context.addInitScript(() => {
+    Object.defineProperty(Navigator.prototype, "serviceWorker", { value: undefined });
+  });
+});
+
+after(() => guide?.close());
+
+const chunk = /\/assets\/code-editor-[^/]*\.js$/;
+
+const block = (page: Page, index = 0): Locator => page.locator("table-playground").nth(index);
+const codeOf = (within: Locator): Locator => within.getByRole("textbox", { name: "Code" });
+const editorOf = (within: Locator): Locator => within.locator(".cm-content");
+
+function text(within: Locator): Promise<string> {
+  return within.evaluate((element) => (element as HTMLElement & { code: string }).code);
+}
+
+function requested(page: Page): string[] {
+  const urls: string[] = [];
+  page.on("request", (request) => urls.push(request.url()));
+  return urls;
+}
+
+// What has the focus, inside shadow roots too.
+function focused(page: Page): Promise<string> {
+  return page.evaluate(() => {
+    let element = document.activeElement;
+    while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+    return element?.getAttribute("aria-label") ?? element?.textContent ?? "";
+  });
+}
+
+test("it is not fetched on load, but on the first edit, once; what is edited runs", async () => {
+  const page = await guide.context.newPage();
+  const urls = requested(page);
+  await page.goto(`${guide.url}querying/`, { waitUntil: "networkidle" });
+  await codeOf(block(page)).waitFor();
+  assert(!urls.some((url) => chunk.test(url)), urls.join("\n"));
+  const heights = () =>
+    page.$$eval("table-playground", (blocks) => blocks.map(({ clientHeight }) => clientHeight));
+  const before = await heights();
+  for (const index of [0, 1]) {
+    await codeOf(block(page, index)).click();
+    await editorOf(block(page, index)).waitFor();
+  }
+  assert.deepEqual(await heights(), before, "nothing on the page moves");
+  assert.equal(urls.filter((url) => chunk.test(url)).length, 1);
+  assert.equal(await codeOf(block(page)).count(), 1);
+  await codeOf(block(page)).fill('show("it ran");');
+  await page.keyboard.press("Control+Enter");
+  await block(page).getByText("it ran", { exact: true }).waitFor();
+  await block(page).getByRole("button", { name: "Back to the original" }).click();
+  assert.match(await text(block(page)), /RowKey eq '2'/);
+  await page.close();
+});
+
+test("what is typed while it comes is there, the caret where it was, and all can be undone", async () => {
+  const page = await guide.open("querying");
+  const held = new Promise<Route>((resolve) => page.route(chunk, resolve));
+  const original = await text(block(page));
+  await codeOf(block(page)).focus();
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.type("const a = 1;");
+  const route = await held;
+  await page.keyboard.press("ArrowLeft");
+  await route.continue();
+  await editorOf(block(page)).waitFor();
+  await page.keyboard.type(" + 1");
+  assert.equal(await text(block(page)), `const a = 1 + 1;${original}`);
+  await page.keyboard.press("Control+z");
+  await page.keyboard.press("Control+z");
+  assert.equal(await text(block(page)), original);
+  await page.close();
+});
+
+test("who has gone on is not brought back", async () => {
+  const page = await guide.open("querying");
+  const held = new Promise<Route>((resolve) => page.route(chunk, resolve));
+  await codeOf(block(page)).focus();
+  const route = await held;
+  await page.keyboard.press("Tab");
+  await route.continue();
+  await editorOf(block(page)).waitFor();
+  assert.equal(await focused(page), "Run");
+  await page.close();
+});
+
+test("where it can't be fetched, the text area stays, and it is tried again", async () => {
+  const page = await guide.context.newPage();
+  const errors: string[] = [];
+  page.on("pageerror", (error) => errors.push(String(error)));
+  await page.goto(`${guide.url}querying/`);
+  await page.route(chunk, (route) => route.abort());
+  const failed = page.waitForEvent("pageerror");
+  await codeOf(block(page)).fill('show("all the same");');
+  await failed;
+  assert.equal(await block(page).locator("textarea").count(), 1);
+  await page.keyboard.press("Control+Enter");
+  await block(page).getByText("all the same", { exact: true }).waitFor();
+  assert.equal(errors.length, 1);
+  await page.close();
+});
+
+test("the keyboard gets in and out, indents, and completes words; axe finds nothing", async () => {
+  const page = await guide.open("querying");
+  await codeOf(block(page)).focus();
+  await editorOf(block(page)).waitFor();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("const lamps = [];\nfor (const lamp of lamps) {\nshow(la");
+  const options = page.getByRole("option");
+  await options.first().waitFor();
+  assert.deepEqual(await options.allTextContents(), ["lamp", "lamps"]);
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    assert.deepEqual(await accessibilityProblems(page), [], colorScheme);
+  }
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.keyboard.type(");\n}\n");
+  assert.equal(
+    await text(block(page)),
+    "const lamps = [];\nfor (const lamp of lamps) {\n  show(lamp);\n}\n",
+  );
+  await page.keyboard.type("la");
+  await options.first().waitFor();
+  await page.keyboard.press("Escape");
+  assert.equal(await focused(page), "Code");
+  await page.keyboard.press("Tab");
+  assert.equal(await focused(page), "Run");
+  await page.keyboard.press("Shift+Tab");
+  assert.equal(await focused(page), "Code");
+  await page.close();
+});
+
+test("nothing was printed and nothing went wrong", () => {
+  assert.deepEqual(guide.problems, []);
+});

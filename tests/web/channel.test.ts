@@ -1,0 +1,44 @@
+// Bytes between threads: what is moved, what is copied, and that nothing else travels along.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { slabBytes, slabCopy, slabPieceBytes } from "../../web/src/slab.ts";
+import { portChannel, whole } from "../../web/src/tabs/channel.ts";
+
+const bytes = Uint8Array.from({ length: 3 * slabPieceBytes }, (_, i) => i);
+
+test("small pieces share a buffer, and stay what they were", () => {
+  const pieces = Array.from({ length: 3000 }, (_, i) => slabCopy(bytes, i, i + 1 + (i % 200)));
+  for (const [i, piece] of pieces.entries()) {
+    assert.deepEqual(piece, bytes.slice(i, i + 1 + (i % 200)));
+    assert.equal(piece.byteOffset % 8, 0);
+    assert.equal(piece.buffer.byteLength, slabBytes);
+  }
+  assert.ok(new Set(pieces.map(({ buffer }) => buffer)).size < 10);
+});
+
+test("a big piece has a buffer to itself", () => {
+  assert.equal(slabCopy(bytes, 0, slabPieceBytes).buffer.byteLength, slabBytes);
+  const big = slabCopy(bytes, 7, 8 + slabPieceBytes);
+  assert.equal(big.buffer.byteLength, 1 + slabPieceBytes);
+  assert.deepEqual(big, bytes.slice(7, 8 + slabPieceBytes));
+});
+
+test("a part of a buffer travels as a copy, a whole one is moved", async () => {
+  const { port1, port2 } = new MessageChannel();
+  const arrived = new Promise<Uint8Array[]>((resolve) => {
+    port2.onmessage = ({ data }) => resolve(data);
+  });
+  const channel = portChannel(port1, () => {});
+  const part = slabCopy(bytes, 0, 5);
+  const own = bytes.slice(0, 9);
+  const sent = [whole(part), whole(own)];
+  channel.post(sent, sent);
+  const [first, second] = await arrived;
+  assert.deepEqual([first, second], [bytes.slice(0, 5), bytes.slice(0, 9)]);
+  assert.equal(first?.buffer.byteLength, 5, "not all of the slab");
+  assert.equal(own.buffer.byteLength, 0, "moved");
+  assert.deepEqual(part, bytes.slice(0, 5), "still here");
+  channel.close();
+  port2.close();
+});
