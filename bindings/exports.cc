@@ -229,6 +229,11 @@ EMSCRIPTEN_KEEPALIVE void entitable_cut_pages(Handle* handle, double share) {
   handle->store.cut_pages(share);
 }
 
+// Store::read_as_service: likewise.
+EMSCRIPTEN_KEEPALIVE void entitable_read_as_service(Handle* handle, std::uint32_t on) {
+  handle->store.read_as_service(on != 0);
+}
+
 // Input: a read block. Bytes: its reply block.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_read(Handle* handle, std::uint32_t size) {
   return guarded_reply(handle, [&](Handle& h) {
@@ -274,6 +279,13 @@ EMSCRIPTEN_KEEPALIVE double entitable_rows_read(Handle* handle) {
 }
 EMSCRIPTEN_KEEPALIVE double entitable_rows_returned(Handle* handle) {
   return static_cast<double>(handle->rows.returned);
+}
+
+// The partition that they are of (core/query/query.h). Value: 1 if it is known.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_read_partition(Handle* handle) {
+  return guarded(handle, [&](Handle& h) {
+    return h.give_bytes(h.rows.partition.value_or(""), h.rows.partition.has_value() ? 1 : 0);
+  });
 }
 
 // Input: a block of either door. Bytes: what it asks for, as JSON (core/doors/watch.h).

@@ -45,6 +45,7 @@ export interface EntitableModule {
   _entitable_count(handle: Address): ResultAddress;
   _entitable_limit_memory(handle: Address, bytes: number): void;
   _entitable_cut_pages(handle: Address, share: number): void;
+  _entitable_read_as_service(handle: Address, on: number): void;
   _entitable_trim(handle: Address): ResultAddress;
   _entitable_recovered(handle: Address): ResultAddress;
   _entitable_first_live_sequence(handle: Address): number;
@@ -56,6 +57,7 @@ export interface EntitableModule {
   _entitable_write(handle: Address, count: number, size: number, nowMs: number): ResultAddress;
   _entitable_rows_read(handle: Address): number;
   _entitable_rows_returned(handle: Address): number;
+  _entitable_read_partition(handle: Address): ResultAddress;
   _entitable_describe(handle: Address, size: number): ResultAddress;
   _entitable_refuse(handle: Address, blockSize: number, size: number, nowMs: number): ResultAddress;
   _entitable_outcome(handle: Address, blockSize: number, size: number): ResultAddress;

@@ -175,7 +175,7 @@ std::vector<PartId> read_query(const Store& store, BlockReader& in, PageWriter& 
   if (!request.ok()) return refuse(out, request.error());
   const auto answer = store.query(request->table, request->query);
   if (const auto* page = std::get_if<Page>(&answer)) {
-    rows = RowCounts{page->rows_read, page->rows.size()};
+    rows = RowCounts{page->rows_read, page->rows.size(), page->partition};
     pages.write(out, request->table, page->rows, request->query.select, page->next);
   } else if (const auto* error = std::get_if<Error>(&answer)) {
     write_error(out, *error);

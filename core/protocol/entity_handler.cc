@@ -141,7 +141,7 @@ Handled query_entities(const Call& call) {
   const Page& page = std::get<Page>(answer);
   const Representation how = representation_of(call, query->select);
   Response response = data_response(call.level, rows_json(how, page.rows, query->select));
-  response.rows = RowCounts{page.rows_read, page.rows.size()};
+  response.rows = RowCounts{page.rows_read, page.rows.size(), page.partition};
   if (page.next.has_value()) {
     ContinuationTokens tokens = encode_continuation(*page.next);
     response.headers.push_back(

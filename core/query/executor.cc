@@ -1,26 +1,21 @@
 #include "core/query/executor.h"
 
-#include <algorithm>
+#include <optional>
+#include <string>
 
 #include "core/base/check.h"
+#include "core/index/cursor.h"
 #include "core/model/limits.h"
 #include "core/query/scan.h"
+#include "core/query/service_plan.h"
 
 namespace entitable {
+namespace {
 
-std::variant<RowAnswer, Error, NeedParts> get_row(const TableIndex& index, const KeyView& key) {
-  const TableIndex::Found found = index.find(key);
-  if (found.need_part != 0) return NeedParts{{found.need_part}};
-  if (!found.row.has_value()) return Error(Code::resource_not_found);
-  return RowAnswer{index, *found.row};
-}
-
-std::variant<Page, NeedParts> execute(const TableIndex& index, const Query& query,
-                                      AtAbsent at_absent) {
-  ENTITABLE_CHECK(query.top <= limits::page_rows_max);
+// REQUIRES: query.top > 0.
+std::variant<Page, NeedParts> read_page(const TableIndex& index, const Query& query,
+                                        const Plan& plan, AtAbsent at_absent) {
   Page page{index, {}, std::nullopt, 0};
-  if (query.top == 0) return page;
-  const Plan plan = make_plan(query.filter);
   Scan scan(index, query.filter, plan, query.from);
   std::uint64_t bytes = 0;
   scan.run([&](const RowView& row) {
@@ -41,6 +36,52 @@ std::variant<Page, NeedParts> execute(const TableIndex& index, const Query& quer
   }
   page.rows_read = scan.rows_read();
   return page;
+}
+
+// Looks at all rows of `range`.
+Plan plan_of(const KeyRange& range, const Filter& filter) {
+  return {{range}, kind_of(range), !filter.empty(), std::vector<bool>(filter.nodes.size(), false)};
+}
+
+}  // namespace
+
+std::variant<RowAnswer, Error, NeedParts> get_row(const TableIndex& index, const KeyView& key) {
+  const TableIndex::Found found = index.find(key);
+  if (found.need_part != 0) return NeedParts{{found.need_part}};
+  if (!found.row.has_value()) return Error(Code::resource_not_found);
+  return RowAnswer{index, *found.row};
+}
+
+std::variant<Page, NeedParts> execute(const TableIndex& index, const Query& query,
+                                      AtAbsent at_absent) {
+  ENTITABLE_CHECK(query.top <= limits::page_rows_max);
+  if (query.top == 0) return Page{index, {}, std::nullopt, 0};
+  return read_page(index, query, make_plan(query.filter), at_absent);
+}
+
+std::variant<Page, NeedParts> execute_as_service(const TableIndex& index, const Query& query) {
+  ENTITABLE_CHECK(query.top <= limits::page_rows_max);
+  const ServicePlan service = make_service_plan(query.filter);
+  const Page nothing{index, {}, std::nullopt, 0};
+  if (query.top == 0 || service.kind == PlanKind::empty) return nothing;
+  KeyRange range = service.range;
+  if (query.from.has_value()) range = intersect(range, KeyRange{query.from->next, std::nullopt});
+  Cursor cursor(index, range);
+  if (cursor.need_part() != 0) return NeedParts{{cursor.need_part()}};
+  if (cursor.at_end()) return nothing;
+
+  const std::string partition(cursor.row().partition());
+  const EntityKey behind(successor(partition), "");
+  const KeyRange own = intersect(range, KeyRange{EntityKey(partition, ""), behind});
+  auto answer = read_page(index, query, plan_of(own, query.filter), AtAbsent::ask);
+  Page* const page = std::get_if<Page>(&answer);
+  if (page == nullptr) return answer;
+  page->partition = partition;
+  if (page->next.has_value()) return answer;
+  cursor.seek(behind.view());
+  if (cursor.need_part() != 0) return NeedParts{{cursor.need_part()}};
+  if (cursor.valid()) page->next = Continuation{cursor.position()};
+  return answer;
 }
 
 }  // namespace entitable

@@ -22,6 +22,7 @@ struct Page {
   // when it is full.
   std::optional<Continuation> next;
   std::uint64_t rows_read = 0;  // looked at, those that did not match and the look-ahead included
+  std::optional<std::string> partition = {};  // that it is of, if read_as_service() made it
 };
 
 struct RowAnswer {
@@ -38,5 +39,11 @@ std::variant<RowAnswer, Error, NeedParts> get_row(const TableIndex& index, const
 // outlives the call.
 std::variant<Page, NeedParts> execute(const TableIndex& index, const Query& query,
                                       AtAbsent at_absent = AtAbsent::ask);
+
+// The same rows, page after page, but read as the model of the real service does (explain.h): row
+// by row through its one contiguous range, and a page ends where it leaves a partition, be it
+// empty, with a continuation if the range has rows behind it. A query takes as many pages as
+// explain() counts round trips. REQUIRES: as execute().
+std::variant<Page, NeedParts> execute_as_service(const TableIndex& index, const Query& query);
 
 }  // namespace entitable

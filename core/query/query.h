@@ -37,6 +37,8 @@ struct Continuation {
 struct RowCounts {
   std::uint64_t read = 0;  // looked at
   std::uint64_t returned = 0;
+  // Where those rows are, of a page that was read as the service reads (executor.h).
+  std::optional<std::string> partition = {};
   friend bool operator==(const RowCounts&, const RowCounts&) = default;
 };
 

@@ -75,6 +75,7 @@ struct Store::State {
   std::optional<Recovery> recovery;  // while opening
   std::uint64_t memory_limit = 0;    // 0: none
   double page_share = 1;             // of what they could hold
+  bool as_service = false;           // how queries are read
   std::vector<Damage> damage;
 
   struct Kept {
@@ -223,7 +224,8 @@ std::variant<Page, Error, NeedParts> Store::query(std::string_view table,
                                                   const Query& query) const {
   const Table* found = state_->published.catalog.find(table);
   if (found == nullptr) return Error(Code::table_not_found);
-  auto page = execute(found->index, query);
+  auto page =
+      state_->as_service ? execute_as_service(found->index, query) : execute(found->index, query);
   const bool absent = std::holds_alternative<NeedParts>(page);
   if (absent && state_->memory_limit != 0 && state_->memory() > state_->memory_limit) {
     page = execute(found->index, query, AtAbsent::end);
@@ -280,6 +282,10 @@ Result<TablePage> Store::tables(const Filter& filter, std::uint32_t top,
 
 void Store::cut_pages(double share) {
   state_->page_share = share;
+}
+
+void Store::read_as_service(bool on) {
+  state_->as_service = on;
 }
 
 Result<std::vector<AccessPolicy>> Store::table_acl(std::string_view table) const {

@@ -32,7 +32,7 @@
 //
 // Checkpoint: begin_checkpoint pins the published version, for which all parts must be there that
 // segments changed and no checkpoint has covered since; next_checkpoint_part gives one part of
-// about 1 MB at a time (only dirty key ranges are written), finish_checkpoint gives the manifest
+// about 250 kB at a time (only dirty key ranges are written), finish_checkpoint gives the manifest
 // and what it makes obsolete. Writes go on meanwhile.
 //
 // Snapshot: begin_snapshot pins the published version, next_snapshot_piece gives its file about
@@ -166,6 +166,9 @@ class Store {
   // up, with a continuation: as if the service had run out of time. 0: they are empty, if there is
   // anything to hold; 1: as ever. For those who test what follows continuations.
   void cut_pages(double share);
+  // From now on queries read what the real service would (execute_as_service), or again as ever.
+  // REQUIRES: no rows are absent, nor will be.
+  void read_as_service(bool on);
   Result<std::vector<AccessPolicy>> table_acl(std::string_view table) const;
   const std::string& service_properties() const;
   StoreStats stats() const;

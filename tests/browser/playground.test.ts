@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
+import type { PlaygroundStart, PlaygroundStartEvent } from "../../web/src/explorer/index.ts";
 import { accessibilityProblems } from "./support/axe.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
 import { bundleReact } from "./support/react.ts";
@@ -275,6 +276,69 @@ describe("<table-playground>", () => {
         (globalThis as unknown as { kept: { status: { state: string } } }).kept.status.state ===
         "closed",
     );
+    await page.close();
+  });
+
+  test("counts requests as the service would need them, and those to forks", async () => {
+    const page = await openPage(`<table-playground>
+      await table("people").createTable();
+      for (const partitionKey of ["a", "b", "c"]) await table("people").createEntity({ partitionKey, rowKey: "1" });
+      const fork = store.fork();
+      await fork.table("people").createEntity({ partitionKey: "d", rowKey: "1" });
+      await show(fork.table("people").listEntities({ queryOptions: { filter: "RowKey eq '2'" } }));
+      await fork.close();
+    </table-playground>`);
+    const { "Time here": _, ...counted } = (await run(page)).figures;
+    assert.deepEqual(counted, {
+      Access: "table scan",
+      Requests: "9", // a table, four rows, and an answer from each of four partitions
+      "Rows read": "4",
+      Returned: "0",
+      "Rows written": "4",
+    });
+    await page.close();
+  });
+
+  test("tells that a run begins, and of its requests while it goes on", async () => {
+    const page = await openPage(`<table-playground setup="people">
+      await table("people").getEntity("Sales", "000007");
+      globalThis.soFar = globalThis.start.requests.length;
+      await table("people").deleteTable();
+      await table("people").getEntity("Sales", "000007").catch(() => {});
+    </table-playground>`);
+    await page.evaluate(() => {
+      document.addEventListener("playground-start", (event) => {
+        Object.assign(globalThis, { start: (event as PlaygroundStartEvent).detail });
+      });
+    });
+    await run(page);
+    const told = await page.evaluate(async () => {
+      const { start, soFar } = globalThis as unknown as {
+        start: PlaygroundStart;
+        soFar: number;
+      };
+      const rows = start.before?.table("people").listEntities();
+      const first = await rows?.next();
+      return [soFar, start.requests.length, first?.value.rowKey];
+    });
+    assert.deepEqual(told, [1, 3, "000000"]);
+    await page.close();
+  });
+
+  test("of a mock store that it is given, a run's own requests are counted, as that store reads", async () => {
+    const page = await openPage(`<table-playground></table-playground>`);
+    await page.evaluate(async () => {
+      const { mockStore } = await import("/dist/testing/index.js" as string);
+      const lamps = ["a", "b"].map((partitionKey) => ({ partitionKey, rowKey: "1" }));
+      const store = await mockStore({ fixtures: { Lamps: lamps } });
+      await store.table("Lamps").getEntity("a", "1");
+      Object.assign(document.querySelector("table-playground") as object, { store });
+    });
+    await page.getByRole("textbox").fill('await show(table("Lamps").listEntities());');
+    for (let runs = 0; runs < 2; runs += 1) {
+      const { figures } = await run(page);
+      assert.deepEqual([figures["Requests"], figures["Rows read"]], ["1", "2"]);
+    }
     await page.close();
   });
 

@@ -284,5 +284,17 @@ describe("what became of a request", () => {
     assert.deepEqual(engine.lastRead, { read: 1, returned: 1 });
     engine.handle(http("GET", "nowhere"), now);
     assert.deepEqual(engine.lastRead, { read: 0, returned: 0 });
+
+    const either = encodeQuery("people", { filter: "RowKey eq '1' or RowKey eq '2'" });
+    engine.readAsService(true);
+    engine.read(either);
+    assert.deepEqual(engine.lastRead, { read: 3, returned: 2, partition: "p" });
+    engine.handle(http("GET", "people"), now);
+    assert.deepEqual(engine.lastRead, { read: 3, returned: 3, partition: "p" });
+    engine.handle(http("GET", "nowhere"), now);
+    assert.deepEqual(engine.lastRead, { read: 0, returned: 0 });
+    engine.readAsService(false);
+    engine.read(either);
+    assert.equal(engine.lastRead.partition, undefined);
   });
 });

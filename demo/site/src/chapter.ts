@@ -1,7 +1,11 @@
 // The live blocks of a page: the element, and the pictures beneath those that ask for them.
-import { type PlaygroundRun, type PlaygroundRunEvent, TablePlayground } from "entitable/explorer";
+import {
+  type PlaygroundRunEvent,
+  type PlaygroundStartEvent,
+  TablePlayground,
+} from "entitable/explorer";
 import { HeatMap } from "./heat-map.ts";
-import { accessesOf } from "./partition-access.ts";
+import { workOf } from "./partition-access.ts";
 import { ServerPicture } from "./server-picture.ts";
 import { Verdict } from "./verdict.ts";
 
@@ -27,41 +31,38 @@ for (const versus of document.querySelectorAll(".versus")) {
   if (versus.nextElementSibling !== null) new Verdict(versus, versus.nextElementSibling);
 }
 
-document.addEventListener("playground-run", (event) => {
-  const block = event.target;
-  if (!(block instanceof HTMLElement)) return;
-  const run = (event as PlaygroundRunEvent).detail;
-  if (block.dataset["heat"] !== undefined) void showHeat(block, run);
-  if (block.dataset["servers"] !== undefined) showServers(block, run);
+document.addEventListener("playground-start", ({ target, detail }: PlaygroundStartEvent) => {
+  if (!(target instanceof HTMLElement)) return;
+  if (target.dataset["heat"] !== undefined) heatMapOf(target).begin(detail);
+});
+
+document.addEventListener("playground-run", ({ target, detail }: PlaygroundRunEvent) => {
+  if (!(target instanceof HTMLElement) || detail.before === undefined) return;
+  if (target.dataset["heat"] !== undefined) void heatMapOf(target).end(detail);
+  if (target.dataset["servers"] !== undefined)
+    serverPictureOf(target).show(workOf(detail.requests));
 });
 
 const heatMaps = new WeakMap<Element, HeatMap>();
 
-async function showHeat(block: HTMLElement, run: PlaygroundRun): Promise<void> {
-  const { store, requests } = run;
-  if (store === undefined || !("requests" in store)) return;
-  const accesses = await accessesOf(store, requests);
+function heatMapOf(block: HTMLElement): HeatMap {
   let picture = heatMaps.get(block);
   if (picture === undefined) {
     picture = new HeatMap();
     heatMaps.set(block, picture);
     block.after(picture.element);
   }
-  picture.show(accesses);
+  return picture;
 }
 
 const serverPictures = new WeakMap<Element, ServerPicture>();
 
-function showServers(block: HTMLElement, { requests }: PlaygroundRun): void {
-  const keys = requests.flatMap(({ partitionKey, operations }) =>
-    partitionKey === undefined ? [] : Array<string>(operations?.length ?? 1).fill(partitionKey),
-  );
-  if (keys.length === 0) return;
+function serverPictureOf(block: HTMLElement): ServerPicture {
   let picture = serverPictures.get(block);
   if (picture === undefined) {
     picture = new ServerPicture();
     serverPictures.set(block, picture);
     block.parentElement?.append(picture.element);
   }
-  picture.show(keys);
+  return picture;
 }

@@ -33,7 +33,7 @@ const look = EditorView.theme({
   },
   ".cm-tooltip": { background: "var(--surface)", border: "1px solid var(--line)" },
   ".cm-tooltip.cm-tooltip-autocomplete > ul": { fontFamily: "var(--mono)" },
-  ".cm-tooltip.cm-tooltip-autocomplete > ul > li": { padding: "0.2rem 0.6rem" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li": { padding: "0.35rem 0.6rem" },
   ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]": {
     background: "var(--accent)",
     color: "var(--on-accent)",

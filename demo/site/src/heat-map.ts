@@ -1,53 +1,128 @@
-// The picture of the partitions: a field for each, darker the more of it was read or written. Numbers are in it as text, so it can be
-// read without seeing colours, and the scale is the same everywhere, so two pictures can be compared.
+// The picture of the partitions, while code runs: a field for each, darker the more of it was read or written, or would have been if it had not been refused. Numbers are
+// in it as text, so it can be read without seeing colours, and the scale is the same everywhere, so two pictures can be compared.
+import type { PlaygroundRun, PlaygroundStart } from "entitable/explorer";
 import { count, h } from "./dom.ts";
-import type { Access } from "./partition-access.ts";
+import { type Access, Accesses } from "./partition-access.ts";
 
-const levels = [1, 10, 100, 1000, 10_000]; // rows, from which on a field is that dark
+const levels = [1, 10, 100, 1000, 10_000]; // entities, from which on a field is that dark
 
 // Beyond that many partitions, fields are small squares, with their text in a tooltip and for screen readers.
 const mostNamed = 40;
 
 export class HeatMap {
   readonly element = h("figure", { class: "heat" });
+  readonly #caption = h("figcaption");
+  readonly #maps = h("div");
+  #fields = new Map<string, Field>();
+  #accesses = new Accesses(undefined);
+  #drawn = -1;
+  #frame = 0;
 
-  show(accesses: readonly Access[]): void {
-    const tables = Map.groupBy(accesses, ({ table }) => table);
-    const maps = [...tables].flatMap(([table, own]) => [
-      h("p", { class: "heat-table" }, `Table ${table}`),
-      fields(own),
-    ]);
-    this.element.replaceChildren(caption(accesses), ...maps);
+  constructor() {
+    this.element.append(this.#caption, this.#maps);
+  }
+
+  /** From now on it shows this run, frame by frame, and nothing of the one before. */
+  begin({ before, requests }: PlaygroundStart): void {
+    const accesses = new Accesses(before);
+    this.#accesses = accesses;
+    this.#drawn = -1;
+    this.element.dataset["state"] = "running";
+    const draw = () => {
+      accesses.count(requests);
+      this.#draw();
+      this.#frame = requestAnimationFrame(draw);
+    };
+    cancelAnimationFrame(this.#frame);
+    draw();
+  }
+
+  /** The run is over; what it asked for is all there. */
+  async end({ requests }: PlaygroundRun): Promise<void> {
+    cancelAnimationFrame(this.#frame);
+    const accesses = this.#accesses;
+    accesses.count(requests);
+    await accesses.settled();
+    if (accesses !== this.#accesses) return; // the next one has begun
+    this.#draw();
+    for (const field of this.#fields.values()) field.rest();
+    this.element.dataset["state"] = "done";
+  }
+
+  #draw(): void {
+    for (const field of this.#fields.values()) field.rest();
+    if (this.#drawn === this.#accesses.version) return;
+    this.#drawn = this.#accesses.version;
+    const all = this.#accesses.all();
+    const touched = all.filter((one) => Math.max(...heatOf(one)) > 0).length;
+    this.#caption.textContent = `Partitions touched: ${count(touched)} of ${count(all.length)}`;
+    if (all.length !== this.#fields.size || !all.every((one) => this.#fields.has(nameOf(one)))) {
+      this.#arrange(all);
+    }
+    for (const one of all) this.#fields.get(nameOf(one))?.show(one);
+  }
+
+  #arrange(all: readonly Access[]): void {
+    this.#fields = new Map();
+    const tables = Map.groupBy(all, ({ table }) => table);
+    const maps = [...tables].flatMap(([table, own]) => {
+      const isSmall = own.length > mostNamed;
+      const list = h("ul", { class: isSmall ? "fields small" : "fields" });
+      for (const one of own) {
+        const field = new Field(one.partition, isSmall);
+        this.#fields.set(nameOf(one), field);
+        list.append(field.element);
+      }
+      return [h("p", { class: "heat-table" }, `Table ${table}`), list];
+    });
+    this.#maps.replaceChildren(...maps);
   }
 }
 
-function caption(accesses: readonly Access[]): HTMLElement {
-  const touched = accesses.filter(({ reads, writes }) => reads + writes > 0).length;
-  return h("figcaption", {}, `Partitions touched: ${count(touched)} of ${count(accesses.length)}`);
-}
+class Field {
+  readonly element = h("li");
+  readonly #numbers = h("p", { class: "numbers" });
+  readonly #partition: string;
+  readonly #isSmall: boolean;
 
-function fields(accesses: readonly Access[]): HTMLElement {
-  const isSmall = accesses.length > mostNamed;
-  const list = h("ul", { class: isSmall ? "fields small" : "fields" });
-  for (const { partition, reads, writes } of accesses) {
-    const field = h("li");
-    field.dataset["reads"] = String(levelOf(reads));
-    field.dataset["writes"] = String(levelOf(writes));
-    const numbers = [
-      reads > 0 ? `${count(reads)} read` : "",
-      writes > 0 ? `${count(writes)} written` : "",
-    ];
-    const text = numbers.filter((part) => part !== "").join(", ") || "untouched";
-    if (isSmall) field.title = `${partition}: ${text}`;
-    field.append(
-      h("p", { class: "name" }, partition || "(empty)"),
-      h("p", { class: "numbers" }, text),
-    );
-    list.append(field);
+  constructor(partition: string, isSmall: boolean) {
+    this.#partition = partition;
+    this.#isSmall = isSmall;
+    this.element.append(h("p", { class: "name" }, partition || "(empty)"), this.#numbers);
   }
-  return list;
+
+  /** It is no longer being touched. */
+  rest(): void {
+    this.element.removeAttribute("data-now");
+  }
+
+  show(access: Access): void {
+    const { reads, writes, refusedReads, refusedWrites } = access;
+    const told = [
+      [reads, "read"],
+      [writes, "written"],
+      [refusedReads + refusedWrites, "refused"],
+    ] as const;
+    const numbers = told.filter(([n]) => n > 0).map(([n, what]) => `${count(n)} ${what}`);
+    const text = numbers.join(", ") || "untouched";
+    if (text === this.#numbers.textContent) return;
+    this.#numbers.textContent = text;
+    if (numbers.length > 0) this.element.toggleAttribute("data-now", true);
+    if (this.#isSmall) this.element.title = `${this.#partition}: ${text}`;
+    const [readHeat, writeHeat] = heatOf(access);
+    this.element.dataset["reads"] = String(levelOf(readHeat));
+    this.element.dataset["writes"] = String(levelOf(writeHeat));
+  }
 }
 
-function levelOf(rows: number): number {
-  return levels.filter((from) => rows >= from).length;
+function heatOf({ reads, writes, refusedReads, refusedWrites }: Access): [number, number] {
+  return [reads + refusedReads, writes + refusedWrites];
+}
+
+function nameOf({ table, partition }: Access): string {
+  return `${table}\n${partition}`;
+}
+
+function levelOf(entities: number): number {
+  return levels.filter((from) => entities >= from).length;
 }

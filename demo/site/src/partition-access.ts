@@ -1,8 +1,9 @@
-// Which partitions a run touched, and how much: from the requests that it made, and from where the rows of its tables are.
-import type { Explain, Store } from "entitable";
-import type { PlaygroundRun } from "entitable/explorer";
+// Which partitions a run touched, and how much: from the requests that it makes, and from the partitions that there were before.
+import type { Store } from "entitable";
+import type { PlaygroundStart } from "entitable/explorer";
+import type { Work } from "./partition-servers.ts";
 
-type Request = PlaygroundRun["requests"][number];
+type Request = PlaygroundStart["requests"][number];
 
 export interface Access {
   readonly table: string;
@@ -11,109 +12,109 @@ export interface Access {
   reads: number;
   /** Entities inserted, changed, deleted. */
   writes: number;
+  /** What was asked for, and refused: it came to the partition's server all the same. */
+  refusedReads: number;
+  refusedWrites: number;
 }
 
-const writers = ["insert", "update", "merge", "upsert", "delete"];
+const readers = ["get", "query"];
+const writers = ["insert", "update", "merge", "upsert", "delete", "batch"];
 
-/** Every partition of the tables that were asked, touched or not, in the order of their keys. */
-export async function accessesOf(store: Store, requests: readonly Request[]): Promise<Access[]> {
-  const asked = requests.filter(({ table, code }) => table !== undefined && code === undefined);
-  const tables = new Map<string, Partitions>();
-  for (const { table = "" } of asked) {
-    const name = table.toLowerCase();
-    if (!tables.has(name)) tables.set(name, await Partitions.of(store, table));
-  }
-  const queries = new Map<string, { request: Request; rows: number }>();
-  for (const request of asked) {
-    const { table = "", operation, partitionKey = "", operations, filter, rowsRead = 0 } = request;
-    const partitions = tables.get(table.toLowerCase()) as Partitions;
-    if (operation === "get") partitions.at(partitionKey).reads += 1;
-    if (writers.includes(operation)) partitions.at(partitionKey).writes += 1;
-    if (operation === "batch") partitions.at(partitionKey).writes += operations?.length ?? 0;
-    const deleted = (operations ?? [request]).filter((one) => one.operation === "delete");
-    partitions.had(partitionKey, deleted.length);
-    if (operation !== "query") continue;
-    const query = queries.get(`${table}\n${filter}`) ?? { request, rows: 0 };
-    query.rows += rowsRead; // its pages together
-    queries.set(`${table}\n${filter}`, query);
-  }
-  for (const { request, rows } of queries.values()) {
-    const partitions = tables.get((request.table ?? "").toLowerCase()) as Partitions;
-    const plan = await explained(store, request);
-    if (plan !== undefined) partitions.spread(plan, rows);
-  }
-  return [...tables.values()].flatMap((partitions) => partitions.all());
+/** What servers are asked for by the requests that are of a partition, in their order. */
+export function workOf(requests: readonly Request[]): Work[] {
+  return requests.flatMap(({ operation, partitionKey, partitionRead, operations, rowsRead }) => {
+    const partition = partitionRead ?? partitionKey;
+    if (partition === undefined || ![...readers, ...writers].includes(operation)) return [];
+    const entities = operation === "query" ? (rowsRead ?? 0) : (operations?.length ?? 1);
+    return [{ partition, entities }];
+  });
 }
 
-// Undefined if the table is gone.
-async function explained(store: Store, request: Request): Promise<Explain | undefined> {
-  const { table = "", filter } = request;
-  const queryOptions = filter === undefined ? {} : { filter };
-  return await store
-    .table(table)
-    .explain({ queryOptions })
-    .catch(() => undefined);
-}
+/** The partitions of a run, while it goes on. */
+export class Accesses {
+  readonly #before: Store | undefined;
+  readonly #tables = new Map<string, Map<string, Access>>(); // by its name in lower case
+  readonly #listings: Promise<void>[] = [];
+  #counted = 0;
+  #version = 0;
 
-class Partitions {
-  readonly #table: string;
-  readonly #accesses = new Map<string, Access>();
-  readonly #rows = new Map<string, number>();
-
-  private constructor(table: string) {
-    this.#table = table;
+  /** Partitions that `before` has are shown, touched or not. */
+  constructor(before: Store | undefined) {
+    this.#before = before;
   }
 
-  // As they are after the run. A table that is gone has none.
-  static async of(store: Store, table: string): Promise<Partitions> {
-    const partitions = new Partitions(table);
-    try {
-      const queryOptions = { select: ["partitionKey"] };
-      for await (const { partitionKey = "" } of store.table(table).listEntities({ queryOptions })) {
-        partitions.at(partitionKey);
-        partitions.#rows.set(partitionKey, (partitions.#rows.get(partitionKey) ?? 0) + 1);
-      }
-    } catch (error) {
-      if ((error as { statusCode?: number }).statusCode !== 404) throw error;
+  /** Rises with each change. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Counts those of a run's requests that were not counted yet. */
+  count(requests: readonly Request[]): void {
+    for (; this.#counted < requests.length; this.#counted += 1) {
+      this.#add(requests[this.#counted] as Request);
     }
-    return partitions;
   }
 
-  at(partition: string): Access {
-    let access = this.#accesses.get(partition);
+  /** All partitions that there were are known. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#listings);
+  }
+
+  /** Of every table that was asked; partitions in the order of their keys. */
+  all(): Access[] {
+    return [...this.#tables.values()].flatMap((partitions) =>
+      [...partitions.values()].sort((a, b) => (a.partition < b.partition ? -1 : 1)),
+    );
+  }
+
+  #add(request: Request): void {
+    const { table, operation, partitionKey, partitionRead = partitionKey, rowsRead = 0 } = request;
+    const { operations, status, code } = request;
+    const isRead = readers.includes(operation);
+    if (table === undefined || status === undefined) return; // it never arrived
+    if (!isRead && !writers.includes(operation)) return;
+    this.#partitionsOf(table);
+    if (partitionRead === undefined) return;
+    const access = this.#at(table, partitionRead);
+    const entities = operations?.length ?? 1;
+    if (code === undefined && isRead) access.reads += rowsRead;
+    if (code === undefined && !isRead) access.writes += entities;
+    if (code !== undefined && isRead) access.refusedReads += 1;
+    if (code !== undefined && !isRead) access.refusedWrites += entities;
+    this.#version += 1;
+  }
+
+  #at(table: string, partition: string): Access {
+    const partitions = this.#partitionsOf(table);
+    let access = partitions.get(partition);
     if (access === undefined) {
-      access = { table: this.#table, partition, reads: 0, writes: 0 };
-      this.#accesses.set(partition, access);
+      access = { table, partition, reads: 0, writes: 0, refusedReads: 0, refusedWrites: 0 };
+      partitions.set(partition, access);
+      this.#version += 1;
     }
     return access;
   }
 
-  /** Rows that are gone by now, and could be read before. */
-  had(partition: string, rows: number): void {
-    this.#rows.set(partition, (this.#rows.get(partition) ?? 0) + rows);
+  #partitionsOf(table: string): Map<string, Access> {
+    const known = this.#tables.get(table.toLowerCase());
+    if (known !== undefined) return known;
+    const partitions = new Map<string, Access>();
+    this.#tables.set(table.toLowerCase(), partitions);
+    this.#listings.push(this.#list(table));
+    return partitions;
   }
 
-  /** Rows that a query read, over the partitions in its ranges: it walks them in the order of keys until it has read that many. */
-  spread({ ranges, kind }: Explain, rows: number): void {
-    let left = rows;
-    for (const { from, to } of ranges) {
-      if (kind === "point" || from.partitionKey === to?.partitionKey) {
-        const share = Math.min(left, this.#rows.get(from.partitionKey) ?? 0);
-        this.at(from.partitionKey).reads += share;
-        left -= share;
-        continue;
-      }
-      for (const access of this.all()) {
-        const { partition } = access;
-        if (partition < from.partitionKey || (to && partition > to.partitionKey)) continue;
-        const share = Math.min(left, this.#rows.get(partition) ?? 0);
-        access.reads += share;
-        left -= share;
-      }
+  // A table that was not there had none. And once the next run has begun, the store is closed, and nobody asks for these any more.
+  async #list(table: string): Promise<void> {
+    const rows = this.#before
+      ?.table(table)
+      .listEntities({ queryOptions: { select: ["partitionKey"] } });
+    if (rows === undefined) return;
+    try {
+      for await (const { partitionKey = "" } of rows) this.#at(table, partitionKey);
+    } catch (error) {
+      const { statusCode, code } = error as { statusCode?: number; code?: string };
+      if (statusCode !== 404 && code !== "StoreClosed") throw error;
     }
-  }
-
-  all(): Access[] {
-    return [...this.#accesses.values()].sort((a, b) => (a.partition < b.partition ? -1 : 1));
   }
 }

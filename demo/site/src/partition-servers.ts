@@ -5,8 +5,9 @@ export interface Model {
   readonly servers: number;
   /** Entities a second. */
   readonly partitionLimit: number;
-  /** Requests a second. */
+  /** Requests a second, however many entities each is about. */
   readonly accountLimit: number;
+  /** Entities a second. */
   readonly serverLimit: number;
   /** Seconds between two looks at the load. */
   readonly balanceEvery: number;
@@ -23,11 +24,20 @@ export const model: Model = {
   busy: 0.7,
 };
 
+/** A request: to one partition, about so many entities. */
+export interface Work {
+  readonly partition: string;
+  readonly entities: number;
+}
+
 export type Refusal = "account" | "partition" | "server" | "moving";
 
 export interface Second {
   /** Requests, by server. */
   readonly served: readonly number[];
+  /** Entities that those were about. */
+  readonly entities: readonly number[];
+  /** Requests. */
   readonly refused: Readonly<Record<Refusal, number>>;
   /** What the balancer did at its end. */
   readonly events: readonly string[];
@@ -47,21 +57,21 @@ export interface Simulation {
   readonly ranges: readonly Range[];
 }
 
-/** A new table on one server, and then `rate` requests a second to the partitions in `keys`, in their order and again from the start. */
-export function simulate(keys: readonly string[], rate: number, seconds: number): Simulation {
+/** A new table on one server, and then `rate` requests a second: those of `run`, in their order and again from the start. */
+export function simulate(run: readonly Work[], rate: number, seconds: number): Simulation {
   let ranges: readonly Range[] = [{ from: "", server: 0, movingUntil: 0 }];
   const history: Second[] = [];
-  for (let second = 0; second < seconds && keys.length > 0; second += 1) {
+  for (let second = 0; second < seconds && run.length > 0; second += 1) {
     const arriving = Array.from(
       { length: rate },
-      (_, i) => keys[(second * rate + i) % keys.length] as string,
+      (_, i) => run[(second * rate + i) % run.length] as Work,
     );
-    const { served, refused, offered } = serve(arriving, ranges, second);
+    const { served, entities, refused, offered } = serve(arriving, ranges, second);
     const events: string[] = [];
     if ((second + 1) % model.balanceEvery === 0) {
       ranges = balance(ranges, offered, second + 1, events);
     }
-    history.push({ served, refused, events });
+    history.push({ served, entities, refused, events });
   }
   return { seconds: history, ranges };
 }
@@ -70,33 +80,48 @@ export function simulate(keys: readonly string[], rate: number, seconds: number)
 
 interface Served {
   served: number[];
+  entities: number[];
   refused: Record<Refusal, number>;
-  /** What was asked of each partition, refused or not. */
+  /** Entities that each partition was asked for, refused or not. */
   offered: Map<string, number>;
 }
 
-function serve(arriving: readonly string[], ranges: readonly Range[], second: number): Served {
+interface Partition {
+  readonly home: Range;
+  /** Entities. */
+  offered: number;
+  served: number;
+}
+
+function serve(arriving: readonly Work[], ranges: readonly Range[], second: number): Served {
   const served = Array<number>(model.servers).fill(0);
+  const entities = Array<number>(model.servers).fill(0);
   const refused = { account: 0, partition: 0, server: 0, moving: 0 };
-  const offered = new Map<string, number>();
-  const homes = new Map<string, Range>();
+  const partitions = new Map<string, Partition>();
   let accepted = 0;
-  for (const partition of arriving) {
-    const asked = offered.get(partition) ?? 0;
-    offered.set(partition, asked + 1);
-    const home = homes.get(partition) ?? rangeOf(ranges, partition);
-    homes.set(partition, home);
-    const here = served[home.server] as number;
+  for (const work of arriving) {
+    const partition = partitions.get(work.partition) ?? {
+      home: rangeOf(ranges, work.partition),
+      offered: 0,
+      served: 0,
+    };
+    partitions.set(work.partition, partition);
+    partition.offered += work.entities;
+    const { server, movingUntil } = partition.home;
+    const here = entities[server] as number;
     if (accepted >= model.accountLimit) refused.account += 1;
-    else if (asked >= model.partitionLimit) refused.partition += 1;
-    else if (second < home.movingUntil) refused.moving += 1;
-    else if (here >= model.serverLimit) refused.server += 1;
+    else if (second < movingUntil) refused.moving += 1;
+    else if (partition.served + work.entities > model.partitionLimit) refused.partition += 1;
+    else if (here + work.entities > model.serverLimit) refused.server += 1;
     else {
-      served[home.server] = here + 1;
+      served[server] = (served[server] as number) + 1;
+      entities[server] = here + work.entities;
+      partition.served += work.entities;
       accepted += 1;
     }
   }
-  return { served, refused, offered };
+  const offered = new Map([...partitions].map(([key, partition]) => [key, partition.offered]));
+  return { served, entities, refused, offered };
 }
 
 function rangeOf(ranges: readonly Range[], partition: string): Range {

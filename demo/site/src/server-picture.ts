@@ -1,6 +1,6 @@
 // The simulation of servers beneath a live block: a rate to choose, half a minute of seconds, and what the servers have at its end.
 import { count, h } from "./dom.ts";
-import { model, type Second, type Simulation, simulate } from "./partition-servers.ts";
+import { model, type Second, type Simulation, simulate, type Work } from "./partition-servers.ts";
 
 const rates = [500, 1000, 2000, 5000, 10_000, 20_000, 40_000];
 const seconds = 30;
@@ -10,7 +10,7 @@ export class ServerPicture {
   readonly #rate = h("input");
   readonly #told = h("output");
   readonly #result = h("div");
-  #keys: readonly string[] = [];
+  #run: readonly Work[] = [];
 
   constructor() {
     this.#rate.type = "range";
@@ -26,9 +26,9 @@ export class ServerPicture {
     this.element.append(caption, label, this.#result);
   }
 
-  /** The partitions that a run asked for, in the order of its requests. */
-  show(keys: readonly string[]): void {
-    this.#keys = keys;
+  /** What a run asked for. */
+  show(run: readonly Work[]): void {
+    this.#run = run;
     this.#draw();
   }
 
@@ -36,9 +36,13 @@ export class ServerPicture {
     const rate = rates[Number(this.#rate.value)] as number;
     this.#rate.setAttribute("aria-valuetext", count(rate));
     this.#told.textContent = count(rate);
-    const simulation = simulate(this.#keys, rate, seconds);
+    if (this.#run.length === 0) {
+      this.#result.replaceChildren(h("p", {}, "This run asked no partition for anything."));
+      return;
+    }
+    const simulation = simulate(this.#run, rate, seconds);
     this.#result.replaceChildren(
-      timeline(simulation),
+      timeline(simulation, rate),
       summary(simulation),
       story(simulation),
       serversTable(simulation),
@@ -46,24 +50,29 @@ export class ServerPicture {
   }
 }
 
-// A row for each server, a column for each second; the last row is what was refused. For the eye: the rest says it in words.
-function timeline({ seconds: all }: Simulation): HTMLElement {
+// A row for each server, a column for each second: how much of what it can do it did. The last row is how much was refused. For the eye: the rest says it in words.
+function timeline({ seconds: all }: Simulation, rate: number): HTMLElement {
   const grid = h("div", { class: "timeline" });
   grid.setAttribute("aria-hidden", "true");
-  const row = (name: string, kind: string, of: (second: Second) => number, full: number) => {
+  const row = (
+    [name, kind, unit]: readonly [string, string, string],
+    of: (second: Second) => number,
+    full: number,
+  ) => {
     grid.append(h("span", {}, name));
     for (const [index, second] of all.entries()) {
       const value = of(second);
       const field = h("i");
       field.dataset[kind] = String(Math.min(5, Math.ceil((value / full) * 5)));
-      field.title = `Second ${index + 1}: ${count(value)}`;
+      field.title = `Second ${index + 1}: ${count(value)} ${unit}`;
       grid.append(field);
     }
   };
   for (let server = 0; server < model.servers; server += 1) {
-    row(`Server ${server + 1}`, "reads", ({ served }) => served[server] ?? 0, model.serverLimit);
+    const load = ({ entities }: Second) => entities[server] ?? 0;
+    row([`Server ${server + 1}`, "reads", "entities"], load, model.serverLimit);
   }
-  row("Refused", "writes", refusedIn, model.serverLimit);
+  row(["Refused", "writes", "requests"], refusedIn, rate);
   return grid;
 }
 
@@ -74,6 +83,7 @@ function refusedIn({ refused }: Second): number {
 function summary({ seconds: all }: Simulation): HTMLElement {
   const sum = (of: (second: Second) => number) => all.reduce((total, one) => total + of(one), 0);
   const served = sum((second) => second.served.reduce((total, one) => total + one, 0));
+  const entities = sum((second) => second.entities.reduce((total, one) => total + one, 0));
   const refused = sum(refusedIn);
   const reasons = [
     ["their partition was too busy", sum((second) => second.refused.partition)],
@@ -85,7 +95,8 @@ function summary({ seconds: all }: Simulation): HTMLElement {
     .filter(([, number]) => number > 0)
     .map(([reason, number]) => `${count(number)} because ${reason}`);
   const why = told.length === 0 ? "" : `: ${told.join(", ")}`;
-  const text = `In ${all.length} seconds ${count(served)} requests were served and ${count(refused)} refused${why}.`;
+  const about = entities === served ? "" : ` for ${count(entities)} entities`;
+  const text = `In ${all.length} seconds ${count(served)} requests${about} were served and ${count(refused)} refused${why}.`;
   return h("p", { class: "summary-text" }, text);
 }
 
@@ -108,7 +119,7 @@ function serversTable({ seconds: all, ranges }: Simulation): HTMLElement {
       "tr",
       {},
       h("th", {}, `Server ${server + 1}`),
-      h("td", { class: "number" }, count(last?.served[server] ?? 0)),
+      h("td", { class: "number" }, count(last?.entities[server] ?? 0)),
       h("td", {}, from.length === 0 ? "nothing" : from.join(", ")),
     );
   });
@@ -116,7 +127,7 @@ function serversTable({ seconds: all, ranges }: Simulation): HTMLElement {
     "tr",
     {},
     h("th", {}, "In the last second"),
-    h("th", { class: "number" }, "served"),
+    h("th", { class: "number" }, "entities served"),
     h("th", {}, "has ranges from"),
   );
   return h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows));

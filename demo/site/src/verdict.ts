@@ -40,26 +40,41 @@ export class Verdict {
     this.#bars.replaceChildren();
     if (naive === undefined || pattern === undefined) return;
     const different = figures.filter(([, of]) => of(naive) !== of(pattern));
-    this.#bars.append(...different.map(([name, of]) => comparison(name, of(naive), of(pattern))));
+    if (different.length === 0 && naive.requests > 0)
+      this.#bars.append(h("p", {}, "Both cost the same."));
+    // Of what was refused nothing was done, so that there was less to do is no merit.
+    const isFair = naive.failed === pattern.failed;
+    for (const [name, of] of different) {
+      this.#bars.append(comparison(name, of(naive), of(pattern), isFair));
+    }
   }
 }
 
-function comparison(name: string, naive: number, pattern: number): HTMLElement {
+function comparison(name: string, naive: number, pattern: number, isFair: boolean): HTMLElement {
   const most = Math.max(naive, pattern);
   const bar = (kind: string, value: number) => {
     const line = h("i");
     line.style.inlineSize = `${(value / most) * 100}%`;
     return h("div", { class: kind }, line, h("span", {}, `${count(value)} ${kind}`));
   };
-  const title = h("p", {}, `${name}: `, h("strong", {}, relation(naive, pattern)));
+  const title = h(
+    "p",
+    {},
+    `${name}: `,
+    h("strong", {}, isFair ? relation(naive, pattern) : plainly(naive, pattern)),
+  );
   return h("div", { class: "comparison" }, title, bar("naive", naive), bar("pattern", pattern));
+}
+
+function plainly(naive: number, pattern: number): string {
+  const number = (n: number) => (n === 0 ? "none" : count(n));
+  return `${number(pattern)} instead of ${number(naive)}`;
 }
 
 /** How the pattern's number compares to the naive one, in words. */
 function relation(naive: number, pattern: number): string {
-  if (pattern === 0) return `none instead of ${count(naive)}`;
-  if (naive === 0) return `${count(pattern)} instead of none`;
+  if (pattern === 0 || naive === 0) return plainly(naive, pattern);
   const [factor, word] = naive > pattern ? [naive / pattern, "fewer"] : [pattern / naive, "more"];
-  if (factor < 2) return `${count(pattern)} instead of ${count(naive)}`;
+  if (factor < 2) return plainly(naive, pattern);
   return `${count(factor < 10 ? Math.round(factor * 10) / 10 : Math.round(factor))} times ${word}`;
 }

@@ -126,6 +126,11 @@ test("the keyboard gets in and out, indents, and completes words; axe finds noth
     await page.emulateMedia({ colorScheme });
     assert.deepEqual(await accessibilityProblems(page), [], colorScheme);
   }
+  const onPhones = ["scrollable-region-focusable", "target-size"];
+  await page.setViewportSize({ width: 390, height: 844 });
+  assert.deepEqual(await accessibilityProblems(page, onPhones), [], "on a phone");
+  const height = await options.first().evaluate((option) => option.clientHeight);
+  assert(height >= 24, `${height} pixels are too few for a finger`);
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await page.keyboard.type(");\n}\n");

@@ -212,12 +212,21 @@ test("what a copy costs", async () => {
     [pattern.figures["Requests"], pattern.figures["Rows read"], pattern.figures["Rows written"]],
     ["110", "100", "20"],
   );
-  const { tables } = await runBlock(page, 2);
+  const { tables, figures } = await runBlock(page, 2);
   const expected = [0, 0.1, 1, 10].map((mix) => {
     const lookups = 20 * mix;
     return [mix, 20 + lookups * 2020, 40 + lookups].map(String);
   });
   assert.deepEqual(tables[0], expected);
+  // To the forks: 20 writes of either design and mix, and a lookup each: those of a row read the partition.
+  const lookups = [0, 2, 20, 200].reduce((sum, n) => sum + n, 0);
+  assert.deepEqual(figures, {
+    Access: "partition scan, point query",
+    Requests: String(4 * 2 * 20 + 2 * lookups),
+    "Rows read": (lookups * 2020 + lookups).toLocaleString("en-US"),
+    Returned: String(2 * lookups),
+    "Rows written": String(4 * (20 + 40)),
+  });
   await page.close();
 });
 

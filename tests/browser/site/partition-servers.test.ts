@@ -1,10 +1,18 @@
 // The simulation of servers, by itself.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { model, type Second, simulate } from "../../../demo/site/src/partition-servers.ts";
+import {
+  model,
+  type Second,
+  simulate,
+  type Work,
+} from "../../../demo/site/src/partition-servers.ts";
 
-const onePartition = ["today"];
-const hundred = Array.from({ length: 100 }, (_, i) => `user-${String(i).padStart(3, "0")}`);
+const about = (entities: number, ...partitions: string[]): Work[] =>
+  partitions.map((partition) => ({ partition, entities }));
+const users = Array.from({ length: 100 }, (_, i) => `user-${String(i).padStart(3, "0")}`);
+const onePartition = about(1, "today");
+const hundred = about(1, ...users);
 
 const served = ({ served: servers }: Second) => servers.reduce((sum, one) => sum + one, 0);
 const refused = (second: Second) =>
@@ -47,6 +55,29 @@ describe("the simulation of servers", () => {
     );
   });
 
+  test("a partition counts entities, and an account requests", () => {
+    const packed = simulate(about(100, "today"), 500, 30);
+    for (const second of packed.seconds) {
+      assert.deepEqual(second.served, [20, 0, 0, 0, 0]);
+      assert.deepEqual(second.entities, [2000, 0, 0, 0, 0]);
+      assert.equal(second.refused.partition, 480);
+    }
+    // 500 requests for 10,000 entities a second, over all servers: far below what the account takes.
+    const spread = simulate(about(20, ...users), 500, 30);
+    const last = spread.seconds.at(-1) as Second;
+    assert.deepEqual([served(last), refused(last)], [500, 0]);
+    assert.equal(
+      last.entities.reduce((sum, one) => sum + one, 0),
+      10_000,
+    );
+    // Requests that are about nothing, such as for rows that are not there, are requests.
+    const idle = simulate(about(0, ...users), 25_000, 1);
+    assert.deepEqual(
+      [served(idle.seconds[0] as Second), idle.seconds[0]?.refused.account],
+      [20_000, 5000],
+    );
+  });
+
   test("no keys help against the account's limit", () => {
     const { seconds } = simulate(hundred, 40_000, 30);
     for (const second of seconds) {
@@ -58,10 +89,16 @@ describe("the simulation of servers", () => {
 
   test("what arrives is served or refused, at any rate and for any keys", () => {
     for (const rate of [1, 999, 20_000]) {
-      for (const keys of [onePartition, hundred, ["a", "a", "a", "b"], ["", "ü", "\u{1f600}"]]) {
-        for (const second of simulate(keys, rate, 12).seconds) {
+      for (const run of [
+        onePartition,
+        hundred,
+        about(1, "a", "a", "a", "b"),
+        about(7, "", "ü", "\u{1f600}"),
+        [...about(100, "a"), ...about(1, "a", "b"), ...about(0, "c")],
+      ]) {
+        for (const second of simulate(run, rate, 12).seconds) {
           assert.equal(served(second) + refused(second), rate);
-          assert(second.served.every((one) => one <= model.serverLimit));
+          assert(second.entities.every((one) => one <= model.serverLimit));
         }
       }
     }

@@ -17,9 +17,9 @@ const afterEach = (steps: readonly string[], states: readonly (readonly string[]
 const afterAll = (steps: readonly string[], ...state: string[]) =>
   steps.map((step) => [step, ...state, "0"]);
 
-const scan = (access: string, read: string, returned: string) => ({
+const scan = (access: string, read: string, returned: string, requests = "1") => ({
   Access: access,
-  Requests: "1",
+  Requests: requests,
   "Rows read": read,
   Returned: returned,
 });
@@ -203,7 +203,7 @@ test("index entities", async () => {
 test("index entities elsewhere", async () => {
   const page = await guide.open("patterns/index-entities");
   const scanned = await runBlock(page, 4);
-  assert.deepEqual(scanned.figures, scan("table scan", "21,000", "200"));
+  assert.deepEqual(scanned.figures, scan("table scan", "21,000", "200", "10"));
   const indexed = await runBlock(page, 5);
   assert.equal(indexed.figures["Requests"], "201");
   assert.equal(indexed.heat["Jone"], "1 read");
@@ -323,7 +323,7 @@ test("prepend and append", async () => {
     "Rows written": "2,000",
     Refused: "3,000",
   });
-  assert.deepEqual(naive.heat, { "2026-11-21": "2,000 written" });
+  assert.deepEqual(naive.heat, { "2026-11-21": "2,000 written, 3,000 refused" });
   const pattern = await runBlock(page, 1);
   assert.deepEqual(pattern.figures, { Requests: "5,000", "Rows written": "5,000" });
   const spread = Object.entries(pattern.heat);
@@ -344,7 +344,7 @@ test("log data", async () => {
       ["errors found", "20"],
     ],
   ]);
-  assert.deepEqual(hot.heat, { "2014-07-31T1500": "2,000 read, 2,000 written" });
+  assert.deepEqual(hot.heat, { "2014-07-31T1500": "2,000 read, 2,000 written, 1,000 refused" });
   assert.equal(hot.figures["Access"], "row range");
 
   // Minute m of service s is an error if m + s is divisible by ten; its second is 3 s.

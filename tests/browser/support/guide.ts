@@ -77,7 +77,7 @@ export async function runBlock(page: Page, index: number): Promise<Shown> {
   await ended;
   if ((await block.getAttribute("data-heat")) !== null) {
     await page.waitForFunction(
-      (element) => element?.nextElementSibling?.matches(".heat"),
+      (element) => element?.nextElementSibling?.matches(".heat[data-state=done]"),
       await block.elementHandle(),
     );
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/model/limits.h"
+#include "core/query/explain.h"
 #include "tests/core/query/parted_table.h"
 #include "tests/core/query/query_testing.h"
 #include "tests/support/random_filter.h"
@@ -314,5 +315,89 @@ TEST_CASE("a page asks for no part that it cannot need") {
     const auto answer = execute(table.index(), query_of(one.filter, one.top));
     const auto* need = std::get_if<NeedParts>(&answer);
     REQUIRE((need == nullptr ? 0 : need->ids.size()) == one.parts);
+  }
+}
+
+namespace {
+
+// All pages of a query as the service reads it.
+std::vector<Page> service_pages(const TableIndex& index, Query query) {
+  std::vector<Page> pages;
+  do {
+    auto answer = execute_as_service(index, query);
+    REQUIRE(std::holds_alternative<Page>(answer));
+    pages.push_back(std::get<Page>(std::move(answer)));
+    query.from = pages.back().next;
+  } while (query.from.has_value());
+  return pages;
+}
+
+// "a: 10 read, 3 given; b: …"
+std::string told(const std::vector<Page>& pages) {
+  std::string text;
+  for (const Page& page : pages) {
+    text += (text.empty() ? "" : "; ") + page.partition.value_or("nowhere") + ": " +
+            std::to_string(page.rows_read) + " read, " + std::to_string(page.rows.size()) +
+            " given";
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "as the service reads, a page is of one partition, and an `or` of keys is tested row by row") {
+  TableIndex index;
+  for (const char* partition : {"a", "b", "c"}) {
+    for (std::uint64_t i = 0; i < 10; ++i) {
+      const auto number = static_cast<std::int32_t>(i);
+      index.put(entity_of(partition, digits(i, 1), {{"n", Value::of_int32(number)}}));
+    }
+  }
+  const auto pages = [&](std::string_view filter, std::uint32_t top = 1000) {
+    Query query;
+    query.filter = filter_of(filter);
+    query.top = top;
+    return told(service_pages(index, query));
+  };
+  CHECK(pages("PartitionKey eq 'b' and RowKey eq '3'") == "b: 1 read, 1 given");
+  CHECK(pages("PartitionKey eq 'b' and RowKey ge '3' and RowKey lt '5'") == "b: 2 read, 2 given");
+  CHECK(pages("PartitionKey eq 'b' and (RowKey eq '3' or RowKey eq '7')") == "b: 10 read, 2 given");
+  CHECK(pages("PartitionKey eq 'b' or PartitionKey eq 'c'") ==
+        "a: 10 read, 0 given; b: 10 read, 10 given; c: 10 read, 10 given");
+  CHECK(pages("PartitionKey gt 'a' and n lt 3") == "b: 10 read, 3 given; c: 10 read, 3 given");
+  CHECK(pages("n lt 3 and PartitionKey eq 'a'", 2) == "a: 3 read, 2 given; a: 8 read, 1 given");
+  CHECK(pages("n lt 3 and PartitionKey eq 'a'", 3) == "a: 10 read, 3 given");
+  CHECK(pages("PartitionKey eq 'b' and RowKey eq 'x'") == "nowhere: 0 read, 0 given");
+  CHECK(pages("PartitionKey eq 'x'") == "nowhere: 0 read, 0 given");
+  CHECK(pages("PartitionKey gt 'b' and PartitionKey lt 'a'") == "nowhere: 0 read, 0 given");
+  CHECK(pages("", 0) == "nowhere: 0 read, 0 given");
+}
+
+TEST_CASE("as the service reads, rows are the same, and pages as many as explain counts") {
+  for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+    CAPTURE(seed);
+    Prng prng(seed);
+    const Rows rows = random_rows(prng, 40);
+    const TableIndex index = rows.index();
+    const FilterVocabulary vocabulary = vocabulary_of(rows.all());
+    for (int i = 0; i < 5; ++i) {
+      Query query;
+      query.filter = RandomFilter(prng, vocabulary).make(3);
+      query.top = 1 + static_cast<std::uint32_t>(prng.below(5));
+      if (prng.chance(3)) query.from = Continuation{random_entity_key(prng)};
+      CAPTURE(to_sexpr(query.filter), query.top);
+      std::string found;
+      const std::vector<Page> pages = service_pages(index, query);
+      for (const Page& page : pages) {
+        REQUIRE(page.rows.size() <= query.top);
+        for (const RowView& row : page.rows) REQUIRE(row.partition() == page.partition);
+        if (!page.rows.empty()) found += (found.empty() ? "" : " ") + keys_text(page.rows);
+      }
+      const EntityKey from = query.from ? query.from->next : EntityKey();
+      REQUIRE(found == keys_text(rows.matching(query.filter, from)));
+      const auto explained = explain(index, query);
+      REQUIRE(pages.size() == std::get<Explain>(explained).service_round_trips);
+    }
   }
 }

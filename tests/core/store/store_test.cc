@@ -1,5 +1,6 @@
 #include "core/store/store.h"
 
+#include "core/filter/parser.h"
 #include "core/model/limits.h"
 #include "core/model/service_error.h"
 #include "tests/support/disk.h"
@@ -465,6 +466,30 @@ TEST_CASE("statistics count rows and what waits to be stored") {
   CHECK(stats.segments_since_checkpoint == 1);
   CHECK(stats.segment_bytes_since_checkpoint == disk.segments[1].size());
   CHECK(store.verify().empty());
+}
+
+TEST_CASE("queries read as the service does until they are told not to") {
+  Store store = new_store();
+  publish(store, {create("people")});
+  for (const char* row : {"a", "b", "c"}) publish(store, {insert("people", "p", row, 1)});
+  publish(store, {insert("people", "q", "a", 1)});
+  Query query;
+  query.filter = *parse_filter("RowKey eq 'a' and (PartitionKey eq 'p' or PartitionKey eq 'q')");
+  const auto page = [&] { return std::get<Page>(store.query("people", query)); };
+  CHECK(page().rows_read == 2);
+  CHECK(!page().partition.has_value());
+  store.read_as_service(true);
+  CHECK(page().rows_read == 3);
+  CHECK(page().rows.size() == 1);
+  CHECK(page().partition == "p");
+  CHECK(page().next == Continuation{EntityKey("q", "a")});
+  store.cut_pages(0);
+  CHECK(page().rows.empty());
+  CHECK(page().next == Continuation{EntityKey("p", "a")});
+  store.cut_pages(1);
+  store.read_as_service(false);
+  CHECK(page().rows.size() == 2);
+  CHECK(!page().next.has_value());
 }
 
 TEST_CASE("pages that are cut lead to all that there is") {

@@ -158,7 +158,7 @@ TEST_CASE("a checkpoint needs the parts that segments changed, and writes no oth
   Disk disk = disk_with_log();
   const auto before = disk.parts;
   Store store = opened(disk);
-  CHECK(store.checkpoint_bytes() > 1'000'000);
+  CHECK(store.checkpoint_bytes() > part_bytes_target);
   const auto need = store.begin_checkpoint();
   REQUIRE(std::holds_alternative<NeedParts>(need));
   CHECK(std::get<NeedParts>(need).ids == store.uncounted_parts());

@@ -66,6 +66,9 @@ export class FakeEngine implements Engine {
   outcome(): never {
     throw new Error("not faked");
   }
+  readAsService(): never {
+    throw new Error("not faked");
+  }
   cutPages(): never {
     throw new Error("not faked");
   }

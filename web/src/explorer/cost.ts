@@ -4,8 +4,9 @@ import type { LoggedRequest, MockStore } from "../testing/types.ts";
 import type { PlanKind } from "../types.ts";
 
 export interface Cost {
-  /** Round trips, if the store were the real service. */
+  /** Round trips; of forks too. A store that reads as the service does takes as many as the service, at most. */
   requests: number;
+  /** Likewise. */
   rowsRead: number;
   rowsReturned: number;
   /** Entities that were inserted, changed or deleted. */
@@ -18,10 +19,10 @@ export interface Cost {
 
 const dearestFirst: readonly PlanKind[] = ["table", "partition", "range", "point", "empty"];
 
-/** Asks `store`, the one that `requests` are of, how queries run. */
-export async function costOf(store: MockStore, requests: readonly LoggedRequest[]): Promise<Cost> {
+/** `before`: the store as it was before; what is asked of copies of it says how the service would run queries. */
+export async function costOf(before: MockStore, requests: readonly LoggedRequest[]): Promise<Cost> {
   const asked = requests.filter(({ operation }) => operation !== "explain");
-  const kinds = await kindsOf(store, asked);
+  const kinds = await kindsOf(before, asked);
   return {
     requests: asked.length,
     rowsRead: sum(asked, ({ rowsRead }) => rowsRead),
@@ -41,30 +42,22 @@ export function rowsWritten({ operation, operations, code }: LoggedRequest): num
   return writers.includes(operation) ? 1 : 0;
 }
 
-async function kindsOf(store: MockStore, requests: readonly LoggedRequest[]) {
+async function kindsOf(before: MockStore, requests: readonly LoggedRequest[]) {
+  const answered = requests.filter(({ code }) => code === undefined);
+  const queries = answered.filter(({ operation }) => operation === "query");
+  const filters = new Set(queries.map(({ filter }) => filter));
   const kinds = new Set<PlanKind>();
-  const known = new Set<string>();
-  for (const { operation, table, filter, code } of requests) {
-    if (code !== undefined) continue;
-    if (operation === "get") kinds.add("point");
-    if (operation !== "query" || table === undefined) continue;
-    const query = `${table}\n${filter}`;
-    if (known.has(query)) continue;
-    known.add(query);
-    const kind = await kindOf(store, table, filter);
-    if (kind !== undefined) kinds.add(kind);
+  if (answered.some(({ operation }) => operation === "get")) kinds.add("point");
+  if (filters.size === 0) return kinds;
+  // By a table that is there for certain: the queries' own may be gone, or be a fork's. Nothing but the filter decides.
+  await using fork = before.fork();
+  const table = fork.table("Plans");
+  await table.createTable();
+  for (const filter of filters) {
+    const queryOptions = filter === undefined ? {} : { filter };
+    kinds.add((await table.explain({ queryOptions })).serviceKind);
   }
   return kinds;
-}
-
-// Undefined if the table has been deleted since.
-async function kindOf(store: MockStore, table: string, filter: string | undefined) {
-  const queryOptions = filter === undefined ? {} : { filter };
-  try {
-    return (await store.table(table).explain({ queryOptions })).serviceKind;
-  } catch {
-    return undefined;
-  }
 }
 
 function sum(requests: readonly LoggedRequest[], of: (r: LoggedRequest) => number | undefined) {

@@ -15,6 +15,8 @@ export type {
   Modules,
   PlaygroundRun,
   PlaygroundRunEvent,
+  PlaygroundStart,
+  PlaygroundStartEvent,
 } from "./playground.ts";
 export { TableExplorer, TablePlayground };
 

@@ -1,6 +1,7 @@
 // <table-playground>: code that can be edited and run against a store, with what it showed and what it cost.
 
-import { mockStore } from "../testing/index.ts";
+import { forkHeard, hearNewStores, openMock } from "../testing/mock-store.ts";
+import { Log } from "../testing/request-log.ts";
 import type { LoggedRequest, MockOptions, MockStore } from "../testing/types.ts";
 import type { Store } from "../types.ts";
 import { StoreElement } from "./base.ts";
@@ -19,12 +20,28 @@ import { playgroundStyles } from "./playground-styles.ts";
 
 export type { CodeEditor, CodeEditorOptions, CodeSelection, Cost, Modules };
 
-/** What became of a run. */
-export interface PlaygroundRun {
-  /** What the code ran against. A mock store stays open until the next run, or until the element leaves the page. */
+/** A run that begins. */
+export interface PlaygroundStart {
+  /** What the code runs against. A mock store of the element's stays open until the next run, or until the element leaves the page. */
   readonly store: Store | undefined;
-  /** What was asked of it, if it is a mock store. */
+  /** That store as it is now, if it is a mock store; open as long. */
+  readonly before: MockStore | undefined;
+  /**
+   * What is asked of it, if it is a mock store of the element's, of its forks, and of mock stores that the code opens: each request as it ends.
+   * Those to a mock store that the element was given are there at the end.
+   */
   readonly requests: readonly LoggedRequest[];
+}
+
+interface Began extends PlaygroundStart {
+  readonly store: Store;
+  hear(request: LoggedRequest): void;
+  /** At its end: what was asked by then. */
+  all(): readonly LoggedRequest[];
+}
+
+/** What became of a run. */
+export interface PlaygroundRun extends PlaygroundStart {
   readonly cost: Cost | undefined;
   readonly ms: number;
   /** What show() was given. */
@@ -33,12 +50,15 @@ export interface PlaygroundRun {
   readonly error?: unknown;
 }
 
-/** The event that ends a run. It bubbles. */
+/** The event that begins a run: "playground-start". It bubbles. */
+export type PlaygroundStartEvent = CustomEvent<PlaygroundStart>;
+
+/** The event that ends a run: "playground-run". It bubbles. */
 export type PlaygroundRunEvent = CustomEvent<PlaygroundRun>;
 
 /**
- * Attributes: `store`, the name of a store; without it, each run has a mock store of its own (entitable/testing), so runs repeat exactly. `seed`, of that
- * mock store; `throttle="azure"`: it refuses what is beyond the service's targets. `setup`, the id of an element whose text is code that is run once before, on what every run then begins with. `run`: runs as soon as it is in the
+ * Attributes: `store`, the name of a store; without it, each run has a mock store of its own (entitable/testing), so runs repeat exactly; it reads as the
+ * service does (`scans`), and what that cost is shown. `seed`, of that mock store; `throttle="azure"`: it refuses what is beyond the service's targets. `setup`, the id of an element whose text is code that is run once before, on what every run then begins with. `run`: runs as soon as it is in the
  * page. `label`: what it is called where there are several, for those who hear the page. The code is the element's text. Variables that it finds: `store`; `table(name)`; `show(value, caption?)`, which awaits what it is given and
  * shows lists as tables. Parts: frame, code, bar, run, reset, output, shown, cost, error.
  */
@@ -71,7 +91,7 @@ export class TablePlayground extends StoreElement {
     onclick: () => this.reset(),
   });
   #running: Promise<PlaygroundRun> | undefined;
-  #last: MockStore | undefined;
+  #last: MockStore[] = []; // of the last run
 
   constructor() {
     super(baseStyles, playgroundStyles);
@@ -157,49 +177,69 @@ export class TablePlayground extends StoreElement {
       pending.push(done);
       return done;
     };
-    let store: Store | undefined;
+    let began: Began | undefined;
     let started = performance.now();
     let error: unknown;
     try {
-      store = await this.#storeForRun();
-      const using = store;
-      const bindings = { store, table: (name: string) => using.table(name), show };
+      began = await this.#begin();
+      const { store } = began;
+      const bindings = { store, table: (name: string) => store.table(name), show };
+      this.dispatchEvent(new CustomEvent("playground-start", { detail: began, bubbles: true }));
       const main = await prepareCode(this.code, Object.keys(bindings), TablePlayground.modules);
+      hearNewStores(began.hear); // of runs at the same time, the one begun last
       started = performance.now();
       await main(bindings);
       await Promise.all(pending);
     } catch (thrown) {
       error = thrown ?? new Error(String(thrown));
+    } finally {
+      hearNewStores(undefined);
     }
     const ms = performance.now() - started;
-    const requests = isMock(store) ? store.requests.all() : [];
-    const cost = isMock(store) ? await costOf(store, requests) : undefined;
-    return { store, requests, cost, ms, shown, ...(error === undefined ? {} : { error }) };
+    const { store, before, all } = began ?? {};
+    const requests = all?.() ?? [];
+    const cost = before && (await costOf(before, requests));
+    const failure = error === undefined ? {} : { error };
+    return { store, before, requests, cost, ms, shown, ...failure };
   }
 
   // ---- Stores ---------------------------------------------------------------------------------------------------------
 
-  async #storeForRun(): Promise<Store> {
-    if (this.store !== undefined) {
-      const store = await this.opened();
-      await this.#prepareOnce(store);
-      return store;
-    }
+  async #begin(): Promise<Began> {
     await this.#endLast();
-    const prepared = await preparedStore(this.#mockOptions(), this.#setup());
-    this.#last = prepared.fork();
-    return this.#last;
+    const requests: LoggedRequest[] = [];
+    const hear = (request: LoggedRequest) => void requests.push(request);
+    const all = () => [...requests]; // what is still under way then is not of this run
+    if (this.store === undefined) {
+      const prepared = await preparedStore(this.#mockOptions(), this.#setup());
+      const store = this.#until(forkHeard(prepared, hear));
+      return { store, before: this.#until(prepared.fork()), requests, hear, all };
+    }
+    const store = await this.opened();
+    await this.#prepareOnce(store);
+    if (!isMock(store)) return { store, before: undefined, requests, hear, all };
+    const earlier = new Set(store.requests.all());
+    const own = () => store.requests.all().filter((request) => !earlier.has(request));
+    const both = () => [...own(), ...requests];
+    return { store, before: this.#until(store.fork()), requests, hear, all: both };
+  }
+
+  // Stays until the next run.
+  #until(store: MockStore): MockStore {
+    this.#last.push(store);
+    return store;
   }
 
   async #endLast(): Promise<void> {
     const last = this.#last;
-    this.#last = undefined;
-    await last?.close();
+    this.#last = [];
+    await Promise.all(last.map((store) => store.close()));
   }
 
   #mockOptions(): MockOptions {
     const seed = Number(this.getAttribute("seed") ?? 1);
-    return this.getAttribute("throttle") === "azure" ? { seed, throttle: "azure" } : { seed };
+    const throttle = this.getAttribute("throttle") === "azure" ? "azure" : undefined;
+    return { seed, scans: "azure", throttle };
   }
 
   #prepared: Store | undefined;
@@ -264,8 +304,8 @@ export class TablePlayground extends StoreElement {
   }
 }
 
-function isMock(store: Store | undefined): store is MockStore {
-  return store !== undefined && "fork" in store;
+function isMock(store: Store): store is MockStore {
+  return "fork" in store;
 }
 
 // Stores that a setup was run on, for all playgrounds of the page that begin alike: each run has a fork.
@@ -283,7 +323,7 @@ function preparedStore(options: MockOptions, setup: string): Promise<MockStore> 
 }
 
 async function prepare(options: MockOptions, setup: string): Promise<MockStore> {
-  const store = await mockStore(options);
+  const store = await openMock(options, new Log()); // no run's
   await runSetup(setup, store);
   return store;
 }

@@ -360,7 +360,10 @@ export class LocalHost implements Host {
   }
 
   // For whoever stands before this host and watches requests: what they are, how they would fail, what became of them.
-  get watching(): Pick<Engine, "describe" | "refuse" | "outcome" | "cutPages" | "lastRead"> {
+  get watching(): Pick<
+    Engine,
+    "describe" | "refuse" | "outcome" | "cutPages" | "readAsService" | "lastRead"
+  > {
     if (this.#closing !== undefined) throw this.#closed();
     return this.#o.engine;
   }

@@ -21,6 +21,7 @@ import { SharedHost, type SharedHostOptions } from "../tabs/shared-host.ts";
 import type { Host } from "../transport.ts";
 import type { StoreWarning } from "../types.ts";
 import { createEngine, type Engine } from "../wasm/engine.ts";
+import { prepareModule } from "../wasm/module.ts";
 import {
   fileStores,
   isPersisted,
@@ -81,6 +82,7 @@ async function openInIndexedDb(
   { life, persist, estimate, traceOf }: Surroundings,
 ): Promise<Host> {
   const { name, requestPersistence: request } = settings;
+  prepareModule(settings.wasm);
   const persisted = await isPersisted();
   let host: SharedHost | LocalHost | undefined;
   const ask = () =>

@@ -90,7 +90,7 @@ type Common = Pick<OpenOptions, "name" | "account" | "onWarning">;
 async function open(command: ServeCommand, files: Files, more: Common): Promise<Store> {
   const { location, durability, mock } = command;
   if (mock !== undefined) {
-    const store = await openMock({ ...mock, ...files, ...more }, new Log(false));
+    const store = await openMock({ ...mock, ...files, ...more }, new Log({ keeps: false }));
     toClose.push(() => store.close());
     store.clock.autoAdvance = mock.clock !== Date; // else its clients wait as long as it says
     return store;

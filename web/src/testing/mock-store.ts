@@ -17,6 +17,7 @@ import type {
   FaultRule,
   Faults,
   Fixtures,
+  LoggedRequest,
   MockOptions,
   MockStore,
   RequestLog,
@@ -31,13 +32,22 @@ const newYear = "2026-01-01T00:00:00Z";
  * AbortError.
  */
 export function mockStore(options: MockOptions = {}): Promise<MockStore> {
-  return openMock(options, new Log());
+  return openMock(options, new Log(hearNew === undefined ? {} : { hear: hearNew }));
+}
+
+type Hear = (request: LoggedRequest) => void;
+let hearNew: Hear | undefined;
+
+/** From now on `hear` is told of requests to stores that are opened from then on, as they end; until another is given, or none. */
+export function hearNewStores(hear: Hear | undefined): void {
+  hearNew = hear;
 }
 
 // The same, with its log.
 export async function openMock(options: MockOptions, log: Log): Promise<MockStore> {
   const { seed = 1, clock: from = newYear, fixtures, faults = [], ...more } = options;
-  const { latency: takes, throttle, tableDeletionMs, emptyPages, ...rest } = more;
+  const { latency: takes, throttle, tableDeletionMs, emptyPages, scans, ...rest } = more;
+  const scansAsService = isAzure(scans);
   const clock = new VirtualClock(from);
   const latency = new Latencies(takes);
   const cuts = new PageCuts(emptyPages);
@@ -54,6 +64,7 @@ export async function openMock(options: MockOptions, log: Log): Promise<MockStor
     latency,
     cuts,
     limits,
+    scansAsService,
     log,
   });
   try {
@@ -67,6 +78,12 @@ export async function openMock(options: MockOptions, log: Log): Promise<MockStor
   }
 }
 
+// Throws StoreError ValidationFailed.
+function isAzure(scans: MockOptions["scans"]): boolean {
+  if (scans === undefined || scans === "azure") return scans === "azure";
+  throw new StoreError("ValidationFailed", `scans must be "azure", if anything, not ${scans}.`);
+}
+
 function addTo(faults: Faults, rule: FaultRule, name: string): void {
   try {
     faults.add(rule);
@@ -78,6 +95,11 @@ function addTo(faults: Faults, rule: FaultRule, name: string): void {
 
 function faultsOf(host: LocalHost, random: SeededRandom): FaultRules {
   return new FaultRules(random, (refusal) => host.watching.refuse(new Uint8Array(), refusal, 0));
+}
+
+/** As `store.fork()`, whose requests `hear` is told of as they end; those of its own forks too. */
+export function forkHeard(store: MockStore, hear: Hear): MockStore {
+  return (store as MockStoreHandle).forkWithLog(new Log({ hear }));
 }
 
 class Moment implements Checkpoint {
@@ -139,6 +161,10 @@ class MockStoreHandle extends StoreHandle implements MockStore {
   }
 
   fork(): MockStore {
+    return this.forkWithLog(this.#parts.log.ofFork());
+  }
+
+  forkWithLog(log: Log): MockStore {
     const clock = this.#parts.clock.copy();
     const host = this.#parts.host.fork(clock);
     const random = new SeededRandom(this.#parts.random.state);
@@ -146,8 +172,7 @@ class MockStoreHandle extends StoreHandle implements MockStore {
     faults.state = this.#parts.faults.state;
     const limits = new ServiceLimits(this.#parts.limits.options, clock);
     limits.state = this.#parts.limits.state;
-    const { latency, cuts } = this.#parts;
-    const parts = { host, clock, random, faults, latency, cuts, limits, log: new Log() };
+    const parts = { ...this.#parts, host, clock, random, faults, limits, log };
     return new MockStoreHandle(this.name, parts);
   }
 

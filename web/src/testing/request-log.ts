@@ -3,17 +3,30 @@
 import { matches } from "./request-match.ts";
 import type { LoggedRequest, RequestLog, RequestMatch } from "./types.ts";
 
+interface LogOptions {
+  // One that keeps nothing is for stores that nobody can ask what was asked of them.
+  readonly keeps?: boolean;
+  // Is told of each request, also of those to forks of the store.
+  readonly hear?: (request: LoggedRequest) => void;
+}
+
 export class Log implements RequestLog {
-  readonly #keeps: boolean;
+  readonly #options: LogOptions;
   #requests: LoggedRequest[] = [];
 
-  // One that keeps nothing is for stores that nobody can ask what was asked of them.
-  constructor(keeps = true) {
-    this.#keeps = keeps;
+  constructor(options: LogOptions = {}) {
+    this.#options = options;
   }
 
   add(request: LoggedRequest): void {
-    if (this.#keeps) this.#requests.push(request);
+    if (this.#options.keeps ?? true) this.#requests.push(request);
+    this.#options.hear?.(request);
+  }
+
+  // Empty.
+  ofFork(): Log {
+    const { hear } = this.#options;
+    return new Log(hear === undefined ? {} : { hear });
   }
 
   all(): readonly LoggedRequest[] {

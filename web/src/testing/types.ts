@@ -46,6 +46,12 @@ export interface MockOptions
   latency?: Latency | undefined;
   /** How likely a page of a query, or of a list of tables, ends early with a continuation: half of such pages are empty. By the seed; default 0. */
   emptyPages?: number | undefined;
+  /**
+   * `"azure"`: queries are read as the service reads them. Only conditions on the keys that all rows must meet say where it looks; it looks at one stretch of keys, row by
+   * row; and a page ends wherever a partition ends, be it empty. So the log has as many requests as the service would need, at most. Default: as any store
+   * of this package, which looks at less, and ends a page when it is full.
+   */
+  scans?: "azure" | undefined;
 }
 
 /** A moment that a store can go back to. Until it is forgotten, what it alone holds takes memory. */
@@ -88,6 +94,8 @@ export interface LoggedRequest extends RequestDescription {
   /** Looked at, and handed out, by a `get` or `query`. */
   rowsRead?: number;
   rowsReturned?: number;
+  /** Where the rows are that a `query` looked at, if any, in a store whose `scans` are the service's: each page is of one partition. */
+  partitionRead?: string;
 }
 
 export interface RequestMatch {

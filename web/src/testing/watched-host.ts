@@ -46,6 +46,7 @@ export interface MockParts {
   latency: Latencies;
   cuts: PageCuts;
   limits: ServiceLimits;
+  scansAsService: boolean;
   log: Log;
 }
 
@@ -59,7 +60,7 @@ interface Struck extends Pick<FaultRule, "network" | "respond"> {
 }
 
 interface Performing {
-  rows: Pick<LoggedRequest, "rowsRead" | "rowsReturned">; // to be noted
+  rows: Pick<LoggedRequest, "rowsRead" | "rowsReturned" | "partitionRead">; // to be noted
   pageShare: number; // PageCuts.share
 }
 
@@ -95,17 +96,21 @@ export class WatchedHost implements Host {
     block: Uint8Array,
     { rows, pageShare }: Performing,
   ): Promise<Uint8Array> {
-    const { host } = this.#o;
+    const { host, scansAsService } = this.#o;
     if (pageShare < 1) host.watching.cutPages(pageShare);
+    if (scansAsService) host.watching.readAsService(true);
     try {
-      const reply = host[how](block);
-      if (reply instanceof Promise) return await reply;
-      const { read, returned } = host.watching.lastRead;
+      const answer = host[how](block);
+      if (answer instanceof Promise) return await answer;
+      const reply = answer.slice(); // before the next question: it may move
+      const { read, returned, partition } = host.watching.lastRead;
       rows.rowsRead = read;
       rows.rowsReturned = returned;
-      return reply.slice();
+      if (partition !== undefined) rows.partitionRead = partition;
+      return reply;
     } finally {
       if (pageShare < 1) host.watching.cutPages(1);
+      if (scansAsService) host.watching.readAsService(false);
     }
   }
 

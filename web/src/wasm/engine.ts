@@ -82,6 +82,7 @@ export interface ReplyOutcome {
 export interface RowCounts {
   read: number; // looked at
   returned: number;
+  partition?: string; // that they are of, if readAsService()
 }
 
 export interface StagedReplies {
@@ -130,6 +131,8 @@ export interface Engine {
   outcome(block: Uint8Array, reply: Uint8Array): ReplyOutcome;
   // Pages end after this share of what they would hold (core/store/store.h), until another share is given; 1: as ever.
   cutPages(share: number): void;
+  // Queries read what the real service would (likewise), until that is taken back.
+  readAsService(on: boolean): void;
   // What the last read() or handle() took: ask in the same turn.
   readonly lastRead: RowCounts;
 
@@ -375,11 +378,17 @@ class WasmEngine implements Engine {
     this.#guarded((m, h) => m._entitable_cut_pages(h, share));
   }
 
+  readAsService(on: boolean): void {
+    this.#guarded((m, h) => m._entitable_read_as_service(h, on ? 1 : 0));
+  }
+
   get lastRead(): RowCounts {
-    return this.#guarded((m, h) => ({
+    const rows = this.#guarded((m, h) => ({
       read: m._entitable_rows_read(h),
       returned: m._entitable_rows_returned(h),
     }));
+    const isKnown = this.#call((m, h) => m._entitable_read_partition(h)) === 1;
+    return isKnown ? { ...rows, partition: new TextDecoder().decode(this.#view()) } : rows;
   }
 
   // ---- Storing --------------------------------------------------------------------------------------------------------

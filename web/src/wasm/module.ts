@@ -27,6 +27,12 @@ export async function compileModule(source?: WasmSource): Promise<WebAssembly.Mo
   return compiled;
 }
 
+/** Begins to fetch and compile what will be wanted, if it is found by its address: that is kept, and tells its failures then. */
+export function prepareModule(source: WasmSource | undefined): void {
+  if (source !== undefined && typeof source !== "string" && !(source instanceof URL)) return;
+  compileModule(source).catch(() => {});
+}
+
 /** @internal */
 export function instantiateCompiled(compiled: WebAssembly.Module): Promise<EntitableModule> {
   return new Promise((resolve, reject) => {

@@ -1,0 +1,104 @@
+// What the pictures of a run count, by itself.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Accesses, workOf } from "../../../demo/site/src/partition-access.ts";
+import { type LoggedRequest, mockStore } from "../../../web/src/testing/index.ts";
+import { all } from "../../web/support/both-clients.ts";
+
+const rows = (partitionKey: string, count: number) =>
+  Array.from({ length: count }, (_, i) => ({ partitionKey, rowKey: String(i) }));
+
+async function shopOf(throttle?: { partitionOpsPerSecond: number }) {
+  const Lamps = [...rows("desk", 3), ...rows("floor", 2), ...rows("wall", 1)];
+  return await mockStore({ scans: "azure", fixtures: { Lamps }, throttle });
+}
+
+function told(accesses: Accesses): Record<string, number[]> {
+  return Object.fromEntries(
+    accesses
+      .all()
+      .map(({ table, partition, reads, writes, refusedReads, refusedWrites }) => [
+        `${table}/${partition}`,
+        [reads, writes, refusedReads, refusedWrites],
+      ]),
+  );
+}
+
+test("reads, writes and refusals of each partition, those that nothing asked for included", async () => {
+  await using store = await shopOf();
+  await using before = store.fork();
+  const lamps = store.table("Lamps");
+  const accesses = new Accesses(before);
+  await all(lamps.listEntities({ queryOptions: { filter: "PartitionKey le 'floor'" } }));
+  await lamps.getEntity("desk", "0");
+  await lamps.getEntity("desk", "none").catch(() => {});
+  accesses.count(store.requests.all());
+  await accesses.settled();
+  assert.deepEqual(told(accesses), {
+    "Lamps/desk": [4, 0, 1, 0],
+    "Lamps/floor": [2, 0, 0, 0],
+    "Lamps/wall": [0, 0, 0, 0],
+  });
+
+  const { version } = accesses;
+  accesses.count(store.requests.all()); // nothing new
+  assert.equal(accesses.version, version);
+  await lamps.submitTransaction(rows("wall", 2).map((row) => ["upsert", row]));
+  await lamps.submitTransaction(rows("desk", 5).map((row) => ["create", row])).catch(() => {});
+  await store.table("lamps").deleteEntity("floor", "0"); // the same table
+  store.faults.add({ on: "insert", network: "offline" });
+  await lamps.createEntity({ partitionKey: "sky", rowKey: "0" }).catch(() => {}); // never arrived
+  accesses.count(store.requests.all());
+  assert.notEqual(accesses.version, version);
+  assert.deepEqual(told(accesses), {
+    "Lamps/desk": [4, 0, 1, 5],
+    "Lamps/floor": [2, 1, 0, 0],
+    "Lamps/wall": [0, 2, 0, 0],
+  });
+});
+
+test("what is refused because a partition is too busy, and a table that was not there before", async () => {
+  await using store = await shopOf({ partitionOpsPerSecond: 2 });
+  await using before = store.fork();
+  await store.table("Bulbs").createTable();
+  for (const row of rows("e27", 3)) {
+    await store
+      .table("Bulbs")
+      .createEntity(row)
+      .catch(() => {});
+  }
+  const accesses = new Accesses(before);
+  accesses.count(store.requests.all());
+  await accesses.settled();
+  assert.deepEqual(told(accesses), { "Bulbs/e27": [0, 2, 0, 1] });
+});
+
+test("partitions are told of until the store that lists them is closed", async () => {
+  await using store = await shopOf();
+  const before = store.fork();
+  await before.close();
+  await store.table("Lamps").getEntity("desk", "0");
+  const accesses = new Accesses(before);
+  accesses.count(store.requests.all());
+  await accesses.settled();
+  assert.deepEqual(told(accesses), { "Lamps/desk": [1, 0, 0, 0] });
+});
+
+test("the work of servers: a transaction is one request about its rows, a page about those that it looked at", async () => {
+  await using store = await shopOf();
+  const lamps = store.table("Lamps");
+  await lamps.submitTransaction(rows("wall", 4).map((row) => ["upsert", row]));
+  await lamps.getEntity("desk", "0");
+  await lamps.explain();
+  const found = await all(lamps.listEntities({ queryOptions: { filter: "RowKey eq '1'" } }));
+  assert.equal(found.length, 3);
+  await store.table("Bulbs").createTable();
+  const requests: readonly LoggedRequest[] = store.requests.all();
+  assert.deepEqual(workOf(requests), [
+    { partition: "wall", entities: 4 },
+    { partition: "desk", entities: 1 },
+    { partition: "desk", entities: 3 },
+    { partition: "floor", entities: 2 },
+    { partition: "wall", entities: 4 },
+  ]);
+});
