@@ -50,12 +50,16 @@ async function kindsOf(before: MockStore, requests: readonly LoggedRequest[]) {
   if (answered.some(({ operation }) => operation === "get")) kinds.add("point");
   if (filters.size === 0) return kinds;
   // By a table that is there for certain: the queries' own may be gone, or be a fork's. Nothing but the filter decides.
-  await using fork = before.fork();
-  const table = fork.table("Plans");
-  await table.createTable();
-  for (const filter of filters) {
-    const queryOptions = filter === undefined ? {} : { filter };
-    kinds.add((await table.explain({ queryOptions })).serviceKind);
+  const fork = before.fork();
+  try {
+    const table = fork.table("Plans");
+    await table.createTable();
+    for (const filter of filters) {
+      const queryOptions = filter === undefined ? {} : { filter };
+      kinds.add((await table.explain({ queryOptions })).serviceKind);
+    }
+  } finally {
+    await fork.close();
   }
   return kinds;
 }
