@@ -170,9 +170,16 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_load_part(Handle* handle, doubl
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_replay(Handle* handle, double sequence,
                                                         std::uint32_t size) {
   return guarded(handle, [&](Handle& h) {
-    const auto applied = h.store.replay(static_cast<std::uint64_t>(sequence), h.in(size));
-    if (!applied.ok()) return h.fail(applied.error());
-    return applied->empty() ? done(h) : h.need(*applied);
+    const Result<void> applied = h.store.replay(static_cast<std::uint64_t>(sequence), h.in(size));
+    return applied.ok() ? done(h) : h.fail(applied.error());
+  });
+}
+
+// Needs the parts without which rows can't be counted exactly.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_count(Handle* handle) {
+  return guarded(handle, [](Handle& h) {
+    const std::vector<PartId> parts = h.store.uncounted_parts();
+    return parts.empty() ? done(h) : h.need(parts);
   });
 }
 
@@ -356,7 +363,11 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stored(Handle* handle, double s
 
 // Value: 1 if there is something to do.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_checkpoint(Handle* handle) {
-  return guarded(handle, [](Handle& h) { return done(h, h.store.begin_checkpoint() ? 1 : 0); });
+  return guarded(handle, [](Handle& h) {
+    const std::variant<bool, NeedParts> begun = h.store.begin_checkpoint();
+    if (const auto* parts = std::get_if<NeedParts>(&begun)) return h.need(parts->ids);
+    return done(h, std::get<bool>(begun) ? 1 : 0);
+  });
 }
 
 EMSCRIPTEN_KEEPALIVE double entitable_checkpoint_bytes(Handle* handle) {

@@ -42,6 +42,7 @@ export interface EntitableModule {
   _entitable_recover(handle: Address, size: number, hasManifest: number): ResultAddress;
   _entitable_load_part(handle: Address, id: number, size: number, isThere: number): ResultAddress;
   _entitable_replay(handle: Address, sequence: number, size: number): ResultAddress;
+  _entitable_count(handle: Address): ResultAddress;
   _entitable_limit_memory(handle: Address, bytes: number): void;
   _entitable_cut_pages(handle: Address, share: number): void;
   _entitable_read_as_service(handle: Address, on: number): void;

@@ -32,12 +32,14 @@ Leaf::Leaf() : Node(true) {
   count_memory();
 }
 
-Ref<Leaf> Leaf::make_absent(PartId part, std::uint64_t rows, std::uint64_t bytes) {
+Ref<Leaf> Leaf::make_absent(PartId part, std::uint64_t rows, std::uint64_t bytes,
+                            Ref<Overlay> overlay) {
   Ref<Leaf> leaf = make_ref<Leaf>();
   leaf->absent_ = true;
-  leaf->set_part(part, 1);
+  leaf->set_part(part, 1, std::move(overlay));
   leaf->totals_.rows = rows;
   leaf->totals_.bytes = bytes;
+  leaf->count_memory();
   return leaf;
 }
 
@@ -59,6 +61,11 @@ Ref<Leaf> Leaf::build(std::span<const RowSource> rows) {
 }
 
 Ref<Leaf> Leaf::clone(std::uint32_t room) const {
+  if (absent_) {
+    Ref<Leaf> absent = make_absent(part_, totals_.rows, totals_.bytes, overlay_);
+    absent->counted_ = counted_;
+    return absent;
+  }
   Ref<Leaf> leaf = make_ref<Leaf>();
   leaf->allocate(room == 0 ? used() : capacity_for(used() + room));
   leaf->copy_from(*this);
@@ -161,6 +168,7 @@ void Leaf::remake(std::uint32_t capacity) {
 void Leaf::count_memory() {
   totals_.memory = sizeof(Leaf) + block_overhead;
   if (capacity_ != 0) totals_.memory += capacity_ + block_overhead;
+  if (absent_ && overlay_) totals_.memory += overlay_->memory();
 }
 
 Leaf::Place Leaf::find(const KeyView& key) const {
@@ -281,6 +289,29 @@ void Leaf::erase(const Place& place) {
   streak_ = 0;
   note_change();
   give_back();
+}
+
+void Leaf::put_absent(const KeyView& key, std::string_view packed) {
+  own_overlay().put(key, packed);
+  counted_ = false;
+  count_memory();
+}
+
+void Leaf::erase_absent(const KeyView& key) {
+  own_overlay().erase(key);
+  counted_ = false;
+  count_memory();
+}
+
+// Copies of this leaf may share its overlay.
+Overlay& Leaf::own_overlay() {
+  ENTITABLE_CHECK(absent_);
+  if (!overlay_) {
+    overlay_ = make_ref<Overlay>();
+  } else if (!overlay_.unique()) {
+    overlay_ = make_ref<Overlay>(*overlay_);
+  }
+  return *overlay_;
 }
 
 // Makes the buffer anew when it has become far larger than its rows need.

@@ -13,10 +13,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/index/key_search.h"
 #include "core/index/node.h"
+#include "core/index/overlay.h"
 #include "core/index/row.h"
 #include "core/index/scan_columns.h"
 
@@ -39,7 +41,9 @@ struct RowSource {
 class Leaf : public Node {
  public:
   Leaf();  // present and empty
-  static Ref<Leaf> make_absent(PartId part, std::uint64_t rows, std::uint64_t bytes);
+  // `rows` and `bytes` count what is in `overlay` too.
+  static Ref<Leaf> make_absent(PartId part, std::uint64_t rows, std::uint64_t bytes,
+                               Ref<Overlay> overlay = nullptr);
   // Tightly packed. REQUIRES: keys rise strictly.
   static Ref<Leaf> build(std::span<const RowSource> rows);
   // What build() would take for these rows, in bytes.
@@ -103,13 +107,21 @@ class Leaf : public Node {
   void replace(std::uint32_t i, std::string_view packed, std::uint32_t key_bytes);
   void erase(const Place& place);
 
-  // The part that holds exactly these rows, and how many leaves it went to; 0, 0 after any change.
-  // Marking is no change.
+  // The same of an absent leaf: they wait in its overlay. From then on its sums, which are those of
+  // the part, are not exact. REQUIRES: is_absent(); this leaf is held once.
+  void put_absent(const KeyView& key, std::string_view packed);
+  void erase_absent(const KeyView& key);
+  bool counted() const { return counted_; }  // whether the sums are exact
+
+  // The part that holds exactly these rows, but for what its overlay changed, and how many leaves
+  // it went to; 0, 0 and null after any change. Marking is no change.
   PartId part() const { return part_; }
   std::uint32_t part_leaves() const { return part_leaves_; }
-  void set_part(PartId part, std::uint32_t part_leaves) const {
+  const Ref<Overlay>& overlay() const { return overlay_; }  // null: nothing
+  void set_part(PartId part, std::uint32_t part_leaves, Ref<Overlay> overlay = nullptr) const {
     part_ = part;
     part_leaves_ = part_leaves;
+    overlay_ = std::move(overlay);
   }
 
   // Whether anything was looked for in it since forget_use().
@@ -164,6 +176,7 @@ class Leaf : public Node {
   void note_insert(std::uint32_t slot);
   void note_shape(const char* base, bool only_row);
   void note_change();
+  Overlay& own_overlay();
 
   std::unique_ptr<char[]> buffer_;  // null: capacity 0
   std::uint32_t capacity_ = 0;
@@ -175,6 +188,7 @@ class Leaf : public Node {
   std::uint16_t partition_prefix_ =
       0;  // bytes that all partition keys share (whole characters), or fewer
   bool absent_ = false;
+  bool counted_ = true;
   ShapeId shape_ = generic_shape_id;  // of all rows, or many_shapes; of no rows, any
   std::int32_t streak_ = 0;           // inserts in a row that rose (> 0) or fell (< 0)
   std::uint32_t last_ = 0;            // slot of the last insert
@@ -182,6 +196,7 @@ class Leaf : public Node {
   mutable bool used_lately_ = false;
   mutable PartId part_ = 0;
   mutable std::uint32_t part_leaves_ = 0;
+  mutable Ref<Overlay> overlay_;
 };
 
 }  // namespace entitable

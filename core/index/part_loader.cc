@@ -9,7 +9,8 @@
 
 namespace entitable {
 
-// Rows wait, packed, until they fill a leaf; finished leaves wait until the part is whole.
+// Rows of the part and changes of its overlay come together in key order. They wait, packed, until
+// they fill a leaf; finished leaves wait until the part is whole.
 struct PartLoader::State {
   State(TableIndex& into, PartId id) : index(into), part(id) {}
 
@@ -22,7 +23,12 @@ struct PartLoader::State {
     return {std::string_view(texts).substr(row.partition_at, row.partition_bytes),
             texts.data() + row.row_at};
   }
+  void begin(const KeyView& key);
+  void add_changes_before(const KeyView& key);
+  void add_change();
+  void push(const KeyView& key, std::string_view packed);
   void flush();
+  EntityKey find_lower(const TableIndex& version) const;
   void put_into(TableIndex& version) const;
 
   TableIndex& index;
@@ -32,7 +38,30 @@ struct PartLoader::State {
   std::uint64_t waiting_bytes = 0;  // in the leaf to be
   EntityKey first;                  // of all rows
   std::vector<Child> leaves;
+  bool began = false;
+  Ref<Overlay> overlay;
+  Overlay::Changes::const_iterator change;  // the next one, if there is an overlay
 };
+
+// `key`: of the first row, or anything in the range of the absent leaf.
+void PartLoader::State::begin(const KeyView& key) {
+  began = true;
+  const Leaf& leaf = index.leaf_of(key);
+  ENTITABLE_CHECK(leaf.is_absent() && leaf.part() == part);
+  overlay = leaf.overlay();
+  if (overlay) change = overlay->changes().begin();
+}
+
+void PartLoader::State::add_changes_before(const KeyView& key) {
+  while (overlay && change != overlay->changes().end() && compare(change->first.view(), key) < 0) {
+    add_change();
+  }
+}
+
+void PartLoader::State::add_change() {
+  if (!change->second.empty()) push(change->first.view(), change->second);
+  ++change;
+}
 
 // Makes a leaf of the waiting rows.
 void PartLoader::State::flush() {
@@ -59,47 +88,61 @@ PartLoader::~PartLoader() = default;
 void PartLoader::add(const KeyView& key, Ticks timestamp,
                      std::span<const PropertyView> properties) {
   State& state = *state_;
+  if (!state.began) state.begin(key);
+  if (state.overlay) {
+    const auto end = state.overlay->changes().end();
+    state.add_changes_before(key);
+    if (state.change != end && compare(state.change->first.view(), key) == 0) {
+      return state.add_change();
+    }
+  }
   Schema& schema = *state.index.schema_;
   std::string& packed = schema.scratch().row;
   pack_row(schema.intern(properties), key.row, timestamp, properties, packed);
+  state.push(key, packed);
+}
 
-  const bool first = state.waiting.empty() && state.leaves.empty();
-  if (first) state.first = EntityKey(key.partition, key.row);
+// A row behind those before it.
+void PartLoader::State::push(const KeyView& key, std::string_view packed) {
+  const bool is_first = waiting.empty() && leaves.empty();
+  if (is_first) first = EntityKey(key.partition, key.row);
   bool new_run = true;
-  if (!state.waiting.empty()) {
-    const RowSource last = state.source(state.waiting.back());
+  if (!waiting.empty()) {
+    const RowSource last = source(waiting.back());
     ENTITABLE_CHECK(compare({last.partition, row_layout::key(last.base)}, key) < 0);
     new_run = last.partition != key.partition;
   }
   std::uint64_t bytes = Leaf::cost(static_cast<std::uint32_t>(packed.size()));
   if (new_run) bytes += Leaf::run_cost(key.partition);
-  if (!state.waiting.empty() && state.waiting_bytes + bytes > leaf_bytes_max) {
-    state.flush();
+  if (!waiting.empty() && waiting_bytes + bytes > leaf_bytes_max) {
+    flush();
     if (!new_run) bytes += Leaf::run_cost(key.partition);
     new_run = true;
   }
-  State::Waiting row{};
+  Waiting row{};
   if (new_run) {
-    row.partition_at = state.texts.size();
+    row.partition_at = texts.size();
     row.partition_bytes = key.partition.size();
-    state.texts.append(key.partition);
+    texts.append(key.partition);
   } else {
-    row.partition_at = state.waiting.back().partition_at;
-    row.partition_bytes = state.waiting.back().partition_bytes;
+    row.partition_at = waiting.back().partition_at;
+    row.partition_bytes = waiting.back().partition_bytes;
   }
-  row.row_at = state.texts.size() + key.row.size();
-  state.texts.append(packed);
-  state.waiting.push_back(row);
-  state.waiting_bytes += bytes;
+  row.row_at = texts.size() + key.row.size();
+  texts.append(packed);
+  waiting.push_back(row);
+  waiting_bytes += bytes;
 }
 
 void PartLoader::finish() {
   State& state = *state_;
+  if (!state.began) state.begin(state.find_lower(state.index).view());
+  while (state.overlay && state.change != state.overlay->changes().end()) state.add_change();
   if (!state.waiting.empty()) state.flush();
   if (state.leaves.empty()) state.leaves.push_back({EntityKey(), as_node(make_ref<Leaf>())});
   for (const Child& leaf : state.leaves) {
     static_cast<const Leaf&>(*leaf.node)
-        .set_part(state.part, static_cast<std::uint32_t>(state.leaves.size()));
+        .set_part(state.part, static_cast<std::uint32_t>(state.leaves.size()), state.overlay);
   }
   state.put_into(state.index);
 }
@@ -109,18 +152,19 @@ void PartLoader::finish_in(TableIndex& version) {
   state_->put_into(version);
 }
 
+// Where the part is: if it has no rows only its leaf knows.
+EntityKey PartLoader::State::find_lower(const TableIndex& version) const {
+  LeafWalk walk(version);
+  while (!walk.done() && !(walk.leaf().is_absent() && walk.leaf().part() == part)) walk.next();
+  ENTITABLE_CHECK(!walk.done());
+  return {walk.lower().partition, walk.lower().row};
+}
+
 // In the place of the absent leaf.
 void PartLoader::State::put_into(TableIndex& version) const {
   const auto& last = static_cast<const Leaf&>(*leaves.back().node);
-  EntityKey lower = first;
-  if (last.size() == 0) {  // a part without rows: where it is, only its leaf knows
-    LeafWalk walk(version);
-    while (!walk.done() && !(walk.leaf().is_absent() && walk.leaf().part() == part)) walk.next();
-    ENTITABLE_CHECK(!walk.done());
-    lower = EntityKey(walk.lower().partition, walk.lower().row);
-  }
   TreeEdit edit(version.root_);
-  edit.descend(lower.view());
+  edit.descend(last.size() == 0 ? find_lower(version).view() : first.view());
   ENTITABLE_CHECK(edit.leaf().is_absent() && edit.leaf().part() == part);
   const std::optional<KeyView> upper = edit.upper();
   ENTITABLE_CHECK(!upper || last.size() == 0 || compare(last.key(last.size() - 1), *upper) < 0);

@@ -20,10 +20,14 @@ struct Group {
   std::uint32_t expected = 0;
   bool absent = false;
   bool used = false;
+  Ref<Overlay> overlay;
   Totals totals;
 
   explicit Group(const Leaf& first)
-      : part(first.part()), expected(first.part_leaves()), absent(first.is_absent()) {}
+      : part(first.part()),
+        expected(first.part_leaves()),
+        absent(first.is_absent()),
+        overlay(first.overlay()) {}
   bool takes(const Leaf& leaf) const { return part != 0 && !absent && leaf.part() == part; }
   void add(const Leaf& leaf) {
     ++leaves;
@@ -54,9 +58,33 @@ std::uint64_t TableIndex::unstored_bytes() const {
   for_each_group(
       *this, [](const LeafWalk&) {},
       [&bytes](const Group& group) {
-        if (!group.absent && !group.resident()) bytes += group.totals.bytes;
+        const bool stored = group.absent || group.resident();
+        if (!stored || group.overlay) bytes += group.totals.bytes;
+        if (group.absent && group.overlay) bytes += group.overlay->bytes();
       });
   return bytes;
+}
+
+namespace {
+
+template <typename Wanted>
+std::vector<PartId> absent_parts(const TableIndex& index, Wanted wanted) {
+  std::vector<PartId> parts;
+  for (LeafWalk walk(index); !walk.done(); walk.next()) {
+    const Leaf& leaf = walk.leaf();
+    if (leaf.is_absent() && wanted(leaf)) parts.push_back(leaf.part());
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::vector<PartId> TableIndex::overlaid_parts() const {
+  return absent_parts(*this, [](const Leaf& leaf) { return static_cast<bool>(leaf.overlay()); });
+}
+
+std::vector<PartId> TableIndex::uncounted_parts() const {
+  return absent_parts(*this, [](const Leaf& leaf) { return !leaf.counted(); });
 }
 
 std::vector<ResidentPart> TableIndex::resident_parts() const {
@@ -82,8 +110,8 @@ void TableIndex::drop_parts(const std::vector<PartId>& parts) {
         if (group.resident() && std::binary_search(parts.begin(), parts.end(), group.part)) {
           ++dropped;
           leaves.resize(1);
-          leaves[0].node =
-              as_node(Leaf::make_absent(group.part, group.totals.rows, group.totals.bytes));
+          leaves[0].node = as_node(
+              Leaf::make_absent(group.part, group.totals.rows, group.totals.bytes, group.overlay));
         }
         std::move(leaves.begin(), leaves.end(), std::back_inserter(rest));
         leaves.clear();

@@ -10,13 +10,17 @@ namespace entitable {
 
 TableIndex::TableIndex() : root_(new Leaf()), schema_(make_ref<Schema>()) {}
 
-TableIndex::Found TableIndex::find(const KeyView& key) const {
+const Leaf& TableIndex::leaf_of(const KeyView& key) const {
   const Node* node = root_.get();
   while (!node->is_leaf()) {
     const auto& inner = static_cast<const Inner&>(*node);
     node = inner.child(inner.find(key)).get();
   }
-  const auto& leaf = static_cast<const Leaf&>(*node);
+  return static_cast<const Leaf&>(*node);
+}
+
+TableIndex::Found TableIndex::find(const KeyView& key) const {
+  const Leaf& leaf = leaf_of(key);
   if (leaf.is_absent()) return {std::nullopt, leaf.part()};
   leaf.note_use();
   const Leaf::Place place = leaf.find(key);
@@ -90,8 +94,13 @@ void TableIndex::put(const KeyView& key, Ticks timestamp,
   const std::string& row = packed(key, timestamp, properties);
   TreeEdit edit(root_);
   edit.descend(key);
-  const Arrival arrival(edit.leaf(), key, row);
   const Totals before = edit.leaf().totals();
+  if (edit.leaf().is_absent()) {
+    edit.own_leaf(0).put_absent(key, row);
+    edit.settle(before);
+    return;
+  }
+  const Arrival arrival(edit.leaf(), key, row);
   if (!arrival.fits) {
     edit.replace(split_leaf(edit.slot(), arrival.place, key, row));
     return;
@@ -104,7 +113,7 @@ void TableIndex::put(const KeyView& key, Ticks timestamp,
 bool TableIndex::put_in_place(const KeyView& key, Ticks timestamp,
                               std::span<const PropertyView> properties) {
   TreeEdit edit(root_);
-  if (!edit.descend_alone(key)) return false;
+  if (!edit.descend_alone(key) || edit.leaf().is_absent()) return false;
   const Arrival arrival(edit.leaf(), key, packed(key, timestamp, properties));
   if (!arrival.fits || arrival.room < arrival.gone) return false;
   const Totals before = edit.leaf().totals();
@@ -115,13 +124,16 @@ bool TableIndex::put_in_place(const KeyView& key, Ticks timestamp,
 
 bool TableIndex::erase(const KeyView& key) {
   const Found found = find(key);
-  ENTITABLE_CHECK(found.need_part == 0);
-  if (!found.row) return false;  // so that nothing is cloned in vain
+  if (!found.row && found.need_part == 0) return false;  // so that nothing is cloned in vain
   TreeEdit edit(root_);
   edit.descend(key);
-  const Leaf::Place place = edit.leaf().find(key);
   const Totals before = edit.leaf().totals();
-  edit.own_leaf(0).erase(place);
+  if (edit.leaf().is_absent()) {
+    edit.own_leaf(0).erase_absent(key);
+  } else {
+    const Leaf::Place place = edit.leaf().find(key);
+    edit.own_leaf(0).erase(place);
+  }
   edit.settle(before);
   return true;
 }
@@ -263,6 +275,7 @@ LeafSpan LeafWalk::span() const {
   return {EntityKey(low.partition, low.row),
           leaf_->part(),
           leaf_->is_absent(),
+          static_cast<bool>(leaf_->overlay()),
           leaf_->totals().rows,
           leaf_->totals().bytes,
           leaf_->part_leaves()};

@@ -2,8 +2,10 @@
 //
 // A TableIndex is one version: a root pointer, O(1) to copy. Changing a copy leaves the other as it
 // was; nodes held once are changed in place. Leaves own their packed rows; a leaf may be absent,
-// when only its key range and the checkpoint part that holds its rows are known. Inner nodes sum
-// rows and bytes below them, so that the rows of any key range are counted in O(log n).
+// when only its key range and the checkpoint part that holds its rows are known. What is put there
+// or erased waits beside it in an overlay (overlay.h) until it is loaded. Inner nodes sum rows and
+// bytes below them, so that the rows of any key range are counted in O(log n); exactly, unless
+// overlays wait in it whose rows nobody has seen.
 //
 // Invariants (verify() checks them):
 //   1. The ranges of the leaves tile all keys: each starts where the one before ends.
@@ -47,6 +49,7 @@ struct LeafSpan {
                     // empty key)
   PartId part;      // the part that holds exactly these rows, 0 if the leaf has changed since
   bool absent;
+  bool overlaid;  // the part holds them but for what an overlay says: it is not clean
   std::uint64_t rows;
   std::uint64_t bytes;
   // Leaves that shared the part when it was written or loaded; 0 if part is 0. A part is clean if
@@ -55,8 +58,8 @@ struct LeafSpan {
   std::uint32_t part_leaves;
 };
 
-// A part whose leaves are all present and unchanged: it may be dropped from memory and loaded
-// again.
+// A part whose leaves are all present and unchanged, but for their overlay: it may be dropped from
+// memory and loaded again.
 struct ResidentPart {
   PartId part;
   std::uint64_t memory;  // that dropping it gives back, about
@@ -74,8 +77,7 @@ class TableIndex {
   };
   Found find(const KeyView& key) const;
 
-  // Insert or replace by an after-image. REQUIRES: check_entity(entity).ok(); the leaf of the key
-  // is present.
+  // Insert or replace by an after-image. REQUIRES: check_entity(entity).ok().
   void put(const Entity& entity);
   // The same from parts that may look into this very index.
   void put(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties);
@@ -83,7 +85,7 @@ class TableIndex {
   // and its leaf has room for it as it is. False: something else is the case, and nothing was done.
   // REQUIRES: as put().
   bool put_in_place(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties);
-  // True if the row was there. REQUIRES: the leaf of the key is present.
+  // False: the row was not there. Of an absent leaf that is not known: true.
   bool erase(const KeyView& key);
 
   RangeCount count(const KeyRange& range) const;
@@ -103,10 +105,15 @@ class TableIndex {
   // In ascending order, on a fresh index. REQUIRES: bounds as LeafSpan gives them (no U+0000 in
   // them).
   void add_absent(const KeyRange& range, PartId part, std::uint64_t rows, std::uint64_t bytes);
-  // Fills an absent leaf with the rows of its part, in key order. REQUIRES: `part` is absent here.
+  // Fills an absent leaf with the rows of its part, given in key order, and what its overlay makes
+  // of them. REQUIRES: `part` is absent here.
   void load_part(PartId part, const std::vector<Entity>& rows);
-  // Packed bytes of the rows that a checkpoint would write: those of leaves that changed, and of
-  // the rest of their parts.
+  // Absent parts with an overlay: those that must be loaded before a checkpoint of this version;
+  // and those of them without which rows(), bytes() and count() are not exact. In key order.
+  std::vector<PartId> overlaid_parts() const;
+  std::vector<PartId> uncounted_parts() const;
+  // Packed bytes of the rows that a checkpoint would write: those of leaves that changed, or have
+  // an overlay, and of the rest of their parts.
   std::uint64_t unstored_bytes() const;
   // Parts that may be dropped, in key order; forgets of each that it was used.
   std::vector<ResidentPart> resident_parts() const;
@@ -128,6 +135,7 @@ class TableIndex {
   friend class Cursor;
   friend class LeafWalk;
   friend class PartLoader;
+  const Leaf& leaf_of(const KeyView& key) const;
   // Valid until the next one.
   const std::string& packed(const KeyView& key, Ticks timestamp,
                             std::span<const PropertyView> properties);
@@ -166,8 +174,8 @@ class LeafWalk {
 };
 
 // Fills an absent leaf row by row, without entities: add() in ascending order, then finish() once.
-// Until then the index is as before. REQUIRES: `part` is absent in `index`, which outlives the
-// loader.
+// Until then the index is as before. What the leaf's overlay has for a key goes in its place.
+// REQUIRES: `part` is absent in `index`, which outlives the loader.
 class PartLoader {
  public:
   PartLoader(TableIndex& index, PartId part);
@@ -176,7 +184,8 @@ class PartLoader {
   PartLoader& operator=(const PartLoader&) = delete;
   void add(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties);
   void finish();
-  // The same leaves into another version. REQUIRES: finish() was called; `part` is absent in it.
+  // The same leaves into another version. REQUIRES: finish() was called; `part` is absent in it,
+  // with the same overlay.
   void finish_in(TableIndex& version);
 
  private:

@@ -35,6 +35,16 @@ struct Bounds {
   std::optional<KeyView> upper;
 };
 
+// Of an absent leaf. (What has been loaded with it may be in several leaves.)
+std::string verify_overlay(const Overlay& overlay, const Bounds& bounds) {
+  if (overlay.changes().empty()) return "overlay: without changes";
+  const KeyView first = overlay.changes().begin()->first.view();
+  const KeyView last = overlay.changes().rbegin()->first.view();
+  if (compare(first, bounds.lower) < 0) return "overlay: a change below its leaf";
+  if (bounds.upper && compare(last, *bounds.upper) >= 0) return "overlay: a change above its leaf";
+  return "";
+}
+
 // What is below `node`; `leaf_depth` is the depth of the first leaf found. Recursion as deep as the
 // tree.
 std::string verify_node(const Node& node, const Bounds& bounds, const Schema& schema,
@@ -48,6 +58,9 @@ std::string verify_node(const Node& node, const Bounds& bounds, const Schema& sc
       if (compare(leaf.key(0), bounds.lower) < 0) return "tree: a row below its leaf";
       const KeyView last = leaf.key(leaf.size() - 1);
       if (bounds.upper && compare(last, *bounds.upper) >= 0) return "tree: a row above its leaf";
+    }
+    if (leaf.is_absent() && leaf.overlay()) {
+      if (std::string fault = verify_overlay(*leaf.overlay(), bounds); !fault.empty()) return fault;
     }
     return leaf.verify(schema);
   }
@@ -67,6 +80,7 @@ std::string verify_node(const Node& node, const Bounds& bounds, const Schema& sc
 
 std::string Leaf::verify(const Schema& schema) const {
   if (absent_) return part_ != 0 && capacity_ == 0 ? "" : "leaf: absent without a part";
+  if (!counted_ || (overlay_ && part_ == 0)) return "leaf: an overlay over no part";
   if ((part_ == 0) != (part_leaves_ == 0)) return "leaf: part and part_leaves disagree";
   if (static_cast<std::uint64_t>(directory_bytes()) + heap_ > capacity_) return "leaf: overflow";
   if (size_ > 1 && used() > leaf_bytes_max) return "leaf: too full";

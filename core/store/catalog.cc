@@ -42,6 +42,10 @@ TableId table_of(const Mutation& mutation) {
       mutation);
 }
 
+void append(std::vector<PartId>& parts, const std::vector<PartId>& more) {
+  parts.insert(parts.end(), more.begin(), more.end());
+}
+
 bool changes_a_row(const Mutation& mutation) {
   return std::holds_alternative<PutRow>(mutation) || std::holds_alternative<DeleteEntity>(mutation);
 }
@@ -64,6 +68,18 @@ const Table* Catalog::find(std::string_view name) const {
 const Table* Catalog::find(TableId id) const {
   const auto at = position_of(tables_->list, id);
   return at != tables_->list.end() && (*at)->id() == id ? at->get() : nullptr;
+}
+
+std::vector<PartId> Catalog::overlaid_parts() const {
+  std::vector<PartId> parts;
+  for (const Ref<Table>& table : tables()) append(parts, table->index.overlaid_parts());
+  return parts;
+}
+
+std::vector<PartId> Catalog::uncounted_parts() const {
+  std::vector<PartId> parts;
+  for (const Ref<Table>& table : tables()) append(parts, table->index.uncounted_parts());
+  return parts;
 }
 
 Table* Catalog::mutable_table(TableId id) {

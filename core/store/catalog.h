@@ -53,10 +53,12 @@ class Catalog {
   const std::vector<Ref<Table>>& tables() const { return tables_->list; }
   const std::vector<Ref<TableIdentity>>& names() const { return names_->list; }
   const std::string& service_properties() const { return service_->document; }
+  // Of all tables (core/index/table_index.h).
+  std::vector<PartId> overlaid_parts() const;
+  std::vector<PartId> uncounted_parts() const;
 
-  // REQUIRES: the commit was staged against this version (live) or by check() (recovery);
-  // keys it touches are present. Allocates; on std::bad_alloc this version is to be
-  // dropped.
+  // REQUIRES: the commit was staged against this version (live) or by check() (recovery).
+  // Allocates; on std::bad_alloc this version is to be dropped.
   void apply(const Commit& commit);
   // apply() for a commit of a single row, where it needs no copy of anything. False: it would need
   // one, and nothing was done. On std::bad_alloc this version is as it was. REQUIRES: as apply().

@@ -82,6 +82,8 @@ std::size_t Checkpoint::clean_run(const std::vector<LeafSpan>& leaves, std::size
                                   const StoredParts& stored) {
   const LeafSpan& leaf = leaves[first];
   if (stored.find(leaf.part) == nullptr) return 0;
+  ENTITABLE_CHECK(!leaf.absent || !leaf.overlaid);
+  if (leaf.overlaid) return 0;
   if (leaf.absent) return 1;
   std::size_t run = 0;
   while (first + run < leaves.size() && leaves[first + run].part == leaf.part) ++run;

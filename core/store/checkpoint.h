@@ -2,8 +2,9 @@
 // a manifest ties them to the parts that are still good.
 //
 // The version is a copy (a few pointers), so writes go on meanwhile and are not in it. A part is
-// clean if every leaf it was written from is still in the tree; leaves know their part and how many
-// there were (core/index). Runs of dirty leaves are cut into parts of about part_bytes_target.
+// clean if every leaf it was written from is still in the tree, and nothing in the log lies over
+// it; leaves know their part and how many there were (core/index). Runs of dirty leaves are cut
+// into parts of about part_bytes_target.
 //
 // Crash safety: parts are new files under new ids; only the manifest, committed last, makes them
 // count and the old ones obsolete.
@@ -33,7 +34,8 @@ struct CheckpointPart {
 class Checkpoint {
  public:
   // Pins `version`. `previous` lists the stored parts it may keep; `first_live_sequence` is the
-  // first segment that a reader of the manifest must still replay.
+  // first segment that a reader of the manifest must still replay. REQUIRES: the version has no
+  // overlaid parts.
   Checkpoint(const Version& version, const CallWindow& window, const Manifest& previous,
              std::uint64_t first_live_sequence, std::uint64_t epoch);
 

@@ -61,8 +61,8 @@ Result<void> Recovery::load_part(PartId id, std::optional<std::string_view> byte
   return load_stored_part(*listed, bytes, {&table->index}, *damage_);
 }
 
-Result<std::vector<PartId>> Recovery::replay(std::uint64_t sequence, std::string_view bytes) {
-  if (!replaying_) return std::vector<PartId>();
+Result<void> Recovery::replay(std::uint64_t sequence, std::string_view bytes) {
+  if (!replaying_) return {};
   if (sequence != next_sequence_) {
     return end_replay(segment_name(next_sequence_), "the file is missing");
   }
@@ -74,8 +74,6 @@ Result<std::vector<PartId>> Recovery::replay(std::uint64_t sequence, std::string
   if (segment->epoch < epoch_) {
     return end_replay(segment_name(sequence), "the file is of an owner that was replaced before");
   }
-  std::vector<PartId> needed = absent_parts_of(segment->commits);
-  if (!needed.empty()) return needed;
   epoch_ = segment->epoch;
   for (Commit& commit : segment->commits) {
     std::string wrong = apply(std::move(commit));
@@ -83,11 +81,11 @@ Result<std::vector<PartId>> Recovery::replay(std::uint64_t sequence, std::string
   }
   ++next_sequence_;
   segment_bytes_ += bytes.size();
-  return std::vector<PartId>();
+  return {};
 }
 
 // Neither this segment nor any after it is applied.
-std::vector<PartId> Recovery::end_replay(std::string file, std::string message) {
+Result<void> Recovery::end_replay(std::string file, std::string message) {
   report(std::move(file), std::move(message));
   replaying_ = false;
   return {};
@@ -113,30 +111,6 @@ std::string Recovery::apply(Commit commit) {
 void Recovery::remember(ClientCall call) {
   window_.reserve({call});
   window_.add(std::move(call));
-}
-
-// Those that hold rows which the commits change; ascending.
-std::vector<PartId> Recovery::absent_parts_of(const std::vector<Commit>& commits) const {
-  std::vector<PartId> ids;
-  if (manifest_.tables.empty()) return ids;  // and so there are no parts
-  const auto note = [&](TableId id, const KeyView& key) {
-    const Table* const table = version_.catalog.find(id);
-    if (table == nullptr) return;  // of a table that the commits create
-    const PartId part = table->index.find(key).need_part;
-    if (part != 0) ids.push_back(part);
-  };
-  for (const Commit& commit : commits) {
-    if (commit.number <= version_.last_commit) continue;
-    for (const Mutation& mutation : commit.mutations) {
-      if (const auto* put = std::get_if<PutRow>(&mutation)) note(put->table, put->key);
-      if (const auto* gone = std::get_if<DeleteEntity>(&mutation)) {
-        note(gone->table, gone->key.view());
-      }
-    }
-  }
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  return ids;
 }
 
 void Recovery::report(std::string file, std::string message) {

@@ -1,5 +1,6 @@
-// Opening: the manifest, then segments through the same apply(Commit) that live writes use, and of
-// the parts only those that the segments change; the others stay absent (core/index).
+// Opening: the manifest, then segments through the same apply(Commit) that live writes use. Parts
+// stay absent: what the segments change in their rows waits beside them (core/index/overlay.h), so
+// opening takes as long as there is log, however its changes are scattered.
 //
 // Nothing damaged is read silently. What does not verify is listed as Damage and left out: a
 // damaged manifest leaves the store empty, a damaged part leaves its key range empty, a damaged or
@@ -36,8 +37,8 @@ class Recovery {
   // FormatTooNew, or success; damage is recorded and leaves the part's range empty. No bytes: the
   // file is missing. A part that is loaded already is left as it is.
   Result<void> load_part(PartId id, std::optional<std::string_view> bytes);
-  // The parts that must be loaded first, then the same again; none: it was applied, or left out.
-  Result<std::vector<PartId>> replay(std::uint64_t sequence, std::string_view bytes);
+  // FormatTooNew, or success: it was applied, or left out.
+  Result<void> replay(std::uint64_t sequence, std::string_view bytes);
 
   // The results.
   Version& version() { return version_; }
@@ -50,8 +51,7 @@ class Recovery {
  private:
   explicit Recovery(std::vector<Damage>& damage) : damage_(&damage) {}
   void restore_tables();
-  std::vector<PartId> absent_parts_of(const std::vector<Commit>& commits) const;
-  std::vector<PartId> end_replay(std::string file, std::string message);
+  Result<void> end_replay(std::string file, std::string message);
   void report(std::string file, std::string message);
   std::string apply(Commit commit);
   void remember(ClientCall call);

@@ -15,15 +15,25 @@ SnapshotHeader header_of(const Catalog& catalog) {
 
 }  // namespace
 
-Snapshot::Snapshot(const Catalog& catalog) : catalog_(catalog), writer_(header_of(catalog)) {}
+Snapshot::Snapshot(const Catalog& catalog) : catalog_(catalog) {}
+
+// The header says how many rows there are.
+bool Snapshot::begin() {
+  need_parts_ = catalog_.uncounted_parts();
+  if (!need_parts_.empty()) return false;
+  begun_ = true;
+  writer_.emplace(header_of(catalog_));
+  return true;
+}
 
 std::optional<std::string> Snapshot::next() {
+  if (!begun_ && !begin()) return std::nullopt;
+  need_parts_.clear();
   if (!writer_.has_value()) return std::nullopt;
-  need_part_ = 0;
   while (writer_->size() < snapshot_part_bytes) {
     if (rows_.has_value()) {
       write_rows();
-      if (need_part_ != 0) return std::nullopt;
+      if (!need_parts_.empty()) return std::nullopt;
     } else if (next_table_ < catalog_.names().size()) {
       const Table* table = catalog_.find(catalog_.names()[next_table_++]->id);
       writer_->begin_table({table->name(), table->acl, table->index.rows()});
@@ -52,7 +62,7 @@ void Snapshot::write_rows() {
     writer_->end_row();
     rows_->next();
   }
-  need_part_ = rows_->need_part();
+  if (rows_->need_part() != 0) need_parts_ = {rows_->need_part()};
   if (rows_->at_end()) rows_.reset();
 }
 

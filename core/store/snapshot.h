@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/index/cursor.h"
 #include "core/log/snapshot_codec.h"
@@ -17,18 +18,20 @@ class Snapshot {
   explicit Snapshot(const Catalog& catalog);
   // The next bytes of the file, about 250 kB; nothing after the last ones.
   std::optional<std::string> next();
-  // Not 0: next() gave no bytes because of this part, which is absent in tables().
-  PartId need_part() const { return need_part_; }
+  // Not empty: next() gave no bytes because of these parts, which are absent in tables().
+  const std::vector<PartId>& need_parts() const { return need_parts_; }
   Catalog& tables() { return catalog_; }
 
  private:
+  bool begin();
   void write_rows();
 
   Catalog catalog_;
-  std::optional<SnapshotWriter> writer_;  // nothing: the end was given
+  bool begun_ = false;
+  std::optional<SnapshotWriter> writer_;  // nothing: not begun, or the end was given
   std::size_t next_table_ = 0;            // position in the names
   std::optional<Cursor> rows_;            // of the table before that
-  PartId need_part_ = 0;
+  std::vector<PartId> need_parts_;
 };
 
 }  // namespace entitable

@@ -133,7 +133,7 @@ Result<std::vector<PartInfo>> Store::recover(std::optional<std::string_view> man
   return state_->recovery->parts();
 }
 
-Result<std::vector<PartId>> Store::replay(std::uint64_t sequence, std::string_view bytes) {
+Result<void> Store::replay(std::uint64_t sequence, std::string_view bytes) {
   ENTITABLE_CHECK(state_->recovery.has_value());
   return state_->recovery->replay(sequence, bytes);
 }
@@ -317,6 +317,10 @@ StoreStats Store::stats() const {
   return stats;
 }
 
+std::vector<PartId> Store::uncounted_parts() const {
+  return state_->published.catalog.uncounted_parts();
+}
+
 std::string Store::verify() const {
   return verify_catalog(state_->published.catalog);
 }
@@ -430,12 +434,14 @@ void Store::stored(std::uint64_t sequence) {
 
 // ---- Checkpoint ---------------------------------------------------------------------------------
 
-bool Store::begin_checkpoint() {
+std::variant<bool, NeedParts> Store::begin_checkpoint() {
   ENTITABLE_CHECK(!state_->checkpoint.has_value() && !state_->recovery.has_value() &&
                   !state_->branched);
   const bool changed = state_->published.last_commit != state_->manifest.last_commit;
   const bool covers = state_->next_sequence != state_->manifest.first_live_sequence;
   if (read_only() || !(changed || covers) || state_->snapshot.has_value()) return false;
+  std::vector<PartId> overlaid = state_->published.catalog.overlaid_parts();
+  if (!overlaid.empty()) return NeedParts{std::move(overlaid)};
   // A segment that is being stored right now has the number next_sequence, so it stays live;
   // recovery skips the commits in it that the manifest covers already.
   state_->checkpoint.emplace(state_->published, state_->window, state_->manifest,
@@ -497,8 +503,8 @@ std::variant<std::string, SnapshotEnd, NeedParts> Store::next_snapshot_piece() {
   ENTITABLE_CHECK(state_->snapshot.has_value());
   std::optional<std::string> piece = state_->snapshot->next();
   if (piece.has_value()) return std::move(*piece);
-  const PartId part = state_->snapshot->need_part();
-  if (part != 0) return NeedParts{{part}};
+  const std::vector<PartId>& parts = state_->snapshot->need_parts();
+  if (!parts.empty()) return NeedParts{parts};
   return SnapshotEnd{};
 }
 

@@ -24,12 +24,14 @@
 // REQUIRES that to be done. Whoever is going to write claims the log first: claim(), [the host
 // stores], stored.
 //
-// Parts: of what the manifest lists nothing is in memory at first. Whoever needs a part (replay, a
-// read, stage, a snapshot) says so and does nothing; load_part, and the same call again, in one go.
+// Parts: of what the manifest lists nothing is in memory at first. What segments change in the rows
+// of a part waits beside it (core/index/overlay.h). Whoever needs a part (a read, stage, a
+// checkpoint, a snapshot) says so and does nothing; load_part, and the same call again, in one go.
 // Parts may be loaded at any time, also before anybody asks. With a memory_limit, trim() drops
 // those that were not used lately.
 //
-// Checkpoint: begin_checkpoint pins the published version, next_checkpoint_part gives one part of
+// Checkpoint: begin_checkpoint pins the published version, for which all parts must be there that
+// segments changed and no checkpoint has covered since; next_checkpoint_part gives one part of
 // about 250 kB at a time (only dirty key ranges are written), finish_checkpoint gives the manifest
 // and what it makes obsolete. Writes go on meanwhile.
 //
@@ -136,9 +138,9 @@ class Store {
   // Opening. Damage is collected (damage()) and makes the store read-only; FormatTooNew refuses to
   // open. No manifest: a new store.
   Result<std::vector<PartInfo>> recover(std::optional<std::string_view> manifest);
-  // The parts to load first, if any. REQUIRES: ascending sequences. A gap, a bad checksum or an
-  // undecodable record is damage: it and everything after it is not applied.
-  Result<std::vector<PartId>> replay(std::uint64_t sequence, std::string_view bytes);
+  // REQUIRES: ascending sequences. A gap, a bad checksum or an undecodable record is damage: it and
+  // everything after it is not applied.
+  Result<void> replay(std::uint64_t sequence, std::string_view bytes);
   void recovered();
   // Also later, at any time. No bytes: the file is missing. A part that nobody needs any more is
   // ignored. Damage leaves the part's range empty, and FormatTooNew all as it was.
@@ -170,6 +172,9 @@ class Store {
   Result<std::vector<AccessPolicy>> table_acl(std::string_view table) const;
   const std::string& service_properties() const;
   StoreStats stats() const;
+  // The parts without which rows and bytes in stats() are not exact: after opening, segments have
+  // changed some of their rows, and whether those were there before is not known.
+  std::vector<PartId> uncounted_parts() const;
   std::string verify() const;  // empty: every invariant holds
 
   // Writing.
@@ -188,7 +193,7 @@ class Store {
   // Checkpoint.
   // False: there is no segment that it would cover, and no change; or a snapshot is being taken,
   // which may need parts that a checkpoint would make obsolete.
-  bool begin_checkpoint();
+  std::variant<bool, NeedParts> begin_checkpoint();
   // Packed bytes of the rows that one would write now, about. Looks at every leaf.
   std::uint64_t checkpoint_bytes() const;
   std::optional<CheckpointPart> next_checkpoint_part();  // nothing: no more parts

@@ -33,14 +33,7 @@ class Disk {
     }
     for (const auto& [sequence, bytes] : segments) {
       if (sequence < store.first_live_sequence()) continue;
-      auto need = store.replay(sequence, bytes);
-      while (need.ok() && !need->empty()) {
-        for (const PartId id : *need) {
-          if (const auto loaded = load_part(store, id); !loaded.ok()) return loaded.error();
-        }
-        need = store.replay(sequence, bytes);
-      }
-      if (!need.ok()) return need.error();
+      if (const auto applied = store.replay(sequence, bytes); !applied.ok()) return applied.error();
     }
     store.recovered();
     return store;
@@ -115,10 +108,14 @@ class Disk {
     return segment.sequence;
   }
 
+  bool begin_checkpoint(Store& store) const {
+    return std::get<bool>(with_parts(store, [&] { return store.begin_checkpoint(); }));
+  }
+
   // One whole checkpoint. `stop_after`: crash after that many files were written (the store is then
   // to be reopened).
   bool checkpoint(Store& store, std::size_t stop_after = SIZE_MAX) {
-    return !store.begin_checkpoint() || write_checkpoint(store, stop_after);
+    return !begin_checkpoint(store) || write_checkpoint(store, stop_after);
   }
 
   // The same of one that has begun.

@@ -43,6 +43,10 @@ class Bench {
     return [...this.files.keys()].filter((name) => name.startsWith("part-")).sort();
   }
 
+  segments(): number {
+    return [...this.files.keys()].filter((name) => name.startsWith("wal-")).length;
+  }
+
   async open(memoryLimit = 0): Promise<StoreHandle> {
     this.storage = new FaultyStorage(new MemoryStorage(this.files));
     const engine = await createEngine();
@@ -134,6 +138,127 @@ describe("opening", () => {
     assert.deepEqual([row.n, row.text], [-1, text]);
     const { rowsRead } = await store.table("rows").explain();
     assert.equal(rowsRead, rows);
+    await store.close();
+  });
+});
+
+// Every fiftieth row, in parts far apart; and one row more, and two less.
+async function scatter(bench: Bench): Promise<void> {
+  const store = await bench.open();
+  const table = store.table("rows");
+  for (let i = 0; i < rows; i += 50) {
+    await table.updateEntity({ partitionKey: "p", rowKey: rowKey(i), n: -i - 1 }, "Merge");
+  }
+  await table.deleteEntity("p", rowKey(7));
+  await table.createEntity(entity(rows));
+  await table.deleteEntity("p", rowKey(8));
+  await store.close();
+}
+
+const scattered = async (): Promise<Bench> => {
+  const bench = await Bench.filled();
+  await scatter(bench);
+  assert.ok(bench.segments() > 10);
+  return bench;
+};
+
+async function checkScattered(store: StoreHandle): Promise<void> {
+  const table = store.table("rows");
+  assert.equal(await count(store), rows - 1);
+  assert.equal(await count(store, "n lt 0"), rows / 50);
+  assert.equal((await table.getEntity("p", rowKey(100))).n, -101);
+  assert.equal((await table.getEntity("p", rowKey(rows))).n, rows);
+  await assert.rejects(table.getEntity("p", rowKey(7)), { code: "ResourceNotFound" });
+  assert.equal((await store.stats()).rows, rows - 1);
+}
+
+describe("a log of scattered changes", () => {
+  test("is opened without the parts that it changed, and a row needs one", async () => {
+    const bench = await scattered();
+    const store = await bench.open();
+    assert.equal(bench.reads, 0);
+    assert.equal((await store.table("rows").getEntity("p", rowKey(100))).n, -101);
+    assert.equal(bench.reads, 1);
+    await checkScattered(store);
+    await store.close();
+  });
+
+  test("is counted exactly, by reading what it changed once", async () => {
+    const bench = await scattered();
+    const store = await bench.open();
+    assert.equal((await store.stats()).rows, rows - 1);
+    const { reads } = bench;
+    assert.ok(reads > 0);
+    assert.equal((await store.stats()).rows, rows - 1);
+    assert.equal(bench.reads, reads);
+    await store.close();
+  });
+
+  test("takes no more memory than there is to be", async () => {
+    const bench = await scattered();
+    const store = await bench.open(3_000_000);
+    assert.equal((await store.stats()).rows, rows - 1);
+    await checkScattered(store);
+    assert.ok((await store.stats()).memoryBytes <= 3_000_000);
+    await store.close();
+  });
+
+  test("is written on top of, and the next to open finds both", async () => {
+    const bench = await scattered();
+    const store = await bench.open();
+    const table = store.table("rows");
+    await assert.rejects(table.createEntity(entity(rows)), { code: "EntityAlreadyExists" });
+    await table.createEntity(entity(7));
+    await table.deleteEntity("p", rowKey(9));
+    await store.close();
+    const again = await bench.open();
+    assert.equal((await again.table("rows").getEntity("p", rowKey(7))).n, 7);
+    assert.equal(await count(again), rows - 1);
+    await again.close();
+  });
+
+  test("goes with a checkpoint, for which its parts are read", async () => {
+    const bench = await scattered();
+    const store = await bench.open(3_000_000);
+    await store.compact();
+    assert.equal(bench.segments(), 0);
+    await checkScattered(store);
+    await store.close();
+    const again = await bench.open();
+    assert.equal((await again.stats()).rows, rows - 1);
+    assert.equal(bench.reads, 0);
+    await checkScattered(again);
+    await again.close();
+  });
+
+  test("stays if its parts can't be read, until they can", async () => {
+    const bench = await scattered();
+    const store = await bench.open();
+    bench.storage.failing = "aborted";
+    await assert.rejects(store.compact(), { code: "ConnectionLost" });
+    await assert.rejects(store.stats(), { code: "ConnectionLost" });
+    bench.storage.failing = undefined;
+    await checkScattered(store);
+    await store.compact();
+    assert.equal(bench.segments(), 0);
+    await checkScattered(store);
+    await store.close();
+  });
+
+  test("waits for a snapshot that begins while its parts are read", async () => {
+    const bench = await scattered();
+    const store = await bench.open();
+    bench.storage.auto = false;
+    const compacting = store.compact();
+    const reading = await bench.storage.next();
+    assert.equal(reading.name, "readParts");
+    const snapshot = store.snapshot();
+    bench.storage.auto = true;
+    await reading.succeed();
+    await compacting;
+    await snapshot;
+    assert.equal(bench.segments(), 0);
+    await checkScattered(store);
     await store.close();
   });
 });

@@ -517,6 +517,7 @@ export interface TableStats {
 
 export interface StoreStats {
   tables: TableStats[];
+  /** Exactly: after opening, what the log has changed is read for that. */
   rows: number;
   /** Of packed rows. */
   bytes: number;

@@ -289,7 +289,7 @@ Store& shared_store(std::size_t rows) {
 
 Files checkpoint(Store& store) {
   Files files;
-  ENTITABLE_CHECK(store.begin_checkpoint());
+  ENTITABLE_CHECK(std::get<bool>(store.begin_checkpoint()));
   while (std::optional<CheckpointPart> part = store.next_checkpoint_part()) {
     files.parts.push_back(*std::move(part));
   }

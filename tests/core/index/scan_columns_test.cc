@@ -64,7 +64,7 @@ TEST_CASE("a column is there from the second time on that it is asked for") {
     }
     CHECK(ask_text() == values);
     for (std::uint32_t slot = 1; slot < scan_columns_max; ++slot) {
-      CHECK(ask(slot, ColumnForm::one_byte) != nullptr || slot == scan_columns_max - 1);
+      CHECK((ask(slot, ColumnForm::one_byte) != nullptr || slot == scan_columns_max - 1));
     }
     CHECK(ask(scan_columns_max, ColumnForm::one_byte) == nullptr);
     CHECK(ask_text() == nullptr);

@@ -1,6 +1,7 @@
 // verify() must be able to fail: damage is done to the bytes of rows, and it must notice.
 #include <cstring>
 
+#include "core/index/leaf.h"
 #include "tests/core/index/index_testing.h"
 #include "tests/support/catch.h"
 
@@ -44,6 +45,23 @@ TEST_CASE("verify notices texts out of place") {
   const std::uint32_t start = 5'000;
   std::memcpy(row_bytes(index, 100) + base + row_layout::columns_at, &start, 4);
   CHECK(index.verify() == "row: text out of place");
+}
+
+TEST_CASE("verify notices an overlay that is not its leaf's") {
+  TableIndex index;
+  index.add_absent({EntityKey("b", ""), EntityKey("c", "")}, 3, 10, 1'000);
+  const LeafWalk walk(index, {"b", ""});
+  REQUIRE(walk.leaf().is_absent());
+  const auto fault_of = [&](const std::vector<KeyView>& keys) {
+    Ref<Overlay> overlay = make_ref<Overlay>();
+    for (const KeyView& key : keys) overlay->erase(key);
+    walk.leaf().set_part(3, 1, overlay);
+    return index.verify();
+  };
+  CHECK(fault_of({{"b", "1"}, {"b", "2"}}) == "");
+  CHECK(fault_of({}) == "overlay: without changes");
+  CHECK(fault_of({{"a", "9"}, {"b", "2"}}) == "overlay: a change below its leaf");
+  CHECK(fault_of({{"b", "1"}, {"c", ""}}) == "overlay: a change above its leaf");
 }
 
 TEST_CASE("verify notices a wrong size") {

@@ -119,8 +119,14 @@ export class FakeEngine implements Engine {
     if (this.#loaded.has(id) || !this.#parts.includes(id)) return;
     this.#loaded.add(id);
     if (bytes === undefined) this.#damage.push({ file: `part-${id}`, message: "is missing" });
-    else for (const [key, value] of decode(bytes)) this.rows.set(key, value);
+    else for (const [key, value] of decode(bytes)) this.#takeRow(key, value);
+    if (this.#needed() === undefined) this.#overlaid = false;
   }
+  // The log's is newer.
+  #takeRow(key: string, value: unknown): void {
+    if (!this.rows.has(key)) this.rows.set(key, value);
+  }
+  #overlaid = false; // the log has changed rows of parts that are not loaded
   limitMemory(): void {}
   checkpointWork = 0; // bytes
   checkpointBytes = () => this.checkpointWork;
@@ -130,21 +136,22 @@ export class FakeEngine implements Engine {
     const ids = this.#parts.filter((id) => !this.#loaded.has(id));
     return ids.length === 0 ? undefined : new NeededParts(ids);
   }
-  replay(sequence: number, bytes: Uint8Array): NeededParts | undefined {
-    if (this.#damage.length > 0) return undefined;
+  uncounted(): NeededParts | undefined {
+    return this.#overlaid ? this.#needed() : undefined;
+  }
+  replay(sequence: number, bytes: Uint8Array): void {
+    if (this.#damage.length > 0) return;
     if (sequence !== this.#nextSequence) {
       this.reportDamage({ file: `wal-${this.#nextSequence}`, message: "is missing" });
-      return undefined;
+      return;
     }
-    const needed = this.#needed();
-    if (needed !== undefined) return needed;
     for (const commit of decode(bytes) as Commit[]) {
       if (commit.number <= this.#coveredCommit) continue;
       this.rows.set(commit.key, commit.value);
       this.#lastCommit = commit.number;
+      this.#overlaid = this.#needed() !== undefined;
     }
     this.#nextSequence = sequence + 1;
-    return undefined;
   }
   recovered(): void {}
   get firstLiveSequence(): number {
@@ -243,9 +250,11 @@ export class FakeEngine implements Engine {
   }
 
   // A checkpoint of one row per part.
-  beginCheckpoint(): boolean {
+  beginCheckpoint(): boolean | NeededParts {
     assert(this.#checkpoint === undefined);
     if (this.#lastCommit === this.#coveredCommit) return false;
+    const needed = this.uncounted();
+    if (needed !== undefined) return needed;
     this.#checkpoint = {
       rows: [...this.rows],
       at: this.#lastCommit,

@@ -6,7 +6,8 @@
 import { StoreError } from "../errors.ts";
 import { nextTurn } from "../event-loop.ts";
 import { type LogStorage, type Obsolete, StorageError } from "../storage/log-storage.ts";
-import type { Engine } from "../wasm/engine.ts";
+import { type Engine, NeededParts } from "../wasm/engine.ts";
+import type { Parts } from "./parts.ts";
 import { asError, isFinal } from "./segment-writer.ts";
 
 // A checkpoint is due after this much log, so that opening reads little history. If it would have much to write, because changes lie far
@@ -39,6 +40,7 @@ export interface CheckpointerOptions {
     | "beginReplace"
   >;
   storage: Pick<LogStorage, "putPart" | "commitManifest" | "dropParts">;
+  parts: Pick<Parts, "answer">;
   orphans: readonly number[]; // parts left by a checkpoint that never finished; removed first
   automatic: boolean; // false: only when asked to
   free: () => Promise<unknown> | undefined; // what to wait for before one begins
@@ -49,6 +51,7 @@ export interface CheckpointerOptions {
 export class Checkpointer {
   readonly #engine: CheckpointerOptions["engine"];
   readonly #storage: CheckpointerOptions["storage"];
+  readonly #parts: CheckpointerOptions["parts"];
   readonly #free: CheckpointerOptions["free"];
   readonly #onFailure: CheckpointerOptions["onFailure"];
   readonly #onCheckpoint: CheckpointerOptions["onCheckpoint"];
@@ -69,6 +72,7 @@ export class Checkpointer {
   constructor(options: CheckpointerOptions) {
     this.#engine = options.engine;
     this.#storage = options.storage;
+    this.#parts = options.parts;
     this.#free = options.free;
     this.#onFailure = options.onFailure;
     this.#onCheckpoint = options.onCheckpoint;
@@ -217,13 +221,10 @@ export class Checkpointer {
   }
 
   // Rejects with what went wrong, when all is as it was before.
-  async #checkpoint(begin: () => boolean): Promise<void> {
-    for (let busy = this.#free(); busy !== undefined; busy = this.#free()) await busy;
-    this.#segments = 0;
-    this.#bytes = 0;
+  async #checkpoint(begin: () => boolean | NeededParts): Promise<void> {
     const written: number[] = [];
     try {
-      if (this.#stopped || !begin()) return;
+      if (!(await this.#hasBegun(begin))) return;
       for (;;) {
         const part = this.#engine.nextCheckpointPart();
         if (part === undefined) break;
@@ -244,6 +245,21 @@ export class Checkpointer {
     } catch (error) {
       await this.#abandon(written, error);
       throw error;
+    }
+  }
+
+  // False: there is nothing to do. It begins in the turn in which all is there that it needs, and that nobody else stands in its way.
+  async #hasBegun(begin: () => boolean | NeededParts): Promise<boolean> {
+    for (;;) {
+      for (let busy = this.#free(); busy !== undefined; busy = this.#free()) await busy;
+      this.#segments = 0;
+      this.#bytes = 0;
+      if (this.#stopped) return false;
+      const needed = begin();
+      if (!(needed instanceof NeededParts)) return needed;
+      const again = () => (this.#stopped || this.#free() !== undefined ? undefined : begin());
+      const begun = await this.#parts.answer(needed, again, "all");
+      if (begun !== undefined) return begun;
     }
   }
 

@@ -119,6 +119,7 @@ export class LocalHost implements Host {
         ...options,
         orphans,
         automatic,
+        parts: this.#parts,
         free: () => this.#snapshots.taken,
         onCheckpoint: () => {
           this.#parts.trim();
@@ -218,6 +219,7 @@ export class LocalHost implements Host {
 
   async stats(): Promise<StoreStats> {
     if (this.#closing !== undefined) throw this.#closed();
+    await this.#parts.count();
     const stats = this.#o.engine.stats();
     return {
       tables: stats.tables,

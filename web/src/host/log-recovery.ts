@@ -20,9 +20,8 @@ export async function recover(
     },
     segment(sequence, bytes) {
       began = true;
-      if (bytes !== undefined) return engine.replay(sequence, bytes)?.ids ?? [];
-      engine.reportDamage({ file: segmentName(sequence), message: "is not a file of bytes" });
-      return [];
+      if (bytes !== undefined) engine.replay(sequence, bytes);
+      else engine.reportDamage({ file: segmentName(sequence), message: "is not a file of bytes" });
     },
   });
   // Segments go only when a manifest covers them: parts by themselves are what is left of a store, not of a checkpoint.

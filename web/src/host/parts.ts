@@ -9,7 +9,7 @@ const firstParts = 4;
 const partsMax = 32;
 
 export interface PartsOptions {
-  engine: Pick<Engine, "loadPart" | "damage" | "trim">;
+  engine: Pick<Engine, "loadPart" | "damage" | "trim" | "uncounted">;
   storage: Pick<LogStorage, "readParts">;
   onDamage: () => void;
 }
@@ -42,6 +42,14 @@ export class Parts {
     } finally {
       this.#calls -= 1;
       this.trim();
+    }
+  }
+
+  // Until rows are counted exactly: a few parts at a time, as they may be more than memory takes. Rejects as answer().
+  async count(): Promise<void> {
+    const { engine } = this.#o;
+    for (let needed = engine.uncounted(); needed !== undefined; needed = engine.uncounted()) {
+      await this.answer(new NeededParts(needed.ids.slice(0, partsMax)), () => undefined, "all");
     }
   }
 

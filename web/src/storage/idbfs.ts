@@ -14,7 +14,6 @@ import {
 import {
   compareParts,
   fenced,
-  giveSegment,
   type LogReader,
   type LogStorage,
   manifestName,
@@ -83,7 +82,11 @@ export class IdbfsStorage implements LogStorage {
   }
 
   async load(reader: LogReader): Promise<number[]> {
-    const { manifest, first, last, orphans } = await this.#readAll(reader, "needed", batchBytesMax);
+    const { manifest, first, last, orphans } = await this.#readAll(
+      reader,
+      "missing",
+      batchBytesMax,
+    );
     this.#manifest = manifest;
     this.#coveredBelow = first;
     this.#last = last;
@@ -104,7 +107,7 @@ export class IdbfsStorage implements LogStorage {
     });
   }
 
-  #readAll(reader: LogReader, parts: "needed" | "all", batchBytes: number): Promise<Read> {
+  #readAll(reader: LogReader, parts: "missing" | "all", batchBytes: number): Promise<Read> {
     return this.#track(async () => {
       const database = this.#database ?? (await this.#reopen());
       try {
@@ -195,7 +198,7 @@ export class IdbfsStorage implements LogStorage {
   async #read(
     files: IDBObjectStore,
     reader: LogReader,
-    parts: "needed" | "all",
+    parts: "missing" | "all",
     batchBytes: number,
   ): Promise<Read> {
     const [entry, stored, sequences] = await Promise.all([
@@ -243,8 +246,7 @@ export class IdbfsStorage implements LogStorage {
       for (const [at, sequence] of batch.entries()) {
         const contents = contentsOf(entries[at]);
         bytes += contents?.length ?? 0;
-        const readParts = (ids: readonly number[]) => this.#readParts(files, ids, reader.part);
-        await giveSegment(reader, sequence, contents, readParts);
+        reader.segment(sequence, contents);
       }
       i += batch.length;
       const mean = bytes / batch.length;

@@ -93,12 +93,11 @@ export interface LogReader {
   // The parts that the manifest names, and the first segment that it doesn't cover.
   manifest(bytes: Uint8Array | undefined): { parts: readonly number[]; firstSegment: number };
   part: TakePart;
-  // The parts that it needs before: they are read, and then it is called again.
-  segment(sequence: number, bytes: Uint8Array | undefined): readonly number[];
+  segment(sequence: number, bytes: Uint8Array | undefined): void;
 }
 
 export interface LogStorage {
-  // In one consistent snapshot: of the parts those that segments ask for, and (without bytes) those that are missing. Resolves to the
+  // In one consistent snapshot: of the parts only those that are missing, without bytes; the others by readParts(). Resolves to the
   // ids of parts that are stored and that the manifest doesn't name: left over by a checkpoint that never finished.
   load(reader: LogReader): Promise<number[]>;
   // Parts that the manifest names. Rejects with "fenced" where one is missing because another owner has made it obsolete.
@@ -139,20 +138,6 @@ export function numberInName(prefix: "wal-" | "part-", name: string): number | u
   if (!/^[0-9a-f]{16}$/.test(digits)) return undefined;
   const number = Number.parseInt(digits, 16);
   return Number.isSafeInteger(number) ? number : undefined;
-}
-
-// Gives the reader a segment, and before it the parts that it asks for.
-export async function giveSegment(
-  reader: LogReader,
-  sequence: number,
-  bytes: Uint8Array | undefined,
-  readParts: (ids: readonly number[]) => Promise<void>,
-): Promise<void> {
-  for (;;) {
-    const needed = reader.segment(sequence, bytes);
-    if (needed.length === 0) return;
-    await readParts(needed);
-  }
 }
 
 // Of the parts that a manifest names and those that are stored: which are missing, and which nobody names.

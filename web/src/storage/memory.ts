@@ -5,7 +5,6 @@
 import {
   compareParts,
   fenced,
-  giveSegment,
   type LogReader,
   type LogStorage,
   manifestName,
@@ -31,7 +30,7 @@ export class MemoryStorage implements LogStorage {
 
   async load(reader: LogReader): Promise<number[]> {
     this.#requireOpen();
-    const { manifest, last, orphans } = await this.#read(reader, "needed");
+    const { manifest, last, orphans } = await this.#read(reader, "missing");
     this.#manifest = manifest;
     this.#last = last;
     return orphans;
@@ -55,7 +54,7 @@ export class MemoryStorage implements LogStorage {
 
   async #read(
     reader: LogReader,
-    parts: "needed" | "all",
+    parts: "missing" | "all",
   ): Promise<{ manifest: Uint8Array | undefined; last: number; orphans: number[] }> {
     const files = new Map(this.#files);
     const numbers = (prefix: "wal-" | "part-") =>
@@ -63,13 +62,12 @@ export class MemoryStorage implements LogStorage {
     const manifest = files.get(manifestName);
     const named = reader.manifest(manifest?.slice());
     const { missing, orphans } = compareParts(named.parts, numbers("part-"));
-    const readParts = async (ids: readonly number[]) => {
-      for (const id of ids) reader.part(id, files.get(partName(id))?.slice());
-    };
-    await readParts(parts === "all" ? named.parts : missing);
+    for (const id of parts === "all" ? named.parts : missing) {
+      reader.part(id, files.get(partName(id))?.slice());
+    }
     let last = named.firstSegment - 1;
     for (const sequence of numbers("wal-").filter((n) => n >= named.firstSegment)) {
-      await giveSegment(reader, sequence, files.get(segmentName(sequence))?.slice(), readParts);
+      reader.segment(sequence, files.get(segmentName(sequence))?.slice());
       last = sequence;
     }
     return { manifest, last, orphans };

@@ -21,7 +21,6 @@ import {
 import {
   compareParts,
   fenced,
-  giveSegment,
   type LogReader,
   type LogStorage,
   manifestName,
@@ -108,7 +107,7 @@ export class NodeFilesStorage implements LogStorage {
         const sequences = numbers("wal-", names).filter((sequence) => sequence >= firstSegment);
         const read = (sequence: number) => this.#read(segmentName(sequence));
         for await (const [sequence, bytes] of inOrder(sequences, read)) {
-          await giveSegment(reader, sequence, bytes, (ids) => this.#giveParts(ids, reader));
+          reader.segment(sequence, bytes);
         }
         return orphans;
       }),
@@ -198,7 +197,7 @@ export class NodeFilesStorage implements LogStorage {
     let at = 0;
     for await (const [sequence, bytes] of inOrder(sequences, read)) {
       if (at >= tail && !this.#isWhole(sequence, bytes)) return sequences.slice(at);
-      await giveSegment(reader, sequence, bytes, (ids) => this.#giveParts(ids, reader));
+      reader.segment(sequence, bytes);
       ++at;
     }
     return [];

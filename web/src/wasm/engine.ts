@@ -94,10 +94,12 @@ export interface StagedReplies {
 export interface Engine {
   // Opening: recover, replay each segment in sequence, recovered. Throws StoreError FormatTooNew.
   recover(manifest: Uint8Array | undefined): PartInfo[];
-  replay(sequence: number, bytes: Uint8Array): NeededParts | undefined;
+  replay(sequence: number, bytes: Uint8Array): void;
   recovered(): void;
   // At any time; what nobody needs any more is ignored. No bytes: the file is missing, which is damage.
   loadPart(id: number, bytes: Uint8Array | undefined): void;
+  // The parts without which rows and bytes in stats() are not exact, since the log has changed some of their rows.
+  uncounted(): NeededParts | undefined;
   // How much memory rows may take, about; 0: as much as there is. trim() drops parts that were not used lately.
   limitMemory(bytes: number): void;
   trim(): void;
@@ -141,7 +143,7 @@ export interface Engine {
   stored(sequence: number): void;
 
   checkpointBytes(): number; // of the rows that a checkpoint would write now, about; looks at every leaf
-  beginCheckpoint(): boolean;
+  beginCheckpoint(): boolean | NeededParts; // of needed parts all are needed; false: there is nothing to do
   nextCheckpointPart(): CheckpointPart | undefined;
   finishCheckpoint(): CheckpointEnd;
   checkpointCommitted(): void;
@@ -230,9 +232,13 @@ class WasmEngine implements Engine {
     return parts;
   }
 
-  replay(sequence: number, bytes: Uint8Array): NeededParts | undefined {
+  replay(sequence: number, bytes: Uint8Array): void {
     this.#put(bytes);
-    const answer = this.#ask((m, h) => m._entitable_replay(h, sequence, bytes.length));
+    this.#call((m, h) => m._entitable_replay(h, sequence, bytes.length));
+  }
+
+  uncounted(): NeededParts | undefined {
+    const answer = this.#ask((m, h) => m._entitable_count(h));
     return answer instanceof NeededParts ? answer : undefined;
   }
 
@@ -415,8 +421,9 @@ class WasmEngine implements Engine {
     return this.#guarded((m, h) => m._entitable_checkpoint_bytes(h));
   }
 
-  beginCheckpoint(): boolean {
-    return this.#call((m, h) => m._entitable_begin_checkpoint(h)) !== 0;
+  beginCheckpoint(): boolean | NeededParts {
+    const begun = this.#ask((m, h) => m._entitable_begin_checkpoint(h));
+    return begun instanceof NeededParts ? begun : begun !== 0;
   }
 
   nextCheckpointPart(): CheckpointPart | undefined {

@@ -1,0 +1,51 @@
+// What has changed in a part's rows since it was stored, by key. Internal to core/index.
+//
+//   absent leaf            its rows are in the part, in storage; these changes are not
+//     |- part 7              "a" "b" "c" "d"
+//     '- overlay             "b" -> a packed row (row.h)   put: in the place of the row, or a new
+//     one
+//                            "d" -> nothing                erased
+//
+//   leaves of part 7       after loading: "a", the new "b", and "c", under the same overlay; so
+//   they
+//     |- part 7              may be dropped again, and an absent leaf as above takes their place
+//     '- overlay
+//
+// So a log that touches many parts needs none of them until somebody looks for a row there.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "core/base/refcounted.h"
+#include "core/model/key.h"
+
+namespace entitable {
+
+// Shared by versions, and by the leaves of a part. Changed only when it is held once.
+class Overlay : public RefCounted<Overlay> {
+ public:
+  struct Order {
+    bool operator()(const EntityKey& a, const EntityKey& b) const {
+      return compare(a.view(), b.view()) < 0;
+    }
+  };
+  // The last change of each row: the row as it is since, packed, or empty if it was erased.
+  using Changes = std::map<EntityKey, std::string, Order>;
+
+  const Changes& changes() const { return changes_; }
+  std::uint64_t bytes() const { return bytes_; }  // packed, of the rows
+  std::uint64_t memory() const;                   // about
+
+  void put(const KeyView& key, std::string_view packed);
+  void erase(const KeyView& key) { put(key, {}); }
+
+ private:
+  Changes changes_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t key_bytes_ = 0;
+};
+
+}  // namespace entitable

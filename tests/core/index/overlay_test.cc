@@ -1,0 +1,326 @@
+// Changes of rows that are not in memory.
+#include "core/index/overlay.h"
+
+#include <algorithm>
+
+#include "core/index/leaf.h"
+#include "tests/core/index/index_testing.h"
+#include "tests/support/catch.h"
+#include "tests/support/setting.h"
+
+namespace entitable {
+
+using test::digits;
+using test::entity;
+using test::keys_in;
+using test::leaves_of;
+using test::Model;
+using test::Prng;
+using test::setting;
+using test::sized;
+using test::sorted;
+
+namespace {
+
+// Partition "b", rows 10 to 19 at timestamp 7, between "a" and "c".
+std::vector<Entity> ten_rows() {
+  std::vector<Entity> rows;
+  for (std::uint64_t i = 10; i < 20; ++i) rows.push_back(sized("b", digits(i, 2), 50, 7));
+  return rows;
+}
+
+TableIndex ten_absent() {
+  TableIndex index;
+  index.add_absent({EntityKey("b", ""), EntityKey("c", "")}, 3, 10, 1'000);
+  return index;
+}
+
+using Parts = std::vector<PartId>;
+
+Ticks timestamp_of(const TableIndex& index, std::string_view row) {
+  const auto found = index.find({"b", row}).row;
+  return found ? found->timestamp() : 0;
+}
+
+}  // namespace
+
+TEST_CASE("an overlay keeps the last change of each row") {
+  Overlay overlay;
+  overlay.put({"p", "b"}, "bbb");
+  overlay.put({"p", "a"}, "a");
+  overlay.put({"p", "b"}, "b2");
+  overlay.erase({"p", "c"});
+  CHECK(overlay.bytes() == 3);
+  REQUIRE(overlay.changes().size() == 3);
+  CHECK(overlay.changes().begin()->second == "a");
+  CHECK(overlay.changes().at(EntityKey("p", "b")) == "b2");
+  CHECK(overlay.changes().at(EntityKey("p", "c")).empty());
+  overlay.erase({"p", "b"});
+  CHECK(overlay.bytes() == 1);
+  CHECK(overlay.memory() > 3 * sizeof(Overlay::Changes::value_type));
+}
+
+TEST_CASE("what is put into an absent leaf, or erased there, waits until it is loaded") {
+  TableIndex index = ten_absent();
+  CHECK(index.uncounted_parts().empty());
+  const std::uint64_t memory = index.memory_bytes();
+  index.put(sized("b", "15", 60, 9));
+  index.put(sized("b", "05", 60, 9));
+  index.put(sized("b", "155", 60, 9));
+  index.put(sized("b", "25", 60, 9));
+  CHECK(index.erase({"b", "12"}));
+  CHECK(index.erase({"b", "99"}));  // nobody knows
+  CHECK(index.find({"b", "15"}).need_part == 3);
+  CHECK(index.verify() == "");
+  CHECK(index.rows() == 10);  // those of the part
+  CHECK(index.memory_bytes() > memory + 4 * 60);
+  CHECK(index.overlaid_parts() == Parts{3});
+  CHECK(index.uncounted_parts() == Parts{3});
+  CHECK(index.unstored_bytes() > 1'000);
+
+  index.load_part(3, ten_rows());
+  CHECK(index.verify() == "");
+  CHECK(index.rows() == 12);
+  CHECK(keys_in(index) == std::vector<std::string>{"b|05", "b|10", "b|11", "b|13", "b|14", "b|15",
+                                                   "b|155", "b|16", "b|17", "b|18", "b|19",
+                                                   "b|25"});
+  CHECK(timestamp_of(index, "15") == 9);
+  CHECK(timestamp_of(index, "16") == 7);
+  CHECK(index.overlaid_parts().empty());
+  CHECK(index.uncounted_parts().empty());
+  CHECK(index.unstored_bytes() == index.bytes());
+}
+
+TEST_CASE("an absent leaf is not changed in place by what must be known to be there") {
+  TableIndex index = ten_absent();
+  CHECK_FALSE(index.put_in_place({"b", "15"}, 9, {}));
+  CHECK(index.overlaid_parts().empty());
+}
+
+TEST_CASE("all rows of a part may go, and a part without rows may get some") {
+  TableIndex index = ten_absent();
+  SECTION("go") {
+    for (const Entity& row : ten_rows()) index.erase(row.key.view());
+    index.load_part(3, ten_rows());
+    CHECK(index.rows() == 0);
+    CHECK(keys_in(index).empty());
+  }
+  SECTION("come") {
+    index.put(entity("b", "1", 9));
+    index.load_part(3, {});
+    CHECK(index.rows() == 1);
+    CHECK(timestamp_of(index, "1") == 9);
+  }
+  CHECK(index.verify() == "");
+  CHECK(index.find({"b", "1"}).need_part == 0);
+}
+
+TEST_CASE("what an overlay adds may fill many leaves, or one beyond its size") {
+  TableIndex index = ten_absent();
+  index.put(sized("b", "105", 100'000, 9));
+  for (std::uint64_t i = 0; i < 5'000; ++i) index.put(sized("b", "2" + digits(i), 100, 9));
+  index.load_part(3, ten_rows());
+  CHECK(index.verify() == "");
+  CHECK(index.rows() == 5'011);
+  const std::vector<LeafSpan> leaves = leaves_of(index);
+  CHECK(leaves.size() > 50);
+  for (const LeafSpan& leaf : leaves) CHECK(leaf.overlaid == (leaf.part == 3));
+}
+
+TEST_CASE("a loaded part may be dropped with its overlay, and be loaded again") {
+  TableIndex index = ten_absent();
+  index.put(sized("b", "15", 60, 9));
+  index.put(sized("b", "25", 60, 9));
+  index.erase({"b", "12"});
+  index.load_part(3, ten_rows());
+  const std::vector<ResidentPart> resident = index.resident_parts();
+  REQUIRE(resident.size() == 1);
+  index.drop_parts({resident[0].part});
+  CHECK(index.verify() == "");
+  CHECK(index.find({"b", "15"}).need_part == 3);
+  CHECK(index.rows() == 10);  // which is exact now
+  CHECK(index.uncounted_parts().empty());
+  CHECK(index.overlaid_parts() == Parts{3});
+  index.load_part(3, ten_rows());
+  CHECK(index.rows() == 10);
+  CHECK(timestamp_of(index, "25") == 9);
+  CHECK_FALSE(index.find({"b", "12"}).row);
+  CHECK(index.verify() == "");
+}
+
+TEST_CASE("a row that changes after loading keeps its part from being dropped") {
+  TableIndex index = ten_absent();
+  index.put(sized("b", "15", 60, 9));
+  index.load_part(3, ten_rows());
+  index.put(sized("b", "15", 60, 11));
+  CHECK(index.resident_parts().empty());
+  CHECK(timestamp_of(index, "15") == 11);
+}
+
+TEST_CASE("a new part has the changes in it") {
+  TableIndex index = ten_absent();
+  index.put(sized("b", "15", 60, 9));
+  index.load_part(3, ten_rows());
+  TableIndex::set_part(index, {}, 4);
+  CHECK(index.unstored_bytes() == 0);
+  for (const LeafSpan& leaf : leaves_of(index)) CHECK_FALSE(leaf.overlaid);
+}
+
+TEST_CASE("an overlay is of its version") {
+  const TableIndex none = ten_absent();
+  TableIndex one = none;
+  one.put(sized("b", "15", 60, 9));
+  TableIndex two = one;
+  two.erase({"b", "15"});
+  TableIndex three = two;
+  CHECK(none.overlaid_parts().empty());
+  for (TableIndex* index : {&one, &two}) index->load_part(3, ten_rows());
+  CHECK(timestamp_of(one, "15") == 9);
+  CHECK(timestamp_of(two, "15") == 0);
+  CHECK(three.find({"b", "15"}).need_part == 3);
+  CHECK(three.uncounted_parts() == Parts{3});
+  CHECK((none.verify() + one.verify() + two.verify() + three.verify()) == "");
+}
+
+TEST_CASE("a loader puts the same leaves into versions with the same overlay") {
+  TableIndex index = ten_absent();
+  index.put(sized("b", "15", 60, 9));
+  TableIndex other = index;
+  PartLoader loader(index, 3);
+  for (const Entity& row : ten_rows()) loader.add(row.key.view(), row.timestamp, {});
+  loader.finish();
+  loader.finish_in(other);
+  CHECK(keys_in(index) == keys_in(other));
+  CHECK(&LeafWalk(index, {"b", ""}).leaf() == &LeafWalk(other, {"b", ""}).leaf());
+  CHECK(other.verify() == "");
+}
+
+TEST_CASE("a load that is given up leaves the overlay as it was") {
+  TableIndex index = ten_absent();
+  index.put(sized("b", "05", 60, 9));
+  {
+    PartLoader loader(index, 3);
+    for (const Entity& row : ten_rows()) loader.add(row.key.view(), row.timestamp, {});
+  }
+  index.load_part(3, ten_rows());
+  CHECK(index.rows() == 11);
+}
+
+namespace {
+
+// Changes, loads and drops at random, against the rows as they should be.
+class OverlayRun {
+ public:
+  explicit OverlayRun(std::uint64_t seed) : random_(seed) {
+    stored_.resize(1 + random_.below(6));
+    std::vector<Model> parts(stored_.size());
+    for (std::uint64_t i = random_.below(300); i > 0; --i) {
+      Entity row = random_row(1);
+      parts[part_of(row.key)][row.key] = row;
+    }
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      KeyRange range{EntityKey(digits(i * 100), ""), std::nullopt};
+      if (i + 1 < parts.size()) range.upper = EntityKey(digits((i + 1) * 100), "");
+      index_.add_absent(range, i + 1, parts[i].size(), parts[i].size() * 100);
+      for (const auto& [key, row] : parts[i]) {
+        stored_[i].push_back(row);
+        model_[key] = row;
+      }
+    }
+  }
+
+  void step() {
+    const std::uint64_t kind = random_.below(100);
+    if (kind < 60) {
+      Entity row = random_row(2 + static_cast<Ticks>(random_.below(1'000)));
+      index_.put(row);
+      model_[row.key] = std::move(row);
+    } else if (kind < 90) {
+      const EntityKey key = random_row(1).key;
+      index_.erase(key.view());
+      model_.erase(key);
+    } else if (kind < 94) {
+      load(random_.below(stored_.size()));
+    } else if (kind < 96) {
+      drop();
+    } else if (kind < 98) {
+      kept_ = index_;  // so that nodes are shared from now on
+      kept_model_ = model_;
+    }
+    REQUIRE(index_.verify() == "");
+    if (index_.uncounted_parts().empty()) REQUIRE(index_.rows() == model_.size());
+  }
+
+  void finish() {
+    compare(index_, model_);
+    compare(kept_, kept_model_);
+  }
+
+ private:
+  static std::size_t part_of(const EntityKey& key) { return std::stoul(key.partition) / 100; }
+
+  Entity random_row(Ticks timestamp) {
+    const std::string partition =
+        digits(random_.below(stored_.size()) * 100 + random_.below(7) * 15);
+    Entity row = sized(partition, digits(random_.below(40)), random_.below(400), timestamp);
+    if (random_.chance(5)) row.properties.push_back({"other", Value::of_int32(7)});
+    return row;
+  }
+
+  void load(std::size_t part) {
+    const std::vector<PartId> absent = absent_in(index_);
+    if (std::find(absent.begin(), absent.end(), part + 1) == absent.end()) return;
+    index_.load_part(part + 1, stored_[part]);
+  }
+
+  static std::vector<PartId> absent_in(const TableIndex& index) {
+    std::vector<PartId> parts;
+    for (const LeafSpan& leaf : leaves_of(index)) {
+      if (leaf.absent) parts.push_back(leaf.part);
+    }
+    return parts;
+  }
+
+  void drop() {
+    std::vector<PartId> dropped;
+    for (const ResidentPart& part : index_.resident_parts()) {
+      if (random_.chance(2)) dropped.push_back(part.part);
+    }
+    index_.drop_parts(dropped);
+  }
+
+  void compare(TableIndex index, const Model& model) {
+    for (const PartId part : absent_in(index)) index.load_part(part, stored_[part - 1]);
+    REQUIRE(index.verify() == "");
+    REQUIRE(index.rows() == model.size());
+    Cursor cursor(index, {});
+    for (const auto& [key, row] : model) {
+      REQUIRE(cursor.valid());
+      REQUIRE(sorted(cursor.row().materialize()) == sorted(row));
+      cursor.next();
+    }
+    REQUIRE(cursor.at_end());
+  }
+
+  Prng random_;
+  TableIndex index_;
+  Model model_;
+  TableIndex kept_;  // a version from before
+  Model kept_model_;
+  std::vector<std::vector<Entity>> stored_;
+};
+
+}  // namespace
+
+TEST_CASE("random changes of absent, loaded and dropped parts agree with a map") {
+  const std::uint64_t first = setting("ENTITABLE_SEED", 20261122);
+  const std::uint64_t steps = setting("ENTITABLE_STEPS", 300);
+  for (std::uint64_t seed = first; seed < first + 40; ++seed) {
+    INFO("replay with ENTITABLE_SEED=" << seed);
+    OverlayRun run(seed);
+    for (std::uint64_t step = 0; step < steps; ++step) run.step();
+    run.finish();
+  }
+}
+
+}  // namespace entitable
