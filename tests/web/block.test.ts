@@ -625,6 +625,19 @@ describe("operations", () => {
     }
     assert.deepEqual(first, copy);
   });
+  test("keys of every length are what they were, however their text is encoded", () => {
+    for (const last of ["a", "\u007f", "\u0080", "\u00e9", "\ud83d\ude00", "\ud800"]) {
+      for (let length = 0; length < 80; ++length) {
+        const row = "x".repeat(length) + last;
+        if (last === "\u007f" || last === "\u0080") {
+          assert.throws(() => store.get("p", row), refused(400, "OutOfRangeInput"));
+          continue;
+        }
+        store.put({ length }, "p", row);
+        assert.equal(store.get("p", row).rowKey, row);
+      }
+    }
+  });
   test("blocks are the same wherever in their buffer they begin", () => {
     const entity = { t: "x".repeat(300), d: new Date(5), n: 0.5, l: 7n, b: new Uint8Array(9) };
     const keys = { partitionKey: "p", rowKey: "\ud800" };
