@@ -31,12 +31,14 @@ for (const versus of document.querySelectorAll(".versus")) {
   if (versus.nextElementSibling !== null) new Verdict(versus, versus.nextElementSibling);
 }
 
-document.addEventListener("playground-start", ({ target, detail }: PlaygroundStartEvent) => {
+document.addEventListener("playground-start", (event) => {
+  const { target, detail } = event as PlaygroundStartEvent;
   if (!(target instanceof HTMLElement)) return;
   if (target.dataset["heat"] !== undefined) heatMapOf(target).begin(detail);
 });
 
-document.addEventListener("playground-run", ({ target, detail }: PlaygroundRunEvent) => {
+document.addEventListener("playground-run", (event) => {
+  const { target, detail } = event as PlaygroundRunEvent;
   if (!(target instanceof HTMLElement) || detail.before === undefined) return;
   if (target.dataset["heat"] !== undefined) void heatMapOf(target).end(detail);
   if (target.dataset["servers"] !== undefined)
