@@ -11,5 +11,6 @@ export default defineConfig({
     emptyOutDir: true,
     target: "es2022",
     chunkSizeWarningLimit: 1000,
+    license: { fileName: "licenses.md" }, // of what is bundled
   },
 });
