@@ -51,9 +51,11 @@ Checkpoint::Checkpoint(const Version& version, const CallWindow& window, const M
 
 void Checkpoint::plan_table(const Table& table, const StoredParts& stored) {
   manifest_.tables.push_back({table.id(), table.name(), table.acl, {}});
-  if (table.index.rows() == 0) return;
   std::vector<LeafSpan> leaves;
   table.index.for_each_leaf([&](const LeafSpan& leaf) { leaves.push_back(leaf); });
+  const auto absent = [](const LeafSpan& leaf) { return leaf.absent; };
+  // An absent part stays listed though it is empty: readers still ask for it.
+  if (table.index.rows() == 0 && std::none_of(leaves.begin(), leaves.end(), absent)) return;
 
   std::uint64_t open_bytes = 0;  // of the new part that is being collected; 0: none is
   std::size_t next = 0;

@@ -6,11 +6,13 @@ import { requestKind } from "../../web/src/client/block-layout.ts";
 import { TableHandle, type TableHandleOptions } from "../../web/src/client/table-client.ts";
 import type { Transport } from "../../web/src/transport.ts";
 import { DirectStore, table } from "./support/direct.ts";
+import { openStore } from "./support/package.ts";
 import { present } from "./support/present.ts";
 
 let store: DirectStore;
 let kinds: number[]; // of the reads that arrived
-let how: "at once" | "later" | "never";
+let how: "at once" | "never";
+let beforeOthers: (() => void) | undefined;
 
 before(async () => {
   store = await DirectStore.open();
@@ -19,18 +21,24 @@ before(async () => {
 beforeEach(() => {
   kinds = [];
   how = "at once";
+  beforeOthers = undefined;
 });
 
 function handle(name = table, options: TableHandleOptions = {}, joinsReads = true): TableHandle {
   const transport: Transport = {
     joinsReads,
+    beforeOthers: (reads) => {
+      beforeOthers = reads;
+    },
     read(block) {
       kinds.push(block[0] as number);
       if (how === "never") throw new Error("it is closed");
-      const reply = present(store.engine.read(block));
-      return how === "later" ? Promise.resolve(reply.slice()) : reply;
+      return present(store.engine.read(block));
     },
-    write: async (block) => store.commit(block),
+    write: async (block) => {
+      beforeOthers?.();
+      return store.commit(block);
+    },
     handle: () => assert.fail("not of this door"),
     now: () => store.now,
   };
@@ -43,15 +51,12 @@ const rows = (from: number, to: number) =>
 const number = async (entity: Promise<{ i?: unknown }>) => (await entity).i;
 
 describe("in one turn", () => {
-  for (const when of ["at once", "later"] as const) {
-    test(`two calls of a store that answers ${when} do for all`, async () => {
-      how = when;
-      const people = handle();
-      const all = await Promise.all(rows(0, 20).map((row) => number(people.getEntity("p", row))));
-      assert.deepEqual(all, [...Array(20).keys()]);
-      assert.deepEqual(kinds, [get, getEach]);
-    });
-  }
+  test("two calls of the store do for all", async () => {
+    const people = handle();
+    const all = await Promise.all(rows(0, 20).map((row) => number(people.getEntity("p", row))));
+    assert.deepEqual(all, [...Array(20).keys()]);
+    assert.deepEqual(kinds, [get, getEach]);
+  });
 
   test("an entity is what it is alone", async () => {
     const people = handle();
@@ -73,7 +78,29 @@ describe("in one turn", () => {
     const refusal = alone[0]?.status === "rejected" ? alone[0].reason.code : undefined;
     assert.notEqual(refusal, undefined);
     assert.deepEqual(codes, [0, 1, "ResourceNotFound", 2, refusal, 3]);
-    assert.deepEqual(kinds.slice(0, 6), [get, getEach, get, get, get, get]);
+    assert.deepEqual(kinds, [get, getEach, get, get, get, get, get]); // and the one alone
+  });
+
+  test("what is missing doesn't keep the others apart", async () => {
+    const people = handle();
+    const names = [...rows(0, 20), "gone", ...rows(0, 20)];
+    const settled = await Promise.allSettled(names.map((r) => people.getEntity("p", r)));
+    const missing = settled.flatMap(({ status }, i) => (status === "rejected" ? [i] : []));
+    assert.deepEqual(missing, [20]);
+    assert.deepEqual(kinds, [get, getEach, get, getEach]);
+  });
+
+  test("entities share no memory", async () => {
+    for (const [i, row] of ["b1", "b2", "b3"].entries()) {
+      store.put({ bytes: new Uint8Array(100).fill(i) }, "p", row);
+    }
+    const people = handle();
+    const found = await Promise.all(["b1", "b2", "b3"].map((row) => people.getEntity("p", row)));
+    for (const [i, entity] of found.entries()) {
+      const { bytes } = entity as unknown as { bytes: Uint8Array };
+      assert.deepEqual([...bytes], new Array(100).fill(i));
+      assert.notEqual(bytes.buffer.byteLength, 200, "not one buffer for two that came together");
+    }
   });
 
   test("reads of tables go each to its own", async () => {
@@ -156,4 +183,45 @@ test("more than a block takes are asked for in several", async () => {
     Array.from({ length: 2500 }, (_, i) => `r${i % 20}`),
   );
   assert.deepEqual(kinds, [get, getEach, getEach, getEach]);
+});
+
+describe("in a store, reads see what was there when they were called", () => {
+  const open = async () => {
+    const own = await openStore({ persistence: "memory", durability: "deferred" });
+    const people = own.table<{ n: number }>("people");
+    await people.createTable();
+    for (const rowKey of ["a", "b"]) await people.createEntity({ partitionKey: "p", rowKey, n: 1 });
+    const read = (row: string) =>
+      people.getEntity("p", row).then(
+        ({ n }) => n,
+        ({ code }) => code,
+      );
+    return { own, people, read };
+  };
+
+  test("whatever was written before them and is not applied yet", async () => {
+    const { own, people, read } = await open();
+    const written = people.upsertEntity({ partitionKey: "p", rowKey: "a", n: 2 });
+    assert.deepEqual(await Promise.all([read("a"), read("a"), read("b"), read("a")]), [1, 1, 1, 1]);
+    await written;
+    assert.equal(await read("a"), 2);
+    await own.close();
+  });
+
+  test("whatever is deleted behind them", async () => {
+    const { own, people, read } = await open();
+    const written = people.upsertEntity({ partitionKey: "p", rowKey: "a", n: 2 });
+    const found = [read("a"), read("b"), read("gone"), read("b")];
+    await Promise.all([written, people.deleteTable()]);
+    assert.deepEqual(await Promise.all(found), [1, 1, "ResourceNotFound", 1]);
+    await own.close();
+  });
+
+  test("though it is closed behind them", async () => {
+    const { own, read } = await open();
+    const found = [read("a"), read("b"), read("a")];
+    await own.close();
+    assert.deepEqual(await Promise.all(found), [1, 1, 1]);
+    assert.equal(await read("a"), "StoreClosed");
+  });
 });

@@ -20,8 +20,10 @@ export interface Transport {
   // purpose rejects with AbortError if `signal` aborts meanwhile; the others don't look at it.
   read(block: Uint8Array, signal?: AbortSignalLike): Uint8Array | Promise<Uint8Array>;
 
-  // That reads may be made together (client/point-reads.ts): nobody counts them or is told of each.
+  // Whether reads may be made together (client/point-reads.ts): they are answered at once, and nobody counts them or is told of
+  // each. Then beforeOthers() has `reads` called before anything in the store changes.
   readonly joinsReads?: boolean;
+  beforeOthers?(reads: () => void): void;
 
   // A block that writes in, its reply out, as durable as asked for (`durability` absent: the store's default). Writes are
   // applied in the order of the calls. Rejects with StoreError if the write could not be stored, and with

@@ -6,6 +6,7 @@
 
 #include "core/direct/record.h"
 #include "core/model/etag.h"
+#include "core/model/limits.h"
 #include "core/model/service_error.h"
 #include "tests/core/direct/reply_reader.h"
 #include "tests/core/direct/request_builder.h"
@@ -154,6 +155,12 @@ TEST_CASE("Of many keys the rows come up to the first that has none") {
   CHECK(rows("people", {"1", std::string(2000, 'x'), "2"}) == Rows{"RowKey=1"});
   CHECK(rows("people", {}) == Rows{});
   CHECK(rows("nowhere", {"1"}) == Rows{});
+  CHECK(rows("people", std::vector<std::string>(limits::page_rows_max, "1")).size() ==
+        limits::page_rows_max);
+  RequestBuilder more(RequestKind::get_each);
+  more.text("people").word(limits::page_rows_max + 1);
+  for (std::size_t i = 0; i <= limits::page_rows_max; ++i) more.text("p").text("1");
+  check_refused(bench.read(more.build()), Code::invalid_input);
 }
 
 TEST_CASE("What is not there has the service's error") {
@@ -295,8 +302,10 @@ TEST_CASE("parts that a read needs are named, and asked for until they are there
   explain.text("people").no_text().no_text();
   RequestBuilder each(RequestKind::get_each);
   each.text("people").word(1).text("p").text("1");
+  CHECK(direct::read(store, each.build(), bench.pages, bench.reply).empty());
+  CHECK(read_page(bench.reply.str()).rows.empty());
   for (const std::string& block :
-       {Bench::get("1").word(0).build(), each.build(), Bench::whole(Bench::query(std::nullopt)),
+       {Bench::get("1").word(0).build(), Bench::whole(Bench::query(std::nullopt)),
         explain.no_text().no_text().word(0).build()}) {
     CHECK(direct::read(store, block, bench.pages, bench.reply) == std::vector<PartId>{part});
   }

@@ -121,6 +121,35 @@ TEST_CASE("what a checkpoint would write is what changed, and the rest of its pa
   CHECK(store.checkpoint_bytes() == 0);
 }
 
+TEST_CASE("a part that became empty is found also when its whole table is") {
+  Disk disk;
+  { const Store store = filled(disk); }
+  const auto empty = [&](int from, int to) {
+    Store store = std::move(*disk.open(Disk::Load::what_is_needed));
+    for (int i = from; i < to; ++i) {
+      const WriteRequest erase = write("big", operation(OperationKind::remove, "p", key(i).row, 0));
+      if (is_absent(store, i)) {
+        disk.load_parts(store, std::get<NeedParts>(store.get("big", key(i).view())).ids);
+      }
+      publish(store, {erase});
+    }
+    disk.store_pending(store);
+    REQUIRE(disk.checkpoint(store));
+    // Whatever is asked for is there, or is brought once.
+    for (const int i : {0, from, to - 1, rows - 1}) {
+      if (is_absent(store, i)) {
+        disk.load_parts(store, std::get<NeedParts>(store.get("big", key(i).view())).ids);
+      }
+      CHECK_FALSE(is_absent(store, i));
+    }
+    CHECK(store.verify().empty());
+  };
+  empty(rows / 2, rows);
+  empty(0, rows / 2);
+  const Store store = std::move(*disk.open(Disk::Load::what_is_needed));
+  CHECK(store.stats().rows == 0);
+}
+
 TEST_CASE("nothing is dropped while another version is held") {
   Disk disk;
   Store store = filled(disk);

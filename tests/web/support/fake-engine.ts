@@ -169,6 +169,9 @@ export class FakeEngine implements Engine {
     this.#damage.push(damage);
   }
 
+  beforeOthers(): void {}
+  makeReads(): void {}
+
   read(block: Uint8Array): Uint8Array | NeededParts {
     const needed = this.#needed();
     if (needed !== undefined) return needed;

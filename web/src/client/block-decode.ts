@@ -20,6 +20,7 @@ import {
 
 export interface DecodeOptions {
   disableTypeConversion?: boolean; // every property becomes { value: text, type }
+  apart?: boolean; // the rows of a page have nothing in common: their binaries are copied one by one
 }
 
 export interface EntityPage {
@@ -443,11 +444,11 @@ interface NodeBuffer {
 const host = globalThis as { process?: { versions?: { node?: string } }; Buffer?: NodeBuffer };
 const nodeBuffer = host.process?.versions?.node === undefined ? undefined : host.Buffer;
 
-function takeBinaries(reply: Uint8Array, binaryBytes: number): void {
+function takeBinaries(reply: Uint8Array, binaryBytes: number, apart: boolean): void {
   binaryPosition = 0;
   if (binaryBytes === 0) return; // close() left an empty area
   const inReply = reply.subarray(reply.length - binaryBytes);
-  if (binaryBytes <= smallBytes) {
+  if (apart || binaryBytes <= smallBytes) {
     binaryArea = inReply;
   } else {
     const area = new Uint8Array(binaryBytes);
@@ -458,7 +459,7 @@ function takeBinaries(reply: Uint8Array, binaryBytes: number): void {
 
 export function decodePage(reply: Uint8Array, options: DecodeOptions = {}): EntityPage {
   open(reply, replyKind.page);
-  takeBinaries(reply, words[at - 1] as number);
+  takeBinaries(reply, words[at - 1] as number, options.apart === true);
   const rowCount = takeWord();
   const shapeCount = takeWord();
   const partitionKey = takeOptionalText();

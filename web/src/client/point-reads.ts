@@ -1,8 +1,9 @@
-// Point reads that are asked for in one turn of the event loop's tasks and microtasks cross together: `Promise.all` over a
-// hundred `getEntity` is two calls of the store, in a worker two messages, and each read costs half.
+// Point reads that are asked for in one turn of the event loop's tasks and microtasks cross together, where the store answers at
+// once: `Promise.all` over a hundred `getEntity` is two calls of the engine, and each read costs a third. (To a worker or another
+// tab they travel in one message anyway.)
 //
 // The first one of a turn is made at once, since most come alone. Those that follow it wait until the turn is over, or
-// until something is written through the same transport, so that each sees what it would have seen when it was called.
+// until anything else is asked of the engine: so each sees what it would have seen when it was called.
 
 import type { Transport } from "../transport.ts";
 import { decodeEntity, decodePage, type EntityKey, encodeGet, encodeGetEach } from "./block.ts";
@@ -15,7 +16,8 @@ interface Waiting extends EntityKey {
   reject: (error: unknown) => void;
 }
 
-const togetherMax = 1000;
+const togetherMax = 1000; // of the block's layout
+const worthWhile = 16; // so many rows, to ask for others together once more
 const now = Promise.resolve();
 
 export class PointReads {
@@ -27,20 +29,27 @@ export class PointReads {
     this.#transport = transport;
   }
 
-  // Undefined: it is the first one of its turn, and for the caller to make.
+  // Undefined: it is for the caller to make, now.
   join(table: string, partitionKey: string, rowKey: string): Promise<Row> | undefined {
     if (!this.#inTurn) {
       this.#inTurn = true;
       void now.then(this.#endTurn);
       return undefined;
     }
+    if (this.#transport.joinsReads !== true) return undefined;
+    if (this.#waiting.length === 0) this.#transport.beforeOthers?.(this.#flush);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ table, partitionKey, rowKey, resolve, reject });
     });
   }
 
-  // Makes those that wait.
-  flush(): void {
+  readonly #endTurn = () => {
+    this.#inTurn = false;
+    this.#flush();
+  };
+
+  // Makes those that wait, in their order.
+  readonly #flush = () => {
     if (this.#waiting.length === 0) return;
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -51,42 +60,40 @@ export class PointReads {
       this.#make(table, waiting.slice(from, to));
       from = to;
     }
-  }
-
-  readonly #endTurn = () => {
-    this.#inTurn = false;
-    this.flush();
   };
 
   #make(table: string, reads: Waiting[]): void {
-    const [only, second] = reads;
-    if (second === undefined) this.#makeAlone(only as Waiting);
-    else this.#ask(encodeGetEach(table, reads), reads, (reply) => this.#take(reply, reads));
+    const rest = reads;
+    while (rest.length > 1) {
+      const rows = this.#ask(table, rest);
+      if (rows === undefined) break;
+      for (const [i, row] of rows.entries()) rest[i]?.resolve(row);
+      // The next one says for itself what the matter is. Where many are missing, the others do so too.
+      const [missing] = rest.splice(0, rows.length + 1).slice(rows.length);
+      if (missing !== undefined) this.#makeAlone(missing);
+      if (rows.length < worthWhile) break;
+    }
+    for (const read of rest) this.#makeAlone(read);
   }
 
-  // The first so many rows. Of the rest each says for itself what the matter is.
-  #take(reply: Uint8Array, reads: Waiting[]): void {
-    const { rows } = decodePage(reply);
-    for (const [i, read] of reads.entries()) {
-      const row = rows[i];
-      if (row === undefined) this.#makeAlone(read);
-      else read.resolve(row);
+  // The first so many rows; undefined if they can't be had together.
+  #ask(table: string, reads: readonly EntityKey[]): Row[] | undefined {
+    if (this.#transport.joinsReads !== true) return undefined;
+    try {
+      const reply = this.#transport.read(encodeGetEach(table, reads));
+      if (!(reply instanceof Promise)) return decodePage(reply, { apart: true }).rows;
+      reply.catch(() => {});
+      return undefined;
+    } catch {
+      return undefined; // which each one's own call says
     }
   }
 
-  #makeAlone(read: Waiting): void {
-    const block = encodeGet(read.table, read.partitionKey, read.rowKey);
-    this.#ask(block, [read], (reply) => read.resolve(decodeEntity(reply)));
-  }
-
-  #ask(block: Uint8Array, reads: Waiting[], take: (reply: Uint8Array) => void): void {
-    const reject = (error: unknown) => {
-      for (const read of reads) read.reject(error);
-    };
+  #makeAlone({ table, partitionKey, rowKey, resolve, reject }: Waiting): void {
     try {
-      const reply = this.#transport.read(block);
-      if (reply instanceof Promise) reply.then(take).catch(reject);
-      else take(reply);
+      const reply = this.#transport.read(encodeGet(table, partitionKey, rowKey));
+      if (reply instanceof Promise) reply.then(decodeEntity).then(resolve, reject);
+      else resolve(decodeEntity(reply));
     } catch (error) {
       reject(error);
     }
@@ -97,7 +104,7 @@ const readsOf = new WeakMap<Transport, PointReads>();
 
 // One for all handles of a store; none for a store where every read is on its own.
 export function pointReads(transport: Transport): PointReads | undefined {
-  if (transport.joinsReads !== true) return undefined;
+  if (transport.beforeOthers === undefined) return undefined;
   let reads = readsOf.get(transport);
   if (reads === undefined) {
     reads = new PointReads(transport);

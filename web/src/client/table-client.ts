@@ -248,7 +248,6 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     checkOptions(options);
     const block = encodeWrite(this.tableName, operations, transaction, this.#types);
     const { durability, abortSignal } = this.#withDurability(options);
-    this.#pointReads?.flush();
     return this.#transport.write(block, durability, abortSignal);
   }
 

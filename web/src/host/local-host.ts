@@ -154,6 +154,10 @@ export class LocalHost implements Host {
     return this.#later(reply, () => this.#o.engine.read(block));
   }
 
+  beforeOthers(reads: () => void): void {
+    if (this.#closing === undefined) this.#o.engine.beforeOthers(reads);
+  }
+
   handle(block: Uint8Array): Uint8Array | Promise<Uint8Array> {
     if (this.#closing !== undefined) throw this.#closed();
     const reply = this.#o.engine.handle(block, this.now());
@@ -303,6 +307,7 @@ export class LocalHost implements Host {
   }
 
   async #close(tidyUp: () => Promise<void> | void): Promise<void> {
+    this.#o.engine.makeReads();
     let lost: unknown;
     try {
       await this.#queue.flush();

@@ -14,6 +14,10 @@ export interface PartsOptions {
   onDamage: () => void;
 }
 
+function notThere(id: number | undefined): StoreError {
+  return new StoreError("Corrupted", `The store is damaged: part ${id} is read and still missing.`);
+}
+
 export class Parts {
   readonly #o: PartsOptions;
   readonly #arriving = new Map<number, Promise<void>>();
@@ -37,6 +41,8 @@ export class Parts {
         await this.#bring(atOnce === "all" ? ids : ids.slice(0, count));
         const answer = call();
         if (!(answer instanceof NeededParts)) return answer;
+        const [first] = answer.ids;
+        if (first === ids[0]) throw notThere(first); // or it would be asked for without end
         ids = answer.ids;
       }
     } finally {

@@ -66,7 +66,6 @@ export interface SharedHostOptions {
 type State = "joining" | "following" | "owning" | "suspended" | "closed";
 
 export class SharedHost implements Host {
-  readonly joinsReads = true;
   readonly #o: SharedHostOptions;
   readonly #me: string;
   readonly #client: CallClient;
@@ -129,6 +128,14 @@ export class SharedHost implements Host {
   read(block: Uint8Array): Uint8Array | Promise<Uint8Array> {
     this.#requireOpen();
     return this.#read("read", block);
+  }
+
+  get joinsReads(): boolean {
+    return this.#local !== undefined;
+  }
+
+  beforeOthers(reads: () => void): void {
+    this.#local?.beforeOthers(reads);
   }
 
   handle(block: Uint8Array): Uint8Array | Promise<Uint8Array> {

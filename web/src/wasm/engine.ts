@@ -108,6 +108,10 @@ export interface Engine {
   damage(): Damage[];
   reportDamage(damage: Damage): void;
 
+  // `reads` is called before the next call of anything but read(): who puts off reads can make them before something changes.
+  beforeOthers(reads: () => void): void;
+  makeReads(): void; // calls it now
+
   // A read block (client/block.ts) in, a reply block out. The reply is a view of wasm memory, valid only until
   // the next call: decode it at once or copy it.
   read(block: Uint8Array): Uint8Array | NeededParts;
@@ -203,6 +207,7 @@ class WasmEngine implements Engine {
   readonly #instance: Instance;
   readonly #module: EntitableModule; // the instance's: at hand, since reads are short
   #handle: number; // 0: closed
+  #reads: (() => void) | undefined; // put off until the next call
 
   static async start(code: WebAssembly.Module): Promise<WasmEngine> {
     const module = await instantiateCompiled(code);
@@ -281,6 +286,17 @@ class WasmEngine implements Engine {
   }
 
   // ---- Reading and writing ------------------------------------------------------------------------------------------
+
+  beforeOthers(reads: () => void): void {
+    if (this.#reads !== reads) this.makeReads();
+    this.#reads = reads;
+  }
+
+  makeReads(): void {
+    const reads = this.#reads;
+    this.#reads = undefined;
+    reads?.();
+  }
 
   // Written out, without the closures of #call: a point read is a few microseconds.
   read(block: Uint8Array): Uint8Array | NeededParts {
@@ -610,6 +626,7 @@ class WasmEngine implements Engine {
   }
 
   #guarded<T>(call: (module: EntitableModule, handle: number) => T): T {
+    if (this.#reads !== undefined) this.makeReads();
     const handle = this.#open();
     try {
       return call(this.#module, handle);

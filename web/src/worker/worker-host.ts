@@ -53,7 +53,6 @@ export interface WorkerHostOptions {
 }
 
 export class WorkerHost implements Host {
-  readonly joinsReads = true;
   readonly #o: WorkerHostOptions;
   readonly #name: string;
   readonly #lock: string; // of the worker's life
