@@ -254,7 +254,7 @@ export interface WriteOptions {
   durability?: Durability;
 }
 
-/** The official client's methods for one table. Rules: README.md and the tests in tests/web/table-client. */
+/** The methods that the official client, `TableClient` of @azure/data-tables, has for one table. */
 export interface TableClient {
   readonly tableName: string;
   createTable(options?: OperationOptions & WriteOptions): Promise<void>;

@@ -141,11 +141,17 @@ function declarationsOf(node: Node, source: string): Declaration[] {
   if (!declared || kind === undefined) return [];
   const named = declared.declarations ?? [declared];
   const text = commentBefore(source, node.start);
-  const code = source
-    .slice(node.start, node.end)
+  const code = unwrapped(source.slice(node.start, node.end))
     .replace(/^(export )?(declare )?/, "")
     .replace(/^ +#private;\n/m, "");
   return named.flatMap(({ id }) => (id ? [{ name: id.name, kind, text, code }] : []));
+}
+
+// Comments within a declaration are wrapped for an editor; on a page each is one text, which breaks where the page is full.
+function unwrapped(code: string): string {
+  return code.replace(/\/\*\*[\s\S]*?\*\//g, (comment) =>
+    comment.replace(/\s*\n\s*(\*(?!\/))?\s*/g, " "),
+  );
 }
 
 function commentBefore(source: string, start: number): string {

@@ -73,5 +73,5 @@ function around(page: Page, pages: readonly Page[]): string {
     target === undefined
       ? ""
       : `<a rel="${rel}" href="${upFrom(page)}${target.path}"><span>${word}</span> ${escapeHtml(target.title)}</a>`;
-  return `<nav class="around" aria-label="Before and after">${link(pages[index - 1], "Before", "prev")}${link(pages[index + 1], "Next", "next")}</nav>`;
+  return `<nav class="around" aria-label="Previous and next">${link(pages[index - 1], "Previous", "prev")}${link(pages[index + 1], "Next", "next")}</nav>`;
 }

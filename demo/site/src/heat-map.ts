@@ -54,6 +54,7 @@ export class HeatMap {
     if (this.#drawn === this.#accesses.version) return;
     this.#drawn = this.#accesses.version;
     const all = this.#accesses.all();
+    this.element.hidden = all.length === 0;
     const touched = all.filter((one) => Math.max(...heatOf(one)) > 0).length;
     this.#caption.textContent = `Partitions touched: ${count(touched)} of ${count(all.length)}`;
     if (all.length !== this.#fields.size || !all.every((one) => this.#fields.has(nameOf(one)))) {

@@ -41,7 +41,7 @@ export class Verdict {
     if (naive === undefined || pattern === undefined) return;
     const different = figures.filter(([, of]) => of(naive) !== of(pattern));
     if (different.length === 0 && naive.requests > 0)
-      this.#bars.append(h("p", {}, "Both cost the same."));
+      this.#bars.append(h("p", {}, "Requests and rows are the same."));
     // Of what was refused nothing was done, so that there was less to do is no merit.
     const isFair = naive.failed === pattern.failed;
     for (const [name, of] of different) {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Locator, Page, Route } from "playwright-core";
 import { accessibilityProblems } from "../support/axe.ts";
-import { type Guide, openGuide } from "../support/guide.ts";
+import { type Guide, openGuide, writeCode } from "../support/guide.ts";
 
 let guide: Guide;
 
@@ -58,7 +58,7 @@ test("it is not fetched on load, but on the first edit, once; what is edited run
   assert.deepEqual(await heights(), before, "nothing on the page moves");
   assert.equal(urls.filter((url) => chunk.test(url)).length, 1);
   assert.equal(await codeOf(block(page)).count(), 1);
-  await codeOf(block(page)).fill('show("it ran");');
+  await writeCode(block(page), 'show("it ran");');
   await page.keyboard.press("Control+Enter");
   await block(page).getByText("it ran", { exact: true }).waitFor();
   await block(page).getByRole("button", { name: "Back to the original" }).click();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Page } from "playwright-core";
-import { type Guide, openGuide, runBlock } from "../support/guide.ts";
+import { type Guide, openGuide, runBlock, writeCode } from "../support/guide.ts";
 
 let guide: Guide;
 
@@ -46,9 +46,7 @@ test("with the server gone, pages that were never visited open and run", async (
   await page.getByRole("link", { name: "Asking questions" }).click();
   await page.waitForURL("**/some/path/querying/");
   assert.equal((await runBlock(page, 0)).figures["Rows read"], "1");
-  const block = page.locator("table-playground").first();
-  await block.getByRole("textbox", { name: "Code" }).focus();
-  await block.locator(".cm-content").fill('show("edited");');
+  await writeCode(page.locator("table-playground").first(), 'show("edited");');
   assert.deepEqual((await runBlock(page, 0)).values, ["edited"]);
   await page.close();
 });

@@ -1,7 +1,7 @@
 // The guide as a visitor sees it: the built site behind a static file server, under a path that is not the root.
 import { globSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { BrowserContext, Page } from "playwright-core";
+import type { BrowserContext, Locator, Page } from "playwright-core";
 import { newProfile } from "./browser.ts";
 import { serve } from "./server.ts";
 
@@ -82,6 +82,18 @@ export async function runBlock(page: Page, index: number): Promise<Shown> {
     );
   }
   return await block.evaluate(readBlock);
+}
+
+/**
+ * Writes other code into a block, whose text area makes way for the editor first. By the keyboard, as a selection that a script makes
+ * is not the editor's before the next turn; until then Chromium would type over it by itself, with a style that the policy forbids.
+ */
+export async function writeCode(block: Locator, code: string): Promise<void> {
+  await block.getByRole("textbox", { name: "Code" }).focus();
+  const editor = block.locator(".cm-content");
+  await editor.waitFor();
+  await editor.press("ControlOrMeta+a");
+  await block.page().keyboard.insertText(code);
 }
 
 // Runs in the page.
