@@ -153,6 +153,22 @@ TEST_CASE("a part that became empty is found also when its whole table is") {
   CHECK(store.stats().rows == 0);
 }
 
+TEST_CASE("a leaf that was split off behind a new row is found again") {
+  Disk disk;
+  Store store = new_store();
+  publish(store, {create("big")});
+  for (const int i : {200, 201}) publish(store, {put_large(i)});
+  disk.store_pending(store);
+  REQUIRE(disk.checkpoint(store));
+  publish(store, {put_large(100)});
+  store.limit_memory(1);
+  store.trim();
+  REQUIRE(is_absent(store, 200));
+  disk.load_parts(store, std::get<NeedParts>(store.get("big", key(200).view())).ids);
+  CHECK_FALSE(is_absent(store, 200));
+  CHECK(store.verify().empty());
+}
+
 TEST_CASE("nothing is dropped while another version is held") {
   Disk disk;
   Store store = filled(disk);
