@@ -2,14 +2,12 @@
 //
 //   absent leaf            its rows are in the part, in storage; these changes are not
 //     |- part 7              "a" "b" "c" "d"
-//     '- overlay             "b" -> a packed row (row.h)   put: in the place of the row, or a new
-//     one
+//     '- overlay             "b" -> a packed row (row.h)   put: in place of the row, or a new one
 //                            "d" -> nothing                erased
 //
-//   leaves of part 7       after loading: "a", the new "b", and "c", under the same overlay; so
-//   they
-//     |- part 7              may be dropped again, and an absent leaf as above takes their place
-//     '- overlay
+//   leaves of part 7       after loading: "a", the new "b", "c", under the same overlay; so they
+//     |- part 7              may be dropped again, and an absent leaf as above takes their place,
+//     '- overlay             unless a row that came later has taken the place of "d"
 //
 // So a log that touches many parts needs none of them until somebody looks for a row there.
 #pragma once

@@ -20,33 +20,40 @@ struct Group {
   std::uint32_t expected = 0;
   bool absent = false;
   bool used = false;
+  bool stray = false;  // rows that came later have taken some of the place of its overlay's changes
   Ref<Overlay> overlay;
   Totals totals;
 
-  explicit Group(const Leaf& first)
-      : part(first.part()),
-        expected(first.part_leaves()),
-        absent(first.is_absent()),
-        overlay(first.overlay()) {}
+  explicit Group(const LeafWalk& walk)
+      : part(walk.leaf().part()),
+        expected(walk.leaf().part_leaves()),
+        absent(walk.leaf().is_absent()),
+        overlay(walk.leaf().overlay()) {
+    stray = overlay && compare(overlay->changes().begin()->first.view(), walk.lower()) < 0;
+  }
+  void end_before(const KeyView& upper) {
+    stray |= overlay && compare(overlay->changes().rbegin()->first.view(), upper) >= 0;
+  }
   bool takes(const Leaf& leaf) const { return part != 0 && !absent && leaf.part() == part; }
   void add(const Leaf& leaf) {
     ++leaves;
     totals += leaf.totals();
     used |= leaf.used_lately();
   }
-  bool resident() const { return part != 0 && !absent && leaves == expected; }
+  bool resident() const { return part != 0 && !absent && !stray && leaves == expected; }
 };
 
 // Calls visit_leaf(walk) for each leaf, and visit_group(group) after the last one of a group.
 template <typename VisitLeaf, typename VisitGroup>
 void for_each_group(const TableIndex& index, VisitLeaf visit_leaf, VisitGroup visit_group) {
   for (LeafWalk walk(index); !walk.done();) {
-    Group group(walk.leaf());
+    Group group(walk);
     do {
       group.add(walk.leaf());
       visit_leaf(walk);
       walk.next();
     } while (!walk.done() && group.takes(walk.leaf()));
+    if (!walk.done()) group.end_before(walk.lower());
     visit_group(group);
   }
 }

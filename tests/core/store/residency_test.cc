@@ -169,6 +169,27 @@ TEST_CASE("a leaf that was split off behind a new row is found again") {
   CHECK(store.verify().empty());
 }
 
+TEST_CASE("a part is not dropped when a new row has taken the place of one that the log erased") {
+  Disk disk;
+  {
+    Store store = new_store();
+    publish(store, {create("big")});
+    for (const int i : {200, 201, 202}) publish(store, {put_large(i)});
+    disk.store_pending(store);
+    REQUIRE(disk.checkpoint(store));
+    publish(store, {write("big", operation(OperationKind::remove, "p", key(200).row, 0))});
+    disk.store_pending(store);
+  }
+  Store store = std::move(*disk.open(Disk::Load::what_is_needed));
+  disk.load_parts(store, std::get<NeedParts>(store.get("big", key(201).view())).ids);
+  publish(store, {put_large(200)});
+  store.limit_memory(1);
+  store.trim();
+  CHECK(store.verify().empty());
+  for (const int i : {200, 201, 202}) CHECK_FALSE(is_absent(store, i));
+  CHECK(store.stats().rows == 3);
+}
+
 TEST_CASE("nothing is dropped while another version is held") {
   Disk disk;
   Store store = filled(disk);
