@@ -74,7 +74,8 @@ function plainly(naive: number, pattern: number): string {
 /** How the pattern's number compares to the naive one, in words. */
 function relation(naive: number, pattern: number): string {
   if (pattern === 0 || naive === 0) return plainly(naive, pattern);
-  const [factor, word] = naive > pattern ? [naive / pattern, "fewer"] : [pattern / naive, "as many"];
+  const [factor, word] =
+    naive > pattern ? [naive / pattern, "fewer"] : [pattern / naive, "as many"];
   if (factor < 2) return plainly(naive, pattern);
   return `${count(factor < 10 ? Math.round(factor * 10) / 10 : Math.round(factor))} times ${word}`;
 }
