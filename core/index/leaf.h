@@ -41,7 +41,7 @@ struct RowSource {
 class Leaf : public Node {
  public:
   Leaf();  // present and empty
-  // `rows` and `bytes` count what is in `overlay` too.
+  // `rows` and `bytes`: of the part as its overlay leaves it, where that is known.
   static Ref<Leaf> make_absent(PartId part, std::uint64_t rows, std::uint64_t bytes,
                                Ref<Overlay> overlay = nullptr);
   // Tightly packed. REQUIRES: keys rise strictly.

@@ -1,4 +1,5 @@
 #include <optional>
+#include <utility>
 
 #include "core/base/check.h"
 #include "core/index/inner.h"
@@ -28,7 +29,7 @@ struct PartLoader::State {
   void add_change();
   void push(const KeyView& key, std::string_view packed);
   void flush();
-  EntityKey find_lower(const TableIndex& version) const;
+  EntityKey some_key(const TableIndex& version) const;
   void put_into(TableIndex& version) const;
 
   TableIndex& index;
@@ -136,7 +137,7 @@ void PartLoader::State::push(const KeyView& key, std::string_view packed) {
 
 void PartLoader::finish() {
   State& state = *state_;
-  if (!state.began) state.begin(state.find_lower(state.index).view());
+  if (!state.began) state.begin(state.some_key(state.index).view());
   while (state.overlay && state.change != state.overlay->changes().end()) state.add_change();
   if (!state.waiting.empty()) state.flush();
   if (state.leaves.empty()) state.leaves.push_back({EntityKey(), as_node(make_ref<Leaf>())});
@@ -152,19 +153,18 @@ void PartLoader::finish_in(TableIndex& version) {
   state_->put_into(version);
 }
 
-// Where the part is: if it has no rows only its leaf knows.
-EntityKey PartLoader::State::find_lower(const TableIndex& version) const {
-  LeafWalk walk(version);
-  while (!walk.done() && !(walk.leaf().is_absent() && walk.leaf().part() == part)) walk.next();
-  ENTITABLE_CHECK(!walk.done());
-  return {walk.lower().partition, walk.lower().row};
+// In the place of the part: if it has no rows only its leaf knows.
+EntityKey PartLoader::State::some_key(const TableIndex& version) const {
+  std::optional<EntityKey> key = version.find_absent(part);
+  ENTITABLE_CHECK(key.has_value());
+  return std::move(*key);
 }
 
 // In the place of the absent leaf.
 void PartLoader::State::put_into(TableIndex& version) const {
   const auto& last = static_cast<const Leaf&>(*leaves.back().node);
   TreeEdit edit(version.root_);
-  edit.descend(last.size() == 0 ? find_lower(version).view() : first.view());
+  edit.descend(last.size() == 0 ? some_key(version).view() : first.view());
   ENTITABLE_CHECK(edit.leaf().is_absent() && edit.leaf().part() == part);
   const std::optional<KeyView> upper = edit.upper();
   ENTITABLE_CHECK(!upper || last.size() == 0 || compare(last.key(last.size() - 1), *upper) < 0);

@@ -58,7 +58,30 @@ void for_each_group(const TableIndex& index, VisitLeaf visit_leaf, VisitGroup vi
   }
 }
 
+template <typename Wanted>
+std::vector<PartId> absent_parts(const TableIndex& index, Wanted wanted) {
+  std::vector<PartId> parts;
+  for (LeafWalk walk(index); !walk.done(); walk.next()) {
+    const Leaf& leaf = walk.leaf();
+    if (leaf.is_absent() && wanted(leaf)) parts.push_back(leaf.part());
+  }
+  return parts;
+}
+
 }  // namespace
+
+// A leaf that merged with an empty one before it starts lower than its part is listed; one that was
+// split off behind rows that came later starts higher.
+std::optional<EntityKey> TableIndex::find_absent(PartId part, const KeyRange& place) const {
+  const auto holds = [part](const Leaf& leaf) { return leaf.is_absent() && leaf.part() == part; };
+  if (holds(leaf_of(place.lower.view()))) return place.lower;
+  for (LeafWalk walk(*this, place.lower.view()); !walk.done(); walk.next()) {
+    const KeyView lower = walk.lower();
+    if (place.upper.has_value() && compare(lower, place.upper->view()) >= 0) break;
+    if (holds(walk.leaf())) return EntityKey(lower.partition, lower.row);
+  }
+  return std::nullopt;
+}
 
 std::uint64_t TableIndex::unstored_bytes() const {
   std::uint64_t bytes = 0;
@@ -71,20 +94,6 @@ std::uint64_t TableIndex::unstored_bytes() const {
       });
   return bytes;
 }
-
-namespace {
-
-template <typename Wanted>
-std::vector<PartId> absent_parts(const TableIndex& index, Wanted wanted) {
-  std::vector<PartId> parts;
-  for (LeafWalk walk(index); !walk.done(); walk.next()) {
-    const Leaf& leaf = walk.leaf();
-    if (leaf.is_absent() && wanted(leaf)) parts.push_back(leaf.part());
-  }
-  return parts;
-}
-
-}  // namespace
 
 std::vector<PartId> TableIndex::overlaid_parts() const {
   return absent_parts(*this, [](const Leaf& leaf) { return static_cast<bool>(leaf.overlay()); });

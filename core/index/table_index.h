@@ -108,6 +108,9 @@ class TableIndex {
   // Fills an absent leaf with the rows of its part, given in key order, and what its overlay makes
   // of them. REQUIRES: `part` is absent here.
   void load_part(PartId part, const std::vector<Entity>& rows);
+  // A key in the range of the absent leaf of this part, which a manifest lists in `place`; nothing:
+  // the part is not absent.
+  std::optional<EntityKey> find_absent(PartId part, const KeyRange& place = {}) const;
   // Absent parts with an overlay: those that must be loaded before a checkpoint of this version;
   // and those of them without which rows(), bytes() and count() are not exact. In key order.
   std::vector<PartId> overlaid_parts() const;

@@ -22,7 +22,7 @@ struct Page {
   // when it is full.
   std::optional<Continuation> next;
   std::uint64_t rows_read = 0;  // looked at, those that did not match and the look-ahead included
-  std::optional<std::string> partition = {};  // that it is of, if read_as_service() made it
+  std::optional<std::string> partition = {};  // that it is of, if execute_as_service() made it
 };
 
 struct RowAnswer {

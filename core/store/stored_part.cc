@@ -21,17 +21,8 @@ std::optional<ListedPart> find_part(const Manifest& manifest, PartId id) {
   return std::nullopt;
 }
 
-// A leaf that merged with an empty one before it starts lower than listed; one that was split off
-// behind rows that came later starts higher.
 bool is_absent(const TableIndex& index, const ListedPart& listed) {
-  const KeyRange& place = listed.place;
-  if (index.find(place.lower.view()).need_part == listed.part.id) return true;
-  for (LeafWalk walk(index, place.lower.view()); !walk.done(); walk.next()) {
-    if (place.upper.has_value() && compare(walk.lower(), place.upper->view()) >= 0) return false;
-    const LeafSpan leaf = walk.span();
-    if (leaf.absent && leaf.part == listed.part.id) return true;
-  }
-  return false;
+  return index.find_absent(listed.part.id, listed.place).has_value();
 }
 
 namespace {

@@ -107,17 +107,16 @@ function putOptionalText(value: string | undefined): void {
   else putText(value);
 }
 
-// A call of TextEncoder's takes browsers 400 ns, however short the text is. How many letters were written: all, or it is to be
-// called.
+// A call of TextEncoder's takes browsers 400 ns, however short the text is. False: it is to be called.
 const shortText = 64;
-function putShortText(at: number): number {
-  if (text.length > shortText) return -1;
+function putShortText(to: number): boolean {
+  if (text.length > shortText) return false;
   for (let i = 0; i < text.length; ++i) {
     const unit = text.charCodeAt(i);
-    if (unit > 0x7f) return -1;
-    bytes[at + i] = unit;
+    if (unit > 0x7f) return false;
+    bytes[to + i] = unit;
   }
-  return text.length;
+  return true;
 }
 
 // Writes text, binaries and header; gives the block.
@@ -129,8 +128,8 @@ function finish(kind: number): Uint8Array<ArrayBuffer> {
   if (origin * 4 + most > bytes.length) move(slabStep(Math.max(slabBytes, most)));
   const start = origin * 4;
   let flags = 0;
-  let textBytes = putShortText(start + textAt);
-  if (textBytes < text.length) {
+  let textBytes = text.length;
+  if (!putShortText(start + textAt)) {
     textBytes = (encoder as TextEncoder).encodeInto(text, bytes.subarray(start + textAt)).written;
     // Only text that is not all ASCII can hold an unpaired surrogate, which TextEncoder would replace.
     if (textBytes !== text.length && !isWellFormed(text)) {
