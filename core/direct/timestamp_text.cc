@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/base/check.h"
+#include "core/base/digits.h"
 #include "core/model/etag.h"
 
 namespace entitable::direct {
@@ -14,31 +15,12 @@ constexpr Ticks ticks_per_day = 86'400 * ticks_per_second;
 constexpr std::string_view timestamp_tail = "Z";
 constexpr std::string_view etag_tail = "Z'\"";
 
-// "00" "01" .. "99"
-constexpr std::array<char, 200> digit_pairs = [] {
-  std::array<char, 200> pairs{};
-  for (unsigned i = 0; i < 100; ++i) {
-    pairs[2 * i] = static_cast<char>('0' + i / 10);
-    pairs[2 * i + 1] = static_cast<char>('0' + i % 10);
-  }
-  return pairs;
-}();
-
-void put_two_digits(char* to, unsigned number) {
-  std::memcpy(to, digit_pairs.data() + std::size_t{2} * number, 2);
-}
-
 }  // namespace
 
 TimestampText::Fraction::Fraction(std::uint32_t ticks) : text(), size(0) {
   if (ticks == 0) return;
-  const std::uint32_t first_four = ticks / 1000;
-  const std::uint32_t last_three = ticks % 1000;
   text[0] = '.';
-  put_two_digits(text.data() + 1, first_four / 100);
-  put_two_digits(text.data() + 3, first_four % 100);
-  put_two_digits(text.data() + 5, last_three / 10);
-  text[7] = static_cast<char>('0' + last_three % 10);
+  put_seven_digits(text.data() + 1, ticks);
   size = text.size();
   while (text[size - 1] == '0') --size;
 }

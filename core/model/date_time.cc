@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "core/base/digits.h"
 #include "core/model/limits.h"
 
 namespace entitable {
@@ -144,24 +145,27 @@ std::optional<Ticks> scan(std::string_view text) {
   return days_from_date(date) * ticks_per_day + time - zone;
 }
 
-// Digits to `to`; gives their end. 32 bits, since wasm divides 64 bits slowly.
-char* put_number(char* to, std::int32_t value, int digits) {
-  for (int i = digits; i-- > 0; value /= 10) to[i] = static_cast<char>('0' + value % 10);
-  return to + digits;
+// Each writes to `to` and gives the end. 32 bits, since wasm divides 64 bits slowly.
+char* put_two(char* to, std::int32_t value) {
+  put_two_digits(to, static_cast<std::uint32_t>(value));
+  return to + 2;
 }
 
-// A number and what stands behind it.
-char* put_number(char* to, std::int32_t value, int digits, char behind) {
-  to = put_number(to, value, digits);
+char* put_two(char* to, std::int32_t value, char behind) {
+  to = put_two(to, value);
   *to++ = behind;
   return to;
 }
 
+char* put_year(char* to, std::int32_t year, char behind) {
+  return put_two(put_two(to, year / 100), year % 100, behind);
+}
+
 char* put_clock(char* to, std::int64_t ticks_of_day) {
   const auto seconds = static_cast<std::int32_t>(ticks_of_day / ticks_per_second);
-  to = put_number(to, seconds / 3600, 2, ':');
-  to = put_number(to, seconds / 60 % 60, 2, ':');
-  return put_number(to, seconds % 60, 2);
+  to = put_two(to, seconds / 3600, ':');
+  to = put_two(to, seconds / 60 % 60, ':');
+  return put_two(to, seconds % 60);
 }
 
 // .NET's invariant culture, "MM/dd/yyyy HH:mm:ss". Instants that .NET has no date for show as its
@@ -170,9 +174,9 @@ std::string invariant_text(Ticks ticks) {
   ticks = std::clamp<Ticks>(ticks, 0, limits::date_time_ticks_max);
   const Date date = date_from_days(ticks / ticks_per_day);
   char text[32];
-  char* end = put_number(text, date.month, 2, '/');
-  end = put_number(end, date.day, 2, '/');
-  end = put_number(end, date.year, 4, ' ');
+  char* end = put_two(text, date.month, '/');
+  end = put_two(end, date.day, '/');
+  end = put_year(end, date.year, ' ');
   end = put_clock(end, ticks % ticks_per_day);
   return std::string(text, end);
 }
@@ -194,13 +198,14 @@ Result<Ticks> checked_date_time(Ticks ticks, std::string_view property) {
 
 std::string_view write_date_time(Ticks ticks, DateTimeBuffer& buffer) {
   const Date date = date_from_days(ticks / ticks_per_day);
-  char* end = put_number(buffer.data(), date.year, 4, '-');
-  end = put_number(end, date.month, 2, '-');
-  end = put_number(end, date.day, 2, 'T');
+  char* end = put_year(buffer.data(), date.year, '-');
+  end = put_two(end, date.month, '-');
+  end = put_two(end, date.day, 'T');
   end = put_clock(end, ticks % ticks_per_day);
-  if (const auto fraction = static_cast<std::int32_t>(ticks % ticks_per_second); fraction != 0) {
+  if (const auto fraction = static_cast<std::uint32_t>(ticks % ticks_per_second); fraction != 0) {
     *end++ = '.';
-    end = put_number(end, fraction, 7);
+    put_seven_digits(end, fraction);
+    end += 7;
     while (end[-1] == '0') --end;
   }
   *end++ = 'Z';
