@@ -70,6 +70,24 @@ class BlockReader {
     const std::uint64_t low = word();
     return low | (static_cast<std::uint64_t>(word()) << 32);
   }
+  // Two words, and a payload of two words: what a property takes.
+  struct Record {
+    std::uint32_t first = 0;
+    std::uint32_t second = 0;
+    std::uint64_t payload = 0;
+  };
+  Record record() {
+    Record record;
+    if (ok_ && at_ % 8 == 0 && words_end_ - at_ >= sizeof record) {
+      std::memcpy(&record, block_.data() + at_, sizeof record);
+      at_ += sizeof record;
+      return record;
+    }
+    record.first = word();
+    record.second = word();
+    record.payload = two_words();
+    return record;
+  }
   double float64();
   // Words from here to the text area.
   std::size_t words_left() const { return (words_end_ - at_) / 4; }

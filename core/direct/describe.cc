@@ -72,8 +72,7 @@ void describe_operation(BlockReader& in, std::string_view table, std::size_t nam
   set(out.row, words.row);
   // The text of what comes behind is found only by taking this.
   for (std::uint32_t i = 0; i < words.properties && in.ok(); ++i) {
-    if (in.word() >= names) in.fail();
-    take_payload(in);
+    if (read_property_words(in).name >= names) in.fail();
   }
 }
 

@@ -48,26 +48,27 @@ Result<ValueView> date_time_value(double milliseconds, std::string_view property
   return ValueView::of_date_time(*checked);
 }
 
-Result<ValueView> native_value(EdmType type, const Payload& payload, std::string_view property) {
-  switch (type) {
+// Most values come in the form of their type and fit whatever they are. Nothing: this one does not.
+std::optional<ValueView> plain_value(const Payload& payload) {
+  if (payload.form != Form::native) return std::nullopt;
+  switch (static_cast<EdmType>(payload.type)) {
     case EdmType::string:
       return ValueView::of_string(payload.bytes);
     case EdmType::binary:
       return ValueView::of_binary(payload.bytes);
     case EdmType::boolean:
       return ValueView::of_boolean(payload.bits != 0);
-    case EdmType::date_time:
-      return date_time_value(as_double(payload.bits), property);
     case EdmType::float64:
       return ValueView::of_double(as_double(payload.bits));
     case EdmType::int32:
       return ValueView::of_int32(static_cast<std::int32_t>(payload.bits));
     case EdmType::int64:
       return ValueView::of_int64(static_cast<std::int64_t>(payload.bits));
+    case EdmType::date_time:
     case EdmType::guid:
-      break;  // crosses as text
+      break;
   }
-  return misfit();
+  return std::nullopt;
 }
 
 // A JavaScript number given as the value of a type: it fits if nothing of it is lost.
@@ -83,11 +84,12 @@ Result<ValueView> number_value(EdmType type, double number) {
   return misfit();
 }
 
-// Of every form but text.
+// Of every form but text, and not plain_value().
 Result<ValueView> value_of(EdmType type, const Payload& payload, std::string_view property) {
   switch (payload.form) {
     case Form::native:
-      return native_value(type, payload, property);
+      if (type == EdmType::date_time) return date_time_value(as_double(payload.bits), property);
+      break;
     case Form::number:
       return number_value(type, as_double(payload.bits));
     case Form::boolean:
@@ -100,7 +102,7 @@ Result<ValueView> value_of(EdmType type, const Payload& payload, std::string_vie
   return misfit();
 }
 
-// Adds the property if its value fits its type.
+// Adds the property if its value fits its type. REQUIRES: it is not plain_value().
 Result<void> add_property(std::string_view name, const Payload& payload, PropertyList& out) {
   const std::optional<EdmType> type = edm_from_number(payload.type);
   if (!type.has_value()) return misfit();
@@ -151,14 +153,19 @@ Result<void> read_properties(BlockReader& in, const std::vector<Name>& names, st
   std::optional<Error>
       refusal;  // the first; the rest is still read, so that a malformed block is told apart
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
-    const std::uint32_t name_at = in.word();
-    const Payload payload = take_payload(in);
-    if (!in.ok() || name_at >= names.size()) {
+    const PropertyWords words = read_property_words(in);
+    if (!in.ok() || words.name >= names.size()) {
       in.fail();
       break;
     }
     if (refusal.has_value()) continue;
-    if (const Result<void> taken = take_property(names[name_at], payload, out); !taken.ok()) {
+    const Name& name = names[words.name];
+    const auto plain = plain_value(words.payload);
+    if (plain.has_value() && name.fate == Fate::stored) {
+      out.push_back(PropertyView{name.text, *plain});
+      continue;
+    }
+    if (const Result<void> taken = take_property(name, words.payload, out); !taken.ok()) {
       refusal = taken.error();
     }
   }

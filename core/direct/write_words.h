@@ -37,7 +37,7 @@ struct OperationWords {
 
 enum class Form : std::uint8_t { native = 0, text = 1, number = 2, boolean = 3, unusable = 4 };
 
-// What a property record holds, taken out of the block but not yet looked at.
+// What a property record holds besides the name, taken out of the block but not yet looked at.
 struct Payload {
   std::uint8_t type = 0;
   Form form = Form::unusable;
@@ -99,16 +99,22 @@ inline OperationWords read_operation_words(BlockReader& in) {
   return words;
 }
 
-// Behind the name of a property.
-inline Payload take_payload(BlockReader& in) {
-  const std::uint32_t type_and_form = in.word();
+struct PropertyWords {
+  std::uint32_t name = 0;  // its position among the names
   Payload payload;
-  payload.type = static_cast<std::uint8_t>(type_and_form);
-  const std::uint32_t form = type_and_form >> 8;
-  payload.bits = in.two_words();
+};
+
+inline PropertyWords read_property_words(BlockReader& in) {
+  const BlockReader::Record record = in.record();
+  PropertyWords words;
+  words.name = record.first;
+  Payload& payload = words.payload;
+  payload.type = static_cast<std::uint8_t>(record.second);
+  payload.bits = record.payload;
+  const std::uint32_t form = record.second >> 8;
   if (form > static_cast<std::uint32_t>(Form::unusable)) {
     in.fail();
-    return payload;
+    return words;
   }
   payload.form = static_cast<Form>(form);
   const auto length = static_cast<std::uint32_t>(payload.bits);
@@ -119,7 +125,7 @@ inline Payload take_payload(BlockReader& in) {
   } else if (native && payload.type == static_cast<std::uint8_t>(EdmType::binary)) {
     payload.bytes = in.binary(length);
   }
-  return payload;
+  return words;
 }
 
 }  // namespace entitable::direct
