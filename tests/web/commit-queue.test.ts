@@ -38,6 +38,7 @@ class Bench {
       storage: this.storage,
       parts: new Parts({ engine: this.engine, storage: this.storage, onDamage() {} }),
       durability: options.durability ?? "strict",
+      keepsUnstored: true,
       deferredDelayMs: options.deferredDelayMs ?? 5,
       now: () => 0,
       hidden: () => this.hidden,
@@ -52,7 +53,8 @@ class Bench {
 
   // Resolves to the decoded reply.
   async write(block: object, durability?: Durability, signal?: AbortSignal): Promise<Reply> {
-    return decode(await this.queue.write(encode(block), durability, signal)) as Reply;
+    const reply = this.queue.write(encode(block), durability, signal);
+    return decode(reply instanceof Promise ? await reply : reply) as Reply;
   }
   insert(key: string, durability?: Durability): Promise<Reply> {
     return this.write({ insert: key, value: key }, durability);
@@ -294,6 +296,47 @@ describe("a store that fails", () => {
 });
 
 describe("deferred writes", () => {
+  test("are done in the very call if nothing waits, and else in their turn", async () => {
+    const bench = new Bench();
+    bench.storage.auto = false;
+    const now = bench.queue.write(encode({ insert: "a", value: 1 }), "deferred");
+    assert.ok(now instanceof Uint8Array);
+    assert.deepEqual(decode(now), { ok: 1 });
+    assert.deepEqual(bench.inMemory(), { a: 1 });
+    const strict = bench.insert("b");
+    const waits = bench.queue.write(encode({ insert: "c", value: 2 }), "deferred");
+    assert.ok(waits instanceof Promise);
+    assert.deepEqual(bench.inMemory(), { a: 1 }, "not before the strict one");
+    await (await bench.storage.next()).succeed();
+    await strict;
+    assert.deepEqual(decode(await waits), { ok: 2 });
+  });
+
+  test("are kept with their places until they are stored, however they were done", async () => {
+    const bench = new Bench({ deferredDelayMs: 1000 });
+    const blocks = Array.from({ length: 5 }, (_, i) => encode({ put: `k${i}`, value: i }));
+    const write = (i: number) => {
+      const block = Uint8Array.from(blocks[i] as Uint8Array);
+      const reply = bench.queue.write(block, "deferred", undefined, 10 + i);
+      block.fill(0); // it dies with the call
+      return reply;
+    };
+    write(0);
+    const strict = bench.insert("s");
+    const waiting = [write(1), write(2)];
+    await Promise.all([strict, ...waiting]);
+    write(3);
+    write(4);
+    const places = () => bench.queue.unstored.map(({ place }) => place);
+    assert.deepEqual(places(), [13, 14], "the others were stored with the strict one");
+    for (const { block, place } of bench.queue.unstored) {
+      assert.deepEqual(block, blocks[(place as number) - 10]);
+    }
+    await bench.queue.flush();
+    assert.deepEqual(places(), []);
+    assert.deepEqual(await bench.onDisk(), bench.inMemory());
+  });
+
   test("are answered after publishing and stored within the delay", async () => {
     const bench = new Bench({ durability: "deferred" });
     assert.deepEqual(await bench.insert("a"), { ok: "a" });

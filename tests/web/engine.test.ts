@@ -2,16 +2,10 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import {
-  decodePage,
-  decodeWrite,
-  encodeCreateTable,
-  encodeGet,
-  encodeQuery,
-  encodeWrite,
-} from "../../web/src/client/block.ts";
+import { decodePage, decodeWrite } from "../../web/src/client/block.ts";
 import { RestError, StoreError } from "../../web/src/errors.ts";
 import { createEngine, type Engine } from "../../web/src/wasm/engine.ts";
+import { encodeCreateTable, encodeGet, encodeQuery, encodeWrite } from "./support/own-blocks.ts";
 import { present } from "./support/present.ts";
 import { wasmWithPages } from "./support/small-memory.ts";
 

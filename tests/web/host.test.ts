@@ -102,7 +102,7 @@ describe("a host", () => {
     assert.deepEqual([bench.released, bench.engine.closed, states], [1, true, ["closed"]]);
     const closed = { name: "StoreError", code: "StoreClosed" };
     assert.throws(() => host.read(encode({ get: "a" })), closed);
-    await assert.rejects(host.write(put("b", 1)), closed);
+    await assert.rejects(async () => host.write(put("b", 1)), closed);
     await assert.rejects(host.flush(), closed);
     await assert.rejects(host.stats(), closed);
     assert.equal(host.status.state, "closed");
@@ -117,7 +117,7 @@ describe("a host", () => {
     assert.deepEqual([bench.released, bench.engine.closed], [1, true]);
 
     const other = await new Bench().open();
-    await assert.rejects(other.write(encode({ fail: "trap" })));
+    await assert.rejects(async () => other.write(encode({ fail: "trap" })));
     await other.close(); // broken, but nothing is lost by closing
   });
 
@@ -139,7 +139,7 @@ describe("a host", () => {
     const host = await bench.open();
     const states: string[] = [];
     host.on("status", ({ state }) => states.push(state));
-    await assert.rejects(host.write(encode({ fail: "trap" })), /trap/);
+    await assert.rejects(async () => host.write(encode({ fail: "trap" })), /trap/);
     assert.deepEqual(
       [host.status.state, host.status.damage, states],
       ["read-only", [], ["read-only"]],
@@ -162,7 +162,7 @@ describe("a host", () => {
     bench.files.set("part-0000000000000009", encode([]));
     const host = await bench.open({ readOnly: true });
     assert.equal(host.status.state, "read-only");
-    await assert.rejects(host.write(put("b", 1)), { code: "NotSupported" });
+    await assert.rejects(async () => host.write(put("b", 1)), { code: "NotSupported" });
     assert.deepEqual(decode(await host.read(encode({ get: "a" }))), { value: 1 });
     await host.close();
     assert.equal(bench.storage.calls.length, 0);
@@ -182,7 +182,7 @@ describe("a host", () => {
     off();
     host.reopened();
     bench.storage.failing = "gone";
-    await assert.rejects(host.write(put("b", 1)));
+    await assert.rejects(async () => host.write(put("b", 1)));
     assert.deepEqual(events.slice(1), ["reopened", ["injected: gone", undefined]]);
     assert.equal(host.status.state, "read-only");
     await host.close();

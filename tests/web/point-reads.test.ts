@@ -188,7 +188,7 @@ test("more than a block takes are asked for in several", async () => {
 describe("in a store, reads see what was there when they were called", () => {
   const open = async () => {
     const own = await openStore({ persistence: "memory", durability: "deferred" });
-    const people = own.table<{ n: number }>("people");
+    const people = own.table<{ n: number; long?: string }>("people");
     await people.createTable();
     for (const rowKey of ["a", "b"]) await people.createEntity({ partitionKey: "p", rowKey, n: 1 });
     const read = (row: string) =>
@@ -199,19 +199,42 @@ describe("in a store, reads see what was there when they were called", () => {
     return { own, people, read };
   };
 
+  const two = { partitionKey: "p", rowKey: "a", n: 2 };
+  const reads = ["a", "a", "b", "a"];
+
+  test("also what was written before them, if it need not be stored first", async () => {
+    const { own, people, read } = await open();
+    const written = people.upsertEntity(two);
+    assert.deepEqual(await Promise.all(reads.map(read)), [2, 2, 1, 2]);
+    await written;
+    await own.close();
+  });
+
   test("whatever was written before them and is not applied yet", async () => {
     const { own, people, read } = await open();
-    const written = people.upsertEntity({ partitionKey: "p", rowKey: "a", n: 2 });
-    assert.deepEqual(await Promise.all([read("a"), read("a"), read("b"), read("a")]), [1, 1, 1, 1]);
+    const written = people.upsertEntity(two, "Merge", { durability: "strict" });
+    assert.deepEqual(await Promise.all(reads.map(read)), [1, 1, 1, 1]);
     await written;
     assert.equal(await read("a"), 2);
     await own.close();
   });
 
+  test("whatever is written behind them", async () => {
+    const { own, people, read } = await open();
+    const found = reads.map(read);
+    const written = people.upsertEntity({ ...two, long: "x".repeat(300) });
+    const later = reads.map(read);
+    assert.deepEqual(await Promise.all(found), [1, 1, 1, 1]);
+    assert.deepEqual(await Promise.all(later), [2, 2, 1, 2]);
+    await written;
+    assert.equal((await people.getEntity("p", "a")).long, "x".repeat(300));
+    await own.close();
+  });
+
   test("whatever is deleted behind them", async () => {
     const { own, people, read } = await open();
-    const written = people.upsertEntity({ partitionKey: "p", rowKey: "a", n: 2 });
     const found = [read("a"), read("b"), read("gone"), read("b")];
+    const written = people.upsertEntity(two);
     await Promise.all([written, people.deleteTable()]);
     assert.deepEqual(await Promise.all(found), [1, 1, "ResourceNotFound", 1]);
     await own.close();

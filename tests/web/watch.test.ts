@@ -3,17 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { TableClient } from "@azure/data-tables";
-import {
-  decodePage,
-  decodeWrite,
-  encodeCreateTable,
-  encodeExplain,
-  encodeGet,
-  encodeListTables,
-  encodeQuery,
-  encodeWrite,
-  type WriteOperation,
-} from "../../web/src/client/block.ts";
+import { decodePage, decodeWrite, type WriteOperation } from "../../web/src/client/block.ts";
 import { RestError, StoreError } from "../../web/src/errors.ts";
 import { platformRandom } from "../../web/src/random.ts";
 import { checkAccount } from "../../web/src/rest/account.ts";
@@ -23,6 +13,14 @@ import { httpClientOf } from "../../web/src/rest/http-client.ts";
 import type { Transport } from "../../web/src/transport.ts";
 import type { RequestDescription } from "../../web/src/types.ts";
 import { createEngine, type Engine, type Refusal } from "../../web/src/wasm/engine.ts";
+import {
+  encodeCreateTable,
+  encodeExplain,
+  encodeGet,
+  encodeListTables,
+  encodeQuery,
+  encodeWrite,
+} from "./support/own-blocks.ts";
 import { present } from "./support/present.ts";
 
 const now = Date.UTC(2026, 0, 1);

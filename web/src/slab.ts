@@ -8,7 +8,7 @@ export const slabBytes = 65536;
 export const slabPieceBytes = 4096;
 
 // How far a piece reaches with what separates it from the next one, which starts where eight bytes do.
-export const slabStep = (bytes: number) => (bytes + 7) & ~7;
+const slabStep = (bytes: number) => (bytes + 7) & ~7;
 
 let slab = new Uint8Array(0);
 let used = 0;

@@ -14,10 +14,10 @@ import type {
 } from "./types.ts";
 
 export interface Transport {
-  // A read block in, its reply out. Inline the reply comes at once, without a promise, and is a view that dies with
-  // the next call: decode it in the same turn. Throws or rejects with StoreError if the store can't answer;
-  // a refusal by the service's rules is a reply (client/block.ts turns it into a RestError). A store that makes its callers wait on
-  // purpose rejects with AbortError if `signal` aborts meanwhile; the others don't look at it.
+  // A read block in, its reply out. Neither lives long: the block dies when the call returns, and whoever keeps it copies it; and a
+  // reply that comes at once, without a promise, is a view that dies with the next call: decode it in the same turn. Throws or rejects
+  // with StoreError if the store can't answer; a refusal by the service's rules is a reply (client/block.ts turns it into a RestError).
+  // A store that makes its callers wait on purpose rejects with AbortError if `signal` aborts meanwhile; the others don't look at it.
   read(block: Uint8Array, signal?: AbortSignalLike): Uint8Array | Promise<Uint8Array>;
 
   // Whether reads may be made together (client/point-reads.ts): they are answered at once, and nobody counts them or is told of
@@ -25,10 +25,14 @@ export interface Transport {
   readonly joinsReads?: boolean;
   beforeOthers?(reads: () => void): void;
 
-  // A block that writes in, its reply out, as durable as asked for (`durability` absent: the store's default). Writes are
-  // applied in the order of the calls. Rejects with StoreError if the write could not be stored, and with
+  // A block that writes in, its reply out, as read(); as durable as asked for (`durability` absent: the store's default). Writes are
+  // applied in the order of the calls. Throws or rejects with StoreError if the write could not be stored, and with
   // AbortError if `signal` aborts while it still waits in the queue: then it has no effect.
-  write(block: Uint8Array, durability?: Durability, signal?: AbortSignalLike): Promise<Uint8Array>;
+  write(
+    block: Uint8Array,
+    durability?: Durability,
+    signal?: AbortSignalLike,
+  ): Uint8Array | Promise<Uint8Array>;
 
   // The block of an HTTP request that reads (rest/block.ts) in, that of its response out, or an error block; otherwise
   // like read(). The block of one that writes goes through write(), among all other writes.

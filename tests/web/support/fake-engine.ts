@@ -15,6 +15,7 @@ import type {
   PartInfo,
   Sealed,
   StagedReplies,
+  Written,
 } from "../../../web/src/wasm/engine.ts";
 import { NeededParts } from "../../../web/src/wasm/engine.ts";
 
@@ -218,6 +219,18 @@ export class FakeEngine implements Engine {
     const staged = this.stage(blocks, nowMs);
     if (!(staged instanceof NeededParts) && staged.changes) this.publish();
     return staged;
+  }
+  // As in wasm memory: it dies with the next call.
+  #space = new Uint8Array(0);
+  #dies(bytes: Uint8Array): Uint8Array {
+    this.#space.fill(0xff);
+    this.#space = bytes.slice();
+    return this.#space;
+  }
+  writeNow(block: Uint8Array, nowMs: number): Written | NeededParts {
+    const staged = this.write([block], nowMs);
+    if (staged instanceof NeededParts) return staged;
+    return { reply: this.#dies(staged.replies[0] as Uint8Array), changes: staged.changes };
   }
   publish(): void {
     assert(this.#candidate !== undefined, "a candidate to publish");

@@ -1,10 +1,9 @@
 // Operations and queries to request blocks (core/direct/LAYOUT.md).
 //
-// Blocks are built one behind the other in a buffer that is kept (slab.ts): words go straight to their place, strings are
-// joined and encoded once. Nothing is written to a block any more that a caller got.
+// A block lies in a buffer that serves again: it dies when the next one is encoded, and whoever keeps it longer copies it. Words go
+// straight to their place; text to a second buffer, since only the end tells where its area begins.
 
 import { edmNumbers, kindOf, unknownTypeError } from "../edm.ts";
-import { slabBytes, slabPieceBytes, slabStep } from "../slab.ts";
 import type { EdmTypes } from "../types.ts";
 import {
   blockVersion,
@@ -47,59 +46,76 @@ export interface TableQuery {
   next?: string;
 }
 
-// ---- The slab ---------------------------------------------------------------------------------------------------
+// ---- The buffers ------------------------------------------------------------------------------------------------
 
-let bytes: Uint8Array<ArrayBuffer>;
+let bytes = new Uint8Array(0); // the block
 let words: Int32Array;
 let doubles: Float64Array;
 let longs: BigInt64Array;
-let encoder: TextEncoder | undefined;
+let at = 0; // the next word
 
-let origin = 0; // the block's first word in the slab; even
-let at = 0; // the next word of the block
-let text = ""; // the text area, in the order of its words
+let letters = new Uint8Array(0); // the text area so far
+let lettersAt = 0;
+let wide = false; // the letters are UTF-16
 let binaries: Uint8Array[] = [];
 
-// The block goes on in another buffer, of so many bytes, and starts it.
-function move(size: number): void {
-  const moved = new Uint8Array(size);
-  if (encoder === undefined) encoder = new TextEncoder();
-  else moved.set(bytes.subarray(origin * 4, Math.min(bytes.length, (origin + at) * 4)));
-  bytes = moved;
-  words = new Int32Array(moved.buffer);
-  doubles = new Float64Array(moved.buffer);
-  longs = new BigInt64Array(moved.buffer);
-  origin = 0;
+let encoder: TextEncoder | undefined;
+
+const firstBytes = 8192;
+const keptBytes = 1 << 20; // a buffer that grew further for a big block serves that one only
+
+function use(buffer: Uint8Array<ArrayBuffer>): void {
+  bytes = buffer;
+  words = new Int32Array(buffer.buffer);
+  doubles = new Float64Array(buffer.buffer);
+  longs = new BigInt64Array(buffer.buffer);
 }
 
-// A buffer that grew further for a big block serves that one only.
-const keptBytes = 1 << 20;
-
-// With less left than most blocks take, a new buffer is begun.
-const smallest = 512;
-
 function begin(): void {
-  at = 0;
-  if (encoder === undefined || bytes.length - origin * 4 < smallest) move(slabBytes);
+  if (bytes.length === 0 || bytes.length > keptBytes) use(new Uint8Array(firstBytes));
+  if (letters.length === 0 || letters.length > keptBytes) letters = new Uint8Array(firstBytes);
+  encoder ??= new TextEncoder();
   at = headerBytes / 4;
-  text = "";
-  binaries = [];
+  lettersAt = 0;
+  wide = false;
+  binaries = none;
+}
+const none: Uint8Array[] = [];
+
+// `encodeMore` may encode blocks while one is in use; that one stays as it is.
+let spare: Uint8Array<ArrayBuffer> | undefined;
+export function besides(encodeMore: () => void): void {
+  const inUse = bytes;
+  use(spare ?? new Uint8Array(firstBytes));
+  try {
+    encodeMore();
+  } finally {
+    spare = bytes;
+    use(inUse);
+  }
+}
+
+function grown(buffer: Uint8Array, used: number, size: number): Uint8Array<ArrayBuffer> {
+  const more = new Uint8Array((Math.max(size, buffer.length * 2) + 7) & ~7);
+  more.set(buffer.subarray(0, used));
+  return more;
 }
 
 function room(count: number): void {
-  if ((origin + at + count) * 4 > bytes.length) {
-    move(slabStep(Math.max(slabBytes, (at + count) * 8)));
-  }
+  const size = (at + count) * 4;
+  if (size > bytes.length) use(grown(bytes, at * 4, size));
 }
 
 function putWord(value: number): void {
   room(1);
-  words[origin + at++] = value;
+  words[at++] = value;
 }
+
+// ---- Text -------------------------------------------------------------------------------------------------------
 
 function putText(value: string): void {
   putWord(value.length);
-  text += value;
+  putLetters(value);
 }
 
 function putOptionalText(value: string | undefined): void {
@@ -107,70 +123,92 @@ function putOptionalText(value: string | undefined): void {
   else putText(value);
 }
 
-// A call of TextEncoder's takes browsers 400 ns, however short the text is. False: it is to be called.
-const shortText = 64;
-function putShortText(to: number): boolean {
-  if (text.length > shortText) return false;
-  for (let i = 0; i < text.length; ++i) {
-    const unit = text.charCodeAt(i);
-    if (unit > 0x7f) return false;
-    bytes[to + i] = unit;
-  }
-  return true;
-}
+// A call of TextEncoder's takes browsers 400 ns, however short the text is.
+const shortText = 256;
 
-// Writes text, binaries and header; gives the block.
-function finish(kind: number): Uint8Array<ArrayBuffer> {
-  const textAt = at * 4;
-  let binaryBytes = 0;
-  for (const b of binaries) binaryBytes += b.length;
-  const most = textAt + text.length * 3 + binaryBytes; // UTF-8 takes at most three bytes a unit
-  if (origin * 4 + most > bytes.length) move(slabStep(Math.max(slabBytes, most)));
-  const start = origin * 4;
-  let flags = 0;
-  let textBytes = text.length;
-  if (!putShortText(start + textAt)) {
-    textBytes = (encoder as TextEncoder).encodeInto(text, bytes.subarray(start + textAt)).written;
-    // Only text that is not all ASCII can hold an unpaired surrogate, which TextEncoder would replace.
-    if (textBytes !== text.length && !isWellFormed(text)) {
-      flags = flagUtf16;
-      textBytes = text.length * 2;
-      for (let i = 0, to = start + textAt; i < text.length; ++i, to += 2) {
-        const unit = text.charCodeAt(i);
-        bytes[to] = unit;
-        bytes[to + 1] = unit >> 8;
-      }
+function putLetters(value: string): void {
+  const length = value.length;
+  if (wide || length > shortText) {
+    putLong(value);
+    return;
+  }
+  lettersRoom(length);
+  const to = lettersAt;
+  for (let i = 0; i < length; ++i) {
+    const unit = value.charCodeAt(i);
+    if (unit > 0x7f) {
+      putLong(value);
+      return;
     }
+    letters[to + i] = unit;
   }
-  let end = start + textAt + textBytes;
-  for (const b of binaries) {
-    bytes.set(b, end);
-    end += b.length;
-  }
-  words[origin] = kind | (blockVersion << 8) | (flags << 16);
-  words[origin + 1] = textAt;
-  words[origin + 2] = textBytes;
-  words[origin + 3] = binaryBytes;
-  text = "";
-  binaries = [];
-  return taken(start, end);
+  lettersAt = to + length;
 }
 
-// From the slab, if it is small; else a copy, and its place serves again.
-function taken(start: number, end: number): Uint8Array<ArrayBuffer> {
-  if (end - start <= slabPieceBytes) {
-    origin = slabStep(end) / 4;
-    return bytes.subarray(start, end);
+function putLong(value: string): void {
+  lettersRoom(value.length * 3); // UTF-8 takes at most three bytes a unit
+  if (wide) {
+    putUnits(value);
+    return;
   }
-  const block = bytes.slice(start, end);
-  if (bytes.length > keptBytes) origin = bytes.length / 4; // no block goes there any more
-  return block;
+  const { written } = (encoder as TextEncoder).encodeInto(value, letters.subarray(lettersAt));
+  // Only text that is not all ASCII can hold an unpaired surrogate, which TextEncoder would replace.
+  if (written === value.length || isWellFormed(value)) {
+    lettersAt += written;
+  } else {
+    widen();
+    putUnits(value);
+  }
+}
+
+function putUnits(value: string): void {
+  lettersRoom(value.length * 2);
+  for (let i = 0; i < value.length; ++i) {
+    const unit = value.charCodeAt(i);
+    letters[lettersAt++] = unit;
+    letters[lettersAt++] = unit >> 8;
+  }
+}
+
+// The letters so far as UTF-16, and so are those that follow.
+function widen(): void {
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(letters.subarray(0, lettersAt));
+  wide = true;
+  lettersAt = 0;
+  putUnits(text);
+}
+
+function lettersRoom(size: number): void {
+  if (lettersAt + size > letters.length) letters = grown(letters, lettersAt, lettersAt + size);
 }
 
 const loneSurrogate = /\p{Surrogate}/u;
 const wellFormed = (String.prototype as { isWellFormed?: (this: string) => boolean }).isWellFormed;
 function isWellFormed(value: string): boolean {
   return wellFormed === undefined ? !loneSurrogate.test(value) : wellFormed.call(value);
+}
+
+// ---- The block --------------------------------------------------------------------------------------------------
+
+// Of the letters, those from `first` on come before the others.
+function finish(kind: number, first = 0): Uint8Array {
+  const textAt = at * 4;
+  let end = textAt + lettersAt;
+  let binaryBytes = 0;
+  for (const binary of binaries) binaryBytes += binary.length;
+  if (end + binaryBytes > bytes.length) use(grown(bytes, textAt, end + binaryBytes));
+  bytes.set(letters.subarray(first, lettersAt), textAt);
+  if (first > 0) bytes.set(letters.subarray(0, first), end - first);
+  for (const binary of binaries) {
+    bytes.set(binary, end);
+    end += binary.length;
+  }
+  words[0] = kind | (blockVersion << 8) | ((wide ? flagUtf16 : 0) << 16);
+  words[1] = textAt;
+  words[2] = lettersAt;
+  words[3] = binaryBytes;
+  binaries = none;
+  return bytes.subarray(0, end);
 }
 
 // ---- Reading ----------------------------------------------------------------------------------------------------
@@ -192,7 +230,7 @@ function putSelect(select: readonly string[] | undefined): void {
     putText(Object.hasOwn(serviceNames, name) ? (serviceNames[name] as string) : name);
     ++count;
   }
-  words[origin + countAt] = count;
+  words[countAt] = count;
 }
 
 // `top` crosses as a word; what is no whole number from 0 to 1000 is refused by the core, and one above does for all.
@@ -341,18 +379,24 @@ export function encodeWrite(
   beginNames();
   at += 4; // written when the names are known
   for (const operation of operations) putOperation(operation, types);
-  const head = origin + headerBytes / 4;
-  words[head] = transaction ? writeTransaction : 0;
-  words[head + 1] = operations.length;
-  words[head + 2] = names.length;
-  words[head + 3] = table.length;
-  let first = table;
+  words[headerBytes / 4] = transaction ? writeTransaction : 0;
+  words[headerBytes / 4 + 1] = operations.length;
+  words[headerBytes / 4 + 2] = names.length;
+  words[headerBytes / 4 + 3] = table.length;
+  return finish(requestKind.write, putNames(table));
+}
+
+// The names of the table and of the properties, whose text comes first though it is known last. Gives where that starts.
+function putNames(table: string): number {
+  const first = lettersAt;
+  let units = table.length;
+  putLetters(table);
   for (const name of names) {
+    units += name.length;
     putWord(name.length);
-    first += name;
+    putLetters(name);
   }
-  text = first + text;
-  return finish(requestKind.write);
+  return wide ? lettersAt - 2 * units : first; // one of them may have widened what was before
 }
 
 function putOperation(
@@ -361,12 +405,11 @@ function putOperation(
 ): void {
   const operationAt = at;
   room(4);
-  const head = origin + at;
   at += 4;
-  words[head + 1] = putKey(operation.partitionKey);
-  words[head + 2] = putKey(operation.rowKey);
-  words[head + 3] = operation.etag === undefined ? noneSigned : operation.etag.length;
-  if (operation.etag !== undefined) text += operation.etag;
+  words[operationAt + 1] = putKey(operation.partitionKey);
+  words[operationAt + 2] = putKey(operation.rowKey);
+  words[operationAt + 3] = operation.etag === undefined ? noneSigned : operation.etag.length;
+  if (operation.etag !== undefined) putLetters(operation.etag);
   let count = 0;
   let place = 0;
   const entity = operation.entity as Record<string, unknown> | undefined;
@@ -376,19 +419,19 @@ function putOperation(
     const value = entity[name];
     if (value === undefined || value === null) continue;
     room(4);
-    words[origin + at] = number;
+    words[at] = number;
     if (putValue(value, name, types, operation)) {
       at += 4;
       ++count;
     }
   }
-  words[origin + operationAt] = operationKind[operation.kind] | (count << 8);
+  words[operationAt] = operationKind[operation.kind] | (count << 8);
 }
 
 // A key's length; its text joins the area. A key that is no string is refused by the core.
 function putKey(key: unknown): number {
   if (typeof key === "string") {
-    text += key;
+    putLetters(key);
     return key.length;
   }
   return key === undefined || key === null ? noneSigned : notTextSigned;
@@ -440,29 +483,26 @@ function putValue(
 }
 
 function putInt32(typeAndForm: number, value: number): void {
-  const record = origin + at;
-  words[record + 1] = typeAndForm;
-  words[record + 2] = value;
-  words[record + 3] = 0;
+  words[at + 1] = typeAndForm;
+  words[at + 2] = value;
+  words[at + 3] = 0;
 }
 
 function putDouble(typeAndForm: number, value: number): void {
-  const record = origin + at;
-  words[record + 1] = typeAndForm;
-  doubles[(record >> 1) + 1] = value;
+  words[at + 1] = typeAndForm;
+  doubles[(at >> 1) + 1] = value;
 }
 
 function putTextPayload(typeAndForm: number, value: string): void {
   putInt32(typeAndForm, value.length);
-  text += value;
+  putLetters(value);
 }
 
 // A bigint outside 64 bits crosses as text, so that it is refused like any other Int64 text out of range.
 function putBigint(type: number, value: bigint): void {
   if (type === edmNumbers.Int64 && BigInt.asIntN(64, value) === value) {
-    const record = origin + at;
-    words[record + 1] = type;
-    longs[(record >> 1) + 1] = value;
+    words[at + 1] = type;
+    longs[(at >> 1) + 1] = value;
   } else {
     putTextPayload(type | formText, String(value));
   }
@@ -470,6 +510,7 @@ function putBigint(type: number, value: bigint): void {
 
 function putBytes(value: Uint8Array): void {
   putInt32(edmNumbers.Binary, value.length);
+  if (binaries === none) binaries = [];
   binaries.push(value);
 }
 

@@ -13,6 +13,7 @@ export {
 } from "./block-decode.ts";
 export type { EntityKey, EntityQuery, TableQuery, WriteOperation } from "./block-encode.ts";
 export {
+  besides,
   encodeCreateTable,
   encodeDropTable,
   encodeExplain,

@@ -6,7 +6,14 @@
 // until anything else is asked of the engine: so each sees what it would have seen when it was called.
 
 import type { Transport } from "../transport.ts";
-import { decodeEntity, decodePage, type EntityKey, encodeGet, encodeGetEach } from "./block.ts";
+import {
+  besides,
+  decodeEntity,
+  decodePage,
+  type EntityKey,
+  encodeGet,
+  encodeGetEach,
+} from "./block.ts";
 
 type Row = Record<string, unknown>;
 
@@ -37,7 +44,7 @@ export class PointReads {
       return undefined;
     }
     if (this.#transport.joinsReads !== true) return undefined;
-    if (this.#waiting.length === 0) this.#transport.beforeOthers?.(this.#flush);
+    if (this.#waiting.length === 0) this.#transport.beforeOthers?.(this.#flushBefore);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ table, partitionKey, rowKey, resolve, reject });
     });
@@ -47,6 +54,9 @@ export class PointReads {
     this.#inTurn = false;
     this.#flush();
   };
+
+  // The engine is about to do something else, whose block is in use.
+  readonly #flushBefore = () => besides(this.#flush);
 
   // Makes those that wait, in their order.
   readonly #flush = () => {

@@ -167,7 +167,8 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
   ): Promise<CreateTableEntityResponse> {
     const { partitionKey, rowKey } = entity;
     const operation = { kind: "insert", partitionKey, rowKey, entity } as const;
-    const written = this.#written(await this.#send([operation], false, options));
+    const reply = this.#send([operation], false, options);
+    const written = this.#written(reply instanceof Promise ? await reply : reply);
     return { ...written, preferenceApplied: "return-no-content" };
   }
 
@@ -191,7 +192,8 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     const kind = writeKind(mode, "merge", "replace");
     const etag = options.etag ?? "*";
     const operation = { kind, partitionKey, rowKey, entity, etag } as const;
-    return this.#written(await this.#send([operation], false, options));
+    const reply = this.#send([operation], false, options);
+    return this.#written(reply instanceof Promise ? await reply : reply);
   }
 
   async upsertEntity<T extends object>(
@@ -203,7 +205,8 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     requireKeys(partitionKey, rowKey);
     const kind = writeKind(mode, "insertOrMerge", "insertOrReplace");
     const operation = { kind, partitionKey, rowKey, entity } as const;
-    return this.#written(await this.#send([operation], false, options));
+    const reply = this.#send([operation], false, options);
+    return this.#written(reply instanceof Promise ? await reply : reply);
   }
 
   deleteEntity(
@@ -221,7 +224,8 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     options: DeleteTableEntityOptions & WriteOptions,
   ): Promise<DeleteTableEntityResponse> {
     const operation = { kind: "delete", partitionKey, rowKey, etag: options.etag ?? "*" } as const;
-    return this.#written(await this.#send([operation], false, options));
+    const reply = this.#send([operation], false, options);
+    return this.#written(reply instanceof Promise ? await reply : reply);
   }
 
   async submitTransaction(
@@ -229,7 +233,8 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     options: OperationOptions & WriteOptions = {},
   ): Promise<TableTransactionResponse> {
     const operations = operationsOf(actions);
-    const { etags } = decodeWrite(await this.#send(operations, true, options));
+    const reply = this.#send(operations, true, options);
+    const { etags } = decodeWrite(reply instanceof Promise ? await reply : reply);
     return transactionResponse(operations, etags);
   }
 
@@ -239,12 +244,12 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     return await bulk(this, actions, options);
   }
 
-  // Resolves to the reply.
+  // The reply, not awaited if it is here: it dies with the next call.
   #send(
     operations: readonly WriteOperation[],
     transaction: boolean,
     options: OperationOptions & WriteOptions,
-  ): Promise<Uint8Array> {
+  ): Uint8Array | Promise<Uint8Array> {
     checkOptions(options);
     const block = encodeWrite(this.tableName, operations, transaction, this.#types);
     const { durability, abortSignal } = this.#withDurability(options);

@@ -74,7 +74,8 @@ export async function createTable(
   checkOptions(options);
   try {
     const block = encodeCreateTable(name);
-    decodeWrite(await transport.write(block, options.durability, options.abortSignal));
+    const reply = transport.write(block, options.durability, options.abortSignal);
+    decodeWrite(reply instanceof Promise ? await reply : reply);
   } catch (error) {
     if (!(error instanceof RestError && error.code === "TableAlreadyExists")) throw error;
   }
@@ -89,7 +90,8 @@ export async function deleteTable(
   checkOptions(options);
   try {
     const block = encodeDropTable(name);
-    decodeWrite(await transport.write(block, options.durability, options.abortSignal));
+    const reply = transport.write(block, options.durability, options.abortSignal);
+    decodeWrite(reply instanceof Promise ? await reply : reply);
   } catch (error) {
     if (!(error instanceof RestError && error.statusCode === 404)) throw error;
   }

@@ -2,7 +2,7 @@
 // stored, what waits becomes one group with one segment.
 //
 //   strict, relaxed   stage, seal, store … stored, publish, answer
-//   deferred          stage and publish in one, answer … later seal, store … stored
+//   deferred          stage and publish in one, answer … later seal, store … stored; in the very call, if nothing waits
 //
 // Invariants:
 //   - Writes are staged in the order of the calls, so what is stored is always a prefix of what was acknowledged.
@@ -15,6 +15,7 @@ import { AbortError, StoreError } from "../errors.ts";
 import { type LogStorage, StorageError } from "../storage/log-storage.ts";
 import type { AbortSignalLike, Durability } from "../types.ts";
 import { type Engine, NeededParts, type StagedReplies } from "../wasm/engine.ts";
+import { type KeptBlock, KeptBlocks } from "./kept-blocks.ts";
 import type { Parts } from "./parts.ts";
 import { asError, isFinal, type Outcome, SegmentWriter } from "./segment-writer.ts";
 
@@ -26,11 +27,12 @@ const retryFirstMs = 1000;
 const retryMaxMs = 30_000;
 
 export interface CommitQueueOptions {
-  engine: Pick<Engine, "stage" | "write" | "publish" | "discard" | "seal" | "stored">;
+  engine: Pick<Engine, "stage" | "write" | "writeNow" | "publish" | "discard" | "seal" | "stored">;
   storage: Pick<LogStorage, "addSegment">;
   parts: Pick<Parts, "answer">;
   durability: Durability;
   deferredDelayMs: number;
+  keepsUnstored: boolean; // for whoever asks for `unstored`
   now: () => number;
   hidden: () => boolean; // while true, deferred writes are stored at once
   onStored: (segmentBytes: number) => void;
@@ -38,9 +40,16 @@ export interface CommitQueueOptions {
   onPersistError: (error: Error, retryInMs: number | undefined) => void;
 }
 
+// A deferred write that was acknowledged and is not stored.
+export interface Unstored {
+  readonly block: Uint8Array;
+  readonly place: number | undefined; // as whoever asked for it said
+}
+
 // A write, or (without a block) a flush: it resolves when all before it is stored.
 interface Waiting {
-  readonly block: Uint8Array | undefined;
+  readonly kept: KeptBlock | undefined; // the block
+  readonly place: number | undefined;
   readonly durability: Durability;
   readonly resolve: (reply: Uint8Array) => void;
   readonly reject: (error: unknown) => void;
@@ -61,9 +70,11 @@ export class CommitQueue {
   readonly #writer: SegmentWriter;
   #failed: Error | undefined; // final: what every later write rejects with
 
+  readonly #blocks = new KeptBlocks();
+
   // Deferred writes, published and not yet stored. Measured in bytes of their blocks.
   #pendingBytes = 0;
-  #pendingWrites: Waiting[] = [];
+  #pendingWrites: { kept: KeptBlock; place: number | undefined }[] = []; // if they are kept
   #pendingSince = 0;
   #pendingInSegment = 0; // of them, how much is in the segment that is being stored
   #writesInSegment = 0;
@@ -81,9 +92,9 @@ export class CommitQueue {
     return this.#pendingBytes;
   }
 
-  // The blocks of deferred writes that were acknowledged and are not stored, in order.
-  get unstored(): Uint8Array[] {
-    return this.#pendingWrites.map(({ block }) => block as Uint8Array);
+  // In order.
+  get unstored(): Unstored[] {
+    return this.#pendingWrites.map(({ kept, place }) => ({ block: kept.block, place }));
   }
 
   // Nothing waits, nothing is being stored.
@@ -102,7 +113,7 @@ export class CommitQueue {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#pendingBytes = 0;
-    this.#pendingWrites = [];
+    this.#letGo(this.#pendingWrites.length);
   }
 
   // Set once storing can't succeed any more.
@@ -110,12 +121,28 @@ export class CommitQueue {
     return this.#failed;
   }
 
-  write(block: Uint8Array, durability?: Durability, signal?: AbortSignalLike): Promise<Uint8Array> {
-    return this.#enqueue(block, durability ?? this.#o.durability, signal);
+  // The reply at once dies with the engine's next call.
+  write(
+    block: Uint8Array,
+    durability: Durability = this.#o.durability,
+    signal?: AbortSignalLike,
+    place?: number,
+  ): Uint8Array | Promise<Uint8Array> {
+    if (durability === "deferred" && this.#canWriteNow && !signal?.aborted) {
+      try {
+        const reply = this.#writeNow(block, place);
+        if (reply !== undefined) return reply;
+      } catch (cause) {
+        const error = asError(cause);
+        if (isFinal(error)) this.#break(error);
+        return Promise.reject(error);
+      }
+    }
+    return this.#enqueue(block, durability, signal, place);
   }
 
   async flush(): Promise<void> {
-    await this.#enqueue(undefined, "strict", undefined);
+    await this.#enqueue(undefined, "strict");
   }
 
   // A group of its own, which `stage` stages: false if there is nothing to store. Resolves when it is stored and published.
@@ -128,7 +155,7 @@ export class CommitQueue {
         return { replies: [noReply], failed: [!changes], changes };
       };
       const done = { resolve: () => resolve(), reject };
-      this.#add({ ...done, block: undefined, durability, stage: staging });
+      this.#add({ ...done, durability, stage: staging });
     });
   }
 
@@ -140,7 +167,6 @@ export class CommitQueue {
         this.#goOn();
       };
       this.#add({
-        block: undefined,
         durability: "strict",
         holds: true,
         resolve: () => void work().then(resolve, reject).finally(goOn),
@@ -173,24 +199,28 @@ export class CommitQueue {
   #enqueue(
     block: Uint8Array | undefined,
     durability: Durability,
-    signal: AbortSignalLike | undefined,
+    signal?: AbortSignalLike,
+    place?: number,
   ): Promise<Uint8Array> {
     if (this.#failed !== undefined) return Promise.reject(this.#failed);
     if (signal?.aborted) return Promise.reject(new AbortError());
+    const kept = block && this.#blocks.keep(block);
+    const asked = { kept, place, durability, alone: false, withdrawn: nothing };
     return new Promise((resolve, reject) => {
-      const item = { block, durability, resolve, reject, alone: false, withdrawn: nothing };
+      const item = { ...asked, resolve, reject };
       if (signal !== undefined) this.#listen(item, signal);
       this.#waiting.push(item);
       this.#schedule();
     });
   }
 
-  #add(item: Omit<Waiting, "alone" | "withdrawn">): void {
+  #add(item: Omit<Waiting, "alone" | "withdrawn" | "kept" | "place">): void {
     if (this.#failed !== undefined) {
       item.reject(this.#failed);
       return;
     }
-    this.#waiting.push({ ...item, alone: true, withdrawn: nothing });
+    const noBlock = { kept: undefined, place: undefined };
+    this.#waiting.push({ ...item, ...noBlock, alone: true, withdrawn: nothing });
     this.#schedule();
   }
 
@@ -263,22 +293,53 @@ export class CommitQueue {
 
   // ---- Deferred: publish, answer, store later -------------------------------------------------------------------------
 
+  get #canWriteNow(): boolean {
+    return (
+      this.#waiting.length === 0 &&
+      !this.#held &&
+      !this.#writer.holdsCandidate &&
+      this.#pendingBytes < pendingBytesMax &&
+      this.#failed === undefined
+    );
+  }
+
+  // Undefined: it has to wait for parts. What throws was not published.
+  #writeNow(block: Uint8Array, place: number | undefined): Uint8Array | undefined {
+    const written = this.#o.engine.writeNow(block, this.#o.now());
+    if (written instanceof NeededParts) return undefined;
+    if (written.changes) {
+      this.#notePending(block.length);
+      if (this.#o.keepsUnstored) {
+        this.#pendingWrites.push({ kept: this.#blocks.keep(block), place });
+      }
+      this.#arm();
+    }
+    return written.reply;
+  }
+
   #publishDeferred(group: Waiting[]): void {
     const staged = this.#stage(group, "write");
     if (staged === undefined) return;
-    if (staged.changes) this.#notePending(group, staged);
+    for (const [i, { kept, place }] of group.entries()) {
+      if (kept === undefined) continue;
+      const changes = staged.changes && !staged.failed[i];
+      if (changes) this.#notePending(kept.block.length);
+      if (changes && this.#o.keepsUnstored) this.#pendingWrites.push({ kept, place });
+      else this.#blocks.release(kept);
+    }
+    if (staged.changes) this.#arm();
     answer(group, staged);
   }
 
-  #notePending(group: Waiting[], staged: StagedReplies): void {
+  #notePending(bytes: number): void {
     this.#lastDeferredAt = performance.now();
     if (this.#pendingBytes === 0) this.#pendingSince = this.#lastDeferredAt;
-    for (const [i, item] of group.entries()) {
-      if (staged.failed[i]) continue;
-      this.#pendingBytes += bytesOf(item);
-      this.#pendingWrites.push(item);
-    }
-    this.#arm();
+    this.#pendingBytes += bytes;
+  }
+
+  // The first of the pending writes need not be kept any more.
+  #letGo(count: number): void {
+    for (const { kept } of this.#pendingWrites.splice(0, count)) this.#blocks.release(kept);
   }
 
   // Sees to it that pending writes are stored in time, and that an unsettled segment is offered again.
@@ -329,7 +390,7 @@ export class CommitQueue {
     if (this.#refuseDeferred(group)) return;
     const staged = this.#stage(group);
     if (staged === undefined) return;
-    const flushes = group.some((item) => item.block === undefined);
+    const flushes = group.some((item) => item.kept === undefined);
     if (!staged.changes && !(flushes && this.#pendingBytes > 0)) {
       answer(group, staged); // nothing to store
       return;
@@ -339,8 +400,12 @@ export class CommitQueue {
     void this.#writer
       .store(staged.changes ? "candidate" : "published", durability)
       .then((outcome) => {
-        if (outcome.stored) answer(group, staged);
-        else this.#undo(group, staged, outcome);
+        if (outcome.stored) {
+          answer(group, staged);
+          for (const { kept } of group) if (kept !== undefined) this.#blocks.release(kept);
+        } else {
+          this.#undo(group, staged, outcome);
+        }
         this.#finish(outcome);
         this.#goOn();
       });
@@ -393,7 +458,7 @@ export class CommitQueue {
   #finish(outcome: Outcome): void {
     if (outcome.stored) {
       this.#pendingBytes -= this.#pendingInSegment;
-      this.#pendingWrites.splice(0, this.#writesInSegment);
+      this.#letGo(this.#writesInSegment);
       this.#pendingSince = this.#sealedAt; // what is pending now came after that
       this.#retryMs = 0;
       this.#o.onStored(outcome.bytes);
@@ -431,7 +496,7 @@ export class CommitQueue {
   // answered.
   #stage(group: Waiting[], how: "stage" | "write" = "stage"): StagedReplies | undefined {
     const blocks: Uint8Array[] = [];
-    for (const item of group) if (item.block !== undefined) blocks.push(item.block);
+    for (const { kept } of group) if (kept !== undefined) blocks.push(kept.block);
     const own = group[0]?.stage;
     if (blocks.length === 0 && own === undefined)
       return { replies: [], failed: [], changes: false };
@@ -481,7 +546,7 @@ export class CommitQueue {
 }
 
 function bytesOf(item: Waiting): number {
-  return item.block?.length ?? 0;
+  return item.kept?.block.length ?? 0;
 }
 
 // Replies come for blocks only; here they are lined up with the group.
@@ -490,7 +555,7 @@ function spread(group: Waiting[], staged: StagedReplies): StagedReplies {
   const lined: StagedReplies = { replies: [], failed: [], changes: staged.changes };
   let next = 0;
   for (const item of group) {
-    const at = item.block === undefined ? undefined : next++;
+    const at = item.kept === undefined ? undefined : next++;
     lined.replies.push((at === undefined ? undefined : staged.replies[at]) ?? noReply);
     lined.failed.push(at !== undefined && staged.failed[at] === true);
   }

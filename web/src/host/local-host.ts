@@ -20,7 +20,7 @@ import type {
 } from "../types.ts";
 import { type Engine, NeededParts } from "../wasm/engine.ts";
 import { Checkpointer } from "./checkpointer.ts";
-import { CommitQueue } from "./commit-queue.ts";
+import { CommitQueue, type Unstored } from "./commit-queue.ts";
 import { Emitter } from "./emitter.ts";
 import { Eviction, type Trace } from "./eviction.ts";
 import { recover } from "./log-recovery.ts";
@@ -107,6 +107,7 @@ export class LocalHost implements Host {
       parts: this.#parts,
       durability: options.durability,
       deferredDelayMs: options.deferredDelayMs,
+      keepsUnstored: options.logOwnership !== undefined,
       now: () => options.clock.now(),
       hidden: () => options.life.hidden(),
       onStored: (bytes) => this.#stored(bytes),
@@ -151,7 +152,8 @@ export class LocalHost implements Host {
     if (this.#closing !== undefined) throw this.#closed();
     const reply = this.#o.engine.read(block);
     if (!(reply instanceof NeededParts)) return reply;
-    return this.#later(reply, () => this.#o.engine.read(block));
+    const kept = block.slice();
+    return this.#later(reply, () => this.#o.engine.read(kept));
   }
 
   beforeOthers(reads: () => void): void {
@@ -162,7 +164,8 @@ export class LocalHost implements Host {
     if (this.#closing !== undefined) throw this.#closed();
     const reply = this.#o.engine.handle(block, this.now());
     if (!(reply instanceof NeededParts)) return reply;
-    return this.#later(reply, () => this.#o.engine.handle(block, this.now()));
+    const kept = block.slice();
+    return this.#later(reply, () => this.#o.engine.handle(kept, this.now()));
   }
 
   // The reply of a read that needs parts first, as a copy.
@@ -179,12 +182,18 @@ export class LocalHost implements Host {
     }
   }
 
-  write(block: Uint8Array, durability?: Durability, signal?: AbortSignalLike): Promise<Uint8Array> {
+  // `place`: what abandon() says of it.
+  write(
+    block: Uint8Array,
+    durability?: Durability,
+    signal?: AbortSignalLike,
+    place?: number,
+  ): Uint8Array | Promise<Uint8Array> {
     if (this.#closing !== undefined) return Promise.reject(this.#closed());
     if (this.#refusal !== undefined) return Promise.reject(this.#refusal);
     this.#onFirstWrite?.();
     this.#onFirstWrite = undefined;
-    return this.#queue.write(block, durability, signal);
+    return this.#queue.write(block, durability, signal, place);
   }
 
   now(): number {
@@ -300,7 +309,7 @@ export class LocalHost implements Host {
 
   // Lets everything go as it is, since the log has another owner. Resolves to the writes that were acknowledged and not
   // stored, in order.
-  async abandon(): Promise<Uint8Array[]> {
+  async abandon(): Promise<Unstored[]> {
     this.#closing ??= this.#release();
     await this.#closing.catch(() => {});
     return this.#queue.unstored;

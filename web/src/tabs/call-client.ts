@@ -3,7 +3,6 @@
 
 import { AbortError, StoreError } from "../errors.ts";
 import type { AbortSignalLike, Durability, RestoreMode, RestoreReport } from "../types.ts";
-import { whole } from "./channel.ts";
 import {
   type BlockCall,
   fromWire,
@@ -73,7 +72,7 @@ export class CallClient {
   ): Promise<Uint8Array> {
     if (signal?.aborted) return Promise.reject(new AbortError());
     const id = kind === "write" ? this.#id : undefined;
-    const bytes = id === undefined ? whole(block) : inCall(block, id, number);
+    const bytes = id === undefined ? block.slice() : inCall(block, id, number);
     return this.#add({ number, kind, block: bytes, durability }, signal) as Promise<Uint8Array>;
   }
 

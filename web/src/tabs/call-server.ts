@@ -88,10 +88,10 @@ export class CallServer {
         return this.#host.handle(block as Uint8Array);
       case "write": {
         const abort = new AbortController();
+        const reply = this.#host.write(block as Uint8Array, durability, abort.signal);
+        if (!(reply instanceof Promise)) return reply;
         this.#writing.set(number, abort);
-        return this.#host
-          .write(block as Uint8Array, durability, abort.signal)
-          .finally(() => this.#writing.delete(number));
+        return reply.finally(() => this.#writing.delete(number));
       }
       case "flush":
         return this.#host.flush();

@@ -11,6 +11,7 @@
 // given up may wake and believe for a moment that it still owns the store, but nothing that it writes is accepted.
 
 import { AbortError, StoreError } from "../errors.ts";
+import type { Unstored } from "../host/commit-queue.ts";
 import { Emitter } from "../host/emitter.ts";
 import type { LocalHost, LogOwnership } from "../host/local-host.ts";
 import { forbidden, locked } from "../host/ownership.ts";
@@ -81,7 +82,6 @@ export class SharedHost implements Host {
   #claim: LockClaim | undefined;
   #opening: Promise<void> | undefined; // of the engine, when this tab becomes the owner
   readonly #asked = new Set<Promise<unknown>>(); // of the engine here, and not answered yet
-  readonly #places = new WeakMap<Uint8Array, number>(); // of deferred writes that it was asked for
   #letGo: Promise<void> = Promise.resolve(); // the engine that was here last is gone, and all that was asked of it is over
   #unwatch: () => void = () => {};
   #closing: Promise<void> | undefined;
@@ -145,26 +145,31 @@ export class SharedHost implements Host {
 
   // At once where that is possible.
   #read(kind: "read" | "handle", block: Uint8Array): Uint8Array | Promise<Uint8Array> {
-    const elsewhere = () => this.#client.block(kind, block);
-    if (this.#local === undefined) return elsewhere();
+    const place = this.#client.place();
+    const send = (bytes: Uint8Array) =>
+      this.#client.block(kind, bytes, undefined, undefined, place);
+    if (this.#local === undefined) return send(block);
     const reply = this.#local[kind](block);
-    return reply instanceof Promise ? this.#ask(() => reply, elsewhere) : reply;
+    if (!(reply instanceof Promise)) return reply;
+    const kept = block.slice();
+    return this.#orElse(reply, () => send(kept));
   }
 
-  async write(
+  write(
     block: Uint8Array,
     durability: Durability = this.#o.durability,
     signal?: AbortSignalLike,
-  ): Promise<Uint8Array> {
+  ): Uint8Array | Promise<Uint8Array> {
     this.#requireOpen();
     if (this.#o.refusal !== undefined) throw this.#o.refusal;
-    const write = (local: LocalHost, place: number) => {
-      if (durability === "deferred") this.#places.set(block, place);
-      return local.write(block, durability, signal);
-    };
-    const elsewhere = (place: number) =>
-      this.#client.block("write", block, durability, signal, place);
-    return await this.#ask(write, elsewhere);
+    const place = this.#client.place();
+    const send = (bytes: Uint8Array) =>
+      this.#client.block("write", bytes, durability, signal, place);
+    if (this.#local === undefined) return send(block);
+    const reply = this.#local.write(block, durability, signal, place);
+    if (!(reply instanceof Promise)) return reply;
+    const kept = block.slice();
+    return this.#orElse(reply, () => send(kept));
   }
 
   now(): number {
@@ -244,22 +249,26 @@ export class SharedHost implements Host {
   // What the engine here can't answer because it is not the owner any more had no effect, and keeps its place among the calls that
   // the next owner gets: those of this tab are done in the order in which they were made.
   async #ask<T>(
-    ask: (local: LocalHost, place: number) => Promise<T>,
+    ask: (local: LocalHost) => Promise<T>,
     elsewhere: (place: number) => Promise<T>,
   ): Promise<T> {
     const place = this.#client.place();
     if (this.#local === undefined) return await elsewhere(place);
+    return await this.#orElse(ask(this.#local), () => elsewhere(place));
+  }
+
+  async #orElse<T>(answer: Promise<T>, elsewhere: () => Promise<T>): Promise<T> {
     let again: Promise<T> | undefined;
-    const asked = ask(this.#local, place).catch((error: unknown) => {
+    const asked = answer.catch((error: unknown) => {
       if (!isOfOwner(error) || this.#closing !== undefined) throw error;
-      again = elsewhere(place);
+      again = elsewhere();
       return undefined;
     });
     this.#asked.add(asked);
-    const answered = () => this.#asked.delete(asked);
-    asked.then(answered, answered);
-    const answer = await asked;
-    return again === undefined ? (answer as T) : await again;
+    const over = () => this.#asked.delete(asked);
+    asked.then(over, over);
+    const answered = await asked;
+    return again === undefined ? (answered as T) : await again;
   }
 
   // What is under way is finished first, by whoever owns the store.
@@ -464,12 +473,12 @@ export class SharedHost implements Host {
   // Deferred writes that were acknowledged and not stored are made again.
   async #takeBack(local: LocalHost): Promise<void> {
     const unstored = await local.abandon();
-    if (this.#closing === undefined) for (const block of unstored) this.#again(block);
+    if (this.#closing === undefined) for (const write of unstored) this.#again(write);
   }
 
   // It may fail by now.
-  #again(block: Uint8Array): void {
-    this.#client.again(block, this.#places.get(block)).catch((error: Error) => {
+  #again({ block, place }: Unstored): void {
+    this.#client.again(block, place).catch((error: Error) => {
       this.#events.emit("persist-error", { error, pendingBytes: 0, retryInMs: undefined });
     });
   }

@@ -76,15 +76,21 @@ export class WatchedHost implements Host {
   // ---- Transport ------------------------------------------------------------------------------------------------------
 
   read(block: Uint8Array, signal?: AbortSignalLike): Promise<Uint8Array> {
-    return this.#watch(block, signal, (to) => this.#readNow("read", block, to));
+    const kept = block.slice();
+    return this.#watch(kept, signal, (to) => this.#readNow("read", kept, to));
   }
 
   handle(block: Uint8Array, signal?: AbortSignalLike): Promise<Uint8Array> {
-    return this.#watch(block, signal, (to) => this.#readNow("handle", block, to));
+    const kept = block.slice();
+    return this.#watch(kept, signal, (to) => this.#readNow("handle", kept, to));
   }
 
   write(block: Uint8Array, durability?: Durability, signal?: AbortSignalLike): Promise<Uint8Array> {
-    return this.#watch(block, signal, () => this.#o.host.write(block, durability, signal));
+    const kept = block.slice();
+    return this.#watch(kept, signal, async () => {
+      const reply = this.#o.host.write(kept, durability, signal);
+      return reply instanceof Promise ? await reply : reply.slice();
+    });
   }
 
   now(): number {

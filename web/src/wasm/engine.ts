@@ -91,6 +91,11 @@ export interface StagedReplies {
   changes: boolean; // false: there is nothing to seal or publish
 }
 
+export interface Written {
+  reply: Uint8Array; // dies with the next call
+  changes: boolean; // false: there is nothing to seal
+}
+
 export interface Engine {
   // Opening: recover, replay each segment in sequence, recovered. Throws StoreError FormatTooNew.
   recover(manifest: Uint8Array | undefined): PartInfo[];
@@ -126,6 +131,8 @@ export interface Engine {
   stage(blocks: readonly Uint8Array[], nowMs: number): StagedReplies | NeededParts;
   // The same, and published at once: a single write is done where it stands. What throws was not published.
   write(blocks: readonly Uint8Array[], nowMs: number): StagedReplies | NeededParts;
+  // The same for one block, without a copy of the reply.
+  writeNow(block: Uint8Array, nowMs: number): Written | NeededParts;
   // For whoever logs requests or fails some of them. Of a block of either door, in a call or not: what it asks for, without
   // doing it (the same of the same call, whichever door it comes through); the reply that the service would give if it
   // failed so, which its client makes the same error of (StoreError ValidationFailed if no reply can say that); and
@@ -338,6 +345,20 @@ class WasmEngine implements Engine {
     const size = this.#putBlocks(blocks);
     const changes = this.#ask((m, h) => m._entitable_write(h, blocks.length, size, nowMs));
     return changes instanceof NeededParts ? changes : this.#replies(blocks.length, changes !== 0);
+  }
+
+  writeNow(block: Uint8Array, nowMs: number): Written | NeededParts {
+    const size = 4 + block.length;
+    const input = this.#input(size);
+    this.#module.HEAPU32[input >>> 2] = block.length;
+    this.#module.HEAPU8.set(block, input + 4);
+    const changes = this.#ask((m, h) => m._entitable_write(h, 1, size, nowMs));
+    if (changes instanceof NeededParts) return changes;
+    const { HEAPU8: bytes, HEAPU32: words } = this.#module;
+    const word = this.#address >>> 2;
+    const from = words[word] as number;
+    const reply = bytes.subarray(from, from + (words[word + 1] as number));
+    return { reply, changes: changes !== 0 };
   }
 
   // Lengths, then blocks; gives the size of all that.
