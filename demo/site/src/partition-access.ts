@@ -10,8 +10,9 @@ export interface Access {
   readonly partition: string;
   /** Rows looked at, by all requests. */
   reads: number;
-  /** Entities inserted, changed, deleted. */
+  /** Entities inserted or changed. */
   writes: number;
+  deletes: number;
   /** What was asked for, and refused: it came to the partition's server all the same. */
   refusedReads: number;
   refusedWrites: number;
@@ -76,9 +77,14 @@ export class Accesses {
     this.#partitionsOf(table);
     if (partitionRead === undefined) return;
     const access = this.#at(table, partitionRead);
-    const entities = operations?.length ?? 1;
+    const changes = operations ?? [request];
+    const entities = changes.length;
     if (code === undefined && isRead) access.reads += rowsRead;
-    if (code === undefined && !isRead) access.writes += entities;
+    if (code === undefined && !isRead) {
+      const deletes = changes.filter((change) => change.operation === "delete").length;
+      access.deletes += deletes;
+      access.writes += entities - deletes;
+    }
     if (code !== undefined && isRead) access.refusedReads += 1;
     if (code !== undefined && !isRead) access.refusedWrites += entities;
     this.#version += 1;
@@ -88,7 +94,8 @@ export class Accesses {
     const partitions = this.#partitionsOf(table);
     let access = partitions.get(partition);
     if (access === undefined) {
-      access = { table, partition, reads: 0, writes: 0, refusedReads: 0, refusedWrites: 0 };
+      const none = { reads: 0, writes: 0, deletes: 0, refusedReads: 0, refusedWrites: 0 };
+      access = { table, partition, ...none };
       partitions.set(partition, access);
       this.#version += 1;
     }

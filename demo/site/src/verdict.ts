@@ -8,6 +8,7 @@ const figures: readonly [name: string, of: (cost: Cost) => number][] = [
   ["Rows read", ({ rowsRead }) => rowsRead],
   ["Requests", ({ requests }) => requests],
   ["Rows written", ({ rowsWritten }) => rowsWritten],
+  ["Rows deleted", ({ rowsDeleted }) => rowsDeleted],
   ["Refused", ({ failed }) => failed],
 ];
 

@@ -216,7 +216,7 @@ test("log tail", async () => {
       ["transactions", "3"],
     ],
   ]);
-  assert.deepEqual([cut.figures["Rows read"], cut.figures["Rows written"]], ["248", "248"]);
+  assert.deepEqual([cut.figures["Rows read"], cut.figures["Rows deleted"]], ["248", "248"]);
 
   const same = await runBlock(page, 5);
   const now = invertedTicks(Date.UTC(2026, 8, 8));
@@ -237,9 +237,9 @@ test("high-volume delete", async () => {
     Requests: "60", // in each of 20 partitions one that reads 450 rows, and two transactions for 150
     "Rows read": "9,000",
     Returned: "3,000",
-    "Rows written": "3,000",
+    "Rows deleted": "3,000",
   });
-  assert.equal(naive.heat["000007"], "450 read, 150 written"); // before: 5 a day for 90 days
+  assert.equal(naive.heat["000007"], "450 read, 150 deleted"); // before: 5 a day for 90 days
 
   const pattern = await runBlock(page, 1);
   assert.deepEqual(pattern.values, ["30"]);

@@ -22,7 +22,15 @@ async function costOfRun(run: (store: MockStore) => Promise<unknown>) {
 const ask = (store: MockStore, filter: string) =>
   all(store.table("Rows").listEntities({ queryOptions: { filter } }));
 
-const nothing = { requests: 0, rowsRead: 0, rowsReturned: 0, rowsWritten: 0, failed: 0, plans: [] };
+const nothing = {
+  requests: 0,
+  rowsRead: 0,
+  rowsReturned: 0,
+  rowsWritten: 0,
+  rowsDeleted: 0,
+  failed: 0,
+  plans: [],
+};
 
 describe("the cost of a run", () => {
   test("a scan takes a request for each thousand rows, and for each partition", async () => {
@@ -55,6 +63,26 @@ describe("the cost of a run", () => {
       await assert.rejects(twice, { statusCode: 409 });
     });
     assert.deepEqual(cost, { ...nothing, requests: 3, rowsWritten: 101, failed: 1 });
+  });
+
+  test("what is deleted is not written, in a transaction or by itself", async () => {
+    const cost = await costOfRun(async (store) => {
+      const table = store.table("Rows");
+      await table.deleteEntity("b", "0000");
+      await table.submitTransaction([
+        ["delete", { partitionKey: "b", rowKey: "0001" }],
+        ["delete", { partitionKey: "b", rowKey: "0002" }],
+        ["upsert", { partitionKey: "b", rowKey: "0003", moved: true }],
+      ]);
+      await assert.rejects(table.deleteEntity("b", "0000"), { statusCode: 404 });
+    });
+    assert.deepEqual(cost, {
+      ...nothing,
+      requests: 3,
+      rowsWritten: 1,
+      rowsDeleted: 3,
+      failed: 1,
+    });
   });
 
   test("to ask what it would cost is free", async () => {

@@ -102,6 +102,7 @@ export function shownCost(cost: Cost | undefined, ms: number): HTMLElement {
       figures.push(["Rows read", count(cost.rowsRead)], ["Returned", count(cost.rowsReturned)]);
     }
     if (cost.rowsWritten > 0) figures.push(["Rows written", count(cost.rowsWritten)]);
+    if (cost.rowsDeleted > 0) figures.push(["Rows deleted", count(cost.rowsDeleted)]);
     if (cost.failed > 0) figures.push(["Refused", count(cost.failed)]);
   }
   figures.push(["Time here", milliseconds(ms)]);
