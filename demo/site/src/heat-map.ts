@@ -98,12 +98,12 @@ class Field {
   }
 
   show(access: Access): void {
-    const { reads, writes, deletes, refusedReads, refusedWrites } = access;
+    const { reads, writes, deletes, refused } = access;
     const told = [
       [reads, "read"],
       [writes, "written"],
       [deletes, "deleted"],
-      [refusedReads + refusedWrites, "refused"],
+      [refused, refused === 1 ? "request refused" : "requests refused"],
     ] as const;
     const numbers = told.filter(([n]) => n > 0).map(([n, what]) => `${count(n)} ${what}`);
     const text = numbers.join(", ") || "untouched";

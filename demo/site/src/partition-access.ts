@@ -13,10 +13,21 @@ export interface Access {
   /** Entities inserted or changed. */
   writes: number;
   deletes: number;
-  /** What was asked for, and refused: it came to the partition's server all the same. */
+  /** Requests that were refused, each one, however many entities it was about. */
+  refused: number;
+  /** The entities of those: they came to the partition's server all the same. */
   refusedReads: number;
   refusedWrites: number;
 }
+
+const untouched = {
+  reads: 0,
+  writes: 0,
+  deletes: 0,
+  refused: 0,
+  refusedReads: 0,
+  refusedWrites: 0,
+};
 
 const readers = ["get", "query"];
 const writers = ["insert", "update", "merge", "upsert", "delete", "batch"];
@@ -85,6 +96,7 @@ export class Accesses {
       access.deletes += deletes;
       access.writes += entities - deletes;
     }
+    if (code !== undefined) access.refused += 1;
     if (code !== undefined && isRead) access.refusedReads += 1;
     if (code !== undefined && !isRead) access.refusedWrites += entities;
     this.#version += 1;
@@ -94,8 +106,7 @@ export class Accesses {
     const partitions = this.#partitionsOf(table);
     let access = partitions.get(partition);
     if (access === undefined) {
-      const none = { reads: 0, writes: 0, deletes: 0, refusedReads: 0, refusedWrites: 0 };
-      access = { table, partition, ...none };
+      access = { table, partition, ...untouched };
       partitions.set(partition, access);
       this.#version += 1;
     }

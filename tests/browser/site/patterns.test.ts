@@ -192,8 +192,9 @@ test("index entities", async () => {
       ["000252", "Name7"],
     ],
   ]);
-  // Two transactions of three rows, and one that was too late.
+  // Two transactions of three rows, and one that was too late: a request, whatever it was about.
   assert.deepEqual([renamed.figures["Rows written"], renamed.figures["Refused"]], ["6", "1"]);
+  assert.deepEqual(renamed.heat, { Sales: "13 read, 6 written, 1 request refused" });
 
   const limit = await runBlock(page, 8);
   assert.deepEqual(limit.captions, ["32766 letters", "And one number more"]);
@@ -325,7 +326,7 @@ test("prepend and append", async () => {
     "Rows written": "2,000",
     Refused: "3,000",
   });
-  assert.deepEqual(naive.heat, { "2026-11-21": "2,000 written, 3,000 refused" });
+  assert.deepEqual(naive.heat, { "2026-11-21": "2,000 written, 3,000 requests refused" });
   const pattern = await runBlock(page, 1);
   assert.deepEqual(pattern.figures, { Requests: "5,000", "Rows written": "5,000" });
   const spread = Object.entries(pattern.heat);
@@ -346,7 +347,9 @@ test("log data", async () => {
       ["errors found", "20"],
     ],
   ]);
-  assert.deepEqual(hot.heat, { "2014-07-31T1500": "2,000 read, 2,000 written, 1,000 refused" });
+  assert.deepEqual(hot.heat, {
+    "2014-07-31T1500": "2,000 read, 2,000 written, 1,000 requests refused",
+  });
   assert.equal(hot.figures["Access"], "row range");
 
   // Minute m of service s is an error if m + s is divisible by ten; its second is 3 s.
