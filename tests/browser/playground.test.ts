@@ -355,6 +355,32 @@ describe("<table-playground>", () => {
     await page.close();
   });
 
+  test("sets the thousands of counts apart, and shows other numbers as they are", async () => {
+    const page = await openPage(`<table-playground>
+      const rows = [{ what: "all", year: 2026, rows: 12000 }, { what: "some", year: 2027, rows: 30 }];
+      show(rows, "As they are");
+      show.counts(rows, "Counts");
+      show(1234567);
+      show.counts(1234567);
+      show.counts([1000, 0.125, 10n ** 15n, NaN, "12345"]);
+      show.counts({ bytes: 8061890, name: "4711" });
+      await show.counts(Promise.resolve(2000));
+    </table-playground>`);
+    await run(page);
+    assert.deepEqual(await page.locator("table-playground tbody td").allTextContents(), [
+      ...["all", "2026", "12000", "some", "2027", "30"],
+      ...["all", "2,026", "12,000", "some", "2,027", "30"],
+      ...["8,061,890", "4711"],
+    ]);
+    assert.deepEqual(await page.locator("table-playground .value").allTextContents(), [
+      "1234567",
+      "1,234,567",
+      "1,000, 0.125, 1,000,000,000,000,000, NaN, 12345",
+      "2,000",
+    ]);
+    await page.close();
+  });
+
   test("keeps what is written in the store that it names", async () => {
     const html = `<table-playground store="kept" run>
       await table("visits").createTable();

@@ -202,7 +202,7 @@ test("querying: what a projection sends, weighed", async () => {
   const [weighed = []] = (await runBlock(page, 12)).tables;
   const rows = weighed.map(([select, bytes, rows, metadata, members]) => {
     assert.equal(rows, "660");
-    return { select, metadata, bytes: Number(bytes), members };
+    return { select, metadata, bytes: Number(bytes?.replaceAll(",", "")), members };
   });
   assert.deepEqual(
     rows.map(({ select, metadata, members }) => [select, metadata, members]),

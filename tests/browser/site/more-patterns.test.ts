@@ -145,7 +145,7 @@ test("compound key", async () => {
   ]);
 
   const other = await runBlock(page, 5);
-  assert.deepEqual(other.values, ["1000"]);
+  assert.deepEqual(other.values, ["1,000"]);
   assert.equal(other.figures["Rows read"], "6,000");
 
   const parts = await runBlock(page, 6);
@@ -231,7 +231,7 @@ test("log tail", async () => {
 test("high-volume delete", async () => {
   const page = await guide.open("patterns/high-volume-delete");
   const naive = await runBlock(page, 0);
-  assert.deepEqual(naive.values, ["3000"]); // 30 days of 100
+  assert.deepEqual(naive.values, ["3,000"]); // 30 days of 100
   assert.deepEqual(naive.figures, {
     Access: "table scan",
     Requests: "60", // in each of 20 partitions one that reads 450 rows, and two transactions for 150
@@ -318,7 +318,7 @@ test("wide entities", async () => {
   const year = [
     [
       ["days", "365"],
-      ["total", String(total)],
+      ["total", total.toLocaleString("en-US")],
     ],
   ];
   const naive = await runBlock(page, 1);

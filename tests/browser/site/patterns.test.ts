@@ -197,7 +197,7 @@ test("index entities", async () => {
   assert.deepEqual(renamed.heat, { Sales: "13 read, 6 written, 1 request refused" });
 
   const limit = await runBlock(page, 8);
-  assert.deepEqual(limit.captions, ["32766 letters", "And one number more"]);
+  assert.deepEqual(limit.captions, ["32,766 letters", "And one number more"]);
   assert.deepEqual(limit.values, ["written", "400 PropertyValueTooLarge"]);
   await page.close();
 });
@@ -266,7 +266,7 @@ test("large entities", async () => {
   assert.deepEqual((await runBlock(page, 2)).tables[0], [
     ["Name", "Employee 123"],
     ["Photo", "/photos/empid_000123/1.jpg"],
-    ["bytes", "200000"],
+    ["bytes", "200,000"],
   ]);
 
   const steps = [
@@ -297,14 +297,14 @@ test("large entities over several rows", async () => {
   const pieces = await runBlock(page, 4);
   assert.deepEqual(pieces.tables, [
     [
-      ["empid_000123", "2000000", "0", "0"],
-      ["empid_000123_photo", "", "11", "720896"],
-      ["empid_000123_photo!1", "", "11", "720896"],
-      ["empid_000123_photo!2", "", "9", "558208"],
+      ["empid_000123", "2,000,000", "0", "0"],
+      ["empid_000123_photo", "", "11", "720,896"],
+      ["empid_000123_photo!1", "", "11", "720,896"],
+      ["empid_000123_photo!2", "", "9", "558,208"],
     ],
     [
-      ["empid_000123", "70000", "0", "0"],
-      ["empid_000123_photo", "", "2", "70000"],
+      ["empid_000123", "70,000", "0", "0"],
+      ["empid_000123_photo", "", "2", "70,000"],
     ],
   ]);
   assert.deepEqual(pieces.values, ["true", "true"]);
@@ -342,8 +342,8 @@ test("log data", async () => {
   const hot = await runBlock(page, 0);
   assert.deepEqual(hot.tables, [
     [
-      ["messages", "3000"],
-      ["refused", "1000"],
+      ["messages", "3,000"],
+      ["refused", "1,000"],
       ["errors found", "20"],
     ],
   ]);
@@ -375,7 +375,7 @@ test("log data", async () => {
   const written = await runBlock(page, 3);
   assert.deepEqual(written.tables, [
     [
-      ["messages", "1000"],
+      ["messages", "1,000"],
       ["writes", "4"],
       ["errors", "10"],
     ],

@@ -1,29 +1,40 @@
 // What a run showed, as elements.
 
 import type { Cost } from "./cost.ts";
-import { count, counted, describeError, h, milliseconds, valueText } from "./dom.ts";
+import { count, counted, countText, describeError, h, milliseconds, valueText } from "./dom.ts";
 import { lineOf } from "./live-code.ts";
 
 const mostRows = 50;
 const hidden: readonly string[] = ["etag", "timestamp", "odata.metadata"];
 const keys: readonly string[] = ["partitionKey", "rowKey"];
 
-/** A list as a table, an object as names with values, anything else as text. */
-export function shownValue(value: unknown, caption?: string): HTMLElement {
-  const title = caption === undefined ? undefined : h("p", { class: "caption" }, caption);
-  return h("section", { class: "shown", part: "shown" }, title, viewOf(value));
+/** How something is to be shown. */
+export interface Look {
+  readonly caption?: string | undefined;
+  /** Its numbers were counted. Others are shown as they are: a year is one, say. */
+  readonly isCounted?: boolean;
 }
 
-function viewOf(value: unknown): HTMLElement {
+type Text = (value: unknown) => string;
+
+/** A list as a table, an object as names with values, anything else as text. */
+export function shownValue(value: unknown, { caption, isCounted = false }: Look = {}): HTMLElement {
+  const title = caption === undefined ? undefined : h("p", { class: "caption" }, caption);
+  const view = viewOf(value, isCounted ? countText : valueText);
+  return h("section", { class: "shown", part: "shown" }, title, view);
+}
+
+function viewOf(value: unknown, text: Text): HTMLElement {
   if (Array.isArray(value)) {
     if (value.length === 0) return h("p", { class: "muted" }, "No rows.");
-    if (value.every((row) => typeof row === "object" && row !== null)) return rowsTable(value);
-    return h("p", { class: "value" }, value.map(valueText).join(", "));
+    if (value.every((row) => typeof row === "object" && row !== null))
+      return rowsTable(value, text);
+    return h("p", { class: "value" }, value.map(text).join(", "));
   }
   const isPlain = typeof value === "object" && value !== null && !isScalar(value);
-  if (!isPlain) return h("p", { class: "value" }, valueText(value));
+  if (!isPlain) return h("p", { class: "value" }, text(value));
   const pairs = Object.entries(value).map(([name, inner]) =>
-    h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, valueText(inner))),
+    h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, text(inner))),
   );
   return scrolling(h("table", { class: "pairs" }, h("tbody", {}, ...pairs)));
 }
@@ -33,13 +44,13 @@ function isScalar(value: object): boolean {
   return "type" in value && "value" in value && Object.keys(value).length === 2;
 }
 
-function rowsTable(rows: Record<string, unknown>[]): HTMLElement {
+function rowsTable(rows: Record<string, unknown>[], text: Text): HTMLElement {
   const names = columnsOf(rows);
   const kinds = new Map(names.map((name) => [name, kindOf(name, rows)]));
   const heads = names.map((name) => h("th", { scope: "col", class: kinds.get(name) }, name));
   const head = h("tr", {}, ...heads);
   const body = rows.slice(0, mostRows).map((row) => {
-    const cells = names.map((name) => h("td", { class: kinds.get(name) }, valueText(row[name])));
+    const cells = names.map((name) => h("td", { class: kinds.get(name) }, text(row[name])));
     return h("tr", {}, ...cells);
   });
   const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...body));

@@ -15,7 +15,7 @@ import {
 import { type Cost, costOf } from "./cost.ts";
 import { h } from "./dom.ts";
 import { type Modules, prepareCode } from "./live-code.ts";
-import { shownCost, shownError, shownValue } from "./output.ts";
+import { type Look, shownCost, shownError, shownValue } from "./output.ts";
 import { playgroundStyles } from "./playground-styles.ts";
 
 export type { CodeEditor, CodeEditorOptions, CodeSelection, Cost, Modules };
@@ -60,7 +60,7 @@ export type PlaygroundRunEvent = CustomEvent<PlaygroundRun>;
  * Attributes: `store`, the name of a store; without it, each run has a mock store of its own (entitable/testing), so runs repeat exactly; it reads as the
  * service does (`scans`), and what that cost is shown. `seed`, of that mock store; `throttle="azure"`: it refuses what is beyond the service's targets. `setup`, the id of an element whose text is code that is run once before, on what every run then begins with. `run`: runs as soon as it is in the
  * page. `label`: what it is called where there are several, for those who hear the page. The code is the element's text. Variables that it finds: `store`; `table(name)`; `show(value, caption?)`, which awaits what it is given and
- * shows lists as tables. Parts: frame, code, bar, run, reset, output, shown, cost, error.
+ * shows lists as tables; `show.counts(value, caption?)`, the same for numbers that were counted: 12,000. Parts: frame, code, bar, run, reset, output, shown, cost, error.
  */
 export class TablePlayground extends StoreElement {
   /** What code may import. A page may add to it. */
@@ -152,9 +152,9 @@ export class TablePlayground extends StoreElement {
     this.#runButton.setAttribute("aria-disabled", "true"); // `disabled` would lose the focus
     this.#frame.setAttribute("aria-busy", "true");
     this.#status.textContent = "Running…";
-    const captions: (string | undefined)[] = [];
-    const result = await this.#attempt(captions);
-    const views = result.shown.map((value, index) => shownValue(value, captions[index]));
+    const looks: Look[] = [];
+    const result = await this.#attempt(looks);
+    const views = result.shown.map((value, index) => shownValue(value, looks[index]));
     if (result.error !== undefined) views.push(shownError(result.error));
     this.#output.replaceChildren(shownCost(result.cost, result.ms), ...views);
     this.#status.textContent = result.error === undefined ? "Done." : "Failed.";
@@ -164,11 +164,11 @@ export class TablePlayground extends StoreElement {
     return result;
   }
 
-  async #attempt(captions: (string | undefined)[]): Promise<PlaygroundRun> {
+  async #attempt(looks: Look[]): Promise<PlaygroundRun> {
     const shown: unknown[] = [];
     const pending: Promise<void>[] = [];
-    const show = (value: unknown, caption?: string) => {
-      const place = captions.push(caption) - 1;
+    const put = (value: unknown, look: Look) => {
+      const place = looks.push(look) - 1;
       shown[place] = undefined;
       const done = collected(value).then((resolved) => {
         shown[place] = resolved;
@@ -177,6 +177,9 @@ export class TablePlayground extends StoreElement {
       pending.push(done);
       return done;
     };
+    const show = Object.assign((value: unknown, caption?: string) => put(value, { caption }), {
+      counts: (value: unknown, caption?: string) => put(value, { caption, isCounted: true }),
+    });
     let began: Began | undefined;
     let started = performance.now();
     let error: unknown;
