@@ -3,7 +3,11 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
-import type { PlaygroundStart, PlaygroundStartEvent } from "../../web/src/explorer/index.ts";
+import type {
+  PlaygroundStart,
+  PlaygroundStartEvent,
+  TablePlayground,
+} from "../../web/src/explorer/index.ts";
 import { accessibilityProblems } from "./support/axe.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
 import { bundleReact } from "./support/react.ts";
@@ -339,6 +343,59 @@ describe("<table-playground>", () => {
       const { figures } = await run(page);
       assert.deepEqual([figures["Requests"], figures["Rows read"]], ["1", "2"]);
     }
+    await page.close();
+  });
+
+  test("of those that run at the same time, each counts the stores that its own code opens", async () => {
+    const code = (own: string, other: string, rows: number) => `<table-playground label="${own}">
+      const { mockStore } = await import("entitable/testing");
+      const met = (globalThis.met ??= { one: Promise.withResolvers(), two: Promise.withResolvers() });
+      met.${own}.resolve();
+      await met.${other}.promise; // both run
+      const mine = await mockStore({ fixtures: { Lamps: [] } });
+      for (let n = 0; n < ${rows}; n += 1) await mine.table("Lamps").createEntity({ partitionKey: "p", rowKey: String(n) });
+      await mine.close();
+    </table-playground>`;
+    const page = await openPage(code("one", "two", 3) + code("two", "one", 5));
+    const runs = await page.$$eval("table-playground", (blocks) =>
+      Promise.all(blocks.map((block) => (block as TablePlayground).run())),
+    );
+    assert.deepEqual(
+      runs.map(({ cost, uncounted, error }) => [cost?.requests, uncounted, error]),
+      [
+        [3, false, undefined],
+        [5, false, undefined],
+      ],
+    );
+    await page.close();
+  });
+
+  test("says that of stores which openStore opened nothing is counted", async () => {
+    const note = "What is asked of stores that openStore opened is not counted.";
+    const page = await openPage(`<table-playground setup="people">
+      import { openStore } from "entitable";
+      const own = await openStore({ persistence: "memory" });
+      await own.table("lamps").createTable();
+      await own.close();
+    </table-playground>`);
+    const { figures, text } = await run(page);
+    assert.deepEqual(Object.keys(figures), ["Time here"]);
+    assert.equal(text.endsWith(note), true, text);
+    assert.deepEqual(await accessibilityProblems(page), []);
+
+    const code = await page.textContent("table-playground");
+    await page
+      .getByRole("textbox")
+      .fill(`${code}\nawait table("people").getEntity("Sales", "000007");`);
+    const both = await run(page);
+    assert.equal(both.figures["Requests"], "1");
+    assert.equal(both.text.endsWith(note), true);
+
+    await page.getByRole("textbox").fill('await table("people").getEntity("Sales", "000007");');
+    assert.equal((await run(page)).text.includes(note), false);
+    await page.locator("table-playground").evaluate((block) => block.setAttribute("store", "kept"));
+    await page.getByRole("textbox").fill('show("as it is kept");');
+    assert.match((await run(page)).text, new RegExp(`^Time here.*${note}as it is kept$`));
     await page.close();
   });
 

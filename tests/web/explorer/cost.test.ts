@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { costOf } from "../../../web/src/explorer/cost.ts";
 import { type LoggedRequest, type MockStore, mockStore } from "../../../web/src/testing/index.ts";
-import { forkHeard, hearNewStores } from "../../../web/src/testing/mock-store.ts";
+import { forkHeard } from "../../../web/src/testing/mock-store.ts";
 import { all } from "../support/both-clients.ts";
 
 const rows = (partitionKey: string, count: number) =>
@@ -100,18 +100,5 @@ describe("the cost of a run", () => {
     });
     const counts = { requests: 4, rowsRead: 10, rowsReturned: 10, rowsWritten: 1 };
     assert.deepEqual(cost, { ...nothing, ...counts, plans: ["partition"] });
-  });
-
-  test("stores that are opened meanwhile are heard, and later ones are not", async () => {
-    const heard: string[] = [];
-    hearNewStores(({ operation }) => heard.push(operation));
-    await using first = await mockStore();
-    hearNewStores(undefined);
-    await using second = await mockStore();
-    await using fork = first.fork();
-    await second.table("Rows").createTable();
-    await first.table("Rows").createTable();
-    await fork.table("Rows").createTable();
-    assert.deepEqual(heard, ["createTable", "createTable"]);
   });
 });

@@ -101,10 +101,17 @@ const planNames: Readonly<Record<string, string>> = {
   table: "table scan",
 };
 
-/** What a run cost, a figure each. `cost` is undefined where nobody counted. */
-export function shownCost(cost: Cost | undefined, ms: number): HTMLElement {
+interface Costs {
+  readonly cost: Cost | undefined;
+  readonly uncounted: boolean;
+  readonly ms: number;
+}
+
+/** What a run cost, a figure each, and what is missing in it. */
+export function shownCost({ cost, uncounted, ms }: Costs): HTMLElement[] {
   const figures: [name: string, value: string, kind?: string][] = [];
-  if (cost !== undefined) {
+  // No requests is not what it was, if there were stores whose requests nobody counted.
+  if (cost !== undefined && !(uncounted && cost.requests === 0)) {
     const [dearest] = cost.plans;
     const plans = cost.plans.map((plan) => planNames[plan]).join(", ");
     if (dearest !== undefined) figures.push(["Access", plans, dearest]);
@@ -120,5 +127,8 @@ export function shownCost(cost: Cost | undefined, ms: number): HTMLElement {
   const items = figures.map(([name, value, kind]) =>
     h("div", { "data-figure": name, "data-kind": kind }, h("dt", {}, name), h("dd", {}, value)),
   );
-  return h("dl", { class: "cost", part: "cost" }, ...items);
+  const list = h("dl", { class: "cost", part: "cost" }, ...items);
+  if (!uncounted) return [list];
+  const note = "What is asked of stores that openStore opened is not counted.";
+  return [list, h("p", { class: "muted uncounted" }, note)];
 }

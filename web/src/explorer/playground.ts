@@ -1,6 +1,6 @@
 // <table-playground>: code that can be edited and run against a store, with what it showed and what it cost.
 
-import { forkHeard, hearNewStores, openMock } from "../testing/mock-store.ts";
+import { forkHeard, openMock } from "../testing/mock-store.ts";
 import { Log } from "../testing/request-log.ts";
 import type { LoggedRequest, MockOptions, MockStore } from "../testing/types.ts";
 import type { Store } from "../types.ts";
@@ -14,7 +14,8 @@ import {
 } from "./code-view.ts";
 import { type Cost, costOf } from "./cost.ts";
 import { h } from "./dom.ts";
-import { type Modules, prepareCode } from "./live-code.ts";
+import { HeardModules, type Modules, type StoreListener } from "./heard-modules.ts";
+import { prepareCode } from "./live-code.ts";
 import { type Look, shownCost, shownError, shownValue } from "./output.ts";
 import { playgroundStyles } from "./playground-styles.ts";
 
@@ -28,21 +29,25 @@ export interface PlaygroundStart {
   readonly before: MockStore | undefined;
   /**
    * What is asked of it, if it is a mock store of the element's, of its forks, and of mock stores that the code opens: each request as it ends.
-   * Those to a mock store that the element was given are there at the end.
+   * Those to a mock store that the element was given are there at the end, whoever asked meanwhile.
    */
   readonly requests: readonly LoggedRequest[];
 }
 
-interface Began extends PlaygroundStart {
+interface Began extends PlaygroundStart, StoreListener {
   readonly store: Store;
-  hear(request: LoggedRequest): void;
+  /** See `uncounted`. */
+  misses(): boolean;
   /** At its end: what was asked by then. */
   all(): readonly LoggedRequest[];
 }
 
 /** What became of a run. */
 export interface PlaygroundRun extends PlaygroundStart {
+  /** Undefined if the run didn't begin, or if what the code runs against is no mock store. */
   readonly cost: Cost | undefined;
+  /** The code had stores to ask that openStore opened, its own or the element's: what it asked of them is not in the cost. */
+  readonly uncounted: boolean;
   readonly ms: number;
   /** What show() was given. */
   readonly shown: readonly unknown[];
@@ -91,6 +96,8 @@ export class TablePlayground extends StoreElement {
     onclick: () => this.reset(),
   });
   #running: Promise<PlaygroundRun> | undefined;
+  #listener: StoreListener | undefined; // while code runs
+  readonly #modules = new HeardModules(() => this.#listener);
   #last: MockStore[] = []; // of the last run
 
   constructor() {
@@ -156,7 +163,7 @@ export class TablePlayground extends StoreElement {
     const result = await this.#attempt(looks);
     const views = result.shown.map((value, index) => shownValue(value, looks[index]));
     if (result.error !== undefined) views.push(shownError(result.error));
-    this.#output.replaceChildren(shownCost(result.cost, result.ms), ...views);
+    this.#output.replaceChildren(...shownCost(result), ...views);
     this.#status.textContent = result.error === undefined ? "Done." : "Failed.";
     this.#frame.removeAttribute("aria-busy");
     this.#runButton.removeAttribute("aria-disabled");
@@ -186,24 +193,26 @@ export class TablePlayground extends StoreElement {
     try {
       began = await this.#begin();
       const { store } = began;
+      const modules = this.#modules.of(TablePlayground.modules);
       const bindings = { store, table: (name: string) => store.table(name), show };
       this.dispatchEvent(new CustomEvent("playground-start", { detail: began, bubbles: true }));
-      const main = await prepareCode(this.code, Object.keys(bindings), TablePlayground.modules);
-      hearNewStores(began.hear); // of runs at the same time, the one begun last
+      const main = await prepareCode(this.code, Object.keys(bindings), modules);
+      this.#listener = began;
       started = performance.now();
       await main(bindings);
       await Promise.all(pending);
     } catch (thrown) {
       error = thrown ?? new Error(String(thrown));
     } finally {
-      hearNewStores(undefined);
+      this.#listener = undefined;
     }
     const ms = performance.now() - started;
     const { store, before, all } = began ?? {};
     const requests = all?.() ?? [];
+    const uncounted = began?.misses() ?? false;
     const cost = before && (await costOf(before, requests));
     const failure = error === undefined ? {} : { error };
-    return { store, before, requests, cost, ms, shown, ...failure };
+    return { store, before, requests, cost, uncounted, ms, shown, ...failure };
   }
 
   // ---- Stores ---------------------------------------------------------------------------------------------------------
@@ -213,18 +222,26 @@ export class TablePlayground extends StoreElement {
     const requests: LoggedRequest[] = [];
     const hear = (request: LoggedRequest) => void requests.push(request);
     const all = () => [...requests]; // what is still under way then is not of this run
+    let misses = false;
+    const missed = () => {
+      misses = true;
+    };
+    const common = { requests, hear, missed, misses: () => misses };
     if (this.store === undefined) {
       const prepared = await preparedStore(this.#mockOptions(), this.#setup());
       const store = this.#until(forkHeard(prepared, hear));
-      return { store, before: this.#until(prepared.fork()), requests, hear, all };
+      return { ...common, store, before: this.#until(prepared.fork()), all };
     }
     const store = await this.opened();
     await this.#prepareOnce(store);
-    if (!isMock(store)) return { store, before: undefined, requests, hear, all };
+    if (!isMock(store)) {
+      missed();
+      return { ...common, store, before: undefined, all };
+    }
     const earlier = new Set(store.requests.all());
     const own = () => store.requests.all().filter((request) => !earlier.has(request));
     const both = () => [...own(), ...requests];
-    return { store, before: this.#until(store.fork()), requests, hear, all: both };
+    return { ...common, store, before: this.#until(store.fork()), all: both };
   }
 
   // Stays until the next run.
