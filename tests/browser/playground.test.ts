@@ -438,6 +438,37 @@ describe("<table-playground>", () => {
     await page.close();
   });
 
+  test("shows long texts whole, in a wide page and in a narrow one", async () => {
+    const page = await openPage(`<table-playground>
+      const words = "as long as it likes, ".repeat(30).trim();
+      show([{ short: "two words", words, word: "x".repeat(300), n: 1 }, { short: "b", words: "c", word: "d", n: 2 }]);
+    </table-playground>`);
+    for (const width of [1400, 360]) {
+      await page.setViewportSize({ width, height: 900 });
+      await run(page);
+      const cells = await page.$$eval("table-playground >> tbody tr:first-child td", (cells) =>
+        cells.map((cell) => {
+          const range = document.createRange();
+          range.selectNodeContents(cell);
+          const text = range.getBoundingClientRect();
+          const box = cell.getBoundingClientRect();
+          const { textOverflow, webkitLineClamp } = getComputedStyle(cell);
+          const lines = Math.round(text.height / 20);
+          const isWhole = text.right <= box.right + 1 && text.bottom <= box.bottom + 1;
+          return { isWhole, isCut: `${textOverflow} ${webkitLineClamp}`, isLong: lines > 2 };
+        }),
+      );
+      const whole = { isWhole: true, isCut: "clip none" };
+      assert.deepEqual(
+        cells,
+        [false, true, true, false].map((isLong) => ({ ...whole, isLong })),
+        `${width}`,
+      );
+    }
+    assert.deepEqual(await accessibilityProblems(page), []);
+    await page.close();
+  });
+
   test("keeps what is written in the store that it names", async () => {
     const html = `<table-playground store="kept" run>
       await table("visits").createTable();

@@ -50,7 +50,9 @@ function rowsTable(rows: Record<string, unknown>[], text: Text): HTMLElement {
   const heads = names.map((name) => h("th", { scope: "col", class: kinds.get(name) }, name));
   const head = h("tr", {}, ...heads);
   const body = rows.slice(0, mostRows).map((row) => {
-    const cells = names.map((name) => h("td", { class: kinds.get(name) }, text(row[name])));
+    const cells = names.map((name) => {
+      return h("td", { class: kinds.get(name) }, h("div", {}, text(row[name])));
+    });
     return h("tr", {}, ...cells);
   });
   const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...body));

@@ -44,13 +44,15 @@ textarea::selection { background: color-mix(in srgb, var(--_accent) 30%, transpa
 }
 .shown table { min-width: min(100%, 24rem); }
 .shown thead th { position: sticky; top: 0; background: var(--_surface); }
-.shown td { white-space: nowrap; max-width: 28rem; overflow: hidden; text-overflow: ellipsis; }
-.shown td.key { max-width: 34rem; }
-.shown .pairs td { white-space: normal; overflow-wrap: anywhere; max-width: none; }
+/* A cell is as wide as its text, up to a point, beyond which it wraps: nothing of it is cut off. */
+.shown td > div { display: inline-block; width: max-content; max-width: 28rem; overflow-wrap: break-word; vertical-align: top; }
+.shown td.key > div { max-width: 34rem; }
+.shown .pairs td { overflow-wrap: anywhere; }
 .shown :is(th, td):last-child { padding-right: 0; }
 @container (max-width: 32rem) {
   .shown table { font-size: 0.8rem; }
-  .shown :is(td, thead th) { white-space: normal; }
+  .shown thead th { white-space: normal; }
+  .shown td > div { width: auto; max-width: 80cqi; }
   .shown td.key { font-size: 0.75rem; }
   .shown :is(th, td):not(:last-child) { padding-right: 0.5rem; }
 }
