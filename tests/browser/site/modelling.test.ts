@@ -257,7 +257,7 @@ test("access to some rows", async () => {
     ["at its end", "total 40"],
     ["before", "403 AuthorizationFailure"],
   ]);
-  const { tables, captions } = await runBlock(page, 1);
+  const { tables, captions } = await runBlock(page, 3);
   assert.deepEqual(captions, ["At once", "Two hours later", "After the policy was deleted"]);
   assert.deepEqual(tables, [
     [
@@ -270,6 +270,46 @@ test("access to some rows", async () => {
     ],
     [["by the policy", "403"]],
   ]);
+  await page.close();
+});
+
+test("access to some rows: what is in a signature, and what it allows", async () => {
+  const page = await guide.open("modelling/access");
+  const { tables, captions, figures } = await runBlock(page, 1);
+  const [signature = [], answers, later] = tables;
+  const { sig, ...said } = Object.fromEntries(signature);
+  assert.match(sig, /^[A-Za-z0-9+/]{43}=$/);
+  assert.deepEqual(said, {
+    sv: "2019-02-02",
+    se: "2026-01-02T00:00:00Z",
+    sp: "r",
+    tn: "Orders",
+    spk: "Ann",
+    epk: "Ann",
+  });
+  assert.deepEqual(answers, [
+    ["as it is", "200: Ann 2025-12, Ann 2026-01, Ann 2026-02"],
+    ["and a filter", "200: Ann 2026-01, Ann 2026-02"],
+    ["Ben for Ann", "403 AuthenticationFailed"],
+    ["ten years longer", "403 AuthenticationFailed"],
+    ["none at all", "403 AuthenticationFailed"],
+  ]);
+  assert.deepEqual(later, [["as it is", "403 AuthenticationFailed"]]);
+  assert.deepEqual(captions, ["Ann's signature", "What is answered", "Two days later"]);
+  assert.deepEqual([figures["Requests"], figures["Refused"]], ["6", "4"]);
+
+  const meter = await runBlock(page, 2);
+  assert.deepEqual(meter.tables, [
+    [
+      ["a reading", "204"],
+      ["the same day again", "409 EntityAlreadyExists"],
+      ["for another meter", "403 AuthorizationFailure"],
+      ["in its place", "403 AuthorizationPermissionMismatch"],
+      ["to read it", "403 AuthorizationPermissionMismatch"],
+    ],
+    [["meter-7", "2026-01-01", "12.5"]],
+  ]);
+  assert.deepEqual([meter.figures["Rows written"], meter.figures["Refused"]], ["1", "4"]);
   await page.close();
 });
 
