@@ -9,6 +9,7 @@ import { accessibilityProblems } from "./support/axe.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
 import { bundleReact } from "./support/react.ts";
 import { type Site, serve } from "./support/server.ts";
+import { shadesOf } from "./support/shades.ts";
 
 const root = new URL("../../", import.meta.url);
 const staging = fileURLToPath(new URL("build/package/staging/", root));
@@ -654,6 +655,20 @@ describe("<table-explorer> in a plain page", () => {
       .locator(".grid")
       .evaluate((grid) => grid.scrollTo(0, grid.scrollHeight));
     await explorer(page).locator("tr[data-row='249']").waitFor();
+    await page.close();
+  });
+
+  test("hints at columns beyond its edges, and at the end of them no more", async () => {
+    const page = await openPage();
+    await button(explorer(page), /^Everything/).click();
+    await ran(page);
+    const grid = explorer(page).locator(".grid");
+    const scrollTo = (x: number) => grid.evaluate((element, x) => element.scrollTo(x, 0), x);
+    assert.deepEqual(await shadesOf(grid), [false, true]);
+    await scrollTo(200);
+    assert.deepEqual(await shadesOf(grid), [true, true]);
+    await scrollTo(100_000);
+    assert.deepEqual(await shadesOf(grid), [true, false]);
     await page.close();
   });
 

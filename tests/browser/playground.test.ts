@@ -3,7 +3,11 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
-import type { PlaygroundStart, PlaygroundStartEvent } from "../../web/src/explorer/index.ts";
+import type {
+  PlaygroundStart,
+  PlaygroundStartEvent,
+  TablePlayground,
+} from "../../web/src/explorer/index.ts";
 import { accessibilityProblems } from "./support/axe.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
 import { bundleReact } from "./support/react.ts";
@@ -342,6 +346,59 @@ describe("<table-playground>", () => {
     await page.close();
   });
 
+  test("of those that run at the same time, each counts the stores that its own code opens", async () => {
+    const code = (own: string, other: string, rows: number) => `<table-playground label="${own}">
+      const { mockStore } = await import("entitable/testing");
+      const met = (globalThis.met ??= { one: Promise.withResolvers(), two: Promise.withResolvers() });
+      met.${own}.resolve();
+      await met.${other}.promise; // both run
+      const mine = await mockStore({ fixtures: { Lamps: [] } });
+      for (let n = 0; n < ${rows}; n += 1) await mine.table("Lamps").createEntity({ partitionKey: "p", rowKey: String(n) });
+      await mine.close();
+    </table-playground>`;
+    const page = await openPage(code("one", "two", 3) + code("two", "one", 5));
+    const runs = await page.$$eval("table-playground", (blocks) =>
+      Promise.all(blocks.map((block) => (block as TablePlayground).run())),
+    );
+    assert.deepEqual(
+      runs.map(({ cost, uncounted, error }) => [cost?.requests, uncounted, error]),
+      [
+        [3, false, undefined],
+        [5, false, undefined],
+      ],
+    );
+    await page.close();
+  });
+
+  test("says that of stores which openStore opened nothing is counted", async () => {
+    const note = "What is asked of stores that openStore opened is not counted.";
+    const page = await openPage(`<table-playground setup="people">
+      import { openStore } from "entitable";
+      const own = await openStore({ persistence: "memory" });
+      await own.table("lamps").createTable();
+      await own.close();
+    </table-playground>`);
+    const { figures, text } = await run(page);
+    assert.deepEqual(Object.keys(figures), ["Time here"]);
+    assert.equal(text.endsWith(note), true, text);
+    assert.deepEqual(await accessibilityProblems(page), []);
+
+    const code = await page.textContent("table-playground");
+    await page
+      .getByRole("textbox")
+      .fill(`${code}\nawait table("people").getEntity("Sales", "000007");`);
+    const both = await run(page);
+    assert.equal(both.figures["Requests"], "1");
+    assert.equal(both.text.endsWith(note), true);
+
+    await page.getByRole("textbox").fill('await table("people").getEntity("Sales", "000007");');
+    assert.equal((await run(page)).text.includes(note), false);
+    await page.locator("table-playground").evaluate((block) => block.setAttribute("store", "kept"));
+    await page.getByRole("textbox").fill('show("as it is kept");');
+    assert.match((await run(page)).text, new RegExp(`^Time here.*${note}as it is kept$`));
+    await page.close();
+  });
+
   test("waits for what it is to show, whether the code does or not", async () => {
     const page = await openPage(`<table-playground setup="people">
       show(table("people").listEntities({ queryOptions: { filter: "RowKey eq '000007'" } }), "Later");
@@ -352,6 +409,63 @@ describe("<table-playground>", () => {
       .getByRole("textbox")
       .fill('show(table("missing").getEntity("a", "b")); show("at once");');
     assert.match((await run(page)).text, /at once404 TableNotFound/);
+    await page.close();
+  });
+
+  test("sets the thousands of counts apart, and shows other numbers as they are", async () => {
+    const page = await openPage(`<table-playground>
+      const rows = [{ what: "all", year: 2026, rows: 12000 }, { what: "some", year: 2027, rows: 30 }];
+      show(rows, "As they are");
+      show.counts(rows, "Counts");
+      show(1234567);
+      show.counts(1234567);
+      show.counts([1000, 0.125, 10n ** 15n, NaN, "12345"]);
+      show.counts({ bytes: 8061890, name: "4711" });
+      await show.counts(Promise.resolve(2000));
+    </table-playground>`);
+    await run(page);
+    assert.deepEqual(await page.locator("table-playground tbody td").allTextContents(), [
+      ...["all", "2026", "12000", "some", "2027", "30"],
+      ...["all", "2,026", "12,000", "some", "2,027", "30"],
+      ...["8,061,890", "4711"],
+    ]);
+    assert.deepEqual(await page.locator("table-playground .value").allTextContents(), [
+      "1234567",
+      "1,234,567",
+      "1,000, 0.125, 1,000,000,000,000,000, NaN, 12345",
+      "2,000",
+    ]);
+    await page.close();
+  });
+
+  test("shows long texts whole, in a wide page and in a narrow one", async () => {
+    const page = await openPage(`<table-playground>
+      const words = "as long as it likes, ".repeat(30).trim();
+      show([{ short: "two words", words, word: "x".repeat(300), n: 1 }, { short: "b", words: "c", word: "d", n: 2 }]);
+    </table-playground>`);
+    for (const width of [1400, 360]) {
+      await page.setViewportSize({ width, height: 900 });
+      await run(page);
+      const cells = await page.$$eval("table-playground >> tbody tr:first-child td", (cells) =>
+        cells.map((cell) => {
+          const range = document.createRange();
+          range.selectNodeContents(cell);
+          const text = range.getBoundingClientRect();
+          const box = cell.getBoundingClientRect();
+          const { textOverflow, webkitLineClamp } = getComputedStyle(cell);
+          const lines = Math.round(text.height / 20);
+          const isWhole = text.right <= box.right + 1 && text.bottom <= box.bottom + 1;
+          return { isWhole, isCut: `${textOverflow} ${webkitLineClamp}`, isLong: lines > 2 };
+        }),
+      );
+      const whole = { isWhole: true, isCut: "clip none" };
+      assert.deepEqual(
+        cells,
+        [false, true, true, false].map((isLong) => ({ ...whole, isLong })),
+        `${width}`,
+      );
+    }
+    assert.deepEqual(await accessibilityProblems(page), []);
     await page.close();
   });
 

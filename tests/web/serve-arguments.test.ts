@@ -66,6 +66,8 @@ describe("the command line", () => {
       },
     ],
     ["serve --empty-pages 0.25", { ...noFolder, mock: { clock: Date, emptyPages: 0.25 } }],
+    ["serve --scans azure", { ...noFolder, mock: { clock: Date, scans: "azure" } }],
+    ["serve --scans azure --seed 7", { ...noFolder, mock: { seed: 7, scans: "azure" } }],
     ["--help", "help"],
     ["help", "help"],
     ["serve --help", "help"],
@@ -110,6 +112,9 @@ describe("the command line", () => {
     ["serve --throttle azure --clock 2026-03-01", /--throttle needs a clock that goes/],
     ["serve --empty-pages 2", /--empty-pages must be a probability from 0 to 1, not 2/],
     ["serve --empty-pages x", /--empty-pages must be/],
+    ["serve --scans Azure", /--scans must be azure, not Azure/],
+    ["serve --scans", /--scans needs a value/],
+    ["serve --scans azure --location d", /--scans and --location exclude/],
     ["serve --seed-data", /--seed-data needs a value/],
   ];
   for (const [line, message] of bad) {

@@ -166,6 +166,22 @@ describe("entitable serve", () => {
     await served.signal("SIGTERM");
   });
 
+  test("--scans azure ends a page where its partition does", async () => {
+    const pagesOf = async (options: string[]) => {
+      const served = await start([...data, ...options]);
+      await official(served).createEntity({ partitionKey: "floor", rowKey: "1" });
+      const pages: (string | undefined)[][] = [];
+      const queryOptions = { filter: "RowKey eq '2'" };
+      for await (const page of official(served).listEntities({ queryOptions }).byPage()) {
+        pages.push(page.map(({ partitionKey }) => partitionKey));
+      }
+      await served.signal("SIGTERM");
+      return pages;
+    };
+    assert.deepEqual(await pagesOf(["--scans", "azure"]), [["desk"], []]);
+    assert.deepEqual(await pagesOf([]), [["desk"]]);
+  });
+
   test("--empty-pages makes pages that are followed", async () => {
     const served = await start([...data, "--empty-pages", "1"]);
     const pages: unknown[][] = [];

@@ -9,10 +9,14 @@ const bars =
   "<rect x='1' y='2' width='14' height='3' rx='1'/><rect x='1' y='6.5' width='14' height='3' rx='1'/><rect x='1' y='11' width='9' height='3' rx='1'/>";
 const icon = `data:image/svg+xml,${encodeURIComponent(`<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16' fill='#0b6e69'>${bars}</svg>`)}`;
 
+// What runs code, or opens a store.
+const runs = /<table-(playground|explorer)\b/;
+
 /** The document of a page. */
 export function documentOf(page: Page, pages: readonly Page[]): string {
   const up = upFrom(page);
   const isStart = page.path === "";
+  const text = page.html ?? render(page);
   const title = isStart ? "entitable: table design you can try" : `${page.title} · entitable`;
   return `<!doctype html>
 <html lang="en">
@@ -40,12 +44,12 @@ export function documentOf(page: Page, pages: readonly Page[]): string {
 <main id="text" tabindex="-1">
 <article>
 <header class="title"><p class="group">${escapeHtml(page.group)}</p><h1>${escapeHtml(page.title)}</h1><p class="summary">${escapeHtml(page.summary)}</p></header>
-${page.html ?? render(page)}
+${text}
 </article>
 ${around(page, pages)}
 </main>
 </div>
-<footer class="end"><p>Everything on this page runs in it: there is no server. <a href="${up}workbench/">The cities workbench</a> has 135,233 rows to play with.</p></footer>
+<footer class="end"><p>${runs.test(text) ? "Everything on this page runs in it: there is no server. " : ""}<a href="${up}workbench/">The cities workbench</a> has 135,233 rows to play with.</p></footer>
 </body>
 </html>
 `;

@@ -1,4 +1,4 @@
-// The picture of the partitions, while code runs: a field for each, darker the more of it was read or written, or would have been if it had not been refused. Numbers are
+// The picture of the partitions, while code runs: a field for each, darker the more of it was read or changed, or would have been if it had not been refused. Numbers are
 // in it as text, so it can be read without seeing colours, and the scale is the same everywhere, so two pictures can be compared.
 import type { PlaygroundRun, PlaygroundStart } from "entitable/explorer";
 import { count, h } from "./dom.ts";
@@ -98,11 +98,12 @@ class Field {
   }
 
   show(access: Access): void {
-    const { reads, writes, refusedReads, refusedWrites } = access;
+    const { reads, writes, deletes, refused } = access;
     const told = [
       [reads, "read"],
       [writes, "written"],
-      [refusedReads + refusedWrites, "refused"],
+      [deletes, "deleted"],
+      [refused, refused === 1 ? "request refused" : "requests refused"],
     ] as const;
     const numbers = told.filter(([n]) => n > 0).map(([n, what]) => `${count(n)} ${what}`);
     const text = numbers.join(", ") || "untouched";
@@ -116,8 +117,10 @@ class Field {
   }
 }
 
-function heatOf({ reads, writes, refusedReads, refusedWrites }: Access): [number, number] {
-  return [reads + refusedReads, writes + refusedWrites];
+// What is deleted is as much work as what is written.
+function heatOf(access: Access): [reads: number, writes: number] {
+  const { reads, writes, deletes, refusedReads, refusedWrites } = access;
+  return [reads + refusedReads, writes + deletes + refusedWrites];
 }
 
 function nameOf({ table, partition }: Access): string {

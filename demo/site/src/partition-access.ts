@@ -10,12 +10,24 @@ export interface Access {
   readonly partition: string;
   /** Rows looked at, by all requests. */
   reads: number;
-  /** Entities inserted, changed, deleted. */
+  /** Entities inserted or changed. */
   writes: number;
-  /** What was asked for, and refused: it came to the partition's server all the same. */
+  deletes: number;
+  /** Requests that were refused, each one, however many entities it was about. */
+  refused: number;
+  /** The entities of those: they came to the partition's server all the same. */
   refusedReads: number;
   refusedWrites: number;
 }
+
+const untouched = {
+  reads: 0,
+  writes: 0,
+  deletes: 0,
+  refused: 0,
+  refusedReads: 0,
+  refusedWrites: 0,
+};
 
 const readers = ["get", "query"];
 const writers = ["insert", "update", "merge", "upsert", "delete", "batch"];
@@ -76,9 +88,15 @@ export class Accesses {
     this.#partitionsOf(table);
     if (partitionRead === undefined) return;
     const access = this.#at(table, partitionRead);
-    const entities = operations?.length ?? 1;
+    const changes = operations ?? [request];
+    const entities = changes.length;
     if (code === undefined && isRead) access.reads += rowsRead;
-    if (code === undefined && !isRead) access.writes += entities;
+    if (code === undefined && !isRead) {
+      const deletes = changes.filter((change) => change.operation === "delete").length;
+      access.deletes += deletes;
+      access.writes += entities - deletes;
+    }
+    if (code !== undefined) access.refused += 1;
     if (code !== undefined && isRead) access.refusedReads += 1;
     if (code !== undefined && !isRead) access.refusedWrites += entities;
     this.#version += 1;
@@ -88,7 +106,7 @@ export class Accesses {
     const partitions = this.#partitionsOf(table);
     let access = partitions.get(partition);
     if (access === undefined) {
-      access = { table, partition, reads: 0, writes: 0, refusedReads: 0, refusedWrites: 0 };
+      access = { table, partition, ...untouched };
       partitions.set(partition, access);
       this.#version += 1;
     }

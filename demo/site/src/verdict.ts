@@ -8,6 +8,7 @@ const figures: readonly [name: string, of: (cost: Cost) => number][] = [
   ["Rows read", ({ rowsRead }) => rowsRead],
   ["Requests", ({ requests }) => requests],
   ["Rows written", ({ rowsWritten }) => rowsWritten],
+  ["Rows deleted", ({ rowsDeleted }) => rowsDeleted],
   ["Refused", ({ failed }) => failed],
 ];
 
@@ -24,8 +25,9 @@ export class Verdict {
     button.hidden = false;
     button.addEventListener("click", () => void this.#runAll());
     versus.addEventListener("playground-run", (event) => {
-      const { cost, error } = (event as CustomEvent<PlaygroundRun>).detail;
-      this.#costs.set(event.target as Element, error === undefined ? cost : undefined);
+      const { cost, uncounted, error } = (event as CustomEvent<PlaygroundRun>).detail;
+      const isWhole = error === undefined && !uncounted;
+      this.#costs.set(event.target as Element, isWhole ? cost : undefined);
       this.#show();
     });
   }

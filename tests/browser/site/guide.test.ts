@@ -202,7 +202,7 @@ test("querying: what a projection sends, weighed", async () => {
   const [weighed = []] = (await runBlock(page, 12)).tables;
   const rows = weighed.map(([select, bytes, rows, metadata, members]) => {
     assert.equal(rows, "660");
-    return { select, metadata, bytes: Number(bytes), members };
+    return { select, metadata, bytes: Number(bytes?.replaceAll(",", "")), members };
   });
   assert.deepEqual(
     rows.map(({ select, metadata, members }) => [select, metadata, members]),
@@ -480,7 +480,7 @@ test("the picture of the partitions is drawn while code runs, and begins anew wi
   await picture.getByText("20 written", { exact: true }).waitFor();
   assert.equal(await picture.getAttribute("data-state"), "running");
   await page.evaluate(() => (globalThis as unknown as { goOn: () => void }).goOn());
-  await picture.getByText("30 written, 20 refused", { exact: true }).waitFor();
+  await picture.getByText("30 written, 20 requests refused", { exact: true }).waitFor();
   await page.locator("[data-state=done]").waitFor();
   assert.equal(await picture.locator("li").getAttribute("data-writes"), "2");
 

@@ -11,6 +11,8 @@ before(async () => {
 
 after(() => guide?.close());
 
+const counted = (n: number) => n.toLocaleString("en-US");
+
 test("choosing keys", async () => {
   const page = await guide.open("modelling/choosing-keys");
   assert.deepEqual((await runBlock(page, 0)).tables[0], partitionSizes());
@@ -29,22 +31,22 @@ test("choosing keys", async () => {
     "All orders of the first of March",
   ]);
   assert.deepEqual(tables[0], [
-    ["ByDay", "table", String(march.length), String(own)],
+    ["ByDay", "table", counted(march.length), String(own)],
     ["ByCustomer", "range", String(own), String(own)],
     ["ByCustomerMonth", "partition", String(own), String(own)],
     ["ByHash", "range", String(own), String(own)],
   ]);
   assert.deepEqual(tables[1], [
-    ["ByDay", "table", "12000", "30"],
+    ["ByDay", "table", "12,000", "30"],
     ["ByCustomer", "partition", "30", "30"],
     ["ByCustomerMonth", "table", "30", "30"],
     ["ByHash", "range", "30", "30"],
   ]);
   assert.deepEqual(tables[2], [
     ["ByDay", "partition", String(first), String(first)],
-    ["ByCustomer", "table", "12000", String(first)],
-    ["ByCustomerMonth", "table", "12000", String(first)],
-    ["ByHash", "table", "12000", String(first)],
+    ["ByCustomer", "table", "12,000", String(first)],
+    ["ByCustomerMonth", "table", "12,000", String(first)],
+    ["ByHash", "table", "12,000", String(first)],
   ]);
   const hashed = await runBlock(page, 2);
   assert.deepEqual(hashed.tables[0], [
@@ -74,7 +76,7 @@ function partitionSizes(): string[][] {
       counts.set(partition, (counts.get(partition) ?? 0) + 1);
     }
     const sizes = [...counts.values()];
-    return [name, String(counts.size), String(Math.min(...sizes)), String(Math.max(...sizes))];
+    return [name, ...[counts.size, Math.min(...sizes), Math.max(...sizes)].map(counted)];
   });
 }
 
@@ -124,9 +126,9 @@ test("one to one", async () => {
   const bytesOf = async (index: number) => {
     const { tables, figures } = await runBlock(page, index);
     const [[[, rows] = [], [, bytes] = []] = [], first = []] = tables;
-    assert.deepEqual([rows, figures["Rows read"], figures["Requests"]], ["1000", "1,000", "1"]);
+    assert.deepEqual([rows, figures["Rows read"], figures["Requests"]], ["1,000", "1,000", "1"]);
     assert.deepEqual(first[1], ["Employee 1", "555-000001"]);
-    return Number(bytes);
+    return Number(bytes?.replaceAll(",", ""));
   };
   assert((await bytesOf(0)) > 1000 * 8000);
   assert((await bytesOf(1)) < 1000 * 100);
@@ -185,18 +187,18 @@ test("many partitions at once: the same sum in a twentieth of the time", async (
   }
   const [naive, pattern] = [await runBlock(page, 0), await runBlock(page, 1)];
   assert.deepEqual(naive.tables[0], [
-    ["total", String(total)],
-    ["ms", "1000"],
+    ["total", counted(total)],
+    ["ms", "1,000"],
   ]);
   assert.deepEqual(pattern.tables[0], [
-    ["total", String(total)],
+    ["total", counted(total)],
     ["ms", "50"],
   ]);
   assert.equal((await runBlock(page, 2)).values[0], Array(20).fill(25).join(", "));
   const written = await runBlock(page, 3);
-  const left = String(20 * (500 - 50 + 1));
+  const left = counted(20 * (500 - 50 + 1));
   assert.deepEqual(written.tables[0], [
-    ["one after the other", "1000", left],
+    ["one after the other", "1,000", left],
     ["all at once", "50", left],
   ]);
   assert.deepEqual([written.captions, written.values], [["The same rows"], ["true"]]);
@@ -208,7 +210,7 @@ test("what a copy costs", async () => {
   const [naive, pattern] = [await runBlock(page, 0), await runBlock(page, 1)];
   assert.deepEqual(
     [naive.figures["Requests"], naive.figures["Rows read"], naive.figures["Rows written"]],
-    ["110", (100 * 2010).toLocaleString("en-US"), "10"],
+    ["110", counted(100 * 2010), "10"],
   );
   assert.deepEqual(
     [pattern.figures["Requests"], pattern.figures["Rows read"], pattern.figures["Rows written"]],
@@ -226,11 +228,11 @@ test("what a copy costs", async () => {
   });
   assert.deepEqual(
     tables[0],
-    expected.map((row) => row.map(String)),
+    expected.map((row) => row.map((cell) => (typeof cell === "number" ? counted(cell) : cell))),
   );
   // The cost is that of the forks.
   const sum = (column: number) => expected.reduce((total, row) => total + Number(row[column]), 0);
-  const [requests, read, written] = [2, 3, 4].map((column) => sum(column).toLocaleString("en-US"));
+  const [requests, read, written] = [2, 3, 4].map((column) => counted(sum(column)));
   assert.deepEqual(figures, {
     Access: "partition scan, point query",
     Requests: requests,
@@ -255,7 +257,7 @@ test("access to some rows", async () => {
     ["at its end", "total 40"],
     ["before", "403 AuthorizationFailure"],
   ]);
-  const { tables, captions } = await runBlock(page, 1);
+  const { tables, captions } = await runBlock(page, 3);
   assert.deepEqual(captions, ["At once", "Two hours later", "After the policy was deleted"]);
   assert.deepEqual(tables, [
     [
@@ -268,6 +270,46 @@ test("access to some rows", async () => {
     ],
     [["by the policy", "403"]],
   ]);
+  await page.close();
+});
+
+test("access to some rows: what is in a signature, and what it allows", async () => {
+  const page = await guide.open("modelling/access");
+  const { tables, captions, figures } = await runBlock(page, 1);
+  const [signature = [], answers, later] = tables;
+  const { sig, ...said } = Object.fromEntries(signature);
+  assert.match(sig, /^[A-Za-z0-9+/]{43}=$/);
+  assert.deepEqual(said, {
+    sv: "2019-02-02",
+    se: "2026-01-02T00:00:00Z",
+    sp: "r",
+    tn: "Orders",
+    spk: "Ann",
+    epk: "Ann",
+  });
+  assert.deepEqual(answers, [
+    ["as it is", "200: Ann 2025-12, Ann 2026-01, Ann 2026-02"],
+    ["and a filter", "200: Ann 2026-01, Ann 2026-02"],
+    ["Ben for Ann", "403 AuthenticationFailed"],
+    ["ten years longer", "403 AuthenticationFailed"],
+    ["none at all", "403 AuthenticationFailed"],
+  ]);
+  assert.deepEqual(later, [["as it is", "403 AuthenticationFailed"]]);
+  assert.deepEqual(captions, ["Ann's signature", "What is answered", "Two days later"]);
+  assert.deepEqual([figures["Requests"], figures["Refused"]], ["6", "4"]);
+
+  const meter = await runBlock(page, 2);
+  assert.deepEqual(meter.tables, [
+    [
+      ["a reading", "204"],
+      ["the same day again", "409 EntityAlreadyExists"],
+      ["for another meter", "403 AuthorizationFailure"],
+      ["in its place", "403 AuthorizationPermissionMismatch"],
+      ["to read it", "403 AuthorizationPermissionMismatch"],
+    ],
+    [["meter-7", "2026-01-01", "12.5"]],
+  ]);
+  assert.deepEqual([meter.figures["Rows written"], meter.figures["Refused"]], ["1", "4"]);
   await page.close();
 });
 

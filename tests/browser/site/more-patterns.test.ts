@@ -145,7 +145,7 @@ test("compound key", async () => {
   ]);
 
   const other = await runBlock(page, 5);
-  assert.deepEqual(other.values, ["1000"]);
+  assert.deepEqual(other.values, ["1,000"]);
   assert.equal(other.figures["Rows read"], "6,000");
 
   const parts = await runBlock(page, 6);
@@ -216,7 +216,7 @@ test("log tail", async () => {
       ["transactions", "3"],
     ],
   ]);
-  assert.deepEqual([cut.figures["Rows read"], cut.figures["Rows written"]], ["248", "248"]);
+  assert.deepEqual([cut.figures["Rows read"], cut.figures["Rows deleted"]], ["248", "248"]);
 
   const same = await runBlock(page, 5);
   const now = invertedTicks(Date.UTC(2026, 8, 8));
@@ -231,15 +231,15 @@ test("log tail", async () => {
 test("high-volume delete", async () => {
   const page = await guide.open("patterns/high-volume-delete");
   const naive = await runBlock(page, 0);
-  assert.deepEqual(naive.values, ["3000"]); // 30 days of 100
+  assert.deepEqual(naive.values, ["3,000"]); // 30 days of 100
   assert.deepEqual(naive.figures, {
     Access: "table scan",
     Requests: "60", // in each of 20 partitions one that reads 450 rows, and two transactions for 150
     "Rows read": "9,000",
     Returned: "3,000",
-    "Rows written": "3,000",
+    "Rows deleted": "3,000",
   });
-  assert.equal(naive.heat["000007"], "450 read, 150 written"); // before: 5 a day for 90 days
+  assert.equal(naive.heat["000007"], "450 read, 150 deleted"); // before: 5 a day for 90 days
 
   const pattern = await runBlock(page, 1);
   assert.deepEqual(pattern.values, ["30"]);
@@ -318,7 +318,7 @@ test("wide entities", async () => {
   const year = [
     [
       ["days", "365"],
-      ["total", String(total)],
+      ["total", total.toLocaleString("en-US")],
     ],
   ];
   const naive = await runBlock(page, 1);

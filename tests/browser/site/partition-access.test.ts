@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Accesses, workOf } from "../../../demo/site/src/partition-access.ts";
 import { type LoggedRequest, mockStore } from "../../../web/src/testing/index.ts";
+import type { TransactionAction } from "../../../web/src/types.ts";
 import { all } from "../../web/support/both-clients.ts";
 
 const rows = (partitionKey: string, count: number) =>
@@ -17,14 +18,14 @@ function told(accesses: Accesses): Record<string, number[]> {
   return Object.fromEntries(
     accesses
       .all()
-      .map(({ table, partition, reads, writes, refusedReads, refusedWrites }) => [
+      .map(({ table, partition, reads, writes, deletes, refused, refusedReads, refusedWrites }) => [
         `${table}/${partition}`,
-        [reads, writes, refusedReads, refusedWrites],
+        [reads, writes, deletes, refused, refusedReads, refusedWrites],
       ]),
   );
 }
 
-test("reads, writes and refusals of each partition, those that nothing asked for included", async () => {
+test("reads, writes, deletions and refusals of each partition, those that nothing asked for included", async () => {
   await using store = await shopOf();
   await using before = store.fork();
   const lamps = store.table("Lamps");
@@ -35,15 +36,20 @@ test("reads, writes and refusals of each partition, those that nothing asked for
   accesses.count(store.requests.all());
   await accesses.settled();
   assert.deepEqual(told(accesses), {
-    "Lamps/desk": [4, 0, 1, 0],
-    "Lamps/floor": [2, 0, 0, 0],
-    "Lamps/wall": [0, 0, 0, 0],
+    "Lamps/desk": [4, 0, 0, 1, 1, 0],
+    "Lamps/floor": [2, 0, 0, 0, 0, 0],
+    "Lamps/wall": [0, 0, 0, 0, 0, 0],
   });
 
   const { version } = accesses;
   accesses.count(store.requests.all()); // nothing new
   assert.equal(accesses.version, version);
-  await lamps.submitTransaction(rows("wall", 2).map((row) => ["upsert", row]));
+  await lamps.submitTransaction([
+    ["delete", { partitionKey: "wall", rowKey: "0" }],
+    ...rows("wall", 3)
+      .slice(1)
+      .map((row): TransactionAction => ["upsert", row]),
+  ]);
   await lamps.submitTransaction(rows("desk", 5).map((row) => ["create", row])).catch(() => {});
   await store.table("lamps").deleteEntity("floor", "0"); // the same table
   store.faults.add({ on: "insert", network: "offline" });
@@ -51,9 +57,9 @@ test("reads, writes and refusals of each partition, those that nothing asked for
   accesses.count(store.requests.all());
   assert.notEqual(accesses.version, version);
   assert.deepEqual(told(accesses), {
-    "Lamps/desk": [4, 0, 1, 5],
-    "Lamps/floor": [2, 1, 0, 0],
-    "Lamps/wall": [0, 2, 0, 0],
+    "Lamps/desk": [4, 0, 0, 2, 1, 5],
+    "Lamps/floor": [2, 0, 1, 0, 0, 0],
+    "Lamps/wall": [0, 2, 1, 0, 0, 0],
   });
 });
 
@@ -70,7 +76,7 @@ test("what is refused because a partition is too busy, and a table that was not 
   const accesses = new Accesses(before);
   accesses.count(store.requests.all());
   await accesses.settled();
-  assert.deepEqual(told(accesses), { "Bulbs/e27": [0, 2, 0, 1] });
+  assert.deepEqual(told(accesses), { "Bulbs/e27": [0, 2, 0, 1, 0, 1] });
 });
 
 test("partitions are told of until the store that lists them is closed", async () => {
@@ -81,7 +87,7 @@ test("partitions are told of until the store that lists them is closed", async (
   const accesses = new Accesses(before);
   accesses.count(store.requests.all());
   await accesses.settled();
-  assert.deepEqual(told(accesses), { "Lamps/desk": [1, 0, 0, 0] });
+  assert.deepEqual(told(accesses), { "Lamps/desk": [1, 0, 0, 0, 0, 0] });
 });
 
 test("the work of servers: a transaction is one request about its rows, a page about those that it looked at", async () => {

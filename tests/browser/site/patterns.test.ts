@@ -87,7 +87,8 @@ test("intra-partition secondary index: both rows are changed and deleted, or nei
     ],
   ]);
   assert.deepEqual(changed.values, ["404 ResourceNotFound"]);
-  assert.equal(changed.figures["Rows written"], "7"); // 2 changed; 3 for the address; 2 deleted
+  // 2 changed; a new row for the address, and the employee, and the old one deleted; 2 deleted
+  assert.deepEqual([changed.figures["Rows written"], changed.figures["Rows deleted"]], ["4", "3"]);
   await page.close();
 });
 
@@ -191,11 +192,12 @@ test("index entities", async () => {
       ["000252", "Name7"],
     ],
   ]);
-  // Two transactions of three rows, and one that was too late.
+  // Two transactions of three rows, and one that was too late: a request, whatever it was about.
   assert.deepEqual([renamed.figures["Rows written"], renamed.figures["Refused"]], ["6", "1"]);
+  assert.deepEqual(renamed.heat, { Sales: "13 read, 6 written, 1 request refused" });
 
   const limit = await runBlock(page, 8);
-  assert.deepEqual(limit.captions, ["32766 letters", "And one number more"]);
+  assert.deepEqual(limit.captions, ["32,766 letters", "And one number more"]);
   assert.deepEqual(limit.values, ["written", "400 PropertyValueTooLarge"]);
   await page.close();
 });
@@ -264,7 +266,7 @@ test("large entities", async () => {
   assert.deepEqual((await runBlock(page, 2)).tables[0], [
     ["Name", "Employee 123"],
     ["Photo", "/photos/empid_000123/1.jpg"],
-    ["bytes", "200000"],
+    ["bytes", "200,000"],
   ]);
 
   const steps = [
@@ -295,18 +297,19 @@ test("large entities over several rows", async () => {
   const pieces = await runBlock(page, 4);
   assert.deepEqual(pieces.tables, [
     [
-      ["empid_000123", "2000000", "0", "0"],
-      ["empid_000123_photo", "", "11", "720896"],
-      ["empid_000123_photo!1", "", "11", "720896"],
-      ["empid_000123_photo!2", "", "9", "558208"],
+      ["empid_000123", "2,000,000", "0", "0"],
+      ["empid_000123_photo", "", "11", "720,896"],
+      ["empid_000123_photo!1", "", "11", "720,896"],
+      ["empid_000123_photo!2", "", "9", "558,208"],
     ],
     [
-      ["empid_000123", "70000", "0", "0"],
-      ["empid_000123_photo", "", "2", "70000"],
+      ["empid_000123", "70,000", "0", "0"],
+      ["empid_000123_photo", "", "2", "70,000"],
     ],
   ]);
   assert.deepEqual(pieces.values, ["true", "true"]);
-  assert.equal(pieces.figures["Rows written"], "8"); // 3 and the employee; then 1, 2 deleted, and the employee
+  // 3 and the employee; then 1, 2 deleted, and the employee
+  assert.deepEqual([pieces.figures["Rows written"], pieces.figures["Rows deleted"]], ["6", "2"]);
   const limit = await runBlock(page, 5);
   assert.deepEqual(limit.values, [
     "written",
@@ -323,7 +326,7 @@ test("prepend and append", async () => {
     "Rows written": "2,000",
     Refused: "3,000",
   });
-  assert.deepEqual(naive.heat, { "2026-11-21": "2,000 written, 3,000 refused" });
+  assert.deepEqual(naive.heat, { "2026-11-21": "2,000 written, 3,000 requests refused" });
   const pattern = await runBlock(page, 1);
   assert.deepEqual(pattern.figures, { Requests: "5,000", "Rows written": "5,000" });
   const spread = Object.entries(pattern.heat);
@@ -339,12 +342,14 @@ test("log data", async () => {
   const hot = await runBlock(page, 0);
   assert.deepEqual(hot.tables, [
     [
-      ["messages", "3000"],
-      ["refused", "1000"],
+      ["messages", "3,000"],
+      ["refused", "1,000"],
       ["errors found", "20"],
     ],
   ]);
-  assert.deepEqual(hot.heat, { "2014-07-31T1500": "2,000 read, 2,000 written, 1,000 refused" });
+  assert.deepEqual(hot.heat, {
+    "2014-07-31T1500": "2,000 read, 2,000 written, 1,000 requests refused",
+  });
   assert.equal(hot.figures["Access"], "row range");
 
   // Minute m of service s is an error if m + s is divisible by ten; its second is 3 s.
@@ -370,7 +375,7 @@ test("log data", async () => {
   const written = await runBlock(page, 3);
   assert.deepEqual(written.tables, [
     [
-      ["messages", "1000"],
+      ["messages", "1,000"],
       ["writes", "4"],
       ["errors", "10"],
     ],

@@ -38,4 +38,18 @@ th { text-align: left; font-weight: 600; color: var(--_muted); white-space: nowr
 th, td { padding: 0.25rem 0.75rem 0.25rem 0; border-bottom: 1px solid var(--_line); vertical-align: top; }
 td.number, th.number { text-align: right; }
 td.key { font-family: var(--_mono); font-size: 0.8125rem; }
+/* Where there is more behind an edge, a shadow lies on it. What moves with the content covers it once the end is reached. */
+.scroll {
+  --_shade: color-mix(in srgb, var(--_text) 26%, transparent);
+  overflow: auto; background:
+    linear-gradient(to right, var(--_surface) 40%, transparent) left / 2rem 100% no-repeat local,
+    linear-gradient(to left, var(--_surface) 40%, transparent) right / 2rem 100% no-repeat local,
+    linear-gradient(to bottom, var(--_surface) 40%, transparent) top / 100% 2rem no-repeat local,
+    linear-gradient(to top, var(--_surface) 40%, transparent) bottom / 100% 2rem no-repeat local,
+    linear-gradient(to right, var(--_shade), transparent) left / 0.75rem 100% no-repeat scroll,
+    linear-gradient(to left, var(--_shade), transparent) right / 0.75rem 100% no-repeat scroll,
+    linear-gradient(to bottom, var(--_shade), transparent) top / 100% 0.75rem no-repeat scroll,
+    linear-gradient(to top, var(--_shade), transparent) bottom / 100% 0.75rem no-repeat scroll,
+    var(--_surface);
+}
 `;

@@ -9,8 +9,9 @@ export interface Cost {
   /** Likewise. */
   rowsRead: number;
   rowsReturned: number;
-  /** Entities that were inserted, changed or deleted. */
+  /** Entities that were inserted or changed. */
   rowsWritten: number;
+  rowsDeleted: number;
   /** Requests that were refused, or that the network lost. */
   failed: number;
   /** How the service would find what was asked for; the kinds that occurred, dearest first. */
@@ -27,19 +28,21 @@ export async function costOf(before: MockStore, requests: readonly LoggedRequest
     requests: asked.length,
     rowsRead: sum(asked, ({ rowsRead }) => rowsRead),
     rowsReturned: sum(asked, ({ rowsReturned }) => rowsReturned),
-    rowsWritten: sum(asked, rowsWritten),
+    rowsWritten: sum(asked, (request) => rowsChanged(request, writers)),
+    rowsDeleted: sum(asked, (request) => rowsChanged(request, deleters)),
     failed: sum(asked, ({ code }) => (code === undefined ? 0 : 1)),
     plans: dearestFirst.filter((kind) => kinds.has(kind)),
   };
 }
 
-const writers: readonly string[] = ["insert", "update", "merge", "upsert", "delete"];
+const writers: readonly string[] = ["insert", "update", "merge", "upsert"];
+const deleters: readonly string[] = ["delete"];
 
-/** Entities that a request changed: of one that failed, none. */
-export function rowsWritten({ operation, operations, code }: LoggedRequest): number {
-  if (code !== undefined) return 0;
-  if (operation === "batch") return operations?.length ?? 0;
-  return writers.includes(operation) ? 1 : 0;
+// Of a request that failed, none.
+function rowsChanged(request: LoggedRequest, by: readonly string[]): number {
+  if (request.code !== undefined) return 0;
+  const all = request.operation === "batch" ? (request.operations ?? []) : [request];
+  return all.filter(({ operation }) => by.includes(operation)).length;
 }
 
 async function kindsOf(before: MockStore, requests: readonly LoggedRequest[]) {

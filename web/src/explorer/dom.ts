@@ -19,8 +19,8 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-export function count(n: number): string {
-  return n.toLocaleString("en-US");
+export function count(n: number | bigint): string {
+  return n.toLocaleString("en-US", { maximumFractionDigits: 20 });
 }
 
 /** "1 row", "2 rows". */
@@ -30,7 +30,7 @@ export function counted(n: number, one: string, many = `${one}s`): string {
 
 export function milliseconds(ms: number): string {
   if (ms < 1) return `${Math.round(ms * 1000)} µs`;
-  return ms < 100 ? `${ms.toFixed(1)} ms` : `${Math.round(ms)} ms`;
+  return ms < 100 ? `${ms.toFixed(1)} ms` : `${count(Math.round(ms))} ms`;
 }
 
 /** What went wrong, in the words of the service where it is the service's error: "412 UpdateConditionNotSatisfied" and its message. */
@@ -59,6 +59,12 @@ export function valueText(value: unknown): string {
   if (typeof value !== "object") return String(value);
   const { type, value: inner } = value as { type?: unknown; value?: unknown };
   return typeof type === "string" && inner !== undefined ? valueText(inner) : JSON.stringify(value);
+}
+
+/** The same, of what was counted: a number with its thousands set apart. */
+export function countText(value: unknown): string {
+  const isNumber = typeof value === "bigint" || Number.isFinite(value);
+  return isNumber ? count(value as number | bigint) : valueText(value);
 }
 
 function bytesText(bytes: Uint8Array): string {

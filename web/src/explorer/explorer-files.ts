@@ -201,7 +201,7 @@ function reportOf({ rows, written, rejected, rejections, complete }: ImportRepor
   const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...lines));
   const list = h(
     "div",
-    { class: "rejections", tabindex: "0", role: "group", "aria-label": "Rejected rows" },
+    { class: "rejections scroll", tabindex: "0", role: "group", "aria-label": "Rejected rows" },
     table,
   );
   return [h("p", {}, said), broken, lines.length === 0 ? undefined : list].filter(

@@ -39,7 +39,7 @@ export class Grid {
   constructor(open: (row: GridRow) => void) {
     this.#open = open;
     this.#table = h("table", { role: "grid", "aria-label": "Entities" }, this.#head, this.#body);
-    this.element = h("div", { class: "grid", part: "grid" }, this.#table);
+    this.element = h("div", { class: "grid scroll", part: "grid" }, this.#table);
     this.element.addEventListener("scroll", () => this.#draw(), { passive: true });
     this.#body.addEventListener("click", (event) => this.#activate(event.target));
     this.#body.addEventListener("keydown", (event) => this.#key(event));

@@ -69,7 +69,7 @@ input[aria-invalid], textarea[aria-invalid] { border-color: var(--_bad); box-sha
 .meter div { position: absolute; inset-block: 0; inset-inline-start: 0; background: light-dark(#d9a441, #a97c2a); }
 .meter .returned { background: var(--_accent); }
 .warnings { margin: 0; padding: 0 0.9rem 0.75rem 2rem; color: var(--_muted); font-size: 0.875rem; }
-.grid { overflow: auto; height: var(--entitable-grid-height, 24rem); border-block: 1px solid var(--_line); background: var(--_surface); }
+.grid { height: var(--entitable-grid-height, 24rem); border-block: 1px solid var(--_line); }
 .grid table { min-width: 100%; border-collapse: separate; border-spacing: 0; }
 .grid th { position: sticky; top: 0; z-index: 1; background: var(--_sunken); color: var(--_text); }
 .grid th, .grid td { vertical-align: baseline; padding: 0.375rem 0.75rem; white-space: pre; max-width: 22rem; overflow: hidden; text-overflow: ellipsis; }
@@ -105,7 +105,7 @@ dialog p { margin: 0; }
 .note { display: block; color: var(--_muted); font-size: 0.8125rem; margin-top: 0.2rem; }
 .problem { display: block; color: var(--_bad); font-size: 0.8125rem; }
 .report:empty { display: none; }
-.rejections { overflow: auto; max-height: 14rem; margin-top: 0.5rem; }
+.rejections { max-height: 14rem; margin-top: 0.5rem; }
 .rejections td { overflow-wrap: anywhere; }
 @container (max-width: 46rem) {
   .frame { grid-template-columns: minmax(0, 1fr); }

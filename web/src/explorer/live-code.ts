@@ -1,8 +1,7 @@
 // Runs code that somebody typed, as a module of a blob: URL: no eval, so `script-src 'self' blob:` is enough. What it may
 // import is given to it by name, since a blob's module can import neither names nor relative addresses.
 
-/** The modules that code may import, by the name under which it does. */
-export type Modules = Readonly<Record<string, () => Promise<object>>>;
+import type { Modules } from "./heard-modules.ts";
 
 /** Code that is ready: to be given its variables. */
 export type Main = (bindings: object) => Promise<void>;

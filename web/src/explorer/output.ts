@@ -1,29 +1,40 @@
 // What a run showed, as elements.
 
 import type { Cost } from "./cost.ts";
-import { count, counted, describeError, h, milliseconds, valueText } from "./dom.ts";
+import { count, counted, countText, describeError, h, milliseconds, valueText } from "./dom.ts";
 import { lineOf } from "./live-code.ts";
 
 const mostRows = 50;
 const hidden: readonly string[] = ["etag", "timestamp", "odata.metadata"];
 const keys: readonly string[] = ["partitionKey", "rowKey"];
 
-/** A list as a table, an object as names with values, anything else as text. */
-export function shownValue(value: unknown, caption?: string): HTMLElement {
-  const title = caption === undefined ? undefined : h("p", { class: "caption" }, caption);
-  return h("section", { class: "shown", part: "shown" }, title, viewOf(value));
+/** How something is to be shown. */
+export interface Look {
+  readonly caption?: string | undefined;
+  /** Its numbers were counted. Others are shown as they are: a year is one, say. */
+  readonly isCounted?: boolean;
 }
 
-function viewOf(value: unknown): HTMLElement {
+type Text = (value: unknown) => string;
+
+/** A list as a table, an object as names with values, anything else as text. */
+export function shownValue(value: unknown, { caption, isCounted = false }: Look = {}): HTMLElement {
+  const title = caption === undefined ? undefined : h("p", { class: "caption" }, caption);
+  const view = viewOf(value, isCounted ? countText : valueText);
+  return h("section", { class: "shown", part: "shown" }, title, view);
+}
+
+function viewOf(value: unknown, text: Text): HTMLElement {
   if (Array.isArray(value)) {
     if (value.length === 0) return h("p", { class: "muted" }, "No rows.");
-    if (value.every((row) => typeof row === "object" && row !== null)) return rowsTable(value);
-    return h("p", { class: "value" }, value.map(valueText).join(", "));
+    if (value.every((row) => typeof row === "object" && row !== null))
+      return rowsTable(value, text);
+    return h("p", { class: "value" }, value.map(text).join(", "));
   }
   const isPlain = typeof value === "object" && value !== null && !isScalar(value);
-  if (!isPlain) return h("p", { class: "value" }, valueText(value));
+  if (!isPlain) return h("p", { class: "value" }, text(value));
   const pairs = Object.entries(value).map(([name, inner]) =>
-    h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, valueText(inner))),
+    h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, text(inner))),
   );
   return scrolling(h("table", { class: "pairs" }, h("tbody", {}, ...pairs)));
 }
@@ -33,13 +44,15 @@ function isScalar(value: object): boolean {
   return "type" in value && "value" in value && Object.keys(value).length === 2;
 }
 
-function rowsTable(rows: Record<string, unknown>[]): HTMLElement {
+function rowsTable(rows: Record<string, unknown>[], text: Text): HTMLElement {
   const names = columnsOf(rows);
   const kinds = new Map(names.map((name) => [name, kindOf(name, rows)]));
   const heads = names.map((name) => h("th", { scope: "col", class: kinds.get(name) }, name));
   const head = h("tr", {}, ...heads);
   const body = rows.slice(0, mostRows).map((row) => {
-    const cells = names.map((name) => h("td", { class: kinds.get(name) }, valueText(row[name])));
+    const cells = names.map((name) => {
+      return h("td", { class: kinds.get(name) }, h("div", {}, text(row[name])));
+    });
     return h("tr", {}, ...cells);
   });
   const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...body));
@@ -90,10 +103,17 @@ const planNames: Readonly<Record<string, string>> = {
   table: "table scan",
 };
 
-/** What a run cost, a figure each. `cost` is undefined where nobody counted. */
-export function shownCost(cost: Cost | undefined, ms: number): HTMLElement {
+interface Costs {
+  readonly cost: Cost | undefined;
+  readonly uncounted: boolean;
+  readonly ms: number;
+}
+
+/** What a run cost, a figure each, and what is missing in it. */
+export function shownCost({ cost, uncounted, ms }: Costs): HTMLElement[] {
   const figures: [name: string, value: string, kind?: string][] = [];
-  if (cost !== undefined) {
+  // No requests is not what it was, if there were stores whose requests nobody counted.
+  if (cost !== undefined && !(uncounted && cost.requests === 0)) {
     const [dearest] = cost.plans;
     const plans = cost.plans.map((plan) => planNames[plan]).join(", ");
     if (dearest !== undefined) figures.push(["Access", plans, dearest]);
@@ -102,11 +122,15 @@ export function shownCost(cost: Cost | undefined, ms: number): HTMLElement {
       figures.push(["Rows read", count(cost.rowsRead)], ["Returned", count(cost.rowsReturned)]);
     }
     if (cost.rowsWritten > 0) figures.push(["Rows written", count(cost.rowsWritten)]);
+    if (cost.rowsDeleted > 0) figures.push(["Rows deleted", count(cost.rowsDeleted)]);
     if (cost.failed > 0) figures.push(["Refused", count(cost.failed)]);
   }
   figures.push(["Time here", milliseconds(ms)]);
   const items = figures.map(([name, value, kind]) =>
     h("div", { "data-figure": name, "data-kind": kind }, h("dt", {}, name), h("dd", {}, value)),
   );
-  return h("dl", { class: "cost", part: "cost" }, ...items);
+  const list = h("dl", { class: "cost", part: "cost" }, ...items);
+  if (!uncounted) return [list];
+  const note = "What is asked of stores that openStore opened is not counted.";
+  return [list, h("p", { class: "muted uncounted" }, note)];
 }

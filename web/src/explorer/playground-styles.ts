@@ -29,28 +29,18 @@ textarea::selection { background: color-mix(in srgb, var(--_accent) 30%, transpa
 .cost [data-kind="table"] dd, .cost [data-figure="Refused"] dd { color: var(--_bad); }
 .cost [data-kind="point"] dd, .cost [data-kind="range"] dd { color: var(--_accent); }
 .shown { min-width: 0; }
-/* Where there is more behind an edge, a shadow lies on it. What moves with the content covers it once the end is reached. */
-.scroll {
-  --_shade: color-mix(in srgb, var(--_text) 26%, transparent);
-  overflow: auto; max-height: 27rem; background:
-    linear-gradient(to right, var(--_surface) 40%, transparent) left / 2rem 100% no-repeat local,
-    linear-gradient(to left, var(--_surface) 40%, transparent) right / 2rem 100% no-repeat local,
-    linear-gradient(to bottom, var(--_surface) 40%, transparent) top / 100% 2rem no-repeat local,
-    linear-gradient(to top, var(--_surface) 40%, transparent) bottom / 100% 2rem no-repeat local,
-    linear-gradient(to right, var(--_shade), transparent) left / 0.75rem 100% no-repeat scroll,
-    linear-gradient(to left, var(--_shade), transparent) right / 0.75rem 100% no-repeat scroll,
-    linear-gradient(to bottom, var(--_shade), transparent) top / 100% 0.75rem no-repeat scroll,
-    linear-gradient(to top, var(--_shade), transparent) bottom / 100% 0.75rem no-repeat scroll;
-}
+.scroll { max-height: 27rem; }
 .shown table { min-width: min(100%, 24rem); }
 .shown thead th { position: sticky; top: 0; background: var(--_surface); }
-.shown td { white-space: nowrap; max-width: 28rem; overflow: hidden; text-overflow: ellipsis; }
-.shown td.key { max-width: 34rem; }
-.shown .pairs td { white-space: normal; overflow-wrap: anywhere; max-width: none; }
+/* A cell is as wide as its text, up to a point, beyond which it wraps: nothing of it is cut off. */
+.shown td > div { display: inline-block; width: max-content; max-width: 28rem; overflow-wrap: break-word; vertical-align: top; }
+.shown td.key > div { max-width: 34rem; }
+.shown .pairs td { overflow-wrap: anywhere; }
 .shown :is(th, td):last-child { padding-right: 0; }
 @container (max-width: 32rem) {
   .shown table { font-size: 0.8rem; }
-  .shown :is(td, thead th) { white-space: normal; }
+  .shown thead th { white-space: normal; }
+  .shown td > div { width: auto; max-width: 80cqi; }
   .shown td.key { font-size: 0.75rem; }
   .shown :is(th, td):not(:last-child) { padding-right: 0.5rem; }
 }

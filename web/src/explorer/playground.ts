@@ -1,6 +1,6 @@
 // <table-playground>: code that can be edited and run against a store, with what it showed and what it cost.
 
-import { forkHeard, hearNewStores, openMock } from "../testing/mock-store.ts";
+import { forkHeard, openMock } from "../testing/mock-store.ts";
 import { Log } from "../testing/request-log.ts";
 import type { LoggedRequest, MockOptions, MockStore } from "../testing/types.ts";
 import type { Store } from "../types.ts";
@@ -14,8 +14,9 @@ import {
 } from "./code-view.ts";
 import { type Cost, costOf } from "./cost.ts";
 import { h } from "./dom.ts";
-import { type Modules, prepareCode } from "./live-code.ts";
-import { shownCost, shownError, shownValue } from "./output.ts";
+import { HeardModules, type Modules, type StoreListener } from "./heard-modules.ts";
+import { prepareCode } from "./live-code.ts";
+import { type Look, shownCost, shownError, shownValue } from "./output.ts";
 import { playgroundStyles } from "./playground-styles.ts";
 
 export type { CodeEditor, CodeEditorOptions, CodeSelection, Cost, Modules };
@@ -28,21 +29,25 @@ export interface PlaygroundStart {
   readonly before: MockStore | undefined;
   /**
    * What is asked of it, if it is a mock store of the element's, of its forks, and of mock stores that the code opens: each request as it ends.
-   * Those to a mock store that the element was given are there at the end.
+   * Those to a mock store that the element was given are there at the end, whoever asked meanwhile.
    */
   readonly requests: readonly LoggedRequest[];
 }
 
-interface Began extends PlaygroundStart {
+interface Began extends PlaygroundStart, StoreListener {
   readonly store: Store;
-  hear(request: LoggedRequest): void;
+  /** See `uncounted`. */
+  misses(): boolean;
   /** At its end: what was asked by then. */
   all(): readonly LoggedRequest[];
 }
 
 /** What became of a run. */
 export interface PlaygroundRun extends PlaygroundStart {
+  /** Undefined if the run didn't begin, or if what the code runs against is no mock store. */
   readonly cost: Cost | undefined;
+  /** The code had stores to ask that openStore opened, its own or the element's: what it asked of them is not in the cost. */
+  readonly uncounted: boolean;
   readonly ms: number;
   /** What show() was given. */
   readonly shown: readonly unknown[];
@@ -60,7 +65,7 @@ export type PlaygroundRunEvent = CustomEvent<PlaygroundRun>;
  * Attributes: `store`, the name of a store; without it, each run has a mock store of its own (entitable/testing), so runs repeat exactly; it reads as the
  * service does (`scans`), and what that cost is shown. `seed`, of that mock store; `throttle="azure"`: it refuses what is beyond the service's targets. `setup`, the id of an element whose text is code that is run once before, on what every run then begins with. `run`: runs as soon as it is in the
  * page. `label`: what it is called where there are several, for those who hear the page. The code is the element's text. Variables that it finds: `store`; `table(name)`; `show(value, caption?)`, which awaits what it is given and
- * shows lists as tables. Parts: frame, code, bar, run, reset, output, shown, cost, error.
+ * shows lists as tables; `show.counts(value, caption?)`, the same for numbers that were counted: 12,000. Parts: frame, code, bar, run, reset, output, shown, cost, error.
  */
 export class TablePlayground extends StoreElement {
   /** What code may import. A page may add to it. */
@@ -91,6 +96,8 @@ export class TablePlayground extends StoreElement {
     onclick: () => this.reset(),
   });
   #running: Promise<PlaygroundRun> | undefined;
+  #listener: StoreListener | undefined; // while code runs
+  readonly #modules = new HeardModules(() => this.#listener);
   #last: MockStore[] = []; // of the last run
 
   constructor() {
@@ -152,11 +159,11 @@ export class TablePlayground extends StoreElement {
     this.#runButton.setAttribute("aria-disabled", "true"); // `disabled` would lose the focus
     this.#frame.setAttribute("aria-busy", "true");
     this.#status.textContent = "Running…";
-    const captions: (string | undefined)[] = [];
-    const result = await this.#attempt(captions);
-    const views = result.shown.map((value, index) => shownValue(value, captions[index]));
+    const looks: Look[] = [];
+    const result = await this.#attempt(looks);
+    const views = result.shown.map((value, index) => shownValue(value, looks[index]));
     if (result.error !== undefined) views.push(shownError(result.error));
-    this.#output.replaceChildren(shownCost(result.cost, result.ms), ...views);
+    this.#output.replaceChildren(...shownCost(result), ...views);
     this.#status.textContent = result.error === undefined ? "Done." : "Failed.";
     this.#frame.removeAttribute("aria-busy");
     this.#runButton.removeAttribute("aria-disabled");
@@ -164,11 +171,11 @@ export class TablePlayground extends StoreElement {
     return result;
   }
 
-  async #attempt(captions: (string | undefined)[]): Promise<PlaygroundRun> {
+  async #attempt(looks: Look[]): Promise<PlaygroundRun> {
     const shown: unknown[] = [];
     const pending: Promise<void>[] = [];
-    const show = (value: unknown, caption?: string) => {
-      const place = captions.push(caption) - 1;
+    const put = (value: unknown, look: Look) => {
+      const place = looks.push(look) - 1;
       shown[place] = undefined;
       const done = collected(value).then((resolved) => {
         shown[place] = resolved;
@@ -177,30 +184,35 @@ export class TablePlayground extends StoreElement {
       pending.push(done);
       return done;
     };
+    const show = Object.assign((value: unknown, caption?: string) => put(value, { caption }), {
+      counts: (value: unknown, caption?: string) => put(value, { caption, isCounted: true }),
+    });
     let began: Began | undefined;
     let started = performance.now();
     let error: unknown;
     try {
       began = await this.#begin();
       const { store } = began;
+      const modules = this.#modules.of(TablePlayground.modules);
       const bindings = { store, table: (name: string) => store.table(name), show };
       this.dispatchEvent(new CustomEvent("playground-start", { detail: began, bubbles: true }));
-      const main = await prepareCode(this.code, Object.keys(bindings), TablePlayground.modules);
-      hearNewStores(began.hear); // of runs at the same time, the one begun last
+      const main = await prepareCode(this.code, Object.keys(bindings), modules);
+      this.#listener = began;
       started = performance.now();
       await main(bindings);
       await Promise.all(pending);
     } catch (thrown) {
       error = thrown ?? new Error(String(thrown));
     } finally {
-      hearNewStores(undefined);
+      this.#listener = undefined;
     }
     const ms = performance.now() - started;
     const { store, before, all } = began ?? {};
     const requests = all?.() ?? [];
+    const uncounted = began?.misses() ?? false;
     const cost = before && (await costOf(before, requests));
     const failure = error === undefined ? {} : { error };
-    return { store, before, requests, cost, ms, shown, ...failure };
+    return { store, before, requests, cost, uncounted, ms, shown, ...failure };
   }
 
   // ---- Stores ---------------------------------------------------------------------------------------------------------
@@ -210,18 +222,26 @@ export class TablePlayground extends StoreElement {
     const requests: LoggedRequest[] = [];
     const hear = (request: LoggedRequest) => void requests.push(request);
     const all = () => [...requests]; // what is still under way then is not of this run
+    let misses = false;
+    const missed = () => {
+      misses = true;
+    };
+    const common = { requests, hear, missed, misses: () => misses };
     if (this.store === undefined) {
       const prepared = await preparedStore(this.#mockOptions(), this.#setup());
       const store = this.#until(forkHeard(prepared, hear));
-      return { store, before: this.#until(prepared.fork()), requests, hear, all };
+      return { ...common, store, before: this.#until(prepared.fork()), all };
     }
     const store = await this.opened();
     await this.#prepareOnce(store);
-    if (!isMock(store)) return { store, before: undefined, requests, hear, all };
+    if (!isMock(store)) {
+      missed();
+      return { ...common, store, before: undefined, all };
+    }
     const earlier = new Set(store.requests.all());
     const own = () => store.requests.all().filter((request) => !earlier.has(request));
     const both = () => [...own(), ...requests];
-    return { store, before: this.#until(store.fork()), requests, hear, all: both };
+    return { ...common, store, before: this.#until(store.fork()), all: both };
   }
 
   // Stays until the next run.

@@ -19,7 +19,8 @@ The Azure Table service over HTTP, on this machine.
   --latency MS            each takes so long: 20, or 20-80, or lognormal:20-200 (median and 99th percentile), or cloud
   --throttle azure        503 beyond the service's targets for partition and account; or targets of your own: 2000,20000
   --empty-pages P         a page ends early, or is empty, with this probability, 0 to 1
-                          Each of these seven keeps nothing; the last four go with the system's clock unless told otherwise
+  --scans azure           queries read as the service does: a page ends where its partition does, be it empty
+                          Each of these eight keeps nothing; the last five go with the system's clock unless told otherwise
   --auth development      signatures are checked; strict: dates, versions and limits too; off: everybody may do everything
   --durability strict     when a write is acknowledged: strict, relaxed or deferred
   --cert FILE --key FILE  HTTPS, with a certificate and its key (PEM)

@@ -4,11 +4,11 @@ import { isDelay } from "../testing/delay.ts";
 import type { Delay, Latency, MockOptions, Throttle } from "../testing/types.ts";
 import { UsageError } from "./usage-error.ts";
 
-export const mockNames = ["seed", "clock", "faults", "latency", "throttle", "empty-pages"];
+export const mockNames = ["seed", "clock", "faults", "latency", "throttle", "empty-pages", "scans"];
 
 export type MockSettings = Pick<
   MockOptions,
-  "seed" | "clock" | "latency" | "throttle" | "emptyPages"
+  "seed" | "clock" | "latency" | "throttle" | "emptyPages" | "scans"
 >;
 
 type Text = (name: string) => string | undefined;
@@ -19,6 +19,7 @@ export function mockSettings(text: Text): MockSettings {
   const latency = text("latency");
   const throttle = text("throttle");
   const emptyPages = text("empty-pages");
+  const scans = text("scans");
   const clock = clockOf(text("clock") ?? (seed === undefined ? "system" : undefined));
   if (seed !== undefined && !(/^\d{1,10}$/.test(seed) && Number(seed) < 2 ** 32)) {
     throw new UsageError(`--seed must be a number from 0 to 4294967295, not ${seed}.`);
@@ -29,12 +30,16 @@ export function mockSettings(text: Text): MockSettings {
   if (emptyPages !== undefined && !(isNumber(emptyPages) && Number(emptyPages) <= 1)) {
     throw new UsageError(`--empty-pages must be a probability from 0 to 1, not ${emptyPages}.`);
   }
+  if (scans !== undefined && scans !== "azure") {
+    throw new UsageError(`--scans must be azure, not ${scans}.`);
+  }
   return {
     ...(seed === undefined ? {} : { seed: Number(seed) }),
     ...(clock === undefined ? {} : { clock }),
     ...(latency === undefined ? {} : { latency: latencyOf(latency) }),
     ...(throttle === undefined ? {} : { throttle: throttleOf(throttle) }),
     ...(emptyPages === undefined ? {} : { emptyPages: Number(emptyPages) }),
+    ...(scans === undefined ? {} : { scans }),
   };
 }
 

@@ -32,15 +32,14 @@ const newYear = "2026-01-01T00:00:00Z";
  * AbortError.
  */
 export function mockStore(options: MockOptions = {}): Promise<MockStore> {
-  return openMock(options, new Log(hearNew === undefined ? {} : { hear: hearNew }));
+  return openMock(options, new Log());
 }
 
 type Hear = (request: LoggedRequest) => void;
-let hearNew: Hear | undefined;
 
-/** From now on `hear` is told of requests to stores that are opened from then on, as they end; until another is given, or none. */
-export function hearNewStores(hear: Hear | undefined): void {
-  hearNew = hear;
+/** The same; `hear` is told of requests to it as they end, and of those to its forks. */
+export function openHeard(options: MockOptions = {}, hear: Hear): Promise<MockStore> {
+  return openMock(options, new Log({ hear }));
 }
 
 // The same, with its log.
