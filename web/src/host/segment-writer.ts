@@ -77,7 +77,8 @@ export class SegmentWriter {
   async #outcome(attempt: Attempt): Promise<Outcome> {
     const { holds, durability } = attempt;
     try {
-      const sealed = (attempt.sealed ??= this.#seal());
+      attempt.sealed ??= this.#seal();
+      const { sealed } = attempt;
       await this.#storage.addSegment(sealed.sequence, sealed.bytes, durability);
       this.#engine.stored(sealed.sequence);
       if (holds === "candidate") this.#engine.publish();
