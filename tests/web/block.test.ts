@@ -623,6 +623,41 @@ describe("operations", () => {
       assert.deepEqual(encodeWrite(table, insert(length), false), copy);
     }
   });
+  test("a getter that asks a store is refused, and the entity written as it is", () => {
+    const refusals: unknown[] = [];
+    const asked = (value: unknown) => {
+      try {
+        encodeGet(table, "another", "key");
+      } catch (error) {
+        refusals.push((error as { code?: unknown }).code);
+      }
+      return value;
+    };
+    const keys = { kind: "insert", partitionKey: "getters", rowKey: "1" } as const;
+    const plain = { a: "text", b: 2, c: new Uint8Array([3]) };
+    const entity = {
+      get a() {
+        return asked(plain.a);
+      },
+      get b() {
+        return asked(plain.b);
+      },
+      c: plain.c,
+    };
+    const block = encodeWrite(table, [{ ...keys, entity: plain }], false).slice();
+    assert.deepEqual(encodeWrite(table, [{ ...keys, entity }], false), block);
+    assert.deepEqual(refusals, ["NotSupported", "NotSupported"]);
+    const throwing = {
+      get a() {
+        throw new Error("of the getter");
+      },
+    };
+    assert.throws(
+      () => encodeWrite(table, [{ ...keys, entity: throwing }], false),
+      /of the getter/,
+    );
+    assert.deepEqual(encodeWrite(table, [{ ...keys, entity: plain }], false), block);
+  });
   test("a block of UTF-16 is so from its first letter, whichever of its strings needs it", () => {
     const lone = "\ud800";
     for (const at of [0, 1, 2, 3, 4]) {

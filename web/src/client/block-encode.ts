@@ -4,6 +4,7 @@
 // straight to their place; text to a second buffer, since only the end tells where its area begins.
 
 import { edmNumbers, kindOf, unknownTypeError } from "../edm.ts";
+import { StoreError } from "../errors.ts";
 import type { EdmTypes } from "../types.ts";
 import {
   blockVersion,
@@ -71,7 +72,10 @@ function use(buffer: Uint8Array<ArrayBuffer>): void {
   longs = new BigInt64Array(buffer.buffer);
 }
 
+let entitiesAreRead = false; // into the block: what their getters do comes in between
+
 function begin(): void {
+  if (entitiesAreRead) throw askedByGetter();
   if (bytes.length === 0 || bytes.length > keptBytes) use(new Uint8Array(firstBytes));
   if (letters.length === 0 || letters.length > keptBytes) letters = new Uint8Array(firstBytes);
   encoder ??= new TextEncoder();
@@ -81,6 +85,14 @@ function begin(): void {
   binaries = none;
 }
 const none: Uint8Array[] = [];
+
+function askedByGetter(): StoreError {
+  const message =
+    "A getter of an entity asked a store for something while that entity was being written.";
+  return new StoreError("NotSupported", message, {
+    hint: "Ask before, and write what came of it.",
+  });
+}
 
 // `encodeMore` may encode blocks while one is in use; that one stays as it is.
 let spare: Uint8Array<ArrayBuffer> | undefined;
@@ -378,7 +390,12 @@ export function encodeWrite(
   begin();
   beginNames();
   at += 4; // written when the names are known
-  for (const operation of operations) putOperation(operation, types);
+  entitiesAreRead = true;
+  try {
+    for (const operation of operations) putOperation(operation, types);
+  } finally {
+    entitiesAreRead = false;
+  }
   words[headerBytes / 4] = transaction ? writeTransaction : 0;
   words[headerBytes / 4 + 1] = operations.length;
   words[headerBytes / 4 + 2] = names.length;
