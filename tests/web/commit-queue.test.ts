@@ -187,6 +187,46 @@ describe("a store that fails", () => {
     assert.deepEqual(await bench.onDisk(), { d: "d" });
   });
 
+  for (const durability of ["strict", "deferred"] as const) {
+    test(`a ${durability} write of the very turn in which a group fails comes after what is left of it`, async () => {
+      const bench = new Bench();
+      bench.storage.auto = false;
+      const strict = bench.insert("s");
+      const deferred = bench.put("x", "before", "deferred");
+      strict.catch(() => {});
+      const segment = await bench.storage.next();
+      let after: Promise<unknown> | undefined;
+      const failed = segment.fail("quota");
+      queueMicrotask(() => {
+        after = bench.put("x", "after", durability);
+      });
+      await failed;
+      bench.storage.auto = true;
+      while (bench.storage.waiting > 0) await (await bench.storage.next()).succeed();
+      await Promise.all([deferred, after]);
+      assert.deepEqual(bench.inMemory(), { x: "after" });
+    });
+  }
+
+  test("what is written in the very turn in which a segment is stored is counted once", async () => {
+    for (let turns = 0; turns < 16; ++turns) {
+      const bench = new Bench();
+      bench.hidden = true; // so deferred writes are stored at once
+      bench.storage.auto = false;
+      await bench.put("a", 1, "deferred");
+      const segment = await bench.storage.next();
+      bench.storage.auto = true;
+      const stored = segment.succeed();
+      for (let i = 0; i < turns; ++i) await Promise.resolve();
+      await bench.put("b", 2, "deferred");
+      await stored;
+      await bench.queue.flush();
+      await bench.insert("c");
+      assert.equal(bench.queue.pendingBytes, 0, `after ${turns}`);
+      assert.deepEqual(await bench.onDisk(), { a: 1, b: 2, c: "c" });
+    }
+  });
+
   for (const failure of ["fenced", "gone", "closed"] as const) {
     test(`${failure} is final: everything that waits and comes later is rejected, reads go on`, async () => {
       const bench = new Bench();

@@ -246,6 +246,48 @@ describe("what a tab writes one after another, while its store is taken away", (
   }
 });
 
+for (const durability of ["strict", "deferred"] as const) {
+  test(`what a tab writes when it becomes the owner comes after all that it wrote before: ${durability}`, async () => {
+    const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
+    const first = await open(a);
+    const second = await open(b);
+    await first.table("people").createTable();
+    const table = second.table("people", { durability });
+    const writes: Promise<unknown>[] = [];
+    const write = () => writes.push(table.upsertEntity(row("1", writes.length), "Replace"));
+    a.kill();
+    for (let i = 0; i < 200; ++i) write(); // more than are asked of an owner at a time
+    const written = new Promise<void>((resolve) => {
+      second.on("owner", () => {
+        write();
+        resolve();
+      });
+    });
+    await written;
+    await second.flush();
+    await Promise.all(writes);
+    assert.equal((await table.getEntity("p", "1"))["n"], writes.length - 1);
+    await second.close();
+  });
+}
+
+test("a tab that is closed when it becomes the owner has done what it was asked for before", async () => {
+  const origin = new Origin();
+  const [a, b] = tabsIn(origin, 2) as [Tab, Tab];
+  const first = await open(a);
+  const second = await open(b);
+  await first.table("people").createTable();
+  a.kill();
+  const table = second.table("people");
+  const writes = Array.from({ length: 200 }, (_, i) => table.createEntity(row(String(i))));
+  const closed = new Promise<void>((resolve, reject) => {
+    second.on("owner", () => void second.close().then(resolve, reject));
+  });
+  await Promise.all([...writes, closed]);
+  await using again = await open(new Tab(origin));
+  assert.equal((await again.stats()).rows, 200);
+});
+
 test("a tab whom the owner takes for new once more has its writes done in order", async () => {
   const origin = new Origin();
   const [a, b, c] = tabsIn(origin, 3) as [Tab, Tab, Tab];

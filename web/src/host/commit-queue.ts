@@ -378,10 +378,7 @@ export class CommitQueue {
     }
     if (this.#pendingBytes === 0) return;
     this.#sealing();
-    void this.#writer.store("published", "relaxed").then((outcome) => {
-      this.#finish(outcome);
-      this.#goOn();
-    });
+    this.#writer.store("published", "relaxed", (outcome) => this.#ended(outcome));
   }
 
   // ---- Strict and relaxed: store, publish, answer -----------------------------------------------------------------------
@@ -397,18 +394,15 @@ export class CommitQueue {
     }
     const durability = group.some((item) => item.durability === "strict") ? "strict" : "relaxed";
     this.#sealing();
-    void this.#writer
-      .store(staged.changes ? "candidate" : "published", durability)
-      .then((outcome) => {
-        if (outcome.stored) {
-          answer(group, staged);
-          for (const { kept } of group) if (kept !== undefined) this.#blocks.release(kept);
-        } else {
-          this.#undo(group, staged, outcome);
-        }
-        this.#finish(outcome);
-        this.#goOn();
-      });
+    this.#writer.store(staged.changes ? "candidate" : "published", durability, (outcome) => {
+      if (outcome.stored) {
+        answer(group, staged);
+        for (const { kept } of group) if (kept !== undefined) this.#blocks.release(kept);
+      } else {
+        this.#undo(group, staged, outcome);
+      }
+      this.#ended(outcome);
+    });
   }
 
   // Storing fails and the bound on pending bytes is reached: deferred writes can't be accepted.
@@ -449,10 +443,12 @@ export class CommitQueue {
   }
 
   #settle(): void {
-    void this.#writer.settle().then((outcome) => {
-      this.#finish(outcome);
-      this.#goOn();
-    });
+    this.#writer.settle((outcome) => this.#ended(outcome));
+  }
+
+  #ended(outcome: Outcome): void {
+    this.#finish(outcome);
+    this.#goOn();
   }
 
   #finish(outcome: Outcome): void {

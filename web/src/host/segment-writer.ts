@@ -15,8 +15,12 @@ export type Outcome =
   | { stored: true; bytes: number }
   | { stored: false; error: Error; settled: boolean }; // settled: it is not there; a candidate in it is gone
 
+// Called in the very turn in which the writer is idle again or the segment unsettled: nothing that runs between could store or
+// stage ahead of what is left of a group.
+export type Over = (outcome: Outcome) => void;
+
 interface Attempt {
-  sealed: Sealed;
+  sealed: Sealed | undefined; // not yet
   holds: Holding;
   durability: SegmentDurability;
   mayBeThere: boolean; // an offer before ended without saying whether it arrived
@@ -51,47 +55,47 @@ export class SegmentWriter {
   }
 
   // REQUIRES: idle, and something to seal. On success the engine has published a candidate in it.
-  store(holds: Holding, durability: SegmentDurability): Promise<Outcome> {
-    let sealed: Sealed | undefined;
-    try {
-      sealed = this.#engine.seal();
-      if (sealed === undefined) throw new Error("There was nothing to seal.");
-    } catch (cause) {
-      const error = asError(cause);
-      if (holds === "candidate" && !isFinal(error)) this.#engine.discard();
-      return Promise.resolve({ stored: false, error, settled: true });
-    }
-    this.#attempt = { sealed, holds, durability, mayBeThere: false };
-    return this.#offer(this.#attempt);
+  store(holds: Holding, durability: SegmentDurability, over: Over): void {
+    this.#attempt = { sealed: undefined, holds, durability, mayBeThere: false };
+    void this.#offer(this.#attempt, over);
   }
 
   // Offers the unsettled segment again. REQUIRES: neither idle nor running.
-  settle(): Promise<Outcome> {
-    return this.#offer(this.#attempt as Attempt);
+  settle(over: Over): void {
+    void this.#offer(this.#attempt as Attempt, over);
+  }
+
+  async #offer(attempt: Attempt, over: Over): Promise<void> {
+    this.#running = true;
+    const outcome = await this.#outcome(attempt);
+    this.#running = false;
+    if (outcome.stored || outcome.settled) this.#attempt = undefined;
+    over(outcome);
   }
 
   // Runs up to the storage's own first wait in this very turn: on leaving a page there is no other.
-  async #offer(attempt: Attempt): Promise<Outcome> {
-    const { sealed, holds, durability } = attempt;
-    this.#running = true;
+  async #outcome(attempt: Attempt): Promise<Outcome> {
+    const { holds, durability } = attempt;
     try {
+      attempt.sealed ??= this.#seal();
+      const { sealed } = attempt;
       await this.#storage.addSegment(sealed.sequence, sealed.bytes, durability);
-      this.#running = false;
-      this.#attempt = undefined;
       this.#engine.stored(sealed.sequence);
       if (holds === "candidate") this.#engine.publish();
       return { stored: true, bytes: sealed.bytes.length };
     } catch (cause) {
-      this.#running = false;
       const error = asError(cause);
       attempt.mayBeThere ||= error instanceof StorageError && error.failure === "unknown";
       const settled = !attempt.mayBeThere || isFinal(error);
-      if (settled) {
-        this.#attempt = undefined;
-        if (holds === "candidate" && !isFinal(error)) this.#engine.discard();
-      }
+      if (settled && holds === "candidate" && !isFinal(error)) this.#engine.discard();
       return { stored: false, error, settled };
     }
+  }
+
+  #seal(): Sealed {
+    const sealed = this.#engine.seal();
+    if (sealed === undefined) throw new Error("There was nothing to seal.");
+    return sealed;
   }
 }
 

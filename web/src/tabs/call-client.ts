@@ -57,6 +57,11 @@ export class CallClient {
     return this.#ordered.size + this.#free.size;
   }
 
+  // Writes and what keeps its place among them have no answer yet: what is to come after them is asked of this client too.
+  get waits(): boolean {
+    return this.#ordered.size > 0;
+  }
+
   // A call's place among all of this client: its number. Taken for one that may be made later, so that no other gets ahead of it.
   place(): number {
     return this.#next++;

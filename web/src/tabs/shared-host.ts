@@ -165,8 +165,9 @@ export class SharedHost implements Host {
     const place = this.#client.place();
     const send = (bytes: Uint8Array) =>
       this.#client.block("write", bytes, durability, signal, place);
-    if (this.#local === undefined) return send(block);
-    const reply = this.#local.write(block, durability, signal, place);
+    const local = this.#askable;
+    if (local === undefined) return send(block);
+    const reply = local.write(block, durability, signal, place);
     if (!(reply instanceof Promise)) return reply;
     const kept = block.slice();
     return this.#orElse(reply, () => send(kept));
@@ -242,6 +243,11 @@ export class SharedHost implements Host {
     return this.#closing;
   }
 
+  // A new owner's own calls of before are put to its engine a few at a time; what follows them waits behind them.
+  get #askable(): LocalHost | undefined {
+    return this.#client.waits ? undefined : this.#local;
+  }
+
   #askAll<T>(kind: PlainCall, ask: (local: LocalHost) => Promise<T>): Promise<T> {
     return this.#ask(ask, (place) => this.#client.plain(kind, place) as Promise<T>);
   }
@@ -253,8 +259,9 @@ export class SharedHost implements Host {
     elsewhere: (place: number) => Promise<T>,
   ): Promise<T> {
     const place = this.#client.place();
-    if (this.#local === undefined) return await elsewhere(place);
-    return await this.#orElse(ask(this.#local), () => elsewhere(place));
+    const local = this.#askable;
+    if (local === undefined) return await elsewhere(place);
+    return await this.#orElse(ask(local), () => elsewhere(place));
   }
 
   async #orElse<T>(answer: Promise<T>, elsewhere: () => Promise<T>): Promise<T> {
@@ -275,15 +282,22 @@ export class SharedHost implements Host {
   async #close(): Promise<void> {
     let lost: unknown;
     try {
+      if (this.#askable === undefined && this.#client.open > 0) await this.#finish();
       if (this.#local !== undefined)
         await (this.#ports?.empty ? this.#local.close() : this.#local.letGo());
-      else if (this.#client.open > 0) await this.#client.plain("flush");
     } catch (error) {
       lost = error;
     }
     this.#end(closedError(this.#o.name));
     await this.#letGo;
     if (lost !== undefined) throw lost;
+  }
+
+  // Of a flush that fails here, close() of the engine says whether anything is lost by it.
+  async #finish(): Promise<void> {
+    await this.#client.plain("flush").catch((error: unknown) => {
+      if (this.#local === undefined) throw error;
+    });
   }
 
   #end(failure: Error): void {
