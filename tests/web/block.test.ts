@@ -686,6 +686,23 @@ describe("operations", () => {
       }
     }
   });
+  test("texts of short replies are what they were", () => {
+    for (const value of [
+      "",
+      "a",
+      "\u007f",
+      "\u0080",
+      "\u00e9",
+      "\ud83d\ude00",
+      "\ud800",
+      "\ufeff",
+    ]) {
+      store.put({ value }, "short", "r");
+      const query = { filter: "PartitionKey eq 'short'", select: ["value"] };
+      const reply = present(store.engine.read(encodeQuery(table, query)));
+      assert.equal(decodePage(reply).rows[0]?.["value"], value);
+    }
+  });
   test("blocks are the same whatever was encoded before", () => {
     const entity = { t: "x".repeat(300), d: new Date(5), n: 0.5, l: 7n, b: new Uint8Array(9) };
     const keys = { partitionKey: "p", rowKey: "\ud800" };

@@ -150,6 +150,7 @@ class Round {
     const count = Math.min(this.#o.session.entities, otherLoads);
     await this.#ask("open", "other", level, true);
     await this.#load(`load-${level}`, count, 1);
+    await this.#time(`put-group-${level}`, () => this.#there.call("putGroups", level));
     await this.#insert(level);
     if (level === "strict") {
       await this.#time("in-flight", () => this.#there.call("insertInFlight"));

@@ -40,6 +40,11 @@ function besideFloor(level: "relaxed" | "strict"): Row[] {
   ];
 }
 
+function groupFloor(level: "relaxed" | "strict"): Row {
+  const title = `one raw put of as many bytes as 100 take, each, ${level}`;
+  return { id: `put-group-${level}`, title, unit: "µs", level, aside: true };
+}
+
 const load = "load in transactions of 100, each entity";
 
 export const rows: readonly Row[] = [
@@ -57,7 +62,9 @@ export const rows: readonly Row[] = [
     target: always(10),
     level: "relaxed",
   },
+  groupFloor("relaxed"),
   { id: "load-strict", title: `${load}, strict`, unit: "µs", target: always(12), level: "strict" },
+  groupFloor("strict"),
   {
     id: "load-ten-strict",
     title: `${load}, strict, 10 in flight`,

@@ -17,6 +17,7 @@ import type { LocalHost, LogOwnership } from "../host/local-host.ts";
 import { forbidden, locked } from "../host/ownership.ts";
 import type { LifeEvent, PageLife } from "../host/page-life.ts";
 import { bytesOf } from "../pieces.ts";
+import { slabCopy } from "../slab.ts";
 import type { Host } from "../transport.ts";
 import type {
   AbortSignalLike,
@@ -151,7 +152,7 @@ export class SharedHost implements Host {
     if (this.#local === undefined) return send(block);
     const reply = this.#local[kind](block);
     if (!(reply instanceof Promise)) return reply;
-    const kept = block.slice();
+    const kept = slabCopy(block, 0, block.length);
     return this.#orElse(reply, () => send(kept));
   }
 
@@ -169,7 +170,7 @@ export class SharedHost implements Host {
     if (local === undefined) return send(block);
     const reply = local.write(block, durability, signal, place);
     if (!(reply instanceof Promise)) return reply;
-    const kept = block.slice();
+    const kept = slabCopy(block, 0, block.length);
     return this.#orElse(reply, () => send(kept));
   }
 
