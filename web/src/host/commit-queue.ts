@@ -60,6 +60,7 @@ interface Waiting {
 }
 
 const noReply = new Uint8Array();
+const keptBlocks = new KeptBlocks(); // of all stores: a fork for a test costs none of its own
 const nothing = () => {};
 
 export class CommitQueue {
@@ -69,8 +70,6 @@ export class CommitQueue {
   #held = false; // by exclusively(), or until parts are there
   readonly #writer: SegmentWriter;
   #failed: Error | undefined; // final: what every later write rejects with
-
-  readonly #blocks = new KeptBlocks();
 
   // Deferred writes, published and not yet stored. Measured in bytes of their blocks.
   #pendingBytes = 0;
@@ -204,7 +203,7 @@ export class CommitQueue {
   ): Promise<Uint8Array> {
     if (this.#failed !== undefined) return Promise.reject(this.#failed);
     if (signal?.aborted) return Promise.reject(new AbortError());
-    const kept = block && this.#blocks.keep(block);
+    const kept = block && keptBlocks.keep(block);
     const asked = { kept, place, durability, alone: false, withdrawn: nothing };
     return new Promise((resolve, reject) => {
       const item = { ...asked, resolve, reject };
@@ -310,7 +309,7 @@ export class CommitQueue {
     if (written.changes) {
       this.#notePending(block.length);
       if (this.#o.keepsUnstored) {
-        this.#pendingWrites.push({ kept: this.#blocks.keep(block), place });
+        this.#pendingWrites.push({ kept: keptBlocks.keep(block), place });
       }
       this.#arm();
     }
@@ -325,7 +324,7 @@ export class CommitQueue {
       const changes = staged.changes && !staged.failed[i];
       if (changes) this.#notePending(kept.block.length);
       if (changes && this.#o.keepsUnstored) this.#pendingWrites.push({ kept, place });
-      else this.#blocks.release(kept);
+      else keptBlocks.release(kept);
     }
     if (staged.changes) this.#arm();
     answer(group, staged);
@@ -339,7 +338,7 @@ export class CommitQueue {
 
   // The first of the pending writes need not be kept any more.
   #letGo(count: number): void {
-    for (const { kept } of this.#pendingWrites.splice(0, count)) this.#blocks.release(kept);
+    for (const { kept } of this.#pendingWrites.splice(0, count)) keptBlocks.release(kept);
   }
 
   // Sees to it that pending writes are stored in time, and that an unsettled segment is offered again.
@@ -397,7 +396,7 @@ export class CommitQueue {
     this.#writer.store(staged.changes ? "candidate" : "published", durability, (outcome) => {
       if (outcome.stored) {
         answer(group, staged);
-        for (const { kept } of group) if (kept !== undefined) this.#blocks.release(kept);
+        for (const { kept } of group) if (kept !== undefined) keptBlocks.release(kept);
       } else {
         this.#undo(group, staged, outcome);
       }
