@@ -151,9 +151,7 @@ export class SharedHost implements Host {
       this.#client.block(kind, bytes, undefined, undefined, place);
     if (this.#local === undefined) return send(block);
     const reply = this.#local[kind](block);
-    if (!(reply instanceof Promise)) return reply;
-    const kept = slabCopy(block, 0, block.length);
-    return this.#orElse(reply, () => send(kept));
+    return this.#replyOrElse(reply, block, send);
   }
 
   write(
@@ -169,6 +167,15 @@ export class SharedHost implements Host {
     const local = this.#askable;
     if (local === undefined) return send(block);
     const reply = local.write(block, durability, signal, place);
+    return this.#replyOrElse(reply, block, send);
+  }
+
+  // What is to come may have to come from another owner, for whom the block is kept.
+  #replyOrElse(
+    reply: Uint8Array | Promise<Uint8Array>,
+    block: Uint8Array,
+    send: (block: Uint8Array) => Promise<Uint8Array>,
+  ): Uint8Array | Promise<Uint8Array> {
     if (!(reply instanceof Promise)) return reply;
     const kept = slabCopy(block, 0, block.length);
     return this.#orElse(reply, () => send(kept));

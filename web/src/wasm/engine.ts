@@ -348,10 +348,7 @@ class WasmEngine implements Engine {
   }
 
   writeNow(block: Uint8Array, nowMs: number): Written | NeededParts {
-    const size = 4 + block.length;
-    const input = this.#input(size);
-    this.#module.HEAPU32[input >>> 2] = block.length;
-    this.#module.HEAPU8.set(block, input + 4);
+    const size = this.#putBlocks([block]);
     const changes = this.#ask((m, h) => m._entitable_write(h, 1, size, nowMs));
     if (changes instanceof NeededParts) return changes;
     const { HEAPU8: bytes, HEAPU32: words } = this.#module;
