@@ -76,6 +76,9 @@ class TableIndex {
     PartId need_part = 0;
   };
   Found find(const KeyView& key) const;
+  // The same for whoever is going to change this key and then maybe those next to it: that takes
+  // less if it was looked for so before.
+  Found find_to_change(const KeyView& key) const;
 
   // Insert or replace by an after-image. REQUIRES: check_entity(entity).ok().
   void put(const Entity& entity);
@@ -138,7 +141,10 @@ class TableIndex {
   friend class Cursor;
   friend class LeafWalk;
   friend class PartLoader;
+  struct Spot;
   const Leaf& leaf_of(const KeyView& key) const;
+  Found found_at(const Spot& spot) const;
+  bool spot_on_trail(const KeyView& key, Spot& spot) const;
   // Valid until the next one.
   const std::string& packed(const KeyView& key, Ticks timestamp,
                             std::span<const PropertyView> properties);
@@ -148,6 +154,7 @@ class TableIndex {
   Ref<Node> root_;
   Ref<Schema> schema_;
   bool schema_is_own_ = true;  // and may grow
+  mutable Trail trail_;        // to where rows were changed, or looked for to be changed
 };
 
 // Steps through the leaves of a version, which it holds.

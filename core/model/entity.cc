@@ -109,6 +109,7 @@ Result<void> check_properties(const std::vector<Property>& properties) {
 
 Result<void> check_values(std::span<const PropertyView> properties) {
   for (const PropertyView& property : properties) {
+    if (surely_fits(property.value)) continue;
     if (Result<void> value = check_value(property.value, property.name); !value.ok()) return value;
   }
   return {};

@@ -105,7 +105,7 @@ StageOutcome stage_group(TableId table, const TableIndex& index,
   found.reserve(operations.size());
   NeedPartsToStage need;
   for (const Operation& operation : operations) {
-    found.push_back(index.find(operation.key.view()));
+    found.push_back(index.find_to_change(operation.key.view()));
     if (found.back().need_part != 0) need.ids.push_back(found.back().need_part);
   }
   if (!need.ids.empty()) {
