@@ -151,16 +151,16 @@ struct Arrival {
 }  // namespace
 
 const std::string& TableIndex::packed(const KeyView& key, Ticks timestamp,
-                                      std::span<const PropertyView> properties) {
-  const Schema::Interned interned = intern(properties);
+                                      std::span<const PropertyView> properties, bool alike) {
+  const Schema::Interned interned = alike ? schema_->interned_last(properties) : intern(properties);
   std::string& packed = schema_->scratch().row;
   pack_row(interned, key.row, timestamp, properties, packed);
   return packed;
 }
 
-void TableIndex::put(const KeyView& key, Ticks timestamp,
-                     std::span<const PropertyView> properties) {
-  const std::string& row = packed(key, timestamp, properties);
+void TableIndex::put(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
+                     bool alike) {
+  const std::string& row = packed(key, timestamp, properties, alike);
   Spot spot{};
   const bool on_trail = spot_on_trail(key, spot);
   TreeEdit edit(root_);
@@ -188,7 +188,7 @@ bool TableIndex::put_in_place(const KeyView& key, Ticks timestamp,
   const bool alone = on_trail ? edit.descend_alone(trail_) : edit.descend_alone(key);
   if (!alone || edit.leaf().is_absent()) return false;
   const Arrival arrival(edit.leaf(), on_trail ? spot.place : edit.leaf().find(key), key,
-                        packed(key, timestamp, properties));
+                        packed(key, timestamp, properties, false));
   if (!arrival.fits || arrival.room < arrival.gone) return false;
   arrival.go_into(edit, key.partition, trail_);
   return true;

@@ -82,8 +82,10 @@ class TableIndex {
 
   // Insert or replace by an after-image. REQUIRES: check_entity(entity).ok().
   void put(const Entity& entity);
-  // The same from parts that may look into this very index.
-  void put(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties);
+  // The same from parts that may look into this very index. REQUIRES: those that are `alike` have
+  // the names and types, in the same order, of the row that was put last.
+  void put(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
+           bool alike = false);
   // The same where it is least work: nothing on the way to the row is shared with another version,
   // and its leaf has room for it as it is. False: something else is the case, and nothing was done.
   // REQUIRES: as put().
@@ -147,7 +149,7 @@ class TableIndex {
   bool spot_on_trail(const KeyView& key, Spot& spot) const;
   // Valid until the next one.
   const std::string& packed(const KeyView& key, Ticks timestamp,
-                            std::span<const PropertyView> properties);
+                            std::span<const PropertyView> properties, bool alike);
 
   Schema::Interned intern(std::span<const PropertyView> properties);
 

@@ -37,10 +37,9 @@ FileWriter::FileWriter(FileKind kind, std::uint16_t major, std::uint16_t minor)
 std::string& FileWriter::begin(RecordType type, std::uint8_t flags) {
   ENTITABLE_CHECK(open_at_ == none_open);
   open_at_ = file_.size();
-  ByteWriter writer(file_);
-  writer.u8(static_cast<std::uint8_t>(type));
-  writer.u8(flags);
-  writer.u32(0);  // the length, known in end()
+  const char prefix[record_layout::prefix_bytes] = {static_cast<char>(type),
+                                                    static_cast<char>(flags)};
+  file_.append(prefix, sizeof prefix);  // the length is known in end()
   return file_;
 }
 

@@ -56,6 +56,7 @@ SegmentWriter::SegmentWriter(std::uint64_t sequence, std::uint64_t epoch)
 void SegmentWriter::reserve(std::size_t commits, std::size_t bytes) {
   constexpr std::size_t frame_bytes = record_layout::prefix_bytes + record_layout::checksum_bytes;
   constexpr std::size_t header_payload_max = 8 + 10 + 10;
+  alone_ = commits == 1;
   file_.reserve(bytes + (commits + 1) * frame_bytes + header_payload_max +
                 record_layout::end_bytes);
 }
@@ -73,9 +74,14 @@ void SegmentWriter::add(std::string_view commit) {
   if (last_commit_ == 0) {
     write_header(number);
   } else {
-    ENTITABLE_CHECK(number == last_commit_ + 1);
+    ENTITABLE_CHECK(number == last_commit_ + 1 && !alone_);
   }
-  append_commit(commit, shapes_, file_.begin(RecordType::commit));
+  std::string& payload = file_.begin(RecordType::commit);
+  if (alone_) {
+    payload.append(commit);  // all its shapes are new to the segment
+  } else {
+    append_commit(commit, shapes_, payload);
+  }
   file_.end();
   last_commit_ = number;
 }

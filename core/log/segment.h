@@ -34,7 +34,8 @@ class SegmentWriter {
  public:
   // REQUIRES: sequence > 0, epoch > 0.
   SegmentWriter(std::uint64_t sequence, std::uint64_t epoch);
-  // Makes room for so many commits, and for as many bytes as they have together.
+  // Makes room for so many commits, and for as many bytes as they have together. REQUIRES: there
+  // will be no more of them.
   void reserve(std::size_t commits, std::size_t bytes);
   // REQUIRES: `commit` came from encode_commit, and its number is one above that of the commit
   // added before.
@@ -50,6 +51,7 @@ class SegmentWriter {
   std::uint64_t sequence_;
   std::uint64_t epoch_;
   std::uint64_t last_commit_ = 0;
+  bool alone_ = false;  // there will be one commit
 };
 
 // Everything in the file, or nothing of it: Code::corrupted with what and where, or
