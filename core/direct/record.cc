@@ -50,32 +50,35 @@ Result<ValueView> date_time_value(double milliseconds, std::string_view property
   return ValueView::of_date_time(*checked);
 }
 
-// Most values come in the form of their type and fit whatever they are. False: this one does not.
-bool add_plain(std::string_view name, const Payload& payload, PropertyList& out) {
-  if (payload.form != Form::native) return false;
-  const auto type = static_cast<EdmType>(payload.type);
-  auto bits = static_cast<std::int64_t>(payload.bits);
-  switch (type) {
-    case EdmType::string:
-    case EdmType::binary:
-      bits = 0;
-      break;
-    case EdmType::boolean:
-      bits = static_cast<std::int64_t>(payload.bits != 0);
-      break;
-    case EdmType::int32:
-      bits = static_cast<std::int32_t>(payload.bits);
-      break;
-    case EdmType::float64:
-    case EdmType::int64:
-      break;
-    case EdmType::date_time:
-    case EdmType::guid:
+// Most values come in the form of their type and fit whatever they are. False: this one does not,
+// and nothing was read of it.
+bool add_plain(BlockReader& in, std::string_view name, const BlockReader::Record& record,
+               PropertyList& out) {
+  static_assert(static_cast<std::uint32_t>(Form::native) == 0);  // so the type is the whole word
+  const auto number = static_cast<std::int64_t>(record.payload);
+  const auto length = static_cast<std::uint32_t>(record.payload);
+  switch (record.second) {
+    case static_cast<std::uint32_t>(EdmType::string):
+      out.push_back(PropertyView{name, ValueView::of_string(in.text(length))});
+      return true;
+    case static_cast<std::uint32_t>(EdmType::binary):
+      out.push_back(PropertyView{name, ValueView::of_binary(in.binary(length))});
+      return true;
+    case static_cast<std::uint32_t>(EdmType::boolean):
+      out.push_back(PropertyView{name, ValueView::of_boolean(number != 0)});
+      return true;
+    case static_cast<std::uint32_t>(EdmType::float64):
+      out.push_back(PropertyView{name, ValueView::from_parts(EdmType::float64, number, {})});
+      return true;
+    case static_cast<std::uint32_t>(EdmType::int32):
+      out.push_back(PropertyView{name, ValueView::of_int32(static_cast<std::int32_t>(number))});
+      return true;
+    case static_cast<std::uint32_t>(EdmType::int64):
+      out.push_back(PropertyView{name, ValueView::of_int64(number)});
+      return true;
     default:
       return false;
   }
-  out.push_back(PropertyView{name, ValueView::from_parts(type, bits, payload.bytes)});
-  return true;
 }
 
 // A JavaScript number given as the value of a type: it fits if nothing of it is lost.
@@ -133,6 +136,10 @@ struct Name {
 };
 
 Name judged(std::string_view name) {
+  // How all begin that are not stored, but for those that are too long.
+  const char first = name.empty() ? '\0' : name.front();
+  const bool plain = first != 'o' && first != 'P' && first != 'R' && first != 'T';
+  if (plain && name.size() <= name_bytes_max) return {name, Fate::stored};
   // Members that the service takes and never stores.
   if (name == "Timestamp" || name.substr(0, 6) == "odata.") return {name, Fate::ignored};
   if (name.size() > name_bytes_max) return {name, Fate::name_too_long};
@@ -160,14 +167,16 @@ Result<void> read_properties(BlockReader& in, std::span<const Name> names, std::
   std::optional<Error>
       refusal;  // the first; the rest is still read, so that a malformed block is told apart
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
-    const PropertyWords words = read_property_words(in);
-    if (!in.ok() || words.name >= names.size()) {
+    const BlockReader::Record record = in.record();
+    if (!in.ok() || record.first >= names.size()) {
       in.fail();
       break;
     }
-    if (refusal.has_value()) continue;
-    const Name& name = names[words.name];
-    if (name.fate == Fate::stored && add_plain(name.text, words.payload, out)) continue;
+    const Name& name = names[record.first];
+    const bool wanted = name.fate == Fate::stored && !refusal.has_value();
+    if (wanted && add_plain(in, name.text, record, out)) continue;
+    const PropertyWords words = read_property_words(in, record);
+    if (refusal.has_value() || !in.ok()) continue;
     if (const Result<void> taken = take_property(name, words.payload, out); !taken.ok()) {
       refusal = taken.error();
     }
@@ -198,31 +207,41 @@ Result<void> read_operation(BlockReader& in, std::span<const Name> names, Operat
   return {};
 }
 
+// Whether they are there is the reader's to say.
+void read_operations(BlockReader& in, const WriteWords& words, std::span<const Name> names,
+                     std::variant<WriteRequest, GroupFailure>& result) {
+  WriteEntities& write = std::get<WriteEntities>(std::get<WriteRequest>(result).body);
+  write.transaction = words.transaction;
+  write.table = words.table;
+  write.operations.reserve(words.operations);
+  for (std::uint32_t i = 0; i < words.operations; ++i) {
+    Operation& operation = write.operations.emplace_back();
+    const Result<void> done = read_operation(in, names, operation);
+    if (!in.ok()) return;
+    if (!done.ok()) {
+      result = operation_failure(done.error(), i, words.operations, words.transaction);
+      return;
+    }
+    if (i > 0) {
+      operation.alike = same_columns(operation.properties, write.operations[i - 1].properties);
+    }
+  }
+  write.texts = in.own_texts();
+}
+
 std::variant<WriteRequest, GroupFailure> parse_entities(BlockReader& in) {
+  std::variant<WriteRequest, GroupFailure> result;
   const WriteWords words = read_write_words(in);
   constexpr std::size_t few_names = 24;
   std::array<Name, few_names> few{};
   std::vector<Name> many(words.names() > few_names ? words.names() : 0);
-  const std::span<Name> names = many.empty() ? std::span<Name>(few).first(words.names()) : many;
+  const std::span<Name> names =
+      many.empty() ? std::span<Name>(few).first(words.names()) : std::span<Name>(many);
   std::size_t read = 0;
   read_names(in, words, [&](std::string_view name) { names[read++] = judged(name); });
-  if (!in.ok()) return GroupFailure{malformed()};
-  const std::uint32_t count = words.operations;
-  WriteRequest request;
-  WriteEntities& write = request.body.emplace<WriteEntities>();
-  write.transaction = words.transaction;
-  write.table = words.table;
-  write.operations.reserve(count);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    Operation& operation = write.operations.emplace_back();
-    const Result<void> done = read_operation(in, names, operation);
-    if (!in.ok()) return GroupFailure{malformed()};
-    if (!done.ok()) return operation_failure(done.error(), i, count, write.transaction);
-    operation.alike =
-        i > 0 && same_columns(operation.properties, write.operations[i - 1].properties);
-  }
-  write.texts = in.own_texts();
-  return request;
+  if (in.ok()) read_operations(in, words, names, result);
+  if (!in.ok()) result = GroupFailure{malformed()};
+  return result;
 }
 
 }  // namespace

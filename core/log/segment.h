@@ -32,11 +32,14 @@ struct Segment {
 
 class SegmentWriter {
  public:
+  // What is going to be added, at most; room is made for it.
+  struct Load {
+    std::size_t commits;
+    std::size_t bytes;  // of all commits
+  };
   // REQUIRES: sequence > 0, epoch > 0.
   SegmentWriter(std::uint64_t sequence, std::uint64_t epoch);
-  // Makes room for so many commits, and for as many bytes as they have together. REQUIRES: there
-  // will be no more of them.
-  void reserve(std::size_t commits, std::size_t bytes);
+  SegmentWriter(std::uint64_t sequence, std::uint64_t epoch, const Load& load);
   // REQUIRES: `commit` came from encode_commit, and its number is one above that of the commit
   // added before.
   void add(std::string_view commit);
