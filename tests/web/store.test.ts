@@ -348,6 +348,8 @@ describe("options that are wrong", () => {
     { deferredDelayMs: -1 },
     { deferredDelayMs: 1001 },
     { deferredDelayMs: Number.NaN },
+    "shop" as OpenOptions, // which would open the default store
+    null as unknown as OpenOptions,
     { requestPersistence: "yes" as "never" },
   ];
   for (const options of bad) {
