@@ -81,7 +81,11 @@ class BoundFilter::Binder {
  public:
   Binder(const Filter& filter, const std::vector<bool>& implied, const Shape* shape,
          BoundFilter& out)
-      : filter_(filter), implied_(implied), shape_(shape), out_(out), shares_(shares(filter, implied)) {}
+      : filter_(filter),
+        implied_(implied),
+        shape_(shape),
+        out_(out),
+        shares_(shares(filter, implied)) {}
 
   void bind() {
     tasks_.push_back({static_cast<std::uint32_t>(filter_.nodes.size() - 1), accept, reject});
