@@ -15,7 +15,7 @@ import { AbortError, StoreError } from "../errors.ts";
 import { type LogStorage, StorageError } from "../storage/log-storage.ts";
 import type { AbortSignalLike, Durability } from "../types.ts";
 import { type Engine, NeededParts, type StagedReplies } from "../wasm/engine.ts";
-import { type KeptBlock, KeptBlocks } from "./kept-blocks.ts";
+import { type KeptBlock, keptBlocks } from "./kept-blocks.ts";
 import type { Parts } from "./parts.ts";
 import { asError, isFinal, type Outcome, SegmentWriter } from "./segment-writer.ts";
 
@@ -59,7 +59,6 @@ interface Waiting {
 }
 
 const noReply = new Uint8Array();
-const keptBlocks = new KeptBlocks(); // of all stores: a fork for a test costs none of its own
 const nothing = () => {};
 
 export class CommitQueue {

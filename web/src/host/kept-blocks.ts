@@ -65,6 +65,8 @@ export class KeptBlocks {
   }
 }
 
+export const keptBlocks = new KeptBlocks(); // of all stores: a fork for a test costs none of its own
+
 function emptyChunk(size: number): Chunk {
   return { bytes: new Uint8Array(size), used: 0, held: 0 };
 }

@@ -13,11 +13,11 @@
 import { AbortError, StoreError } from "../errors.ts";
 import type { Unstored } from "../host/commit-queue.ts";
 import { Emitter } from "../host/emitter.ts";
+import { type KeptBlock, keptBlocks } from "../host/kept-blocks.ts";
 import type { LocalHost, LogOwnership } from "../host/local-host.ts";
 import { forbidden, locked } from "../host/ownership.ts";
 import type { LifeEvent, PageLife } from "../host/page-life.ts";
 import { bytesOf } from "../pieces.ts";
-import { slabCopy } from "../slab.ts";
 import type { Host } from "../transport.ts";
 import type {
   AbortSignalLike,
@@ -179,8 +179,9 @@ export class SharedHost implements Host {
     durability?: Durability,
     signal?: AbortSignalLike,
   ): Promise<Uint8Array> {
-    const kept = slabCopy(block, 0, block.length);
-    return this.#orElse(reply, () => this.#client.block(kind, kept, durability, signal, place));
+    const kept = keptBlocks.keep(block);
+    const elsewhere = () => this.#client.block(kind, kept.block, durability, signal, place);
+    return this.#orElse(reply, elsewhere, kept);
   }
 
   now(): number {
@@ -274,17 +275,24 @@ export class SharedHost implements Host {
     return await this.#orElse(ask(local), () => elsewhere(place));
   }
 
-  #orElse<T>(answer: Promise<T>, elsewhere: () => Promise<T>): Promise<T> {
+  #orElse<T>(answer: Promise<T>, elsewhere: () => Promise<T>, kept?: KeptBlock): Promise<T> {
     this.#asked.add(answer);
+    const over = () => {
+      this.#asked.delete(answer);
+      if (kept !== undefined) keptBlocks.release(kept);
+    };
     return answer.then(
       (answered) => {
-        this.#asked.delete(answer);
+        over();
         return answered;
       },
       (error: unknown) => {
-        this.#asked.delete(answer);
-        if (!isOfOwner(error) || this.#closing !== undefined) throw error;
-        return elsewhere();
+        try {
+          if (!isOfOwner(error) || this.#closing !== undefined) throw error;
+          return elsewhere();
+        } finally {
+          over();
+        }
       },
     );
   }
