@@ -145,16 +145,16 @@ function putLetters(value: string): void {
     return;
   }
   lettersRoom(length);
-  const to = lettersAt;
+  const to = letters;
+  const from = lettersAt;
+  let all = 0;
   for (let i = 0; i < length; ++i) {
     const unit = value.charCodeAt(i);
-    if (unit > 0x7f) {
-      putLong(value);
-      return;
-    }
-    letters[to + i] = unit;
+    to[from + i] = unit;
+    all |= unit;
   }
-  lettersAt = to + length;
+  if (all > 0x7f) putLong(value);
+  else lettersAt = from + length;
 }
 
 function putLong(value: string): void {
