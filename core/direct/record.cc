@@ -173,8 +173,7 @@ Result<void> read_properties(BlockReader& in, std::span<const Name> names, std::
       break;
     }
     const Name& name = names[record.first];
-    const bool wanted = name.fate == Fate::stored && !refusal.has_value();
-    if (wanted && add_plain(in, name.text, record, out)) continue;
+    if (name.fate == Fate::stored && add_plain(in, name.text, record, out)) continue;
     const PropertyWords words = read_property_words(in, record);
     if (refusal.has_value() || !in.ok()) continue;
     if (const Result<void> taken = take_property(name, words.payload, out); !taken.ok()) {

@@ -249,6 +249,37 @@ TEST_CASE("A name that is longer than any property's is not taken in") {
   CHECK(refusal(string_property(name + "a", "v")) == Error(Code::property_name_too_long));
 }
 
+TEST_CASE("A block may have any number of names") {
+  for (std::size_t count = 0; count < 60; ++count) {
+    std::vector<PropertyRecord> properties;
+    for (std::size_t i = 0; i < count; ++i) {
+      properties.push_back(bits_property("n" + std::to_string(i), EdmType::int64, i));
+    }
+    const WriteEntities write = parsed(one(std::move(properties)));
+    const PropertyList& read = write.operations[0].properties;
+    REQUIRE(read.size() == count);
+    for (std::size_t i = 0; i < count; ++i) {
+      CHECK(read[i].name == "n" + std::to_string(i));
+      CHECK(read[i].value == ValueView::of_int64(static_cast<std::int64_t>(i)));
+    }
+  }
+}
+
+TEST_CASE("The refusal of an operation is that of the first property that is wrong") {
+  const PropertyRecord wrong = bits_property("a", EdmType::int32, 0, 4);
+  const PropertyRecord key = string_property("RowKey", "r");
+  const PropertyRecord good = string_property("b", "text");
+  const auto refusal_of = [](std::vector<PropertyRecord> properties) {
+    return refused(write_request(one(std::move(properties))).build()).error;
+  };
+  CHECK(refusal_of({good, wrong, good, key}) == misfit);
+  CHECK(refusal_of({good, key, good, wrong}) == Error(Code::duplicate_properties));
+  // What is behind it is still read.
+  PropertyRecord too_short = good;
+  too_short.payload = 99;
+  CHECK(refusal_of({wrong, too_short}) == malformed);
+}
+
 TEST_CASE("The refusal of a transaction names the first operation that is wrong") {
   WriteRecord write;
   write.flags = 1;
