@@ -83,7 +83,8 @@ class TableIndex {
   // Insert or replace by an after-image. REQUIRES: check_entity(entity).ok().
   void put(const Entity& entity);
   // The same from parts that may look into this very index. REQUIRES: those that are `alike` have
-  // the names and types, in the same order, of the row that was put last.
+  // the names and types, in the same order, of the row that was put last; no other version was
+  // changed since, which may have the same schema.
   void put(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
            bool alike = false);
   // The same where it is least work: nothing on the way to the row is shared with another version,

@@ -233,6 +233,7 @@ class OverlayRun {
     const std::uint64_t kind = random_.below(100);
     if (kind < 60) {
       Entity row = random_row(2 + static_cast<Ticks>(random_.below(1'000)));
+      if (random_.chance(2)) look_for(row.key);
       index_.put(row);
       model_[row.key] = std::move(row);
     } else if (kind < 90) {
@@ -265,6 +266,13 @@ class OverlayRun {
     Entity row = sized(partition, digits(random_.below(40)), random_.below(400), timestamp);
     if (random_.chance(5)) row.properties.push_back({"other", Value::of_int32(7)});
     return row;
+  }
+
+  // As a group does before it changes anything.
+  void look_for(const EntityKey& key) {
+    const TableIndex::Found found = index_.find_to_change(key.view());
+    REQUIRE(found.need_part == index_.find(key.view()).need_part);
+    if (found.need_part == 0) REQUIRE(found.row.has_value() == model_.contains(key));
   }
 
   void load(std::size_t part) {

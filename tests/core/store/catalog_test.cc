@@ -61,6 +61,32 @@ TEST_CASE("a dropped and re-created table is another table") {
   CHECK(catalog.find("people")->index.rows() == 0);
 }
 
+TEST_CASE("a row is taken for one like that before it only where both go into the same table") {
+  const auto row = [](TableId table, std::string key, std::string name, bool alike) {
+    Entity entity{EntityKey("p", std::move(key)), 5, {{std::move(name), Value::of_int32(7)}}};
+    PutRow put = test::put_row(table, std::move(entity));
+    put.alike = alike;
+    return put;
+  };
+  const DeleteEntity erased{1, EntityKey("p", "1")};
+  Catalog catalog;
+  catalog.apply(commit({CreateTable{1, "people"}, CreateTable{2, "orders"}}));
+  catalog.apply(commit({row(2, "0", "other", false)}));
+  // No group makes such a commit, but a segment may hold it.
+  catalog.apply(commit({row(1, "1", "a", false), row(2, "1", "a", true), row(1, "2", "a", true),
+                        erased, row(1, "3", "a", true), DropTable{2}, CreateTable{3, "orders"},
+                        row(3, "1", "a", true)}));
+  const auto named_a = [&](TableId table, const char* key) {
+    const auto found = catalog.find(table)->index.find({"p", key});
+    return found.row.has_value() && found.row->find("a") == ValueView::of_int32(7);
+  };
+  CHECK_FALSE(named_a(1, "1"));
+  CHECK(named_a(1, "2"));
+  CHECK(named_a(1, "3"));
+  CHECK(named_a(3, "1"));
+  CHECK(verify_catalog(catalog).empty());
+}
+
 TEST_CASE("a commit from storage is checked before it is applied") {
   Catalog catalog;
   catalog.apply(commit({CreateTable{3, "people"}}));
