@@ -90,11 +90,16 @@ TEST_CASE("a shape is written once in a segment") {
                          record_layout::checksum_bytes);
 }
 
-TEST_CASE("a segment of one commit is the same whether that is known before or not") {
-  const std::string commit = encode_commit(small_commit(5));
-  SegmentWriter writer(7, 2, {1, commit.size()});
-  writer.add(commit);
-  CHECK(std::move(writer).finish() == segment_of(7, 2, {small_commit(5)}));
+TEST_CASE("a segment is the same whether its load is known before or not") {
+  for (const std::size_t commits : {1, 2}) {
+    SegmentWriter writer(7, 2, {commits, 100});
+    std::vector<Commit> added;
+    for (std::uint64_t number = 5; added.size() < commits; ++number) {
+      added.push_back(small_commit(number));
+      writer.add(encode_commit(added.back()));
+    }
+    CHECK(std::move(writer).finish() == segment_of(7, 2, added));
+  }
 }
 
 TEST_CASE("pending commits keep for any segment") {

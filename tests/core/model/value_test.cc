@@ -189,6 +189,26 @@ TEST_CASE("a DateTime is in range, and the error names the property") {
   CHECK(error_of(EdmType::date_time, "yesterday") == does_not_fit);
 }
 
+TEST_CASE("what surely fits is never refused") {
+  const std::string at_most(limits::string_units_max, 'a');
+  const std::string beyond(limits::binary_bytes_max + 1, 'a');
+  const auto fits = [](const ValueView& value) {
+    const bool surely = surely_fits(value);
+    if (surely) CHECK(check_value(value, "p").ok());
+    return surely;
+  };
+  CHECK(fits(ValueView::of_string(at_most)));
+  CHECK_FALSE(fits(ValueView::of_string(beyond)));
+  CHECK(fits(ValueView::of_binary(at_most)));
+  CHECK_FALSE(fits(ValueView::of_binary(beyond)));
+  CHECK(fits(ValueView::of_date_time(limits::date_time_ticks_min)));
+  CHECK_FALSE(fits(ValueView::of_date_time(limits::date_time_ticks_min - 1)));
+  CHECK(fits(ValueView::of_date_time(limits::date_time_ticks_max)));
+  CHECK_FALSE(fits(ValueView::of_date_time(limits::date_time_ticks_max + 1)));
+  CHECK(fits(ValueView::of_double(not_a_number)));
+  CHECK(fits(ValueView::of_int64(std::numeric_limits<std::int64_t>::min())));
+}
+
 TEST_CASE("text forms of numbers") {
   CHECK(parsed(EdmType::int32, "-2147483648") ==
         Value::of_int32(std::numeric_limits<std::int32_t>::min()));
