@@ -36,11 +36,15 @@ Relation relation_of(CompareOp op) {
 }
 
 // Of how many rows each node holds, roughly, as far as its form tells: equality is rare, a bound
-// in between. REQUIRES: a node comes behind those below it.
-std::vector<double> shares(const Filter& filter) {
+// in between; what is implied holds for all. REQUIRES: a node comes behind those below it.
+std::vector<double> shares(const Filter& filter, const std::vector<bool>& implied) {
   std::vector<double> shares;
   shares.reserve(filter.nodes.size());
   for (const FilterNode& node : filter.nodes) {
+    if (shares.size() < implied.size() && implied[shares.size()]) {
+      shares.push_back(1);
+      continue;
+    }
     switch (node.kind) {
       case FilterKind::all_of:
         shares.push_back(shares[node.left] * shares[node.right]);
@@ -77,7 +81,11 @@ class BoundFilter::Binder {
  public:
   Binder(const Filter& filter, const std::vector<bool>& implied, const Shape* shape,
          BoundFilter& out)
-      : filter_(filter), implied_(implied), shape_(shape), out_(out), shares_(shares(filter)) {}
+      : filter_(filter),
+        implied_(implied),
+        shape_(shape),
+        out_(out),
+        shares_(shares(filter, implied)) {}
 
   void bind() {
     tasks_.push_back({static_cast<std::uint32_t>(filter_.nodes.size() - 1), accept, reject});

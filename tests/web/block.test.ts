@@ -576,6 +576,16 @@ describe("errors", () => {
   });
 });
 
+test("a text of any length comes back, of one byte a letter or of more", () => {
+  for (let length = 0; length < 300; ++length) {
+    for (const end of ["x", "é", "\ud800"]) {
+      const text = "x".repeat(length) + end;
+      store.put({ text });
+      assert.equal(store.get()["text"], text);
+    }
+  }
+});
+
 describe("operations", () => {
   test("merge keeps what it does not name, replace does not", () => {
     const write = (kind: WriteOperation["kind"], entity: object) =>
@@ -606,6 +616,28 @@ describe("operations", () => {
     operations.forEach(({ entity }, i) => {
       assert.deepEqual(store.properties("mixed", String(i)), entity);
     });
+  });
+  test("a block is the same whatever the one before had for names", () => {
+    const entities: object[] = [
+      ...[{ a: 1, b: 2 }, { b: 1, a: 2 }, { a: 1, c: 2 }, { a: 1 }, { a: 1, b: 2, c: 3 }, {}],
+      ...[{ a: "\ud800", b: 2 }, { é: 1, b: 2 }, { é: "\udc00", b: 2 }, { ["x".repeat(5000)]: 1 }],
+    ];
+    const block = (of: string, entity: object) =>
+      encodeWrite(of, [{ kind: "insert", partitionKey: "p", rowKey: "r", entity }], false).slice();
+    const blocks = entities.flatMap((entity) => [
+      () => block("people", entity),
+      () => block("places", entity),
+    ]);
+    const afterAnother = blocks.map((encoded) => {
+      block("another", { z: 1 });
+      return encoded();
+    });
+    for (const before of blocks) {
+      for (const [i, encoded] of blocks.entries()) {
+        before();
+        assert.deepEqual(encoded(), afterAnother[i]);
+      }
+    }
   });
   test("a request block lives until the next one, and longer beside others", () => {
     const insert = (length: number): WriteOperation[] => [

@@ -315,7 +315,8 @@ describe("checkpoints", () => {
     await host.close();
   });
 
-  test("wait in proportion to what they would write, but not for ever", async () => {
+  test("wait in proportion to what they would write, but not for ever", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
     const megabyte = 1024 * 1024;
     const logAtCheckpoint = async (work: number) => {
       const bench = new Bench();
@@ -324,7 +325,8 @@ describe("checkpoints", () => {
       let stored = 0;
       for (; !bench.storage.calls.some(({ name }) => name === "putPart"); ++stored) {
         await host.write(put("k", large));
-        await sleep(1);
+        t.mock.timers.tick(100); // a pause
+        for (let turn = 0; turn < 5; ++turn) await nextTurn();
       }
       await host.close();
       return (stored * large.length) / megabyte;
@@ -335,6 +337,49 @@ describe("checkpoints", () => {
     assert.ok(some >= 10 && some < 14, String(some));
     const most = await logAtCheckpoint(4000 * megabyte);
     assert.ok(most >= 16 && most < 20, String(most));
+  });
+
+  describe("that are due while writes keep coming", () => {
+    // Stores `count` segments without a pause.
+    async function burst(host: LocalHost, count: number, value: unknown): Promise<void> {
+      for (let i = 0; i < count; ++i) await host.write(put("k", value));
+      for (let turn = 0; turn < 20; ++turn) await nextTurn();
+    }
+
+    test("wait for a pause", async (t) => {
+      t.mock.timers.enable({ apis: ["setTimeout"] });
+      const bench = new Bench();
+      const host = await bench.open();
+      const paused = async (ms: number) => {
+        t.mock.timers.tick(ms);
+        for (let turn = 0; turn < 20; ++turn) await nextTurn();
+        return bench.files.has("manifest");
+      };
+      await burst(host, 300, 1);
+      assert.equal(await paused(99), false);
+      await burst(host, 1, 1);
+      assert.equal(await paused(1), false, "it was no pause");
+      assert.equal(await paused(99), false);
+      assert.equal(await paused(1), true);
+      assert.deepEqual(bench.names("wal-"), []);
+      await host.close();
+    });
+
+    for (const [what, value, bearable] of [
+      ["2048 segments", 1, 2046], // and the segment that claims the log
+      ["32 MB", large, 22],
+    ] as const) {
+      test(`wait for no more than ${what}`, async (t) => {
+        t.mock.timers.enable({ apis: ["setTimeout"] });
+        const bench = new Bench();
+        const host = await bench.open();
+        await burst(host, bearable, value);
+        assert.equal(bench.files.has("manifest"), false);
+        await burst(host, 1, value);
+        assert.equal(bench.files.has("manifest"), true);
+        await host.close();
+      });
+    }
   });
 
   test("keep their parts, though one was left over under the same number and could not be removed", async () => {

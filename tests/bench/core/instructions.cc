@@ -80,6 +80,12 @@ void count_reads(const Store& store) {
   const std::string scan = query_block(filter_nothing, 1000);
   reader.read(scan);  // so that what a second scan keeps for later ones is there
   count("scan, nothing out", "row", store_rows, [&](std::size_t) { reader.read(scan); });
+  const std::string filter =
+      "PartitionKey eq '" + key(0).partition + "' and " + std::string(filter_one_percent);
+  const std::string partition = query_block(filter, 1000);
+  for (int i = 0; i < 2; ++i) reader.read(partition);
+  count("partition scan, 1 % out", "row", partition_rows,
+        [&](std::size_t) { reader.read(partition); });
   count("REST: point read", "read", reads, [&](std::size_t round) {
     for (std::size_t i = 0; i < reads; ++i) reader.handle(rest_gets[round * reads + i]);
   });

@@ -83,22 +83,36 @@ function decodeText(block: Uint8Array, from: number, length: number, utf16: bool
     text = "";
   } else if (utf16) {
     text = decodeUnits(new Uint16Array(block.slice(from, from + length).buffer));
-  } else if (length <= shortText && isAscii(block, from, from + length)) {
-    const units = block.subarray(from, from + length) as unknown as number[];
-    text = String.fromCharCode.apply(null, units); // quicker than with "..."
   } else {
-    // ignoreBOM: a leading U+FEFF is text, not a mark; dropping it would shift every string.
-    utf8 ??= new TextDecoder("utf-8", { ignoreBOM: true });
-    text = utf8.decode(block.subarray(from, from + length));
+    const short = length <= shortText ? shortAscii(block, from, length) : undefined;
+    text = short ?? decodeUtf8(block, from, length);
   }
 }
 
-// What a browser's TextDecoder leaves to its garbage collector makes it dear for an ETag.
-const shortText = 64;
+function decodeUtf8(block: Uint8Array, from: number, length: number): string {
+  // ignoreBOM: a leading U+FEFF is text, not a mark; dropping it would shift every string.
+  utf8 ??= new TextDecoder("utf-8", { ignoreBOM: true });
+  return utf8.decode(block.subarray(from, from + length));
+}
 
-function isAscii(bytes: Uint8Array, from: number, to: number): boolean {
-  for (let i = from; i < to; ++i) if ((bytes[i] as number) > 0x7f) return false;
-  return true;
+// A browser's TextDecoder makes a string outside of the engine's heap, which its garbage collector has to give back: dear for the row of a
+// point read, let alone an ETag.
+const shortText = 256;
+
+// By their length. Engines take arguments out of plain arrays several times as quickly as out of bytes.
+const unitsOf: number[][] = [];
+
+// Undefined: it is not all ASCII.
+function shortAscii(bytes: Uint8Array, from: number, length: number): string | undefined {
+  unitsOf[length] ??= new Array<number>(length).fill(0);
+  const units = unitsOf[length];
+  let all = 0;
+  for (let i = 0; i < length; ++i) {
+    const unit = bytes[from + i] as number;
+    units[i] = unit;
+    all |= unit;
+  }
+  return all > 0x7f ? undefined : String.fromCharCode.apply(null, units);
 }
 
 // Not TextDecoder("utf-16le"), which replaces unpaired surrogates.
@@ -501,6 +515,15 @@ export function decodeTables(reply: Uint8Array): { names: string[]; next?: strin
   for (let i = 0; i < count; ++i) names.push(takeText());
   close();
   return next === undefined ? { names } : { names, next };
+}
+
+// The ETag of a single write; undefined for a delete.
+export function decodeWritten(reply: Uint8Array): string | undefined {
+  open(reply, replyKind.written);
+  takeWord(); // one
+  const etag = takeOptionalText();
+  close();
+  return etag;
 }
 
 // One ETag per operation, undefined for a delete and for a table operation.

@@ -145,16 +145,16 @@ function putLetters(value: string): void {
     return;
   }
   lettersRoom(length);
-  const to = lettersAt;
+  const to = letters;
+  const from = lettersAt;
+  let all = 0;
   for (let i = 0; i < length; ++i) {
     const unit = value.charCodeAt(i);
-    if (unit > 0x7f) {
-      putLong(value);
-      return;
-    }
-    letters[to + i] = unit;
+    to[from + i] = unit;
+    all |= unit;
   }
-  lettersAt = to + length;
+  if (all > 0x7f) putLong(value);
+  else lettersAt = from + length;
 }
 
 function putLong(value: string): void {
@@ -202,22 +202,25 @@ function isWellFormed(value: string): boolean {
 
 // ---- The block --------------------------------------------------------------------------------------------------
 
-// Of the letters, those from `first` on come before the others.
-function finish(kind: number, first = 0): Uint8Array {
+const noText: Uint8Array = new Uint8Array(0);
+
+// `head`: text that comes before the letters.
+function finish(kind: number, head = noText): Uint8Array {
   const textAt = at * 4;
-  let end = textAt + lettersAt;
+  const textBytes = head.length + lettersAt;
+  let end = textAt + textBytes;
   let binaryBytes = 0;
   for (const binary of binaries) binaryBytes += binary.length;
   if (end + binaryBytes > bytes.length) use(grown(bytes, textAt, end + binaryBytes));
-  bytes.set(letters.subarray(first, lettersAt), textAt);
-  if (first > 0) bytes.set(letters.subarray(0, first), end - first);
+  bytes.set(head, textAt);
+  bytes.set(letters.subarray(0, lettersAt), textAt + head.length);
   for (const binary of binaries) {
     bytes.set(binary, end);
     end += binary.length;
   }
   words[0] = kind | (blockVersion << 8) | ((wide ? flagUtf16 : 0) << 16);
   words[1] = textAt;
-  words[2] = lettersAt;
+  words[2] = textBytes;
   words[3] = binaryBytes;
   binaries = none;
   return bytes.subarray(0, end);
@@ -403,9 +406,26 @@ export function encodeWrite(
   return finish(requestKind.write, putNames(table));
 }
 
-// The names of the table and of the properties, whose text comes first though it is known last. Gives where that starts.
-function putNames(table: string): number {
-  const first = lettersAt;
+// The names of the block before: mostly those of the next one too.
+let named = { table: "", names: [] as string[], lengths: new Int32Array(0), text: noText };
+const namedBytesMax = 4096;
+
+function isNamed(table: string): boolean {
+  if (table !== named.table || names.length !== named.names.length) return false;
+  for (let i = 0; i < names.length; ++i) if (names[i] !== named.names[i]) return false;
+  return true;
+}
+
+// The names of the table and of the properties, whose text comes first though it is known last. Gives that.
+function putNames(table: string): Uint8Array {
+  if (!wide && isNamed(table)) {
+    room(names.length);
+    words.set(named.lengths, at);
+    at += names.length;
+    return named.text;
+  }
+  const namesAt = at;
+  let first = lettersAt;
   let units = table.length;
   putLetters(table);
   for (const name of names) {
@@ -413,7 +433,13 @@ function putNames(table: string): number {
     putWord(name.length);
     putLetters(name);
   }
-  return wide ? lettersAt - 2 * units : first; // one of them may have widened what was before
+  if (wide) first = lettersAt - 2 * units; // one of them may have widened what was before
+  const text = letters.slice(first, lettersAt);
+  lettersAt = first;
+  if (!wide && text.length <= namedBytesMax) {
+    named = { table, names, lengths: words.slice(namesAt, at), text };
+  }
+  return text;
 }
 
 function putOperation(
@@ -527,8 +553,8 @@ function putBigint(type: number, value: bigint): void {
 
 function putBytes(value: Uint8Array): void {
   putInt32(edmNumbers.Binary, value.length);
-  if (binaries === none) binaries = [];
-  binaries.push(value);
+  if (binaries === none) binaries = [value];
+  else binaries.push(value);
 }
 
 const firstDate = Date.UTC(1601, 0, 1);

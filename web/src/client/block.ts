@@ -8,6 +8,7 @@ export {
   decodePage,
   decodeTables,
   decodeWrite,
+  decodeWritten,
   letGo,
   throwReply,
 } from "./block-decode.ts";

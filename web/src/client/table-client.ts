@@ -36,6 +36,7 @@ import {
   decodeExplain,
   decodePage,
   decodeWrite,
+  decodeWritten,
   type EntityQuery,
   encodeExplain,
   encodeGet,
@@ -169,7 +170,8 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     const operation = { kind: "insert", partitionKey, rowKey, entity } as const;
     const reply = this.#send([operation], false, options);
     const written = this.#written(reply instanceof Promise ? await reply : reply);
-    return { ...written, preferenceApplied: "return-no-content" };
+    written.preferenceApplied = "return-no-content";
+    return written;
   }
 
   // Throws at the call if a key is missing, like the official client; so does deleteEntity.
@@ -257,8 +259,8 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
   }
 
   // What the reply to a single write says.
-  #written(reply: Uint8Array): { date: Date; etag?: string } {
-    const etag = decodeWrite(reply).etags[0];
+  #written(reply: Uint8Array): CreateTableEntityResponse {
+    const etag = decodeWritten(reply);
     const date = new Date(this.#transport.now());
     return etag === undefined ? { date } : { date, etag };
   }

@@ -7,6 +7,7 @@ import { StoreError } from "../errors.ts";
 import { nextTurn } from "../event-loop.ts";
 import { type LogStorage, type Obsolete, StorageError } from "../storage/log-storage.ts";
 import { type Engine, NeededParts } from "../wasm/engine.ts";
+import { Lull } from "./lull.ts";
 import type { Parts } from "./parts.ts";
 import { asError, isFinal } from "./segment-writer.ts";
 
@@ -19,6 +20,11 @@ const segmentsPerMegabyte = 16;
 const shareOfWork = 1 / 4;
 const bytesMax = 16 * 1024 * 1024; // or a share of the rows, in a store that is larger than
 const shareOfRows = 1 / 32;
+// One that is due waits until nothing was stored for so long: while a burst of writes goes on it would take the disk from them, and
+// write parts that are soon to be written again. But not for ever: a log of this size is read in a fraction of a second on opening.
+const pauseMs = 100;
+const burstSegmentsMax = 2048;
+const burstBytesMax = 32 * 1024 * 1024;
 // When nothing was stored for a while a smaller log is worth it, under the same rule.
 const idleMs = 1000;
 const idleSegmentsMin = 64;
@@ -60,8 +66,8 @@ export class Checkpointer {
   #bytes = 0;
   #dueSegments = segmentsMin;
   #dueBytes = bytesMin;
-  #quiet = true; // nothing was stored since the timer was set
-  #idleTimer: ReturnType<typeof setTimeout> | undefined;
+  readonly #pause = new Lull(pauseMs, () => this.#consider("pause"));
+  readonly #idle = new Lull(idleMs, () => this.#considerIdle());
   #running: Promise<void> | undefined;
   #called = false; // somebody waits for what runs, and is told if it ends early
   readonly #orphans: Set<number>; // parts that no manifest names
@@ -89,8 +95,9 @@ export class Checkpointer {
   noteStored(bytes: number): void {
     this.#segments += 1;
     this.#bytes += bytes;
-    this.#quiet = false;
-    this.#consider();
+    this.#pause.disturb();
+    this.#idle.disturb();
+    this.#consider("burst");
     this.#awaitIdle();
   }
 
@@ -135,20 +142,33 @@ export class Checkpointer {
   // Ends a checkpoint under way at its next slice, and waits for that.
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearTimeout(this.#idleTimer);
+    this.#pause.stop();
+    this.#idle.stop();
     this.#wake();
     await this.#running;
   }
 
-  #consider(): void {
-    if (this.#stopped || this.#running !== undefined || !this.#automatic) return;
+  #consider(during: "burst" | "pause"): void {
+    if (this.#stopped || this.#running !== undefined || !this.#automatic) return; // what ends looks again
     if (!this.#isDue) return;
+    if (during === "burst" && !this.#isOverdue) {
+      this.#pause.await();
+      return;
+    }
     this.#putOff();
     if (this.#isDue) this.#begin(this.#run());
   }
 
   get #isDue(): boolean {
     return this.#segments >= this.#dueSegments || this.#bytes >= this.#dueBytes;
+  }
+
+  // However much goes on.
+  get #isOverdue(): boolean {
+    return (
+      this.#segments >= Math.max(this.#dueSegments, burstSegmentsMax) ||
+      this.#bytes >= Math.max(this.#dueBytes, burstBytesMax)
+    );
   }
 
   // As long as the work would be out of proportion to the log.
@@ -166,20 +186,12 @@ export class Checkpointer {
     return { bytes: Math.min(shareOfWork * work, most), segments };
   }
 
-  // One timer at a time, however many segments are stored.
   #awaitIdle(): void {
-    if (!this.#automatic || this.#stopped || this.#idleTimer !== undefined) return;
-    this.#quiet = true;
-    this.#idleTimer = setTimeout(() => {
-      this.#idleTimer = undefined;
-      if (this.#quiet) this.#considerIdle();
-      else this.#awaitIdle();
-    }, idleMs);
-    (this.#idleTimer as { unref?: () => void }).unref?.(); // keeps no process alive
+    if (this.#automatic && !this.#stopped) this.#idle.await();
   }
 
   #considerIdle(): void {
-    if (this.#stopped || this.#running !== undefined) return; // what ends looks again
+    if (this.#stopped || this.#running !== undefined) return; // again
     if (this.#isWorth(1)) this.#begin(this.#run());
   }
 
@@ -197,7 +209,7 @@ export class Checkpointer {
   #begin(work: Promise<void>): void {
     this.#running = work.finally(() => {
       this.#running = undefined;
-      this.#consider();
+      this.#consider("burst");
       if (this.#segments > 0) this.#awaitIdle();
     });
   }

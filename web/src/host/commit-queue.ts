@@ -15,7 +15,7 @@ import { AbortError, StoreError } from "../errors.ts";
 import { type LogStorage, StorageError } from "../storage/log-storage.ts";
 import type { AbortSignalLike, Durability } from "../types.ts";
 import { type Engine, NeededParts, type StagedReplies } from "../wasm/engine.ts";
-import { type KeptBlock, KeptBlocks } from "./kept-blocks.ts";
+import { type KeptBlock, keptBlocks } from "./kept-blocks.ts";
 import type { Parts } from "./parts.ts";
 import { asError, isFinal, type Outcome, SegmentWriter } from "./segment-writer.ts";
 
@@ -49,7 +49,6 @@ export interface Unstored {
 // A write, or (without a block) a flush: it resolves when all before it is stored.
 interface Waiting {
   readonly kept: KeptBlock | undefined; // the block
-  readonly place: number | undefined;
   readonly durability: Durability;
   readonly resolve: (reply: Uint8Array) => void;
   readonly reject: (error: unknown) => void;
@@ -60,7 +59,6 @@ interface Waiting {
 }
 
 const noReply = new Uint8Array();
-const keptBlocks = new KeptBlocks(); // of all stores: a fork for a test costs none of its own
 const nothing = () => {};
 
 export class CommitQueue {
@@ -73,12 +71,12 @@ export class CommitQueue {
 
   // Deferred writes, published and not yet stored. Measured in bytes of their blocks.
   #pendingBytes = 0;
-  #pendingWrites: { kept: KeptBlock; place: number | undefined }[] = []; // if they are kept
+  #pendingWrites: KeptBlock[] = []; // if they are kept
   #pendingSince = 0;
   #pendingInSegment = 0; // of them, how much is in the segment that is being stored
   #writesInSegment = 0;
   #sealedAt = 0;
-  #lastDeferredAt = 0;
+  #lastDeferredAt = 0; // by Date.now(), which costs a browser a third of performance.now()
   #timer: ReturnType<typeof setTimeout> | undefined;
   #retryMs = 0; // not 0: the last attempt to store failed
 
@@ -93,7 +91,7 @@ export class CommitQueue {
 
   // In order.
   get unstored(): Unstored[] {
-    return this.#pendingWrites.map(({ kept, place }) => ({ block: kept.block, place }));
+    return [...this.#pendingWrites];
   }
 
   // Nothing waits, nothing is being stored.
@@ -203,23 +201,21 @@ export class CommitQueue {
   ): Promise<Uint8Array> {
     if (this.#failed !== undefined) return Promise.reject(this.#failed);
     if (signal?.aborted) return Promise.reject(new AbortError());
-    const kept = block && keptBlocks.keep(block);
-    const asked = { kept, place, durability, alone: false, withdrawn: nothing };
+    const kept = block && keptBlocks.keep(block, place);
     return new Promise((resolve, reject) => {
-      const item = { ...asked, resolve, reject };
+      const item = { kept, durability, resolve, reject, alone: false, withdrawn: nothing };
       if (signal !== undefined) this.#listen(item, signal);
       this.#waiting.push(item);
       this.#schedule();
     });
   }
 
-  #add(item: Omit<Waiting, "alone" | "withdrawn" | "kept" | "place">): void {
+  #add(item: Omit<Waiting, "alone" | "withdrawn" | "kept">): void {
     if (this.#failed !== undefined) {
       item.reject(this.#failed);
       return;
     }
-    const noBlock = { kept: undefined, place: undefined };
-    this.#waiting.push({ ...item, ...noBlock, alone: true, withdrawn: nothing });
+    this.#waiting.push({ ...item, kept: undefined, alone: true, withdrawn: nothing });
     this.#schedule();
   }
 
@@ -308,9 +304,7 @@ export class CommitQueue {
     if (written instanceof NeededParts) return undefined;
     if (written.changes) {
       this.#notePending(block.length);
-      if (this.#o.keepsUnstored) {
-        this.#pendingWrites.push({ kept: keptBlocks.keep(block), place });
-      }
+      if (this.#o.keepsUnstored) this.#pendingWrites.push(keptBlocks.keep(block, place));
       this.#arm();
     }
     return written.reply;
@@ -319,11 +313,11 @@ export class CommitQueue {
   #publishDeferred(group: Waiting[]): void {
     const staged = this.#stage(group, "write");
     if (staged === undefined) return;
-    for (const [i, { kept, place }] of group.entries()) {
+    for (const [i, { kept }] of group.entries()) {
       if (kept === undefined) continue;
       const changes = staged.changes && !staged.failed[i];
-      if (changes) this.#notePending(kept.block.length);
-      if (changes && this.#o.keepsUnstored) this.#pendingWrites.push({ kept, place });
+      if (changes) this.#notePending(kept.size);
+      if (changes && this.#o.keepsUnstored) this.#pendingWrites.push(kept);
       else keptBlocks.release(kept);
     }
     if (staged.changes) this.#arm();
@@ -331,20 +325,20 @@ export class CommitQueue {
   }
 
   #notePending(bytes: number): void {
-    this.#lastDeferredAt = performance.now();
-    if (this.#pendingBytes === 0) this.#pendingSince = this.#lastDeferredAt;
+    this.#lastDeferredAt = Date.now();
+    if (this.#pendingBytes === 0) this.#pendingSince = performance.now();
     this.#pendingBytes += bytes;
   }
 
   // The first of the pending writes need not be kept any more.
   #letGo(count: number): void {
-    for (const { kept } of this.#pendingWrites.splice(0, count)) keptBlocks.release(kept);
+    for (const kept of this.#pendingWrites.splice(0, count)) keptBlocks.release(kept);
   }
 
   // Sees to it that pending writes are stored in time, and that an unsettled segment is offered again.
   #arm(delayMs = this.#o.deferredDelayMs): void {
-    const unsettled = !this.#writer.idle && !this.#writer.running;
-    if (this.#pendingBytes === 0 && !unsettled) return;
+    if (this.#writer.running) return; // a store that ends arms again
+    if (this.#pendingBytes === 0 && this.#writer.idle) return;
     if (this.#failed !== undefined) return;
     const enough = this.#pendingBytes >= segmentBytesEnough;
     if (this.#retryMs === 0 && (enough || this.#o.hidden())) {
@@ -361,16 +355,16 @@ export class CommitQueue {
     }, wait);
   }
 
-  // How much longer pending writes may wait: while more keep coming, one segment for all of them, within the bound.
+  // How much longer pending writes may wait: while more keep coming, one segment for all of them, within the bound, which also holds when
+  // somebody sets the clock back.
   #patience(): number {
-    const now = performance.now();
-    const quietFor = now - this.#lastDeferredAt;
-    const pendingFor = now - this.#pendingSince;
+    const quietFor = Date.now() - this.#lastDeferredAt;
+    const pendingFor = performance.now() - this.#pendingSince;
     return Math.min(this.#o.deferredDelayMs - quietFor, deferredDelayUnderLoadMs - pendingFor);
   }
 
   #storePending(): void {
-    if (this.#writer.running || this.#failed !== undefined) return; // a store that ends arms again
+    if (this.#writer.running || this.#failed !== undefined) return;
     if (!this.#writer.idle) {
       this.#settle();
       return;
@@ -541,7 +535,7 @@ export class CommitQueue {
 }
 
 function bytesOf(item: Waiting): number {
-  return item.kept?.block.length ?? 0;
+  return item.kept?.size ?? 0;
 }
 
 // Replies come for blocks only; here they are lined up with the group.

@@ -7,41 +7,66 @@ interface Chunk {
   held: number; // blocks in it
 }
 
-export interface KeptBlock {
-  readonly block: Uint8Array; // valid until it is released
-  readonly chunk: Chunk | undefined; // none: it is a buffer to itself
-}
-
 const chunkBytes = 256 * 1024;
-const apartBytes = 64 * 1024; // a block of more is a buffer to itself
+const apartBytes = 64 * 1024; // a block of more is a chunk to itself
 const sparesMax = 4;
+
+// Where a block is, until it is released. A view of it is made when somebody wants one: of most blocks nobody does, and thousands that live
+// until they are stored would be most of what the garbage collector finds alive.
+export class KeptBlock {
+  readonly chunk: Chunk;
+  readonly at: number;
+  readonly size: number;
+  readonly place: number | undefined; // as whoever keeps it says
+
+  constructor(chunk: Chunk, size: number, place: number | undefined) {
+    this.chunk = chunk;
+    this.at = chunk.used;
+    this.size = size;
+    this.place = place;
+  }
+
+  get block(): Uint8Array<ArrayBuffer> {
+    return this.chunk.bytes.subarray(this.at, this.at + this.size);
+  }
+}
 
 export class KeptBlocks {
   #chunk: Chunk | undefined; // where the next block goes
   readonly #spares: Chunk[] = [];
 
   // A copy.
-  keep(block: Uint8Array): KeptBlock {
-    const size = block.length;
-    if (size > apartBytes) return { block: block.slice(), chunk: undefined };
+  keep(block: Uint8Array, place?: number): KeptBlock {
+    const chunk = this.#chunkFor(block.length);
+    const kept = new KeptBlock(chunk, block.length, place);
+    chunk.bytes.set(block, chunk.used);
+    chunk.used += block.length;
+    chunk.held += 1;
+    return kept;
+  }
+
+  #chunkFor(size: number): Chunk {
+    if (size > apartBytes) return emptyChunk(size);
     let chunk = this.#chunk;
     if (chunk === undefined || chunk.used + size > chunkBytes) {
-      chunk = this.#spares.pop() ?? { bytes: new Uint8Array(chunkBytes), used: 0, held: 0 };
+      chunk = this.#spares.pop() ?? emptyChunk(chunkBytes);
       this.#chunk = chunk;
     }
-    const kept = chunk.bytes.subarray(chunk.used, chunk.used + size);
-    kept.set(block);
-    chunk.used += size;
-    chunk.held += 1;
-    return { block: kept, chunk };
+    return chunk;
   }
 
   // Nobody looks at it any more. One that is never released only keeps its chunk from serving again.
   release({ chunk }: KeptBlock): void {
-    if (chunk === undefined) return;
     chunk.held -= 1;
     if (chunk.held > 0) return;
     chunk.used = 0;
-    if (chunk !== this.#chunk && this.#spares.length < sparesMax) this.#spares.push(chunk);
+    const serves = chunk !== this.#chunk && chunk.bytes.length === chunkBytes;
+    if (serves && this.#spares.length < sparesMax) this.#spares.push(chunk);
   }
+}
+
+export const keptBlocks = new KeptBlocks(); // of all stores: a fork for a test costs none of its own
+
+function emptyChunk(size: number): Chunk {
+  return { bytes: new Uint8Array(size), used: 0, held: 0 };
 }

@@ -11,6 +11,10 @@ export type Settings = ReturnType<typeof checkOptions>;
 
 // Throws StoreError ValidationFailed.
 export function checkOptions(options: OpenOptions) {
+  // A name by itself would open the store that is called "default".
+  if (typeof options !== "object" || options === null) {
+    throw invalid('openStore takes an object: openStore({ name: "shop" }).');
+  }
   const {
     name = "default",
     persistence = "auto",

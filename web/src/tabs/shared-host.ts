@@ -13,11 +13,11 @@
 import { AbortError, StoreError } from "../errors.ts";
 import type { Unstored } from "../host/commit-queue.ts";
 import { Emitter } from "../host/emitter.ts";
+import { type KeptBlock, keptBlocks } from "../host/kept-blocks.ts";
 import type { LocalHost, LogOwnership } from "../host/local-host.ts";
 import { forbidden, locked } from "../host/ownership.ts";
 import type { LifeEvent, PageLife } from "../host/page-life.ts";
 import { bytesOf } from "../pieces.ts";
-import { slabCopy } from "../slab.ts";
 import type { Host } from "../transport.ts";
 import type {
   AbortSignalLike,
@@ -38,6 +38,7 @@ import { ClientPorts } from "./client-ports.ts";
 import { Follower } from "./follower.ts";
 import {
   type Announcement,
+  type BlockCall,
   forwardedEvents,
   type PlainCall,
   protocolVersion,
@@ -82,7 +83,7 @@ export class SharedHost implements Host {
   #ports: ClientPorts | undefined;
   #claim: LockClaim | undefined;
   #opening: Promise<void> | undefined; // of the engine, when this tab becomes the owner
-  readonly #asked = new Set<Promise<unknown>>(); // of the engine here, and not answered yet
+  readonly #asked = new Set<Promise<unknown>>(); // of the engine here, and not answered yet; who waits for one comes after #orElse
   #letGo: Promise<void> = Promise.resolve(); // the engine that was here last is gone, and all that was asked of it is over
   #unwatch: () => void = () => {};
   #closing: Promise<void> | undefined;
@@ -147,11 +148,11 @@ export class SharedHost implements Host {
   // At once where that is possible.
   #read(kind: "read" | "handle", block: Uint8Array): Uint8Array | Promise<Uint8Array> {
     const place = this.#client.place();
-    const send = (bytes: Uint8Array) =>
-      this.#client.block(kind, bytes, undefined, undefined, place);
-    if (this.#local === undefined) return send(block);
+    if (this.#local === undefined)
+      return this.#client.block(kind, block, undefined, undefined, place);
     const reply = this.#local[kind](block);
-    return this.#replyOrElse(reply, block, send);
+    if (!(reply instanceof Promise)) return reply;
+    return this.#replyOrElse(reply, kind, block, place);
   }
 
   write(
@@ -162,23 +163,25 @@ export class SharedHost implements Host {
     this.#requireOpen();
     if (this.#o.refusal !== undefined) throw this.#o.refusal;
     const place = this.#client.place();
-    const send = (bytes: Uint8Array) =>
-      this.#client.block("write", bytes, durability, signal, place);
     const local = this.#askable;
-    if (local === undefined) return send(block);
+    if (local === undefined) return this.#client.block("write", block, durability, signal, place);
     const reply = local.write(block, durability, signal, place);
-    return this.#replyOrElse(reply, block, send);
+    if (!(reply instanceof Promise)) return reply;
+    return this.#replyOrElse(reply, "write", block, place, durability, signal);
   }
 
-  // What is to come may have to come from another owner, for whom the block is kept.
+  // What is to come may have to come from another owner, for whom the block is kept. Nothing is made for a reply that is here.
   #replyOrElse(
-    reply: Uint8Array | Promise<Uint8Array>,
+    reply: Promise<Uint8Array>,
+    kind: BlockCall,
     block: Uint8Array,
-    send: (block: Uint8Array) => Promise<Uint8Array>,
-  ): Uint8Array | Promise<Uint8Array> {
-    if (!(reply instanceof Promise)) return reply;
-    const kept = slabCopy(block, 0, block.length);
-    return this.#orElse(reply, () => send(kept));
+    place: number,
+    durability?: Durability,
+    signal?: AbortSignalLike,
+  ): Promise<Uint8Array> {
+    const kept = keptBlocks.keep(block);
+    const elsewhere = () => this.#client.block(kind, kept.block, durability, signal, place);
+    return this.#orElse(reply, elsewhere, kept);
   }
 
   now(): number {
@@ -272,18 +275,26 @@ export class SharedHost implements Host {
     return await this.#orElse(ask(local), () => elsewhere(place));
   }
 
-  async #orElse<T>(answer: Promise<T>, elsewhere: () => Promise<T>): Promise<T> {
-    let again: Promise<T> | undefined;
-    const asked = answer.catch((error: unknown) => {
-      if (!isOfOwner(error) || this.#closing !== undefined) throw error;
-      again = elsewhere();
-      return undefined;
-    });
-    this.#asked.add(asked);
-    const over = () => this.#asked.delete(asked);
-    asked.then(over, over);
-    const answered = await asked;
-    return again === undefined ? (answered as T) : await again;
+  #orElse<T>(answer: Promise<T>, elsewhere: () => Promise<T>, kept?: KeptBlock): Promise<T> {
+    this.#asked.add(answer);
+    const over = () => {
+      this.#asked.delete(answer);
+      if (kept !== undefined) keptBlocks.release(kept);
+    };
+    return answer.then(
+      (answered) => {
+        over();
+        return answered;
+      },
+      (error: unknown) => {
+        try {
+          if (!isOfOwner(error) || this.#closing !== undefined) throw error;
+          return elsewhere();
+        } finally {
+          over();
+        }
+      },
+    );
   }
 
   // What is under way is finished first, by whoever owns the store.

@@ -349,15 +349,31 @@ class WasmEngine implements Engine {
     return changes instanceof NeededParts ? changes : this.#replies(blocks.length, changes !== 0);
   }
 
+  // Written out, as read().
   writeNow(block: Uint8Array, nowMs: number): Written | NeededParts {
-    const size = this.#putBlocks([block]);
-    const changes = this.#ask((m, h) => m._entitable_write(h, 1, size, nowMs));
+    if (this.#reads !== undefined) this.makeReads();
+    const changes = this.#answer(this.#writeOne(block, nowMs));
     if (changes instanceof NeededParts) return changes;
     const { HEAPU8: bytes, HEAPU32: words } = this.#module;
     const word = this.#address >>> 2;
     const from = words[word] as number;
     const reply = bytes.subarray(from, from + (words[word + 1] as number));
     return { reply, changes: changes !== 0 };
+  }
+
+  #writeOne(block: Uint8Array, nowMs: number): ResultAddress {
+    const handle = this.#open();
+    const module = this.#module;
+    try {
+      const size = 4 + block.length;
+      const input = module._entitable_input(handle, size) >>> 0;
+      if (input === 0) throw outOfMemory();
+      module.HEAPU32[input >>> 2] = block.length;
+      module.HEAPU8.set(block, input + 4);
+      return module._entitable_write(handle, 1, size, nowMs);
+    } catch (error) {
+      throw this.#trapped(error);
+    }
   }
 
   // Lengths, then blocks; gives the size of all that.
@@ -614,7 +630,11 @@ class WasmEngine implements Engine {
 
   // Runs a call that answers with a CallResult: its small value, or undefined if there is nothing to give.
   #ask(call: Call): number | NeededParts | undefined {
-    const result = this.#guarded(call) >>> 2;
+    return this.#answer(this.#guarded(call));
+  }
+
+  #answer(address: ResultAddress): number | NeededParts | undefined {
+    const result = address >>> 2;
     const words = this.#module.HEAPU32;
     const status = words[result];
     this.#address = words[result + 1] as number;
