@@ -83,17 +83,12 @@ std::string_view BlockReader::take_last_words(std::size_t count) {
   return block_.substr(words_end_, count * 4);
 }
 
-std::string_view BlockReader::text(std::uint32_t units) {
+std::string_view BlockReader::other_text(std::uint32_t units) {
   if (!ok_) return {};
   if (utf16_) return utf16_text(units);
   if (!ascii_) return utf8_text(units);
-  if (text_end_ - text_at_ < units) {
-    fail();
-    return {};
-  }
-  const std::string_view piece = block_.substr(text_at_, units);
-  text_at_ += units;
-  return piece;
+  fail();  // there is not so much
+  return {};
 }
 
 std::optional<std::string_view> BlockReader::optional_text() {

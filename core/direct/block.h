@@ -95,7 +95,13 @@ class BlockReader {
   // read by word().
   std::string_view take_last_words(std::size_t count);
 
-  std::string_view text(std::uint32_t units);       // the next string of the area
+  // The next string of the area.
+  std::string_view text(std::uint32_t units) {
+    if (!ok_ || !ascii_ || text_end_ - text_at_ < units) return other_text(units);
+    const std::string_view piece(block_.data() + text_at_, units);
+    text_at_ += units;
+    return piece;
+  }
   std::string_view text() { return text(word()); }  // its length is the next word
   std::optional<std::string_view> optional_text();  // nothing if the next word is `none`
   std::string_view binary(std::uint32_t bytes);     // the next bytes of the binary area
@@ -104,6 +110,7 @@ class BlockReader {
   std::shared_ptr<const void> own_texts() const { return own_texts_; }
 
  private:
+  std::string_view other_text(std::uint32_t units);
   std::string_view utf8_text(std::uint32_t units);
   std::string_view utf16_text(std::uint32_t units);
   std::string_view own(std::string text);
@@ -112,7 +119,7 @@ class BlockReader {
   std::uint8_t kind_ = 0;
   bool ok_ = true;
   bool utf16_ = false;
-  bool ascii_ = true;  // text positions are bytes: nothing to count
+  bool ascii_ = false;  // text positions are bytes: nothing to count
   std::size_t at_ = 0;
   std::size_t words_end_ = 0;
   std::size_t text_at_ = 0;

@@ -72,7 +72,7 @@ void describe_operation(BlockReader& in, std::string_view table, std::size_t nam
   set(out.row, words.row);
   // The text of what comes behind is found only by taking this.
   for (std::uint32_t i = 0; i < words.properties && in.ok(); ++i) {
-    if (read_property_words(in).name >= names) in.fail();
+    if (read_property_words(in, in.record()).name >= names) in.fail();
   }
 }
 

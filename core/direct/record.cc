@@ -1,9 +1,11 @@
 #include "core/direct/record.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,27 +50,35 @@ Result<ValueView> date_time_value(double milliseconds, std::string_view property
   return ValueView::of_date_time(*checked);
 }
 
-// Most values come in the form of their type and fit whatever they are. Nothing: this one does not.
-std::optional<ValueView> plain_value(const Payload& payload) {
-  if (payload.form != Form::native) return std::nullopt;
-  switch (static_cast<EdmType>(payload.type)) {
-    case EdmType::string:
-      return ValueView::of_string(payload.bytes);
-    case EdmType::binary:
-      return ValueView::of_binary(payload.bytes);
-    case EdmType::boolean:
-      return ValueView::of_boolean(payload.bits != 0);
-    case EdmType::float64:
-      return ValueView::of_double(as_double(payload.bits));
-    case EdmType::int32:
-      return ValueView::of_int32(static_cast<std::int32_t>(payload.bits));
-    case EdmType::int64:
-      return ValueView::of_int64(static_cast<std::int64_t>(payload.bits));
-    case EdmType::date_time:
-    case EdmType::guid:
-      break;
+// Most values come in the form of their type and fit whatever they are. False: this one does not,
+// and nothing was read of it.
+bool add_plain(BlockReader& in, std::string_view name, const BlockReader::Record& record,
+               PropertyList& out) {
+  static_assert(static_cast<std::uint32_t>(Form::native) == 0);  // so the type is the whole word
+  const auto number = static_cast<std::int64_t>(record.payload);
+  const auto length = static_cast<std::uint32_t>(record.payload);
+  switch (record.second) {
+    case static_cast<std::uint32_t>(EdmType::string):
+      out.push_back(PropertyView{name, ValueView::of_string(in.text(length))});
+      return true;
+    case static_cast<std::uint32_t>(EdmType::binary):
+      out.push_back(PropertyView{name, ValueView::of_binary(in.binary(length))});
+      return true;
+    case static_cast<std::uint32_t>(EdmType::boolean):
+      out.push_back(PropertyView{name, ValueView::of_boolean(number != 0)});
+      return true;
+    case static_cast<std::uint32_t>(EdmType::float64):
+      out.push_back(PropertyView{name, ValueView::from_parts(EdmType::float64, number, {})});
+      return true;
+    case static_cast<std::uint32_t>(EdmType::int32):
+      out.push_back(PropertyView{name, ValueView::of_int32(static_cast<std::int32_t>(number))});
+      return true;
+    case static_cast<std::uint32_t>(EdmType::int64):
+      out.push_back(PropertyView{name, ValueView::of_int64(number)});
+      return true;
+    default:
+      return false;
   }
-  return std::nullopt;
 }
 
 // A JavaScript number given as the value of a type: it fits if nothing of it is lost.
@@ -84,7 +94,7 @@ Result<ValueView> number_value(EdmType type, double number) {
   return misfit();
 }
 
-// Of every form but text, and not plain_value().
+// Of every form but text, and not add_plain().
 Result<ValueView> value_of(EdmType type, const Payload& payload, std::string_view property) {
   switch (payload.form) {
     case Form::native:
@@ -102,7 +112,7 @@ Result<ValueView> value_of(EdmType type, const Payload& payload, std::string_vie
   return misfit();
 }
 
-// Adds the property if its value fits its type. REQUIRES: it is not plain_value().
+// Adds the property if its value fits its type. REQUIRES: add_plain() does not.
 Result<void> add_property(std::string_view name, const Payload& payload, PropertyList& out) {
   const std::optional<EdmType> type = edm_from_number(payload.type);
   if (!type.has_value()) return misfit();
@@ -122,10 +132,14 @@ Result<void> add_property(std::string_view name, const Payload& payload, Propert
 enum class Fate : std::uint8_t { stored, ignored, name_too_long, key_again };
 struct Name {
   std::string_view text;
-  Fate fate;
+  Fate fate = Fate::ignored;
 };
 
 Name judged(std::string_view name) {
+  // How all begin that are not stored, but for those that are too long.
+  const char first = name.empty() ? '\0' : name.front();
+  const bool plain = first != 'o' && first != 'P' && first != 'R' && first != 'T';
+  if (plain && name.size() <= name_bytes_max) return {name, Fate::stored};
   // Members that the service takes and never stores.
   if (name == "Timestamp" || name.substr(0, 6) == "odata.") return {name, Fate::ignored};
   if (name.size() > name_bytes_max) return {name, Fate::name_too_long};
@@ -147,24 +161,22 @@ Result<void> take_property(const Name& name, const Payload& payload, PropertyLis
   check_failed("a name has a fate", __FILE__, __LINE__);
 }
 
-Result<void> read_properties(BlockReader& in, const std::vector<Name>& names, std::uint32_t count,
+Result<void> read_properties(BlockReader& in, std::span<const Name> names, std::uint32_t count,
                              PropertyList& out) {
   out.reserve(std::min<std::size_t>(count, limits::custom_properties_max + 1));
   std::optional<Error>
       refusal;  // the first; the rest is still read, so that a malformed block is told apart
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
-    const PropertyWords words = read_property_words(in);
-    if (!in.ok() || words.name >= names.size()) {
+    const BlockReader::Record record = in.record();
+    if (!in.ok() || record.first >= names.size()) {
       in.fail();
       break;
     }
-    if (refusal.has_value()) continue;
-    const Name& name = names[words.name];
-    const auto plain = plain_value(words.payload);
-    if (plain.has_value() && name.fate == Fate::stored) {
-      out.push_back(PropertyView{name.text, *plain});
-      continue;
-    }
+    const Name& name = names[record.first];
+    const bool wanted = name.fate == Fate::stored && !refusal.has_value();
+    if (wanted && add_plain(in, name.text, record, out)) continue;
+    const PropertyWords words = read_property_words(in, record);
+    if (refusal.has_value() || !in.ok()) continue;
     if (const Result<void> taken = take_property(name, words.payload, out); !taken.ok()) {
       refusal = taken.error();
     }
@@ -174,11 +186,12 @@ Result<void> read_properties(BlockReader& in, const std::vector<Name>& names, st
   return {};
 }
 
-Result<void> read_operation(BlockReader& in, const std::vector<Name>& names, Operation& operation) {
+Result<void> read_operation(BlockReader& in, std::span<const Name> names, Operation& operation) {
   const OperationWords words = read_operation_words(in);
   if (!in.ok()) return malformed();
   operation.kind = words.kind;
-  operation.key = EntityKey(words.partition.text, words.row.text);
+  operation.key.partition = words.partition.text;
+  operation.key.row = words.row.text;
   Result<void> properties = read_properties(in, names, words.properties, operation.properties);
   if (!properties.ok()) return properties;
   if (words.partition.absent || words.row.absent) return Error(Code::properties_need_value);
@@ -194,25 +207,41 @@ Result<void> read_operation(BlockReader& in, const std::vector<Name>& names, Ope
   return {};
 }
 
-std::variant<WriteRequest, GroupFailure> parse_entities(BlockReader& in) {
-  const WriteWords words = read_write_words(in);
-  std::vector<Name> names;
-  names.reserve(words.names());
-  read_names(in, words, [&](std::string_view name) { names.push_back(judged(name)); });
-  if (!in.ok()) return GroupFailure{malformed()};
-  const std::uint32_t count = words.operations;
-  WriteRequest request;
-  WriteEntities& write = request.body.emplace<WriteEntities>();
+// Whether they are there is the reader's to say.
+void read_operations(BlockReader& in, const WriteWords& words, std::span<const Name> names,
+                     std::variant<WriteRequest, GroupFailure>& result) {
+  WriteEntities& write = std::get<WriteEntities>(std::get<WriteRequest>(result).body);
   write.transaction = words.transaction;
   write.table = words.table;
-  write.operations.reserve(count);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const Result<void> read = read_operation(in, names, write.operations.emplace_back());
-    if (!in.ok()) return GroupFailure{malformed()};
-    if (!read.ok()) return operation_failure(read.error(), i, count, write.transaction);
+  write.operations.reserve(words.operations);
+  for (std::uint32_t i = 0; i < words.operations; ++i) {
+    Operation& operation = write.operations.emplace_back();
+    const Result<void> done = read_operation(in, names, operation);
+    if (!in.ok()) return;
+    if (!done.ok()) {
+      result = operation_failure(done.error(), i, words.operations, words.transaction);
+      return;
+    }
+    if (i > 0) {
+      operation.alike = same_columns(operation.properties, write.operations[i - 1].properties);
+    }
   }
   write.texts = in.own_texts();
-  return request;
+}
+
+std::variant<WriteRequest, GroupFailure> parse_entities(BlockReader& in) {
+  std::variant<WriteRequest, GroupFailure> result;
+  const WriteWords words = read_write_words(in);
+  constexpr std::size_t few_names = 24;
+  std::array<Name, few_names> few{};
+  std::vector<Name> many(words.names() > few_names ? words.names() : 0);
+  const std::span<Name> names =
+      many.empty() ? std::span<Name>(few).first(words.names()) : std::span<Name>(many);
+  std::size_t read = 0;
+  read_names(in, words, [&](std::string_view name) { names[read++] = judged(name); });
+  if (in.ok()) read_operations(in, words, names, result);
+  if (!in.ok()) result = GroupFailure{malformed()};
+  return result;
 }
 
 }  // namespace

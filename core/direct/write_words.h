@@ -104,8 +104,8 @@ struct PropertyWords {
   Payload payload;
 };
 
-inline PropertyWords read_property_words(BlockReader& in) {
-  const BlockReader::Record record = in.record();
+// `record` is in.record(), read just before.
+inline PropertyWords read_property_words(BlockReader& in, const BlockReader::Record& record) {
   PropertyWords words;
   words.name = record.first;
   Payload& payload = words.payload;

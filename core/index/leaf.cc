@@ -186,6 +186,21 @@ Leaf::Place Leaf::find(const KeyView& key) const {
   return {run.index, row.index, true, row.found};
 }
 
+std::optional<Leaf::Place> Leaf::find_near(const KeyView& key, std::uint32_t run,
+                                           std::uint32_t slot) const {
+  if (run >= runs_ || !same_text(partition(run), key.partition)) return std::nullopt;
+  const std::uint32_t first = run_first(run);
+  const std::uint32_t last = run_end(run);
+  if (slot < first || slot > last) return std::nullopt;
+  if (slot > first && compare_utf16(row_key(slot - 1), key.row) >= 0) return std::nullopt;
+  for (std::uint32_t at = slot; at <= slot + 1; ++at) {
+    if (at == last) return Place{run, at, true, false};
+    const int order = compare_utf16(key.row, row_key(at));
+    if (order <= 0) return Place{run, at, true, order == 0};
+  }
+  return std::nullopt;
+}
+
 void Leaf::append_rows(std::vector<RowSource>& rows) const {
   for (std::uint32_t r = 0; r < runs_; ++r) {
     for (std::uint32_t i = run_first(r); i < run_end(r); ++i) {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,8 +72,11 @@ class Leaf : public Node {
     std::uint32_t slot;
     bool run_found;
     bool found;
+    friend bool operator==(const Place&, const Place&) = default;
   };
   Place find(const KeyView& key) const;
+  // find(), if a look at this slot and its neighbours is enough to tell; they need not be there.
+  std::optional<Place> find_near(const KeyView& key, std::uint32_t run, std::uint32_t slot) const;
 
   // Of slot i. REQUIRES: i < size(), run r holds it.
   const char* base(std::uint32_t i) const { return end() - slots()[i].offset; }

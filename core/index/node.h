@@ -1,6 +1,7 @@
 // What leaves and inner nodes of the tree have in common. Internal to core/index.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "core/base/refcounted.h"
@@ -10,6 +11,15 @@ namespace entitable {
 
 // A tree this deep would not fit into any memory.
 inline constexpr std::uint32_t tree_depth_max = 16;
+
+// A way down the tree and a place in the leaf at its end, where the next key may well be, too. Only
+// numbers, which are held against the tree before they are believed: so they may be of any version
+// and any age.
+struct Trail {
+  std::array<std::uint8_t, tree_depth_max> children{};  // by level, the root's first
+  std::uint32_t run = 0;
+  std::uint32_t slot = 0;
+};
 
 // Sums over everything below a node, itself included.
 struct Totals {

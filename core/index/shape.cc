@@ -130,6 +130,7 @@ Schema::Interned Schema::intern(std::span<const PropertyView> properties) {
     }
     hint.shape = &shape;
   }
+  last_ = &hint;
   return {hint.shape, hint.order};
 }
 

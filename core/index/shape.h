@@ -29,6 +29,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/base/refcounted.h"
 #include "core/model/entity.h"
 
@@ -95,6 +96,13 @@ class Schema : public RefCounted<Schema> {
   // are unique. The generic shape's order is the order of names by bytes.
   Interned intern(std::span<const PropertyView> properties);
   const Shape& intern(const std::vector<Property>& properties);
+  // The answer of the last intern(), once more. REQUIRES: there was one, of the names and types of
+  // `properties` in the same order.
+  Interned interned_last(std::span<const PropertyView> properties) const {
+    ENTITABLE_DCHECK(last_ != nullptr && (last_->shape->is_generic() || fits(*last_, properties)));
+    static_cast<void>(properties);
+    return {last_->shape, last_->order};
+  }
   // Whether intern() would add nothing.
   bool knows(std::span<const PropertyView> properties);
 
@@ -158,6 +166,7 @@ class Schema : public RefCounted<Schema> {
   std::size_t columns_total_ = 0;
   std::size_t memory_ = 0;
   std::array<Hint, 8> hints_;
+  const Hint* last_ = nullptr;  // that intern() gave last
   std::vector<Member> members_;
   std::string set_;
   Scratch scratch_;

@@ -19,14 +19,75 @@ const Leaf& TableIndex::leaf_of(const KeyView& key) const {
   return static_cast<const Leaf&>(*node);
 }
 
+// Where a key is or would be, in a leaf that is not absent.
+struct TableIndex::Spot {
+  const Leaf* leaf;
+  Leaf::Place place;
+};
+
+TableIndex::Found TableIndex::found_at(const Spot& spot) const {
+  const auto& [leaf, place] = spot;
+  if (!place.found) return {};
+  const char* const base = leaf->base(place.slot);
+  return {RowView(base, schema_->shape(row_layout::shape_id(base)), leaf->partition(place.run)), 0};
+}
+
 TableIndex::Found TableIndex::find(const KeyView& key) const {
   const Leaf& leaf = leaf_of(key);
   if (leaf.is_absent()) return {std::nullopt, leaf.part()};
   leaf.note_use();
-  const Leaf::Place place = leaf.find(key);
-  if (!place.found) return {};
-  const char* const base = leaf.base(place.slot);
-  return {RowView(base, schema_->shape(row_layout::shape_id(base)), leaf.partition(place.run)), 0};
+  return found_at({&leaf, leaf.find(key)});
+}
+
+TableIndex::Found TableIndex::find_to_change(const KeyView& key) const {
+  Spot spot{};
+  if (!spot_on_trail(key, spot)) {
+    const Node* node = root_.get();
+    for (std::uint32_t level = 0; !node->is_leaf(); ++level) {
+      const auto& inner = static_cast<const Inner&>(*node);
+      const std::uint32_t child = inner.find(key);
+      trail_.children[level] = static_cast<std::uint8_t>(child);
+      node = inner.child(child).get();
+    }
+    spot.leaf = static_cast<const Leaf*>(node);
+    if (spot.leaf->is_absent()) return {std::nullopt, spot.leaf->part()};
+    spot.place = spot.leaf->find(key);
+  }
+  trail_.run = spot.place.run;
+  trail_.slot = spot.place.slot;
+  spot.leaf->note_use();
+  return found_at(spot);
+}
+
+// Whether the trail leads to where the key is or would be. Its neighbours in the leaf tell, and at
+// an end of the leaf the nodes above.
+bool TableIndex::spot_on_trail(const KeyView& key, Spot& spot) const {
+  const Node* node = root_.get();
+  const Inner* next_in = nullptr;  // of what starts where the leaf ends
+  std::uint32_t next = 0;
+  bool is_first = true;
+  for (std::uint32_t level = 0; !node->is_leaf(); ++level) {
+    const auto& inner = static_cast<const Inner&>(*node);
+    const std::uint32_t child = trail_.children[level];
+    if (child >= inner.size()) return false;
+    if (child + 1 < inner.size()) {
+      next_in = &inner;
+      next = child + 1;
+    }
+    is_first = is_first && child == 0;
+    node = inner.child(child).get();
+  }
+  const auto& leaf = static_cast<const Leaf&>(*node);
+  const std::optional<Leaf::Place> place = leaf.find_near(key, trail_.run, trail_.slot);
+  if (!place) return false;
+  if (!place->found) {
+    if (place->slot == 0 && !is_first) return false;
+    const bool at_end = place->slot == leaf.size() && next_in != nullptr;
+    if (at_end && compare(key, next_in->lower(next)) >= 0) return false;
+  }
+  ENTITABLE_DCHECK(&leaf == &leaf_of(key) && *place == leaf.find(key));
+  spot = {&leaf, *place};
+  return true;
 }
 
 Schema::Interned TableIndex::intern(std::span<const PropertyView> properties) {
@@ -57,10 +118,11 @@ struct Arrival {
   std::uint32_t gone;  // that the row it replaces took
   bool fits;           // without a split
 
-  Arrival(const Leaf& leaf, const KeyView& key, const std::string& packed_row)
+  Arrival(const Leaf& leaf, const Leaf::Place& place_there, const KeyView& key,
+          const std::string& packed_row)
       : packed(packed_row),
         key_bytes(static_cast<std::uint32_t>(key.row.size())),
-        place(leaf.find(key)),
+        place(place_there),
         room(Leaf::cost(static_cast<std::uint32_t>(packed.size()))),
         gone(0) {
     ENTITABLE_CHECK(!leaf.is_absent());
@@ -70,55 +132,65 @@ struct Arrival {
     fits = rows <= 1 || leaf.used() + room - gone <= leaf_bytes_max;
   }
 
-  void go_into(Leaf& leaf, std::string_view partition) const {
+  // Into the leaf that the edit went to. The next one may well go beside it.
+  void go_into(TreeEdit& edit, std::string_view partition, Trail& trail) const {
+    const Totals before = edit.leaf().totals();
+    Leaf& leaf = edit.own_leaf(room);
     if (place.found) {
       leaf.replace(place.slot, packed, key_bytes);
     } else {
       leaf.insert(place, partition, packed, key_bytes);
     }
+    edit.leave(trail);
+    trail.run = place.run;
+    trail.slot = place.slot + 1;
+    edit.settle(before);
   }
 };
 
 }  // namespace
 
 const std::string& TableIndex::packed(const KeyView& key, Ticks timestamp,
-                                      std::span<const PropertyView> properties) {
-  const Schema::Interned interned = intern(properties);
+                                      std::span<const PropertyView> properties, bool alike) {
+  const Schema::Interned interned = alike ? schema_->interned_last(properties) : intern(properties);
   std::string& packed = schema_->scratch().row;
   pack_row(interned, key.row, timestamp, properties, packed);
   return packed;
 }
 
-void TableIndex::put(const KeyView& key, Ticks timestamp,
-                     std::span<const PropertyView> properties) {
-  const std::string& row = packed(key, timestamp, properties);
+void TableIndex::put(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
+                     bool alike) {
+  const std::string& row = packed(key, timestamp, properties, alike);
+  Spot spot{};
+  const bool on_trail = spot_on_trail(key, spot);
   TreeEdit edit(root_);
-  edit.descend(key);
-  const Totals before = edit.leaf().totals();
+  on_trail ? edit.descend(trail_) : edit.descend(key);
   if (edit.leaf().is_absent()) {
+    const Totals before = edit.leaf().totals();
     edit.own_leaf(0).put_absent(key, row);
     edit.settle(before);
     return;
   }
-  const Arrival arrival(edit.leaf(), key, row);
+  const Arrival arrival(edit.leaf(), on_trail ? spot.place : edit.leaf().find(key), key, row);
   if (!arrival.fits) {
     edit.replace(split_leaf(edit.slot(), arrival.place, key, row));
     return;
   }
-  arrival.go_into(edit.own_leaf(arrival.room), key.partition);
-  edit.settle(before);
+  arrival.go_into(edit, key.partition, trail_);
 }
 
 // The leaf asks for memory before it changes anything, as long as it doesn't shrink.
 bool TableIndex::put_in_place(const KeyView& key, Ticks timestamp,
                               std::span<const PropertyView> properties) {
+  Spot spot{};
+  const bool on_trail = spot_on_trail(key, spot);
   TreeEdit edit(root_);
-  if (!edit.descend_alone(key) || edit.leaf().is_absent()) return false;
-  const Arrival arrival(edit.leaf(), key, packed(key, timestamp, properties));
+  const bool alone = on_trail ? edit.descend_alone(trail_) : edit.descend_alone(key);
+  if (!alone || edit.leaf().is_absent()) return false;
+  const Arrival arrival(edit.leaf(), on_trail ? spot.place : edit.leaf().find(key), key,
+                        packed(key, timestamp, properties, false));
   if (!arrival.fits || arrival.room < arrival.gone) return false;
-  const Totals before = edit.leaf().totals();
-  arrival.go_into(edit.own_leaf(arrival.room), key.partition);
-  edit.settle(before);
+  arrival.go_into(edit, key.partition, trail_);
   return true;
 }
 

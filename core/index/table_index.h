@@ -76,11 +76,16 @@ class TableIndex {
     PartId need_part = 0;
   };
   Found find(const KeyView& key) const;
+  // The same for whoever is going to change this key and then maybe those next to it: that takes
+  // less if it was looked for so before.
+  Found find_to_change(const KeyView& key) const;
 
   // Insert or replace by an after-image. REQUIRES: check_entity(entity).ok().
   void put(const Entity& entity);
-  // The same from parts that may look into this very index.
-  void put(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties);
+  // The same from parts that may look into this very index. REQUIRES: those that are `alike` have
+  // the names and types, in the same order, of the row that was put last.
+  void put(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
+           bool alike = false);
   // The same where it is least work: nothing on the way to the row is shared with another version,
   // and its leaf has room for it as it is. False: something else is the case, and nothing was done.
   // REQUIRES: as put().
@@ -138,16 +143,20 @@ class TableIndex {
   friend class Cursor;
   friend class LeafWalk;
   friend class PartLoader;
+  struct Spot;
   const Leaf& leaf_of(const KeyView& key) const;
+  Found found_at(const Spot& spot) const;
+  bool spot_on_trail(const KeyView& key, Spot& spot) const;
   // Valid until the next one.
   const std::string& packed(const KeyView& key, Ticks timestamp,
-                            std::span<const PropertyView> properties);
+                            std::span<const PropertyView> properties, bool alike);
 
   Schema::Interned intern(std::span<const PropertyView> properties);
 
   Ref<Node> root_;
   Ref<Schema> schema_;
   bool schema_is_own_ = true;  // and may grow
+  mutable Trail trail_;        // to where rows were changed, or looked for to be changed
 };
 
 // Steps through the leaves of a version, which it holds.

@@ -78,6 +78,10 @@ void TreeEdit::descend(const KeyView& key) {
   descend_by([&key](const Inner& inner) { return inner.find(key); });
 }
 
+void TreeEdit::descend(const Trail& trail) {
+  descend_by([&](const Inner&) { return trail.children[depth_]; });
+}
+
 void TreeEdit::descend_to_last() {
   descend_by([](const Inner& inner) { return inner.size() - 1; });
 }
@@ -92,21 +96,39 @@ void TreeEdit::descend_by(Choose choose) {
     }
     Inner& inner = static_cast<Inner&>(**slot_);
     ENTITABLE_CHECK(depth_ < tree_depth_max);
-    path_[depth_++] = {&inner, choose(inner)};
+    path_[depth_] = {&inner, choose(inner)};
+    ++depth_;
     slot_ = &inner.child_to_change(path_[depth_ - 1].child);
   }
 }
 
 bool TreeEdit::descend_alone(const KeyView& key) {
+  return descend_alone_by([&key](const Inner& inner) { return inner.find(key); });
+}
+
+bool TreeEdit::descend_alone(const Trail& trail) {
+  return descend_alone_by([&](const Inner&) { return trail.children[depth_]; });
+}
+
+template <typename Choose>
+bool TreeEdit::descend_alone_by(Choose choose) {
   ENTITABLE_CHECK(slot_ == nullptr);
   for (slot_ = &root_; slot_->unique();
        slot_ = &path_[depth_ - 1].node->child_to_change(path_[depth_ - 1].child)) {
     if ((*slot_)->is_leaf()) return true;
     Inner& inner = static_cast<Inner&>(**slot_);
     ENTITABLE_CHECK(depth_ < tree_depth_max);
-    path_[depth_++] = {&inner, inner.find(key)};
+    path_[depth_] = {&inner, choose(inner)};
+    ++depth_;
   }
   return false;
+}
+
+void TreeEdit::leave(Trail& trail) const {
+  static_assert(inner_children_max <= 0xFF);
+  for (std::uint32_t level = 0; level < depth_; ++level) {
+    trail.children[level] = static_cast<std::uint8_t>(path_[level].child);
+  }
 }
 
 KeyView TreeEdit::lower() const {

@@ -17,12 +17,17 @@ class TreeEdit {
  public:
   explicit TreeEdit(Ref<Node>& root) : root_(root) {}
 
-  // Goes to the leaf of a key, or to the very last one. Once per edit.
+  // Goes to the leaf of a key, to that at the end of a trail, or to the very last one. Once per
+  // edit. REQUIRES: the tree has a trail's nodes.
   void descend(const KeyView& key);
+  void descend(const Trail& trail);
   void descend_to_last();
   // descend(), but nothing is cloned: false if something on the way to the leaf, or the leaf, is
   // held elsewhere too. Then the edit is good for nothing.
   bool descend_alone(const KeyView& key);
+  bool descend_alone(const Trail& trail);
+  // The way it went.
+  void leave(Trail& trail) const;
 
   const Leaf& leaf() const { return static_cast<const Leaf&>(*slot()); }
   const Ref<Node>& slot() const { return *slot_; }
@@ -45,6 +50,8 @@ class TreeEdit {
   };
   template <typename Choose>
   void descend_by(Choose choose);
+  template <typename Choose>
+  bool descend_alone_by(Choose choose);
   void adjust_above(std::uint32_t level, const Totals& before, const Totals& after);
   void merge_upwards();
 

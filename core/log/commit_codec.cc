@@ -59,13 +59,14 @@ class CommitEncoder {
   void write_kind(MutationKind kind) { writer_.u8(static_cast<std::uint8_t>(kind)); }
   void write_table(TableId table);
   void write_place(TableId table, const KeyView& key, MutationKind kind, MutationKind beside);
-  std::uint32_t shape_of(std::span<const PropertyView> properties);
+  std::uint32_t shape_of(const PutRow& row);
 
   const Commit& commit_;
   std::string shapes_;  // definitions, in order of first use
   std::uint32_t shape_count_ = 0;
   RowShapes row_shapes_;
-  std::string mutations_;  // or, of a single row, the whole commit
+  std::uint32_t last_shape_ = 0;  // of the row before
+  std::string mutations_;         // or, of a single row, the whole commit
   ByteWriter writer_{mutations_};
   Place place_;
 };
@@ -134,18 +135,20 @@ void CommitEncoder::write_place(TableId table, const KeyView& key, MutationKind 
   writer_.bytes(key.row);
 }
 
-std::uint32_t CommitEncoder::shape_of(std::span<const PropertyView> properties) {
-  const ShapeNumbers::Numbered shape = row_shapes_.number_of(properties);
+std::uint32_t CommitEncoder::shape_of(const PutRow& row) {
+  if (row.alike && last_shape_ != 0) return last_shape_;
+  const ShapeNumbers::Numbered shape = row_shapes_.number_of(row.properties);
   if (shape.is_new) {
     ByteWriter(shapes_).varint(0);
     shapes_.append(row_shapes_.definition());
     ++shape_count_;
   }
+  last_shape_ = shape.number;
   return shape.number;
 }
 
 void CommitEncoder::write(const PutRow& mutation) {
-  write_row(mutation, shape_of(mutation.properties));
+  write_row(mutation, shape_of(mutation));
 }
 
 void CommitEncoder::write_row(const PutRow& mutation, std::uint32_t shape) {
@@ -207,6 +210,7 @@ class CommitDecoder {
   std::vector<std::uint64_t> shape_numbers_;  // in the dictionary, of the commit's shapes
   PropertyArena& rows_;
   Place place_;
+  std::uint64_t last_shape_ = 0;  // of the row before
   Commit commit_;
 };
 
@@ -299,7 +303,8 @@ const char* CommitDecoder::read_put(bool beside) {
   const LoggedShape& shape_of_row = shapes_.shape(number);
   const std::span<PropertyView> row = rows_.make(shape_of_row.properties.size());
   if (const char* bad = read_values(reader_, shape_of_row, key, row)) return bad;
-  commit_.mutations.emplace_back(PutRow{place_.table, key, timestamp, row});
+  commit_.mutations.emplace_back(PutRow{place_.table, key, timestamp, row, shape == last_shape_});
+  last_shape_ = shape;
   return nullptr;
 }
 

@@ -1,6 +1,5 @@
 #include "core/log/field_codec.h"
 
-#include <array>
 #include <cstddef>
 #include <cstring>
 
@@ -40,22 +39,6 @@ const char* read_policy(ByteReader& reader, AccessPolicy& policy) {
     return "a date of an access policy is out of range";
   }
   return nullptr;
-}
-
-// The ASCII characters that a key may have.
-constexpr std::array<bool, 256> plain_key_bytes = [] {
-  std::array<bool, 256> plain{};
-  for (std::size_t byte = 0x20; byte < 0x7F; ++byte) {
-    plain[byte] = byte != '/' && byte != '\\' && byte != '#' && byte != '?';
-  }
-  return plain;
-}();
-
-// True only for a key that needs no closer look, which nearly all do not.
-bool is_plain_key(std::string_view text) {
-  bool plain = text.size() <= limits::key_units_max;
-  for (const char c : text) plain &= plain_key_bytes[static_cast<std::uint8_t>(c)];
-  return plain;
 }
 
 }  // namespace
@@ -109,7 +92,7 @@ bool is_date(Ticks ticks) {
 }
 
 const char* check_stored_key(const KeyView& key) {
-  if (is_plain_key(key.partition) && is_plain_key(key.row)) return nullptr;
+  if (is_plain_key(key)) return nullptr;
   if (!is_text(key.partition) || !is_text(key.row)) return "a key is no text";
   return check_key(key).ok() ? nullptr : "a key is not allowed";
 }

@@ -24,23 +24,44 @@ std::uint32_t masked_crc32c(std::string_view bytes, std::uint32_t seed) {
   return (crc >> 15 | crc << 17) + 0xA282EAD8u;
 }
 
-FileWriter::FileWriter(FileKind kind, std::uint16_t major, std::uint16_t minor)
-    : file_(magic_of(kind)) {
-  ByteWriter writer(file_);
+namespace {
+
+std::string header_of(FileKind kind, std::uint16_t major, std::uint16_t minor) {
+  std::string header = magic_of(kind);
+  ByteWriter writer(header);
   writer.u16(major);
   writer.u16(minor);
-  const std::uint32_t checksum = masked_crc32c(file_);
+  const std::uint32_t checksum = masked_crc32c(header);
   writer.u32(checksum);
+  return header;
+}
+
+}  // namespace
+
+FileWriter::FileWriter(FileKind kind, std::size_t room) {
+  // A segment is made for every write that is stored alone.
+  static const std::string of_segment = header_of(FileKind::segment, format_major, format_minor);
+  file_.reserve(record_layout::header_bytes + room);
+  file_.append(kind == FileKind::segment ? of_segment
+                                         : header_of(kind, format_major, format_minor));
+  begin_chain();
+}
+
+FileWriter::FileWriter(FileKind kind, std::uint16_t major, std::uint16_t minor)
+    : file_(header_of(kind, major, minor)) {
+  begin_chain();
+}
+
+void FileWriter::begin_chain() {
   chain_ = crc32c(std::string_view(file_).substr(file_.size() - record_layout::checksum_bytes));
 }
 
 std::string& FileWriter::begin(RecordType type, std::uint8_t flags) {
   ENTITABLE_CHECK(open_at_ == none_open);
   open_at_ = file_.size();
-  ByteWriter writer(file_);
-  writer.u8(static_cast<std::uint8_t>(type));
-  writer.u8(flags);
-  writer.u32(0);  // the length, known in end()
+  const char prefix[record_layout::prefix_bytes] = {static_cast<char>(type),
+                                                    static_cast<char>(flags)};
+  file_.append(prefix, sizeof prefix);  // the length is known in end()
   return file_;
 }
 

@@ -63,12 +63,11 @@ std::uint32_t masked_crc32c(std::string_view bytes, std::uint32_t seed = 0);
 // Writes a file, record by record.
 class FileWriter {
  public:
-  // Versions other than this one are for tests.
-  explicit FileWriter(FileKind kind, std::uint16_t major = format_major,
-                      std::uint16_t minor = format_minor);
+  // `room`: bytes behind the header for which room is made at once.
+  explicit FileWriter(FileKind kind, std::size_t room = 0);
+  // For tests: another version.
+  FileWriter(FileKind kind, std::uint16_t major, std::uint16_t minor);
 
-  // Makes room for so many bytes more, so that the file needn't grow bit by bit.
-  void reserve(std::size_t bytes) { file_.reserve(file_.size() + bytes); }
   // Opens a record and gives the file's bytes, to which its payload is to be appended; what is
   // already there must not be touched. REQUIRES: no record is open.
   std::string& begin(RecordType type, std::uint8_t flags = 0);
@@ -81,6 +80,8 @@ class FileWriter {
   std::string finish() &&;
 
  private:
+  void begin_chain();
+
   static constexpr std::size_t none_open = static_cast<std::size_t>(-1);
 
   std::string file_;

@@ -46,6 +46,13 @@ Result<Commit> read_commit(const Record& record, std::uint64_t number, ShapeDict
   return commit;
 }
 
+std::size_t room_for(const SegmentWriter::Load& load) {
+  constexpr std::size_t frame_bytes = record_layout::prefix_bytes + record_layout::checksum_bytes;
+  constexpr std::size_t header_payload_max = 8 + 10 + 10;
+  return load.bytes + (load.commits + 1) * frame_bytes + header_payload_max +
+         record_layout::end_bytes;
+}
+
 }  // namespace
 
 SegmentWriter::SegmentWriter(std::uint64_t sequence, std::uint64_t epoch)
@@ -53,11 +60,12 @@ SegmentWriter::SegmentWriter(std::uint64_t sequence, std::uint64_t epoch)
   ENTITABLE_CHECK(sequence > 0 && epoch > 0);
 }
 
-void SegmentWriter::reserve(std::size_t commits, std::size_t bytes) {
-  constexpr std::size_t frame_bytes = record_layout::prefix_bytes + record_layout::checksum_bytes;
-  constexpr std::size_t header_payload_max = 8 + 10 + 10;
-  file_.reserve(bytes + (commits + 1) * frame_bytes + header_payload_max +
-                record_layout::end_bytes);
+SegmentWriter::SegmentWriter(std::uint64_t sequence, std::uint64_t epoch, const Load& load)
+    : file_(FileKind::segment, room_for(load)),
+      sequence_(sequence),
+      epoch_(epoch),
+      alone_(load.commits == 1) {
+  ENTITABLE_CHECK(sequence > 0 && epoch > 0);
 }
 
 void SegmentWriter::write_header(std::uint64_t first_commit) {
@@ -73,9 +81,14 @@ void SegmentWriter::add(std::string_view commit) {
   if (last_commit_ == 0) {
     write_header(number);
   } else {
-    ENTITABLE_CHECK(number == last_commit_ + 1);
+    ENTITABLE_CHECK(number == last_commit_ + 1 && !alone_);
   }
-  append_commit(commit, shapes_, file_.begin(RecordType::commit));
+  std::string& payload = file_.begin(RecordType::commit);
+  if (alone_) {
+    payload.append(commit);  // all its shapes are new to the segment
+  } else {
+    append_commit(commit, shapes_, payload);
+  }
   file_.end();
   last_commit_ = number;
 }

@@ -32,10 +32,14 @@ struct Segment {
 
 class SegmentWriter {
  public:
+  // What is going to be added, at most; room is made for it.
+  struct Load {
+    std::size_t commits;
+    std::size_t bytes;  // of all commits
+  };
   // REQUIRES: sequence > 0, epoch > 0.
   SegmentWriter(std::uint64_t sequence, std::uint64_t epoch);
-  // Makes room for so many commits, and for as many bytes as they have together.
-  void reserve(std::size_t commits, std::size_t bytes);
+  SegmentWriter(std::uint64_t sequence, std::uint64_t epoch, const Load& load);
   // REQUIRES: `commit` came from encode_commit, and its number is one above that of the commit
   // added before.
   void add(std::string_view commit);
@@ -50,6 +54,7 @@ class SegmentWriter {
   std::uint64_t sequence_;
   std::uint64_t epoch_;
   std::uint64_t last_commit_ = 0;
+  bool alone_ = false;  // there will be one commit
 };
 
 // Everything in the file, or nothing of it: Code::corrupted with what and where, or

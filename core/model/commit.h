@@ -37,6 +37,9 @@ struct PutRow {
   KeyView key;
   Ticks timestamp;
   std::span<const PropertyView> properties;
+  // Whether their names and types are surely those of the PutRow before it in the commit, in the
+  // same order: then nobody has to compare them. False says nothing, and it is no part of the row.
+  bool alike = false;
 };
 inline bool operator==(const PutRow& a, const PutRow& b) {
   return a.table == b.table && compare(a.key, b.key) == 0 && a.timestamp == b.timestamp &&

@@ -54,6 +54,13 @@ bool same_names(std::span<const PropertyView> a, std::span<const PropertyView> b
       [](const PropertyView& x, const PropertyView& y) { return same_text(x.name, y.name); });
 }
 
+bool same_columns(std::span<const PropertyView> a, std::span<const PropertyView> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const PropertyView& x, const PropertyView& y) {
+                      return x.value.type() == y.value.type() && same_text(x.name, y.name);
+                    });
+}
+
 const Property* Entity::find(std::string_view name) const {
   for (const Property& property : properties) {
     if (property.name == name) return &property;
@@ -109,6 +116,7 @@ Result<void> check_properties(const std::vector<Property>& properties) {
 
 Result<void> check_values(std::span<const PropertyView> properties) {
   for (const PropertyView& property : properties) {
+    if (surely_fits(property.value)) continue;
     if (Result<void> value = check_value(property.value, property.name); !value.ok()) return value;
   }
   return {};

@@ -32,6 +32,8 @@ std::vector<Property> owned(std::span<const PropertyView> properties);
 
 // Whether both have the same names in the same order. Quick where they come of one table of names.
 bool same_names(std::span<const PropertyView> a, std::span<const PropertyView> b);
+// The same with types.
+bool same_columns(std::span<const PropertyView> a, std::span<const PropertyView> b);
 
 struct Entity {
   EntityKey key;

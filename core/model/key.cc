@@ -1,12 +1,28 @@
 #include "core/model/key.h"
 
-#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "core/model/limits.h"
 
 namespace entitable {
 namespace {
+
+// What may stand in a key of the ASCII characters.
+constexpr std::array<bool, 256> plain_key_bytes = [] {
+  std::array<bool, 256> plain{};
+  for (std::size_t byte = 0x20; byte < 0x7F; ++byte) {
+    plain[byte] = byte != '/' && byte != '\\' && byte != '#' && byte != '?';
+  }
+  return plain;
+}();
+
+bool is_plain(std::string_view text) {
+  bool plain = text.size() <= limits::key_units_max;
+  for (const char c : text) plain &= plain_key_bytes[static_cast<std::uint8_t>(c)];
+  return plain;
+}
 
 bool is_too_long(std::string_view text) {
   return text.size() > limits::key_units_max && utf16_units(text) > limits::key_units_max;
@@ -35,7 +51,12 @@ Result<void> check_part(std::string_view name, std::string_view text) {
 
 }  // namespace
 
+bool is_plain_key(const KeyView& key) {
+  return is_plain(key.partition) && is_plain(key.row);
+}
+
 Result<void> check_key(const KeyView& key) {
+  if (is_plain_key(key)) return {};
   if (Result<void> partition = check_part("PartitionKey", key.partition); !partition.ok()) {
     return partition;
   }
@@ -43,6 +64,7 @@ Result<void> check_key(const KeyView& key) {
 }
 
 Result<void> check_address(const KeyView& key) {
+  if (is_plain_key(key)) return {};
   for (const std::string_view text : {key.partition, key.row}) {
     if (text.find_first_of("/\\") != std::string_view::npos) {
       return Error(Code::invalid_input, "Bad Request - Error in query syntax.");

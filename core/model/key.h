@@ -31,6 +31,10 @@ inline int compare(const KeyView& a, const KeyView& b) {
   return order != 0 ? order : compare_utf16(a.row, b.row);
 }
 
+// True only for a key that check_key() and check_address() would not refuse, whatever its bytes:
+// nearly all are plain.
+bool is_plain_key(const KeyView& key);
+
 // A key that may be stored: at most 512 units (PropertyValueTooLarge) and none of the forbidden
 // characters / \ # ? U+0000..U+001F U+007F..U+009F (OutOfRangeInput "The 'PartitionKey' parameter
 // of value '…' is out of range."). PartitionKey first, length before characters. REQUIRES: is_wtf8

@@ -10,6 +10,7 @@
 #include "core/model/date_time.h"
 #include "core/model/edm.h"
 #include "core/model/guid.h"
+#include "core/model/limits.h"
 
 namespace entitable {
 
@@ -90,6 +91,25 @@ Ordering compare_values(const ValueView& a, const ValueView& b);
 // Limits of one value: String units and Binary bytes (PropertyValueTooLarge), DateTime range
 // (OutOfRangeInput, naming `property`). REQUIRES: is_wtf8 of a String.
 Result<void> check_value(const ValueView& value, std::string_view property);
+
+// True only for a value that needs no closer look, which nearly all do not.
+inline bool surely_fits(const ValueView& value) {
+  switch (value.type()) {
+    case EdmType::string:
+    case EdmType::binary:
+      return value.bytes().size() <= limits::string_units_max;  // a unit takes at least one byte
+    case EdmType::date_time:
+      return value.date_time() >= limits::date_time_ticks_min &&
+             value.date_time() <= limits::date_time_ticks_max;
+    case EdmType::boolean:
+    case EdmType::float64:
+    case EdmType::guid:
+    case EdmType::int32:
+    case EdmType::int64:
+      return true;
+  }
+  return false;
+}
 
 // A value from its text form and type name, as {type, value} pairs and annotated JSON give it:
 // Int32, Int64, Double ("1.5", "NaN", "Infinity", "-Infinity"), Boolean ("true", "false"),

@@ -94,7 +94,8 @@ Table* Catalog::mutable_table(TableId id) {
 }
 
 void Catalog::apply(const Commit& commit) {
-  Table* table = nullptr;  // mutations of one commit are nearly always of one table
+  Table* table = nullptr;           // mutations of one commit are nearly always of one table
+  const Table* put_last = nullptr;  // which the row before went into
   const auto open = [&](TableId id) -> Table& {
     if (table == nullptr || table->id() != id) table = mutable_table(id);
     ENTITABLE_CHECK(table != nullptr);
@@ -102,14 +103,19 @@ void Catalog::apply(const Commit& commit) {
   };
   for (const Mutation& mutation : commit.mutations) {
     if (const auto* row = std::get_if<PutRow>(&mutation)) {
-      open(row->table).index.put(row->key, row->timestamp, row->properties);
+      Table& into = open(row->table);
+      const bool alike = row->alike && put_last == &into;
+      into.index.put(row->key, row->timestamp, row->properties, alike);
+      put_last = &into;
     } else if (const auto* erase = std::get_if<DeleteEntity>(&mutation)) {
       open(erase->table).index.erase(erase->key.view());
     } else if (const auto* make = std::get_if<CreateTable>(&mutation)) {
       table = nullptr;
+      put_last = nullptr;
       create(*make);
     } else if (const auto* remove = std::get_if<DropTable>(&mutation)) {
       table = nullptr;
+      put_last = nullptr;
       drop(remove->table);
     } else if (const auto* acl = std::get_if<SetTableAcl>(&mutation)) {
       open(acl->table).acl = acl->policies;

@@ -391,15 +391,14 @@ void Store::discard() {
 }
 
 std::optional<SealedSegment> Store::seal() {
-  SegmentWriter writer(state_->next_sequence, state_->epoch);
-  std::uint64_t through = state_->stored_commit;
-  std::size_t count = state_->pending.size();
-  std::size_t bytes = record_bytes(state_->pending);
+  SegmentWriter::Load load{state_->pending.size(), record_bytes(state_->pending)};
   if (state_->candidate.has_value()) {
-    count += state_->candidate->commits().size();
-    bytes += record_bytes(state_->candidate->commits());
+    load.commits += state_->candidate->commits().size();
+    load.bytes += record_bytes(state_->candidate->commits());
   }
-  writer.reserve(count, bytes);
+  if (load.commits == 0) return std::nullopt;
+  SegmentWriter writer(state_->next_sequence, state_->epoch, load);
+  std::uint64_t through = state_->stored_commit;
   const auto take = [&](const std::vector<PendingCommit>& commits) {
     for (const PendingCommit& commit : commits) {
       if (commit.number <= through) continue;

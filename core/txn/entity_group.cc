@@ -52,7 +52,8 @@ class SeenRows {
 // Whether the names of its properties were checked before: with the operation `before` it, since
 // those of a group mostly have the same, or with a row that was stored.
 bool has_checked_names(const Operation& operation, const Operation* before, const Schema* schema) {
-  if (before != nullptr) return same_names(operation.properties, before->properties);
+  if (before != nullptr)
+    return operation.alike || same_names(operation.properties, before->properties);
   return schema != nullptr && schema->saw(operation.properties);
 }
 

@@ -23,6 +23,9 @@ struct Operation {
   EntityKey key;
   PropertyList properties;  // empty for remove
   IfMatch if_match;         // replace, merge, remove
+  // Whether the properties have surely the names and types of those of the operation before it in
+  // the group, in the same order.
+  bool alike = false;
 };
 
 }  // namespace entitable

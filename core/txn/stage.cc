@@ -1,6 +1,7 @@
 #include "core/txn/stage.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <span>
 #include <utility>
@@ -96,17 +97,41 @@ std::optional<Error> stage_operation(TableId table, const Operation& operation,
   return std::nullopt;
 }
 
+// Whether the mutation puts just what the operation has.
+bool puts_as_given(const Mutation& mutation, const Operation& operation) {
+  const auto* put = std::get_if<PutRow>(&mutation);
+  return put != nullptr && put->properties.data() == operation.properties.data();
+}
+
+// What only shows when all is staged: timestamps, and which rows are alike.
+void finish(const std::vector<Operation>& operations, const TimestampSource& next_timestamp,
+            StagedMutations& staged) {
+  bool before_as_given = false;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    auto* put = std::get_if<PutRow>(&staged.mutations[i]);
+    staged.timestamps.push_back(put == nullptr ? 0 : next_timestamp());
+    const bool as_given = puts_as_given(staged.mutations[i], operations[i]);
+    if (put != nullptr) {
+      put->timestamp = staged.timestamps.back();
+      put->alike = operations[i].alike && before_as_given && as_given;
+    }
+    before_as_given = as_given;
+  }
+}
+
 }  // namespace
 
 StageOutcome stage_group(TableId table, const TableIndex& index,
                          const std::vector<Operation>& operations, bool transaction,
                          const TimestampSource& next_timestamp) {
-  std::vector<TableIndex::Found> found;
-  found.reserve(operations.size());
+  std::array<TableIndex::Found, 1> single;
+  std::vector<TableIndex::Found> many(operations.size() > 1 ? operations.size() : 0);
+  const std::span<TableIndex::Found> found =
+      many.empty() ? std::span<TableIndex::Found>(single) : many;
   NeedPartsToStage need;
-  for (const Operation& operation : operations) {
-    found.push_back(index.find(operation.key.view()));
-    if (found.back().need_part != 0) need.ids.push_back(found.back().need_part);
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    found[i] = index.find_to_change(operations[i].key.view());
+    if (found[i].need_part != 0) need.ids.push_back(found[i].need_part);
   }
   if (!need.ids.empty()) {
     std::sort(need.ids.begin(), need.ids.end());
@@ -122,11 +147,7 @@ StageOutcome stage_group(TableId table, const TableIndex& index,
       return operation_failure(std::move(*error), i, operations.size(), transaction);
     }
   }
-  for (Mutation& mutation : staged.mutations) {
-    auto* put = std::get_if<PutRow>(&mutation);
-    staged.timestamps.push_back(put == nullptr ? 0 : next_timestamp());
-    if (put != nullptr) put->timestamp = staged.timestamps.back();
-  }
+  finish(operations, next_timestamp, staged);
   return staged;
 }
 

@@ -94,6 +94,22 @@ TEST_CASE("A single write is no transaction") {
   CHECK_FALSE(parsed(one({})).transaction);
 }
 
+TEST_CASE("Operations of the same names and types say so") {
+  const auto text = [](const char* name) { return string_property(name, "x"); };
+  const WriteEntities write =
+      parsed({"people",
+              {OperationRecord{0, "p", "1", {text("a"), text("b")}, ""},
+               OperationRecord{0, "p", "2", {text("a"), text("b")}, ""},
+               OperationRecord{0, "p", "3", {text("b"), text("a")}, ""},
+               OperationRecord{0, "p", "4", {text("b")}, ""},
+               OperationRecord{0, "p", "5", {bits_property("b", EdmType::int64, 1)}, ""},
+               OperationRecord{0, "p", "6", {bits_property("b", EdmType::int64, 2)}, ""}},
+              1});
+  std::vector<bool> alike;
+  for (const Operation& operation : write.operations) alike.push_back(operation.alike);
+  CHECK(alike == std::vector<bool>{false, true, false, false, false, true});
+}
+
 TEST_CASE("Values in their native form") {
   CHECK(stored(string_property("v", "")) == Value::of_string(""));
   CHECK(stored(string_property("v", "\xED\xA0\xBD")) == Value::of_string("\xED\xA0\xBD"));

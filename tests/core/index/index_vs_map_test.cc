@@ -44,6 +44,7 @@ class Run {
     } else if (random_.chance(10)) {
       scan();
     }
+    if (random_.chance(100)) put_group();
     if (random_.chance(1'500)) pin();
     if (random_.chance(1'500)) check_pinned();
   }
@@ -143,11 +144,27 @@ class Run {
   }
 
   void find(const EntityKey& key) {
-    const TableIndex::Found found = index_.find(key.view());
     const auto expected = model_.find(key);
-    REQUIRE(found.need_part == 0);
-    REQUIRE(found.row.has_value() == (expected != model_.end()));
-    if (found.row) compare_row(*found.row, *expected->second);
+    for (const bool to_change : {false, true}) {
+      const TableIndex::Found found =
+          to_change ? index_.find_to_change(key.view()) : index_.find(key.view());
+      REQUIRE(found.need_part == 0);
+      REQUIRE(found.row.has_value() == (expected != model_.end()));
+      if (found.row) compare_row(*found.row, *expected->second);
+    }
+  }
+
+  // As a group is written: looked for first, one beside the other, then put, some of them new.
+  void put_group() {
+    std::vector<EntityKey> keys;
+    for (auto at = model_.lower_bound(known_key()); at != model_.end(); ++at) {
+      keys.push_back(at->first);
+      if (random_.chance(2)) keys.push_back({at->first.partition, at->first.row + "+"});
+      if (random_.chance(10)) break;
+    }
+    for (const EntityKey& key : keys) find(key);
+    if (random_.chance(10)) pin();
+    for (EntityKey& key : keys) put(std::move(key));
   }
 
   KeyRange new_range() {

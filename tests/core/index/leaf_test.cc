@@ -121,6 +121,30 @@ TEST_CASE("places tell where a key would go") {
   CHECK(place("e", "").slot == 3);
 }
 
+TEST_CASE("a look near a slot finds what a search finds, or nothing") {
+  LeafFixture t;
+  CHECK_FALSE(t.leaf->find_near({"b", "1"}, 0, 0));
+  for (const char* row : {"2", "4", "6", "8"}) t.put("b", row);
+  for (const char* row : {"", "3"}) t.put("d", row);
+  for (const char* partition : {"a", "b", "c", "d", "e"}) {
+    for (const char* row : {"", "1", "2", "3", "4", "5", "6", "7", "8", "9"}) {
+      const Leaf::Place place = t.leaf->find({partition, row});
+      for (std::uint32_t run = 0; run < 4; ++run) {
+        for (std::uint32_t slot = 0; slot < 8; ++slot) {
+          CAPTURE(partition, row, run, slot);
+          const auto near = t.leaf->find_near({partition, row}, run, slot);
+          // At its place or just before it, if its partition is there.
+          const bool sure =
+              place.run_found && run == place.run &&
+              (slot == place.slot || (slot + 1 == place.slot && slot >= t.leaf->run_first(run)));
+          REQUIRE(near.has_value() == sure);
+          if (near) CHECK(*near == place);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("a replaced row keeps its place, larger, smaller or of the same size") {
   LeafFixture t;
   for (int i = 0; i < 5; ++i) t.put("p", digits(static_cast<std::uint64_t>(i)));

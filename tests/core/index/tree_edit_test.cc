@@ -85,4 +85,30 @@ TEST_CASE("an edit clones what is shared and nothing else") {
   CHECK(root.get() == before);
 }
 
+TEST_CASE("an edit goes where the trail leads that another one left") {
+  Ref<Node> root = as_node(make_ref<Leaf>());
+  {
+    TreeEdit edit(root);
+    edit.descend_to_last();
+    edit.replace(absent_leaves(0, 10'000));
+  }
+  Trail trail;
+  const Leaf* leaf = nullptr;
+  {
+    TreeEdit edit(root);
+    edit.descend({"p", digits(5'000)});
+    leaf = &edit.leaf();
+    edit.leave(trail);
+  }
+  TreeEdit along(root);
+  along.descend(trail);
+  CHECK(&along.leaf() == leaf);
+  TreeEdit alone(root);
+  CHECK(alone.descend_alone(trail));
+  CHECK(&alone.leaf() == leaf);
+  const Ref<Node> pinned = root;
+  TreeEdit shared(root);
+  CHECK_FALSE(shared.descend_alone(trail));
+}
+
 }  // namespace entitable

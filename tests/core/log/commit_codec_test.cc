@@ -133,6 +133,28 @@ TEST_CASE("a row owned elsewhere is written as one that the commit owns") {
   CHECK(encode_commit(commit) == owning);
 }
 
+TEST_CASE("rows that are alike are written like any others, and told when they are read") {
+  const std::vector<Property> a = {{"a", Value::of_int32(1)}};
+  const std::vector<Property> b = {{"b", Value::of_int32(1)}};
+  Commit commit;
+  commit.number = 1;
+  commit.last_timestamp = last;
+  for (const auto& [row, properties] : {std::pair("1", a), {"2", a}, {"3", b}, {"4", b}}) {
+    commit.mutations.push_back(test::put_row(1, {EntityKey("p", row), last, properties}));
+  }
+  const std::string plain = encode_commit(commit);
+  std::get<PutRow>(commit.mutations[1]).alike = true;
+  std::get<PutRow>(commit.mutations[3]).alike = true;
+  CHECK(encode_commit(commit) == plain);
+  ShapeDictionary shapes;
+  PropertyArena rows;
+  const Result<Commit> read = decode_commit(plain, shapes, rows);
+  REQUIRE(read.ok());
+  std::vector<bool> alike;
+  for (const Mutation& row : read->mutations) alike.push_back(std::get<PutRow>(row).alike);
+  CHECK(alike == std::vector<bool>{false, true, false, true});
+}
+
 TEST_CASE("shapes that the segment has are not written again") {
   Commit commit;
   commit.number = 1;

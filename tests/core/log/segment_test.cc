@@ -90,6 +90,13 @@ TEST_CASE("a shape is written once in a segment") {
                          record_layout::checksum_bytes);
 }
 
+TEST_CASE("a segment of one commit is the same whether that is known before or not") {
+  const std::string commit = encode_commit(small_commit(5));
+  SegmentWriter writer(7, 2, {1, commit.size()});
+  writer.add(commit);
+  CHECK(std::move(writer).finish() == segment_of(7, 2, {small_commit(5)}));
+}
+
 TEST_CASE("pending commits keep for any segment") {
   const std::string first = encode_commit(small_commit(5));
   const std::string second = encode_commit(small_commit(6));

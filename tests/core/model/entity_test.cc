@@ -205,3 +205,15 @@ TEST_CASE("names are the same in the same order only") {
   CHECK_FALSE(same({{"a", one}}, {{"a", one}, {"b", one}}));
   CHECK_FALSE(same({{"a", one}}, {{"A", one}}));
 }
+
+TEST_CASE("columns are the same if types are, too") {
+  const Value one = Value::of_int32(1);
+  const auto same = [](const std::vector<Property>& a, const std::vector<Property>& b) {
+    return same_columns(views_of(a), views_of(b));
+  };
+  CHECK(same({}, {}));
+  CHECK(same({{"a", one}, {"b", one}}, {{"a", Value::of_int32(2)}, {"b", one}}));
+  CHECK_FALSE(same({{"a", one}}, {{"a", Value::of_int64(1)}}));
+  CHECK_FALSE(same({{"a", one}, {"b", one}}, {{"b", one}, {"a", one}}));
+  CHECK_FALSE(same({{"a", one}}, {{"a", one}, {"b", one}}));
+}

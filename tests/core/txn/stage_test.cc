@@ -266,6 +266,31 @@ TEST_CASE("a group is staged whole, in order, with rising timestamps") {
   CHECK(std::get<PutRow>(done.mutations[3]).timestamp == 103);
 }
 
+TEST_CASE("rows are alike only as they were given, one after the other") {
+  const auto alike = [](OperationKind kind, const char* row) {
+    Operation made = operation(kind, "p", row);
+    made.alike = true;
+    return made;
+  };
+  const std::vector<Operation> operations = {
+      insert("p", "1"),
+      alike(OperationKind::insert, "2"),
+      alike(OperationKind::insert_or_merge, "there"),  // more than was given
+      alike(OperationKind::insert, "3"),
+      alike(OperationKind::remove, "4"),
+      alike(OperationKind::insert, "5"),
+      alike(OperationKind::insert_or_merge, "6")};
+  TableIndex index = one_row();
+  index.put({EntityKey("p", "4"), written, {}});
+  const StagedMutations done = staged(index, operations);
+  std::vector<bool> found;
+  for (const Mutation& mutation : done.mutations) {
+    const auto* put = std::get_if<PutRow>(&mutation);
+    found.push_back(put != nullptr && put->alike);
+  }
+  CHECK(found == std::vector<bool>{false, true, false, false, false, false, true});
+}
+
 TEST_CASE("a group fails at its first bad operation and draws no timestamp") {
   check_failure(
       one_row(),
