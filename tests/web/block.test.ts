@@ -690,6 +690,27 @@ describe("operations", () => {
     );
     assert.deepEqual(encodeWrite(table, [{ ...keys, entity: plain }], false), block);
   });
+  test("reads that come before what a getter asks for are made beside the entity", () => {
+    const keys = { kind: "insert", partitionKey: "getters", rowKey: "2" } as const;
+    for (const end of ["x", "\u00e9", "\ud800"]) {
+      const plain = { a: end, b: new Uint8Array([3]), c: "x".repeat(300), d: end, e: 1 };
+      const read = (key: string) => encodeGet(table, key, "x".repeat(9000)).slice();
+      const alone = [read("p"), read("\ud800")];
+      const entity = Object.create(null, {
+        ...Object.getOwnPropertyDescriptors(plain),
+        d: {
+          enumerable: true,
+          get: () => {
+            besides(() => assert.deepEqual([read("p"), read("\ud800")], alone));
+            assert.throws(() => read("p"), { code: "NotSupported" });
+            return plain.d;
+          },
+        },
+      }) as object;
+      const block = encodeWrite(table, [{ ...keys, entity: plain }], false).slice();
+      assert.deepEqual(encodeWrite(table, [{ ...keys, entity }], false), block);
+    }
+  });
   test("a block of UTF-16 is so from its first letter, whichever of its strings needs it", () => {
     const lone = "\ud800";
     for (const at of [0, 1, 2, 3, 4]) {

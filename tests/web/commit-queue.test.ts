@@ -444,6 +444,24 @@ describe("deferred writes", () => {
     assert.deepEqual(await bench.onDisk(), bench.inMemory());
   });
 
+  test("made while earlier ones are being stored don't wait longer for that", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+    const bench = new Bench({ deferredDelayMs: 200 });
+    bench.storage.auto = false;
+    await bench.insert("a", "deferred");
+    t.mock.timers.tick(200);
+    const first = await bench.storage.next();
+    await bench.insert("b", "deferred");
+    t.mock.timers.tick(150);
+    void first.succeed();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(bench.storedSegments, 1);
+    t.mock.timers.tick(49);
+    assert.equal(bench.storage.waiting, 0);
+    t.mock.timers.tick(1);
+    assert.equal(bench.storage.waiting, 1);
+  });
+
   test("go on while earlier ones are being stored; strict ones wait", async () => {
     const bench = new Bench({ deferredDelayMs: 0 });
     bench.storage.auto = false;

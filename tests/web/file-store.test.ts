@@ -151,6 +151,20 @@ describe("the stores of a folder", () => {
     await assert.rejects(deleteStore("a", { persistence: "memory", path: "x" }), invalid);
   });
 
+  test("are for Node only", async () => {
+    const { process } = globalThis;
+    const unavailable = { name: "StoreError", code: "PersistenceUnavailable" };
+    const location = { persistence: "file", path: newPath() } as const;
+    Object.defineProperty(globalThis, "process", { value: undefined, configurable: true });
+    try {
+      await assert.rejects(openStore(location), unavailable);
+      await assert.rejects(listStores(location), unavailable);
+      await assert.rejects(deleteStore("a", location), unavailable);
+    } finally {
+      Object.defineProperty(globalThis, "process", { value: process, configurable: true });
+    }
+  });
+
   test("must be in a folder that can be used", async () => {
     const path = newPath();
     await mkdir(path);

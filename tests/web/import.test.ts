@@ -69,3 +69,29 @@ test("a bundler drops what is not used", async () => {
   const bytes = bundle.outputFiles[0]?.contents.length ?? 0;
   assert(bytes < 1500, `${bytes} bytes`);
 });
+
+test("a page waits for one file where a bundler splits by importers alone, and has none that is for Node", async () => {
+  const bundle = await build({
+    stdin: {
+      contents: `export { openStore } from "./dist/index.js";`,
+      resolveDir: fileURLToPath(packageFolder),
+      sourcefile: "page.js",
+    },
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    outdir: "out",
+    write: false,
+    metafile: true,
+    logLevel: "silent",
+  });
+  const outputs = Object.values(bundle.metafile.outputs);
+  const [page] = outputs.filter(({ entryPoint }) => entryPoint?.endsWith("page.js"));
+  const kinds = new Set(page?.imports.map(({ kind }) => kind));
+  assert.deepEqual([...kinds], ["dynamic-import"]);
+  const inputs = outputs.flatMap((output) => Object.keys(output.inputs));
+  assert.deepEqual(
+    inputs.filter((name) => /node-files|folder-lock/.test(name)),
+    [],
+  );
+});

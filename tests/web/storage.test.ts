@@ -85,6 +85,35 @@ describe("memory keeps the storage contract", () => {
   });
 });
 
+// As in Chromium, where a database is made and deleted before anything is written.
+test("idbfs reads while the browser begins a new log, and writes once it has", async (t) => {
+  t.mock.getter(globalThis.navigator, "userAgent", () => "Chrome/1");
+  let begin = () => {};
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const factory = {
+    open: (...asked: Parameters<IDBFactory["open"]>) => indexedDB.open(...asked),
+    deleteDatabase(name: string) {
+      const request = new EventTarget() as unknown as IDBOpenDBRequest;
+      void begun.then(() => request.onsuccess?.(new Event("success")));
+      assert.equal(name, "entitable-scratch");
+      return request;
+    },
+  } as IDBFactory;
+  const storage = await IdbfsStorage.open({ store: "new-log", factory, connect: idbfsDatabase });
+  assert.deepEqual((await loadAll(storage)).segments, []);
+  let claimed = false;
+  const claiming = storage.claim(1, new Uint8Array(3)).then(() => {
+    claimed = true;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal(claimed, false);
+  begin();
+  await claiming;
+  await storage.close();
+});
+
 describe("idbfs keeps the storage contract", () => {
   for (const { name, run } of storageContract) test(name, () => run(new IdbfsPlace()));
 });

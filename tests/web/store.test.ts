@@ -102,6 +102,29 @@ describe("a store in IndexedDB", () => {
     await second.close();
   });
 
+  test("is opened while the module is on its way, and let go if that fails", async () => {
+    const name = newName();
+    await (await openStore({ name })).close();
+    const wasm = new TransformStream<Uint8Array, Uint8Array>();
+    const opening = openStore({ name, wasm: new Response(wasm.readable) });
+    const failed = assert.rejects(opening, { code: "WasmLoadFailed" });
+    const real = indexedDB.open;
+    try {
+      await new Promise<void>((resolve) => {
+        indexedDB.open = (...asked: Parameters<typeof real>) => {
+          const request = real.apply(indexedDB, asked);
+          request.addEventListener("success", () => resolve());
+          return request;
+        };
+      });
+    } finally {
+      indexedDB.open = real;
+    }
+    await wasm.writable.close(); // empty
+    await failed;
+    await deleteStore(name);
+  });
+
   test("is there again with everything after a thousand commits and their checkpoints", async () => {
     const name = newName();
     const store = await openStore({ name, durability: "relaxed" });

@@ -3,7 +3,9 @@
 import { letGo } from "./client/block.ts";
 import { TableHandle } from "./client/table-client.ts";
 import { ServiceHandle } from "./client/table-service-client.ts";
-import { StoreError } from "./errors.ts";
+import { AbortError, StoreError } from "./errors.ts";
+import { nextTurn } from "./event-loop.ts";
+import { chunksOf } from "./pieces.ts";
 import { platformRandom } from "./random.ts";
 import { RestDoor } from "./rest/door.ts";
 import { fetchOf } from "./rest/fetch.ts";
@@ -99,7 +101,7 @@ export class StoreHandle implements Store {
 
   async import(source: ImportSource, options: ImportOptions): Promise<ImportReport> {
     const { importFile } = await import("./transfer/importing.ts");
-    return await importFile(this.tableClient(options.table), source, options);
+    return await importFile(this.tableClient(options.table), source, options, shared);
   }
 
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
@@ -119,6 +121,8 @@ export class StoreHandle implements Store {
   }
 }
 
+const shared = { AbortError, StoreError, nextTurn, chunksOf };
+
 // What writes files is loaded when somebody wants one.
 function exportSource(
   client: TableClient,
@@ -127,7 +131,7 @@ function exportSource(
   let chunks: AsyncIterator<Uint8Array> | undefined;
   return {
     async pull(controller) {
-      chunks ??= (await import("./transfer/exporting.ts")).exportFile(client, options);
+      chunks ??= (await import("./transfer/exporting.ts")).exportFile(client, options, shared);
       const { done, value } = await chunks.next();
       if (done) controller.close();
       else controller.enqueue(value);

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { chunksOf } from "../../../web/src/pieces.ts";
 import { CsvReader } from "../../../web/src/transfer/csv-rows.ts";
 import { JsonReader, NdjsonReader } from "../../../web/src/transfer/json-rows.ts";
 import { type Row, type RowReader, rowUnitsMax } from "../../../web/src/transfer/rows.ts";
@@ -330,7 +331,7 @@ describe("text", () => {
   const read = async (source: Parameters<typeof textOf>[0]) => {
     let text = "";
     try {
-      for await (const piece of textOf(source)) text += piece;
+      for await (const piece of textOf(source, chunksOf)) text += piece;
       return text;
     } catch (error) {
       if (!(error instanceof NotText)) throw error;

@@ -94,16 +94,20 @@ function askedByGetter(): StoreError {
   });
 }
 
-// `encodeMore` may encode blocks while one is in use; that one stays as it is.
+// `encodeMore` may encode blocks while one is in use, or is being written and a getter asks for something; that one stays as it is.
 let spare: Uint8Array<ArrayBuffer> | undefined;
 export function besides(encodeMore: () => void): void {
   const inUse = bytes;
+  const written = { at, letters, lettersAt, wide, binaries, entitiesAreRead };
   use(spare ?? new Uint8Array(firstBytes));
+  if (entitiesAreRead) letters = new Uint8Array(firstBytes);
+  entitiesAreRead = false;
   try {
     encodeMore();
   } finally {
     spare = bytes;
     use(inUse);
+    ({ at, letters, lettersAt, wide, binaries, entitiesAreRead } = written);
   }
 }
 

@@ -42,7 +42,7 @@ textarea::selection { background: color-mix(in srgb, var(--_accent) 30%, transpa
   .shown thead th { white-space: normal; }
   .shown td > div { width: auto; max-width: 80cqi; }
   .shown td.key { font-size: 0.75rem; }
-  .shown :is(th, td):not(:last-child) { padding-right: 0.5rem; }
+  .shown :is(th, td):not(:last-child) { padding-right: 0.4rem; }
 }
 .caption { margin: 0 0 0.2rem; font-weight: 600; font-size: 0.9rem; }
 .value { margin: 0; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }

@@ -191,7 +191,7 @@ export class Checkpointer {
   }
 
   #considerIdle(): void {
-    if (this.#stopped || this.#running !== undefined) return; // again
+    if (this.#stopped || this.#running !== undefined) return; // what ends looks again
     if (this.#isWorth(1)) this.#begin(this.#run());
   }
 

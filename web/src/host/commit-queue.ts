@@ -462,7 +462,7 @@ export class CommitQueue {
   }
 
   #goOn(): void {
-    this.#arm();
+    this.#arm(this.#patience()); // of which the store took its part
     this.#pump();
   }
 

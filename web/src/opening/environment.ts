@@ -3,6 +3,7 @@
 import { StoreError } from "../errors.ts";
 import type { Trace } from "../host/eviction.ts";
 import { type PageLife, pageLife } from "../host/page-life.ts";
+import { nodeProcess } from "../node.ts";
 import type { Persistence } from "../types.ts";
 import { traceOf } from "./trace.ts";
 
@@ -65,9 +66,15 @@ export async function estimate(): Promise<StorageEstimate | undefined> {
   }
 }
 
-// Loaded only when needed: pages have no files.
-export function fileStores(): Promise<typeof import("../storage/file-stores.ts")> {
-  return import("../storage/file-stores.ts");
+// Loaded only when needed, and left out where it is bundled for browsers ("browser" in package.json). Rejects where there are no files.
+export async function fileStores(): Promise<typeof import("../storage/file-stores.ts")> {
+  const stores = await import("../storage/file-stores.ts");
+  if (nodeProcess() === undefined || stores.openFileStore === undefined) {
+    throw new StoreError("PersistenceUnavailable", "There are no files here: they take Node.", {
+      hint: 'In a browser stores are kept with persistence: "indexeddb".',
+    });
+  }
+  return stores;
 }
 
 export function unavailable(message: string, cause?: unknown): StoreError {

@@ -14,6 +14,7 @@ import { noPage } from "../host/page-life.ts";
 import { QuotaWatch } from "../host/quota-watch.ts";
 import { loadHmac } from "../rest/account.ts";
 import { IdbfsStorage } from "../storage/idbfs.ts";
+import { openExisting } from "../storage/idbfs-database.ts";
 import { type LogStorage, StorageError } from "../storage/log-storage.ts";
 import { MemoryStorage } from "../storage/memory.ts";
 import { broadcastChannels } from "../tabs/channel.ts";
@@ -83,7 +84,7 @@ async function openInIndexedDb(
 ): Promise<Host> {
   const { name, requestPersistence: request } = settings;
   prepareModule(settings.wasm);
-  const persisted = await isPersisted();
+  const persisting = isPersisted();
   let host: SharedHost | LocalHost | undefined;
   const ask = () =>
     void persist().then((granted) => {
@@ -91,10 +92,10 @@ async function openInIndexedDb(
     });
   const quota = new QuotaWatch({ estimate, tell: (event) => host?.tellQuota(event) });
   const askFirst = request === "on-first-write" ? ask : undefined;
-  const open = (logOwnership?: LogOwnership, ownership = { release() {} }) =>
+  const open = async (logOwnership?: LogOwnership, ownership = { release() {} }) =>
     openLog(settings, factory, {
       readOnly: logOwnership === undefined && settings.readOnly,
-      persisted,
+      persisted: await persisting,
       onFirstWrite: askFirst,
       logOwnership,
       ownership,
@@ -117,7 +118,7 @@ async function openInIndexedDb(
   host.on("quota", (event) => quota.heard(event));
   void nextTurn().then(() => quota.check()); // once there can be listeners
   if (request === "on-open") ask();
-  else if (!persisted) warnOfEviction(settings.onWarning);
+  else if (!(await persisting)) warnOfEviction(settings.onWarning);
   warnOfDamage(host, settings);
   return host;
 }
@@ -160,14 +161,13 @@ async function openLog(
     | "onCheckpoint"
   >,
 ): Promise<LocalHost> {
-  const { name, signal } = settings;
+  const { signal } = settings;
   for (let attempt = 1; ; ++attempt) {
     let host: LocalHost | undefined;
     let engine: Engine | undefined;
     let storage: LogStorage | undefined;
     try {
-      engine = await startEngine(settings);
-      storage = await connect(engine, name, factory, () => host?.reopened());
+      [engine, storage] = await startBoth(settings, factory, () => host?.reopened());
       if (signal?.aborted) throw new AbortError();
       const persistence = "indexeddb";
       host = await LocalHost.open({ ...settings, ...more, engine, storage, persistence });
@@ -213,8 +213,8 @@ async function openInFiles(settings: Settings): Promise<LocalHost> {
   return host;
 }
 
-async function closeOf(loading: Promise<Engine>): Promise<void> {
-  await loading.then((engine) => engine.close()).catch(() => {});
+async function closeOf(opening: Promise<{ close(): unknown }>): Promise<void> {
+  await opening.then((opened) => opened.close()).catch(() => {});
 }
 
 function warnOfDamage({ status }: Host, { name, onWarning }: Settings): void {
@@ -229,14 +229,34 @@ async function startEngine({ wasm, account }: Settings): Promise<Engine> {
   return engine;
 }
 
+async function startBoth(
+  settings: Settings,
+  factory: IDBFactory,
+  onReopened: () => void,
+): Promise<[Engine, LogStorage]> {
+  const starting = startEngine(settings);
+  const connecting = connect(starting, settings.name, factory, onReopened);
+  try {
+    return await Promise.all([starting, connecting]);
+  } catch (error) {
+    // The other one may still come, in its own time.
+    void closeOf(starting);
+    void closeOf(connecting);
+    throw error;
+  }
+}
+
+// A database that is there is opened while the module is still being compiled. One that isn't, IDBFS makes; one that can't be opened is
+// tried again by it, and what it says of that is reported.
 async function connect(
-  engine: Engine,
+  starting: Promise<Engine>,
   store: string,
   factory: IDBFactory,
   onReopened: () => void,
 ): Promise<LogStorage> {
   try {
-    const connect = (mount: string) => engine.idbfs(mount);
+    const connect = (mount: string) =>
+      openExisting(factory, mount).catch(async () => (await starting).idbfs(mount));
     return await IdbfsStorage.open({ store, factory, connect, onReopened });
   } catch (cause) {
     throw cause instanceof StoreError

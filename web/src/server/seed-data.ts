@@ -2,6 +2,7 @@
 
 import { StoreError } from "../errors.ts";
 import { codeOf, nodeModule } from "../node.ts";
+import { chunksOf } from "../pieces.ts";
 import type { Fixtures } from "../testing/types.ts";
 import { readerOf } from "../transfer/readers.ts";
 import { NotText, textOf } from "../transfer/text.ts";
@@ -46,7 +47,7 @@ async function entitiesOf(
     }
   };
   try {
-    for await (const text of textOf(bytes)) take(reader.feed(text));
+    for await (const text of textOf(bytes, chunksOf)) take(reader.feed(text));
   } catch (error) {
     if (error instanceof NotText) throw invalid(`${name}:${reader.line}: ${error.message}`, error);
     throw error;

@@ -1,4 +1,4 @@
-// Stores as folders of files, by name: <path>/<store's name>/. Loaded only when a store of files is asked for.
+// Stores as folders of files, by name: <path>/<store's name>/. Loaded only when a store of files is asked for. REQUIRES: Node.
 
 import { StoreError } from "../errors.ts";
 import { codeOf, type NodeFs, type NodeProcess, nodeModule, nodeProcess } from "../node.ts";
@@ -62,13 +62,7 @@ export async function listFileStores(path: string): Promise<string[]> {
 }
 
 async function node(): Promise<{ fs: NodeFs["promises"]; process: NodeProcess }> {
-  const process = nodeProcess();
-  if (process === undefined) {
-    throw new StoreError("PersistenceUnavailable", "There are no files here: they take Node.", {
-      hint: 'In a browser stores are kept with persistence: "indexeddb".',
-    });
-  }
-  return { fs: (await nodeModule("node:fs")).promises, process };
+  return { fs: (await nodeModule("node:fs")).promises, process: nodeProcess() as NodeProcess };
 }
 
 async function folderOf({ path, name }: FileStoreOptions): Promise<string> {

@@ -21,9 +21,9 @@ export function mountPoint(store: string): string {
   return mountFolder + store;
 }
 
-// Opens a database that exists. It is not made anew: then the browser deleted it under the store, and an empty log in its place
-// would pass for a store that was always empty.
-export function reopenDatabase(factory: IDBFactory, name: string): Promise<IDBDatabase> {
+// Opens a database that exists. It is not made anew: if it was open before, then the browser deleted it under the store, and an empty
+// log in its place would pass for a store that was always empty.
+export function openExisting(factory: IDBFactory, name: string): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
     const request = factory.open(name, databaseVersion);
     let isNew = false;
@@ -32,10 +32,10 @@ export function reopenDatabase(factory: IDBFactory, name: string): Promise<IDBDa
       request.transaction?.abort(); // leaves no empty database behind
     };
     request.onsuccess = () => resolve(request.result);
-    request.onerror = () => {
+    request.addEventListener("error", () => {
       const gone = new StorageError("gone", `The database ${name} was deleted while it was open.`);
       reject(isNew ? gone : request.error);
-    };
+    });
   });
 }
 

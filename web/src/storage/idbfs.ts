@@ -1,4 +1,4 @@
-// The log in the database of an IDBFS mount. IDBFS gives the database, the layout of its entries and the first connection; the
+// The log in the database of an IDBFS mount. IDBFS makes the database and gives the layout of its entries; the
 // transactions are ours, because FS.syncfs rewrites whole files, asks for no durability and never calls back when
 // the disk is full (design: files). A program that mounts the folder and calls FS.syncfs(true) reads these files.
 
@@ -9,7 +9,7 @@ import {
   type FileEntry,
   fileStore,
   mountPoint,
-  reopenDatabase,
+  openExisting,
 } from "./idbfs-database.ts";
 import {
   compareParts,
@@ -39,7 +39,7 @@ const deleteWaitMs = 3000;
 export interface IdbfsOptions {
   store: string; // the store's name
   factory: IDBFactory;
-  connect: (mountPoint: string) => Promise<IDBDatabase>; // IDBFS.getDB of the module: makes the database if need be
+  connect: (mountPoint: string) => Promise<IDBDatabase>; // as IDBFS.getDB of the module: makes the database if need be
   onReopened?: () => void; // a lost connection was made anew
 }
 
@@ -57,6 +57,7 @@ export class IdbfsStorage implements LogStorage {
   readonly #mount: string;
   readonly #factory: IDBFactory;
   readonly #onReopened: (() => void) | undefined;
+  #newLog: Promise<void> | undefined; // the browser's: nothing is written before
   #database: IDBDatabase | undefined; // undefined: the connection is lost
   #final: StorageError | undefined; // what every later call rejects with
   #reopening: Promise<IDBDatabase> | undefined;
@@ -70,8 +71,9 @@ export class IdbfsStorage implements LogStorage {
 
   static async open(options: IdbfsOptions): Promise<IdbfsStorage> {
     const storage = new IdbfsStorage(options);
-    storage.#use(await options.connect(storage.#mount));
-    await beginNewLog(options.factory);
+    const connecting = options.connect(storage.#mount);
+    storage.#newLog = beginNewLog(options.factory); // meanwhile
+    storage.#use(await connecting);
     return storage;
   }
 
@@ -121,8 +123,9 @@ export class IdbfsStorage implements LogStorage {
     });
   }
 
-  claim(sequence: number, bytes: Uint8Array): Promise<void> {
-    return this.#add(sequence, bytes, "relaxed", async (files, entry, path) => {
+  async claim(sequence: number, bytes: Uint8Array): Promise<void> {
+    await this.#newLog;
+    await this.#add(sequence, bytes, "relaxed", async (files, entry, path) => {
       await this.#requireOurManifest(files);
       files.add(entry, path);
       return () => true;
@@ -188,7 +191,7 @@ export class IdbfsStorage implements LogStorage {
 
   async close(): Promise<void> {
     this.#final ??= new StorageError("closed", "The storage is closed.");
-    await Promise.allSettled([...this.#running]);
+    await Promise.allSettled([...this.#running, this.#newLog]);
     this.#database?.close();
     this.#database = undefined;
   }
@@ -397,7 +400,7 @@ export class IdbfsStorage implements LogStorage {
 
   // One request at a time, however many calls and attempts wait for it.
   async #reopen(): Promise<IDBDatabase> {
-    this.#reopening ??= reopenDatabase(this.#factory, this.#mount)
+    this.#reopening ??= openExisting(this.#factory, this.#mount)
       .then((database) => {
         if (this.#final === undefined || this.#running.size > 0) {
           this.#use(database);

@@ -1,9 +1,10 @@
 // Entities as comma-separated values, with types in columns beside them (FORMATS.md).
 
-import { StoreError } from "../errors.ts";
+import type { StoreError } from "../errors.ts";
 import type { EdmTypes } from "../types.ts";
 import { type CsvRecord, CsvText, cellOf } from "./csv-text.ts";
 import type { ReadProperty } from "./json-entity.ts";
+import type { Shared } from "./options.ts";
 import {
   BadRow,
   edmTypeOf,
@@ -168,8 +169,15 @@ export class CsvWriter {
   readonly #names: readonly string[];
   readonly #known: ReadonlySet<string>;
   readonly #typed: boolean;
+  readonly #refuse: (message: string, hint: string) => StoreError;
 
-  constructor(names: readonly string[], select: ReadonlySet<string> | undefined, typed: boolean) {
+  constructor(
+    names: readonly string[],
+    select: ReadonlySet<string> | undefined,
+    typed: boolean,
+    { StoreError }: Pick<Shared, "StoreError">,
+  ) {
+    this.#refuse = (message, hint) => new StoreError("ValidationFailed", message, { hint });
     this.#system = systemColumns.filter(
       ([name, property]) => select === undefined || select.has(name) || select.has(property),
     );
@@ -193,25 +201,23 @@ export class CsvWriter {
       cells.push(property === null ? "" : cellOf(property.value));
       if (this.#typed) cells.push(property === null ? "" : property.type);
     }
-    for (const name in entity) if (!this.#known.has(name)) throw isNew(name);
+    for (const name in entity) if (!this.#known.has(name)) throw this.#isNew(name);
     const text = cells.join(",") + lineEnd;
-    if (/\p{Surrogate}/u.test(text)) throw notText(entity);
+    if (/\p{Surrogate}/u.test(text)) throw this.#notText(entity);
     return text;
   }
-}
 
-function isNew(name: string): StoreError {
-  return new StoreError(
-    "ValidationFailed",
-    `The property ${name} was written while the table was exported, and the header does not have it.`,
-    { hint: "Export it again, or name the properties with select." },
-  );
-}
+  #isNew(name: string): StoreError {
+    return this.#refuse(
+      `The property ${name} was written while the table was exported, and the header does not have it.`,
+      "Export it again, or name the properties with select.",
+    );
+  }
 
-function notText({ partitionKey, rowKey }: Readonly<Record<string, unknown>>): StoreError {
-  return new StoreError(
-    "ValidationFailed",
-    `The entity with partitionKey ${JSON.stringify(partitionKey)} and rowKey ${JSON.stringify(rowKey)} has text with half a surrogate pair, which CSV can't hold.`,
-    { hint: "Export it as JSON." },
-  );
+  #notText({ partitionKey, rowKey }: Readonly<Record<string, unknown>>): StoreError {
+    return this.#refuse(
+      `The entity with partitionKey ${JSON.stringify(partitionKey)} and rowKey ${JSON.stringify(rowKey)} has text with half a surrogate pair, which CSV can't hold.`,
+      "Export it as JSON.",
+    );
+  }
 }

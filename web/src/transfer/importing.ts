@@ -4,7 +4,6 @@
 
 import { type Sending, sendBatch } from "../bulk/send.ts";
 import { isTextOf } from "../edm-text.ts";
-import { nextTurn } from "../event-loop.ts";
 import type {
   EdmTypes,
   ImportedRow,
@@ -16,7 +15,7 @@ import type {
   TableEntity,
   TransactionAction,
 } from "../types.ts";
-import { checkFormat, checkSignal, oneOf } from "./options.ts";
+import { checkFormat, checkSignal, oneOf, type Shared } from "./options.ts";
 import { readerOf } from "./readers.ts";
 import type { Row } from "./rows.ts";
 import { NotText, textOf } from "./text.ts";
@@ -32,12 +31,13 @@ export async function importFile(
   client: TableClient,
   source: ImportSource,
   options: ImportOptions,
+  shared: Shared,
 ): Promise<ImportReport> {
-  checkFormat(options.format);
-  oneOf("mode", options.mode ?? "insert", ["insert", "upsert", "replace"]);
-  checkSignal(options.signal);
+  checkFormat(options.format, shared);
+  oneOf("mode", options.mode ?? "insert", ["insert", "upsert", "replace"], shared);
+  checkSignal(options.signal, shared);
   await client.createTable(durabilityOf(options));
-  return await new Import(client, options).run(source);
+  return await new Import(client, options, shared).run(source);
 }
 
 interface Held {
@@ -49,6 +49,7 @@ interface Held {
 class Import {
   readonly #client: TableClient;
   readonly #options: ImportOptions;
+  readonly #shared: Shared;
   readonly #report: ImportReport = {
     rows: 0,
     written: 0,
@@ -61,15 +62,16 @@ class Import {
   #heldUnits = 0;
   #heldKeys = new Set<string>(); // one key is written once at a time, so that the later row is the later write
 
-  constructor(client: TableClient, options: ImportOptions) {
+  constructor(client: TableClient, options: ImportOptions, shared: Shared) {
     this.#client = client;
     this.#options = options;
+    this.#shared = shared;
   }
 
   async run(source: ImportSource): Promise<ImportReport> {
     const reader = readerOf(this.#options.format, this.#options.types);
     try {
-      for await (const text of textOf(source)) {
+      for await (const text of textOf(source, this.#shared.chunksOf)) {
         await this.#take(reader.feed(text));
         if (reader.broken) break;
       }
@@ -130,7 +132,7 @@ class Import {
 
   // All that is held, and waits for it.
   async #write(): Promise<void> {
-    checkSignal(this.#options.signal);
+    checkSignal(this.#options.signal, this.#shared);
     const held = this.#held;
     this.#held = [];
     this.#heldUnits = 0;
@@ -141,7 +143,7 @@ class Import {
     this.#options.onProgress?.({ rows, written, skipped, rejected });
     const failed = settled.find(({ status }) => status === "rejected");
     if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
-    await nextTurn();
+    await this.#shared.nextTurn();
   }
 
   readonly #sending: Sending<Held> = {

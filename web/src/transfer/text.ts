@@ -1,7 +1,7 @@
 // Bytes to text, exactly: UTF-8, or UTF-16 where a byte order mark says so. What is no such text ends it.
 
-import { chunksOf } from "../pieces.ts";
 import type { ImportSource } from "../types.ts";
+import type { Shared } from "./options.ts";
 
 const pieceUnits = 64 * 1024;
 const mark = "\ufeff";
@@ -15,7 +15,10 @@ export class NotText extends Error {
 }
 
 /** Piece by piece, without its byte order mark. Throws NotText after the last of what could be read. */
-export async function* textOf(source: ImportSource): AsyncGenerator<string> {
+export async function* textOf(
+  source: ImportSource,
+  chunksOf: Shared["chunksOf"],
+): AsyncGenerator<string> {
   let begins = true;
   for await (const text of typeof source === "string" ? [source] : decoded(chunksOf(source))) {
     let at = begins && text.startsWith(mark) ? 1 : 0;

@@ -194,7 +194,7 @@ export interface EngineOptions {
 
 // A module instance of its own with an empty store in it.
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
-  return await WasmEngine.start(await compileModule(options.wasm));
+  return await WasmEngine.start(compileModule(options.wasm));
 }
 
 // Status of a CallResult (bindings/handle.h), whose words are: status, address, size, value, number (two words).
@@ -216,8 +216,10 @@ class WasmEngine implements Engine {
   #handle: number; // 0: closed
   #reads: (() => void) | undefined; // put off until the next call
 
-  static async start(code: WebAssembly.Module): Promise<WasmEngine> {
-    const module = await instantiateCompiled(code);
+  static async start(
+    compiling: WebAssembly.Module | Promise<WebAssembly.Module>,
+  ): Promise<WasmEngine> {
+    const [module, code] = await Promise.all([instantiateCompiled(compiling), compiling]);
     const handle = module._entitable_open() >>> 0;
     if (handle === 0) throw outOfMemory();
     return new WasmEngine({ module, code, broken: false }, handle);

@@ -17,7 +17,7 @@ export type WasmSource = string | URL | Response | BufferSource | WebAssembly.Mo
  * @internal (its type is the glue's, which the package's declarations do without)
  */
 export async function instantiate(source?: WasmSource): Promise<EntitableModule> {
-  return await instantiateCompiled(await compileModule(source));
+  return await instantiateCompiled(compileModule(source));
 }
 
 /** The code, which any number of instances may share. Rejects as instantiate() does. */
@@ -33,16 +33,22 @@ export function prepareModule(source: WasmSource | undefined): void {
   compileModule(source).catch(() => {});
 }
 
-/** @internal */
-export function instantiateCompiled(compiled: WebAssembly.Module): Promise<EntitableModule> {
+/**
+ * Makes the glue ready at once, which takes some 5 ms the first time, and then waits for the code. Rejects as instantiate() does.
+ * @internal
+ */
+export function instantiateCompiled(
+  compiling: WebAssembly.Module | Promise<WebAssembly.Module>,
+): Promise<EntitableModule> {
   return new Promise((resolve, reject) => {
     const fail = (cause: unknown) => reject(loadFailed("could not be instantiated", cause));
     createModule({
       instantiateWasm(imports, done) {
-        WebAssembly.instantiate(compiled, imports).then(
-          (instance) => done(instance, compiled),
-          fail,
-        );
+        const instantiate = async () => {
+          const compiled = await compiling;
+          done(await WebAssembly.instantiate(compiled, imports), compiled);
+        };
+        instantiate().catch(fail);
         return {};
       },
       locateFile: (path) => path, // never asked for: the binary is here
