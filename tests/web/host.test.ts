@@ -1,7 +1,7 @@
 // The host without its module: opening a log, the checkpointer, ownership of a store.
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { nextTurn } from "../../web/src/event-loop.ts";
 import { Emitter } from "../../web/src/host/emitter.ts";
@@ -248,6 +248,16 @@ describe("checkpoints", () => {
   // With segments of this size a checkpoint is due after a few.
   const large = "x".repeat(1_500_000);
 
+  async function someTurns(): Promise<void> {
+    for (let turn = 0; turn < 20; ++turn) await nextTurn();
+  }
+  // When so much time has passed, by the test's clock.
+  async function isCheckpointed(bench: Bench, t: TestContext, ms: number): Promise<boolean> {
+    t.mock.timers.tick(ms);
+    await someTurns();
+    return bench.files.has("manifest");
+  }
+
   test("shorten the log when it is due, while writes go on", async () => {
     const bench = new Bench();
     const host = await bench.open();
@@ -280,11 +290,7 @@ describe("checkpoints", () => {
     t.mock.timers.enable({ apis: ["setTimeout"] });
     const bench = new Bench();
     const host = await bench.open();
-    const shortened = async (ms: number) => {
-      t.mock.timers.tick(ms);
-      for (let turn = 0; turn < 20; ++turn) await nextTurn();
-      return bench.files.has("manifest");
-    };
+    const shortened = (ms: number) => isCheckpointed(bench, t, ms);
     for (let i = 1; i < 63; ++i) await host.write(put("k", i)); // and the segment that claims the log
     assert.equal(await shortened(1000), false);
     assert.equal(await shortened(1000), false, "63 segments are few");
@@ -306,7 +312,7 @@ describe("checkpoints", () => {
     const write = async (count: number, value: unknown) => {
       for (let i = 0; i < count; ++i) await host.write(put("k", value));
       for (let second = 0; second < 3; ++second) t.mock.timers.tick(1000);
-      for (let turn = 0; turn < 20; ++turn) await nextTurn();
+      await someTurns();
       return bench.files.has("manifest");
     };
     assert.equal(await write(1, large), false);
@@ -343,18 +349,14 @@ describe("checkpoints", () => {
     // Stores `count` segments without a pause.
     async function burst(host: LocalHost, count: number, value: unknown): Promise<void> {
       for (let i = 0; i < count; ++i) await host.write(put("k", value));
-      for (let turn = 0; turn < 20; ++turn) await nextTurn();
+      await someTurns();
     }
 
     test("wait for a pause", async (t) => {
       t.mock.timers.enable({ apis: ["setTimeout"] });
       const bench = new Bench();
       const host = await bench.open();
-      const paused = async (ms: number) => {
-        t.mock.timers.tick(ms);
-        for (let turn = 0; turn < 20; ++turn) await nextTurn();
-        return bench.files.has("manifest");
-      };
+      const paused = (ms: number) => isCheckpointed(bench, t, ms);
       await burst(host, 300, 1);
       assert.equal(await paused(99), false);
       await burst(host, 1, 1);
