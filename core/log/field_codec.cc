@@ -87,10 +87,6 @@ bool is_text(std::string_view text) {
   return (bits & high_bits) == 0 || is_wtf8(text);
 }
 
-bool is_date(Ticks ticks) {
-  return ticks >= limits::date_time_ticks_min && ticks <= limits::date_time_ticks_max;
-}
-
 const char* check_stored_key(const KeyView& key) {
   if (is_plain_key(key)) return nullptr;
   if (!is_text(key.partition) || !is_text(key.row)) return "a key is no text";

@@ -32,9 +32,6 @@ inline char* put_varint(char* at, std::size_t value) {
 
 bool is_text(std::string_view text);  // is_wtf8, at once where all of it is ASCII
 
-// Whether a DateTime may have these ticks.
-bool is_date(Ticks ticks);
-
 // A key that may be stored (check_key).
 const char* check_stored_key(const KeyView& key);
 

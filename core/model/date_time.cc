@@ -190,7 +190,7 @@ Result<Ticks> parse_date_time(std::string_view text, std::string_view property) 
 }
 
 Result<Ticks> checked_date_time(Ticks ticks, std::string_view property) {
-  if (ticks >= limits::date_time_ticks_min && ticks <= limits::date_time_ticks_max) return ticks;
+  if (is_date(ticks)) return ticks;
   std::string message = "The '";
   message.append(property).append("' parameter of value '").append(invariant_text(ticks));
   return Error(Code::out_of_range_input, message.append("' is out of range."));

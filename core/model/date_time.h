@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/base/result.h"
+#include "core/model/limits.h"
 
 namespace entitable {
 
@@ -24,6 +25,10 @@ inline constexpr Ticks ticks_at_unix_epoch = 621'355'968'000'000'000;
 // last.
 Result<Ticks> parse_date_time(std::string_view text, std::string_view property);
 
+// Whether a DateTime may have these ticks.
+inline bool is_date(Ticks ticks) {
+  return ticks >= limits::date_time_ticks_min && ticks <= limits::date_time_ticks_max;
+}
 // Checks a tick count against the range; errors as above.
 Result<Ticks> checked_date_time(Ticks ticks, std::string_view property);
 

@@ -99,8 +99,7 @@ inline bool surely_fits(const ValueView& value) {
     case EdmType::binary:
       return value.bytes().size() <= limits::string_units_max;  // a unit takes at least one byte
     case EdmType::date_time:
-      return value.date_time() >= limits::date_time_ticks_min &&
-             value.date_time() <= limits::date_time_ticks_max;
+      return is_date(value.date_time());
     case EdmType::boolean:
     case EdmType::float64:
     case EdmType::guid:

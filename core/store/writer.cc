@@ -29,7 +29,7 @@ bool is_permission(std::string_view text) {
 }
 
 bool is_date(const std::optional<Ticks>& ticks) {
-  return !ticks.has_value() || checked_date_time(*ticks, {}).ok();
+  return !ticks.has_value() || entitable::is_date(*ticks);
 }
 
 std::optional<Code> check_policies(const std::vector<AccessPolicy>& policies) {
