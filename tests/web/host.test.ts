@@ -468,6 +468,20 @@ describe("checkpoints", () => {
     });
   });
 
+  test("that are asked for at once are made one after another", async () => {
+    const bench = new Bench();
+    const host = await bench.open();
+    await host.write(put("k", 1));
+    const compact = async (i: number) => {
+      await host.compact();
+      await host.write(put("k", i));
+    };
+    await Promise.all([1, 2, 3, 4].map(compact));
+    await host.close();
+    assert.deepEqual(bench.warnings, []);
+    assert.ok(bench.storage.calls.filter(({ name }) => name === "commitManifest").length >= 2);
+  });
+
   test("keep their parts, though one was left over under the same number and could not be removed", async () => {
     const bench = new Bench();
     const before = await bench.open();

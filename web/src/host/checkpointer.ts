@@ -104,7 +104,7 @@ export class Checkpointer {
   }
 
   async #alone(work: () => Promise<void>): Promise<void> {
-    await this.#ended();
+    while (this.#running !== undefined) await this.#hurried();
     if (this.#stopped) throw new Stopped();
     const working = work();
     this.#called = true;
@@ -121,19 +121,17 @@ export class Checkpointer {
   // The one on closing, if the log is worth it, after one under way. REQUIRES: nothing is written meanwhile.
   async last(): Promise<void> {
     if (this.#called) return;
-    await this.#ended();
+    while (this.#running !== undefined) await this.#hurried();
     if (this.#stopped || !this.#automatic || !this.#log.isWorth(closingPatience)) return;
     this.#begin(this.#run());
     await this.#running;
   }
 
-  // Of whatever runs, as soon as it can.
-  async #ended(): Promise<void> {
-    while (this.#running !== undefined) {
-      this.#hurries = true;
-      this.#goOn();
-      await this.#running;
-    }
+  // The end of what runs, which gives way to nobody any more.
+  #hurried(): Promise<void> | undefined {
+    this.#hurries = true;
+    this.#goOn();
+    return this.#running;
   }
 
   // Ends a checkpoint under way at its next slice, and waits for that.
