@@ -129,7 +129,9 @@ struct Arrival {
     if (!place.run_found) room += Leaf::run_cost(key.partition);
     if (place.found) gone = Leaf::cost(row_layout::packed_bytes(leaf.base(place.slot)));
     const std::uint32_t rows = leaf.size() + (place.found ? 0 : 1);
-    fits = rows <= 1 || leaf.used() + room - gone <= leaf_bytes_max;
+    const bool in_order = !place.found && place.slot == leaf.size() && leaf.rising(place);
+    const std::uint32_t most = in_order ? leaf_bytes_filled : leaf_bytes_max;
+    fits = rows <= 1 || leaf.used() + room - gone <= most;
   }
 
   // Into the leaf that the edit went to. The next one may well go beside it.
@@ -187,9 +189,13 @@ bool TableIndex::put_in_place(const KeyView& key, Ticks timestamp,
   TreeEdit edit(root_);
   const bool alone = on_trail ? edit.descend_alone(trail_) : edit.descend_alone(key);
   if (!alone || edit.leaf().is_absent()) return false;
-  const Arrival arrival(edit.leaf(), on_trail ? spot.place : edit.leaf().find(key), key,
-                        packed(key, timestamp, properties, false));
-  if (!arrival.fits || arrival.room < arrival.gone) return false;
+  const std::string& row = packed(key, timestamp, properties, false);
+  const Arrival arrival(edit.leaf(), on_trail ? spot.place : edit.leaf().find(key), key, row);
+  if (!arrival.fits) {
+    return edit.has_room_above() &&
+           edit.replace_alone(split_leaf(edit.slot(), arrival.place, key, row));
+  }
+  if (arrival.room < arrival.gone) return false;
   arrival.go_into(edit, key.partition, trail_);
   return true;
 }
