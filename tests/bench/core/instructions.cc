@@ -100,8 +100,11 @@ void count_reads(const Store& store) {
 // From the block to the bytes of the segment, as the host does it with each write alone.
 void write(Store& store, std::string_view block) {
   static const protocol::Account account;
-  const doors::StagedReplies staged = doors::write(account, store, {block}, noon);
-  ENTITABLE_CHECK(staged.changes);
+  static doors::StagedReplies written;
+  static std::vector<std::string_view> blocks(1);
+  blocks[0] = block;
+  doors::write(account, store, blocks, noon, written);
+  ENTITABLE_CHECK(written.changes);
   const std::optional<SealedSegment> segment = store.seal();
   store.stored(segment->sequence);
 }
