@@ -90,12 +90,12 @@ bool TableIndex::spot_on_trail(const KeyView& key, Spot& spot) const {
   return true;
 }
 
-Schema::Interned TableIndex::intern(std::span<const PropertyView> properties) {
+Schema::Interned TableIndex::intern(std::span<const PropertyView> properties, Seen seen) {
   if (!schema_is_own_ && !schema_->knows(properties)) {
     schema_ = make_ref<Schema>(schema_);
     schema_is_own_ = true;
   }
-  return schema_->intern(properties);
+  return schema_->intern(properties, seen);
 }
 
 void TableIndex::put(const Entity& entity) {
@@ -153,16 +153,18 @@ struct Arrival {
 }  // namespace
 
 const std::string& TableIndex::packed(const KeyView& key, Ticks timestamp,
-                                      std::span<const PropertyView> properties, bool alike) {
-  const Schema::Interned interned = alike ? schema_->interned_last(properties) : intern(properties);
+                                      std::span<const PropertyView> properties, bool alike,
+                                      Seen seen) {
+  const Schema::Interned interned =
+      alike ? schema_->interned_last(properties) : intern(properties, seen);
   std::string& packed = schema_->scratch().row;
   pack_row(interned, key.row, timestamp, properties, packed);
   return packed;
 }
 
 void TableIndex::put(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
-                     bool alike) {
-  const std::string& row = packed(key, timestamp, properties, alike);
+                     bool alike, Seen seen) {
+  const std::string& row = packed(key, timestamp, properties, alike, seen);
   Spot spot{};
   const bool on_trail = spot_on_trail(key, spot);
   TreeEdit edit(root_);
@@ -183,13 +185,13 @@ void TableIndex::put(const KeyView& key, Ticks timestamp, std::span<const Proper
 
 // The leaf asks for memory before it changes anything, as long as it doesn't shrink.
 bool TableIndex::put_in_place(const KeyView& key, Ticks timestamp,
-                              std::span<const PropertyView> properties) {
+                              std::span<const PropertyView> properties, Seen seen) {
   Spot spot{};
   const bool on_trail = spot_on_trail(key, spot);
   TreeEdit edit(root_);
   const bool alone = on_trail ? edit.descend_alone(trail_) : edit.descend_alone(key);
   if (!alone || edit.leaf().is_absent()) return false;
-  const std::string& row = packed(key, timestamp, properties, false);
+  const std::string& row = packed(key, timestamp, properties, false, seen);
   const Arrival arrival(edit.leaf(), on_trail ? spot.place : edit.leaf().find(key), key, row);
   if (!arrival.fits) {
     return edit.has_room_above() &&
