@@ -5,7 +5,7 @@ import { Child } from "./child.ts";
 import type { Level } from "./contestant.ts";
 import { compare, WrongResult } from "./expected.ts";
 import { OverBudget, type Place } from "./place.ts";
-import type { Share } from "./profile.ts";
+import type { Profile } from "./profile.ts";
 import type { Entry } from "./roster.ts";
 import { readRows, unitOf } from "./rows.ts";
 import type { Beside, Load, SessionOptions, Values } from "./session.ts";
@@ -27,7 +27,7 @@ export interface RoundResult {
   levels: readonly Level[];
   seconds: number;
   longest: { step: string; seconds: number }; // what took most of them
-  profiles: Record<string, Share[]>; // by row
+  profiles: Record<string, Profile>; // by row
   stopped?: { at: string; why: string }; // what would have come after it is missing
 }
 
@@ -225,8 +225,8 @@ class Round {
   async #profiled<T>(row: string, work: () => Promise<T>): Promise<T> {
     this.#begin(row);
     if (!this.#o.profile) return await work();
-    const { value, shares } = await this.#there.profiled(work);
-    this.result.profiles[row] = shares;
+    const { value, profile } = await this.#there.profiled(work);
+    this.result.profiles[row] = profile;
     return value;
   }
 
