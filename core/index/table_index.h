@@ -88,8 +88,8 @@ class TableIndex {
   void put(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
            bool alike = false, Seen seen = 0);
   // The same where it is least work: nothing on the way to the row is shared with another version,
-  // and its leaf has room for it as it is. False: something else is the case, and nothing was done.
-  // REQUIRES: as put().
+  // and its leaf has room for it, or the node above for one leaf more. False: something else is the
+  // case, and nothing was done. REQUIRES: as put().
   bool put_in_place(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
                     Seen seen = 0);
   // False: the row was not there. Of an absent leaf that is not known: true.
