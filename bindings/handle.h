@@ -48,15 +48,23 @@ struct Handle {
   CallResult result;
   std::vector<char> input;  // what JavaScript writes before a call
   direct::PageWriter pages;
-  direct::ReplyBuffer reply;         // what a read or an HTTP request gives
-  RowCounts rows;                    // what the last of these took
-  doors::StagedReplies staged;       // what a stage gives
-  std::vector<std::uint32_t> words;  // where its replies are
-  std::string bytes;                 // what any other call gives
+  direct::ReplyBuffer reply;             // what a read or an HTTP request gives
+  RowCounts rows;                        // what the last of these took
+  std::vector<std::string_view> blocks;  // in the input of a stage
+  doors::StagedReplies staged;           // what a stage gives
+  std::vector<std::uint32_t> words;      // where its replies are
+  std::string bytes;                     // what any other call gives
+
+  static constexpr std::size_t kept_bytes = 16 << 10;
 
   std::string_view in(std::uint32_t size) const { return {input.data(), size}; }
   const CallResult* give(std::string_view out, std::uint32_t value = 0, std::uint64_t number = 0);
   const CallResult* give_bytes(std::string out, std::uint32_t value = 0, std::uint64_t number = 0);
+  // Nobody looks any more at what the last call gave. While a segment of megabytes is being stored,
+  // rows come to stand in its place, and not behind it.
+  void let_go() {
+    if (bytes.capacity() > kept_bytes) std::string().swap(bytes);
+  }
   const CallResult* nothing();
   const CallResult* need(const std::vector<PartId>& parts);  // REQUIRES: not empty
   const CallResult* fail(const Error& error);
