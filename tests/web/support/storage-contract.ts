@@ -267,6 +267,20 @@ export const storageContract: ContractCase[] = [
     },
   },
   {
+    name: "of those who loaded the same log only one claims it, though both claims say the same",
+    async run(place) {
+      for (const before of [0, 1]) {
+        const [first, second] = [await place.open(), await place.open()];
+        await loadAll(first);
+        await loadAll(second);
+        await first.claim(before + 1, bytes(1));
+        equal((await rejected(second.claim(before + 1, bytes(1)))).failure, "fenced");
+        await first.close();
+        await second.close();
+      }
+    },
+  },
+  {
     name: "an owner's checkpoint may overlap with its segments",
     async run(place) {
       const storage = await place.open();

@@ -134,6 +134,9 @@ export class IdbfsStorage implements LogStorage {
     await this.#newLog;
     await this.#add(sequence, bytes, "relaxed", async (files, entry, path) => {
       await this.#requireOurManifest(files);
+      // Taken by whoever else loaded the same log; his claim says the same as ours, so its bytes don't tell.
+      if (sequence > this.#last && (await result(files.getKey(path))) !== undefined)
+        throw fenced(path);
       files.add(entry, path);
       return () => true;
     });

@@ -27,7 +27,8 @@
 //                        the manifest says whose checkpoint that was. So without a predecessor it must be our own manifest. A
 //                        storage for which this look is dear leaves the last claims where they are, and looks when it may have slept.
 //   parts, manifests     there are segments beyond the last one that we know; or, again, the manifest is not ours
-//   a claim              the manifest is not the one that was loaded
+//   a claim              the manifest is not the one that was loaded, or its number is taken, be it by the same bytes: those of everybody
+//                        who loaded the same log are the same
 //
 // For this a checkpoint must cover its owner's claim.
 
@@ -107,7 +108,8 @@ export interface LogStorage {
   // As load(), of a log that is in use, and with all parts, before the segments: changes nothing, neither what is stored nor what this
   // storage knows of it, and holds up no segment.
   inspect(reader: LogReader): Promise<number[]>;
-  // The first write after load(): a segment, as durable as a relaxed one. Only one of those who loaded the same log can claim it.
+  // The first write after load(): a segment, as durable as a relaxed one. Only one of those who loaded the same log can claim it. Whoever
+  // is told "unknown" may be fenced by what arrived of his own; he loads again.
   claim(sequence: number, bytes: Uint8Array): Promise<void>;
   // The same bytes again are the same segment.
   addSegment(sequence: number, bytes: Uint8Array, durability: SegmentDurability): Promise<void>;

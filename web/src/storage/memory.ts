@@ -76,6 +76,8 @@ export class MemoryStorage implements LogStorage {
   async claim(sequence: number, bytes: Uint8Array): Promise<void> {
     this.#requireOpen();
     this.#requireOurManifest();
+    const name = segmentName(sequence);
+    if (sequence > this.#last && this.#files?.has(name)) throw fenced(name);
     await this.addSegment(sequence, bytes, "relaxed");
   }
 

@@ -117,7 +117,8 @@ export class NodeFilesStorage implements LogStorage {
   claim(sequence: number, bytes: Uint8Array): Promise<void> {
     return this.#track(async () => {
       await this.#requireOurManifest();
-      await this.#add(sequence, () => this.#addRelaxed(sequence, bytes));
+      const taken = sequence > this.#last ? "fences" : "may be ours";
+      await this.#add(sequence, () => this.#addRelaxed(sequence, bytes, taken));
     });
   }
 
@@ -296,13 +297,20 @@ export class NodeFilesStorage implements LogStorage {
     await this.#flushNames();
   }
 
-  async #addRelaxed(sequence: number, bytes: Uint8Array): Promise<void> {
+  async #addRelaxed(
+    sequence: number,
+    bytes: Uint8Array,
+    taken: "may be ours" | "fences" = "may be ours",
+  ): Promise<void> {
     const temporary = await this.#writeTemporary(bytes, "not flushed");
     const name = segmentName(sequence);
     const second = relaxedName(sequence, this.#hash(bytes));
     await this.#ours(this.#fs.rename(this.#path(temporary), this.#path(second)));
     try {
-      if (!(await this.#publish(second, name))) await this.#requireSame(name, bytes);
+      if (!(await this.#publish(second, name))) {
+        if (taken === "fences") throw fenced(name);
+        await this.#requireSame(name, bytes);
+      }
     } catch (error) {
       await this.#unlink(second).catch(() => {});
       throw error;
