@@ -89,6 +89,67 @@ describe("a host", () => {
     await host.close();
   });
 
+  describe("that had no room for its claim", () => {
+    // Behind an owner who is about to commit a checkpoint.
+    async function behindCheckpoint() {
+      const bench = new Bench();
+      const first = await bench.open();
+      const before = bench.storage;
+      for (let i = 0; i < 64; ++i) await first.write(put(`k${i}`, 1));
+      before.auto = false;
+      const compacting = first.compact();
+      compacting.catch(() => {});
+      let call = await before.next();
+      for (; call.name !== "commitManifest"; call = await before.next()) await call.succeed();
+      before.auto = true;
+      const storage = new FaultyStorage(new MemoryStorage(bench.files));
+      storage.failing = "quota";
+      const host = await bench.open({ storage });
+      storage.failing = undefined;
+      return { bench, first, compacting, commit: call, host, storage };
+    }
+
+    async function isWhole(bench: Bench, last: string) {
+      const host = await bench.open();
+      assert.deepEqual(host.status.damage, []);
+      for (const key of ["k0", last]) {
+        assert.deepEqual(decode(await host.read(encode({ get: key }))), { value: 1 });
+      }
+      await host.close();
+    }
+
+    test("removes and covers nothing: the owner before may still name it", async () => {
+      const { bench, first, compacting, commit, host, storage } = await behindCheckpoint();
+      await sleep(5);
+      await host.close(); // of a log that is worth a checkpoint
+      assert.deepEqual(
+        storage.calls.map(({ name }) => name),
+        ["claim"],
+      );
+      await commit.succeed();
+      await compacting;
+      await first.close();
+      await isWhole(bench, "k63");
+    });
+
+    for (const [claims, last] of [
+      ["compact", "k63"],
+      ["write", "claims"],
+    ] as const) {
+      test(`does so once it has claimed the log: ${claims}`, async () => {
+        const { bench, first, compacting, commit, host, storage } = await behindCheckpoint();
+        if (claims === "compact") await host.compact();
+        else await host.write(put("claims", 1));
+        await until(() => storage.calls.some(({ name }) => name === "dropParts"));
+        await commit.succeed();
+        await assert.rejects(compacting, { failure: "fenced" });
+        await first.close().catch(() => {});
+        await host.close();
+        await isWhole(bench, last);
+      });
+    }
+  });
+
   test("closing stores what is pending, releases everything once, and ends every call", async () => {
     const bench = new Bench();
     const host = await bench.open({ durability: "deferred", deferredDelayMs: 1000 });

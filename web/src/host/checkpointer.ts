@@ -62,6 +62,7 @@ export class Checkpointer {
   #goOn: () => void = () => {}; // what waits for a pause between two parts
   readonly #orphans: Set<number>; // parts that no manifest names
   readonly #doubtful = new Set<number>(); // the same, unless a manifest arrived of which it is not known; until the next one is
+  #started = false;
   #stopped = false;
   #wake: () => void = () => {};
 
@@ -75,11 +76,17 @@ export class Checkpointer {
     this.#automatic = options.automatic;
     this.#log = new LogGrowth(options.engine);
     this.#orphans = new Set(options.orphans);
+  }
+
+  // The log is ours by a claim: before, whoever owned it may still be writing parts, and a checkpoint that names them. May be called again.
+  start(): void {
+    if (this.#started) return;
+    this.#started = true;
     // Waited for before the first checkpoint, which may use their numbers again.
     this.#begin(this.#sweepIfPossible());
   }
 
-  // A segment was stored.
+  // A segment was stored. REQUIRES: start() was called.
   noteStored(bytes: number): void {
     this.#log.add(bytes);
     this.#disturbed = true;
@@ -89,7 +96,7 @@ export class Checkpointer {
     this.#awaitIdle();
   }
 
-  // A checkpoint of all that is published, after the one under way. Resolves when neither segments nor orphans are left of what was
+  // A checkpoint of all that is published, after the one under way. REQUIRES: start() was called. Resolves when neither segments nor orphans are left of what was
   // there, or rejects with the storage's error.
   compact(): Promise<void> {
     return this.#alone(async () => {
@@ -98,7 +105,8 @@ export class Checkpointer {
     });
   }
 
-  // A checkpoint of what the engine has restored, in the place of all that there is. REQUIRES: nothing is written meanwhile.
+  // A checkpoint of what the engine has restored, in the place of all that there is. REQUIRES: start() was called; nothing is
+  // written meanwhile.
   replace(call: Uint8Array | undefined): Promise<void> {
     return this.#alone(() => this.#checkpoint(() => this.#engine.beginReplace(call)));
   }
@@ -122,7 +130,8 @@ export class Checkpointer {
   async last(): Promise<void> {
     if (this.#called) return;
     while (this.#running !== undefined) await this.#hurried();
-    if (this.#stopped || !this.#automatic || !this.#log.isWorth(closingPatience)) return;
+    if (this.#stopped || !this.#started || !this.#automatic) return;
+    if (!this.#log.isWorth(closingPatience)) return;
     this.#begin(this.#run());
     await this.#running;
   }

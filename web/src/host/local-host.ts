@@ -128,6 +128,7 @@ export class LocalHost implements Host {
         },
         onFailure: (error) => this.#checkpointFailed(error),
       });
+      if (claimed) this.#checkpointer.start();
     }
     this.#snapshots = new Snapshots({
       engine: options.engine,
@@ -409,6 +410,7 @@ export class LocalHost implements Host {
         engine.stored(sequence);
         this.#claimed = true;
       }
+      this.#checkpointer?.start();
       await checkpoint();
     } catch (error) {
       this.#wasReplaced(error);
@@ -436,6 +438,7 @@ export class LocalHost implements Host {
     this.#claimed = true;
     this.#eviction?.stored();
     this.#lastPersistedAt = new Date(this.now());
+    this.#checkpointer?.start();
     this.#checkpointer?.noteStored(bytes);
     if (this.#o.persistence !== "memory") {
       this.#events.emit("persisted", { at: this.#lastPersistedAt });
