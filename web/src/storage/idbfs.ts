@@ -99,6 +99,8 @@ export class IdbfsStorage implements LogStorage {
     this.#coveredBelow = read.first;
     this.#last = read.last;
     this.#claims = read.claims;
+    this.#claimed = false;
+    this.#ownedAt = Number.NEGATIVE_INFINITY;
     return read.orphans;
   }
 
@@ -311,10 +313,12 @@ export class IdbfsStorage implements LogStorage {
     this.#adding.set(sequence, entry.contents);
     let attempts = 0;
     let began = 0;
+    let database: IDBDatabase | undefined;
     try {
       const attempt = (files: IDBObjectStore) => {
         attempts += 1;
         began = this.#now();
+        database = this.#database;
         return add(files, entry, path);
       };
       const isOurs = await this.#write(durability, attempt, again);
@@ -331,7 +335,7 @@ export class IdbfsStorage implements LogStorage {
       this.#adding.delete(sequence);
     }
     this.#last = Math.max(this.#last, sequence);
-    if (this.#database !== undefined) this.#ownedAt = began;
+    if (this.#database === database) this.#ownedAt = began;
     if (entry.mode === claimFile) this.#claims.push(sequence);
     this.#claimed = true;
   }
@@ -343,9 +347,11 @@ export class IdbfsStorage implements LogStorage {
     return this.#now() - this.#ownedAt < sureMs;
   }
 
-  // All segments below, but for the last claims.
+  // All segments below, but for the last claims. The very first segment goes: it is in the way of nobody who has stored one, and without
+  // it those that stay are never taken for a log that needs no manifest.
   #coveredSegments(below: number): IDBKeyRange[] {
-    const kept = this.#claims.filter((sequence) => sequence < below).slice(-claimsKept);
+    const covered = this.#claims.filter((sequence) => 1 < sequence && sequence < below);
+    const kept = covered.slice(-claimsKept);
     const ranges: IDBKeyRange[] = [];
     let first = 0;
     for (const end of [...kept, below]) {

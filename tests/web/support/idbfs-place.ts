@@ -1,0 +1,61 @@
+// A store's database in an IndexedDB in memory, for storages that are opened on it one after another, or overlapping as two tabs would.
+
+import "fake-indexeddb/auto";
+import { IdbfsStorage } from "../../../web/src/storage/idbfs.ts";
+import { databaseVersion, fileStore, mountPoint } from "../../../web/src/storage/idbfs-database.ts";
+import type { Place } from "./storage-contract.ts";
+
+// What IDBFS.getDB of the module does.
+export function idbfsDatabase(mount: string): Promise<IDBDatabase> {
+  return new Promise((resolve, reject) => {
+    const request = indexedDB.open(mount, databaseVersion);
+    request.onupgradeneeded = () => {
+      const files = request.result.createObjectStore(fileStore);
+      files.createIndex("timestamp", "timestamp", { unique: false });
+    };
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+let places = 0;
+
+export class IdbfsPlace implements Place {
+  readonly store = `place-${++places}`;
+  databases: IDBDatabase[] = [];
+  reopened = 0;
+  now = 0;
+
+  open(now = () => this.now): Promise<IdbfsStorage> {
+    return IdbfsStorage.open({
+      store: this.store,
+      factory: indexedDB,
+      connect: async (mount) => {
+        const database = await idbfsDatabase(mount);
+        this.databases.push(database);
+        return database;
+      },
+      onReopened: () => {
+        this.reopened += 1;
+      },
+      now,
+    });
+  }
+
+  async entries(): Promise<Map<string, Record<string, unknown>>> {
+    const database = await idbfsDatabase(mountPoint(this.store));
+    const files = database.transaction(fileStore).objectStore(fileStore);
+    const entries = new Map<string, Record<string, unknown>>();
+    await new Promise<void>((resolve, reject) => {
+      const cursor = files.openCursor();
+      cursor.onerror = () => reject(cursor.error);
+      cursor.onsuccess = () => {
+        if (cursor.result === null) return resolve();
+        entries.set(String(cursor.result.key), cursor.result.value);
+        cursor.result.continue();
+      };
+    });
+    database.close();
+    return entries;
+  }
+}
