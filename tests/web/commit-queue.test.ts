@@ -36,7 +36,12 @@ class Bench {
     this.queue = new CommitQueue({
       engine: this.engine,
       storage: this.storage,
-      parts: new Parts({ engine: this.engine, storage: this.storage, onDamage() {} }),
+      parts: new Parts({
+        engine: this.engine,
+        storage: this.storage,
+        onLoaded() {},
+        onDamage() {},
+      }),
       durability: options.durability ?? "strict",
       keepsUnstored: true,
       deferredDelayMs: options.deferredDelayMs ?? 5,

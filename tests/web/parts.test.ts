@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import { odata } from "../../web/src/data-tables/odata.ts";
 import { LocalHost } from "../../web/src/host/local-host.ts";
 import { noPage } from "../../web/src/host/page-life.ts";
@@ -355,6 +356,32 @@ describe("a part that is damaged", () => {
 });
 
 describe("a store larger than its memory", () => {
+  test("lets no checkpoint wait for a pause while it reads: no part can go before that ends", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const bench = await Bench.filled();
+    const limit = 3_000_000;
+    const store = await bench.open(limit);
+    const table = store.table("rows");
+    const { storage } = bench;
+    for (let i = 0; i < 260; ++i) {
+      await table.updateEntity({ partitionKey: "p", rowKey: rowKey(i % 40), n: i }, "Merge");
+    }
+    storage.auto = false;
+    for (let ticks = 0; ticks < 2; ++ticks) t.mock.timers.tick(100); // a pause
+    const part = await storage.next();
+    assert.equal(part.name, "putPart");
+    storage.auto = true;
+    await table.updateEntity({ partitionKey: "p", rowKey: rowKey(0), n: 0 }, "Merge");
+    await part.succeed();
+    const commits = () => storage.calls.filter(({ name }) => name === "commitManifest").length;
+    assert.equal(commits(), 0);
+    for (let i = 0; i < rows; i += 10) await table.getEntity("p", rowKey(i));
+    for (let turns = 0; turns < 100; ++turns) await turn();
+    assert.equal(commits(), 1);
+    assert.ok((await store.stats()).memoryBytes <= limit);
+    await store.close();
+  });
+
   test("gives everything, in shorter pages, and takes writes everywhere", async () => {
     const bench = await Bench.filled();
     const limit = 3_000_000;

@@ -35,6 +35,7 @@ export interface CheckpointerOptions {
   storage: Pick<LogStorage, "putPart" | "commitManifest" | "dropParts">;
   parts: Pick<Parts, "answer">;
   orphans: readonly number[]; // parts left by a checkpoint that never finished; removed first
+  memoryLimit: number; // of rows, in bytes; 0: none
   automatic: boolean; // false: only when asked to
   free: () => Promise<unknown> | undefined; // what to wait for before one begins
   onFailure: (error: unknown) => void; // the old checkpoint stays in force; it is tried again later
@@ -48,6 +49,7 @@ export class Checkpointer {
   readonly #free: CheckpointerOptions["free"];
   readonly #onFailure: CheckpointerOptions["onFailure"];
   readonly #onCheckpoint: CheckpointerOptions["onCheckpoint"];
+  readonly #memoryLimit: number;
   readonly #automatic: boolean;
   readonly #log: LogGrowth;
   readonly #pause = new Lull(pauseMs, () => {
@@ -59,7 +61,8 @@ export class Checkpointer {
   #called = false; // somebody waits for what runs, and is told if it ends early
   #hurries = false; // somebody waits for what runs to end
   #disturbed = false; // something was stored since the last part
-  #goOn: () => void = () => {}; // what waits for a pause between two parts
+  #givesWay = false; // what runs waits for a pause between two parts
+  #goOn: () => void = () => {}; // ends that
   readonly #orphans: Set<number>; // parts that no manifest names
   readonly #doubtful = new Set<number>(); // the same, unless a manifest arrived of which it is not known; until the next one is
   #started = false;
@@ -73,6 +76,7 @@ export class Checkpointer {
     this.#free = options.free;
     this.#onFailure = options.onFailure;
     this.#onCheckpoint = options.onCheckpoint;
+    this.#memoryLimit = options.memoryLimit;
     this.#automatic = options.automatic;
     this.#log = new LogGrowth(options.engine);
     this.#orphans = new Set(options.orphans);
@@ -96,8 +100,13 @@ export class Checkpointer {
     this.#awaitIdle();
   }
 
-  // A checkpoint of all that is published, after the one under way. REQUIRES: start() was called. Resolves when neither segments nor orphans are left of what was
-  // there, or rejects with the storage's error.
+  // Parts were brought into memory.
+  noteLoaded(): void {
+    if (this.#givesWay && this.#memoryIsFull) this.#goOn();
+  }
+
+  // A checkpoint of all that is published, after the one under way. Resolves when neither segments nor orphans are left of what was
+  // there, or rejects with the storage's error. REQUIRES: start() was called.
   compact(): Promise<void> {
     return this.#alone(async () => {
       await this.#checkpoint(() => this.#engine.beginCheckpoint());
@@ -251,12 +260,20 @@ export class Checkpointer {
   // To writes that came since the part before, until they pause.
   async #giveWay(): Promise<void> {
     if (!this.#disturbed || this.#stopped || this.#called || this.#hurries) return;
-    if (this.#log.isOverdue) return;
+    if (this.#log.isOverdue || this.#memoryIsFull) return;
+    this.#givesWay = true;
     await new Promise<void>((resolve) => {
       this.#goOn = resolve;
       this.#pause.await();
     });
+    this.#givesWay = false;
     this.#disturbed = false;
+  }
+
+  // No part can go from it before a checkpoint under way ends.
+  get #memoryIsFull(): boolean {
+    const limit = this.#memoryLimit;
+    return limit > 0 && this.#engine.stats().memoryBytes > limit;
   }
 
   // As long as it is not known whether the manifest is in force, the engine must not build on either case.

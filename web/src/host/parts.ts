@@ -11,6 +11,7 @@ const partsMax = 32;
 export interface PartsOptions {
   engine: Pick<Engine, "loadPart" | "damage" | "trim" | "uncounted">;
   storage: Pick<LogStorage, "readParts">;
+  onLoaded: () => void;
   onDamage: () => void;
 }
 
@@ -47,6 +48,7 @@ export class Parts {
       }
     } finally {
       this.#calls -= 1;
+      this.#o.onLoaded();
       this.trim();
     }
   }
