@@ -326,6 +326,7 @@ export class IdbfsStorage implements LogStorage {
     } catch (error) {
       if (error instanceof StorageError && error.failure === "unknown") this.#unknown = path;
       if (nameOf(error) !== "ConstraintError") throw error;
+      began = Number.NEGATIVE_INFINITY; // another may have come behind it since
       // Either an attempt of ours arrived although its connection was lost, or somebody else took the number.
       const there = await this.#write<FileEntry | undefined>("relaxed", (files) =>
         result(files.get(path)),
