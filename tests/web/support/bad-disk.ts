@@ -38,8 +38,8 @@ export class BadDisk implements LogStorage {
 
   load: LogStorage["load"] = (reader) => this.#inner.load(reader);
   readParts: LogStorage["readParts"] = (ids, part) =>
-    this.#bad(() => this.#inner.readParts(ids, part)).catch(() => {
-      throw new StorageError("aborted", "injected");
+    this.#bad(() => this.#inner.readParts(ids, part)).catch((error: StorageError) => {
+      throw error.failure === "fenced" ? error : new StorageError("aborted", "injected");
     });
   inspect: LogStorage["inspect"] = (reader) => this.#inner.inspect(reader);
   claim: LogStorage["claim"] = (...a) => this.#inner.claim(...a);

@@ -3,6 +3,7 @@
 import "fake-indexeddb/auto";
 import { IdbfsStorage } from "../../../web/src/storage/idbfs.ts";
 import { databaseVersion, fileStore, mountPoint } from "../../../web/src/storage/idbfs-database.ts";
+import type { LogStorage } from "../../../web/src/storage/log-storage.ts";
 import type { Place } from "./storage-contract.ts";
 
 // What IDBFS.getDB of the module does.
@@ -58,4 +59,25 @@ export class IdbfsPlace implements Place {
     database.close();
     return entries;
   }
+}
+
+// A storage that is still being opened.
+export class OpeningStorage implements LogStorage {
+  readonly #opening: Promise<LogStorage>;
+
+  constructor(opening: Promise<LogStorage>) {
+    this.#opening = opening;
+  }
+
+  load: LogStorage["load"] = async (...a) => (await this.#opening).load(...a);
+  readParts: LogStorage["readParts"] = async (...a) => (await this.#opening).readParts(...a);
+  inspect: LogStorage["inspect"] = async (...a) => (await this.#opening).inspect(...a);
+  claim: LogStorage["claim"] = async (...a) => (await this.#opening).claim(...a);
+  addSegment: LogStorage["addSegment"] = async (...a) => (await this.#opening).addSegment(...a);
+  putPart: LogStorage["putPart"] = async (...a) => (await this.#opening).putPart(...a);
+  commitManifest: LogStorage["commitManifest"] = async (...a) =>
+    (await this.#opening).commitManifest(...a);
+  dropParts: LogStorage["dropParts"] = async (...a) => (await this.#opening).dropParts(...a);
+  drop = async () => (await this.#opening).drop();
+  close = async () => (await this.#opening).close();
 }

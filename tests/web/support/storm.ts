@@ -16,7 +16,7 @@ export const counters = 3;
 export interface StormOptions {
   random: Random;
   faults: boolean; // the disk fails; else it is only slow
-  storage?: (files: Map<string, Uint8Array>) => LogStorage;
+  storage?: ((files: Map<string, Uint8Array>) => LogStorage) | undefined;
   patienceMs?: number; // a call that has no answer by then never gets one
 }
 
