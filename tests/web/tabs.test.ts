@@ -399,6 +399,42 @@ test("an owner gives way to one that claimed the log after it, though the lock i
   for (const store of [second, third, fourth]) await store.close();
 });
 
+test("an owner gives way to one that claimed the log after it, though it was still opening the store then", async () => {
+  const origin = new Origin();
+  origin.lockNewsMs = () => 2000;
+  const [a, b, c] = tabsIn(origin, 3) as [Tab, Tab, Tab];
+  let claimed = () => {};
+  const held = new Promise<void>((resolve) => {
+    claimed = resolve;
+  });
+  origin.disk = (tab) => {
+    const storage = new MemoryStorage(origin.files);
+    if (tab !== c) return storage;
+    const claim = storage.claim.bind(storage);
+    storage.claim = (...claiming) => claim(...claiming).then(() => held);
+    return storage;
+  };
+  const first = await open(a);
+  await first.table("people").createTable();
+  const second = await open(b);
+  a.kill();
+  await until(() => b.opening);
+  b.freeze();
+  const opening = open(c); // takes the lock of the one that sleeps, and claims the log
+  await until(() => c.opening);
+  const segments = origin.files.size;
+  await until(() => origin.files.size > segments);
+  b.thaw();
+  await second.table("people").createEntity(row("1"));
+  claimed();
+  const third = await opening;
+  const { generation } = second.status;
+  await until(() => third.status.generation > generation || third.status.owner !== "self", 1500);
+  assert.equal((await third.table("people").getEntity("p", "1")).rowKey, "1");
+  await second.close();
+  await third.close();
+});
+
 describe("a tab that is about to sleep", () => {
   const silenceMs = 600_000; // nobody takes the lock away
 

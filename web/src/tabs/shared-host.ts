@@ -519,19 +519,26 @@ export class SharedHost implements Host {
   // ---- Following --------------------------------------------------------------------------------------------------------
 
   #hear(announcement: Announcement): void {
-    const { entitable: version, type, from, generation = 0 } = announcement;
+    const { entitable: version, type, from, generation } = announcement;
     if (this.#state !== "owning") {
       if (type === "owner") this.#meet(announcement);
     } else if (type === "owner") {
-      // It slept while its lock was taken, and claimed the log before it heard of that: what is read here is out of date.
-      const mine = this.#local?.status.generation ?? generation;
-      if (version === protocolVersion && generation > mine) this.#replaced();
+      if (version === protocolVersion && generation !== undefined) this.#compare(generation);
     } else if (type === "hello") {
       if (version === protocolVersion && !this.#o.exclusive) this.#ports?.attach(from);
       this.#announceOwner();
     } else if (type === "yield" && version > protocolVersion) {
       void this.#yield(version);
     }
+  }
+
+  // Of two owners the one that claimed the log later is it: the other slept while its lock was taken, or was still opening the store when that
+  // one, who had slept, claimed the log. What is read there is out of date, and only its next write would tell.
+  #compare(generation: number): void {
+    const mine = this.#local?.status.generation;
+    if (mine === undefined || generation === mine) return;
+    if (generation > mine) this.#replaced();
+    else this.#announceOwner();
   }
 
   #announceOwner(): void {
