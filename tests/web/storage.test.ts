@@ -169,6 +169,36 @@ describe("idbfs", () => {
     }
   });
 
+  test("a connection that breaks under a claim: it is made, or fenced by what arrived and made on top of that", async () => {
+    for (const arrived of [false, true]) {
+      const place = new SharedPlace();
+      const storage = await place.open();
+      await loadAll(storage);
+      breakNextTransaction(place.databases[0] as IDBDatabase, arrived);
+      const claiming = storage.claim(1, bytes);
+      if (arrived) {
+        await assert.rejects(claiming, { failure: "fenced" });
+        assert.deepEqual((await loadAll(storage)).segments, [[1, [1, 2, 3]]]);
+        await storage.claim(2, bytes);
+      } else {
+        await claiming;
+      }
+      await storage.close();
+    }
+  });
+
+  test("what is loaded again is claimed again", async () => {
+    const place = new SharedPlace();
+    const storage = await place.open();
+    for (const sequence of [1, 2]) {
+      await loadAll(storage);
+      await storage.claim(sequence, bytes);
+    }
+    await storage.close();
+    const modes = [...(await place.entries()).values()].map(({ mode }) => mode);
+    assert.deepEqual(modes, [0o101644, 0o101644]);
+  });
+
   test("a connection that closes and never ends what runs on it", async () => {
     const place = new SharedPlace();
     const storage = await place.open();

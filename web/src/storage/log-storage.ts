@@ -108,8 +108,8 @@ export interface LogStorage {
   // As load(), of a log that is in use, and with all parts, before the segments: changes nothing, neither what is stored nor what this
   // storage knows of it, and holds up no segment.
   inspect(reader: LogReader): Promise<number[]>;
-  // The first write after load(): a segment, as durable as a relaxed one. Only one of those who loaded the same log can claim it. Whoever
-  // is told "unknown" may be fenced by what arrived of his own; he loads again.
+  // The first write after load(): a segment, as durable as a relaxed one. Only one of those who loaded the same log can claim it. If it is
+  // not known whether it arrived, the same call again may be fenced by what did: then that is to be loaded too.
   claim(sequence: number, bytes: Uint8Array): Promise<void>;
   // The same bytes again are the same segment.
   addSegment(sequence: number, bytes: Uint8Array, durability: SegmentDurability): Promise<void>;
