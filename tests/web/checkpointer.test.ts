@@ -1,0 +1,112 @@
+// The checkpointer asked for everything at random moments: one checkpoint at a time, and whoever waits for the end of one that gives way
+// to writes waits for no timer, of which a hidden page has few.
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { Checkpointer, type CheckpointerOptions } from "../../web/src/host/checkpointer.ts";
+import { StorageError } from "../../web/src/storage/log-storage.ts";
+import { type Random, randomOf } from "./support/random.ts";
+
+// Throws when it is asked out of turn.
+class Engine {
+  readonly #random: Random;
+  open = false;
+  #parts = 0;
+  #nextId = 1;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  #begin(): boolean {
+    assert(!this.open, "two at a time");
+    if (this.#random.below(10) === 0) return false;
+    this.#parts = this.#random.below(20);
+    this.open = true;
+    return true;
+  }
+
+  get options(): CheckpointerOptions["engine"] {
+    const requireOpen = () => assert(this.open, "none is open");
+    const end = () => {
+      this.open = false;
+    };
+    const stats = {
+      segmentsSinceCheckpoint: this.#random.below(300),
+      segmentBytesSinceCheckpoint: 0,
+      bytes: 0,
+      memoryBytes: 0,
+    };
+    return {
+      stats: () => stats as ReturnType<CheckpointerOptions["engine"]["stats"]>,
+      checkpointBytes: () => this.#random.below(1024 * 1024),
+      beginCheckpoint: () => this.#begin(),
+      beginReplace: () => this.#begin(),
+      nextCheckpointPart: () => {
+        requireOpen();
+        if (--this.#parts < 0) return undefined;
+        return { id: this.#nextId++, bytes: new Uint8Array(1) };
+      },
+      finishCheckpoint: () => {
+        requireOpen();
+        return { manifest: new Uint8Array(1), segmentsBelow: 1, obsoleteParts: [] };
+      },
+      checkpointCommitted: () => {
+        requireOpen();
+        end();
+      },
+      abandonCheckpoint: end,
+    };
+  }
+}
+
+async function live(t: TestContext, random: Random): Promise<void> {
+  const engine = new Engine(random);
+  const call = async () => {
+    for (let turns = random.below(4); turns > 0; --turns) await turn();
+    if (random.below(30) === 0) throw new StorageError("quota", "injected");
+  };
+  const checkpointer = new Checkpointer({
+    engine: engine.options,
+    storage: { putPart: call, commitManifest: call, dropParts: call },
+    parts: { answer: () => assert.fail("all parts are there") },
+    orphans: [99],
+    memoryLimit: 0,
+    automatic: true,
+    free: () => (random.below(10) === 0 ? turn() : undefined),
+    onFailure() {},
+    onCheckpoint() {},
+  });
+  checkpointer.start();
+  const asked: Promise<unknown>[] = [];
+  const ask = (answer: Promise<void>) => asked.push(answer.catch((error: unknown) => error));
+  for (let step = 0; step < 200; ++step) {
+    const what = random.below(100);
+    if (what < 40) for (let n = random.below(80); n > 0; --n) checkpointer.noteStored(1000);
+    else if (what < 60) t.mock.timers.tick(random.below(300));
+    else if (what < 61) ask(checkpointer.compact());
+    else if (what < 62) ask(checkpointer.replace(undefined));
+    else for (let turns = random.below(5); turns > 0; --turns) await turn();
+  }
+  let over = false;
+  const ending = (random.below(2) === 0 ? checkpointer.last() : Promise.resolve())
+    .then(() => checkpointer.stop())
+    .then(() => Promise.all(asked))
+    .then(() => {
+      over = true;
+    });
+  for (let turns = 0; turns < 3000 && !over; ++turns) await turn();
+  assert(over, "it hangs");
+  await ending;
+  assert(!engine.open, "one is left open");
+}
+
+test("checkpoints are made one at a time, and end when somebody waits for that, whatever is asked when", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000_007);
+  t.diagnostic(`ENTITABLE_SEED=${seed}`);
+  const random = randomOf(seed);
+  const rounds = process.env["ENTITABLE_ALL"] ? 1000 : 100;
+  for (let round = 0; round < rounds; ++round) await live(t, random);
+});
