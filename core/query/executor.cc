@@ -18,15 +18,17 @@ std::variant<Page, NeedParts> read_page(const TableIndex& index, const Query& qu
   Page page{index, {}, std::nullopt, 0};
   Scan scan(index, query.filter, plan, query.from);
   std::uint64_t bytes = 0;
-  scan.run([&](const RowView& row) {
-    if (page.rows.size() == query.top || bytes >= limits::page_bytes_max) {
-      page.next = Continuation{EntityKey(row.partition(), row.row())};
-      return false;
-    }
-    page.rows.push_back(row);
-    bytes += row.packed_bytes();
-    return true;
-  });
+  scan.run(
+      [&](const RowView& row) {
+        if (page.rows.size() == query.top || bytes >= limits::page_bytes_max) {
+          page.next = Continuation{EntityKey(row.partition(), row.row())};
+          return false;
+        }
+        page.rows.push_back(row);
+        bytes += row.packed_bytes();
+        return true;
+      },
+      query.top + std::uint64_t{1});
   if (scan.need_part() != 0) {
     if (at_absent == AtAbsent::ask || scan.rows_read() == 0) {
       // One more than the page holds, since a page looks ahead for its continuation.
