@@ -122,6 +122,7 @@ EMSCRIPTEN_KEEPALIVE char* entitable_input(Handle* handle, std::uint32_t size) {
   constexpr std::size_t kept_bytes =
       1 << 20;  // a bigger buffer is given back when a small one does again
   std::vector<char>& input = handle->input;
+  handle->let_go();
   try {
     if (input.size() < size || input.empty() || (input.size() > kept_bytes && size <= kept_bytes)) {
       const std::size_t doubled = std::min(2 * input.size(), kept_bytes);

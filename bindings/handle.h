@@ -54,9 +54,16 @@ struct Handle {
   std::vector<std::uint32_t> words;  // where its replies are
   std::string bytes;                 // what any other call gives
 
+  static constexpr std::size_t kept_bytes = 16 << 10;
+
   std::string_view in(std::uint32_t size) const { return {input.data(), size}; }
   const CallResult* give(std::string_view out, std::uint32_t value = 0, std::uint64_t number = 0);
   const CallResult* give_bytes(std::string out, std::uint32_t value = 0, std::uint64_t number = 0);
+  // Nobody looks any more at what the last call gave. While a segment of megabytes is being stored,
+  // rows come to stand in its place, and not behind it.
+  void let_go() {
+    if (bytes.capacity() > kept_bytes) std::string().swap(bytes);
+  }
   const CallResult* nothing();
   const CallResult* need(const std::vector<PartId>& parts);  // REQUIRES: not empty
   const CallResult* fail(const Error& error);

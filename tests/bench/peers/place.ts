@@ -1,7 +1,7 @@
 // Where a session runs, seen from the driver: a page (tab.ts) or a process of Node (child.ts).
 
 import { WrongResult } from "./expected.ts";
-import { profiled, type Share } from "./profile.ts";
+import { type Profile, profiled } from "./profile.ts";
 import { overBudget, type SessionOptions, wrong } from "./session.ts";
 import type { Step } from "./steps.ts";
 
@@ -32,7 +32,7 @@ export abstract class Place {
   }
 
   // What its main thread does meanwhile.
-  async profiled<T>(work: () => Promise<T>): Promise<{ value: T; shares: Share[] }> {
+  async profiled<T>(work: () => Promise<T>): Promise<{ value: T; profile: Profile }> {
     return await profiled((method, params) => this.devtools(method, params), work);
   }
 

@@ -2,10 +2,16 @@
 
 import type { Protocol } from "puppeteer-core";
 import { shortName } from "../support/callgrind.ts";
+import { partsOf } from "./parts.ts";
 
 export interface Share {
   name: string;
   percent: number;
+}
+
+export interface Profile {
+  parts: Share[]; // of entitable
+  functions: Share[];
 }
 
 const shown = 14;
@@ -14,16 +20,16 @@ const shown = 14;
 export async function profiled<T>(
   devtools: (method: string, params?: object) => Promise<unknown>,
   work: () => Promise<T>,
-): Promise<{ value: T; shares: Share[] }> {
+): Promise<{ value: T; profile: Profile }> {
   await devtools("Profiler.enable");
   await devtools("Profiler.setSamplingInterval", { interval: 100 });
   await devtools("Profiler.start");
   const value = await work();
   const { profile } = (await devtools("Profiler.stop")) as Protocol.Profiler.StopResponse;
-  return { value, shares: sharesOf(profile) };
+  return { value, profile: { parts: partsOf(profile), functions: functionsOf(profile) } };
 }
 
-function sharesOf({ nodes, samples = [], timeDeltas = [] }: Protocol.Profiler.Profile): Share[] {
+function functionsOf({ nodes, samples = [], timeDeltas = [] }: Protocol.Profiler.Profile): Share[] {
   const names = new Map(nodes.map(({ id, callFrame }) => [id, nameOf(callFrame)]));
   const times = new Map<string, number>();
   let total = 0;

@@ -1,5 +1,6 @@
 // Why a target is missed, by row: printed below the tables of runs that missed it. What is said here was measured, and is to be
-// measured again when what it is about has changed: by `peers --profile`, or as said.
+// measured again when what it is about has changed: by `tests/bench/run peers --profile --only entitable --rounds 1`, whose first line of each row
+// has the shares of the parts, or as said.
 
 // Chromium 156, 400 of each kind in turn with raw puts of as many bytes, medians in ms; `calls` of what is before are calls of IndexedDB.
 interface Waited {

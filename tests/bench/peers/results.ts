@@ -1,7 +1,7 @@
 // What all rounds of one size gave.
 
 import { type Level, levelLetters } from "./contestant.ts";
-import type { Share } from "./profile.ts";
+import type { Profile } from "./profile.ts";
 import type { ContestantId, Entry } from "./roster.ts";
 import { roster } from "./roster.ts";
 import type { RoundResult } from "./round.ts";
@@ -53,7 +53,7 @@ export class Results {
   }
 
   // Where its time went in the first round, by row.
-  profiles(id: ContestantId): Record<string, Share[]> {
+  profiles(id: ContestantId): Record<string, Profile> {
     return this.#rounds.get(id)?.[0]?.profiles ?? {};
   }
 

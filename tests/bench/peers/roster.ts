@@ -14,6 +14,9 @@ export type ContestantId =
   | "idb"
   | "dexie";
 
+// What runs like a contestant and is none (contestants/floor.ts).
+export type FloorId = "floor";
+
 export interface Entry {
   readonly id: ContestantId;
   readonly title: string;

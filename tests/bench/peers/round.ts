@@ -5,13 +5,12 @@ import { Child } from "./child.ts";
 import type { Level } from "./contestant.ts";
 import { compare, WrongResult } from "./expected.ts";
 import { OverBudget, type Place } from "./place.ts";
-import type { Share } from "./profile.ts";
+import type { Profile } from "./profile.ts";
 import type { Entry } from "./roster.ts";
 import { readRows, unitOf } from "./rows.ts";
-import type { Load, SessionOptions, Values } from "./session.ts";
+import type { Beside, Load, SessionOptions, Values } from "./session.ts";
 import type { PeerSite } from "./site.ts";
 import { Tab } from "./tab.ts";
-import type { Beside } from "./timing.ts";
 import { type Digest, shuffled } from "./workload.ts";
 
 export interface RoundOptions {
@@ -28,7 +27,7 @@ export interface RoundResult {
   levels: readonly Level[];
   seconds: number;
   longest: { step: string; seconds: number }; // what took most of them
-  profiles: Record<string, Share[]>; // by row
+  profiles: Record<string, Profile>; // by row
   stopped?: { at: string; why: string }; // what would have come after it is missing
 }
 
@@ -86,8 +85,8 @@ class Round {
     await this.#writeToMain(first);
     for (const level of others) await this.#loadOther(level);
     if (entry.place !== "node") this.#note("transfer", site.takeSent());
-    await this.end();
     if (first !== "memory") await this.#coldOpen(first);
+    if (entry.id === "entitable") await this.#floor();
   }
 
   // What it is at.
@@ -139,11 +138,15 @@ class Round {
     if (level === "memory" || level === "deferred") {
       return await this.#time(row, () => this.#there.call("insert"));
     }
-    const insert = () => this.#there.call("insertBesideFloor", level) as Promise<Beside>;
-    const { each, other, ratio } = await this.#profiled(row, insert);
-    this.#note(row, each * 1000);
-    this.#note(`put-${level}`, other * 1000);
-    this.#note(`insert-puts-${level}`, ratio);
+    const { ours } = this.#o.entry;
+    const measure = () => this.#there.call("insertBesideFloor", level, ours) as Promise<Beside>;
+    const { insert, put, puts, file } = await this.#profiled(row, measure);
+    this.#note(row, insert * 1000);
+    this.#note(`put-${level}`, put * 1000);
+    this.#note(`insert-puts-${level}`, puts);
+    if (file === undefined) return;
+    this.#note(`put-file-${level}`, file.put * 1000);
+    this.#note(`insert-put-files-${level}`, file.puts);
   }
 
   async #loadOther(level: Level): Promise<void> {
@@ -172,12 +175,28 @@ class Round {
     await this.#ask("remove", "main");
   }
 
-  async #open(): Promise<void> {
-    const { browser, site, entry, session } = this.#o;
+  // What the browser alone takes for a load, and for a cold open, in pages without a store.
+  async #floor(): Promise<void> {
+    await this.#open("floor");
+    const before = await this.#there.megabytes();
+    await this.#ask("open", "floor-main", "relaxed", true);
+    await this.#ask("load", this.#o.session.entities, 1, Number.MAX_VALUE);
+    this.#note("memory-floor", (await this.#there.megabytes()) - before);
+    await this.#open("floor");
+    await this.#time("open-floor", () => this.#there.coldOpen("floor-main", "relaxed"));
+    await this.#ask("close");
+    await this.#ask("remove", "floor-main");
+  }
+
+  // In a page or process of its own; one that was open is over.
+  async #open(id: SessionOptions["id"] = this.#o.entry.id): Promise<void> {
+    await this.end();
+    const { browser, site, entry } = this.#o;
+    const session = { ...this.#o.session, id };
     this.#place =
       entry.place === "node"
         ? await Child.start(session)
-        : await Tab.open(browser, site.urlOf(entry.id), entry, session);
+        : await Tab.open(browser, site.urlOf(id), entry, session);
   }
 
   get #there(): Place {
@@ -206,8 +225,8 @@ class Round {
   async #profiled<T>(row: string, work: () => Promise<T>): Promise<T> {
     this.#begin(row);
     if (!this.#o.profile) return await work();
-    const { value, shares } = await this.#there.profiled(work);
-    this.result.profiles[row] = shares;
+    const { value, profile } = await this.#there.profiled(work);
+    this.result.profiles[row] = profile;
     return value;
   }
 

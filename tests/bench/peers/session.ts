@@ -5,8 +5,8 @@ import type { Contestant, Database, Level, MaybePromise } from "./contestant.ts"
 import { floorIn } from "./contestants/floor.ts";
 import { contestants } from "./contestants/index.ts";
 import { wasmBytes } from "./memories.ts";
-import type { ContestantId } from "./roster.ts";
-import { type Beside, breath, now, timed, timedBeside } from "./timing.ts";
+import type { ContestantId, FloorId } from "./roster.ts";
+import { breath, now, timed, timedInTurn } from "./timing.ts";
 import {
   add,
   type Digest,
@@ -26,7 +26,7 @@ import {
 } from "./workload.ts";
 
 export interface SessionOptions {
-  id: ContestantId;
+  id: ContestantId | FloorId;
   entities: number;
   seed: number; // of what is asked for, another in each round
   budgetMs: number; // for a load
@@ -48,6 +48,14 @@ export interface Load {
 }
 
 export type Values = Record<string, number>;
+
+// Of an insert and of puts in turn with it: milliseconds, and how often it contains such a put.
+export interface Beside {
+  insert: number;
+  put: number;
+  puts: number;
+  file?: { put: number; puts: number };
+}
 
 const insertsDurable = 200;
 const insertsDeferred = 20_000;
@@ -242,15 +250,18 @@ export class Session {
     return ms;
   }
 
-  // In turn with the least that its storage asks for such a write.
-  async insertBesideFloor(level: Level): Promise<Beside> {
+  // In turn with the least that its storage asks for such a write; with files, also for one that is to be a file.
+  async insertBesideFloor(level: Level, files: boolean): Promise<Beside> {
     const entities = this.#new(insertsDurable);
-    const floor = await floorIn(this.#o.node?.folder, level);
+    const { put, putFile, remove } = await floorIn(this.#o.node?.folder, level);
     const insert = (i: number) => this.#database.insert(entities[i] as Entity);
-    const times = await timedBeside(insert, (i) => floor.put(i), entities.length);
-    await floor.remove();
+    const others = files && putFile !== undefined ? [put, putFile] : [put];
+    const [first, second, third] = await timedInTurn([insert, ...others], entities.length);
+    await remove();
     same(await this.#entity(entities[0] as Entity), entities[0]);
-    return times;
+    if (first === undefined || second === undefined) throw new Error("nothing was timed");
+    const times = { insert: first.ms, put: second.ms, puts: second.ratio };
+    return third === undefined ? times : { ...times, file: { put: third.ms, puts: third.ratio } };
   }
 
   // The least that its storage asks for a transaction of so many, for each.

@@ -10,6 +10,7 @@ import { libraries } from "./roster.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const folder = join(root, "build/bench/site");
+export const libraryFolder = join(folder, "library");
 const modules = join(root, "tests/bench/node_modules");
 export const staging = join(root, "build/package/staging");
 
@@ -21,7 +22,7 @@ export interface PeerSite {
   close(): Promise<void>;
 }
 
-// `unpacked`: the package that is measured. `named`: functions keep their names, for profiles.
+// `unpacked`: the package that is measured. `named`: functions keep their names and files, for profiles.
 export async function peerSite(unpacked: string, named: boolean): Promise<PeerSite> {
   await buildSite(resolve(unpacked), named);
   const sent = new Set<string>();
@@ -59,7 +60,7 @@ export async function peerSite(unpacked: string, named: boolean): Promise<PeerSi
 
 async function buildSite(unpacked: string, named: boolean): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
-  mkdirSync(join(folder, "library"), { recursive: true });
+  mkdirSync(libraryFolder, { recursive: true });
   const page = fileURLToPath(new URL("page.ts", import.meta.url));
   const common = { bundle: true, format: "esm", target: "es2022" } as const;
   await build({
@@ -72,11 +73,11 @@ async function buildSite(unpacked: string, named: boolean): Promise<void> {
     await build({
       ...common,
       stdin: { contents: script, resolveDir: modules, sourcefile: `${name}.js` },
-      outdir: join(folder, "library"),
+      outdir: libraryFolder,
       entryNames: name,
       splitting: true,
       minifySyntax: true,
-      minifyWhitespace: true,
+      minifyWhitespace: !named, // a comment then tells where a file begins
       minifyIdentifiers: !named,
       legalComments: "none",
       define: { "process.env.NODE_ENV": '"production"' },
@@ -85,7 +86,7 @@ async function buildSite(unpacked: string, named: boolean): Promise<void> {
     });
     for (const file of files ?? []) {
       const from = name === "entitable" ? join(unpacked, file) : join(modules, file);
-      copyFileSync(from, join(folder, "library", basename(file)));
+      copyFileSync(from, join(libraryFolder, basename(file)));
     }
   }
 }

@@ -2,6 +2,7 @@
 
 import { markdownTable } from "../support/readme.ts";
 import type { Level } from "./contestant.ts";
+import type { Profile } from "./profile.ts";
 import { remarks } from "./remarks.ts";
 import type { Measured, Results } from "./results.ts";
 import type { ContestantId } from "./roster.ts";
@@ -193,15 +194,21 @@ function perRow(results: Results, id: ContestantId, row: Row): number | undefine
 
 // ---- Profiles -----------------------------------------------------------------------------------------------------------
 
+const share = (percent: number) => `${percent.toFixed(1).padStart(5)} %`;
+
+const inParts = ({ parts }: Profile) =>
+  parts.map(({ name, percent }) => `${name} ${share(percent).trim()}`).join(", ");
+
 export function profiles(results: Results): string {
   const parts: string[] = [];
-  for (const { id, title } of results.entries) {
+  for (const { id, title, ours } of results.entries) {
     const found = results.profiles(id);
-    for (const row of rows.filter((each) => found[each.id] !== undefined)) {
-      const shares = (found[row.id] ?? []).map(
-        ({ name, percent }) => `${percent.toFixed(1).padStart(5)} %  ${name}`,
-      );
-      parts.push(`${title}: ${row.title}\n${shares.join("\n")}`);
+    for (const row of rows) {
+      const profile = found[row.id];
+      if (profile === undefined) continue;
+      const lines = profile.functions.map(({ name, percent }) => `${share(percent)}  ${name}`);
+      if (ours) lines.unshift(inParts(profile));
+      parts.push(`${title}: ${row.title}\n${lines.join("\n")}`);
     }
   }
   return parts.join("\n\n");

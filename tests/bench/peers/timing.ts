@@ -54,34 +54,33 @@ export async function timed(
   return mean ? (now() - started) / (each.length * calls) : median(each);
 }
 
-// What two kinds of calls take when they are made in turn, a few of each at a time: both meet the same machine then, whatever else
-// it does. Milliseconds, and the median of how often the one contains the other.
-export interface Beside {
-  each: number;
-  other: number;
+// What several kinds of calls take when they are made in turn, a few of each at a time: all meet the same machine then, whatever else
+// it does. Of each kind milliseconds, and the median of how often the first kind contains it.
+export interface InTurn {
+  ms: number;
   ratio: number;
 }
 
-export async function timedBeside(
-  call: (i: number) => MaybePromise<unknown>,
-  other: (i: number) => MaybePromise<unknown>,
+export async function timedInTurn(
+  kinds: readonly ((i: number) => MaybePromise<unknown>)[],
   most: number,
-): Promise<Beside> {
-  const turns = [[], []] as [number[], number[]];
-  const turn = async (kind: 0 | 1, first: number) => {
-    const started = now();
-    for (let i = first; i < first + turnCalls; ++i) await (kind === 0 ? call : other)(i);
-    turns[kind].push((now() - started) / turnCalls);
-  };
+): Promise<InTurn[]> {
+  const turns: number[][] = []; // of each kind what a call took
   const began = now();
-  for (let i = 0; i + turnCalls <= most; i += turnCalls) {
-    await turn(0, i);
-    await turn(1, i);
-    if (i === 0) for (const times of turns) times.pop(); // to warm up
-    if (now() - began > tooLongMs && turns[1].length >= 5) break;
+  for (let first = 0; first + turnCalls <= most; first += turnCalls) {
+    const turn: number[] = [];
+    for (const call of kinds) {
+      const started = now();
+      for (let i = first; i < first + turnCalls; ++i) await call(i);
+      turn.push((now() - started) / turnCalls);
+    }
+    if (first > 0) turns.push(turn); // else to warm up
+    if (now() - began > tooLongMs && turns.length >= 5) break;
   }
-  const ratios = turns[0].map((each, i) => each / (turns[1][i] as number));
-  return { each: median(turns[0]), other: median(turns[1]), ratio: median(ratios) };
+  return kinds.map((_, kind) => ({
+    ms: median(turns.map((turn) => turn[kind] as number)),
+    ratio: median(turns.map((turn) => (turn[0] as number) / (turn[kind] as number))),
+  }));
 }
 
 export function median(values: readonly number[]): number {

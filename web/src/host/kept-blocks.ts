@@ -9,7 +9,7 @@ interface Chunk {
 
 const chunkBytes = 256 * 1024;
 const apartBytes = 64 * 1024; // a block of more is a chunk to itself
-const sparesMax = 4;
+const sparesMax = 1; // a burst makes new ones, which cost its writes next to nothing
 
 // Where a block is, until it is released. A view of it is made when somebody wants one: of most blocks nobody does, and thousands that live
 // until they are stored would be most of what the garbage collector finds alive.

@@ -1,11 +1,15 @@
 // The least that a durable write of as many bytes as entitable stores for it can take: one IndexedDB put or, in Node, an append to an
-// open file. Nobody that keeps its data there can be quicker.
+// open file. Nobody that keeps its data there can be quicker. And the least that a page can take that does what entitable is loaded or
+// opened for.
 
 import type { FileHandle } from "node:fs/promises";
-import type { Level } from "../contestant.ts";
+import type { Contestant, Database, Level } from "../contestant.ts";
+import type { Entity } from "../workload.ts";
 
 export interface Floor {
   put(i: number): Promise<unknown>;
+  // As a file of IDBFS, whose database has an index over their timestamps; undefined: there is no such database here.
+  putFile: ((i: number) => Promise<unknown>) | undefined;
   remove(): Promise<void>;
 }
 
@@ -24,19 +28,11 @@ export function floorIn(
 }
 
 async function inIndexedDB(level: Level, bytes: Uint8Array): Promise<Floor> {
-  const request = indexedDB.open("floor");
-  request.onupgradeneeded = () => request.result.createObjectStore("rows");
-  const db = await resultOf(request);
+  const db = await openDatabase("floor");
   const durability = level === "strict" ? "strict" : "relaxed";
   return {
-    put: (i) =>
-      new Promise<void>((resolve, reject) => {
-        const transaction = db.transaction("rows", "readwrite", { durability });
-        transaction.oncomplete = () => resolve();
-        transaction.onabort = () => reject(transaction.error);
-        transaction.objectStore("rows").put(bytes.slice(), i);
-        transaction.commit();
-      }),
+    put: (i) => putIn(db, "rows", durability, bytes.slice(), i),
+    putFile: (i) => putIn(db, "files", durability, fileOf(bytes.slice()), fileName(i)),
     async remove() {
       db.close();
       await resultOf(indexedDB.deleteDatabase("floor"));
@@ -44,11 +40,69 @@ async function inIndexedDB(level: Level, bytes: Uint8Array): Promise<Floor> {
   };
 }
 
+const fileOf = (contents: Uint8Array) => ({ timestamp: new Date(), mode: 0o100644, contents });
+const fileName = (i: number) => `/entitable/floor/wal-${String(i).padStart(16, "0")}`;
+
+async function openDatabase(name: string): Promise<IDBDatabase> {
+  const request = indexedDB.open(name);
+  request.onupgradeneeded = () => {
+    request.result.createObjectStore("rows");
+    request.result.createObjectStore("files").createIndex("timestamp", "timestamp");
+  };
+  return await resultOf(request);
+}
+
+function putIn(
+  db: IDBDatabase,
+  store: "rows" | "files",
+  durability: "relaxed" | "strict",
+  value: unknown,
+  key: IDBValidKey,
+): Promise<void> {
+  return new Promise<void>((resolve, reject) => {
+    const transaction = db.transaction(store, "readwrite", { durability });
+    transaction.oncomplete = () => resolve();
+    transaction.onabort = () => reject(transaction.error);
+    transaction.objectStore(store).put(value, key);
+    transaction.commit();
+  });
+}
+
 const resultOf = <T>(request: IDBRequest<T>) =>
   new Promise<T>((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
   });
+
+// Holds no entities: loading it makes them and puts as many bytes, opening it imports entitable's bundle, compiles its module and opens
+// a database, and its only point read gets what was put first.
+export function floorContestant(): Contestant {
+  return {
+    levels: ["relaxed"],
+    async prepare() {
+      await import("/library/entitable.js" as string);
+    },
+    async open(name, _level, fresh) {
+      const compile = () => WebAssembly.compileStreaming(fetch("/library/entitable.wasm"));
+      const [db] = await Promise.all([openDatabase(name), fresh ? undefined : compile()]);
+      return floorDatabase(db) as Database;
+    },
+    async remove(name) {
+      await resultOf(indexedDB.deleteDatabase(name));
+    },
+  };
+}
+
+function floorDatabase(db: IDBDatabase): Partial<Database> {
+  const bytes = new Uint8Array(groupBytes);
+  let puts = 0;
+  return {
+    insertGroup: (_entities: readonly Entity[]) =>
+      putIn(db, "rows", "relaxed", bytes.slice(), puts++),
+    get: () => resultOf(db.transaction("rows").objectStore("rows").get(0)),
+    close: () => db.close(),
+  };
+}
 
 async function inFile(folder: string, level: Level, bytes: Uint8Array): Promise<Floor> {
   const { open, unlink } = await import("node:fs/promises");
@@ -59,6 +113,7 @@ async function inFile(folder: string, level: Level, bytes: Uint8Array): Promise<
       await file.write(bytes);
       if (level === "strict") await file.datasync();
     },
+    putFile: undefined,
     async remove() {
       await file.close();
       await unlink(path);
