@@ -75,7 +75,20 @@ class Leaf : public Node {
     bool found;
     friend bool operator==(const Place&, const Place&) = default;
   };
-  Place find(const KeyView& key) const;
+  Place find(const KeyView& key) const {
+    touch_directory();
+    return find_from(find_near_to(key), key);
+  }
+  // The same in two steps. The first one looks at no row, and the second at one, nearly always: in
+  // between, memory can be waited for once for many keys (base/touch.h).
+  struct Near {
+    Position run;
+    std::uint32_t slot;
+  };
+  Near find_near_to(const KeyView& key) const;
+  Place find_from(const Near& near, const KeyView& key) const;
+  void touch_directory() const;                                // what the first one reads
+  void touch_row(const Near& near, const KeyView& key) const;  // the second, and a row's reader
   // find(), if a look at this slot and its neighbours is enough to tell; they need not be there.
   std::optional<Place> find_near(const KeyView& key, std::uint32_t run, std::uint32_t slot) const;
 

@@ -54,6 +54,21 @@ std::variant<RowAnswer, Error, NeedParts> get_row(const TableIndex& index, const
   return RowAnswer{index, *found.row};
 }
 
+Page get_rows(const TableIndex& index, std::span<const KeyView> keys) {
+  Page page{index, {}, std::nullopt, 0};
+  page.rows.reserve(keys.size());
+  std::vector<TableIndex::Found> found(keys.size());
+  index.find_each(keys, found);
+  std::uint64_t bytes = 0;
+  for (const TableIndex::Found& each : found) {
+    if (!each.row.has_value() || bytes >= limits::page_bytes_max) break;
+    page.rows.push_back(*each.row);
+    bytes += each.row->packed_bytes();
+  }
+  page.rows_read = page.rows.size();
+  return page;
+}
+
 std::variant<Page, NeedParts> execute(const TableIndex& index, const Query& query,
                                       AtAbsent at_absent) {
   ENTITABLE_CHECK(query.top <= limits::page_rows_max);
