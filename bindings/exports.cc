@@ -44,8 +44,9 @@ const CallResult* done(Handle& h, std::uint32_t value = 0) {
 }
 
 // `count` lengths of one word each, then that many blocks.
-std::vector<std::string_view> blocks_in(const Handle& h, std::uint32_t count, std::uint32_t size) {
-  std::vector<std::string_view> blocks;
+void find_blocks(const Handle& h, std::uint32_t count, std::uint32_t size,
+                 std::vector<std::string_view>& blocks) {
+  blocks.clear();
   blocks.reserve(count);
   std::size_t at = std::size_t{count} * 4;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -54,7 +55,6 @@ std::vector<std::string_view> blocks_in(const Handle& h, std::uint32_t count, st
     blocks.push_back(h.in(size).substr(at, length));
     at += length;
   }
-  return blocks;
 }
 
 // Memory ran out half-way: as if nothing had been staged.
@@ -77,8 +77,9 @@ const CallResult* take(Handle& h, Take through_doors, std::uint32_t count, std::
   h.words.clear();
   h.words.reserve(std::size_t{count} * 3);  // now: behind the write nothing may fail
   DiscardUnlessDone discard{h};
-  h.staged = through_doors(h.account, h.store, blocks_in(h, count, size),
-                           entitable::direct::ticks_from_unix_ms(now_ms));
+  find_blocks(h, count, size, h.blocks);
+  through_doors(h.account, h.store, h.blocks, entitable::direct::ticks_from_unix_ms(now_ms),
+                h.staged);
   if (!h.staged.need_parts.empty()) return h.need(h.staged.need_parts);
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto& reply = h.staged.replies[i];

@@ -48,11 +48,12 @@ struct Handle {
   CallResult result;
   std::vector<char> input;  // what JavaScript writes before a call
   direct::PageWriter pages;
-  direct::ReplyBuffer reply;         // what a read or an HTTP request gives
-  RowCounts rows;                    // what the last of these took
-  doors::StagedReplies staged;       // what a stage gives
-  std::vector<std::uint32_t> words;  // where its replies are
-  std::string bytes;                 // what any other call gives
+  direct::ReplyBuffer reply;             // what a read or an HTTP request gives
+  RowCounts rows;                        // what the last of these took
+  std::vector<std::string_view> blocks;  // in the input of a stage
+  doors::StagedReplies staged;           // what a stage gives
+  std::vector<std::uint32_t> words;      // where its replies are
+  std::string bytes;                     // what any other call gives
 
   static constexpr std::size_t kept_bytes = 16 << 10;
 

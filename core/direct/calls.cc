@@ -7,7 +7,6 @@
 
 #include "core/direct/page.h"
 #include "core/direct/read_words.h"
-#include "core/direct/timestamp_text.h"
 #include "core/filter/parser.h"
 #include "core/model/etag.h"
 #include "core/model/limits.h"
@@ -38,17 +37,15 @@ constexpr std::size_t done_words(std::size_t operations) {
   return 1 + operations;
 }
 
-void write_done(ReplyBuffer& out, const WriteDone& done) {
+void write_done(ReplyBuffer& out, const WriteDone& done, TimestampText& text) {
   const std::size_t operations = done.timestamps.size();
   BlockWriter block(out, ReplyKind::written, done_words(operations));
   block.word(static_cast<std::uint32_t>(operations));
-  TimestampText text;  // worth its while from the second one on
-  EtagBuffer buffer;
   for (const Ticks timestamp : done.timestamps) {
     if (timestamp == 0) {
       block.word(none);
     } else {
-      block.ascii(operations == 1 ? write_etag(timestamp, buffer) : text.etag(timestamp));
+      block.ascii(text.etag(timestamp));
     }
   }
   block.finish();
@@ -212,9 +209,9 @@ void make_room_for_answer(ReplyBuffer& out) {
   out.reserve(BlockWriter::bytes_at_once(done_words(1)));
 }
 
-void write_answer(ReplyBuffer& out, const WriteAnswer& answer) {
+void write_answer(ReplyBuffer& out, const WriteAnswer& answer, TimestampText& text) {
   if (const auto* done = std::get_if<WriteDone>(&answer)) {
-    write_done(out, *done);
+    write_done(out, *done, text);
   } else {
     write_error(out, std::get<GroupFailure>(answer));
   }

@@ -11,6 +11,7 @@
 
 #include "core/direct/block.h"
 #include "core/direct/page.h"
+#include "core/direct/timestamp_text.h"
 #include "core/model/service_error.h"
 #include "core/store/store.h"
 
@@ -30,8 +31,9 @@ Ticks ticks_from_unix_ms(double milliseconds);
 // then.
 void make_room_for_answer(ReplyBuffer& out);
 
-// What the store answered to a write of this door (record.h).
-void write_answer(ReplyBuffer& out, const WriteAnswer& answer);
+// What the store answered to a write of this door (record.h). `text` only remembers what the
+// timestamps before had in common.
+void write_answer(ReplyBuffer& out, const WriteAnswer& answer, TimestampText& text);
 void write_error(ReplyBuffer& out, const Error& error);
 void write_error(ReplyBuffer& out, const GroupFailure& failure);
 // One that the store didn't give: of an operation and of a transaction as a whole.

@@ -191,6 +191,9 @@ Result<void> read_operation(BlockReader& in, std::span<const Name> names, Operat
   operation.kind = words.kind;
   operation.key.partition = words.partition.text;
   operation.key.row = words.row.text;
+  operation.properties.clear();
+  operation.if_match = IfMatch();
+  operation.alike = false;
   Result<void> properties = read_properties(in, names, words.properties, operation.properties);
   if (!properties.ok()) return properties;
   if (words.partition.absent || words.row.absent) return Error(Code::properties_need_value);
@@ -207,60 +210,65 @@ Result<void> read_operation(BlockReader& in, std::span<const Name> names, Operat
 }
 
 // Whether they are there is the reader's to say.
-void read_operations(BlockReader& in, const WriteWords& words, std::span<const Name> names,
-                     std::variant<WriteRequest, GroupFailure>& result) {
-  WriteEntities& write = std::get<WriteEntities>(std::get<WriteRequest>(result).body);
+std::optional<GroupFailure> read_operations(BlockReader& in, const WriteWords& words,
+                                            std::span<const Name> names, WriteEntities& write) {
   write.transaction = words.transaction;
+  write.measured = false;
   write.table = words.table;
-  write.operations.reserve(words.operations);
+  write.operations.resize(words.operations);
   for (std::uint32_t i = 0; i < words.operations; ++i) {
-    Operation& operation = write.operations.emplace_back();
+    Operation& operation = write.operations[i];
     const Result<void> done = read_operation(in, names, operation);
-    if (!in.ok()) return;
+    if (!in.ok()) return std::nullopt;
     if (!done.ok()) {
-      result = operation_failure(done.error(), i, words.operations, words.transaction);
-      return;
+      return operation_failure(done.error(), i, words.operations, words.transaction);
     }
     if (i > 0) {
       operation.alike = same_columns(operation.properties, write.operations[i - 1].properties);
     }
   }
   write.texts = in.own_texts();
+  return std::nullopt;
 }
 
-std::variant<WriteRequest, GroupFailure> parse_entities(BlockReader& in) {
-  std::variant<WriteRequest, GroupFailure> result;
+std::optional<GroupFailure> parse_entities(BlockReader& in, WriteRequest& request) {
+  auto* const before = std::get_if<WriteEntities>(&request.body);
+  WriteEntities& write = before == nullptr ? request.body.emplace<WriteEntities>() : *before;
   const WriteWords words = read_write_words(in);
   constexpr std::size_t few_names = 24;
-  std::array<Name, few_names> few{};
+  std::array<Name, few_names> few;
   std::vector<Name> many(words.names() > few_names ? words.names() : 0);
   const std::span<Name> names =
       many.empty() ? std::span<Name>(few).first(words.names()) : std::span<Name>(many);
   std::size_t read = 0;
   read_names(in, words, [&](std::string_view name) { names[read++] = judged(name); });
-  if (in.ok()) read_operations(in, words, names, result);
-  if (!in.ok()) result = GroupFailure{malformed()};
-  return result;
+  std::optional<GroupFailure> refusal;
+  if (in.ok()) refusal = read_operations(in, words, names, write);
+  if (!in.ok()) refusal = GroupFailure{malformed()};
+  return refusal;
+}
+
+// What names a table only.
+template <typename Write>
+std::optional<GroupFailure> parse_table(BlockReader& in, WriteRequest& request) {
+  request.body = Write{std::string(in.text())};
+  if (!in.ok()) return GroupFailure{malformed()};
+  return std::nullopt;
 }
 
 }  // namespace
 
-std::variant<WriteRequest, GroupFailure> parse_write(std::string_view block) {
+std::optional<GroupFailure> parse_write(std::string_view block, WriteRequest& request) {
+  request.call.reset();
   BlockReader in(block);
   if (!in.ok()) return GroupFailure{malformed()};
   switch (static_cast<RequestKind>(in.kind())) {
     case RequestKind::write:
-      return parse_entities(in);
-    case RequestKind::create_table: {
-      WriteRequest request{std::nullopt, WriteCreateTable{std::string(in.text())}};
-      if (!in.ok()) return GroupFailure{malformed()};
-      return request;
-    }
-    case RequestKind::drop_table: {
-      WriteRequest request{std::nullopt, WriteDropTable{std::string(in.text())}};
-      if (!in.ok()) return GroupFailure{malformed()};
-      return request;
-    }
+      return parse_entities(in, request);
+    case RequestKind::create_table:
+      return parse_table<WriteCreateTable>(in, request);
+    case RequestKind::drop_table:
+      return parse_table<WriteDropTable>(in, request);
     case RequestKind::get:
     case RequestKind::query:
     case RequestKind::explain:

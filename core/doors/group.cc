@@ -21,13 +21,25 @@ Error malformed() {
   return Error(Code::invalid_input, "The request block is malformed.");
 }
 
-// The store's answer to an HTTP request.
-using Respond = std::function<Response(const WriteAnswer&)>;
-
 class Group {
  public:
   Group(const protocol::Account& account, const Store& store, Ticks now, StagedReplies& out)
-      : account_(account), store_(store), now_(now), out_(out) {}
+      : account_(account), store_(store), now_(now), out_(out) {
+    asked().clear();
+  }
+  // What it asked is forgotten. A single row lends its memory to the next one.
+  ~Group() {
+    asked().clear();
+    auto* const first =
+        requests().size() == 1 ? std::get_if<WriteEntities>(&requests()[0].body) : nullptr;
+    if (first == nullptr || first->operations.size() != 1) {
+      requests() = std::vector<WriteRequest>();
+      return;
+    }
+    first->operations[0].properties.clear();
+    first->texts.reset();
+  }
+  Group(const Group&) = delete;
 
   // The block's request for the store; if it has none, its reply is there already.
   void add(std::size_t at, std::string_view block) {
@@ -41,41 +53,41 @@ class Group {
 
   // Answers what the store was asked.
   void render(const Staged& staged) {
-    for (std::size_t i = 0; i < asked_.size(); ++i) {
-      ReplyBuffer& reply = out_.replies[asked_[i].at];
-      out_.failed[asked_[i].at] = std::holds_alternative<GroupFailure>(staged.answers[i]);
-      if (const Respond& respond = asked_[i].respond) {
+    for (std::size_t i = 0; i < asked().size(); ++i) {
+      const auto& [at, respond] = asked()[i];
+      ReplyBuffer& reply = out_.replies[at];
+      out_.failed[at] = std::holds_alternative<GroupFailure>(staged.answers[i]);
+      if (respond) {
         reply.assign(protocol::write_response(respond(staged.answers[i])));
       } else {
-        direct::write_answer(reply, staged.answers[i]);
+        direct::write_answer(reply, staged.answers[i], out_.scratch.timestamps);
       }
     }
   }
 
-  const std::vector<WriteRequest>& requests() const { return requests_; }
+  // Once, when all blocks are there.
+  const std::vector<WriteRequest>& asked_requests() {
+    requests().resize(asked().size());
+    return requests();
+  }
 
   // Whether it is a single row, of the direct door, and there is memory for the answer: so that
   // nothing can go wrong behind the write.
   bool prepare_single() {
-    if (requests_.size() != 1 || asked_[0].respond || requests_[0].call.has_value()) return false;
-    const auto* entities = std::get_if<WriteEntities>(&requests_[0].body);
+    if (asked().size() != 1 || asked()[0].respond || requests()[0].call.has_value()) return false;
+    const auto* entities = std::get_if<WriteEntities>(&requests()[0].body);
     if (entities == nullptr || entities->operations.size() != 1) return false;
-    direct::make_room_for_answer(out_.replies[asked_[0].at]);
+    direct::make_room_for_answer(out_.replies[asked()[0].at]);
     return true;
   }
 
  private:
-  struct Asked {
-    std::size_t at;   // among the blocks
-    Respond respond;  // empty: the direct door asked
-  };
-
   void add_direct(std::size_t at, std::string_view block) {
-    auto parsed = direct::parse_write(block);
-    if (auto* request = std::get_if<WriteRequest>(&parsed)) {
-      ask(at, std::move(*request), nullptr);
+    WriteRequest& request = next_request();
+    if (const auto refusal = direct::parse_write(block, request)) {
+      direct::write_error(out_.replies[at], *refusal);
     } else {
-      direct::write_error(out_.replies[at], std::get<GroupFailure>(parsed));
+      ask(at, request, nullptr);
     }
   }
 
@@ -88,46 +100,54 @@ class Group {
     if (auto* response = std::get_if<Response>(&handled)) {
       reply.assign(protocol::write_response(*response));
     } else if (auto* write = std::get_if<protocol::PendingWrite>(&handled)) {
-      ask(at, std::move(write->request), std::move(write->respond));
+      WriteRequest& request = next_request();
+      request = std::move(write->request);
+      ask(at, request, std::move(write->respond));
     } else {
       // It reads, so the first part that it meets is the one to load; then it goes on.
       out_.need_parts.push_back(std::get<NeedParts>(handled).ids.front());
     }
   }
 
-  void ask(std::size_t at, WriteRequest&& request, Respond respond) {
-    request.call = std::move(call_);
-    requests_.push_back(std::move(request));
-    asked_.push_back(Asked{at, std::move(respond)});
+  // Behind those that are asked.
+  WriteRequest& next_request() {
+    if (requests().size() == asked().size()) requests().emplace_back();
+    return requests()[asked().size()];
   }
+
+  void ask(std::size_t at, WriteRequest& request, Respond respond) {
+    request.call = std::move(call_);
+    asked().push_back({at, std::move(respond)});
+  }
+
+  std::vector<WriteRequest>& requests() { return out_.scratch.requests; }
+  std::vector<StagedReplies::Asked>& asked() { return out_.scratch.asked; }
 
   const protocol::Account& account_;
   const Store& store_;
   Ticks now_;
   StagedReplies& out_;
   std::optional<ClientCall> call_;  // of the block that is being added
-  std::vector<WriteRequest> requests_;
-  std::vector<Asked> asked_;  // one per request
 };
 
 enum class Then { wait, publish };
 
-StagedReplies run(const protocol::Account& account, Store& store,
-                  const std::vector<std::string_view>& blocks, Ticks now, Then then) {
-  StagedReplies out;
+void run(const protocol::Account& account, Store& store,
+         const std::vector<std::string_view>& blocks, Ticks now, Then then, StagedReplies& out) {
   out.replies.resize(blocks.size());
   out.failed.assign(blocks.size(), true);
+  out.changes = false;
+  out.need_parts.clear();
   Group group(account, store, now, out);
   for (std::size_t i = 0; i < blocks.size(); ++i) group.add(i, blocks[i]);
-  if (!out.need_parts.empty()) return out;
+  if (!out.need_parts.empty()) return;
+  const std::vector<WriteRequest>& requests = group.asked_requests();
   const bool in_one = then == Then::publish && group.prepare_single();
-  Staged staged =
-      in_one ? store.write(group.requests()[0], now) : store.stage(group.requests(), now);
+  Staged staged = in_one ? store.write(requests[0], now) : store.stage(requests, now);
   out.need_parts = std::move(staged.need_parts);
   out.changes = staged.changes;
   if (out.need_parts.empty()) group.render(staged);
   if (then == Then::publish && !in_one && out.changes) store.publish();
-  return out;
 }
 
 }  // namespace
@@ -153,14 +173,14 @@ std::vector<PartId> handle(const protocol::Account& account, const Store& store,
   return {};
 }
 
-StagedReplies stage(const protocol::Account& account, Store& store,
-                    const std::vector<std::string_view>& blocks, Ticks now) {
-  return run(account, store, blocks, now, Then::wait);
+void stage(const protocol::Account& account, Store& store,
+           const std::vector<std::string_view>& blocks, Ticks now, StagedReplies& out) {
+  run(account, store, blocks, now, Then::wait, out);
 }
 
-StagedReplies write(const protocol::Account& account, Store& store,
-                    const std::vector<std::string_view>& blocks, Ticks now) {
-  return run(account, store, blocks, now, Then::publish);
+void write(const protocol::Account& account, Store& store,
+           const std::vector<std::string_view>& blocks, Ticks now, StagedReplies& out) {
+  run(account, store, blocks, now, Then::publish, out);
 }
 
 }  // namespace entitable::doors

@@ -8,11 +8,15 @@
 // before, what it was then.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string_view>
 #include <vector>
 
 #include "core/direct/block.h"
+#include "core/direct/timestamp_text.h"
 #include "core/protocol/account.h"
+#include "core/protocol/http.h"
 #include "core/store/store.h"
 
 namespace entitable::doors {
@@ -25,20 +29,36 @@ std::vector<PartId> handle(const protocol::Account& account, const Store& store,
                            std::string_view block, Ticks now, direct::ReplyBuffer& out,
                            RowCounts* rows = nullptr);
 
+// The store's answer to an HTTP request.
+using Respond = std::function<protocol::Response(const WriteAnswer&)>;
+
 struct StagedReplies {
   std::vector<direct::ReplyBuffer> replies;  // one per block, in order
   std::vector<bool> failed;  // whether the block changes nothing: it was refused, or only read
   bool changes = false;      // false: there is nothing to store or publish
   // Not empty: nothing was staged and nothing answered; load all of these and stage again.
   std::vector<PartId> need_parts;
+
+  // Memory for the group on its way; what is in it means nothing between calls.
+  struct Asked {
+    std::size_t at;   // among the blocks
+    Respond respond;  // empty: the direct door asked
+  };
+  struct Scratch {
+    std::vector<WriteRequest> requests;
+    std::vector<Asked> asked;  // one per request
+    direct::TimestampText timestamps;
+  };
+  Scratch scratch;
 };
 
 // Writes: every block in order on one candidate, which publish() or discard() of the store ends. A
 // block that its door answers itself (a refusal, a batch that reads) doesn't reach the store.
-StagedReplies stage(const protocol::Account& account, Store& store,
-                    const std::vector<std::string_view>& blocks, Ticks now);
+// Replaces what `out` holds, and uses its memory again.
+void stage(const protocol::Account& account, Store& store,
+           const std::vector<std::string_view>& blocks, Ticks now, StagedReplies& out);
 // stage() and, if there are changes, publish() at once. What throws has not been published.
-StagedReplies write(const protocol::Account& account, Store& store,
-                    const std::vector<std::string_view>& blocks, Ticks now);
+void write(const protocol::Account& account, Store& store,
+           const std::vector<std::string_view>& blocks, Ticks now, StagedReplies& out);
 
 }  // namespace entitable::doors

@@ -43,6 +43,7 @@ void Bounds::assign(const List& bounds, std::uint32_t children) {
     bytes += bounds[i].partition.size() + bounds[i].row.size();
   text.reserve(bytes);
   std::vector<KeyRun> runs;
+  std::array<Row, inner_children_max> rows{};
   for (std::uint32_t i = 1; i < children; ++i) {
     const auto& [partition_key, row_key] = bounds[i];
     ENTITABLE_CHECK(partition_key.size() <= 0xFFFF && row_key.size() <= 0xFFFF);
@@ -51,11 +52,11 @@ void Bounds::assign(const List& bounds, std::uint32_t children) {
                       static_cast<std::uint16_t>(partition_key.size()), 0, i});
       text.append(partition_key);
     }
-    rows_[i] = {static_cast<std::uint32_t>(text.size()),
-                static_cast<std::uint32_t>(row_key.size())};
+    rows[i] = {static_cast<std::uint32_t>(text.size()), static_cast<std::uint32_t>(row_key.size())};
     text.append(row_key);
   }
   children_ = children;
+  rows_ = rows;
   runs_ = std::move(runs);
   text_ = std::move(text);
   set_heads();

@@ -37,7 +37,8 @@ class Bounds : public RefCounted<Bounds> {
   List list() const;
   std::uint64_t memory() const;
 
-  // Changes. REQUIRES: these bounds are held once. What is given may look into them.
+  // Changes. REQUIRES: these bounds are held once. What is given may look into them. Without memory
+  // all is as before.
   void assign(const List& bounds, std::uint32_t children);
   void insert(std::uint32_t i, const KeyView& bound);
   void erase(std::uint32_t i);

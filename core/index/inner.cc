@@ -46,13 +46,12 @@ Bounds& Inner::own_bounds() {
 void Inner::replace(std::uint32_t i, const Totals& before, std::span<const Child> nodes) {
   ENTITABLE_DCHECK(!nodes.empty() && size() - 1 + nodes.size() <= inner_children_max);
   const std::uint64_t memory_before = own_memory();
+  for (std::size_t n = 1; n < nodes.size(); ++n) {  // first, since it may throw
+    insert(i + static_cast<std::uint32_t>(n), nodes[n].lower.view(), nodes[n].node);
+  }
   totals_ -= before;
   children_[i] = nodes[0].node;
-  totals_ += nodes[0].node->totals();
-  for (std::size_t n = 1; n < nodes.size(); ++n) {
-    insert(i + static_cast<std::uint32_t>(n), nodes[n].lower.view(), nodes[n].node);
-    totals_ += nodes[n].node->totals();
-  }
+  for (const Child& child : nodes) totals_ += child.node->totals();
   totals_.memory += own_memory() - memory_before;
 }
 

@@ -41,8 +41,8 @@ class Inner : public Node {
     totals_ += after;
     totals_ -= before;
   }
-  // Child i, which counted `before`, gives way to `nodes`; the first takes its lower bound.
-  // REQUIRES: they fit.
+  // Child i, which counted `before`, gives way to `nodes`; the first takes its lower bound. If
+  // there is no memory for two of them, all is as before. REQUIRES: they fit.
   void replace(std::uint32_t i, const Totals& before, std::span<const Child> nodes);
   // Children i and i + 1 give way to one.
   void join(std::uint32_t i, Ref<Node> joined);

@@ -15,11 +15,18 @@ namespace {
 constexpr std::uint64_t block_overhead = 16;
 constexpr std::uint32_t capacity_min = 256;
 
-// Buffers double while small, then grow by a quarter, so that little is wasted where it counts.
+// Buffers double while small, then grow by a quarter, so that little is wasted where it counts. One
+// that is filled in order needs no more.
 std::uint32_t capacity_for(std::uint32_t bytes) {
   if (bytes > leaf_bytes_max) return bytes;
-  const std::uint32_t spare = bytes < leaf_bytes_max / 2 ? bytes : bytes / 4;
-  return std::clamp(bytes + spare, capacity_min, leaf_bytes_max);
+  if (bytes > leaf_bytes_filled) return leaf_bytes_max;
+  const std::uint32_t spare = bytes < leaf_bytes_filled / 2 ? bytes : bytes / 4;
+  return std::clamp(bytes + spare, capacity_min, leaf_bytes_filled);
+}
+
+// Rows of one leaf mostly look at one text.
+bool begins_run(std::span<const RowSource> rows, std::size_t i) {
+  return i == 0 || !same_text(rows[i].partition, rows[i - 1].partition);
 }
 
 std::uint16_t narrow(std::size_t bytes) {
@@ -47,14 +54,22 @@ std::uint64_t Leaf::bytes_for(std::span<const RowSource> rows) {
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     bytes += cost(row_layout::packed_bytes(rows[i].base));
-    if (i == 0 || rows[i].partition != rows[i - 1].partition) bytes += run_cost(rows[i].partition);
+    if (begins_run(rows, i)) bytes += run_cost(rows[i].partition);
   }
   return bytes;
 }
 
 Ref<Leaf> Leaf::build(std::span<const RowSource> rows) {
+  return build_within(rows, static_cast<std::uint32_t>(bytes_for(rows)));
+}
+
+Ref<Leaf> Leaf::build_to_grow(std::span<const RowSource> rows, std::uint64_t bytes) {
+  return build_within(rows, capacity_for(static_cast<std::uint32_t>(bytes)));
+}
+
+Ref<Leaf> Leaf::build_within(std::span<const RowSource> rows, std::uint32_t capacity) {
   Ref<Leaf> leaf = make_ref<Leaf>();
-  leaf->allocate(static_cast<std::uint32_t>(bytes_for(rows)));
+  leaf->allocate(capacity);
   leaf->append_all(rows);
   leaf->count_memory();
   return leaf;
@@ -84,12 +99,12 @@ void Leaf::allocate(std::uint32_t capacity) {
 void Leaf::append_all(std::span<const RowSource> rows) {
   size_ = static_cast<std::uint32_t>(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i == 0 || rows[i].partition != rows[i - 1].partition) ++runs_;
+    if (begins_run(rows, i)) ++runs_;
   }
   std::uint32_t run = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!begins_run(rows, i)) continue;
     const std::string_view partition = rows[i].partition;
-    if (i != 0 && partition == rows[i - 1].partition) continue;
     run_table()[run++] = {0, texts_, narrow(partition.size()), 0, static_cast<std::uint32_t>(i)};
     add_text(partition);
   }

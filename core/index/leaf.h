@@ -26,8 +26,10 @@
 
 namespace entitable {
 
-// What a leaf of more than one row may take in its buffer.
-inline constexpr std::uint32_t leaf_bytes_max = 8 * 1024;
+// What a leaf of more than one row may take in its buffer. Rows that come in order fill it to less,
+// so that a few more find room between them before it is split.
+inline constexpr std::uint32_t leaf_bytes_max = 9 * 1024;
+inline constexpr std::uint32_t leaf_bytes_filled = 8 * 1024;
 
 struct LeafSlot {
   std::uint32_t head;    // of the row key, after the run's prefix
@@ -48,6 +50,8 @@ class Leaf : public Node {
                                Ref<Overlay> overlay = nullptr);
   // Tightly packed. REQUIRES: keys rise strictly.
   static Ref<Leaf> build(std::span<const RowSource> rows);
+  // The same with room to grow. REQUIRES: `bytes` is bytes_for(rows).
+  static Ref<Leaf> build_to_grow(std::span<const RowSource> rows, std::uint64_t bytes);
   // What build() would take for these rows, in bytes.
   static std::uint64_t bytes_for(std::span<const RowSource> rows);
   // A copy with room for `room` more bytes.
@@ -184,6 +188,7 @@ class Leaf : public Node {
   }
   std::uint32_t gap() const { return capacity_ - directory_bytes() - heap_; }
   void allocate(std::uint32_t capacity);
+  static Ref<Leaf> build_within(std::span<const RowSource> rows, std::uint32_t capacity);
   void append_all(std::span<const RowSource> rows);
   void copy_from(const Leaf& from);
   void reserve(std::uint32_t room);

@@ -47,7 +47,7 @@ std::size_t balanced_cut(std::span<const RowSource> rows) {
     left += row_cost(rows[cut - 1]);
     const std::uint64_t larger = std::max(left, total - left);
     if (larger < anywhere.larger) anywhere = {cut, larger};
-    if (larger < between.larger && rows[cut - 1].partition != rows[cut].partition) {
+    if (larger < between.larger && !same_text(rows[cut - 1].partition, rows[cut].partition)) {
       between = {cut, larger};
     }
   }
@@ -66,11 +66,30 @@ std::size_t first_cut(std::span<const RowSource> rows, const Leaf& leaf, const L
   return balanced_cut(rows);
 }
 
-void append_leaf(std::span<const RowSource> rows, const RowSource* before,
-                 std::vector<Child>& leaves) {
-  EntityKey lower;
-  if (before != nullptr) lower = bound_between(key_of(*before), key_of(rows.front()));
-  leaves.push_back({std::move(lower), as_node(Leaf::build(rows))});
+EntityKey lower_of(std::span<const RowSource> rows, const RowSource* before) {
+  return before == nullptr ? EntityKey() : bound_between(key_of(*before), key_of(rows.front()));
+}
+
+// Two leaves as a rule, three when a huge row falls between small ones. Cuts wait on a stack,
+// rightmost first.
+std::vector<Child> leaves_of(std::span<const RowSource> rows, std::size_t cut, bool in_order) {
+  std::vector<Child> leaves;
+  leaves.reserve(3);
+  std::vector<std::span<const RowSource>> waiting = {rows.subspan(cut), rows.first(cut)};
+  while (!waiting.empty()) {
+    const std::span<const RowSource> part = waiting.back();
+    waiting.pop_back();
+    const std::uint64_t bytes = Leaf::bytes_for(part);
+    if (part.size() > 1 && bytes > leaf_bytes_max) {
+      const std::size_t middle = balanced_cut(part);
+      waiting.push_back(part.subspan(middle));
+      waiting.push_back(part.first(middle));
+      continue;
+    }
+    leaves.push_back({lower_of(part, part.data() == rows.data() ? nullptr : part.data() - 1),
+                      as_node(in_order ? Leaf::build(part) : Leaf::build_to_grow(part, bytes))});
+  }
+  return leaves;
 }
 
 }  // namespace
@@ -104,24 +123,8 @@ std::vector<Child> split_leaf(const Ref<Node>& leaf_node, const Leaf::Place& pla
     rows.insert(std::next(rows.begin(), static_cast<std::ptrdiff_t>(place.slot)), row);
   }
 
-  // Two leaves as a rule, three when a huge row falls between small ones. Cuts wait on a stack,
-  // rightmost first.
-  std::vector<Child> leaves;
-  const std::size_t cut = first_cut(rows, leaf, place);
-  std::vector<std::span<const RowSource>> waiting = {std::span(rows).subspan(cut),
-                                                     std::span(rows).first(cut)};
-  while (!waiting.empty()) {
-    const std::span<const RowSource> part = waiting.back();
-    waiting.pop_back();
-    if (part.size() > 1 && Leaf::bytes_for(part) > leaf_bytes_max) {
-      const std::size_t middle = balanced_cut(part);
-      waiting.push_back(part.subspan(middle));
-      waiting.push_back(part.first(middle));
-      continue;
-    }
-    append_leaf(part, part.data() == rows.data() ? nullptr : part.data() - 1, leaves);
-  }
-  return leaves;
+  const bool in_order = !place.found && (leaf.rising(place) || leaf.falling(place));
+  return leaves_of(rows, first_cut(rows, leaf, place), in_order);
 }
 
 }  // namespace entitable

@@ -115,7 +115,7 @@ void PartLoader::State::push(const KeyView& key, std::string_view packed) {
   }
   std::uint64_t bytes = Leaf::cost(static_cast<std::uint32_t>(packed.size()));
   if (new_run) bytes += Leaf::run_cost(key.partition);
-  if (!waiting.empty() && waiting_bytes + bytes > leaf_bytes_max) {
+  if (!waiting.empty() && waiting_bytes + bytes > leaf_bytes_filled) {
     flush();
     if (!new_run) bytes += Leaf::run_cost(key.partition);
     new_run = true;

@@ -81,7 +81,8 @@ Schema::Schema(const Ref<Schema>& base)
       layers_(base->layers_ + 1),
       name_count_(base->name_count_),
       columns_total_(base->columns_total_),
-      memory_(base->memory_) {
+      memory_(base->memory_),
+      hints_made_(base->hints_made_) {
   shapes_.reserve(base->shapes_.size() + 4);
   shapes_ = base->shapes_;  // keeps that room
   if (layers_ <= layers_max) return;
@@ -108,15 +109,25 @@ std::size_t Schema::hint_of(std::span<const PropertyView> properties) const {
   return spread % hints_.size();
 }
 
-bool Schema::saw(std::span<const PropertyView> properties) const {
+Seen Schema::saw(std::span<const PropertyView> properties) const {
   const Hint& hint = hints_[hint_of(properties)];
-  return hint.shape != nullptr && fits(hint, properties);
+  return hint.shape != nullptr && fits(hint, properties) ? hint.seen : 0;
 }
 
-Schema::Interned Schema::intern(std::span<const PropertyView> properties) {
-  Hint& hint = hints_[hint_of(properties)];
+Schema::Interned Schema::intern(std::span<const PropertyView> properties, Seen seen) {
+  if (seen != 0) {
+    const Hint& hint = hints_[seen % hints_.size()];
+    if (hint.seen == seen) {
+      ENTITABLE_DCHECK(fits(hint, properties));
+      last_ = &hint;
+      return {hint.shape, hint.order};
+    }
+  }
+  const std::size_t at = hint_of(properties);
+  Hint& hint = hints_[at];
   if (hint.shape == nullptr || !fits(hint, properties)) {
     hint.shape = nullptr;  // in case memory runs out half way
+    hint.seen = 0;
     const Shape& shape = find_or_add(properties);
     hint.order.resize(properties.size());
     if (shape.is_generic()) {
@@ -129,6 +140,7 @@ Schema::Interned Schema::intern(std::span<const PropertyView> properties) {
                      [](const Member& member) { return member.position; });
     }
     hint.shape = &shape;
+    hint.seen = ++hints_made_ * hints_.size() + at;  // tells its place
   }
   last_ = &hint;
   return {hint.shape, hint.order};
@@ -144,7 +156,7 @@ const Shape& Schema::intern(const std::vector<Property>& properties) {
 }
 
 bool Schema::knows(std::span<const PropertyView> properties) {
-  if (saw(properties)) return true;
+  if (saw(properties) != 0) return true;
   return !has_room(properties.size()) || find(properties, false) != nullptr;
 }
 

@@ -31,6 +31,7 @@
 
 #include "core/base/check.h"
 #include "core/base/refcounted.h"
+#include "core/model/commit.h"
 #include "core/model/entity.h"
 
 namespace entitable {
@@ -94,7 +95,7 @@ class Schema : public RefCounted<Schema> {
   // The shape of an entity's properties: an existing one, a new one, or the generic one when the
   // table has all the shapes it may have. Independent of the order of `properties`. REQUIRES: names
   // are unique. The generic shape's order is the order of names by bytes.
-  Interned intern(std::span<const PropertyView> properties);
+  Interned intern(std::span<const PropertyView> properties, Seen seen = 0);
   const Shape& intern(const std::vector<Property>& properties);
   // The answer of the last intern(), once more. REQUIRES: there was one, of the names and types of
   // `properties` in the same order.
@@ -106,9 +107,10 @@ class Schema : public RefCounted<Schema> {
   // Whether intern() would add nothing.
   bool knows(std::span<const PropertyView> properties);
 
-  // Whether rows of just these properties, in this order, were interned lately: then their names
-  // need no check, since nothing that is not storable is ever interned.
-  bool saw(std::span<const PropertyView> properties) const;
+  // Not 0 if rows of just these names and types, in this order, were interned lately: then names
+  // need no check, since nothing that is not storable is ever interned. It spares an intern() of
+  // the same, by this schema or one that begins with it, to compare them once more.
+  Seen saw(std::span<const PropertyView> properties) const;
 
   // REQUIRES: id < shape_count().
   const Shape& shape(ShapeId id) const { return *shapes_[id]; }
@@ -133,6 +135,7 @@ class Schema : public RefCounted<Schema> {
   struct Hint {
     const Shape* shape = nullptr;
     std::vector<std::uint16_t> order;
+    Seen seen = 0;  // no other answer has it, here or in a schema that this one began with
   };
   std::size_t hint_of(std::span<const PropertyView> properties) const;
   // A set of properties on its way to its shape, by name id.
@@ -166,6 +169,7 @@ class Schema : public RefCounted<Schema> {
   std::size_t columns_total_ = 0;
   std::size_t memory_ = 0;
   std::array<Hint, 8> hints_;
+  Seen hints_made_ = 0;
   const Hint* last_ = nullptr;  // that intern() gave last
   std::vector<Member> members_;
   std::string set_;

@@ -124,12 +124,12 @@ bool TableIndex::spot_on_trail(const KeyView& key, Spot& spot) const {
   return true;
 }
 
-Schema::Interned TableIndex::intern(std::span<const PropertyView> properties) {
+Schema::Interned TableIndex::intern(std::span<const PropertyView> properties, Seen seen) {
   if (!schema_is_own_ && !schema_->knows(properties)) {
     schema_ = make_ref<Schema>(schema_);
     schema_is_own_ = true;
   }
-  return schema_->intern(properties);
+  return schema_->intern(properties, seen);
 }
 
 void TableIndex::put(const Entity& entity) {
@@ -163,7 +163,9 @@ struct Arrival {
     if (!place.run_found) room += Leaf::run_cost(key.partition);
     if (place.found) gone = Leaf::cost(row_layout::packed_bytes(leaf.base(place.slot)));
     const std::uint32_t rows = leaf.size() + (place.found ? 0 : 1);
-    fits = rows <= 1 || leaf.used() + room - gone <= leaf_bytes_max;
+    const bool in_order = !place.found && place.slot == leaf.size() && leaf.rising(place);
+    const std::uint32_t most = in_order ? leaf_bytes_filled : leaf_bytes_max;
+    fits = rows <= 1 || leaf.used() + room - gone <= most;
   }
 
   // Into the leaf that the edit went to. The next one may well go beside it.
@@ -185,16 +187,18 @@ struct Arrival {
 }  // namespace
 
 const std::string& TableIndex::packed(const KeyView& key, Ticks timestamp,
-                                      std::span<const PropertyView> properties, bool alike) {
-  const Schema::Interned interned = alike ? schema_->interned_last(properties) : intern(properties);
+                                      std::span<const PropertyView> properties, bool alike,
+                                      Seen seen) {
+  const Schema::Interned interned =
+      alike ? schema_->interned_last(properties) : intern(properties, seen);
   std::string& packed = schema_->scratch().row;
   pack_row(interned, key.row, timestamp, properties, packed);
   return packed;
 }
 
 void TableIndex::put(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
-                     bool alike) {
-  const std::string& row = packed(key, timestamp, properties, alike);
+                     bool alike, Seen seen) {
+  const std::string& row = packed(key, timestamp, properties, alike, seen);
   Spot spot{};
   const bool on_trail = spot_on_trail(key, spot);
   TreeEdit edit(root_);
@@ -215,15 +219,19 @@ void TableIndex::put(const KeyView& key, Ticks timestamp, std::span<const Proper
 
 // The leaf asks for memory before it changes anything, as long as it doesn't shrink.
 bool TableIndex::put_in_place(const KeyView& key, Ticks timestamp,
-                              std::span<const PropertyView> properties) {
+                              std::span<const PropertyView> properties, Seen seen) {
   Spot spot{};
   const bool on_trail = spot_on_trail(key, spot);
   TreeEdit edit(root_);
   const bool alone = on_trail ? edit.descend_alone(trail_) : edit.descend_alone(key);
   if (!alone || edit.leaf().is_absent()) return false;
-  const Arrival arrival(edit.leaf(), on_trail ? spot.place : edit.leaf().find(key), key,
-                        packed(key, timestamp, properties, false));
-  if (!arrival.fits || arrival.room < arrival.gone) return false;
+  const std::string& row = packed(key, timestamp, properties, false, seen);
+  const Arrival arrival(edit.leaf(), on_trail ? spot.place : edit.leaf().find(key), key, row);
+  if (!arrival.fits) {
+    return edit.has_room_above() &&
+           edit.replace_alone(split_leaf(edit.slot(), arrival.place, key, row));
+  }
+  if (arrival.room < arrival.gone) return false;
   arrival.go_into(edit, key.partition, trail_);
   return true;
 }

@@ -87,13 +87,14 @@ class TableIndex {
   void put(const Entity& entity);
   // The same from parts that may look into this very index. REQUIRES: those that are `alike` have
   // the names and types, in the same order, of the row that was put last; no other version was
-  // changed since, which may have the same schema.
+  // changed since, which may have the same schema. `seen`: what schema().saw() said of them.
   void put(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
-           bool alike = false);
+           bool alike = false, Seen seen = 0);
   // The same where it is least work: nothing on the way to the row is shared with another version,
-  // and its leaf has room for it as it is. False: something else is the case, and nothing was done.
-  // REQUIRES: as put().
-  bool put_in_place(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties);
+  // and its leaf has room for it, or the node above for one leaf more. False: something else is the
+  // case, and nothing was done. REQUIRES: as put().
+  bool put_in_place(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
+                    Seen seen = 0);
   // False: the row was not there. Of an absent leaf that is not known: true.
   bool erase(const KeyView& key);
 
@@ -153,9 +154,9 @@ class TableIndex {
   bool spot_on_trail(const KeyView& key, Spot& spot) const;
   // Valid until the next one.
   const std::string& packed(const KeyView& key, Ticks timestamp,
-                            std::span<const PropertyView> properties, bool alike);
+                            std::span<const PropertyView> properties, bool alike, Seen seen);
 
-  Schema::Interned intern(std::span<const PropertyView> properties);
+  Schema::Interned intern(std::span<const PropertyView> properties, Seen seen);
 
   Ref<Node> root_;
   Ref<Schema> schema_;

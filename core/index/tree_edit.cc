@@ -192,6 +192,16 @@ void TreeEdit::replace(std::vector<Child> nodes) {
   root_ = nodes[0].node;
 }
 
+bool TreeEdit::replace_alone(std::span<const Child> leaves) {
+  ENTITABLE_DCHECK(has_room_above());
+  if (leaves.size() > 2) return false;
+  const Step& step = path_[depth_ - 1];
+  const Totals parent_before = step.node->totals();
+  step.node->replace(step.child, (*slot_)->totals(), leaves);
+  adjust_above(depth_ - 1, parent_before, step.node->totals());
+  return true;
+}
+
 void TreeEdit::merge_upwards() {
   for (std::uint32_t level = depth_; level-- > 0;) {
     const Step& step = path_[level];

@@ -42,6 +42,13 @@ class TreeEdit {
   void settle(const Totals& before);
   // Puts other leaves in the place of the leaf. The first one's lower bound is not looked at.
   void replace(std::vector<Child> leaves);
+  // The same where only the node above changes, which has room for one more. False: it would not be
+  // enough, and nothing was done. On std::bad_alloc nothing was done, either. REQUIRES:
+  // has_room_above().
+  bool replace_alone(std::span<const Child> leaves);
+  bool has_room_above() const {
+    return depth_ > 0 && path_[depth_ - 1].node->size() < inner_children_max;
+  }
 
  private:
   struct Step {

@@ -30,6 +30,10 @@ struct AccessPolicy {
   friend bool operator==(const AccessPolicy&, const AccessPolicy&) = default;
 };
 
+// Says of a list of names and types that the index of a table has held it against its own
+// (core/index/shape.h). 0: it has not, or knows no such list.
+using Seen = std::uint64_t;
+
 // A row as it is after the write, timestamp included. What it looks at is owned by whoever made the
 // commit, and outlives it.
 struct PutRow {
@@ -40,6 +44,7 @@ struct PutRow {
   // Whether their names and types are surely those of the PutRow before it in the commit, in the
   // same order: then nobody has to compare them. False says nothing, and it is no part of the row.
   bool alike = false;
+  Seen seen = 0;  // what the table's index said of them; as little part of the row
 };
 inline bool operator==(const PutRow& a, const PutRow& b) {
   return a.table == b.table && compare(a.key, b.key) == 0 && a.timestamp == b.timestamp &&

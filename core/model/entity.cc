@@ -131,22 +131,17 @@ Result<void> check_entity(const Entity& entity) {
   return {};
 }
 
-std::vector<PropertyView> merge(std::span<const PropertyView> base,
-                                std::span<const PropertyView> update) {
-  std::vector<PropertyView> merged;
-  merged.reserve(base.size() + update.size());
-  merged.assign(base.begin(), base.end());
+void merge_into(std::vector<PropertyView>& base, std::span<const PropertyView> update) {
+  const auto kept = static_cast<std::ptrdiff_t>(base.size());
   for (const PropertyView& property : update) {
-    const auto kept = merged.begin() + static_cast<std::ptrdiff_t>(base.size());
     const auto same = [&](const PropertyView& old) { return same_text(old.name, property.name); };
-    const auto place = std::find_if(merged.begin(), kept, same);
-    if (place != kept) {
+    const auto place = std::find_if(base.begin(), base.begin() + kept, same);
+    if (place != base.begin() + kept) {
       *place = property;
     } else {
-      merged.push_back(property);
+      base.push_back(property);
     }
   }
-  return merged;
 }
 
 }  // namespace entitable

@@ -68,7 +68,6 @@ Result<void> check_entity(const Entity& entity);
 // Merge: properties of `update` are set (the type may change), all others of `base` are kept.
 // What is new stands at the end. REQUIRES: unique names in each. Replace needs no function: it is
 // the update itself.
-std::vector<PropertyView> merge(std::span<const PropertyView> base,
-                                std::span<const PropertyView> update);
+void merge_into(std::vector<PropertyView>& base, std::span<const PropertyView> update);
 
 }  // namespace entitable

@@ -105,7 +105,7 @@ void Catalog::apply(const Commit& commit) {
     if (const auto* row = std::get_if<PutRow>(&mutation)) {
       Table& into = open(row->table);
       const bool alike = row->alike && put_last == &into;
-      into.index.put(row->key, row->timestamp, row->properties, alike);
+      into.index.put(row->key, row->timestamp, row->properties, alike, row->seen);
       put_last = &into;
     } else if (const auto* erase = std::get_if<DeleteEntity>(&mutation)) {
       open(erase->table).index.erase(erase->key.view());
@@ -132,7 +132,7 @@ bool Catalog::apply_in_place(const Commit& commit) {
   const auto at = position_of(tables_->list, row->table);
   ENTITABLE_CHECK(at != tables_->list.end() && (*at)->id() == row->table);
   if (!at->unique() || (*at)->branch != branch_) return false;
-  return (*at)->index.put_in_place(row->key, row->timestamp, row->properties);
+  return (*at)->index.put_in_place(row->key, row->timestamp, row->properties, row->seen);
 }
 
 std::string Catalog::check(const Commit& commit) const {

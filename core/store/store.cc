@@ -47,6 +47,7 @@ void add_parts(std::vector<PartId>& ids, const NeedParts& need) {
 struct Store::State {
   Version published;
   CallWindow window;
+  Candidate::Scratch scratch;
   std::optional<Candidate> candidate;
 
   // Published commits that no stored segment holds yet, oldest first.
@@ -109,6 +110,8 @@ struct Store::State {
       if (commit.number > stored_commit) pending.push_back(std::move(commit));
     }
     published = std::move(made.version());
+    constexpr std::size_t kept_max = 1024;
+    if (made.commits().capacity() <= kept_max) scratch.commits = std::move(made.commits());
   }
 
   SealedSegment seal(SegmentWriter writer) {
@@ -341,7 +344,7 @@ Staged Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
     staged.answers.assign(requests.size(), GroupFailure{Error(Code::read_only), 0, false});
     return staged;
   }
-  Candidate candidate(state_->published, state_->window);
+  Candidate candidate(state_->published, state_->window, state_->scratch);
   for (const WriteRequest& request : requests) {
     auto answer = candidate.add(request, now);
     // Goes on, to learn what the others need.
@@ -373,7 +376,7 @@ Staged Store::write(const WriteRequest& request, Ticks now) {
   // Takes the published version, so that nothing else holds it, and gives it back in any case.
   struct Taken {
     State& state;
-    Candidate candidate{std::move(state.published), state.window};
+    Candidate candidate{std::move(state.published), state.window, state.scratch};
     ~Taken() { state.publish(candidate); }
   } taken{*state_};
   auto answer = taken.candidate.add(request, now);

@@ -61,8 +61,7 @@ std::variant<WriteAnswer, NeedParts> Candidate::add(const WriteRequest& request,
   if (auto* need = std::get_if<NeedParts>(&preparation)) return std::move(*need);
   if (auto* failed = std::get_if<GroupFailure>(&preparation))
     return WriteAnswer(std::move(*failed));
-  Prepared& prepared = std::get<Prepared>(preparation);
-  return WriteAnswer(WriteDone{commit(std::move(prepared), request.call)});
+  return WriteAnswer(WriteDone{commit(std::get<StagedMutations>(preparation), request.call)});
 }
 
 const ClientCall* Candidate::answered(const ClientCall& call) const {
@@ -72,13 +71,14 @@ const ClientCall* Candidate::answered(const ClientCall& call) const {
   return answered_.find(call.client, call.number);
 }
 
-std::vector<Ticks> Candidate::commit(Prepared prepared, const std::optional<ClientCall>& call) {
+std::vector<Ticks> Candidate::commit(StagedMutations& staged,
+                                     const std::optional<ClientCall>& call) {
   Commit commit;
   commit.number = version_.last_commit + 1;
   commit.last_timestamp = version_.clock.last_issued();
-  commit.mutations = std::move(prepared.mutations);
+  commit.mutations = std::move(staged.mutations);
   if (call.has_value()) {
-    commit.call = ClientCall{call->client, call->number, prepared.timestamps};
+    commit.call = ClientCall{call->client, call->number, staged.timestamps};
     calls_.push_back(*commit.call);
   }
   PendingCommit pending{commit.number, encode_commit(commit)};
@@ -90,7 +90,16 @@ std::vector<Ticks> Candidate::commit(Prepared prepared, const std::optional<Clie
   }
   commits_.push_back(std::move(pending));
   version_.last_commit = commit.number;
-  return std::move(prepared.timestamps);
+  leave(staged, commit.mutations);
+  return std::move(staged.timestamps);
+}
+
+// It counts for single writes, and what a large group took is not kept.
+void Candidate::leave(StagedMutations& staged, std::vector<Mutation>& mutations) {
+  if (mutations.size() != 1) return;
+  mutations.clear();
+  scratch_.staged.mutations = std::move(mutations);
+  scratch_.staged.merged = std::move(staged.merged);
 }
 
 // Whoever gave away a version gets it back as it was if memory runs out half-way.
@@ -104,40 +113,40 @@ void Candidate::apply_first(const Commit& commit) {
 Candidate::Preparation Candidate::prepare(const WriteEntities& write, Ticks now) {
   const Table* table = version_.catalog.find(write.table);
   const Schema* schema = table == nullptr ? nullptr : &table->index.schema();
-  if (auto failed = check_group(write.operations, write.transaction, write.measured, schema))
+  Seen seen = 0;
+  if (auto failed = check_group(write.operations, write.transaction, write.measured, schema, &seen))
     return std::move(*failed);
   if (table == nullptr) return GroupFailure{Error(Code::table_not_found), 0, write.transaction};
-  StageOutcome outcome = stage_group(table->id(), table->index, write.operations, write.transaction,
-                                     [&] { return version_.clock.next(now); });
+  StageOutcome outcome = stage_group(
+      table->id(), table->index, write.operations, write.transaction,
+      [&] { return version_.clock.next(now); }, seen, std::move(scratch_.staged));
   if (auto* need = std::get_if<NeedPartsToStage>(&outcome)) return NeedParts{std::move(need->ids)};
   if (auto* failed = std::get_if<GroupFailure>(&outcome)) return std::move(*failed);
-  auto& staged = std::get<StagedMutations>(outcome);
-  return Prepared{std::move(staged.mutations), std::move(staged.timestamps),
-                  std::move(staged.merged)};
+  return std::move(std::get<StagedMutations>(outcome));
 }
 
 Candidate::Preparation Candidate::prepare(const WriteCreateTable& write, Ticks) {
   const auto name = TableName::parse(write.table);
   if (!name.ok()) return GroupFailure{name.error(), 0, false};
   if (version_.catalog.find(write.table) != nullptr) return failure(Code::table_already_exists);
-  return Prepared{{CreateTable{version_.next_table++, write.table}}, {0}, {}};
+  return StagedMutations{{CreateTable{version_.next_table++, write.table}}, {0}, {}};
 }
 
 Candidate::Preparation Candidate::prepare(const WriteDropTable& write, Ticks) {
   const Table* table = version_.catalog.find(write.table);
   if (table == nullptr) return failure(Code::resource_not_found);
-  return Prepared{{DropTable{table->id()}}, {0}, {}};
+  return StagedMutations{{DropTable{table->id()}}, {0}, {}};
 }
 
 Candidate::Preparation Candidate::prepare(const WriteTableAcl& write, Ticks) {
   if (const auto wrong = check_policies(write.policies)) return failure(*wrong);
   const Table* table = version_.catalog.find(write.table);
   if (table == nullptr) return failure(Code::table_not_found);
-  return Prepared{{SetTableAcl{table->id(), write.policies}}, {0}, {}};
+  return StagedMutations{{SetTableAcl{table->id(), write.policies}}, {0}, {}};
 }
 
 Candidate::Preparation Candidate::prepare(const WriteServiceProperties& write, Ticks) {
-  return Prepared{
+  return StagedMutations{
       {SetServiceProperties{write.change(version_.catalog.service_properties())}}, {0}, {}};
 }
 

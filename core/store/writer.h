@@ -34,10 +34,20 @@ struct Version {
 
 class Candidate {
  public:
+  // Memory that candidates leave for those after them; what is in it means nothing.
+  struct Scratch {
+    std::vector<PendingCommit> commits;
+    StagedMutations staged;
+  };
   // Starts from `base`: a copy of a version, which then stays as it is, or the version itself.
   // `answered` is the window of calls answered before.
-  Candidate(Version base, const CallWindow& answered)
-      : version_(std::move(base)), answered_(answered) {}
+  Candidate(Version base, const CallWindow& answered, Scratch& scratch)
+      : version_(std::move(base)),
+        answered_(answered),
+        scratch_(scratch),
+        commits_(std::move(scratch.commits)) {
+    commits_.clear();
+  }
 
   // Checks one request against this candidate and, if it holds, applies it. Nothing of a failed
   // request stays, except that timestamps it drew are not given out again. NeedParts: nothing was
@@ -51,12 +61,8 @@ class Candidate {
   std::vector<ClientCall>& calls() { return calls_; }
 
  private:
-  struct Prepared {  // what a request means, before it is applied
-    std::vector<Mutation> mutations;
-    std::vector<Ticks> timestamps;
-    std::vector<MergedRow> merged;  // what the mutations look at, apart from the request
-  };
-  using Preparation = std::variant<Prepared, GroupFailure, NeedParts>;
+  // What a request means, before it is applied.
+  using Preparation = std::variant<StagedMutations, GroupFailure, NeedParts>;
 
   Preparation prepare(const WriteEntities& write, Ticks now);
   Preparation prepare(const WriteCreateTable& write, Ticks now);
@@ -65,11 +71,13 @@ class Candidate {
   Preparation prepare(const WriteServiceProperties& write, Ticks now);
   const ClientCall* answered(const ClientCall& call) const;
   // Gives the timestamps.
-  std::vector<Ticks> commit(Prepared prepared, const std::optional<ClientCall>& call);
+  std::vector<Ticks> commit(StagedMutations& staged, const std::optional<ClientCall>& call);
   void apply_first(const Commit& commit);
+  void leave(StagedMutations& staged, std::vector<Mutation>& mutations);
 
   Version version_;
   const CallWindow& answered_;
+  Scratch& scratch_;
   std::vector<PendingCommit> commits_;
   std::vector<ClientCall> calls_;
 };

@@ -51,10 +51,9 @@ class SeenRows {
 
 // Whether the names of its properties were checked before: with the operation `before` it, since
 // those of a group mostly have the same, or with a row that was stored.
-bool has_checked_names(const Operation& operation, const Operation* before, const Schema* schema) {
-  if (before != nullptr)
-    return operation.alike || same_names(operation.properties, before->properties);
-  return schema != nullptr && schema->saw(operation.properties);
+bool has_checked_names(const Operation& operation, const Operation* before, Seen seen) {
+  if (before == nullptr) return seen != 0;
+  return operation.alike || same_names(operation.properties, before->properties);
 }
 
 // What an operation must hold by itself.
@@ -84,7 +83,7 @@ GroupFailure operation_failure(Error error, std::size_t index, std::size_t opera
 }
 
 std::optional<GroupFailure> check_group(const std::vector<Operation>& operations, bool transaction,
-                                        bool measured, const Schema* schema) {
+                                        bool measured, const Schema* schema, Seen* seen) {
   ENTITABLE_CHECK(transaction || operations.size() <= 1);
   if (operations.empty()) return GroupFailure{Error(Code::invalid_input), 0, false};
   if (!measured && !fits_into_group(operations)) {
@@ -93,6 +92,8 @@ std::optional<GroupFailure> check_group(const std::vector<Operation>& operations
   if (operations.size() > limits::group_operations_max) {
     return too_many_operations(operations.size(), transaction);
   }
+  const Seen first = schema == nullptr ? 0 : schema->saw(operations.front().properties);
+  if (seen != nullptr) *seen = first;
   SeenRows rows(operations);
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const Operation& operation = operations[i];
@@ -103,7 +104,7 @@ std::optional<GroupFailure> check_group(const std::vector<Operation>& operations
       error = Error(Code::batch_duplicate_row);
     } else {
       const Operation* const before = i == 0 ? nullptr : &operations[i - 1];
-      error = check_operation(operation, has_checked_names(operation, before, schema));
+      error = check_operation(operation, has_checked_names(operation, before, first));
     }
     if (error) return operation_failure(std::move(*error), i, operations.size(), transaction);
   }

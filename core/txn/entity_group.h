@@ -38,8 +38,10 @@ GroupFailure operation_failure(Error error, std::size_t index, std::size_t opera
 //
 // Keys are checked when staging, since a missing table comes first (spec §3.2). `transaction` false
 // is a single write; REQUIRES: then there is at most one operation. `schema`: of the table, if it
-// is there; spares the check of names that it knows.
+// is there; spares the check of names that it knows, and `seen` gets what it says of those of the
+// first operation.
 std::optional<GroupFailure> check_group(const std::vector<Operation>& operations, bool transaction,
-                                        bool measured = false, const Schema* schema = nullptr);
+                                        bool measured = false, const Schema* schema = nullptr,
+                                        Seen* seen = nullptr);
 
 }  // namespace entitable

@@ -26,6 +26,10 @@ class PropertyList {
       : PropertyList(std::vector<Property>(properties)) {}
 
   void reserve(std::size_t properties) { views_.reserve(properties); }
+  void clear() {  // keeps its room
+    views_.clear();
+    kept_.reset();
+  }
   // REQUIRES: what it looks at outlives the list and its copies.
   void push_back(const PropertyView& property) { views_.push_back(property); }
   void push_back(Property property) {

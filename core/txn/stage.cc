@@ -54,18 +54,18 @@ std::optional<Error> check_state(const Operation& operation, const std::optional
   check_failed("an operation has a kind", __FILE__, __LINE__);
 }
 
-// What the row has after a merge.
-MergedRow merged_row(const RowView& row, std::span<const PropertyView> update) {
-  MergedRow merged;
-  merged.base.resize(row.packed_bytes());
-  std::vector<PropertyView> base;
-  base.reserve(row.shape().columns().size());
-  row.copy_to(merged.base.data())
-      .for_each_property([&](std::string_view name, const ValueView& value) {
-        base.push_back({name, value});
-      });
-  merged.properties = merge(base, update);
-  return merged;
+// What the row has after a merge. Other operations of its group may come to change the row's leaf
+// before it is applied.
+void merge_row(const RowView& row, std::span<const PropertyView> update, bool alone,
+               MergedRow& merged) {
+  merged.base.resize(alone ? 0 : row.packed_bytes());
+  const RowView base = alone ? row : row.copy_to(merged.base.data());
+  merged.properties.clear();
+  merged.properties.reserve(row.shape().columns().size() + update.size());
+  base.for_each_property([&](std::string_view name, const ValueView& value) {
+    merged.properties.push_back({name, value});
+  });
+  merge_into(merged.properties, update);
 }
 
 // Limits of the whole; key, names and values are checked already.
@@ -78,9 +78,11 @@ std::optional<Error> check_size(const KeyView& key, std::span<const PropertyView
   return std::nullopt;
 }
 
-// Adds the mutation, its timestamp still to be drawn; or why not.
-std::optional<Error> stage_operation(TableId table, const Operation& operation,
-                                     const std::optional<RowView>& row, StagedMutations& staged) {
+// Adds the mutation, its timestamp still to be drawn; or why not. `merged`: how many rows have
+// been.
+std::optional<Error> stage_operation(TableId table, const Operation& operation, bool alone,
+                                     const std::optional<RowView>& row, StagedMutations& staged,
+                                     std::size_t& merged) {
   if (auto error = check_place(operation)) return error;
   if (auto error = check_state(operation, row)) return error;
   if (operation.kind == OperationKind::remove) {
@@ -89,8 +91,9 @@ std::optional<Error> stage_operation(TableId table, const Operation& operation,
   }
   std::span<const PropertyView> properties = operation.properties;
   if (merges(operation.kind) && row.has_value()) {
-    staged.merged.push_back(merged_row(*row, properties));
-    properties = staged.merged.back().properties;
+    if (merged == staged.merged.size()) staged.merged.emplace_back();
+    merge_row(*row, properties, alone, staged.merged[merged]);
+    properties = staged.merged[merged++].properties;
   }
   if (auto error = check_size(operation.key.view(), properties)) return error;
   staged.mutations.emplace_back(PutRow{table, operation.key.view(), 0, properties});
@@ -105,7 +108,7 @@ bool puts_as_given(const Mutation& mutation, const Operation& operation) {
 
 // What only shows when all is staged: timestamps, and which rows are alike.
 void finish(const std::vector<Operation>& operations, const TimestampSource& next_timestamp,
-            StagedMutations& staged) {
+            Seen seen, StagedMutations& staged) {
   bool before_as_given = false;
   for (std::size_t i = 0; i < operations.size(); ++i) {
     auto* put = std::get_if<PutRow>(&staged.mutations[i]);
@@ -114,6 +117,7 @@ void finish(const std::vector<Operation>& operations, const TimestampSource& nex
     if (put != nullptr) {
       put->timestamp = staged.timestamps.back();
       put->alike = operations[i].alike && before_as_given && as_given;
+      if (i == 0 && as_given) put->seen = seen;
     }
     before_as_given = as_given;
   }
@@ -123,7 +127,7 @@ void finish(const std::vector<Operation>& operations, const TimestampSource& nex
 
 StageOutcome stage_group(TableId table, const TableIndex& index,
                          const std::vector<Operation>& operations, bool transaction,
-                         const TimestampSource& next_timestamp) {
+                         const TimestampSource& next_timestamp, Seen seen, StagedMutations memory) {
   std::array<TableIndex::Found, 1> single;
   std::vector<TableIndex::Found> many(operations.size() > 1 ? operations.size() : 0);
   const std::span<TableIndex::Found> found =
@@ -139,15 +143,19 @@ StageOutcome stage_group(TableId table, const TableIndex& index,
     return need;
   }
 
-  StagedMutations staged;
+  StagedMutations staged = std::move(memory);
+  staged.mutations.clear();
   staged.mutations.reserve(operations.size());
+  staged.timestamps.clear();
   staged.timestamps.reserve(operations.size());
+  std::size_t merged = 0;
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    if (auto error = stage_operation(table, operations[i], found[i].row, staged)) {
+    if (auto error =
+            stage_operation(table, operations[i], many.empty(), found[i].row, staged, merged)) {
       return operation_failure(std::move(*error), i, operations.size(), transaction);
     }
   }
-  finish(operations, next_timestamp, staged);
+  finish(operations, next_timestamp, seen, staged);
   return staged;
 }
 

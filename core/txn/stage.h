@@ -14,15 +14,16 @@ namespace entitable {
 
 // A row that is there with what a merge sets in it.
 struct MergedRow {
-  std::vector<char> base;  // a copy: the index may change before the mutation is applied
+  std::vector<char> base;  // a copy, if the index may change before the mutation is applied
   std::vector<PropertyView> properties;
 };
 
-// Looks into the operations and owns what is in none of them; can be moved.
+// Looks into the operations and, of a single one, into the index; owns what is in none of them. Can
+// be moved.
 struct StagedMutations {
   std::vector<Mutation> mutations;  // PutRow or DeleteEntity, one per operation, in order
   std::vector<Ticks> timestamps;    // one per operation; 0 for a remove
-  std::vector<MergedRow> merged;
+  std::vector<MergedRow> merged;    // those they look at, and maybe some of before
 };
 
 struct NeedPartsToStage {
@@ -44,11 +45,14 @@ using TimestampSource = std::function<Ticks()>;
 //   4. the entity as it would be stored, merged with what is there: TooManyProperties,
 //      EntityTooLarge
 //
-// No timestamp is drawn unless the whole group holds; each write gets one, also if it changes
-// nothing. REQUIRES: check_group(operations, transaction) found no failure; the operations outlive
-// the outcome.
+// `seen`: what check_group learned of the first operation; `memory`: an outcome nobody needs any
+// more, to be used again. No timestamp is drawn unless the whole
+// group holds; each write gets one, also if it changes nothing. REQUIRES: check_group(operations,
+// transaction) found no failure; the operations outlive the outcome, and of a single one the index
+// is as it is now until its mutation is applied.
 StageOutcome stage_group(TableId table, const TableIndex& index,
                          const std::vector<Operation>& operations, bool transaction,
-                         const TimestampSource& next_timestamp);
+                         const TimestampSource& next_timestamp, Seen seen = 0,
+                         StagedMutations memory = {});
 
 }  // namespace entitable

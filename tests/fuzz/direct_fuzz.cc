@@ -67,12 +67,9 @@ void check_reply(const ReplyBuffer& reply) {
 }
 
 // What is described is what is done.
-void check_description(
-    const entitable::Description& description,
-    const std::variant<entitable::WriteRequest, entitable::GroupFailure>& parsed) {
-  const auto* request = std::get_if<entitable::WriteRequest>(&parsed);
-  if (request == nullptr) return;
-  const auto* write = std::get_if<entitable::WriteEntities>(&request->body);
+void check_description(const entitable::Description& description,
+                       const entitable::WriteRequest& request) {
+  const auto* write = std::get_if<entitable::WriteEntities>(&request.body);
   if (write == nullptr) {
     ENTITABLE_CHECK(description.table.has_value());
     return;
@@ -105,6 +102,7 @@ std::string framed(std::string_view input) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static Store store = make_store();
   static entitable::direct::PageWriter pages;
+  static entitable::direct::TimestampText timestamps;
   const std::string block = framed({reinterpret_cast<const char*>(data), size});
   ReplyBuffer reply;
   entitable::direct::read(store, block, pages, reply);
@@ -112,14 +110,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   entitable::Description description;
   entitable::direct::describe(block, description);
-  auto parsed = entitable::direct::parse_write(block);
-  check_description(description, parsed);
-  const auto* request = std::get_if<entitable::WriteRequest>(&parsed);
-  if (request == nullptr) return 0;
+  static entitable::WriteRequest request;  // with what was in the one before
+  if (entitable::direct::parse_write(block, request).has_value()) return 0;
+  check_description(description, request);
   const auto rows = store.stats().rows;
-  const entitable::Staged staged = store.stage({*request, *request}, now + 1);
+  const entitable::Staged staged = store.stage({request, request}, now + 1);
   for (const entitable::WriteAnswer& answer : staged.answers) {
-    entitable::direct::write_answer(reply, answer);
+    entitable::direct::write_answer(reply, answer, timestamps);
     check_reply(reply);
   }
   store.discard();

@@ -97,24 +97,58 @@ void count_reads(const Store& store) {
 
 // ---- Writes -------------------------------------------------------------------------------------
 
-// From the block to the bytes of the segment, as the host does it with each write alone.
-void write(Store& store, std::string_view block) {
-  static const protocol::Account account;
-  const doors::StagedReplies staged = doors::write(account, store, {block}, noon);
-  ENTITABLE_CHECK(staged.changes);
-  const std::optional<SealedSegment> segment = store.seal();
-  store.stored(segment->sequence);
-}
+using Blocks = std::vector<std::string_view>;
+
+class Writer {
+ public:
+  explicit Writer(Store& store) : store_(store) {}
+  // From the blocks to the bytes of the segment, as the host does it with what waits together.
+  void defer(const Blocks& blocks) {
+    doors::write(account_, store_, blocks, noon, staged_);
+    ENTITABLE_CHECK(staged_.changes);
+  }
+  void store_deferred() { store_.stored(store_.seal()->sequence); }
+  void write(const Blocks& blocks) {
+    defer(blocks);
+    store_deferred();
+  }
+  // The same where nobody is to see them before they are stored.
+  void stage(const Blocks& blocks) {
+    doors::stage(account_, store_, blocks, noon, staged_);
+    ENTITABLE_CHECK(staged_.changes);
+    store_deferred();
+    store_.publish();
+  }
+
+ private:
+  Store& store_;
+  protocol::Account account_;
+  doors::StagedReplies staged_;
+};
 
 constexpr std::size_t writes = 1000;
 
-// block_of(i): the i-th block of 2 * writes.
-template <typename BlockOf>
-void count_singles(const char* name, Store& store, BlockOf block_of) {
+// block_of(i): the i-th block of 2 * writes; write(blocks): writes half of them.
+template <typename BlockOf, typename Write>
+void count_blocks(const char* name, BlockOf block_of, Write write) {
   std::vector<std::string> blocks;
   for (std::size_t i = 0; i < 2 * writes; ++i) blocks.push_back(block_of(i));
   count(name, "write", writes, [&](std::size_t round) {
-    for (std::size_t i = 0; i < writes; ++i) write(store, blocks[round * writes + i]);
+    const auto first = blocks.begin() + static_cast<std::ptrdiff_t>(round * writes);
+    write(Blocks(first, first + writes));
+  });
+}
+
+// Each stored alone.
+template <typename BlockOf>
+void count_singles(const char* name, Store& store, BlockOf block_of) {
+  count_blocks(name, block_of, [&](const Blocks& blocks) {
+    Writer writer(store);
+    Blocks one(1);
+    for (const std::string_view block : blocks) {
+      one[0] = block;
+      writer.write(one);
+    }
   });
 }
 
@@ -127,8 +161,35 @@ void count_groups(const char* name, Store& store, std::size_t from, BlockOf bloc
     blocks.push_back(block_of(from + i));
   }
   count(name, "entity", writes, [&](std::size_t round) {
-    for (std::size_t i = 0; i < groups; ++i) write(store, blocks[round * groups + i]);
+    Writer writer(store);
+    for (std::size_t i = 0; i < groups; ++i) writer.write({blocks[round * groups + i]});
   });
+}
+
+// Rows between others, in the ways that the host has.
+void count_inserts_between(Store& store, const std::vector<std::size_t>& order) {
+  std::size_t from = 0;  // each way has keys of its own
+  const auto block_of = [&](std::size_t i) {
+    return write_block({insert_operation(new_key(order[from + i]), i)});
+  };
+  Writer writer(store);
+  count_singles("insert, between others", store, block_of);
+  from += 2 * writes;
+  count_blocks("insert, between others, stored later", block_of, [&](const Blocks& blocks) {
+    Blocks one(1);
+    for (const std::string_view block : blocks) {
+      one[0] = block;
+      writer.defer(one);
+    }
+    writer.store_deferred();
+  });
+  from += 2 * writes;
+  count_blocks("insert, between others, staged", block_of, [&](const Blocks& blocks) {
+    for (const std::string_view block : blocks) writer.stage({block});
+  });
+  from += 2 * writes;
+  count_blocks("insert, between others, 1,000 staged together", block_of,
+               [&](const Blocks& blocks) { writer.stage(blocks); });
 }
 
 void count_writes(Store& store) {
@@ -140,9 +201,7 @@ void count_writes(Store& store) {
   count_singles("insert, behind all others", store,
                 [&](std::size_t i) { return write_block({insert_operation(key(end + i), i)}); });
   end += 2 * writes;
-  count_singles("insert, between others", store, [&](std::size_t i) {
-    return write_block({insert_operation(new_key(order[i]), i)});
-  });
+  count_inserts_between(store, order);
   count_singles("merge of one property", store, [&](std::size_t i) {
     Operation merge{OperationKind::merge, key(order[i]), {}, IfMatch::any()};
     merge.properties.push_back({"version", Value::of_int32(2)});

@@ -70,15 +70,13 @@ class Bench {
   }
 
   std::string commit(const std::string& block) {
-    auto parsed = parse_write(block);
-    if (const auto* refusal = std::get_if<GroupFailure>(&parsed)) {
+    std::vector<WriteRequest> requests(1);
+    if (const auto refusal = parse_write(block, requests[0])) {
       write_error(reply, *refusal);
       return reply.str();
     }
-    std::vector<WriteRequest> requests;
-    requests.push_back(std::get<WriteRequest>(std::move(parsed)));
     const Staged staged = store.stage(requests, then);
-    write_answer(reply, staged.answers[0]);
+    write_answer(reply, staged.answers[0], timestamps);
     if (staged.changes) {
       store.publish();
       if (const auto sealed = store.seal()) store.stored(sealed->sequence);
@@ -93,6 +91,7 @@ class Bench {
   Store store;
   PageWriter pages;
   ReplyBuffer reply;
+  TimestampText timestamps;
 };
 
 void check_refused(const std::string& reply, Code code) {

@@ -176,7 +176,8 @@ TEST_CASE("A reply says what became of its request") {
   const std::string insert = written(0, {{0, "p", "1", {}, ""}});
   const std::string batch = written(1, {{0, "p", "1", {}, ""}});
   ReplyBuffer reply;
-  write_answer(reply, WriteDone{{1}});
+  TimestampText timestamps;
+  write_answer(reply, WriteDone{{1}}, timestamps);
   CHECK(outcome_of(insert, reply.view()) == Outcome{204, ""});
   CHECK(outcome_of(batch, reply.view()) == Outcome{202, ""});
   CHECK(outcome_of(RequestBuilder(RequestKind::create_table).text("a").build(), reply.view()) ==

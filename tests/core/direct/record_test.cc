@@ -26,18 +26,24 @@ using test::WriteRecord;
 constexpr double number_nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double number_infinite = std::numeric_limits<double>::infinity();
 
+// Always into the same request: whatever was there before, only the block counts.
+WriteRequest parsed_block(const std::string& block) {
+  static WriteRequest request;
+  REQUIRE_FALSE(parse_write(block, request).has_value());
+  return request;
+}
+
 WriteEntities parsed(const WriteRecord& write) {
   static std::deque<std::string> blocks;  // what is parsed looks into its block
   const std::string& block = blocks.emplace_back(write_request(write).build());
-  auto result = parse_write(block);
-  REQUIRE(std::holds_alternative<WriteRequest>(result));
-  return std::get<WriteEntities>(std::get<WriteRequest>(result).body);
+  return std::get<WriteEntities>(parsed_block(block).body);
 }
 
 GroupFailure refused(const std::string& block) {
-  auto result = parse_write(block);
-  REQUIRE(std::holds_alternative<GroupFailure>(result));
-  return std::get<GroupFailure>(result);
+  WriteRequest request;
+  const std::optional<GroupFailure> result = parse_write(block, request);
+  REQUIRE(result.has_value());
+  return *result;
 }
 
 WriteRecord one(std::vector<PropertyRecord> properties) {
@@ -310,12 +316,52 @@ TEST_CASE("An ETag is looked at only where it is a condition") {
 }
 
 TEST_CASE("Table operations name their table") {
-  const auto create = parse_write(RequestBuilder(RequestKind::create_table).text("People").build());
-  CHECK(std::get<WriteCreateTable>(std::get<WriteRequest>(create).body).table == "People");
-  const auto drop = parse_write(RequestBuilder(RequestKind::drop_table).text("x").build());
-  CHECK(std::get<WriteDropTable>(std::get<WriteRequest>(drop).body).table == "x");
+  const auto create =
+      parsed_block(RequestBuilder(RequestKind::create_table).text("People").build());
+  CHECK(std::get<WriteCreateTable>(create.body).table == "People");
+  const auto drop = parsed_block(RequestBuilder(RequestKind::drop_table).text("x").build());
+  CHECK(std::get<WriteDropTable>(drop.body).table == "x");
   CHECK(refused(RequestBuilder(RequestKind::create_table).build()).error == malformed);
   CHECK(refused(RequestBuilder(RequestKind::drop_table).word(1).build()).error == malformed);
+}
+
+TEST_CASE("Nothing shows of a request whose memory is used again") {
+  const WriteRecord before{
+      "others",
+      {OperationRecord{1, "p", "1", {string_property("a", "text")}, "*"},
+       OperationRecord{2,
+                       "p",
+                       "2",
+                       {string_property("a", "more"), text_property("b", EdmType::guid, 1, "zz")},
+                       ""}},
+      1};
+  WriteRequest request;
+  request.call.emplace();
+  WriteEntities& write = request.body.emplace<WriteEntities>();
+  write.measured = true;
+  write.texts = std::make_shared<int>(1);
+  write.operations.resize(3);
+  for (Operation& operation : write.operations) {
+    operation = Operation{OperationKind::merge, EntityKey("old", "key"), {}, IfMatch::any(), true};
+    operation.properties.push_back("old", Value::of_string("kept"));
+  }
+  CHECK(parse_write(write_request(before).build(), request).has_value());
+  const std::string block = write_request(one({string_property("a", "text")})).build();
+  REQUIRE_FALSE(parse_write(block, request).has_value());
+  CHECK_FALSE(request.call.has_value());
+  const auto& read = std::get<WriteEntities>(request.body);
+  CHECK(read.table == "people");
+  CHECK_FALSE(read.transaction);
+  CHECK_FALSE(read.measured);
+  CHECK(read.texts == nullptr);
+  REQUIRE(read.operations.size() == 1);
+  const Operation& operation = read.operations[0];
+  CHECK(operation.kind == OperationKind::insert);
+  CHECK(operation.key == EntityKey("p", "r"));
+  REQUIRE(operation.properties.size() == 1);
+  CHECK(operation.properties[0] == PropertyView{"a", ValueView::of_string("text")});
+  CHECK_FALSE(operation.if_match.given());
+  CHECK_FALSE(operation.alike);
 }
 
 TEST_CASE("Blocks that are no write are malformed") {
@@ -336,10 +382,8 @@ TEST_CASE(
     for (const int change : {1, 0x40, 0x80, 0xFF}) {
       std::string block = good;
       block[at] = static_cast<char>(block[at] ^ change);
-      const auto result = parse_write(block);
-      if (const auto* failure = std::get_if<GroupFailure>(&result)) {
-        CHECK(failure->index < 2);
-      }
+      WriteRequest request;
+      if (const auto failure = parse_write(block, request)) CHECK(failure->index < 2);
     }
     CHECK(refused(good.substr(0, at)).error == malformed);
   }
@@ -358,7 +402,7 @@ TEST_CASE("Counts that cannot fit are malformed before anything is reserved for 
         .no_text()
         .build();
   };
-  CHECK(std::holds_alternative<WriteRequest>(parse_write(with(1, 0, 0))));
+  CHECK(std::get<WriteEntities>(parsed_block(with(1, 0, 0)).body).operations.size() == 1);
   CHECK(refused(with(2, 0, 0)).error == malformed);
   CHECK(refused(with(0xFFFF'FFFF, 0, 0)).error == malformed);
   CHECK(refused(with(1, 0xFFFF'FFFF, 0)).error == malformed);

@@ -94,7 +94,9 @@ class Bench {
     store.recovered();
   }
   StagedReplies stage(const std::vector<std::string>& blocks) {
-    return doors::stage(account, store, {blocks.begin(), blocks.end()}, then);
+    StagedReplies staged;
+    doors::stage(account, store, {blocks.begin(), blocks.end()}, then, staged);
+    return staged;
   }
   StagedReplies commit(const std::vector<std::string>& blocks) {
     StagedReplies staged = stage(blocks);
@@ -148,7 +150,9 @@ TEST_CASE("Blocks staged together are seen by each other, and by readers once th
 TEST_CASE("Writes that are not to be staged first are published with their replies") {
   Bench bench;
   const auto write = [&](const std::vector<std::string>& blocks) {
-    return doors::write(bench.account, bench.store, {blocks.begin(), blocks.end()}, then);
+    StagedReplies written;
+    doors::write(bench.account, bench.store, {blocks.begin(), blocks.end()}, then, written);
+    return written;
   };
   CHECK(write({create("people")}).changes);
   const StagedReplies one = write({insert("1")});
@@ -169,6 +173,40 @@ TEST_CASE("Writes that are not to be staged first are published with their repli
   check_malformed(write({"?"}).replies[0]);
   for (const char* row : {"2", "3", "4", "5"}) {
     CHECK(contains(bench.get("people()"), "\"RowKey\":\"" + std::string(row) + "\""));
+  }
+}
+
+TEST_CASE("What a group leaves behind for the next one shows in nothing") {
+  Bench kept;
+  Bench fresh;
+  StagedReplies reused;
+  const std::vector<std::vector<std::string>> groups = {
+      {create("people")},
+      {insert("1")},
+      {insert("1")},
+      {insert("a row whose key takes memory of its own")},
+      {insert("2")},
+      {http_insert("3")},
+      {insert("4"), insert("4"), http_insert("5"), "?"},
+      {"?"},
+      {call(1, insert("6"))},
+      {insert("7")},
+      {insert("8"), "?"},
+      {},
+      {http("PROPFIND", "people")},
+      {insert("9")},
+  };
+  for (const std::vector<std::string>& group : groups) {
+    const std::vector<std::string_view> blocks(group.begin(), group.end());
+    StagedReplies expected;
+    doors::write(kept.account, kept.store, blocks, then, reused);
+    doors::write(fresh.account, fresh.store, blocks, then, expected);
+    CHECK(reused.failed == expected.failed);
+    CHECK(reused.changes == expected.changes);
+    REQUIRE(reused.replies.size() == blocks.size());
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      CHECK(reused.replies[i].view() == expected.replies[i].view());
+    }
   }
 }
 

@@ -120,6 +120,8 @@ TEST_CASE("memory runs out where a row is put in place, and nothing has changed"
   for (std::uint64_t i = 12'000; i < 12'200; ++i) {
     failures += put(test::sized("p", digits(i), 100));           // leaves grow
     failures += put(test::sized("p", digits(i), 100 + i % 50));  // and hold what was there before
+    failures += put(test::sized("p", digits(i % 20) + "a" + digits(i), 100));  // and are split
+    failures += put(test::sized("q" + digits(i), "", 500));  // with bounds of new partitions
   }
   CHECK(failures > 10);
   CHECK(index.verify() == "");

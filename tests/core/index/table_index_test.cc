@@ -88,7 +88,18 @@ TEST_CASE("a row is put in place where that takes no copy and no split") {
     CHECK_FALSE(put(sized("p", digits(1'000), 99, 2)));
     CHECK(index.find({"p", digits(1'000)}).row->timestamp() == 1);
   }
-  SECTION("not if its leaf is full") {
+  SECTION("into a full leaf, of which the node above then has two") {
+    const std::size_t leaves = leaves_of(index).size();
+    std::uint64_t row = 2'000;
+    for (; leaves_of(index).size() == leaves; ++row) {
+      REQUIRE(row < 2'200);
+      CHECK(put(sized("p", digits(1'000) + "a" + digits(row), 100)));
+    }
+    CHECK(row > 2'003);  // that a leaf was filled in order left room for some
+    CHECK(index.rows() == row);
+    CHECK(index.find({"p", digits(1'000) + "a" + digits(2'000)}).row);
+  }
+  SECTION("not if it takes a leaf of its own between two others") {
     CHECK_FALSE(put(sized("p", digits(1'000) + "a", leaf_bytes_max)));
     CHECK(index.rows() == 2'000);
   }
@@ -231,7 +242,7 @@ TEST_CASE("rows that come in order fill their leaves, from either end and in the
   const auto fill_of = [](const TableIndex& index) {
     REQUIRE(index.verify() == "");
     return static_cast<double>(index.bytes()) /
-           static_cast<double>(leaves_of(index).size() * leaf_bytes_max);
+           static_cast<double>(leaves_of(index).size() * leaf_bytes_filled);
   };
   TableIndex rising;
   TableIndex falling;

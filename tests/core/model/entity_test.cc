@@ -44,7 +44,9 @@ Entity entity_of_size(std::size_t bytes) {
 
 std::vector<Property> merged_of(const std::vector<Property>& base,
                                 const std::vector<Property>& update) {
-  return owned(merge(views_of(base), views_of(update)));
+  std::vector<PropertyView> merged = views_of(base);
+  merge_into(merged, views_of(update));
+  return owned(merged);
 }
 
 }  // namespace

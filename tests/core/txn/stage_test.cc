@@ -315,6 +315,49 @@ TEST_CASE("the only operation of a transaction is prefixed by the rule of the se
   CHECK(prefixed(insert("p", "a/b")));
 }
 
+TEST_CASE("an outcome that is used again shows in nothing") {
+  TableIndex index = one_row();
+  index.put({EntityKey("p", "too"), written, {number("a", 3), number("d", 4)}});
+  const auto merge_of = [](std::string_view row) {
+    return operation(OperationKind::merge, "p", row, {number("b", 7)});
+  };
+  const std::vector<std::vector<Operation>> groups = {{merge_of("there"), merge_of("too")},
+                                                      {merge_of("too")},
+                                                      {insert("p", "new")},
+                                                      {merge_of("there")},
+                                                      {insert("p", "a"), merge_of("too")}};
+  StagedMutations memory;
+  for (const std::vector<Operation>& group : groups) {
+    Clock clock;
+    StageOutcome outcome =
+        stage_group(table, index, group, group.size() > 1, clock.source(), 0, std::move(memory));
+    REQUIRE(std::holds_alternative<StagedMutations>(outcome));
+    memory = std::get<StagedMutations>(std::move(outcome));
+    const StagedMutations fresh = staged(index, group);
+    CHECK(memory.mutations == fresh.mutations);
+    CHECK(memory.timestamps == fresh.timestamps);
+  }
+}
+
+TEST_CASE("what is known of names is of a row that is put as it was given") {
+  const TableIndex index = one_row();
+  constexpr Seen known = 17;
+  const auto seen_of = [&](const std::vector<Operation>& group) {
+    Clock clock;
+    const StageOutcome outcome =
+        stage_group(table, index, group, group.size() > 1, clock.source(), known);
+    std::vector<Seen> seen;
+    for (const Mutation& mutation : std::get<StagedMutations>(outcome).mutations) {
+      seen.push_back(std::get<PutRow>(mutation).seen);
+    }
+    return seen;
+  };
+  CHECK(seen_of({insert("p", "new")}) == std::vector<Seen>{known});
+  CHECK(seen_of({operation(OperationKind::merge, "p", "there", {number("a", 2)})}) ==
+        std::vector<Seen>{0});
+  CHECK(seen_of({insert("p", "a"), insert("p", "b")}) == std::vector<Seen>{known, 0});
+}
+
 TEST_CASE("staging changes nothing") {
   const TableIndex index = one_row();
   staged(index, {insert("p", "1"), operation(OperationKind::remove, "p", "there")});
