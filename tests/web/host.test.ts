@@ -384,6 +384,104 @@ describe("checkpoints", () => {
     }
   });
 
+  describe("under way", () => {
+    // At the first of three parts, during which something is stored.
+    async function atDisturbedPart(t: TestContext) {
+      t.mock.timers.enable({ apis: ["setTimeout"] });
+      const bench = new Bench();
+      const host = await bench.open();
+      for (let i = 0; i < 3; ++i) await host.write(put(`k${i}`, large));
+      bench.storage.auto = false;
+      t.mock.timers.tick(100);
+      const part = await bench.storage.next();
+      assert.equal(part.name, "putPart");
+      bench.storage.auto = true;
+      await host.write(put("meanwhile", 0));
+      const parts = () => bench.storage.calls.filter(({ name }) => name === "putPart").length;
+      return { bench, host, part, parts };
+    }
+    // Behind it.
+    async function waiting(t: TestContext) {
+      const { bench, host, part, parts } = await atDisturbedPart(t);
+      await part.succeed();
+      await someTurns();
+      assert.equal(parts(), 1);
+      return { bench, host, parts };
+    }
+
+    test("give way to writes until they pause", async (t) => {
+      const { bench, host, parts } = await waiting(t);
+      await isCheckpointed(bench, t, 99);
+      await host.write(put("meanwhile", 1));
+      await isCheckpointed(bench, t, 1);
+      await isCheckpointed(bench, t, 99);
+      assert.equal(parts(), 1);
+      assert.equal(await isCheckpointed(bench, t, 1), true);
+      assert.equal(parts(), 3);
+      await host.close();
+    });
+
+    for (const [what, value, bearable] of [
+      ["2048 segments", 1, 2043], // with those before, and the segment that claims the log
+      ["32 MB", large, 20],
+    ] as const) {
+      test(`give way to no more than ${what}`, async (t) => {
+        const { bench, host, parts } = await waiting(t);
+        for (let i = 0; i < bearable - 1; ++i) await host.write(put("meanwhile", value));
+        await someTurns();
+        assert.equal(parts(), 1);
+        await host.write(put("meanwhile", value));
+        await someTurns();
+        assert.equal(parts() >= 3, true);
+        assert.equal(bench.files.has("manifest"), true);
+        await host.close();
+      });
+    }
+
+    test("give way to nobody while somebody waits for their end", async (t) => {
+      for (const [end, left] of [
+        ["compact", 0],
+        ["close", 1], // what was stored meanwhile, which is not worth another
+      ] as const) {
+        const already = await waiting(t);
+        await already.host[end]();
+        assert.equal(already.bench.files.has("manifest"), true);
+        assert.equal(already.bench.names("wal-").length, left);
+        await already.host.close();
+        t.mock.timers.reset();
+        const notYet = await atDisturbedPart(t);
+        const ending = notYet.host[end]();
+        await notYet.part.succeed();
+        await ending;
+        assert.equal(notYet.bench.names("wal-").length, left);
+        await notYet.host.close();
+        t.mock.timers.reset();
+      }
+    });
+
+    test("end while they give way, when the store is let go of", async (t) => {
+      const { bench, host, parts } = await waiting(t);
+      await host.letGo();
+      assert.equal(parts(), 1);
+      assert.equal(bench.files.has("manifest"), false);
+      assert.deepEqual(bench.names("part-"), []);
+    });
+  });
+
+  test("that are asked for at once are made one after another", async () => {
+    const bench = new Bench();
+    const host = await bench.open();
+    await host.write(put("k", 1));
+    const compact = async (i: number) => {
+      await host.compact();
+      await host.write(put("k", i));
+    };
+    await Promise.all([1, 2, 3, 4].map(compact));
+    await host.close();
+    assert.deepEqual(bench.warnings, []);
+    assert.ok(bench.storage.calls.filter(({ name }) => name === "commitManifest").length >= 2);
+  });
+
   test("keep their parts, though one was left over under the same number and could not be removed", async () => {
     const bench = new Bench();
     const before = await bench.open();

@@ -36,6 +36,7 @@ class IdbfsPlace implements Place {
   readonly store = `place-${++places}`;
   databases: IDBDatabase[] = [];
   reopened = 0;
+  now = 0;
 
   open(): Promise<IdbfsStorage> {
     return IdbfsStorage.open({
@@ -49,7 +50,19 @@ class IdbfsPlace implements Place {
       onReopened: () => {
         this.reopened += 1;
       },
+      now: () => this.now,
     });
+  }
+
+  // A later owner: it claims the log as it finds it, and covers it with a checkpoint.
+  async takeOver(manifest: number, firstSegment: number): Promise<IdbfsStorage> {
+    const storage = await this.open();
+    const { segments } = await loadAll(storage, [], firstSegment);
+    const claim = (segments.at(-1)?.[0] ?? firstSegment - 1) + 1;
+    await storage.claim(claim, Uint8Array.from([0xc]));
+    const obsolete = { segmentsBelow: claim + 1, obsoleteParts: [] };
+    await storage.commitManifest(Uint8Array.from([manifest]), obsolete);
+    return storage;
   }
 
   async entries(): Promise<Map<string, Record<string, unknown>>> {
@@ -124,6 +137,7 @@ describe("idbfs", () => {
   test("stores entries as IDBFS does", async () => {
     const place = new IdbfsPlace();
     const storage = await place.open();
+    await storage.claim(25, bytes);
     await storage.addSegment(26, bytes, "strict");
     await storage.putPart(27, bytes);
     await storage.commitManifest(bytes, { segmentsBelow: 0, obsoleteParts: [] });
@@ -133,11 +147,12 @@ describe("idbfs", () => {
     assert.deepEqual([...entries.keys()].sort(), [
       `${folder}/manifest`,
       `${folder}/part-000000000000001b`,
+      `${folder}/wal-0000000000000019`,
       `${folder}/wal-000000000000001a`,
     ]);
-    for (const entry of entries.values()) {
+    for (const [name, entry] of entries) {
       assert.deepEqual(Object.keys(entry).sort(), ["contents", "mode", "timestamp"]);
-      assert.equal(entry.mode, 33188);
+      assert.equal(entry.mode, name.endsWith("19") ? 0o101644 : 0o100644);
       assert(entry.timestamp instanceof Date);
       assert(entry.contents instanceof Uint8Array);
       assert.equal(entry.contents.buffer.byteLength, 3, "an exact copy, not a view");
@@ -272,13 +287,14 @@ describe("idbfs", () => {
 
   test("a connection that breaks while another owner takes over and checkpoints: not known", async () => {
     const calls: ((storage: IdbfsStorage) => Promise<void>)[] = [
-      (storage) => storage.addSegment(1, bytes, "strict"),
+      (storage) => storage.addSegment(2, bytes, "strict"),
       (storage) => storage.commitManifest(bytes, { segmentsBelow: 0, obsoleteParts: [] }),
     ];
     const real = indexedDB.open;
     for (const call of calls) {
       const place = new IdbfsPlace();
       const storage = await place.open();
+      await storage.claim(1, bytes);
       const other = await place.open();
       breakNextTransaction(place.databases[0] as IDBDatabase, true);
       indexedDB.open = () => {
@@ -297,6 +313,91 @@ describe("idbfs", () => {
       await storage.close();
       await other.close();
     }
+  });
+
+  describe("an owner before", () => {
+    // Whether it is fenced when so many have taken over since, so many ms later.
+    async function isFenced(others: number, ms: number, written: number): Promise<boolean> {
+      const place = new IdbfsPlace();
+      const before = await place.open();
+      await loadAll(before);
+      await before.claim(1, bytes);
+      for (let i = 0; i < written; ++i) await before.addSegment(2 + i, bytes, "relaxed");
+      const next = 2 + written;
+      for (let i = 0; i < others; ++i) {
+        const other = await place.takeOver(i, i === 0 ? 1 : next + i);
+        await other.close();
+      }
+      place.now = ms;
+      const added = before.addSegment(next, Uint8Array.from([0xbb]), "strict");
+      const failure = await added.then(
+        () => undefined,
+        (error) => error.failure,
+      );
+      await before.close();
+      for (const { contents } of (await place.entries()).values()) {
+        assert.notDeepEqual(contents, Uint8Array.from([0xbb]));
+      }
+      return failure === "fenced";
+    }
+
+    test("meets the claim of the one behind it, which checkpoints leave", async () => {
+      for (const others of [1, 2, 8]) {
+        for (const written of [0, 1, 3]) assert.equal(await isFenced(others, 999, written), true);
+      }
+    });
+
+    test("looks when it may have slept, however many came and went", async () => {
+      for (const others of [1, 8, 9, 12]) {
+        for (const written of [0, 1, 3]) assert.equal(await isFenced(others, 1000, written), true);
+      }
+    });
+  });
+
+  test("checkpoints leave the last claims, and nothing else", async () => {
+    const place = new IdbfsPlace();
+    const first = await place.open();
+    await loadAll(first);
+    await first.addSegment(1, bytes, "strict"); // there was no room for a claim: this is one
+    await first.addSegment(2, bytes, "strict");
+    await first.close();
+    const left: string[][] = [];
+    for (let i = 0; i < 9; ++i) {
+      const storage = await place.takeOver(i, i === 0 ? 1 : 3 + 2 * i - 1);
+      await storage.addSegment(4 + 2 * i, bytes, "relaxed");
+      await storage.close();
+      const names = [...(await place.entries()).keys()].filter((name) => name.includes("wal-"));
+      left.push(names.map((name) => name.slice(-2)));
+    }
+    assert.deepEqual(left[0], ["01", "03", "04"]);
+    assert.deepEqual(left[6], ["01", "03", "05", "07", "09", "0b", "0d", "0f", "10"]);
+    assert.deepEqual(left[7], ["03", "05", "07", "09", "0b", "0d", "0f", "11", "12"]);
+    assert.deepEqual(left[8], ["05", "07", "09", "0b", "0d", "0f", "11", "13", "14"]);
+  });
+
+  test("a segment looks at the log before it if none was stored for a second, or on this connection", async (t) => {
+    const place = new IdbfsPlace();
+    const storage = await place.open();
+    await loadAll(storage);
+    await storage.claim(1, bytes);
+    const { prototype } = IDBObjectStore;
+    const looks = [t.mock.method(prototype, "getKey"), t.mock.method(prototype, "get")];
+    let sequence = 1;
+    const lookedAfter = async (ms: number) => {
+      const before = looks.map(({ mock }) => mock.callCount());
+      place.now += ms;
+      sequence += 1;
+      await storage.addSegment(sequence, bytes, "relaxed");
+      return looks.some(({ mock }, i) => mock.callCount() > (before[i] as number));
+    };
+    assert.equal(await lookedAfter(999), false);
+    assert.equal(await lookedAfter(999), false);
+    assert.equal(await lookedAfter(1000), true);
+    assert.equal(await lookedAfter(0), false);
+    forceCloseDatabase(place.databases[0] as never);
+    assert.equal(await lookedAfter(0), true);
+    assert.equal(await lookedAfter(0), false);
+    await storage.close();
   });
 
   test("a full disk shows as quota, nothing is stored, and a later write may succeed", async () => {

@@ -374,6 +374,31 @@ test("two who both think they are the owner don't make the others ask them in tu
   for (const store of [...stores, first]) await store.close();
 });
 
+test("an owner gives way to one that claimed the log after it, though the lock is its own", async () => {
+  const origin = new Origin();
+  origin.lockNewsMs = () => 500;
+  const [a, b, c, d] = tabsIn(origin, 4) as [Tab, Tab, Tab, Tab];
+  const first = await open(a);
+  await first.table("people").createTable();
+  const second = await open(b);
+  a.kill();
+  await until(() => b.opening);
+  b.freeze();
+  const third = await open(c); // takes the lock of the one that sleeps
+  assert.equal(third.status.owner, "self");
+  await third.table("people").createEntity(row("1"));
+  b.thaw(); // has not heard that it lost the lock, and claims the log
+  const written = second.table("people").createEntity(row("2"));
+  const { generation } = third.status;
+  await until(() => third.status.generation > generation);
+  await written;
+  const fourth = await open(d);
+  for (const store of [second, third, fourth]) {
+    assert.equal((await store.table("people").getEntity("p", "2")).rowKey, "2");
+  }
+  for (const store of [second, third, fourth]) await store.close();
+});
+
 describe("a tab that is about to sleep", () => {
   const silenceMs = 600_000; // nobody takes the lock away
 

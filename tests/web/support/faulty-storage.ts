@@ -90,7 +90,7 @@ export class FaultyStorage implements LogStorage {
   ): Promise<void> {
     return new Promise((resolve, reject) => {
       const error = (failure: StorageFailure) => new StorageError(failure, `injected: ${failure}`);
-      const settled = () => new Promise<void>((turn) => setTimeout(turn, 0));
+      const settled = () => new Promise<void>((turn) => setImmediate(turn)); // not a timer, which tests replace
       const call: Call = {
         ...about,
         succeed: async () => {

@@ -282,7 +282,7 @@ export const storageContract: ContractCase[] = [
         storage.addSegment(5, bytes(5), "relaxed"),
         storage.dropParts([1]),
       ]);
-      equal((await loadAll(storage, [2], 1)).segments.length, 4);
+      equal((await loadAll(storage, [2], 2)).segments.length, 4);
       await storage.close();
     },
   },
@@ -331,7 +331,7 @@ export const storageContract: ContractCase[] = [
       for (let i = 1; i <= 5; ++i) await storage.addSegment(i, bytes(i), "relaxed");
       for (let i = 1; i <= 4; ++i) await storage.putPart(i, bytes(i));
       await storage.commitManifest(bytes(42), { segmentsBelow: 4, obsoleteParts: [1, 3] });
-      const loaded = await loadAll(storage, [2, 4], 1);
+      const loaded = await loadAll(storage, [2, 4], 2); // the first is a claim, and may stay
       equal(loaded, {
         manifest: [42],
         parts: { 2: [2], 4: [4] },

@@ -41,12 +41,15 @@ class User implements Told {
 
   async live(writes: number): Promise<void> {
     const store = new StoreHandle("shop", await this.tab.open());
-    for (let i = 0; i < writes; ++i) {
-      await this.#act(store, i);
-      for (let turns = this.#random.below(4); turns > 0; --turns) await this.#turn();
-      if (this.#random.below(8) === 0) await Promise.all(this.#waiting.splice(0));
+    try {
+      for (let i = 0; i < writes; ++i) {
+        await this.#act(store, i);
+        for (let turns = this.#random.below(4); turns > 0; --turns) await this.#turn();
+        if (this.#random.below(8) === 0) await Promise.all(this.#waiting.splice(0));
+      }
+    } finally {
+      await Promise.all(this.#waiting); // a read may have failed while writes are under way
     }
-    await Promise.all(this.#waiting);
     await store.close().catch(() => {}); // deferred writes that could not be stored are lost, and that is said
     this.over = true;
   }

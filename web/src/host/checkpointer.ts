@@ -7,31 +7,18 @@ import { StoreError } from "../errors.ts";
 import { nextTurn } from "../event-loop.ts";
 import { type LogStorage, type Obsolete, StorageError } from "../storage/log-storage.ts";
 import { type Engine, NeededParts } from "../wasm/engine.ts";
+import { LogGrowth } from "./log-growth.ts";
 import { Lull } from "./lull.ts";
 import type { Parts } from "./parts.ts";
 import { asError, isFinal } from "./segment-writer.ts";
 
-// A checkpoint is due after this much log, so that opening reads little history. If it would have much to write, because changes lie far
-// apart (a part is written whole for one changed row in it), the log may grow in proportion: to a quarter of that in bytes, to sixteen
-// segments a megabyte; but never beyond what is bearable to read on opening.
-const segmentsMin = 256;
-const bytesMin = 4 * 1024 * 1024;
-const segmentsPerMegabyte = 16;
-const shareOfWork = 1 / 4;
-const bytesMax = 16 * 1024 * 1024; // or a share of the rows, in a store that is larger than
-const shareOfRows = 1 / 32;
-// One that is due waits until nothing was stored for so long: while a burst of writes goes on it would take the disk from them, and
-// write parts that are soon to be written again. But not for ever: a log of this size is read in a fraction of a second on opening.
+// One that is due begins when nothing was stored for so long, and goes on after each part: while a burst of writes lasts it would take the
+// disk from them, and write parts that are soon to be written again.
 const pauseMs = 100;
-const burstSegmentsMax = 2048;
-const burstBytesMax = 32 * 1024 * 1024;
-// When nothing was stored for a while a smaller log is worth it, under the same rule.
+// When nothing was stored for so long a smaller log is worth one.
 const idleMs = 1000;
-const idleSegmentsMin = 64;
-const idleBytesMin = 256 * 1024;
-// When the store is closed, too, even for so many times the work: nobody waits for this page any more, but for the next to open it.
+// When the store is closed it is worth so many times the work: nobody waits for this page any more, but for the next to open it.
 const closingPatience = 4;
-const afterFailure = 1 / 2; // of what was due, before the next attempt
 
 export interface CheckpointerOptions {
   engine: Pick<
@@ -62,14 +49,17 @@ export class Checkpointer {
   readonly #onFailure: CheckpointerOptions["onFailure"];
   readonly #onCheckpoint: CheckpointerOptions["onCheckpoint"];
   readonly #automatic: boolean;
-  #segments = 0; // since the last checkpoint, or since the last attempt
-  #bytes = 0;
-  #dueSegments = segmentsMin;
-  #dueBytes = bytesMin;
-  readonly #pause = new Lull(pauseMs, () => this.#consider("pause"));
+  readonly #log: LogGrowth;
+  readonly #pause = new Lull(pauseMs, () => {
+    this.#goOn();
+    this.#consider("pause");
+  });
   readonly #idle = new Lull(idleMs, () => this.#considerIdle());
   #running: Promise<void> | undefined;
   #called = false; // somebody waits for what runs, and is told if it ends early
+  #hurries = false; // somebody waits for what runs to end
+  #disturbed = false; // something was stored since the last part
+  #goOn: () => void = () => {}; // what waits for a pause between two parts
   readonly #orphans: Set<number>; // parts that no manifest names
   readonly #doubtful = new Set<number>(); // the same, unless a manifest arrived of which it is not known; until the next one is
   #stopped = false;
@@ -83,9 +73,7 @@ export class Checkpointer {
     this.#onFailure = options.onFailure;
     this.#onCheckpoint = options.onCheckpoint;
     this.#automatic = options.automatic;
-    const stats = this.#engine.stats();
-    this.#segments = stats.segmentsSinceCheckpoint;
-    this.#bytes = stats.segmentBytesSinceCheckpoint;
+    this.#log = new LogGrowth(options.engine);
     this.#orphans = new Set(options.orphans);
     // Waited for before the first checkpoint, which may use their numbers again.
     this.#begin(this.#sweepIfPossible());
@@ -93,8 +81,8 @@ export class Checkpointer {
 
   // A segment was stored.
   noteStored(bytes: number): void {
-    this.#segments += 1;
-    this.#bytes += bytes;
+    this.#log.add(bytes);
+    this.#disturbed = true;
     this.#pause.disturb();
     this.#idle.disturb();
     this.#consider("burst");
@@ -116,7 +104,7 @@ export class Checkpointer {
   }
 
   async #alone(work: () => Promise<void>): Promise<void> {
-    while (this.#running !== undefined) await this.#running;
+    while (this.#running !== undefined) await this.#hurried();
     if (this.#stopped) throw new Stopped();
     const working = work();
     this.#called = true;
@@ -133,10 +121,17 @@ export class Checkpointer {
   // The one on closing, if the log is worth it, after one under way. REQUIRES: nothing is written meanwhile.
   async last(): Promise<void> {
     if (this.#called) return;
-    while (this.#running !== undefined) await this.#running;
-    if (this.#stopped || !this.#automatic || !this.#isWorth(closingPatience)) return;
+    while (this.#running !== undefined) await this.#hurried();
+    if (this.#stopped || !this.#automatic || !this.#log.isWorth(closingPatience)) return;
     this.#begin(this.#run());
     await this.#running;
+  }
+
+  // The end of what runs, which gives way to nobody any more.
+  #hurried(): Promise<void> | undefined {
+    this.#hurries = true;
+    this.#goOn();
+    return this.#running;
   }
 
   // Ends a checkpoint under way at its next slice, and waits for that.
@@ -145,45 +140,23 @@ export class Checkpointer {
     this.#pause.stop();
     this.#idle.stop();
     this.#wake();
+    this.#goOn();
     await this.#running;
   }
 
   #consider(during: "burst" | "pause"): void {
-    if (this.#stopped || this.#running !== undefined || !this.#automatic) return; // what ends looks again
-    if (!this.#isDue) return;
-    if (during === "burst" && !this.#isOverdue) {
+    if (this.#stopped || !this.#automatic) return;
+    if (this.#running !== undefined) {
+      if (this.#log.isOverdue) this.#goOn();
+      return; // what ends looks again
+    }
+    if (!this.#log.isDue) return;
+    if (during === "burst" && !this.#log.isOverdue) {
       this.#pause.await();
       return;
     }
-    this.#putOff();
-    if (this.#isDue) this.#begin(this.#run());
-  }
-
-  get #isDue(): boolean {
-    return this.#segments >= this.#dueSegments || this.#bytes >= this.#dueBytes;
-  }
-
-  // However much goes on.
-  get #isOverdue(): boolean {
-    return (
-      this.#segments >= Math.max(this.#dueSegments, burstSegmentsMax) ||
-      this.#bytes >= Math.max(this.#dueBytes, burstBytesMax)
-    );
-  }
-
-  // As long as the work would be out of proportion to the log.
-  #putOff(): void {
-    const { bytes, segments } = this.#proportion();
-    this.#dueBytes = Math.max(this.#dueBytes, bytes);
-    this.#dueSegments = Math.max(this.#dueSegments, segments);
-  }
-
-  // The log that is in proportion to the work of a checkpoint now.
-  #proportion(): { bytes: number; segments: number } {
-    const work = this.#engine.checkpointBytes();
-    const most = Math.max(bytesMax, shareOfRows * this.#engine.stats().bytes);
-    const segments = (segmentsPerMegabyte * work) / (1024 * 1024);
-    return { bytes: Math.min(shareOfWork * work, most), segments };
+    this.#log.putOff();
+    if (this.#log.isDue) this.#begin(this.#run());
   }
 
   #awaitIdle(): void {
@@ -192,25 +165,16 @@ export class Checkpointer {
 
   #considerIdle(): void {
     if (this.#stopped || this.#running !== undefined) return; // what ends looks again
-    if (this.#isWorth(1)) this.#begin(this.#run());
-  }
-
-  // Of a log that nobody adds to for now. `patience`: how many times what is in proportion the work may be.
-  #isWorth(patience: number): boolean {
-    if (this.#segments < idleSegmentsMin && this.#bytes < idleBytesMin) return false;
-    const { bytes, segments } = this.#proportion();
-    return (
-      this.#segments >= Math.max(idleSegmentsMin, segments / patience) ||
-      this.#bytes >= Math.max(idleBytesMin, bytes / patience)
-    );
+    if (this.#log.isWorth(1)) this.#begin(this.#run());
   }
 
   // One thing at a time; then looks whether a checkpoint is due.
   #begin(work: Promise<void>): void {
     this.#running = work.finally(() => {
       this.#running = undefined;
+      this.#hurries = false;
       this.#consider("burst");
-      if (this.#segments > 0) this.#awaitIdle();
+      if (this.#log.any) this.#awaitIdle();
     });
   }
 
@@ -236,7 +200,8 @@ export class Checkpointer {
   async #checkpoint(begin: () => boolean | NeededParts): Promise<void> {
     const written: number[] = [];
     try {
-      if (!(await this.#hasBegun(begin))) return;
+      if (!(await this.#hasBegun(begin))) return this.#log.ended();
+      this.#disturbed = false;
       for (;;) {
         const part = this.#engine.nextCheckpointPart();
         if (part === undefined) break;
@@ -244,6 +209,7 @@ export class Checkpointer {
         this.#orphans.delete(part.id); // the number of one that could not be removed is used again
         await this.#storage.putPart(part.id, part.bytes);
         await nextTurn();
+        await this.#giveWay();
         if (this.#stopped) throw new Stopped();
       }
       const { manifest, segmentsBelow, obsoleteParts } = this.#engine.finishCheckpoint();
@@ -251,8 +217,7 @@ export class Checkpointer {
       this.#engine.checkpointCommitted();
       for (const id of this.#doubtful) this.#orphans.add(id);
       this.#doubtful.clear();
-      this.#dueSegments = segmentsMin;
-      this.#dueBytes = bytesMin;
+      this.#log.committed();
       this.#onCheckpoint();
     } catch (error) {
       await this.#abandon(written, error);
@@ -264,8 +229,7 @@ export class Checkpointer {
   async #hasBegun(begin: () => boolean | NeededParts): Promise<boolean> {
     for (;;) {
       for (let busy = this.#free(); busy !== undefined; busy = this.#free()) await busy;
-      this.#segments = 0;
-      this.#bytes = 0;
+      this.#log.begin();
       if (this.#stopped) return false;
       const needed = begin();
       if (!(needed instanceof NeededParts)) return needed;
@@ -273,6 +237,17 @@ export class Checkpointer {
       const begun = await this.#parts.answer(needed, again, "all");
       if (begun !== undefined) return begun;
     }
+  }
+
+  // To writes that came since the part before, until they pause.
+  async #giveWay(): Promise<void> {
+    if (!this.#disturbed || this.#stopped || this.#called || this.#hurries) return;
+    if (this.#log.isOverdue) return;
+    await new Promise<void>((resolve) => {
+      this.#goOn = resolve;
+      this.#pause.await();
+    });
+    this.#disturbed = false;
   }
 
   // As long as it is not known whether the manifest is in force, the engine must not build on either case.
@@ -303,8 +278,7 @@ export class Checkpointer {
   }
 
   async #abandon(written: readonly number[], error: unknown): Promise<void> {
-    this.#dueSegments = Math.max(segmentsMin / 4, this.#dueSegments * afterFailure);
-    this.#dueBytes = Math.max(bytesMin / 4, this.#dueBytes * afterFailure);
+    this.#log.failed();
     try {
       this.#engine.abandonCheckpoint();
     } catch {

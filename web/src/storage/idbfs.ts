@@ -28,6 +28,9 @@ import {
 } from "./log-storage.ts";
 
 const regularFile = 0o100644; // what IDBFS stores for a file of mode rw-r--r--
+const claimFile = 0o101644; // with the sticky bit: an owner's first segment, so that the next owners know it for a claim
+const claimsKept = 8; // that checkpoints leave where they are
+const sureMs = 1000; // after a segment was stored
 const partsAhead = 8; // parts asked for at once: each has about 1 MB
 const batchBytesMax = 32 * 1024 * 1024; // of one getAll: more would hold it all twice
 const inspectBytesMax = 2 * 1024 * 1024; // the same, while the page goes on
@@ -41,12 +44,14 @@ export interface IdbfsOptions {
   factory: IDBFactory;
   connect: (mountPoint: string) => Promise<IDBDatabase>; // as IDBFS.getDB of the module: makes the database if need be
   onReopened?: () => void; // a lost connection was made anew
+  now?: () => number; // ms, never backwards
 }
 
 interface Read {
   manifest: Uint8Array | undefined;
   first: number; // of the segments that are live
   last: number; // the newest segment
+  claims: number[]; // segments, ascending
   orphans: number[];
 }
 
@@ -57,6 +62,7 @@ export class IdbfsStorage implements LogStorage {
   readonly #mount: string;
   readonly #factory: IDBFactory;
   readonly #onReopened: (() => void) | undefined;
+  readonly #now: () => number;
   #newLog: Promise<void> | undefined; // the browser's: nothing is written before
   #database: IDBDatabase | undefined; // undefined: the connection is lost
   #final: StorageError | undefined; // what every later call rejects with
@@ -66,6 +72,9 @@ export class IdbfsStorage implements LogStorage {
   #attempted: Uint8Array | undefined; // the manifest that was to be committed last, and may have arrived
   #coveredBelow = 1; // segments that these manifests cover
   #last = 0; // the newest segment that was loaded or added
+  #claims: number[] = []; // the segments by which owners claimed the log, ascending
+  #claimed = false; // the last of them is ours
+  #ownedAt = Number.NEGATIVE_INFINITY; // when the log was ours for certain: before the last segment was added on this connection
   readonly #adding = new Map<number, Uint8Array>(); // segments under way
   readonly #running = new Set<Promise<unknown>>();
 
@@ -81,18 +90,16 @@ export class IdbfsStorage implements LogStorage {
     this.#mount = mountPoint(options.store);
     this.#factory = options.factory;
     this.#onReopened = options.onReopened;
+    this.#now = options.now ?? (() => performance.now());
   }
 
   async load(reader: LogReader): Promise<number[]> {
-    const { manifest, first, last, orphans } = await this.#readAll(
-      reader,
-      "missing",
-      batchBytesMax,
-    );
-    this.#manifest = manifest;
-    this.#coveredBelow = first;
-    this.#last = last;
-    return orphans;
+    const read = await this.#readAll(reader, "missing", batchBytesMax);
+    this.#manifest = read.manifest;
+    this.#coveredBelow = read.first;
+    this.#last = read.last;
+    this.#claims = read.claims;
+    return read.orphans;
   }
 
   async inspect(reader: LogReader): Promise<number[]> {
@@ -134,7 +141,7 @@ export class IdbfsStorage implements LogStorage {
 
   addSegment(sequence: number, bytes: Uint8Array, durability: SegmentDurability): Promise<void> {
     return this.#add(sequence, bytes, durability, (files, entry, path) => {
-      const isOurs = this.#predecessor(files, sequence);
+      const isOurs = this.#isSure ? () => true : this.#look(files, sequence);
       files.add(entry, path); // in this very turn: on leaving a page there is no other
       return isOurs;
     });
@@ -164,9 +171,7 @@ export class IdbfsStorage implements LogStorage {
       if (sameFile(there, attempted)) return;
       await this.#requireOwner(files);
       files.put(entry, path);
-      const first = this.#path(segmentName(0));
-      const end = this.#path(segmentName(obsolete.segmentsBelow));
-      if (first < end) files.delete(IDBKeyRange.bound(first, end, false, true));
+      for (const range of this.#coveredSegments(obsolete.segmentsBelow)) files.delete(range);
       for (const id of obsolete.obsoleteParts) files.delete(this.#path(partName(id)));
     };
     await this.#write("strict", commit).catch((error: unknown) => {
@@ -216,8 +221,9 @@ export class IdbfsStorage implements LogStorage {
     await this.#readParts(files, parts === "all" ? named.parts : missing, reader.part);
     const first = named.firstSegment;
     const live = sequences.filter((sequence) => sequence >= first);
-    await this.#readSegments(files, live, reader, batchBytes);
-    return { manifest, first, last: live.at(-1) ?? first - 1, orphans };
+    const claims = sequences.filter((sequence) => sequence < first); // nothing else is left there
+    claims.push(...(await this.#readSegments(files, live, reader, batchBytes)));
+    return { manifest, first, last: live.at(-1) ?? first - 1, claims, orphans };
   }
 
   // A few requests at a time; each answer is a task of its own, so that the page goes on between two parts.
@@ -235,12 +241,14 @@ export class IdbfsStorage implements LogStorage {
     }
   }
 
+  // Resolves to those that are claims.
   async #readSegments(
     files: IDBObjectStore,
     sequences: readonly number[],
     reader: LogReader,
     batchBytes: number,
-  ): Promise<void> {
+  ): Promise<number[]> {
+    const claims: number[] = [];
     let count = 16;
     for (let i = 0; i < sequences.length; ) {
       const batch = sequences.slice(i, i + count);
@@ -249,12 +257,14 @@ export class IdbfsStorage implements LogStorage {
       for (const [at, sequence] of batch.entries()) {
         const contents = contentsOf(entries[at]);
         bytes += contents?.length ?? 0;
+        if (isClaim(entries[at])) claims.push(sequence);
         reader.segment(sequence, contents);
       }
       i += batch.length;
       const mean = bytes / batch.length;
       count = Math.max(1, Math.min(segmentBatchMax, Math.floor(batchBytes / Math.max(mean, 1))));
     }
+    return claims;
   }
 
   // The numbers of all entries of a kind, ascending, from `first` on.
@@ -292,14 +302,16 @@ export class IdbfsStorage implements LogStorage {
     add: (files: IDBObjectStore, entry: FileEntry, path: string) => IsOurs | Promise<IsOurs>,
   ): Promise<void> {
     const path = this.#path(segmentName(sequence));
-    const entry = fileEntry(bytes);
+    const entry = fileEntry(bytes, this.#claimed ? regularFile : claimFile);
     const again = this.#unknown === path;
     this.#unknown = undefined;
     this.#adding.set(sequence, entry.contents);
     let attempts = 0;
+    let began = 0;
     try {
       const attempt = (files: IDBObjectStore) => {
         attempts += 1;
+        began = this.#now();
         return add(files, entry, path);
       };
       const isOurs = await this.#write(durability, attempt, again);
@@ -316,16 +328,43 @@ export class IdbfsStorage implements LogStorage {
       this.#adding.delete(sequence);
     }
     this.#last = Math.max(this.#last, sequence);
+    if (this.#database !== undefined) this.#ownedAt = began;
+    if (entry.mode === claimFile) this.#claims.push(sequence);
+    this.#claimed = true;
   }
 
-  // Asks for the segment before, and, where there need be none, for the manifest: has the log gone on without us, and covered what
-  // would tell? The answers may come behind the end of the transaction: Chromium reads large values apart.
-  #predecessor(files: IDBObjectStore, sequence: number): IsOurs {
-    const before = laterResult(files.getKey(this.#path(segmentName(sequence - 1))));
-    const due = sequence - 1 === this.#last && this.#last >= this.#coveredBelow;
-    const manifest = due ? undefined : laterResult(files.get(this.#path(manifestName)));
-    return async () =>
-      (await before) !== undefined || (manifest !== undefined && this.#isOurs(await manifest));
+  // Whether a segment need not look, which takes a tenth of its time. If the log had another owner by now, its claim would have
+  // the next number, and checkpoints leave the last claims where they are. So only an owner that slept while more than those came and
+  // went would not notice; and one that slept looks.
+  get #isSure(): boolean {
+    return this.#now() - this.#ownedAt < sureMs;
+  }
+
+  // All segments below, but for the last claims.
+  #coveredSegments(below: number): IDBKeyRange[] {
+    const kept = this.#claims.filter((sequence) => sequence < below).slice(-claimsKept);
+    const ranges: IDBKeyRange[] = [];
+    let first = 0;
+    for (const end of [...kept, below]) {
+      const [from, to] = [this.#path(segmentName(first)), this.#path(segmentName(end))];
+      if (from < to) ranges.push(IDBKeyRange.bound(from, to, false, true));
+      first = end + 1;
+    }
+    return ranges;
+  }
+
+  // Asks for what tells whether the log has gone on without us, and its checkpoint covered what would be in the way: the segment before is
+  // gone then, and where there need be none, the manifest is another. The answer may come behind the end of the transaction: Chromium reads
+  // large values apart.
+  #look(files: IDBObjectStore, sequence: number): IsOurs {
+    const before = sequence - 1;
+    const removable = before >= this.#coveredBelow && !this.#claims.includes(before);
+    if (before === this.#last && removable) {
+      const there = laterResult(files.getKey(this.#path(segmentName(before))));
+      return async () => (await there) !== undefined;
+    }
+    const manifest = laterResult(files.get(this.#path(manifestName)));
+    return async () => this.#isOurs(await manifest);
   }
 
   // What was added is below the first live segment, where it would only mislead others like us.
@@ -432,7 +471,9 @@ export class IdbfsStorage implements LogStorage {
   }
 
   #lost(database: IDBDatabase): void {
-    if (this.#database === database) this.#database = undefined;
+    if (this.#database !== database) return;
+    this.#database = undefined;
+    this.#ownedAt = Number.NEGATIVE_INFINITY; // the next may be to another database of the same name
   }
 
   // Rejects when closed; else remembers the call until it ends, for close() to wait for.
@@ -539,9 +580,13 @@ function laterResult<T>(request: IDBRequest<T>): Promise<T> {
 }
 
 // IndexedDB must get an exact copy: cloning a view stores its whole buffer, here the whole wasm heap.
-function fileEntry(bytes: Uint8Array): FileEntry {
+function fileEntry(bytes: Uint8Array, mode = regularFile): FileEntry {
   const exact = bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
-  return { timestamp: new Date(), mode: regularFile, contents: exact };
+  return { timestamp: new Date(), mode, contents: exact };
+}
+
+function isClaim(entry: unknown): boolean {
+  return (entry as Partial<FileEntry> | undefined)?.mode === claimFile;
 }
 
 function sameFile(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {

@@ -10,7 +10,8 @@
 //   addSegment       the segment is there whole, as durable as asked for: "relaxed" survives the death of the process, "strict"
 //                    also power loss. It counts as one atomic step.
 //   putPart          the part is there whole. Nothing refers to it until a manifest does.
-//   commitManifest   in one atomic step: the new manifest, and the covered segments and obsolete parts gone.
+//   commitManifest   in one atomic step: the new manifest, and the covered segments and obsolete parts gone. (Claims may stay: nobody
+//                    reads a segment below the first live one.)
 //
 // When one rejects, nothing of it is stored, unless the error's `failure` is "unknown". Then the same call made again finds out,
 // by resolving or by being fenced; that it fails in another way tells nothing of the call before. (Fenced by a checkpoint of the
@@ -23,7 +24,8 @@
 // with "fenced":
 //
 //   a segment            its number is taken. If a checkpoint removed the one that took it, then it removed the one before too, and
-//                        the manifest says whose checkpoint that was. So without a predecessor it must be our own manifest.
+//                        the manifest says whose checkpoint that was. So without a predecessor it must be our own manifest. A
+//                        storage for which this look is dear leaves the last claims where they are, and looks when it may have slept.
 //   parts, manifests     there are segments beyond the last one that we know; or, again, the manifest is not ours
 //   a claim              the manifest is not the one that was loaded
 //

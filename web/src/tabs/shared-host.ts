@@ -519,9 +519,13 @@ export class SharedHost implements Host {
   // ---- Following --------------------------------------------------------------------------------------------------------
 
   #hear(announcement: Announcement): void {
-    const { entitable: version, type, from } = announcement;
+    const { entitable: version, type, from, generation = 0 } = announcement;
     if (this.#state !== "owning") {
       if (type === "owner") this.#meet(announcement);
+    } else if (type === "owner") {
+      // It slept while its lock was taken, and claimed the log before it heard of that: what is read here is out of date.
+      const mine = this.#local?.status.generation ?? generation;
+      if (version === protocolVersion && generation > mine) this.#replaced();
     } else if (type === "hello") {
       if (version === protocolVersion && !this.#o.exclusive) this.#ports?.attach(from);
       this.#announceOwner();
