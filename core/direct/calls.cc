@@ -146,22 +146,13 @@ std::vector<PartId> read_get(const Store& store, BlockReader& in, PageWriter& pa
   return {};
 }
 
-// The rows of the first so many keys that all have one in memory, and that a page may hold. Whoever
-// wants to know why a key has none asks for that one alone.
 std::vector<PartId> read_get_each(const Store& store, BlockReader& in, PageWriter& pages,
                                   ReplyBuffer& out, RowCounts& rows) {
   const GetEachWords words = read_get_each_words(in);
   if (!in.ok()) return refuse(out, malformed());
   if (words.keys.size() > limits::page_rows_max) return refuse(out, Error(Code::invalid_input));
-  std::vector<RowView> found;
-  found.reserve(words.keys.size());
-  std::size_t bytes = 0;
-  for (const KeyView& key : words.keys) {
-    const auto answer = store.get(words.table, key);
-    if (bytes >= limits::page_bytes_max || !std::holds_alternative<RowAnswer>(answer)) break;
-    found.push_back(std::get<RowAnswer>(answer).row);
-    bytes += found.back().packed_bytes();
-  }
+  const std::optional<Page> page = store.get_each(words.table, words.keys);
+  const auto found = page ? std::span<const RowView>(page->rows) : std::span<const RowView>();
   rows = RowCounts{found.size(), found.size()};
   pages.write(out, words.table, found, {}, std::nullopt);
   return {};

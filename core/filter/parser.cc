@@ -85,7 +85,12 @@ struct Operand {
 class Parser {
  public:
   // REQUIRES: is_wtf8(text).
-  explicit Parser(std::string_view text) : text_(text), lexer_(text) {}
+  explicit Parser(std::string_view text) : text_(text), lexer_(text) {
+    constexpr std::size_t usual = 8;  // most filters need no more, and growing is most of the work
+    operators_.reserve(usual);
+    operands_.reserve(usual);
+    filter_.nodes.reserve(usual);
+  }
   Result<Filter> parse();
 
  private:

@@ -79,7 +79,6 @@ void Cursor::enter_run(std::uint32_t run, std::uint32_t slot) {
   run_end_ = std::min(leaf_->run_end(run), leaf_end_);
   slots_ = leaf_->slots();
   end_ = leaf_->end();
-  partition_ = leaf_->partition(run);
 }
 
 // The run that ended at slot_ is done.
@@ -116,7 +115,7 @@ void Cursor::leave() {
 
 EntityKey Cursor::position() const {
   ENTITABLE_CHECK(!at_end());
-  if (valid()) return EntityKey(partition_, row().row());
+  if (valid()) return EntityKey(leaf_->partition(run_), row().row());
   KeyView at = start_.view();
   for (std::uint32_t level = depth_; level-- > 0;) {
     const Step& step = path_[level];
@@ -137,10 +136,23 @@ RowRun Cursor::run() const {
   run.shape_ = leaf_->has_one_shape() ? &schema_->shape(leaf_->shape()) : nullptr;
   run.schema_ = schema_.get();
   run.one_partition_ = run_end_ == leaf_end_;
-  run.partition_ = partition_;
+  run.run_ = run_;
   run.leaf_ = leaf_;
   run.first_ = slot_;
   return run;
+}
+
+std::size_t Cursor::leaves_ahead(std::span<const Leaf*> out) const {
+  out[0] = leaf_;
+  std::size_t count = 1;
+  if (depth_ == 0) return count;
+  const Step& step = path_[depth_ - 1];
+  const Inner& parent = inner_of(step.node);
+  for (std::uint32_t child = step.child + 1; child < parent.size(); ++child) {
+    if (count == out.size() || out[count - 1] == last_leaf_) break;
+    out[count++] = static_cast<const Leaf*>(parent.child(child).get());
+  }
+  return count;
 }
 
 void Cursor::skip(std::size_t rows) {

@@ -11,12 +11,44 @@
 //   }
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <span>
 
+#include "core/base/touch.h"
 #include "core/index/leaf.h"
 #include "core/index/table_index.h"
 
 namespace entitable {
+
+// Where a row is, of which nothing has been read yet. Valid as long as its run.
+class RowPlace {
+ public:
+  RowPlace() = default;
+  RowPlace(const Leaf& leaf, const Shape& shape, std::uint32_t slot)
+      : leaf_(&leaf), shape_(&shape), slot_(slot) {}
+  RowView row() const {
+    return {leaf_->base(slot_), *shape_, leaf_->partition(leaf_->run_of(slot_))};
+  }
+  // Has in caches what row() reads, then how far the row goes, then its values: of many rows the
+  // first, of all of them the second, and so on (base/touch.h).
+  void touch_way() const {
+    touch(leaf_->buffer());
+    touch(leaf_->slots() + slot_);
+  }
+  void touch_row() const { touch(leaf_->base(slot_)); }
+  void touch_values() const {
+    const char* const base = leaf_->base(slot_);
+    touch(base, std::min(row_layout::end(base), touched_max));
+  }
+
+ private:
+  // Further on, the processor itself sees where reading goes.
+  static constexpr std::uint32_t touched_max = 512;
+  const Leaf* leaf_ = nullptr;
+  const Shape* shape_ = nullptr;
+  std::uint32_t slot_ = 0;
+};
 
 // Neighbouring rows: those of one leaf, of any partitions and shapes. Valid as long as the cursor
 // holds its version.
@@ -36,13 +68,19 @@ class RowRun {
   RowView operator[](std::size_t i) const {                         // REQUIRES: i < size()
     const char* const base = end_ - slots_[i].offset;
     return {base, shape_ != nullptr ? *shape_ : schema_->shape(row_layout::shape_id(base)),
-            one_partition_ ? partition_ : partition_of(i)};
+            partition_of(i)};
+  }
+  // REQUIRES: i < size(), shape() is not null.
+  RowPlace place(std::size_t i) const {
+    return {*leaf_, *shape_, first_ + static_cast<std::uint32_t>(i)};
   }
 
  private:
   friend class Cursor;
+  // Not asked for before a row is: it lies where a scan of columns does not look.
   std::string_view partition_of(std::size_t i) const {
-    return leaf_->partition(leaf_->run_of(first_ + static_cast<std::uint32_t>(i)));
+    const std::uint32_t slot = first_ + static_cast<std::uint32_t>(i);
+    return leaf_->partition(one_partition_ ? run_ : leaf_->run_of(slot));
   }
 
   const LeafSlot* slots_ = nullptr;
@@ -51,7 +89,7 @@ class RowRun {
   const Shape* shape_ = nullptr;
   const Schema* schema_ = nullptr;
   bool one_partition_ = false;
-  std::string_view partition_;  // of the first row
+  std::uint32_t run_ = 0;  // of the first row
   const Leaf* leaf_ = nullptr;
   std::uint32_t first_ = 0;                                 // slot of the first row
   std::array<const char*, scan_columns_max + 1> values_{};  // the last one is always null
@@ -72,7 +110,7 @@ class Cursor {
   EntityKey position() const;
   RowView row() const {  // REQUIRES: valid()
     const char* base = end_ - slots_[slot_].offset;
-    return {base, schema_->shape(row_layout::shape_id(base)), partition_};
+    return {base, schema_->shape(row_layout::shape_id(base)), leaf_->partition(run_)};
   }
   void next() {  // REQUIRES: valid()
     if (++slot_ == run_end_) next_run();
@@ -84,6 +122,9 @@ class Cursor {
   RowRun run() const;
   // As next(), `rows` times. REQUIRES: rows <= run().size().
   void skip(std::size_t rows);
+  // The leaves from this one on, as far as the range goes and there is room, and one inner node
+  // knows them. Gives how many: at least one. REQUIRES: valid(), there is room.
+  std::size_t leaves_ahead(std::span<const Leaf*> out) const;
 
  private:
   struct Step {
@@ -105,7 +146,6 @@ class Cursor {
   const char* end_ = nullptr;
   std::uint32_t slot_ = 0;
   std::uint32_t run_end_ = 0;
-  std::string_view partition_;
   // Of the current leaf.
   const Leaf* leaf_ = nullptr;
   std::uint32_t run_ = 0;

@@ -74,13 +74,11 @@ struct Position {
   bool found;
 };
 
-// The first key of [first, last) that is not below `probe`. head_at(i) and key_at(i) give the keys,
-// which rise strictly and share their first `prefix` bytes.
-template <typename HeadAt, typename KeyAt>
-Position search(std::uint32_t first, std::uint32_t last, std::size_t prefix, std::string_view probe,
-                HeadAt head_at, KeyAt key_at) {
-  if (first == last) return {first, false};
-  const std::uint32_t head = head_of(probe, prefix);
+// The first head of [first, last) that is not below the probe's: what a search begins with, and all
+// that it does without a look at a key.
+template <typename HeadAt>
+std::uint32_t search_heads(std::uint32_t first, std::uint32_t last, std::uint32_t head,
+                           HeadAt head_at) {
   std::uint32_t low = first;
   for (std::uint32_t left = last - first; left > 0;) {
     const std::uint32_t half = left / 2;
@@ -88,6 +86,15 @@ Position search(std::uint32_t first, std::uint32_t last, std::size_t prefix, std
     low += below ? half + 1 : 0;
     left = below ? left - half - 1 : half;
   }
+  return low;
+}
+
+// How it goes on from there, with the keys.
+template <typename HeadAt, typename KeyAt>
+Position search_from(std::uint32_t low, std::uint32_t first, std::uint32_t last, std::size_t prefix,
+                     std::string_view probe, HeadAt head_at, KeyAt key_at) {
+  if (first == last) return {first, false};
+  const std::uint32_t head = head_of(probe, prefix);
   // One look at a key tells whether the probe shares the prefix at all; all keys are on one side of
   // it if not.
   const std::string_view sample = key_at(low < last ? low : last - 1);
@@ -110,6 +117,15 @@ Position search(std::uint32_t first, std::uint32_t last, std::size_t prefix, std
     }
   }
   return {low, false};
+}
+
+// The first key of [first, last) that is not below `probe`. head_at(i) and key_at(i) give the keys,
+// which rise strictly and share their first `prefix` bytes.
+template <typename HeadAt, typename KeyAt>
+Position search(std::uint32_t first, std::uint32_t last, std::size_t prefix, std::string_view probe,
+                HeadAt head_at, KeyAt key_at) {
+  const std::uint32_t low = search_heads(first, last, head_of(probe, prefix), head_at);
+  return search_from(low, first, last, prefix, probe, head_at, key_at);
 }
 
 // The run of a partition, or the one it would stand before.

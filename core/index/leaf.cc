@@ -186,19 +186,44 @@ void Leaf::count_memory() {
   if (absent_ && overlay_) totals_.memory += overlay_->memory();
 }
 
-Leaf::Place Leaf::find(const KeyView& key) const {
+Leaf::Near Leaf::find_near_to(const KeyView& key) const {
   const KeyRun* const table = run_table();
   const Position run = search_runs(table, runs_, partition_prefix_, key.partition,
                                    [this](std::uint32_t r) { return partition(r); });
-  if (!run.found) {
-    return {run.index, run.index < runs_ ? run_first(run.index) : size_, false, false};
-  }
+  if (!run.found) return {run, run.index < runs_ ? run_first(run.index) : size_};
   const LeafSlot* const slot = slots();
-  const Position row = search(
-      run_first(run.index), run_end(run.index), table[run.index].prefix, key.row,
+  const std::uint32_t head = head_of(key.row, table[run.index].prefix);
+  return {run, search_heads(run_first(run.index), run_end(run.index), head,
+                            [slot](std::uint32_t i) { return slot[i].head; })};
+}
+
+Leaf::Place Leaf::find_from(const Near& near, const KeyView& key) const {
+  const std::uint32_t run = near.run.index;
+  if (!near.run.found) return {run, near.slot, false, false};
+  const LeafSlot* const slot = slots();
+  const Position row = search_from(
+      near.slot, run_first(run), run_end(run), run_table()[run].prefix, key.row,
       [slot](std::uint32_t i) { return slot[i].head; },
       [this](std::uint32_t i) { return row_key(i); });
-  return {run.index, row.index, true, row.found};
+  return {run, row.index, true, row.found};
+}
+
+// A binary search waits for each of its steps: of a big directory, at least the first few.
+void Leaf::touch_directory() const {
+  constexpr std::uint32_t lines = 8;
+  const std::uint32_t bytes = directory_bytes();
+  const auto line = static_cast<std::uint32_t>(cache_line_bytes);
+  const std::uint32_t step = std::max(line, bytes / lines);
+  for (std::uint32_t at = 0; at < bytes; at += step) entitable::touch(buffer_.get() + at);
+}
+
+void Leaf::touch_row(const Near& near, const KeyView& key) const {
+  constexpr std::ptrdiff_t values = 192;  // of most rows these are all
+  if (near.slot == size_) return;
+  const char* const at = base(near.slot);
+  const char* const from = at - std::min<std::ptrdiff_t>(at - buffer_.get(), std::ssize(key.row));
+  const char* const to = at + std::min<std::ptrdiff_t>(end() - at, values);
+  entitable::touch(from, static_cast<std::size_t>(to - from));
 }
 
 std::optional<Leaf::Place> Leaf::find_near(const KeyView& key, std::uint32_t run,

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/touch.h"
 #include "core/index/key_search.h"
 #include "core/index/node.h"
 #include "core/index/overlay.h"
@@ -78,7 +79,20 @@ class Leaf : public Node {
     bool found;
     friend bool operator==(const Place&, const Place&) = default;
   };
-  Place find(const KeyView& key) const;
+  Place find(const KeyView& key) const {
+    touch_directory();
+    return find_from(find_near_to(key), key);
+  }
+  // The same in two steps. The first one looks at no row, and the second at one, nearly always: in
+  // between, memory can be waited for once for many keys (base/touch.h).
+  struct Near {
+    Position run;
+    std::uint32_t slot;
+  };
+  Near find_near_to(const KeyView& key) const;
+  Place find_from(const Near& near, const KeyView& key) const;
+  void touch_directory() const;                                // what the first one reads
+  void touch_row(const Near& near, const KeyView& key) const;  // the second, and a row's reader
   // find(), if a look at this slot and its neighbours is enough to tell; they need not be there.
   std::optional<Place> find_near(const KeyView& key, std::uint32_t run, std::uint32_t slot) const;
 
@@ -102,7 +116,14 @@ class Leaf : public Node {
   const char* column(std::uint32_t slot, ColumnForm form) const {
     return columns_.values(slot, form, size_, [this](std::uint32_t i) { return base(i); });
   }
+  // What is read before a column is, and a column, if there is one: to have them in caches
+  // (base/touch.h). REQUIRES: as column().
+  void touch() const { entitable::touch(this, sizeof(Leaf)); }
+  void touch_column(std::uint32_t slot, ColumnForm form) const {
+    columns_.touch(slot, form, size_);
+  }
   const LeafSlot* slots() const { return reinterpret_cast<const LeafSlot*>(texts() + texts_); }
+  const char* buffer() const { return buffer_.get(); }  // what a search reads lies from here on
   const char* end() const { return buffer_.get() + capacity_; }
 
   // All rows, behind those in `rows`; valid as long as the leaf.

@@ -15,6 +15,7 @@
 #include <new>
 #include <string_view>
 
+#include "core/base/touch.h"
 #include "core/index/row_layout.h"
 
 namespace entitable {
@@ -58,6 +59,13 @@ class ScanColumns {
   // whenever it is asked for, until drop().
   template <typename BaseOf>
   const char* values(std::uint32_t slot, ColumnForm form, std::uint32_t rows, BaseOf base_of);
+  // Has those values in caches, if they are there. REQUIRES: as values().
+  void touch(std::uint32_t slot, ColumnForm form, std::uint32_t rows) const {
+    for (const Column& column : columns_) {
+      if (column.values == nullptr || column.slot != slot) continue;
+      entitable::touch(column.values.get(), std::size_t{rows} * bytes_of(form));
+    }
+  }
   void drop() {
     if (size_ == 0) return;
     columns_ = {};

@@ -1,5 +1,8 @@
 #include "core/index/table_index.h"
 
+#include <algorithm>
+#include <array>
+
 #include "core/base/check.h"
 #include "core/index/inner.h"
 #include "core/index/leaf.h"
@@ -37,6 +40,37 @@ TableIndex::Found TableIndex::find(const KeyView& key) const {
   if (leaf.is_absent()) return {std::nullopt, leaf.part()};
   leaf.note_use();
   return found_at({&leaf, leaf.find(key)});
+}
+
+void TableIndex::find_each(std::span<const KeyView> keys, std::span<Found> found) const {
+  ENTITABLE_CHECK(keys.size() == found.size());
+  struct Way {
+    const Leaf* leaf;
+    Leaf::Near near;
+  };
+  constexpr std::size_t together = 16;
+  std::array<Way, together> ways;
+  for (; !keys.empty(); keys = keys.subspan(std::min(together, keys.size()))) {
+    const std::size_t count = std::min(together, keys.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      ways[i].leaf = &leaf_of(keys[i]);
+      ways[i].leaf->touch();
+    }
+    for (std::size_t i = 0; i < count; ++i) ways[i].leaf->touch_directory();
+    for (std::size_t i = 0; i < count; ++i) {
+      auto& [leaf, near] = ways[i];
+      if (leaf->is_absent()) continue;
+      near = leaf->find_near_to(keys[i]);
+      leaf->touch_row(near, keys[i]);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto& [leaf, near] = ways[i];
+      found[i] = leaf->is_absent() ? Found{std::nullopt, leaf->part()}
+                                   : found_at({leaf, leaf->find_from(near, keys[i])});
+      if (!leaf->is_absent()) leaf->note_use();
+    }
+    found = found.subspan(count);
+  }
 }
 
 TableIndex::Found TableIndex::find_to_change(const KeyView& key) const {

@@ -136,27 +136,35 @@ bool BoundFilter::holds(const Test& test, const RowView& row) {
   return with_kind(test.kind, [&]<TestKind kind>() { return holds_as<kind>(test, row); });
 }
 
-// The same for a row of a run, without a look at it where the values lie together and settle it.
-bool BoundFilter::holds_at(const Test& test, const RowRun& run, std::size_t position) {
-  const char* const values = run.values(test.column);
-  if (values == nullptr) return holds(test, run[position]);
-  return with_kind(test.kind, [&]<TestKind kind>() {
-    if constexpr (form<kind>().has_value()) {
-      if (!value_holds<kind>(test, values + position * bytes_of(*form<kind>()))) return false;
-      if constexpr (form<kind>() != ColumnForm::text_digest) return true;
-    }
-    return holds_as<kind>(test, run[position]);
-  });
-}
-
-// Out of the loops of next(), whose rows would otherwise have to be in memory.
-[[gnu::noinline]] bool BoundFilter::matches_at(Target at, const RowRun& run,
-                                               std::size_t position) const {
+// What the values that lie together say of a row, without a look at it. A digest that is the same
+// is taken for the text: that is wrong at times, but where only the row's being refused would hang
+// on it, what follows may refuse it as well. Out of the loops of next(), whose rows would otherwise
+// have to be in memory.
+[[gnu::noinline]] BoundFilter::Verdict BoundFilter::verdict(Target at, const RowRun& run,
+                                                            std::size_t position) const {
+  bool sure = true;
   while (at < reject) {
     const Test& test = tests_[at];
-    at = holds_at(test, run, position) ? test.if_holds : test.if_fails;
+    const char* const values = run.values(test.column);
+    if (values == nullptr) return Verdict::maybe;
+    const bool holds = with_kind(test.kind, [&]<TestKind kind>() {
+      if constexpr (form<kind>().has_value()) {
+        return value_holds<kind>(test, values + position * bytes_of(*form<kind>()));
+      } else {
+        return false;  // it has no values
+      }
+    });
+    if (holds && test.kind == TestKind::same_text) {
+      if (test.if_fails != reject) return Verdict::maybe;
+      sure = false;
+    }
+    at = holds ? test.if_holds : test.if_fails;
   }
-  return at == accept;
+  return at == reject ? Verdict::no : sure ? Verdict::yes : Verdict::maybe;
+}
+
+[[gnu::noinline]] bool BoundFilter::matches_elsewhere(Target at, const RowView& row) const {
+  return matches_from(at, row);
 }
 
 // In the order in which tests are met, from the first one on.
@@ -183,41 +191,45 @@ void BoundFilter::prepare(RowRun& run) const {
 // The first test decides most rows: its kind is known here, so that a row it fails costs a few
 // loads.
 template <BoundFilter::TestKind kind>
-std::size_t BoundFilter::next_row(const RowRun& run, std::size_t from) const {
+BoundFilter::Candidate BoundFilter::next_row(const RowRun& run, std::size_t from) const {
   const Test first = tests_[entry_];
   const RowRun rows = run;  // these two are copies that can stay in registers
   for (std::size_t at = from; at < rows.size(); ++at) {
-    const Target then = holds_as<kind>(first, rows[at]) ? first.if_holds : first.if_fails;
-    if (then != reject && (then == accept || matches_at(then, run, at))) return at;
+    const RowView row = rows[at];
+    const Target then = holds_as<kind>(first, row) ? first.if_holds : first.if_fails;
+    if (then != reject && (then == accept || matches_elsewhere(then, row))) return {at, true};
   }
-  return rows.size();
+  return {rows.size(), true};
 }
 
 // The same where the values of the first test lie together: most time goes here, and it goes
 // without a look at the rows.
 template <BoundFilter::TestKind kind>
-std::size_t BoundFilter::next_value(const RowRun& run, const char* values, std::size_t from) const {
+BoundFilter::Candidate BoundFilter::next_value(const RowRun& run, const char* values,
+                                               std::size_t from) const {
   constexpr std::size_t width = bytes_of(*form<kind>());
   const Test first = tests_[entry_];
-  // A digest only says that the row is worth a look.
+  // What a digest says has to be remembered.
   const Target then_if_holds = kind == TestKind::same_text ? entry_ : first.if_holds;
   const std::size_t size = run.size();
   for (std::size_t at = from; at < size; ++at) {
     if (first.if_fails == reject) {
       while (!value_holds<kind>(first, values + at * width)) {
-        if (++at == size) return size;
+        if (++at == size) return {size, true};
       }
     }
     const bool holds = value_holds<kind>(first, values + at * width);
     const Target then = holds ? then_if_holds : first.if_fails;
-    if (then == accept || (then != reject && matches_at(then, run, at))) return at;
+    if (then == reject) continue;
+    const Verdict said = then == accept ? Verdict::yes : verdict(then, run, at);
+    if (said != Verdict::no) return {at, said == Verdict::yes};
   }
-  return size;
+  return {size, true};
 }
 
-std::size_t BoundFilter::next(const RowRun& run, std::size_t from) const {
-  if (always()) return from;
-  if (never()) return run.size();
+BoundFilter::Candidate BoundFilter::next(const RowRun& run, std::size_t from) const {
+  if (always()) return {from, true};
+  if (never()) return {run.size(), true};
   const char* const values = run.values(tests_[entry_].column);
   return with_kind(tests_[entry_].kind, [&]<TestKind kind>() {
     if constexpr (form<kind>().has_value()) {

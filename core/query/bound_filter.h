@@ -41,9 +41,18 @@ class BoundFilter {
   // Makes ready for next(), once for a run that is of the shape: what the tests compare is looked
   // for where it lies together.
   void prepare(RowRun& run) const;
-  // The position in `run`, from `from` on, of the next row that matches, or run.size(). REQUIRES:
-  // from < run.size(), and the run is of the shape.
-  std::size_t next(const RowRun& run, std::size_t from) const;
+  // Has in caches what next() looks at first, after prepare(). REQUIRES: all rows are of the shape.
+  void touch_columns(const Leaf& leaf) const {
+    for (const ColumnUse& use : columns_) leaf.touch_column(use.slot, use.form);
+  }
+  // A row that matches, if that is `sure`, or else may match: what lies together does not tell.
+  struct Candidate {
+    std::size_t at;
+    bool sure;
+  };
+  // The next one in `run`, from `from` on; at run.size() there is none. REQUIRES: from <
+  // run.size(), and the run is of the shape.
+  Candidate next(const RowRun& run, std::size_t from) const;
 
  private:
   using Target = std::uint32_t;  // a position in tests_, or
@@ -120,13 +129,14 @@ class BoundFilter {
   static constexpr std::optional<ColumnForm> form();
   template <TestKind kind>
   static bool value_holds(const Test& test, const char* value);
-  static bool holds_at(const Test& test, const RowRun& run, std::size_t position);
-  bool matches_at(Target at, const RowRun& run, std::size_t position) const;
+  enum class Verdict : std::uint8_t { no, maybe, yes };
+  Verdict verdict(Target at, const RowRun& run, std::size_t position) const;
+  bool matches_elsewhere(Target at, const RowView& row) const;
   void choose_columns();
   template <TestKind kind>
-  std::size_t next_row(const RowRun& run, std::size_t from) const;
+  Candidate next_row(const RowRun& run, std::size_t from) const;
   template <TestKind kind>
-  std::size_t next_value(const RowRun& run, const char* values, std::size_t from) const;
+  Candidate next_value(const RowRun& run, const char* values, std::size_t from) const;
 
   std::vector<Test> tests_;         // the first one to be met is the last
   std::vector<ColumnUse> columns_;  // at most scan_columns_max

@@ -18,15 +18,17 @@ std::variant<Page, NeedParts> read_page(const TableIndex& index, const Query& qu
   Page page{index, {}, std::nullopt, 0};
   Scan scan(index, query.filter, plan, query.from);
   std::uint64_t bytes = 0;
-  scan.run([&](const RowView& row) {
-    if (page.rows.size() == query.top || bytes >= limits::page_bytes_max) {
-      page.next = Continuation{EntityKey(row.partition(), row.row())};
-      return false;
-    }
-    page.rows.push_back(row);
-    bytes += row.packed_bytes();
-    return true;
-  });
+  scan.run(
+      [&](const RowView& row) {
+        if (page.rows.size() == query.top || bytes >= limits::page_bytes_max) {
+          page.next = Continuation{EntityKey(row.partition(), row.row())};
+          return false;
+        }
+        page.rows.push_back(row);
+        bytes += row.packed_bytes();
+        return true;
+      },
+      query.top + std::uint64_t{1});
   if (scan.need_part() != 0) {
     if (at_absent == AtAbsent::ask || scan.rows_read() == 0) {
       // One more than the page holds, since a page looks ahead for its continuation.
@@ -50,6 +52,21 @@ std::variant<RowAnswer, Error, NeedParts> get_row(const TableIndex& index, const
   if (found.need_part != 0) return NeedParts{{found.need_part}};
   if (!found.row.has_value()) return Error(Code::resource_not_found);
   return RowAnswer{index, *found.row};
+}
+
+Page get_rows(const TableIndex& index, std::span<const KeyView> keys) {
+  Page page{index, {}, std::nullopt, 0};
+  page.rows.reserve(keys.size());
+  std::vector<TableIndex::Found> found(keys.size());
+  index.find_each(keys, found);
+  std::uint64_t bytes = 0;
+  for (const TableIndex::Found& each : found) {
+    if (!each.row.has_value() || bytes >= limits::page_bytes_max) break;
+    page.rows.push_back(*each.row);
+    bytes += each.row->packed_bytes();
+  }
+  page.rows_read = page.rows.size();
+  return page;
 }
 
 std::variant<Page, NeedParts> execute(const TableIndex& index, const Query& query,

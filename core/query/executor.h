@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct RowAnswer {
 
 // ResourceNotFound if there is no such row. The key may be one that cannot be stored.
 std::variant<RowAnswer, Error, NeedParts> get_row(const TableIndex& index, const KeyView& key);
+
+// The rows of the first so many keys that all have one in memory, and that a page may hold.
+Page get_rows(const TableIndex& index, std::span<const KeyView> keys);
 
 // The rows at or after query.from that match, in key order, at most query.top of them. A `top` of 0
 // is an empty page that reads nothing and has no continuation. A page of huge rows ends before

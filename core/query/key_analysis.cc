@@ -15,24 +15,20 @@ KeyKnowledge constant(bool value) {
   return KeyKnowledge::exactly(value ? all_keys() : KeySet{});
 }
 
-KeyKnowledge depends_on_properties() {
-  return KeyKnowledge::between({}, all_keys());
-}
-
 // Of a comparison, a flag or a constant. Keys compare as String, Timestamp as DateTime.
 KeyKnowledge leaf_knowledge(const FilterNode& node) {
   if (node.kind == FilterKind::constant) return constant(node.literal.view().boolean());
   const bool partition = node.property == "PartitionKey";
   const bool row = node.property == "RowKey";
   const bool timestamp = node.property == "Timestamp";
-  if (!partition && !row && !timestamp) return depends_on_properties();
+  if (!partition && !row && !timestamp) return KeyKnowledge::none();
   if (node.kind == FilterKind::flag) return constant(false);
 
   const EdmType type = timestamp ? EdmType::date_time : EdmType::string;
   if (comparable(type, node.literal.type()) == Comparable::mismatch) {
     return constant(mismatch_answer(node.op));
   }
-  if (timestamp) return depends_on_properties();
+  if (timestamp) return KeyKnowledge::none();
   KeySet keys;
   for (const KeyInterval& strings : strings_with(node.op, node.literal.view().string())) {
     const KeySet some =
@@ -59,7 +55,7 @@ std::size_t pieces(const KeyKnowledge& known) {
 class Combiner {
  public:
   KeyKnowledge negation(const KeyKnowledge& operand) {
-    if (!spend(pieces(operand))) return depends_on_properties();
+    if (operand.is_none() || !spend(pieces(operand))) return KeyKnowledge::none();
     if (operand.exact()) return KeyKnowledge::exactly(complement(operand.may()));
     return KeyKnowledge::between(complement(operand.may()), complement(operand.must()));
   }
@@ -70,7 +66,7 @@ class Combiner {
       std::size_t kept = 0;
       for (std::size_t i = 0; i < operands.size(); i += 2, ++kept) {
         if (i + 1 < operands.size()) {
-          operands[kept] = pair(kind, operands[i], operands[i + 1]);
+          operands[kept] = pair(kind, std::move(operands[i]), std::move(operands[i + 1]));
         } else if (kept != i) {
           operands[kept] = std::move(operands[i]);
         }
@@ -81,7 +77,9 @@ class Combiner {
   }
 
  private:
-  KeyKnowledge pair(FilterKind kind, const KeyKnowledge& a, const KeyKnowledge& b) {
+  KeyKnowledge pair(FilterKind kind, KeyKnowledge a, KeyKnowledge b) {
+    if (kind == FilterKind::all_of && a.is_none()) return std::move(b).and_none();
+    if (kind == FilterKind::all_of && b.is_none()) return std::move(a).and_none();
     if (!spend(pieces(a) + pieces(b))) return roughly(kind, a, b);
     bool rounded = false;
     const auto combined = [&](const KeySet& x, const KeySet& y, Rounding rounding) {
@@ -96,7 +94,7 @@ class Combiner {
   // What `and` leaves lies in either operand: the simpler one is kept, which is mostly a fixed
   // partition.
   static KeyKnowledge roughly(FilterKind kind, const KeyKnowledge& a, const KeyKnowledge& b) {
-    if (kind == FilterKind::any_of) return depends_on_properties();
+    if (kind == FilterKind::any_of) return KeyKnowledge::none();
     const bool keep_a = !is_all(a.may()) && (is_all(b.may()) || pieces(a) <= pieces(b));
     return KeyKnowledge::between({}, keep_a ? a.may() : b.may());
   }
@@ -131,6 +129,11 @@ KeyCondition condition(std::uint32_t node, const KeyKnowledge& known) {
 }
 
 }  // namespace
+
+const KeySet& KeyKnowledge::may() const {
+  static const KeySet all = all_keys();
+  return is_none() ? all : may_;
+}
 
 std::vector<KeyInterval> strings_with(CompareOp op, std::string_view text) {
   const KeyBound before = KeyBound::before(text);

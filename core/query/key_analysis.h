@@ -21,23 +21,29 @@ namespace entitable {
 class KeyKnowledge {
  public:
   // Both sets are the same.
-  static KeyKnowledge exactly(KeySet keys) { return {std::move(keys), {}, true}; }
+  static KeyKnowledge exactly(KeySet keys) { return {std::move(keys), {}, Kind::exact}; }
   static KeyKnowledge between(KeySet must, KeySet may) {
     if (must == may) return exactly(std::move(may));
-    return {std::move(may), std::move(must), false};
+    return {std::move(may), std::move(must), Kind::between};
   }
-  KeyKnowledge() : KeyKnowledge({}, {}, true) {}
+  // Between nothing and all keys: so it is with most comparisons, and it takes no memory.
+  static KeyKnowledge none() { return {{}, {}, Kind::none}; }
+  KeyKnowledge() : KeyKnowledge({}, {}, Kind::exact) {}
 
-  const KeySet& may() const { return may_; }
-  const KeySet& must() const { return exact_ ? may_ : must_; }
-  bool exact() const { return exact_; }
+  const KeySet& may() const;
+  const KeySet& must() const { return exact() ? may_ : must_; }
+  bool exact() const { return kind_ == Kind::exact; }
+  bool is_none() const { return kind_ == Kind::none; }
+  // What is known if something must hold, too, of which nothing is known.
+  KeyKnowledge and_none() && { return is_none() ? none() : between({}, std::move(may_)); }
 
  private:
-  KeyKnowledge(KeySet may, KeySet must, bool exact)
-      : may_(std::move(may)), must_(std::move(must)), exact_(exact) {}
-  KeySet may_;
-  KeySet must_;  // unless exact_
-  bool exact_;
+  enum class Kind : std::uint8_t { exact, between, none };
+  KeyKnowledge(KeySet may, KeySet must, Kind kind)
+      : may_(std::move(may)), must_(std::move(must)), kind_(kind) {}
+  KeySet may_;   // empty if none
+  KeySet must_;  // likewise, and if exact
+  Kind kind_;
 };
 
 // One of the conditions of which a filter is the `and`; the whole filter if it is none.

@@ -24,17 +24,23 @@ KeySet common_keys(std::vector<KeySet> sets) {
   return std::move(sets.front());
 }
 
-// The exact conditions hold for all of `keys`, or they are all tested: it is hardly ever mixed,
+// Whether the exact conditions hold for all keys that may match. Mostly there is one, which made
+// these keys.
+bool exact_hold(const KeyAnalysis& analysis) {
+  const KeySet& may = analysis.filter.may();
+  std::vector<KeySet> others;
+  for (const KeyCondition& condition : analysis.conditions) {
+    if (condition.exact && condition.keys != may) others.push_back(condition.keys);
+  }
+  return others.empty() || is_subset(may, common_keys(std::move(others)));
+}
+
+// The exact conditions hold for all of the keys, or they are all tested: it is hardly ever mixed,
 // since only rounding and ranges over partitions lose anything.
 void mark_implied(const KeyAnalysis& analysis, bool ranges_exact, Plan& plan) {
   plan.residual = true;
   if (!ranges_exact) return;
-  std::vector<KeySet> sets;
-  for (const KeyCondition& condition : analysis.conditions) {
-    if (condition.exact) sets.push_back(condition.keys);
-  }
-  const KeySet common = common_keys(std::move(sets));
-  if (!is_subset(analysis.filter.may(), common)) return;
+  if (!exact_hold(analysis)) return;
   plan.residual = false;
   for (const KeyCondition& condition : analysis.conditions) {
     plan.implied[condition.node] = condition.exact;

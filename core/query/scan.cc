@@ -50,6 +50,20 @@ Scan::Scan(const TableIndex& index, const Filter& filter, const Plan& plan,
   range_ = static_cast<std::size_t>(first - plan_.ranges.begin());
 }
 
+// Has in caches what testing the rows of some leaves reads first, if they are like those before.
+// Gives how many leaves: at least one.
+std::size_t Scan::touch_ahead(const Cursor& cursor) const {
+  if (!plan_.residual) return std::numeric_limits<std::size_t>::max();
+  if (bound_ == nullptr) return 1;
+  std::array<const Leaf*, 8> room;
+  const std::span<const Leaf*> leaves(room.data(), cursor.leaves_ahead(room));
+  for (const Leaf* leaf : leaves) leaf->touch();
+  for (const Leaf* leaf : leaves) {
+    if (leaf->size() != 0 && leaf->shape() == shape_->id()) bound_->touch_columns(*leaf);
+  }
+  return leaves.size();
+}
+
 KeyRange Scan::current_range() const {
   KeyRange range = plan_.ranges[range_];
   if (from_.has_value() && compare(range.lower.view(), from_->next.view()) < 0) {

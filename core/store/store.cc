@@ -223,6 +223,12 @@ std::variant<RowAnswer, Error, NeedParts> Store::get(std::string_view table,
   return answer;
 }
 
+std::optional<Page> Store::get_each(std::string_view table, std::span<const KeyView> keys) const {
+  const Table* found = state_->published.catalog.find(table);
+  if (found == nullptr) return std::nullopt;
+  return get_rows(found->index, keys);
+}
+
 std::variant<Page, Error, NeedParts> Store::query(std::string_view table,
                                                   const Query& query) const {
   const Table* found = state_->published.catalog.find(table);

@@ -157,6 +157,9 @@ class Store {
   // Reading: the published version only. TableNotFound first; the key of get() is one in an address
   // (check_address).
   std::variant<RowAnswer, Error, NeedParts> get(std::string_view table, const KeyView& key) const;
+  // The rows of the first so many keys that all have one in memory, and that a page may hold.
+  // Whoever wants to know why a key has none asks for that one alone.
+  std::optional<Page> get_each(std::string_view table, std::span<const KeyView> keys) const;
   std::variant<Page, Error, NeedParts> query(std::string_view table, const Query& query) const;
   std::variant<Explain, Error, NeedParts> explain(std::string_view table, const Query& query) const;
   // In the order of folded names. A filter may name TableName only (else InvalidInput). `from`:

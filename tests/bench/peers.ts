@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import type { Browser } from "puppeteer-core";
-import { newProfile } from "../browser/support/browser.ts";
+import { flags, newProfile } from "../browser/support/browser.ts";
 import { launch } from "../browser/support/puppeteer.ts";
 import { expected } from "./peers/expected.ts";
 import { Results } from "./peers/results.ts";
@@ -88,7 +88,7 @@ const site = await peerSite(options.package, options.profile);
 const profile = await newProfile();
 const folder = await mkdtemp(join(tmpdir(), "entitable-bench-"));
 const node = { package: pathToFileURL(resolve(options.package, "dist/index.js")).href, folder };
-const browser = await launch(profile);
+const browser = await launch(profile, { args: [...flags, "--js-flags=--expose-gc"] });
 const load = (loadavg()[0] ?? 0).toFixed(1);
 const machine = `${await browser.version()}, Node ${process.version}, ${availableParallelism()} cores, load average ${load} at the start, seed ${seed}.`;
 try {

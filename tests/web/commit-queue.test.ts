@@ -36,12 +36,7 @@ class Bench {
     this.queue = new CommitQueue({
       engine: this.engine,
       storage: this.storage,
-      parts: new Parts({
-        engine: this.engine,
-        storage: this.storage,
-        onLoaded() {},
-        onDamage() {},
-      }),
+      parts: new Parts({ engine: this.engine, storage: this.storage, onDamage() {} }),
       durability: options.durability ?? "strict",
       keepsUnstored: true,
       deferredDelayMs: options.deferredDelayMs ?? 5,

@@ -17,7 +17,10 @@ export class Child extends Place {
 
   private constructor(options: SessionOptions) {
     super(options);
-    this.#process = fork(script, { serialization: "advanced" });
+    this.#process = fork(script, {
+      serialization: "advanced",
+      execArgv: [...process.execArgv, "--expose-gc"],
+    });
     this.#asker = new Asker((message) => this.#process.send(message));
     this.#process.on("message", (answer) => this.#asker.receive(answer as Answer));
     this.#process.on("exit", () => this.#asker.fail("the process ended"));

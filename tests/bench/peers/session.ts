@@ -6,7 +6,7 @@ import { floorIn } from "./contestants/floor.ts";
 import { contestants } from "./contestants/index.ts";
 import { wasmBytes } from "./memories.ts";
 import type { ContestantId, FloorId } from "./roster.ts";
-import { breath, now, timed, timedInTurn } from "./timing.ts";
+import { breath, grown, now, timed, timedInTurn } from "./timing.ts";
 import {
   add,
   type Digest,
@@ -61,6 +61,7 @@ const insertsDurable = 200;
 const insertsDeferred = 20_000;
 const inFlight = 1000;
 const merges = 10_000;
+const deletedMs = 200; // the browser is still busy with a database when it says that it is deleted
 
 export class Session {
   readonly #o: SessionOptions;
@@ -112,7 +113,7 @@ export class Session {
     let loaded = 0;
     for (; loaded < count && total < enoughMs; loaded += tenth) {
       const first = loaded;
-      const groups = groupsOf(first, Math.min(tenth, count - first));
+      const groups = grown(groupsOf(first, Math.min(tenth, count - first)));
       const ms = await this.#loadGroups(groups, together);
       tenths.push(ms);
       total += ms;
@@ -258,6 +259,7 @@ export class Session {
     const others = files && putFile !== undefined ? [put, putFile] : [put];
     const [first, second, third] = await timedInTurn([insert, ...others], entities.length);
     await remove();
+    await new Promise((over) => setTimeout(over, deletedMs));
     same(await this.#entity(entities[0] as Entity), entities[0]);
     if (first === undefined || second === undefined) throw new Error("nothing was timed");
     const times = { insert: first.ms, put: second.ms, puts: second.ratio };
@@ -291,6 +293,7 @@ export class Session {
       if (now() - began > 1000) break;
     }
     const timing = { most: conditional ? tokens.length : keys.length, mean: true };
+    grown([keys, tokens]);
     return await timed(async (i) => {
       const { partitionKey, rowKey } = keys[i] as Key;
       const applied = conditional
@@ -340,7 +343,7 @@ export class Session {
   #new(count: number): Entity[] {
     const entities = newEntities(this.#o.entities + this.#inserted, count);
     this.#inserted += count;
-    return entities;
+    return grown(entities);
   }
 }
 

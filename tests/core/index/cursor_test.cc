@@ -325,4 +325,25 @@ TEST_CASE("random ranges and seeks agree with a sorted list") {
   }
 }
 
+TEST_CASE("a cursor names the leaves that come, as far as the range goes") {
+  TableIndex index;
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    index.put(entity("p", digits(i), 1, {{"a", Value::of_string(std::string(5000, 'x'))}}));
+  }
+  const auto ahead = [&index](std::uint64_t from, std::uint64_t to, std::size_t most) {
+    std::vector<const Leaf*> leaves(most);
+    const Cursor cursor(index, KeyRange{EntityKey("p", digits(from)), EntityKey("p", digits(to))});
+    leaves.resize(cursor.leaves_ahead(leaves));
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      CHECK(leaves[i]->row_key(0) == digits(from + i));  // one row each
+    }
+    return leaves.size();
+  };
+  CHECK(ahead(0, 20, 1) == 1);
+  CHECK(ahead(0, 20, 8) == 8);
+  CHECK(ahead(3, 20, 8) == 8);
+  CHECK(ahead(18, 20, 8) == 2);
+  CHECK(ahead(3, 4, 8) <= 2);  // it may end at the start of the next one
+}
+
 }  // namespace entitable

@@ -32,6 +32,37 @@ TEST_CASE("an empty index") {
   CHECK_FALSE(leaves[0].absent);
 }
 
+TEST_CASE("many keys are found as each alone") {
+  Prng prng(7);
+  TableIndex index;
+  index.add_absent({EntityKey("x", ""), std::nullopt}, 5, 10, 1000);
+  const auto key_at = [](std::uint64_t i) {
+    return EntityKey(std::string(1 + i % 3, 'p'), digits(i));
+  };
+  for (std::uint64_t i = 0; i < 900; ++i) {
+    const EntityKey key = key_at(i);
+    if (prng.chance(2)) index.put(sized(key.partition, key.row, prng.below(300)));
+  }
+  for (int round = 0; round < 50; ++round) {
+    std::vector<EntityKey> keys;
+    for (std::uint64_t i = prng.below(60); i > 0; --i) {
+      keys.push_back(prng.chance(9) ? EntityKey("y", "r") : key_at(prng.below(1000)));
+    }
+    if (prng.chance(3)) keys.emplace_back("", "");
+    if (prng.chance(3)) keys.emplace_back("p", std::string(2000, '9'));
+    std::vector<KeyView> views;
+    for (const EntityKey& key : keys) views.push_back(key.view());
+    std::vector<TableIndex::Found> found(keys.size());
+    index.find_each(views, found);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const TableIndex::Found alone = index.find(views[i]);
+      REQUIRE(found[i].need_part == alone.need_part);
+      REQUIRE(found[i].row.has_value() == alone.row.has_value());
+      if (alone.row) REQUIRE(found[i].row->bytes_at(0) == alone.row->bytes_at(0));
+    }
+  }
+}
+
 TEST_CASE("a row is put in place where that takes no copy and no split") {
   TableIndex index;
   const auto put = [&index](const Entity& row) {

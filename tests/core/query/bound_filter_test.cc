@@ -230,6 +230,16 @@ Rows rows_of_one_shape(Prng& prng, std::size_t count) {
   return rows;
 }
 
+// Believes next() where it is sure, and looks at the row where it is not.
+std::size_t next_match(const BoundFilter& bound, const RowRun& run, std::size_t from) {
+  for (; from < run.size(); ++from) {
+    const BoundFilter::Candidate next = bound.next(run, from);
+    from = next.at;
+    if (from == run.size() || next.sure || bound.matches(run[from])) return from;
+  }
+  return from;
+}
+
 }  // namespace
 
 TEST_CASE("a run is passed over to the next row that matches") {
@@ -254,7 +264,7 @@ TEST_CASE("a run is passed over to the next row that matches") {
           return matches(filter, row.materialize());
         };
         while (expected < run.size() && !is_match(run[expected])) ++expected;
-        REQUIRE(bound.next(run, from) == expected);
+        REQUIRE(next_match(bound, run, from) == expected);
         cursor.skip(run.size());
       }
     }
@@ -274,7 +284,7 @@ TEST_CASE("values that lie together are tested as the rows are, for all pairs of
         const BoundFilter bound(filter, {}, *run.shape());
         bound.prepare(run);
         bound.prepare(run);
-        REQUIRE(bound.next(run, 1) == (bound.matches(run[1]) ? 1 : 3));
+        REQUIRE(next_match(bound, run, 1) == (bound.matches(run[1]) ? 1 : 3));
       }
     }
   }

@@ -1,6 +1,8 @@
 #include "core/query/scan.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "tests/core/query/parted_table.h"
 #include "tests/core/query/query_testing.h"
@@ -35,6 +37,78 @@ TEST_CASE("a scan stops when it is told to, and counts what it looked at") {
   CHECK(scan.rows_read() == 15);
   CHECK(scan.need_part() == 0);
   CHECK(scan.filters().shapes().size() == 1);
+}
+
+namespace {
+
+// Texts of one digest, in many leaves, among them some rows of another shape.
+Rows alike_rows(std::size_t count) {
+  Rows rows;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::string text(200, 'x');
+    text[20] = static_cast<char>('a' + i % 3);
+    Entity entity = entity_of("p", digits(i, 4), {{"text", Value::of_string(text)}});
+    if (i < count / 2) {
+      entity.properties.push_back({"n", Value::of_int32(static_cast<int>(i % 7))});
+    } else if (i % 50 == 0) {
+      entity.properties.push_back({"n", Value::of_int64(static_cast<int>(i % 7))});
+    }
+    rows.put(entity);
+  }
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("rows come in order and are counted, whatever a scan finds side by side") {
+  const Rows rows = alike_rows(600);
+  const TableIndex index = rows.index();
+  const std::string text = "'" + std::string(20, 'x') + "b" + std::string(179, 'x') + "'";
+  for (const std::string& asked :
+       {"text eq " + text, "text ne " + text, "n ge 3 and text eq " + text,
+        "text ne " + text + " or n eq 1", "not (text eq " + text + ") and n lt 2",
+        std::string("n ge 3")}) {
+    CAPTURE(asked);
+    const Filter filter = filter_of(asked);
+    const Plan plan = make_plan(filter);
+    std::vector<std::size_t> expected;
+    for (std::size_t i = 0; i < rows.all().size(); ++i) {
+      if (matches(filter, rows.all()[i])) expected.push_back(i);
+    }
+    REQUIRE(expected.size() > 20);
+    const std::optional<Continuation> from;
+    for (std::size_t stop = 1; stop <= expected.size() + 1; stop += 1 + stop / 3) {
+      for (const std::uint64_t most : {std::uint64_t{stop}, std::uint64_t{5}, ~std::uint64_t{0}}) {
+        CAPTURE(stop, most);
+        std::vector<std::size_t> taken;
+        Scan scan(index, filter, plan, from);
+        const auto take = [&](const RowView& row) {
+          taken.push_back(static_cast<std::size_t>(std::stoi(std::string(row.row()))));
+          return taken.size() < stop;
+        };
+        scan.run(take, most);
+        const bool stopped = stop <= expected.size();
+        REQUIRE(taken.size() == std::min(stop, expected.size()));
+        REQUIRE(std::equal(taken.begin(), taken.end(), expected.begin()));
+        REQUIRE(scan.rows_read() == (stopped ? taken.back() + 1 : rows.all().size()));
+      }
+    }
+  }
+}
+
+TEST_CASE("a scan that has enough asks for no part behind it") {
+  PartedTable table(numbered_rows(100), 10);
+  const Filter filter = filter_of("n ge 5");
+  const Plan plan = make_plan(filter);
+  const std::optional<Continuation> from;
+  table.load({{1, 2}});
+  for (int stop = 1; stop <= 16; ++stop) {
+    Scan scan(table.index(), filter, plan, from);
+    int taken = 0;
+    scan.run([&](const RowView&) { return ++taken < stop; }, static_cast<std::uint64_t>(stop));
+    CHECK(taken == std::min(stop, 15));
+    CHECK(scan.need_part() == (stop <= 15 ? 0 : 3));
+  }
 }
 
 TEST_CASE("a scan that tests nothing binds no shape") {

@@ -442,7 +442,7 @@ function takeDouble(): number {
 
 // Few bytes are copied value by value. More are copied once, and each value is a view of that copy: a buffer costs as much as
 // a dozen small copies. In Node a Buffer, as from the official client.
-const smallBytes = 64;
+const smallBytes = 256;
 
 function takeBinary(length: number): Uint8Array {
   const from = binaryPosition;

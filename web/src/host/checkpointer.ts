@@ -12,9 +12,12 @@ import { Lull } from "./lull.ts";
 import type { Parts } from "./parts.ts";
 import { asError, isFinal } from "./segment-writer.ts";
 
-// One that is due begins when nothing was stored for so long, and goes on after each part: while a burst of writes lasts it would take the
-// disk from them, and write parts that are soon to be written again.
+// One that is due begins when nothing was stored for so long: while a burst of writes lasts it would take the disk from them, and write
+// parts that are soon to be written again.
 const pauseMs = 100;
+// Writes that come while one is under way have the disk for so many times as long as the part took that they may have waited for. Not
+// until they pause: until it ends, rows that they change are in memory twice.
+const timesForWrites = 3;
 // When nothing was stored for so long a smaller log is worth one.
 const idleMs = 1000;
 // When the store is closed it is worth so many times the work: nobody waits for this page any more, but for the next to open it.
@@ -52,17 +55,12 @@ export class Checkpointer {
   readonly #memoryLimit: number;
   readonly #automatic: boolean;
   readonly #log: LogGrowth;
-  readonly #pause = new Lull(pauseMs, () => {
-    this.#goOn();
-    this.#consider("pause");
-  });
+  readonly #pause = new Lull(pauseMs, () => this.#consider("pause"));
   readonly #idle = new Lull(idleMs, () => this.#considerIdle());
   #running: Promise<void> | undefined;
   #called = false; // somebody waits for what runs, and is told if it ends early
   #hurries = false; // somebody waits for what runs to end
   #disturbed = false; // something was stored since the last part
-  #givesWay = false; // what runs waits for a pause between two parts
-  #goOn: () => void = () => {}; // ends that
   readonly #orphans: Set<number>; // parts that no manifest names
   readonly #doubtful = new Set<number>(); // the same, unless a manifest arrived of which it is not known; until the next one is
   #started = false;
@@ -98,11 +96,6 @@ export class Checkpointer {
     this.#idle.disturb();
     this.#consider("burst");
     this.#awaitIdle();
-  }
-
-  // Parts were brought into memory.
-  noteLoaded(): void {
-    if (this.#givesWay && this.#memoryIsFull) this.#goOn();
   }
 
   // A checkpoint of all that is published, after the one under way. Resolves when neither segments nor orphans are left of what was
@@ -148,7 +141,7 @@ export class Checkpointer {
   // The end of what runs, which gives way to nobody any more.
   #hurried(): Promise<void> | undefined {
     this.#hurries = true;
-    this.#goOn();
+    this.#wake();
     return this.#running;
   }
 
@@ -158,16 +151,11 @@ export class Checkpointer {
     this.#pause.stop();
     this.#idle.stop();
     this.#wake();
-    this.#goOn();
     await this.#running;
   }
 
   #consider(during: "burst" | "pause"): void {
-    if (this.#stopped || !this.#automatic) return;
-    if (this.#running !== undefined) {
-      if (this.#log.isOverdue) this.#goOn();
-      return; // what ends looks again
-    }
+    if (this.#stopped || this.#running !== undefined || !this.#automatic) return; // what ends looks again
     if (!this.#log.isDue) return;
     if (during === "burst" && !this.#log.isOverdue) {
       this.#pause.await();
@@ -221,13 +209,14 @@ export class Checkpointer {
       if (!(await this.#hasBegun(begin))) return this.#log.ended();
       this.#disturbed = false;
       for (;;) {
+        const began = performance.now();
         const part = this.#engine.nextCheckpointPart();
         if (part === undefined) break;
         written.push(part.id);
         this.#orphans.delete(part.id); // the number of one that could not be removed is used again
         await this.#storage.putPart(part.id, part.bytes);
         await nextTurn();
-        await this.#giveWay();
+        await this.#giveWay(performance.now() - began);
         if (this.#stopped) throw new Stopped();
       }
       const { manifest, segmentsBelow, obsoleteParts } = this.#engine.finishCheckpoint();
@@ -257,16 +246,11 @@ export class Checkpointer {
     }
   }
 
-  // To writes that came since the part before, until they pause.
-  async #giveWay(): Promise<void> {
-    if (!this.#disturbed || this.#stopped || this.#called || this.#hurries) return;
-    if (this.#log.isOverdue || this.#memoryIsFull) return;
-    this.#givesWay = true;
-    await new Promise<void>((resolve) => {
-      this.#goOn = resolve;
-      this.#pause.await();
-    });
-    this.#givesWay = false;
+  // To writes, if some came during a part.
+  async #giveWay(tookMs: number): Promise<void> {
+    const mayWait = !this.#stopped && !this.#called && !this.#hurries && !this.#log.isOverdue;
+    if (this.#disturbed && mayWait && !this.#memoryIsFull)
+      await this.#sleep(Math.min(tookMs * timesForWrites, pauseMs));
     this.#disturbed = false;
   }
 
@@ -292,7 +276,7 @@ export class Checkpointer {
     }
   }
 
-  // Ends early when the checkpointer is stopped.
+  // Ends early when the checkpointer is stopped, or somebody waits for it.
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);

@@ -100,11 +100,7 @@ export class LocalHost implements Host {
     this.#onFirstWrite = options.onFirstWrite;
     this.#damage = options.engine.damage();
     this.#refusal = refusal(options);
-    this.#parts = new Parts({
-      ...options,
-      onLoaded: () => this.#checkpointer?.noteLoaded(),
-      onDamage: () => this.#damaged(),
-    });
+    this.#parts = new Parts({ ...options, onDamage: () => this.#damaged() });
     this.#queue = new CommitQueue({
       engine: options.engine,
       storage: options.storage,

@@ -11,7 +11,6 @@ const partsMax = 32;
 export interface PartsOptions {
   engine: Pick<Engine, "loadPart" | "damage" | "trim" | "uncounted">;
   storage: Pick<LogStorage, "readParts">;
-  onLoaded: () => void;
   onDamage: () => void;
 }
 
@@ -48,7 +47,6 @@ export class Parts {
       }
     } finally {
       this.#calls -= 1;
-      this.#o.onLoaded();
       this.trim();
     }
   }
