@@ -16,80 +16,82 @@ const parts = ({ all, before, calls, browser, behind, put }: Waited) =>
   `the browser, and ${behind} until the caller goes on. A raw put in turn with them takes ${put}.`;
 
 const insert = (waited: Waited) =>
-  `${parts(waited)} What is more than a put's: the look at the segment before, which tells whether another tab has gone on with the log, the ` +
-  "form that IDBFS asks for (its index, Date and mode), and code that runs once in a millisecond and finds no cache warm. Behind a load of " +
-  "100,000 entities its checkpoint is being written meanwhile, and each insert waits for a part: twice a put instead of 1.5 times.";
+  `${parts(waited)} What is more than a put's runs once in a millisecond and finds no cache warm: encoding, the core, sealing a segment, and the same ` +
+  "two calls of IndexedDB (a put before them finds them warm). The form that IDBFS asks for takes about a tenth of a put, as the rows beside " +
+  "this one say. Behind a load of 100,000 entities, where the table measures it, its checkpoint is being written meanwhile.";
 
 const waitingLoad = (waited: Waited) =>
   `${parts(waited)} Awaited one by one, neither the page's thread nor the browser can begin before the other has ended.`;
 
+const warmingUp =
+  "The browser compiles what it runs often anew and better, in the background, which is done after some ten thousand such calls.";
+
 export const remarks: Readonly<Record<string, string>> = {
   "load-deferred":
-    "by a profile of what scripts take, reading the entity out of JavaScript into a block takes 1.6 µs (its strings are not in any " +
-    "cache), the core 1.5, storing what was written before 1.0 (half of it the browser's own clone of the bytes), keeping the block for " +
-    "another tab and the way through the queue 0.3, garbage collection and the reply 0.3.",
+    "by a profile of scripts, a quarter is the core, a fifth reading the entities out of JavaScript into blocks, a sixth storing what was " +
+    "written before (half of it the browser's own clone of the bytes), a quarter garbage collection, the rest the way through the queue. " +
+    warmingUp,
   "load-relaxed": waitingLoad({
-    all: 1.37,
-    before: 0.72,
-    calls: 0.22,
-    browser: 0.51,
-    behind: 0.09,
+    all: 1.29,
+    before: 0.66,
+    calls: 0.18,
+    browser: 0.49,
+    behind: 0.1,
     put: 0.57,
   }),
   "load-strict": waitingLoad({
-    all: 1.79,
-    before: 0.62,
-    calls: 0.22,
-    browser: 1.05,
-    behind: 0.09,
-    put: 1.2,
+    all: 1.73,
+    before: 0.59,
+    calls: 0.19,
+    browser: 1.01,
+    behind: 0.1,
+    put: 1.18,
   }),
   "load-ten-strict":
-    "up to ten transactions share a segment, so what is left is the page's thread: as in the first row, and 2 µs more for promises and " +
-    "copies of what waits.",
+    "up to ten transactions share a segment, so what is left is the page's thread: by a profile of scripts a third is storing, with the " +
+    "promises of who waits, a quarter garbage collection, encoding and the core an eighth each.",
   "insert-deferred":
-    "by a profile of 17 µs in scripts, of rows that go between others at random, the core takes 8.6 (the leaf that is to be changed is in" +
-    " no cache), storing what was written before 2.9, the way through the host and its queue 2.7, encoding 1.9, reply and client 0.8. A " +
-    "transaction of a hundred pays most of that once.",
+    "of 20,000 in a row the first ten thousand take 9 to 25 µs each, those behind them 5.5 to 7, but for those in whose time something is stored. " +
+    `${warmingUp} By a profile of scripts a third is the core, a quarter storing, a seventh the host and its queue, a ninth encoding.`,
   "insert-puts-relaxed": insert({
-    all: 0.86,
-    before: 0.28,
-    calls: 0.16,
-    browser: 0.49,
+    all: 0.74,
+    before: 0.26,
+    calls: 0.14,
+    browser: 0.39,
     behind: 0.05,
-    put: 0.62,
+    put: 0.56,
   }),
   "insert-puts-strict": insert({
-    all: 1.34,
-    before: 0.31,
-    calls: 0.19,
-    browser: 0.9,
+    all: 1.25,
+    before: 0.26,
+    calls: 0.14,
+    browser: 0.87,
     behind: 0.05,
     put: 1.01,
   }),
   "in-flight":
-    "by a profile of 20 µs in scripts, of rows that go between others at random, the core takes 10.8, storing 5.2 (one segment for a " +
-    "thousand, and the checkpoints), encoding 1.8, the queue 1.4, garbage collection 0.7.",
+    "measured once in a page, so nothing of a thousand at a time has run before. By a profile of scripts a quarter each is the core and garbage " +
+    "collection, a fifth storing (one segment for a thousand), a sixth the queue.",
   get:
-    "by a profile of 4.4 µs in scripts, in which rows were asked for at random, the core takes 1.8 (most of it waiting for memory), " +
-    "making the object of its bytes 1.9, encoding 0.2, the promise and the call the rest.",
+    "the same entity again and again takes 2.4 µs, so 1.1 is waiting for memory: of a row that is in no cache its leaf, the leaf's directory and " +
+    "the row, each found by what stands in the one before. Of the rest more than half is making the object of the row's bytes, a fifth the core.",
   partition:
-    "by a profile with partitions asked for at random, a good half of what scripts take is the module (leaves that are in no cache, parsing " +
-    "and planning the filter), more than a third is making the page's ten objects, the rest the iterator.",
+    "the same partition again and again takes 17 µs, so 7 is waiting for memory, 6 of it for the ten rows, though they are asked for together. A " +
+    "scan that finds nothing takes 8: parsing and planning the filter, testing a thousand rows, the iterator. Making ten objects takes 9.",
   merge:
-    "by a profile of 13 µs in scripts, of rows at random, the core takes 7.4 (finding the row twice and writing it anew, in no cache), " +
-    "the host and its queue 1.7, encoding 1.3, storing 1.2, reply and client the rest.",
+    "by a profile of scripts three fifths are the core (of rows at random, in no cache), an eighth storing, a tenth the host and its queue. " +
+    warmingUp,
   "merge-if": "as in the row above, with the ETag to encode and compare.",
   "memory-load":
-    "27.8 MB of it are the module's memory: 16.9 packed rows, 1.6 the tree above them (stats()), the rest columns that scans compare, the " +
-    "stack, log records under way and what stands free. Most of what the page has beside that, a page with idb alone has as well.",
+    "a page that makes the same entities and only puts as many bytes has what the row below says. Packed rows with the tree above them are 17.6 MB " +
+    "(stats()), the package's code, compiled, is some 4. So a page with all rows in memory cannot have much less than 30; the rest is log " +
+    "records under way, and what stands free between blocks of the module's memory.",
   transfer:
     "four fifths of it are the module, of whose code (by the names of its functions) more than half is the store itself, a quarter the " +
     "service's protocol with JSON, and a fifth the libraries of C, C++ and Emscripten.",
   open:
-    "by marks in the page, of 71 ms with 100,000 entities importing the bundle takes 14 (by itself as much), fetching and compiling the " +
-    "module 17 (by itself 12.5; the lock, the database and the glue come beside it), starting it 9, reading and applying the log 12 (the " +
+    "nearly half is the browser's own, as the row below says, in which the module is not even started. By marks in the page, of 71 ms importing the bundle " +
+    "takes 14, fetching and compiling the module 17 (the lock, the database and the glue come beside it), starting it 9, reading and applying the log 12 (the " +
     "browser compiles each function when it is first called), the claim 2, what the first call makes 6, the part with the row 8 (1.5 of it in " +
-    "IndexedDB, the rest in code that is not optimised yet: the fifth part takes 3.6 in all), and its reply 3. By themselves the browser's " +
-    "shares, the bundle, the module, a lock, a database opened and an entry read, take 29.",
+    "IndexedDB, the rest in code that is not optimised yet: the fifth part takes 3.6 in all), and its reply 3.",
 };
