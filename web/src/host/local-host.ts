@@ -72,7 +72,7 @@ export class LocalHost implements Host {
   #refusal: StoreError | undefined; // of every write, in a store that is open for reading only
   readonly #snapshots: Snapshots;
   readonly #eviction: Eviction | undefined;
-  #claimed: boolean; // some segment of this owner is stored
+  #claimed = false; // some segment of this owner is stored
   #closing: Promise<void> | undefined;
 
   // Reads the log into the engine. On failure everything given in is closed and released.
@@ -94,7 +94,6 @@ export class LocalHost implements Host {
   }
 
   private constructor(options: LocalHostOptions, orphans: readonly number[], claimed: boolean) {
-    this.#claimed = claimed;
     this.#o = options;
     this.#persisted = options.persisted;
     this.#onFirstWrite = options.onFirstWrite;
@@ -128,8 +127,8 @@ export class LocalHost implements Host {
         },
         onFailure: (error) => this.#checkpointFailed(error),
       });
-      if (claimed) this.#checkpointer.start();
     }
+    if (claimed) this.#ownLog();
     this.#snapshots = new Snapshots({
       engine: options.engine,
       queue: this.#queue,
@@ -408,9 +407,8 @@ export class LocalHost implements Host {
         const { sequence, bytes } = engine.claim();
         await storage.claim(sequence, bytes);
         engine.stored(sequence);
-        this.#claimed = true;
+        this.#ownLog();
       }
-      this.#checkpointer?.start();
       await checkpoint();
     } catch (error) {
       this.#wasReplaced(error);
@@ -434,11 +432,16 @@ export class LocalHost implements Host {
     return new Eviction({ trace, written, now: () => this.now(), onEvicted });
   }
 
-  #stored(bytes: number): void {
+  // Some segment of this owner is stored. May be called again.
+  #ownLog(): void {
     this.#claimed = true;
+    this.#checkpointer?.start();
+  }
+
+  #stored(bytes: number): void {
+    this.#ownLog();
     this.#eviction?.stored();
     this.#lastPersistedAt = new Date(this.now());
-    this.#checkpointer?.start();
     this.#checkpointer?.noteStored(bytes);
     if (this.#o.persistence !== "memory") {
       this.#events.emit("persisted", { at: this.#lastPersistedAt });
