@@ -4,51 +4,42 @@
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import type { Protocol } from "puppeteer-core";
-import type { Share } from "./profile.ts";
+import { type Share, sharesOf } from "./shares.ts";
 import { libraryFolder } from "./site.ts";
 
 type Frame = Protocol.Runtime.CallFrame;
 
-const idle = "idle";
-const benchmark = "benchmark";
 const storing = /\/storage\/|\/host\/(segment-writer|checkpointer)\./;
-const parts: readonly (readonly [name: string, source: RegExp])[] = [
+// Without a name: it does not count.
+const parts: readonly (readonly [name: string | undefined, source: RegExp])[] = [
   ["module", /^wasm:|\.wasm$/],
   ["encoding", /\/client\/block-encode\./],
   ["decoding", /\/client\/block-decode\./],
   ["host and queue", /\/dist\/(host|tabs|wasm|slab)\b/],
   ["client", /\/dist\//],
-  [benchmark, /\/page\.js$|\/peers\//],
+  [undefined, /\/page\.js$|\/peers\//],
 ];
 
-export function partsOf({ nodes, samples = [], timeDeltas = [] }: Protocol.Profiler.Profile) {
+export function partsOf(profile: Protocol.Profiler.Profile): Share[] {
+  const { nodes } = profile;
   const above = new Map(nodes.flatMap(({ id, children = [] }) => children.map((c) => [c, id])));
   const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]));
-  const partOfNode = new Map<number, string>();
+  const names = new Map<number, string>();
   for (const { id } of nodes) {
     const stack: Frame[] = [];
     for (let at: number | undefined = id; at !== undefined; at = above.get(at)) {
       stack.push(frames.get(at) as Frame);
     }
-    partOfNode.set(id, partOf(stack));
+    const part = partOf(stack);
+    if (part !== undefined) names.set(id, part);
   }
-  const times = new Map<string, number>();
-  samples.forEach((id, i) => {
-    const part = partOfNode.get(id) as string;
-    times.set(part, (times.get(part) ?? 0) + (timeDeltas[i + 1] ?? 0)); // until the next sample
-  });
-  times.delete(idle);
-  times.delete(benchmark);
-  const total = [...times.values()].reduce((sum, micros) => sum + micros, 0);
-  return [...times]
-    .map(([name, micros]): Share => ({ name, percent: (100 * micros) / total }))
-    .sort((a, b) => b.percent - a.percent);
+  return sharesOf(profile, names);
 }
 
-// Of a stack, its innermost frame first.
-function partOf(stack: readonly Frame[]): string {
+// Of a stack, its innermost frame first. Undefined: idle, or the benchmark itself.
+function partOf(stack: readonly Frame[]): string | undefined {
   const { functionName = "" } = stack[0] ?? {};
-  if (functionName === "(idle)") return idle;
+  if (functionName === "(idle)") return undefined;
   if (functionName === "(garbage collector)") return "garbage collection";
   const sources = stack.map(sourceOf);
   if (sources.some((source) => storing.test(source))) return "storing";

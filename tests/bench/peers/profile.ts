@@ -3,11 +3,7 @@
 import type { Protocol } from "puppeteer-core";
 import { shortName } from "../support/callgrind.ts";
 import { partsOf } from "./parts.ts";
-
-export interface Share {
-  name: string;
-  percent: number;
-}
+import { type Share, sharesOf } from "./shares.ts";
 
 export interface Profile {
   parts: Share[]; // of entitable
@@ -29,21 +25,10 @@ export async function profiled<T>(
   return { value, profile: { parts: partsOf(profile), functions: functionsOf(profile) } };
 }
 
-function functionsOf({ nodes, samples = [], timeDeltas = [] }: Protocol.Profiler.Profile): Share[] {
-  const names = new Map(nodes.map(({ id, callFrame }) => [id, nameOf(callFrame)]));
-  const times = new Map<string, number>();
-  let total = 0;
-  samples.forEach((id, i) => {
-    const name = names.get(id) ?? "";
-    if (name === "(idle)") return;
-    const micros = timeDeltas[i + 1] ?? 0; // until the next sample
-    times.set(name, (times.get(name) ?? 0) + micros);
-    total += micros;
-  });
-  return [...times]
-    .map(([name, micros]) => ({ name, percent: (100 * micros) / total }))
-    .sort((a, b) => b.percent - a.percent)
-    .slice(0, shown);
+function functionsOf(profile: Protocol.Profiler.Profile): Share[] {
+  const named = profile.nodes.map(({ id, callFrame }) => [id, nameOf(callFrame)] as const);
+  const busy = named.filter(([, name]) => name !== "(idle)");
+  return sharesOf(profile, new Map(busy)).slice(0, shown);
 }
 
 function nameOf({ functionName, url }: Protocol.Runtime.CallFrame): string {
