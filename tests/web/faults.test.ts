@@ -3,14 +3,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LocalHost } from "../../web/src/host/local-host.ts";
-import { noPage } from "../../web/src/host/page-life.ts";
 import type { StorageError } from "../../web/src/storage/log-storage.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { Durability, Store } from "../../web/src/types.ts";
 import { createEngine } from "../../web/src/wasm/engine.ts";
 import { BadDisk } from "./support/bad-disk.ts";
+import { openHost } from "./support/open-host.ts";
 import { type Random, randomOf } from "./support/random.ts";
 
 interface Write {
@@ -33,21 +32,8 @@ class Life {
 
   static async begin(files: Map<string, Uint8Array>, random: Random): Promise<Life> {
     const disk = new BadDisk(new MemoryStorage(files), { random, faults: true });
-    const host = await LocalHost.open({
-      name: "bad",
-      engine: await createEngine(),
-      storage: disk,
-      persistence: "indexeddb",
-      ownership: { release() {} },
-      durability: "strict",
-      deferredDelayMs: 1,
-      memoryLimit: 0,
-      clock: { now: () => Date.now() },
-      readOnly: false,
-      persisted: true,
-      life: noPage,
-      onWarning() {},
-    });
+    const engine = await createEngine();
+    const host = await openHost({ name: "bad", engine, storage: disk, deferredDelayMs: 1 });
     return new Life(disk, new StoreHandle("bad", host));
   }
 

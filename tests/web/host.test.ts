@@ -5,13 +5,13 @@ import { describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { nextTurn } from "../../web/src/event-loop.ts";
 import { Emitter } from "../../web/src/host/emitter.ts";
-import { LocalHost, type LocalHostOptions } from "../../web/src/host/local-host.ts";
+import type { LocalHost, LocalHostOptions } from "../../web/src/host/local-host.ts";
 import { own } from "../../web/src/host/ownership.ts";
-import { noPage } from "../../web/src/host/page-life.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import type { StoreWarning } from "../../web/src/types.ts";
 import { decode, encode, FakeEngine } from "./support/fake-engine.ts";
 import { FaultyStorage } from "./support/faulty-storage.ts";
+import { openHost } from "./support/open-host.ts";
 import { until } from "./support/until.ts";
 
 class Bench {
@@ -24,23 +24,16 @@ class Bench {
   open(options: Partial<LocalHostOptions> = {}): Promise<LocalHost> {
     this.engine = new FakeEngine();
     this.storage = new FaultyStorage(new MemoryStorage(this.files));
-    return LocalHost.open({
-      name: "test",
+    return openHost({
       engine: this.engine,
       storage: this.storage,
-      persistence: "indexeddb",
       ownership: {
         release: () => {
           this.released += 1;
         },
       },
-      durability: "strict",
-      deferredDelayMs: 5,
-      memoryLimit: 0,
       clock: { now: () => 1_000_000 },
-      readOnly: false,
       persisted: false,
-      life: noPage,
       onWarning: (warning) => this.warnings.push(warning),
       ...options,
     });

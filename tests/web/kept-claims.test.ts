@@ -2,32 +2,17 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LocalHost } from "../../web/src/host/local-host.ts";
-import { noPage } from "../../web/src/host/page-life.ts";
 import { checkAccount } from "../../web/src/rest/account.ts";
 import { fileStore, mountPoint } from "../../web/src/storage/idbfs-database.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import { createEngine } from "../../web/src/wasm/engine.ts";
 import { IdbfsPlace, idbfsDatabase } from "./support/idbfs-place.ts";
+import { openHost } from "./support/open-host.ts";
 
 async function open(place: IdbfsPlace): Promise<StoreHandle> {
   const engine = await createEngine();
   engine.configure(checkAccount({}, "shop"), undefined);
-  const host = await LocalHost.open({
-    name: "shop",
-    engine,
-    storage: await place.open(),
-    persistence: "indexeddb",
-    ownership: { release() {} },
-    durability: "strict",
-    deferredDelayMs: 5,
-    memoryLimit: 0,
-    clock: { now: () => Date.now() },
-    readOnly: false,
-    persisted: true,
-    life: noPage,
-    onWarning() {},
-  });
+  const host = await openHost({ name: "shop", engine, storage: await place.open() });
   return new StoreHandle("shop", host);
 }
 

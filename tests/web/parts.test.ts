@@ -4,8 +4,6 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { odata } from "../../web/src/data-tables/odata.ts";
-import { LocalHost } from "../../web/src/host/local-host.ts";
-import { noPage } from "../../web/src/host/page-life.ts";
 import { checkAccount } from "../../web/src/rest/account.ts";
 import { StorageError } from "../../web/src/storage/log-storage.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
@@ -13,6 +11,7 @@ import { StoreHandle } from "../../web/src/store.ts";
 import type { StoreWarning } from "../../web/src/types.ts";
 import { createEngine } from "../../web/src/wasm/engine.ts";
 import { FaultyStorage } from "./support/faulty-storage.ts";
+import { openHost } from "./support/open-host.ts";
 
 const text = "x".repeat(20_000);
 const rowKey = (i: number) => String(i).padStart(6, "0");
@@ -52,19 +51,13 @@ class Bench {
     this.storage = new FaultyStorage(new MemoryStorage(this.files));
     const engine = await createEngine();
     engine.configure(checkAccount({}, "parts"), undefined);
-    const host = await LocalHost.open({
+    const host = await openHost({
       name: "parts",
       engine,
       storage: this.storage,
-      persistence: "indexeddb",
-      ownership: { release() {} },
       durability: "relaxed",
       deferredDelayMs: 1,
       memoryLimit,
-      clock: { now: () => Date.now() },
-      readOnly: false,
-      persisted: true,
-      life: noPage,
       onWarning: (warning) => this.warnings.push(warning),
     });
     return new StoreHandle("parts", host);

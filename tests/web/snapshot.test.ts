@@ -5,14 +5,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { LocalHost } from "../../web/src/host/local-host.ts";
-import { noPage } from "../../web/src/host/page-life.ts";
 import { StorageError } from "../../web/src/storage/log-storage.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { OpenOptions, Store } from "../../web/src/types.ts";
 import { createEngine } from "../../web/src/wasm/engine.ts";
 import { FaultyStorage } from "./support/faulty-storage.ts";
+import { openHost } from "./support/open-host.ts";
 import { openStore } from "./support/package.ts";
 import { Origin, Tab } from "./support/tabs.ts";
 
@@ -251,21 +250,8 @@ class Bench {
   async open(): Promise<Store> {
     this.storage = new FaultyStorage(new MemoryStorage(this.files));
     if (this.fail) this.storage.failing = "quota";
-    const host = await LocalHost.open({
-      name: "test",
-      engine: await createEngine(),
-      storage: this.storage,
-      persistence: "indexeddb",
-      ownership: { release() {} },
-      durability: "strict",
-      deferredDelayMs: 5,
-      memoryLimit: 0,
-      clock: { now: () => Date.now() },
-      readOnly: false,
-      persisted: false,
-      life: noPage,
-      onWarning() {},
-    });
+    const engine = await createEngine();
+    const host = await openHost({ engine, storage: this.storage, persisted: false });
     return new StoreHandle("test", host);
   }
 }

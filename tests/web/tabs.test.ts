@@ -21,6 +21,17 @@ async function open(tab: Tab, options: Partial<SharedHostOptions> = {}): Promise
   return new StoreHandle("shop", await tab.open(options));
 }
 
+// The store of `b`, which got the lock when `a` died, and sleeps ever since.
+async function heirAsleep(a: Tab, b: Tab): Promise<Store> {
+  const first = await open(a);
+  await first.table("people").createTable();
+  const second = await open(b);
+  a.kill();
+  await until(() => b.opening);
+  b.freeze();
+  return second;
+}
+
 const row = (rowKey: string, n = 0) => ({ partitionKey: "p", rowKey, n });
 
 describe("two tabs", () => {
@@ -378,12 +389,7 @@ test("an owner gives way to one that claimed the log after it, though the lock i
   const origin = new Origin();
   origin.lockNewsMs = () => 500;
   const [a, b, c, d] = tabsIn(origin, 4) as [Tab, Tab, Tab, Tab];
-  const first = await open(a);
-  await first.table("people").createTable();
-  const second = await open(b);
-  a.kill();
-  await until(() => b.opening);
-  b.freeze();
+  const second = await heirAsleep(a, b);
   const third = await open(c); // takes the lock of the one that sleeps
   assert.equal(third.status.owner, "self");
   await third.table("people").createEntity(row("1"));
@@ -414,12 +420,7 @@ test("an owner gives way to one that claimed the log after it, though it was sti
     storage.claim = (...claiming) => claim(...claiming).then(() => held);
     return storage;
   };
-  const first = await open(a);
-  await first.table("people").createTable();
-  const second = await open(b);
-  a.kill();
-  await until(() => b.opening);
-  b.freeze();
+  const second = await heirAsleep(a, b);
   const opening = open(c); // takes the lock of the one that sleeps, and claims the log
   await until(() => c.opening);
   const segments = origin.files.size;

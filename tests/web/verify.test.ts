@@ -6,13 +6,13 @@ import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/pro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { LocalHost } from "../../web/src/host/local-host.ts";
-import { noPage } from "../../web/src/host/page-life.ts";
+import type { LocalHost } from "../../web/src/host/local-host.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { Store, StoreWarning, VerifyReport } from "../../web/src/types.ts";
 import { encode, FakeEngine } from "./support/fake-engine.ts";
 import { FaultyStorage } from "./support/faulty-storage.ts";
+import { openHost } from "./support/open-host.ts";
 import { openStore } from "./support/package.ts";
 import { Origin, Tab } from "./support/tabs.ts";
 
@@ -228,19 +228,11 @@ class Bench {
   readonly warnings: StoreWarning[] = [];
 
   open(): Promise<LocalHost> {
-    return LocalHost.open({
-      name: "test",
+    return openHost({
       engine: new FakeEngine(),
       storage: this.storage,
-      persistence: "indexeddb",
-      ownership: { release() {} },
-      durability: "strict",
-      deferredDelayMs: 5,
-      memoryLimit: 0,
       clock: { now: () => 1_000_000 },
-      readOnly: false,
       persisted: false,
-      life: noPage,
       onWarning: (warning) => this.warnings.push(warning),
     });
   }

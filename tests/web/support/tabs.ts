@@ -3,7 +3,7 @@
 // A tab here is what a browser would give one: Web Locks that are freed when it dies, channels on which messages
 // travel in order but not at once, and a page that freezes. What is stored lies in a map that all tabs share.
 
-import { LocalHost, type LogOwnership } from "../../../web/src/host/local-host.ts";
+import type { LocalHost, LogOwnership } from "../../../web/src/host/local-host.ts";
 import type { LifeEvent, PageLife } from "../../../web/src/host/page-life.ts";
 import { checkAccount } from "../../../web/src/rest/account.ts";
 import { type LogStorage, StorageError } from "../../../web/src/storage/log-storage.ts";
@@ -11,6 +11,7 @@ import { MemoryStorage } from "../../../web/src/storage/memory.ts";
 import type { Channel } from "../../../web/src/tabs/channel.ts";
 import { SharedHost, type SharedHostOptions } from "../../../web/src/tabs/shared-host.ts";
 import { createEngine, type Engine } from "../../../web/src/wasm/engine.ts";
+import { openHost } from "./open-host.ts";
 
 // ---- Locks --------------------------------------------------------------------------------------------------------------
 
@@ -184,20 +185,12 @@ export class Tab {
     for (;;) {
       this.storage = new TabStorage(this, this.origin.disk(this));
       try {
-        return await LocalHost.open({
+        return await openHost({
           name: "shop",
           engine: await newEngine(),
           storage: this.storage,
-          persistence: "indexeddb",
-          ownership: { release() {} },
-          durability: "strict",
           deferredDelayMs: 20,
-          memoryLimit: 0,
-          clock: { now: () => Date.now() },
-          readOnly: false,
-          persisted: true,
           life,
-          onWarning() {},
           logOwnership,
         });
       } catch (error) {

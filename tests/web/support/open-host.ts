@@ -1,0 +1,23 @@
+// A host as most tests want it: of a store in IndexedDB, by itself, in no page.
+
+import { LocalHost, type LocalHostOptions } from "../../../web/src/host/local-host.ts";
+import { noPage } from "../../../web/src/host/page-life.ts";
+
+export function openHost(
+  options: Pick<LocalHostOptions, "engine" | "storage"> & Partial<LocalHostOptions>,
+): Promise<LocalHost> {
+  return LocalHost.open({
+    name: "test",
+    persistence: "indexeddb",
+    ownership: { release() {} },
+    durability: "strict",
+    deferredDelayMs: 5,
+    memoryLimit: 0,
+    clock: { now: () => Date.now() },
+    readOnly: false,
+    persisted: true,
+    life: noPage,
+    onWarning() {},
+    ...options,
+  });
+}
