@@ -29,6 +29,7 @@ Result<Ticks> parse_date_time(std::string_view text, std::string_view property);
 inline bool is_date(Ticks ticks) {
   return ticks >= limits::date_time_ticks_min && ticks <= limits::date_time_ticks_max;
 }
+
 // Checks a tick count against the range; errors as above.
 Result<Ticks> checked_date_time(Ticks ticks, std::string_view property);
 

@@ -45,11 +45,11 @@ using TimestampSource = std::function<Ticks()>;
 //   4. the entity as it would be stored, merged with what is there: TooManyProperties,
 //      EntityTooLarge
 //
-// `seen`: what check_group learned of the first operation; `memory`: an outcome nobody needs any
-// more, to be used again. No timestamp is drawn unless the whole
-// group holds; each write gets one, also if it changes nothing. REQUIRES: check_group(operations,
-// transaction) found no failure; the operations outlive the outcome, and of a single one the index
-// is as it is now until its mutation is applied.
+// No timestamp is drawn unless the whole group holds; each write gets one, also if it changes
+// nothing. `seen`: what check_group learned of the first operation; `memory`: an outcome nobody
+// needs any more, to be used again. REQUIRES: check_group(operations, transaction) found no
+// failure; the operations outlive the outcome, and of a single one the index is as it is now until
+// its mutation is applied.
 StageOutcome stage_group(TableId table, const TableIndex& index,
                          const std::vector<Operation>& operations, bool transaction,
                          const TimestampSource& next_timestamp, Seen seen = 0,
