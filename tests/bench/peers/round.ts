@@ -154,6 +154,7 @@ class Round {
     await this.#ask("open", "other", level, true);
     await this.#load(`load-${level}`, count, 1);
     await this.#time(`put-group-${level}`, () => this.#there.call("putGroups", level));
+    await this.#ask("rest");
     await this.#insert(level);
     if (level === "strict") {
       await this.#time("in-flight", () => this.#there.call("insertInFlight"));

@@ -58,9 +58,11 @@ export interface Beside {
 }
 
 const insertsDurable = 200;
-const insertsDeferred = 20_000;
+const insertsDeferred = 60_000;
 const inFlight = 1000;
-const merges = 10_000;
+const inFlightBatches = 20;
+const merges = 30_000;
+const restMs = 2000;
 const deletedMs = 200; // the browser is still busy with a database when it says that it is deleted
 
 export class Session {
@@ -97,6 +99,11 @@ export class Session {
 
   async settle(): Promise<void> {
     await this.#database.settle();
+  }
+
+  // What writes have left to be done is over then.
+  async rest(): Promise<void> {
+    await new Promise((over) => setTimeout(over, restMs));
   }
 
   async remove(name: string): Promise<void> {
@@ -275,11 +282,11 @@ export class Session {
   }
 
   async insertInFlight(): Promise<number> {
-    const entities = this.#new(inFlight);
-    const started = now();
-    await this.#database.insertInFlight(entities);
-    const ms = now() - started;
-    same(await this.#entity(entities[999] as Entity), entities[999]);
+    const batches = Array.from({ length: inFlightBatches }, () => this.#new(inFlight));
+    const insert = (i: number) => this.#database.insertInFlight(batches[i] as Entity[]);
+    const ms = await timed(insert, { most: inFlightBatches });
+    const last = batches[0]?.at(-1) as Entity;
+    same(await this.#entity(last), last);
     return ms / inFlight;
   }
 

@@ -11,6 +11,7 @@ export interface Timing {
 }
 
 const warmUpMs = 150;
+const warmUpShare = 1 / 3; // of calls of which there are only so many, at most
 const warmUpBatches = 8; // of long calls: the first of a scan find nothing compiled and nothing prepared
 const batchMs = 0.5; // shorter than what a scheduler gives others: most batches then run undisturbed
 const breathMs = 10;
@@ -40,7 +41,7 @@ export async function timed(
     warmUp = await batch(calls);
     if (warmUp < batchMs) calls *= 2;
     const enough = now() - began > (batches < warmUpBatches ? longMs : warmUpMs);
-    if (enough || done + 2 * calls >= most / 10) break;
+    if (enough || done + 2 * calls >= most * warmUpShare) break;
   }
   const each = warmUp < longMs ? [] : [warmUp];
   if (each.length === 0) started = now();
