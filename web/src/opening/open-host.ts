@@ -88,8 +88,8 @@ async function openInIndexedDb(
     startEngine: () => startEngine(settings),
   });
   const canBeginEarly = prepareModule(settings.wasm);
-  const persisting = isPersisted();
   let host: SharedHost | LocalHost | undefined;
+  let persisting: Promise<boolean> | undefined;
   const ask = () =>
     void persist().then((granted) => {
       if (granted) host?.setPersisted();
@@ -99,7 +99,7 @@ async function openInIndexedDb(
   const open = async (logOwnership?: LogOwnership, ownership = { release() {} }) =>
     openLog(settings, beginnings, {
       readOnly: logOwnership === undefined && settings.readOnly,
-      persisted: await persisting,
+      persisted: (await persisting) ?? false,
       onFirstWrite: askFirst,
       logOwnership,
       ownership,
@@ -119,6 +119,7 @@ async function openInIndexedDb(
       );
     }
     if (canBeginEarly) beginnings.beginEarly(); // the lock has been asked for, and takes longest
+    persisting = isPersisted();
     host = await opening;
   } finally {
     beginnings.drop(); // another tab is the owner, or it failed
