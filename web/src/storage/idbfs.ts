@@ -31,6 +31,9 @@ const regularFile = 0o100644; // what IDBFS stores for a file of mode rw-r--r--
 const claimFile = 0o101644; // with the sticky bit: an owner's first segment, so that the next owners know it for a claim
 const claimsKept = 8; // that checkpoints leave where they are
 const sureMs = 1000; // after a segment was stored
+// No segment has the number 0. Entries that were deleted are in Chromium's way until it tidies up, with their values: a burst of a hundred thousand
+// entities leaves some that take 15 ms to step over. Whoever reads the keys of the parts to their end stops here, before those of segments.
+const fencePost = segmentName(0);
 // Chromium keeps values of up to 64 kB (as cloned, and compressed if that helps) with their keys. A larger one becomes a file of its own,
 // for which the page's thread needs three times as long for each byte, and the disk twice.
 const inlineBytes = 65_000;
@@ -76,6 +79,7 @@ export class IdbfsStorage implements LogStorage {
   #coveredBelow = 1; // segments that these manifests cover
   #last = 0; // the newest segment that was loaded or added
   #claims: number[] = []; // the segments by which owners claimed the log, ascending
+  #oldClaimsBelow = 0; // those that the manifest covered when it was loaded, and that are not known yet; 0: there are none
   #claimed = false; // the last of them is ours
   #ownedAt = Number.NEGATIVE_INFINITY; // when the log was ours for certain: before the last segment was added on this connection
   readonly #adding = new Map<number, Uint8Array>(); // segments under way
@@ -102,6 +106,7 @@ export class IdbfsStorage implements LogStorage {
     this.#coveredBelow = read.first;
     this.#last = read.last;
     this.#claims = read.claims;
+    this.#oldClaimsBelow = read.first;
     this.#claimed = false;
     this.#ownedAt = Number.NEGATIVE_INFINITY;
     return read.orphans;
@@ -187,7 +192,9 @@ export class IdbfsStorage implements LogStorage {
       const there = contentsOf(await result(files.get(path)));
       if (sameFile(there, attempted)) return;
       await this.#requireOwner(files);
+      await this.#findOldClaims(files);
       files.put(entry, path);
+      files.put(fileEntry(new Uint8Array()), this.#path(fencePost));
       for (const range of this.#coveredSegments(obsolete.segmentsBelow)) files.delete(range);
       for (const id of obsolete.obsoleteParts) files.delete(this.#path(partName(id)));
     };
@@ -226,10 +233,9 @@ export class IdbfsStorage implements LogStorage {
     parts: "missing" | "all",
     batchBytes: number,
   ): Promise<Read> {
-    const [entry, stored, sequences] = await Promise.all([
+    const [entry, stored] = await Promise.all([
       result<FileEntry | undefined>(files.get(this.#path(manifestName))),
       this.#numbers(files, "part-", 0),
-      this.#numbers(files, "wal-", 0),
     ]);
     // An entry that is there but is not a file must not pass for a new store: no bytes at all is a damaged manifest.
     const manifest = contentsOf(entry);
@@ -237,9 +243,8 @@ export class IdbfsStorage implements LogStorage {
     const { missing, orphans } = compareParts(named.parts, stored);
     await this.#readParts(files, parts === "all" ? named.parts : missing, reader.part);
     const first = named.firstSegment;
-    const live = sequences.filter((sequence) => sequence >= first);
-    const claims = sequences.filter((sequence) => sequence < first); // nothing else is left there
-    claims.push(...(await this.#readSegments(files, live, reader, batchBytes)));
+    const live = await this.#numbers(files, "wal-", first);
+    const claims = await this.#readSegments(files, live, reader, batchBytes);
     return { manifest, first, last: live.at(-1) ?? first - 1, claims, orphans };
   }
 
@@ -284,15 +289,18 @@ export class IdbfsStorage implements LogStorage {
     return claims;
   }
 
-  // The numbers of all entries of a kind, ascending, from `first` on.
+  // The numbers of all entries of a kind, ascending, from `first` on; before `end`, if it is given.
   async #numbers(
     files: IDBObjectStore,
     prefix: "wal-" | "part-",
     first: number,
+    end?: number,
   ): Promise<number[]> {
     const folder = `${this.#mount}/`;
     const name = prefix === "wal-" ? segmentName : partName;
-    const range = IDBKeyRange.bound(folder + name(first), `${folder}${prefix}\uffff`);
+    const last = end === undefined ? `${prefix}\uffff` : name(end);
+    if (name(first) >= last) return [];
+    const range = IDBKeyRange.bound(folder + name(first), folder + last, false, true);
     const found: number[] = [];
     for (const key of await result(files.getAllKeys(range))) {
       const number = numberInName(prefix, String(key).slice(folder.length));
@@ -367,13 +375,24 @@ export class IdbfsStorage implements LogStorage {
     return this.#now() - this.#ownedAt < sureMs;
   }
 
+  // Of what the manifest covers, nothing but claims is left, and the fence post. To look for them Chromium steps over all that was deleted there,
+  // so only who is about to delete some does.
+  async #findOldClaims(files: IDBObjectStore): Promise<void> {
+    const below = this.#oldClaimsBelow;
+    if (below === 0) return;
+    const old = await this.#numbers(files, "wal-", 1, below);
+    if (this.#oldClaimsBelow === 0) return; // another attempt found them
+    this.#oldClaimsBelow = 0;
+    this.#claims.unshift(...old);
+  }
+
   // All segments below, but for the last claims. The very first segment goes: it is in the way of nobody who has stored one, and without
   // it those that stay are never taken for a log that needs no manifest.
   #coveredSegments(below: number): IDBKeyRange[] {
     const covered = this.#claims.filter((sequence) => 1 < sequence && sequence < below);
     const kept = covered.slice(-claimsKept);
     const ranges: IDBKeyRange[] = [];
-    let first = 0;
+    let first = 1;
     for (const end of [...kept, below]) {
       const [from, to] = [this.#path(segmentName(first)), this.#path(segmentName(end))];
       if (from < to) ranges.push(IDBKeyRange.bound(from, to, false, true));
