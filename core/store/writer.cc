@@ -71,6 +71,20 @@ const ClientCall* Candidate::answered(const ClientCall& call) const {
   return answered_.find(call.client, call.number);
 }
 
+// A list of names and types mostly comes again, as it was given, and so the log's form of it is
+// kept with it. For single writes: in a group it is written once.
+void Candidate::keep_definition(const Schema& schema, StagedMutations& staged) {
+  constexpr std::size_t kept_max = 4096;
+  auto* const row =
+      staged.mutations.size() == 1 ? std::get_if<PutRow>(staged.mutations.data()) : nullptr;
+  std::string* const kept = row == nullptr ? nullptr : schema.note(row->seen);
+  if (kept == nullptr) return;
+  if (kept->empty() && definition_room(row->properties) <= kept_max) {
+    append_definition(row->properties, *kept);
+  }
+  row->definition = *kept;
+}
+
 std::vector<Ticks> Candidate::commit(StagedMutations& staged,
                                      const std::optional<ClientCall>& call) {
   Commit commit;
@@ -81,7 +95,9 @@ std::vector<Ticks> Candidate::commit(StagedMutations& staged,
     commit.call = ClientCall{call->client, call->number, staged.timestamps};
     calls_.push_back(*commit.call);
   }
-  PendingCommit pending{commit.number, encode_commit(commit)};
+  PendingCommit pending{commit.number, encode_commit(commit, scratch_.record)};
+  constexpr std::size_t kept_bytes = 64 * 1024;
+  if (scratch_.record.size() > kept_bytes) std::string().swap(scratch_.record);
   if (commits_.empty()) {
     commits_.reserve(1);
     apply_first(commit);
@@ -122,6 +138,7 @@ Candidate::Preparation Candidate::prepare(const WriteEntities& write, Ticks now)
       [&] { return version_.clock.next(now); }, seen, std::move(scratch_.staged));
   if (auto* need = std::get_if<NeedPartsToStage>(&outcome)) return NeedParts{std::move(need->ids)};
   if (auto* failed = std::get_if<GroupFailure>(&outcome)) return std::move(*failed);
+  keep_definition(table->index.schema(), std::get<StagedMutations>(outcome));
   return std::move(std::get<StagedMutations>(outcome));
 }
 

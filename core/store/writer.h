@@ -38,6 +38,7 @@ class Candidate {
   struct Scratch {
     std::vector<PendingCommit> commits;
     StagedMutations staged;
+    std::string record;
   };
   // Starts from `base`: a copy of a version, which then stays as it is, or the version itself.
   // `answered` is the window of calls answered before.
@@ -72,6 +73,7 @@ class Candidate {
   const ClientCall* answered(const ClientCall& call) const;
   // Gives the timestamps.
   std::vector<Ticks> commit(StagedMutations& staged, const std::optional<ClientCall>& call);
+  static void keep_definition(const Schema& schema, StagedMutations& staged);
   void apply_first(const Commit& commit);
   void leave(StagedMutations& staged, std::vector<Mutation>& mutations);
 
