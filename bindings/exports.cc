@@ -337,10 +337,13 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_discard(Handle* handle) {
   });
 }
 
-// Bytes: the segment. Number: its sequence. Nothing: nothing is pending.
-EMSCRIPTEN_KEEPALIVE const CallResult* entitable_seal(Handle* handle) {
-  return guarded(handle, [](Handle& h) {
-    std::optional<SealedSegment> segment = h.store.seal();
+// Bytes: a segment, of `bytes_max` if it has more than one commit. Number: its sequence. Nothing:
+// all is sealed. `next`: of what the call before did not seal.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_seal(Handle* handle, std::uint32_t bytes_max,
+                                                      std::uint32_t next) {
+  return guarded(handle, [&](Handle& h) {
+    std::optional<SealedSegment> segment =
+        next != 0 ? h.store.seal_next(bytes_max) : h.store.seal(bytes_max);
     if (!segment.has_value()) return h.nothing();
     return h.give_bytes(std::move(segment->bytes), 0, segment->sequence);
   });

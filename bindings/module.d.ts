@@ -63,7 +63,7 @@ export interface EntitableModule {
   _entitable_outcome(handle: Address, blockSize: number, size: number): ResultAddress;
   _entitable_publish(handle: Address): ResultAddress;
   _entitable_discard(handle: Address): ResultAddress;
-  _entitable_seal(handle: Address): ResultAddress;
+  _entitable_seal(handle: Address, bytesMax: number, next: number): ResultAddress;
   _entitable_claim(handle: Address): ResultAddress;
   _entitable_stored(handle: Address, sequence: number): ResultAddress;
   _entitable_begin_checkpoint(handle: Address): ResultAddress;

@@ -46,11 +46,11 @@ Result<Commit> read_commit(const Record& record, std::uint64_t number, ShapeDict
   return commit;
 }
 
+constexpr std::size_t frame_bytes = record_layout::prefix_bytes + record_layout::checksum_bytes;
+constexpr std::size_t header_bytes_max = frame_bytes + 8 + 10 + 10;
+
 std::size_t room_for(const SegmentWriter::Load& load) {
-  constexpr std::size_t frame_bytes = record_layout::prefix_bytes + record_layout::checksum_bytes;
-  constexpr std::size_t header_payload_max = 8 + 10 + 10;
-  return load.bytes + (load.commits + 1) * frame_bytes + header_payload_max +
-         record_layout::end_bytes;
+  return header_bytes_max + load.bytes + load.commits * frame_bytes + record_layout::end_bytes;
 }
 
 }  // namespace
@@ -91,6 +91,11 @@ void SegmentWriter::add(std::string_view commit) {
   }
   file_.end();
   last_commit_ = number;
+}
+
+std::size_t SegmentWriter::size_with(std::string_view commit) const {
+  const std::size_t header = last_commit_ == 0 ? header_bytes_max : 0;
+  return file_.size() + header + frame_bytes + commit.size() + record_layout::end_bytes;
 }
 
 std::string SegmentWriter::finish() && {

@@ -43,6 +43,8 @@ class SegmentWriter {
   // REQUIRES: `commit` came from encode_commit, and its number is one above that of the commit
   // added before.
   void add(std::string_view commit);
+  // Of the file, at most, if `commit` were added as its last one.
+  std::size_t size_with(std::string_view commit) const;
   // Once, as the last call.
   std::string finish() &&;
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "core/base/check.h"
@@ -29,10 +31,26 @@ std::size_t share_of(std::size_t count, double share) {
   return static_cast<std::size_t>(std::ceil(static_cast<double>(count) * share));
 }
 
-std::size_t record_bytes(const std::vector<PendingCommit>& commits) {
-  std::size_t bytes = 0;
-  for (const PendingCommit& commit : commits) bytes += commit.record.size();
-  return bytes;
+using Commits = std::span<const PendingCommit>;
+
+// Those behind number `through`, of a list in which numbers rise by one.
+Commits behind(Commits commits, std::uint64_t through) {
+  if (commits.empty() || through < commits.front().number) return commits;
+  const std::uint64_t count = through - commits.front().number + 1;
+  return commits.subspan(static_cast<std::size_t>(std::min<std::uint64_t>(count, commits.size())));
+}
+
+// The first of them, until they have `enough` bytes.
+SegmentWriter::Load load_of(std::initializer_list<Commits> lists, std::size_t enough) {
+  SegmentWriter::Load load{0, 0};
+  for (Commits commits : lists) {
+    for (const PendingCommit& commit : commits) {
+      if (load.bytes >= enough) return load;
+      ++load.commits;
+      load.bytes += commit.record.size();
+    }
+  }
+  return load;
 }
 
 // Each once, ascending.
@@ -53,9 +71,9 @@ struct Store::State {
   // Published commits that no stored segment holds yet, oldest first.
   std::vector<PendingCommit> pending;
   std::uint64_t stored_commit = 0;   // the newest commit that is in a stored segment
-  std::uint64_t sealed_through = 0;  // the newest commit in the segment that seal() gave last
-  std::uint64_t sealed_bytes = 0;
-  bool sealed = false;  // a segment was given out and is not stored yet
+  std::uint64_t sealed_through = 0;  // the newest commit in the segment that was given out last
+  std::uint64_t sealed_bytes = 0;    // of the segments that were given out and are not stored yet
+  std::uint64_t sealed_segments = 0;
   std::uint64_t next_sequence = 1;
   std::uint64_t epoch = 1;
 
@@ -114,10 +132,16 @@ struct Store::State {
     if (made.commits().capacity() <= kept_max) scratch.commits = std::move(made.commits());
   }
 
+  // What was given out before is not stored, and not going to be.
+  void unseal() {
+    sealed_through = stored_commit;
+    sealed_bytes = sealed_segments = 0;
+  }
+  std::uint64_t sealed_sequence() const { return next_sequence + sealed_segments; }
   SealedSegment seal(SegmentWriter writer) {
-    SealedSegment segment{next_sequence, std::move(writer).finish()};
-    sealed = true;
-    sealed_bytes = segment.bytes.size();
+    SealedSegment segment{sealed_sequence(), std::move(writer).finish()};
+    ++sealed_segments;
+    sealed_bytes += segment.bytes.size();
     return segment;
   }
 };
@@ -394,45 +418,47 @@ void Store::discard() {
   state_->candidate.reset();
 }
 
-std::optional<SealedSegment> Store::seal() {
-  SegmentWriter::Load load{state_->pending.size(), record_bytes(state_->pending)};
-  if (state_->candidate.has_value()) {
-    load.commits += state_->candidate->commits().size();
-    load.bytes += record_bytes(state_->candidate->commits());
-  }
+std::optional<SealedSegment> Store::seal(std::size_t bytes_max) {
+  state_->unseal();
+  return seal_next(bytes_max);
+}
+
+std::optional<SealedSegment> Store::seal_next(std::size_t bytes_max) {
+  const std::uint64_t sealed = state_->sealed_through;
+  const Commits pending = behind(state_->pending, sealed);
+  Commits staged;
+  if (state_->candidate.has_value()) staged = behind(state_->candidate->commits(), sealed);
+  const SegmentWriter::Load load = load_of({pending, staged}, bytes_max);
   if (load.commits == 0) return std::nullopt;
-  SegmentWriter writer(state_->next_sequence, state_->epoch, load);
-  std::uint64_t through = state_->stored_commit;
-  const auto take = [&](const std::vector<PendingCommit>& commits) {
+  SegmentWriter writer(state_->sealed_sequence(), state_->epoch, load);
+  for (Commits commits : {pending, staged}) {
     for (const PendingCommit& commit : commits) {
-      if (commit.number <= through) continue;
+      const bool fits = writer.size_with(commit.record) <= bytes_max;
+      if (!fits && state_->sealed_through > sealed) return state_->seal(std::move(writer));
       writer.add(commit.record);
-      through = commit.number;
+      state_->sealed_through = commit.number;
     }
-  };
-  take(state_->pending);
-  if (state_->candidate.has_value()) take(state_->candidate->commits());
-  if (through == state_->stored_commit) return std::nullopt;
-  state_->sealed_through = through;
+  }
   return state_->seal(std::move(writer));
 }
 
 SealedSegment Store::claim() {
   ENTITABLE_CHECK(state_->pending.empty() && !state_->candidate.has_value() &&
                   !state_->recovery.has_value() && !read_only());
+  state_->unseal();
   ++state_->epoch;
   return state_->seal(SegmentWriter(state_->next_sequence, state_->epoch));
 }
 
 void Store::stored(std::uint64_t sequence) {
-  ENTITABLE_CHECK(sequence == state_->next_sequence && state_->sealed);
-  state_->sealed = false;
+  ENTITABLE_CHECK(state_->sealed_segments > 0 && sequence == state_->sealed_sequence() - 1);
   state_->stored_commit = state_->sealed_through;
   std::erase_if(state_->pending, [&](const PendingCommit& commit) {
     return commit.number <= state_->stored_commit;
   });
-  ++state_->next_sequence;
+  state_->next_sequence += state_->sealed_segments;
   state_->segment_bytes += state_->sealed_bytes;
+  state_->unseal();
 }
 
 // ---- Checkpoint ---------------------------------------------------------------------------------
@@ -591,7 +617,7 @@ std::uint64_t Store::keep() {
 
 void Store::rollback(std::uint64_t version) {
   const auto at = state_->kept.find(version);
-  ENTITABLE_CHECK(at != state_->kept.end() && !state_->sealed);
+  ENTITABLE_CHECK(at != state_->kept.end() && state_->sealed_segments == 0);
   State::Kept back = at->second;
   state_->branch();
   back.version.catalog.branch();

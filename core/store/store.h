@@ -6,19 +6,19 @@
 //   stage(requests, now)  each request in order on a candidate version, so that each sees what came
 //                         before it; readers still see the published version. Answers are fixed
 //                         here: ETags, timestamps, errors.
-//   seal()                the bytes of one segment: every commit not yet stored, in order. The host
-//                         stores them.
+//   seal(), seal_next()   the bytes of segments: every commit not yet stored, in order. The host
+//                         stores them, all or none.
 //   publish()             the candidate becomes the published version. Allocates nothing, cannot
 //                         fail.
 //   write(request, now)   stage and publish in one, of one request. A single row is then written
 //                         where it stands, unless somebody holds the version before.
-//   stored(sequence)      the host's word that the segment with that sequence is stored.
+//   stored(sequence)      the host's word that the segments up to that one are stored.
 //   discard()             drops the candidate: memory is as it was before stage().
 //
 // Strict and relaxed: stage, seal, [the host stores], stored, publish, answer. Deferred: stage and
-// publish (or write), answer; later seal, [the host stores], stored. A seal takes everything
-// pending, in order, so what is stored is always a prefix of what was acknowledged. There is at
-// most one candidate at a time.
+// publish (or write), answer; later seal, [the host stores], stored. All that is pending is sealed,
+// in order, so what is stored is always a prefix of what was acknowledged. There is at most one
+// candidate at a time.
 //
 // Opening: recover(manifest), replay each segment in sequence, then recovered(). Everything else
 // REQUIRES that to be done. Whoever is going to write claims the log first: claim(), [the host
@@ -130,6 +130,8 @@ struct CheckpointEnd {
 
 class Store {
  public:
+  static constexpr std::size_t no_limit = static_cast<std::size_t>(-1);
+
   Store();
   ~Store();
   Store(Store&&) noexcept;
@@ -187,12 +189,15 @@ class Store {
   Staged write(const WriteRequest& request, Ticks now, Staged memory = {});
   void publish();
   void discard();
-  std::optional<SealedSegment> seal();  // nothing: nothing is pending
+  // Of commits that are not stored as many as fit, but at least one; nothing: there are none.
+  std::optional<SealedSegment> seal(std::size_t bytes_max = no_limit);
+  // The same for those behind the segment that was sealed last. All of them are stored together.
+  std::optional<SealedSegment> seal_next(std::size_t bytes_max);
   // The segment that makes this store the log's owner: it has no commits, only a new epoch, and the
   // number that an owner before would use next. REQUIRES: nothing is pending. If it can't be
   // stored, the next segment is of the new epoch and does the same.
   SealedSegment claim();
-  void stored(std::uint64_t sequence);
+  void stored(std::uint64_t sequence);  // of the segment that was sealed last
 
   // Checkpoint.
   // False: there is no segment that it would cover, and no change; or a snapshot is being taken,

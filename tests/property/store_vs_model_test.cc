@@ -157,9 +157,10 @@ class Run {
     for (std::size_t i = 0; i < requests.size(); ++i)
       check_answer(after, requests[i], staged.answers[i]);
     if (!staged.changes) return;
+    disk_.segment_bytes = prng_.chance(2) ? Store::no_limit : prng_.below(1000);
     switch (prng_.below(8)) {
       case 0:  // the host could not store it
-        if (prng_.chance(2)) store_.seal();
+        if (prng_.chance(2)) store_.seal(prng_.below(500));
         store_.discard();
         return;
       case 1:

@@ -2,6 +2,7 @@
 // between any two steps, and tests may damage what it holds.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,6 +19,7 @@ class Disk {
   std::optional<std::string> manifest;
   std::map<PartId, std::string> parts;
   std::map<std::uint64_t, std::string> segments;
+  std::size_t segment_bytes = Store::no_limit;  // of those that it stores
 
   enum class Load { everything, what_is_needed };
 
@@ -94,10 +96,13 @@ class Disk {
 
   // Stores everything that is pending, a staged candidate included.
   void store_pending(Store& store) {
-    if (auto segment = store.seal()) {
-      segments[segment->sequence] = std::move(segment->bytes);
-      store.stored(segment->sequence);
+    std::uint64_t last = 0;
+    for (auto segment = store.seal(segment_bytes); segment.has_value();
+         segment = store.seal_next(segment_bytes)) {
+      last = segment->sequence;
+      segments[last] = std::move(segment->bytes);
     }
+    if (last > 0) store.stored(last);
   }
 
   // Makes the store the owner of the log; gives the number of the segment that says so.

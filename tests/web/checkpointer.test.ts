@@ -83,7 +83,9 @@ async function live(t: TestContext, random: Random): Promise<void> {
   const ask = (answer: Promise<void>) => asked.push(answer.catch((error: unknown) => error));
   for (let step = 0; step < 200; ++step) {
     const what = random.below(100);
-    if (what < 40) for (let n = random.below(80); n > 0; --n) checkpointer.noteStored(1000);
+    if (what < 40)
+      for (let n = random.below(80); n > 0; --n)
+        checkpointer.noteStored({ segments: 1, bytes: 1000 });
     else if (what < 60) t.mock.timers.tick(random.below(300));
     else if (what < 61) ask(checkpointer.compact());
     else if (what < 62) ask(checkpointer.replace(undefined));

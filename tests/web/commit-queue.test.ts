@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CommitQueue } from "../../web/src/host/commit-queue.ts";
+import type { LogSize } from "../../web/src/host/log-growth.ts";
 import { Parts } from "../../web/src/host/parts.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import type { Durability } from "../../web/src/types.ts";
@@ -29,7 +30,7 @@ class Bench {
   readonly storage = new FaultyStorage(new MemoryStorage(this.files));
   readonly persistErrors: PersistError[] = [];
   hidden = false;
-  storedSegments = 0;
+  stored: LogSize[] = [];
   readonly queue: CommitQueue;
 
   constructor(options: { durability?: Durability; deferredDelayMs?: number } = {}) {
@@ -42,8 +43,8 @@ class Bench {
       deferredDelayMs: options.deferredDelayMs ?? 5,
       now: () => 0,
       hidden: () => this.hidden,
-      onStored: () => {
-        this.storedSegments += 1;
+      onStored: (size) => {
+        this.stored.push(size);
       },
       onPersistError: (error, retryInMs) => {
         this.persistErrors.push({ message: error.message, retryInMs });
@@ -116,6 +117,36 @@ describe("strict and relaxed writes", () => {
     assert.deepEqual(bench.engine.stageCalls, [3, 2]);
   });
 
+  test("of one group take as many segments as suit the storage, stored together", async () => {
+    const bench = new Bench();
+    bench.storage.segmentBytes = 200;
+    bench.storage.auto = false;
+    const keys = Array.from({ length: 20 }, (_, i) => `key${i}`);
+    const group = Promise.all(keys.map((key) => bench.insert(key)));
+    const call = await bench.storage.next();
+    const count = call.segments as number;
+    assert(count > 2 && count < keys.length, `${count} segments`);
+    const rejected = assert.rejects(group, { code: "QuotaExceeded" });
+    await call.fail("quota");
+    await rejected;
+    assert.deepEqual(await bench.onDisk(), {});
+    const again = Promise.all(keys.map((key) => bench.insert(key)));
+    const next = await bench.storage.next();
+    assert.deepEqual([next.sequence, next.segments], [1, count]);
+    await next.succeed();
+    await again;
+    const last = bench.insert("last");
+    const behind = await bench.storage.next();
+    assert.deepEqual([behind.sequence, behind.segments], [count + 1, 1]);
+    await behind.succeed();
+    await last;
+    assert.equal(Object.keys(await bench.onDisk()).length, keys.length + 1);
+    assert.deepEqual(
+      bench.stored.map(({ segments }) => segments),
+      [count, 1],
+    );
+  });
+
   test("see their predecessors of the same group", async () => {
     const bench = new Bench();
     const results = await Promise.all([bench.insert("a"), bench.insert("a"), bench.insert("b")]);
@@ -136,7 +167,7 @@ describe("strict and relaxed writes", () => {
     assert.deepEqual(bench.engine.stageCalls, [2, 2, 1]);
     const huge = "y".repeat(5_000_000);
     await bench.put("f", huge); // one write is never refused for its size here
-    assert.equal(bench.storedSegments, 4);
+    assert.equal(bench.stored.length, 4);
   });
 });
 
@@ -308,7 +339,7 @@ describe("a store that fails", () => {
     await bench.insert("a", "deferred");
     await (await bench.storage.next()).fail("unknown");
     bench.storage.auto = true;
-    await until(() => bench.storedSegments === 1);
+    await until(() => bench.stored.length === 1);
     assert.deepEqual(await bench.onDisk(), { a: "a" });
   });
 
@@ -383,7 +414,7 @@ describe("deferred writes", () => {
     assert.deepEqual(bench.inMemory(), { a: "a" });
     assert.equal(bench.storage.calls.length, 0);
     assert(bench.queue.pendingBytes > 0);
-    await until(() => bench.storedSegments === 1);
+    await until(() => bench.stored.length === 1);
     assert.equal(bench.storage.calls[0]?.durability, "relaxed");
     assert.equal(bench.queue.pendingBytes, 0);
     assert.deepEqual(await bench.onDisk(), { a: "a" });
@@ -393,7 +424,7 @@ describe("deferred writes", () => {
     const bench = new Bench({ deferredDelayMs: 1000 });
     bench.hidden = true;
     await bench.insert("a", "deferred");
-    await until(() => bench.storedSegments === 1, 500);
+    await until(() => bench.stored.length === 1, 500);
   });
 
   test("are stored at once when they are a megabyte, also behind others that are being stored", {
@@ -455,7 +486,7 @@ describe("deferred writes", () => {
     t.mock.timers.tick(150);
     void first.succeed();
     await new Promise((resolve) => setImmediate(resolve));
-    assert.equal(bench.storedSegments, 1);
+    assert.equal(bench.stored.length, 1);
     t.mock.timers.tick(49);
     assert.equal(bench.storage.waiting, 0);
     t.mock.timers.tick(1);
@@ -501,7 +532,7 @@ describe("deferred writes", () => {
     await assert.rejects(bench.insert("s", "strict"), { code: "QuotaExceeded" });
     assert.deepEqual(bench.inMemory(), { a: "a" });
     bench.storage.failing = undefined;
-    await until(() => bench.storedSegments === 1, 10_000);
+    await until(() => bench.stored.length === 1, 10_000);
     assert.deepEqual(await bench.onDisk(), { a: "a" });
     await bench.queue.flush();
   });

@@ -34,8 +34,9 @@ class Files {
 
   store(engine: Engine): void {
     for (let sealed = engine.seal(); sealed !== undefined; sealed = engine.seal()) {
-      this.segments.set(sealed.sequence, sealed.bytes);
-      engine.stored(sealed.sequence);
+      const { sequence, segments } = sealed;
+      for (const [i, bytes] of segments.entries()) this.segments.set(sequence + i, bytes);
+      engine.stored(sequence + segments.length - 1);
     }
   }
 
@@ -274,11 +275,12 @@ describe("memory", () => {
     const { replies } = present(engine.stage([insert("1", { v: "x" })], now));
     engine.publish();
     const sealed = engine.seal();
-    assert.ok(sealed !== undefined);
-    assert.equal(sealed.bytes.buffer.byteLength, sealed.bytes.length);
+    const bytes = sealed?.segments[0];
+    assert.ok(sealed !== undefined && bytes !== undefined);
+    assert.equal(bytes.buffer.byteLength, bytes.length);
     const reply = (replies[0] as Uint8Array).slice();
     engine.stored(sealed.sequence);
-    const copy = sealed.bytes.slice();
+    const copy = bytes.slice();
     for (let i = 0; i < 40; ++i) {
       const operations = Array.from({ length: 50 }, (_, j) => ({
         kind: "insert" as const,
@@ -288,7 +290,7 @@ describe("memory", () => {
       }));
       files.commit(engine, encodeWrite("people", operations, true));
     }
-    assert.deepEqual(sealed.bytes, copy);
+    assert.deepEqual(bytes, copy);
     assert.deepEqual(replies[0], reply);
     assert.equal(decodeWrite(replies[0] as Uint8Array).etags.length, 1);
     const page = decodePage(present(engine.read(encodeQuery("people", {}))));

@@ -18,6 +18,7 @@ import {
 } from "../../web/src/storage/file-stores.ts";
 import { lockFolder } from "../../web/src/storage/folder-lock.ts";
 import { deleteFolder, makeFolder } from "../../web/src/storage/folders.ts";
+import type { LogStorage } from "../../web/src/storage/log-storage.ts";
 import { NodeFilesStorage } from "../../web/src/storage/node-files.ts";
 import { loadAll, storageContract } from "./support/storage-contract.ts";
 
@@ -92,8 +93,20 @@ function failure(code: string): Error {
   return Object.assign(new Error(code), { code });
 }
 
+// One segment at a time.
+const contract = storageContract.filter(({ several }) => !several);
+
+test("several segments at a time are refused, and nothing is done", async () => {
+  const storage: LogStorage = await NodeFilesStorage.open(await newFolder());
+  assert.equal(storage.segmentBytes, undefined);
+  const two = [new Uint8Array(1), new Uint8Array(1)];
+  assert.throws(() => storage.addSegments(1, two, "strict"), /one at a time/);
+  assert.deepEqual((await loadAll(storage)).segments, []);
+  await storage.close();
+});
+
 describe("files keep the storage contract", () => {
-  for (const { name, run } of storageContract) {
+  for (const { name, run } of contract) {
     test(name, async () => {
       const folder = await newFolder();
       await run({
@@ -107,7 +120,7 @@ describe("files keep the storage contract", () => {
 });
 
 describe("a file system without links keeps the storage contract", () => {
-  for (const { name, run } of storageContract) {
+  for (const { name, run } of contract) {
     // Without links and without a lock nothing keeps two owners apart.
     if (name === "of two owners one is fenced") continue;
     test(name, async () => {
@@ -129,7 +142,7 @@ describe("files", () => {
   test("have the names of the log, and the bytes as they were given", async () => {
     const folder = await newFolder();
     const storage = await NodeFilesStorage.open(folder);
-    await storage.addSegment(26, bytes(1), "strict");
+    await storage.addSegments(26, [bytes(1)], "strict");
     await storage.putPart(27, bytes(2, 2));
     await storage.commitManifest(bytes(3), { segmentsBelow: 0, obsoleteParts: [] });
     await storage.close();
@@ -142,7 +155,7 @@ describe("files", () => {
     const folder = await newFolder();
     const { calls, system } = watched();
     const storage = await NodeFilesStorage.open(folder, system);
-    await storage.addSegment(1, bytes(1), "strict");
+    await storage.addSegments(1, [bytes(1)], "strict");
     const wal = "wal-0000000000000001";
     const write = ["open tmp", "write tmp", "flush tmp"];
     const name = [`link tmp ${wal}`, "unlink tmp", "open store", "flush store"];
@@ -153,11 +166,11 @@ describe("files", () => {
     const folder = await newFolder();
     const { calls, system } = watched();
     const storage = await NodeFilesStorage.open(folder, system);
-    await storage.addSegment(1, bytes(1), "relaxed");
+    await storage.addSegments(1, [bytes(1)], "relaxed");
     assert(!calls.some((call) => call.startsWith("flush")), calls.join());
     assert.equal((await readdir(folder)).length, 2);
     calls.length = 0;
-    await storage.addSegment(2, bytes(2), "strict");
+    await storage.addSegments(2, [bytes(2)], "strict");
     const flushed = calls.indexOf("flush wal-0000000000000001");
     assert(flushed >= 0 && flushed < calls.indexOf("link tmp wal-0000000000000002"));
     assert.deepEqual((await readdir(folder)).sort(), [
@@ -171,7 +184,7 @@ describe("files", () => {
     const folder = await newFolder();
     const { calls, system } = watched();
     const storage = await NodeFilesStorage.open(folder, system);
-    await storage.addSegment(1, bytes(1), "relaxed");
+    await storage.addSegments(1, [bytes(1)], "relaxed");
     await storage.close();
     assert(calls.includes("flush wal-0000000000000001"));
     assert.deepEqual(await readdir(folder), ["wal-0000000000000001"]);
@@ -181,7 +194,7 @@ describe("files", () => {
     const folder = await newFolder();
     const { calls, system } = watched();
     const storage = await NodeFilesStorage.open(folder, system);
-    await storage.addSegment(1, bytes(1), "strict");
+    await storage.addSegments(1, [bytes(1)], "strict");
     await storage.putPart(1, bytes(1));
     calls.length = 0;
     await storage.commitManifest(bytes(3), { segmentsBelow: 2, obsoleteParts: [1] });
@@ -195,7 +208,7 @@ describe("files", () => {
   test("other files of the folder, and folders in the place of files, disturb nothing", async () => {
     const folder = await newFolder();
     const storage = await NodeFilesStorage.open(folder);
-    await storage.addSegment(1, bytes(1), "strict");
+    await storage.addSegments(1, [bytes(1)], "strict");
     for (const name of ["wal-0000000000000002", "part-0000000000000001", "notes"]) {
       await makeFolder(`${folder}/${name}`, promises);
     }
@@ -225,7 +238,7 @@ describe("what a crash leaves in the folder", () => {
   test("is swept when the log is loaded, and nothing else is", async () => {
     const folder = await newFolder();
     const storage = await NodeFilesStorage.open(folder);
-    for (let i = 1; i <= 3; ++i) await storage.addSegment(i, bytes(i), "strict");
+    for (let i = 1; i <= 3; ++i) await storage.addSegments(i, [bytes(i)], "strict");
     await storage.close();
     const hash = "0".repeat(32);
     const left = ["tmp-1", `relaxed-0000000000000009-${hash}`];
@@ -243,8 +256,8 @@ describe("what a crash leaves in the folder", () => {
   test("a process that dies keeps what was relaxed", async () => {
     const folder = await newFolder();
     const died = await NodeFilesStorage.open(folder); // never closed
-    await died.addSegment(1, bytes(1), "strict");
-    await died.addSegment(2, bytes(2), "relaxed");
+    await died.addSegments(1, [bytes(1)], "strict");
+    await died.addSegments(2, [bytes(2)], "relaxed");
     const again = await NodeFilesStorage.open(folder);
     const both = [
       [1, [1]],
@@ -258,8 +271,8 @@ describe("what a crash leaves in the folder", () => {
   test("a loss of power takes relaxed segments from the first torn one on", async () => {
     const folder = await newFolder();
     const died = await NodeFilesStorage.open(folder);
-    await died.addSegment(1, bytes(1, 1), "strict");
-    for (let i = 2; i <= 4; ++i) await died.addSegment(i, bytes(i, i), "relaxed");
+    await died.addSegments(1, [bytes(1, 1)], "strict");
+    for (let i = 2; i <= 4; ++i) await died.addSegments(i, [bytes(i, i)], "relaxed");
     await truncate(`${folder}/wal-0000000000000003`, 0); // both names, as a file system does it
     const again = await NodeFilesStorage.open(folder);
     const prefix = [
@@ -267,7 +280,7 @@ describe("what a crash leaves in the folder", () => {
       [2, [2, 2]],
     ];
     assert.deepEqual((await loadAll(again)).segments, prefix);
-    await again.addSegment(3, bytes(7), "strict"); // the number is free
+    await again.addSegments(3, [bytes(7)], "strict"); // the number is free
     await again.close();
     assert.equal((await readdir(folder)).length, 3);
   });
@@ -275,7 +288,7 @@ describe("what a crash leaves in the folder", () => {
   test("a torn segment below a strict one is damage, and is shown as it is", async () => {
     const folder = await newFolder();
     const died = await NodeFilesStorage.open(folder);
-    await died.addSegment(1, bytes(1, 1), "relaxed");
+    await died.addSegments(1, [bytes(1, 1)], "relaxed");
     await truncate(`${folder}/wal-0000000000000001`, 1);
     await writeFile(`${folder}/wal-0000000000000002`, bytes(2));
     const again = await NodeFilesStorage.open(folder);
@@ -293,7 +306,7 @@ describe("what a crash leaves in the folder", () => {
       if (/^unlink (wal|part)/.test(call)) throw failure("EIO");
     });
     const died = await NodeFilesStorage.open(folder, system);
-    await died.addSegment(1, bytes(1), "strict");
+    await died.addSegments(1, [bytes(1)], "strict");
     await died.putPart(1, bytes(1));
     await died.commitManifest(bytes(3), { segmentsBelow: 2, obsoleteParts: [1] }); // it is in force
     const again = await NodeFilesStorage.open(folder);
@@ -306,7 +319,7 @@ describe("what a crash leaves in the folder", () => {
   test("a store that died while it was deleted is gone", async () => {
     const folder = await newFolder();
     const storage = await NodeFilesStorage.open(folder);
-    await storage.addSegment(1, bytes(1), "strict");
+    await storage.addSegments(1, [bytes(1)], "strict");
     await storage.close();
     const { system } = watched((call) => {
       if (call.startsWith("unlink wal")) throw failure("EIO");
@@ -343,10 +356,10 @@ describe("a disk that fails", () => {
           if (failing && when.test(call)) throw failure(code);
         });
         const storage = await NodeFilesStorage.open(folder, system);
-        await assert.rejects(storage.addSegment(1, bytes(1), durability), expected);
+        await assert.rejects(storage.addSegments(1, [bytes(1)], durability), expected);
         assert.deepEqual(await readdir(folder), []);
         failing = false;
-        await storage.addSegment(1, bytes(1), durability);
+        await storage.addSegments(1, [bytes(1)], durability);
         assert.deepEqual((await loadAll(storage)).segments, [[1, [1]]]);
         await storage.close();
       });
@@ -360,11 +373,11 @@ describe("a disk that fails", () => {
       if (failing && call.startsWith("flush wal")) throw failure("EIO");
     });
     const storage = await NodeFilesStorage.open(folder, system);
-    await storage.addSegment(1, bytes(1), "relaxed");
-    await assert.rejects(storage.addSegment(2, bytes(2), "strict"), { failure: "aborted" });
+    await storage.addSegments(1, [bytes(1)], "relaxed");
+    await assert.rejects(storage.addSegments(2, [bytes(2)], "strict"), { failure: "aborted" });
     assert.equal((await loadAll(storage)).segments.length, 1);
     failing = false;
-    await storage.addSegment(2, bytes(2), "strict");
+    await storage.addSegments(2, [bytes(2)], "strict");
     await storage.close();
   });
 
@@ -376,12 +389,12 @@ describe("a disk that fails", () => {
     });
     const storage = await NodeFilesStorage.open(folder, system);
     const calls = [
-      () => storage.addSegment(1, bytes(1), "strict"),
-      () => storage.addSegment(1, bytes(1), "strict"),
+      () => storage.addSegments(1, [bytes(1)], "strict"),
+      () => storage.addSegments(1, [bytes(1)], "strict"),
     ];
     for (const call of calls) await assert.rejects(call(), { failure: "unknown", final: false });
     failing = false;
-    await storage.addSegment(1, bytes(1), "strict");
+    await storage.addSegments(1, [bytes(1)], "strict");
     assert.deepEqual((await loadAll(storage)).segments, [[1, [1]]]);
     await storage.close();
   });
@@ -393,7 +406,7 @@ describe("a disk that fails", () => {
       if (call.startsWith("readFile wal")) throw failure(code);
     });
     const storage = await NodeFilesStorage.open(folder, system);
-    await storage.addSegment(1, bytes(1), "strict");
+    await storage.addSegments(1, [bytes(1)], "strict");
     assert.deepEqual((await loadAll(storage)).segments, [[1, undefined]]);
     code = "EACCES";
     await assert.rejects(loadAll(storage), { failure: "aborted" });
@@ -403,10 +416,10 @@ describe("a disk that fails", () => {
   test("a folder that is deleted under the store is not made anew", async () => {
     const folder = await newFolder();
     const storage = await NodeFilesStorage.open(folder);
-    await storage.addSegment(1, bytes(1), "strict");
+    await storage.addSegments(1, [bytes(1)], "strict");
     await rm(folder, { recursive: true });
     const gone = { failure: "gone", final: true };
-    await assert.rejects(storage.addSegment(2, bytes(2), "strict"), gone);
+    await assert.rejects(storage.addSegments(2, [bytes(2)], "strict"), gone);
     await assert.rejects(storage.putPart(2, bytes(2)), gone);
     assert(!fs.existsSync(folder));
     await storage.close();
@@ -487,7 +500,7 @@ describe("stores in folders", () => {
     assert.deepEqual(await listFileStores(where), []);
     for (const name of ["two", "one"]) {
       const { storage, lock } = await openFileStore({ path: where, name, waitMs });
-      if (name === "two") await storage.addSegment(1, bytes(1), "strict");
+      if (name === "two") await storage.addSegments(1, [bytes(1)], "strict");
       await storage.close();
       lock.release();
     }

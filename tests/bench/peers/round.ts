@@ -8,7 +8,7 @@ import { OverBudget, type Place } from "./place.ts";
 import type { Profile } from "./profile.ts";
 import type { Entry } from "./roster.ts";
 import { readRows, unitOf } from "./rows.ts";
-import type { Beside, Load, SessionOptions, Values } from "./session.ts";
+import type { Beside, GroupFloor, Load, SessionOptions, Values } from "./session.ts";
 import type { PeerSite } from "./site.ts";
 import { Tab } from "./tab.ts";
 import { type Digest, shuffled } from "./workload.ts";
@@ -153,7 +153,7 @@ class Round {
     const count = Math.min(this.#o.session.entities, otherLoads);
     await this.#ask("open", "other", level, true);
     await this.#load(`load-${level}`, count, 1);
-    await this.#time(`put-group-${level}`, () => this.#there.call("putGroups", level));
+    if (this.#o.entry.ours) await this.#putGroups(level, count);
     await this.#ask("rest");
     await this.#insert(level);
     if (level === "strict") {
@@ -164,6 +164,12 @@ class Round {
     }
     await this.#ask("close");
     await this.#ask("remove", "other");
+  }
+
+  async #putGroups(level: Level, count: number): Promise<void> {
+    const puts = (await this.#ask("putGroups", level, count, enoughMs)) as GroupFloor;
+    this.#note(`put-group-${level}`, puts.put);
+    if (puts.file !== undefined) this.#note(`put-group-file-${level}`, puts.file);
   }
 
   // In a page that knows nothing of the data yet.

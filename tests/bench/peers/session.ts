@@ -47,6 +47,12 @@ export interface Load {
   growth: number; // the last tenth, as a multiple of the first
 }
 
+// Of raw puts in the place of a load: microseconds for each entity.
+export interface GroupFloor {
+  put: number;
+  file?: number; // in the form of IDBFS
+}
+
 export type Values = Record<string, number>;
 
 // Of an insert and of puts in turn with it: milliseconds, and how often it contains such a put.
@@ -273,12 +279,19 @@ export class Session {
     return third === undefined ? times : { ...times, file: { put: third.ms, puts: third.ratio } };
   }
 
-  // The least that its storage asks for a transaction of so many, for each.
-  async putGroups(level: Level): Promise<number> {
+  // The least that its storage asks for a load of so many, for each.
+  async putGroups(level: Level, count: number, enoughMs: number): Promise<GroupFloor> {
     const floor = await floorIn(this.#o.node?.folder, level, "group");
-    const ms = await timed((i) => floor.put(i), { most: insertsDurable });
+    const each = async (put: (i: number) => Promise<unknown>) => {
+      const started = now();
+      let done = 0;
+      while (done * groupRows < count && now() - started < enoughMs) await put(done++);
+      return ((now() - started) * 1000) / (done * groupRows);
+    };
+    const put = await each(floor.put);
+    const file = floor.putFile === undefined ? undefined : await each(floor.putFile);
     await floor.remove();
-    return ms / groupRows;
+    return file === undefined ? { put } : { put, file };
   }
 
   async insertInFlight(): Promise<number> {

@@ -95,6 +95,24 @@ export function newEntities(first: number, count: number): Entity[] {
   }));
 }
 
+// So many bytes of entities from the first one on, as a store may write them: letters, and eight bytes a number.
+export function packed(first: number, size: number): Uint8Array<ArrayBuffer> {
+  const result = new Uint8Array(size);
+  let at = 0;
+  const put = (bytes: Uint8Array) => {
+    result.set(bytes.subarray(0, size - at), at);
+    at += Math.min(bytes.length, size - at);
+  };
+  for (let i = first; at < size; ++i) {
+    const { partitionKey, rowKey, name, city, note, when, big, bytes, ...e } = entityAt(i);
+    put(new TextEncoder().encode(partitionKey + rowKey + name + city + note));
+    put(new Uint8Array(Float64Array.of(e.count, e.rank, e.ratio, when.getTime()).buffer));
+    put(new Uint8Array(BigInt64Array.of(big).buffer));
+    put(bytes);
+  }
+  return result;
+}
+
 // ---- What is random ---------------------------------------------------------------------------------------------------
 
 // 32 bits of two numbers.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/filter/parser.h"
+#include "core/log/segment.h"
 #include "core/model/limits.h"
 #include "core/model/service_error.h"
 #include "tests/support/disk.h"
@@ -266,6 +267,56 @@ TEST_CASE("a failed store is sealed again under the same sequence") {
   REQUIRE(second.has_value());
   CHECK(first->sequence == second->sequence);
   CHECK(first->bytes == second->bytes);
+}
+
+TEST_CASE("what is pending is sealed in segments of so many bytes, but of one commit at least") {
+  Store store = new_store();
+  Disk disk;
+  publish(store, {create("people")});
+  for (int i = 0; i < 10; ++i) {
+    publish(store, {insert("people", "p", std::string(1, static_cast<char>('a' + i)), i)});
+  }
+  store.stage({insert("people", "p", "z", 1)}, noon);
+  const std::size_t whole = store.seal()->bytes.size();
+  for (const std::size_t limit : {std::size_t{1}, whole / 4, whole / 2, whole - 1, 2 * whole}) {
+    Disk stored;
+    std::size_t commits = 0;
+    std::uint64_t sequence = 1;
+    for (auto segment = store.seal(limit); segment.has_value(); segment = store.seal_next(limit)) {
+      CHECK(segment->sequence == sequence++);
+      const Result<Segment> decoded = decode_segment(segment->bytes, segment->sequence);
+      REQUIRE(decoded.ok());
+      CHECK((segment->bytes.size() <= limit || decoded->commits.size() == 1));
+      commits += decoded->commits.size();
+      stored.segments[segment->sequence] = segment->bytes;
+    }
+    CHECK(commits == 12);
+    CHECK((sequence > 2) == (limit < whole));
+    CHECK(rows_of(*stored.open(), "people") == "a=0 b=1 c=2 d=3 e=4 f=5 g=6 h=7 i=8 j=9 z=1");
+  }
+  disk.segment_bytes = whole / 4;
+  disk.store_pending(store);
+  store.publish();
+  CHECK(store.stats().pending_commits == 0);
+  CHECK(store.stats().next_sequence == disk.segments.size() + 1);
+  CHECK_FALSE(store.seal(1).has_value());
+  CHECK_FALSE(store.seal_next(1).has_value());
+}
+
+TEST_CASE("what was published while segments are on their way is in none of them") {
+  Store store = new_store();
+  Disk disk;
+  publish(store, {create("people")});
+  publish(store, {insert("people", "p", "a", 1)});
+  for (auto segment = store.seal(1); segment.has_value(); segment = store.seal_next(1)) {
+    disk.segments[segment->sequence] = std::move(segment->bytes);
+  }
+  publish(store, {insert("people", "p", "b", 1)});
+  store.stored(2);
+  CHECK(store.stats().pending_commits == 1);
+  CHECK(rows_of(*disk.open(), "people") == "a=1");
+  disk.store_pending(store);
+  CHECK(rows_of(*disk.open(), "people") == "a=1 b=1");
 }
 
 TEST_CASE("a claim takes the number that the owner before would use next") {

@@ -43,9 +43,10 @@ export class BadDisk implements LogStorage {
     });
   inspect: LogStorage["inspect"] = (reader) => this.#inner.inspect(reader);
   claim: LogStorage["claim"] = (...a) => this.#inner.claim(...a);
-  addSegment: LogStorage["addSegment"] = (sequence, bytes, durability) => {
-    const copy = bytes.slice(); // it may land when the engine is gone
-    return this.#bad(() => this.#inner.addSegment(sequence, copy, durability));
+  readonly segmentBytes = 300; // so that many groups take several
+  addSegments: LogStorage["addSegments"] = (sequence, segments, durability) => {
+    const copies = segments.map((bytes) => bytes.slice()); // they may land when the engine is gone
+    return this.#bad(() => this.#inner.addSegments(sequence, copies, durability));
   };
   putPart: LogStorage["putPart"] = (id, bytes) => {
     const copy = bytes.slice();

@@ -46,7 +46,7 @@ export class DirectStore {
     if (staged.changes) {
       this.engine.publish();
       const sealed = this.engine.seal();
-      if (sealed !== undefined) this.engine.stored(sealed.sequence);
+      if (sealed !== undefined) this.engine.stored(sealed.sequence + sealed.segments.length - 1);
     }
     return staged.replies[0] as Uint8Array;
   }

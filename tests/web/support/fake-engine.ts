@@ -9,6 +9,7 @@ import { StoreError } from "../../../web/src/errors.ts";
 import type {
   CheckpointEnd,
   CheckpointPart,
+  Claim,
   Damage,
   Engine,
   EngineStats,
@@ -245,14 +246,22 @@ export class FakeEngine implements Engine {
     this.#candidate = undefined;
   }
   #storedCommit = 0;
-  seal(): Sealed | undefined {
+  seal(segmentBytes = Number.POSITIVE_INFINITY): Sealed | undefined {
     const commits = [...this.#pending, ...(this.#candidate?.commits ?? [])];
     const last = commits.at(-1);
     if (last === undefined) return undefined;
-    this.#sealed = { sequence: this.#nextSequence, through: last.number };
-    return { sequence: this.#nextSequence, bytes: encode(commits) };
+    const sequence = this.#nextSequence;
+    const segments: Commit[][] = [];
+    for (const commit of commits) {
+      const segment = segments.at(-1);
+      const fits = segment && encode([...segment, commit]).length <= segmentBytes;
+      if (fits) segment.push(commit);
+      else segments.push([commit]);
+    }
+    this.#sealed = { sequence: sequence + segments.length - 1, through: last.number };
+    return { sequence, segments: segments.map(encode) };
   }
-  claim(): Sealed {
+  claim(): Claim {
     assert.equal(this.#pending.length, 0);
     this.#sealed = { sequence: this.#nextSequence, through: this.#storedCommit };
     return { sequence: this.#nextSequence, bytes: encode([]) };
@@ -262,7 +271,7 @@ export class FakeEngine implements Engine {
     this.#storedCommit = this.#sealed?.through as number;
     this.#pending = this.#pending.filter(({ number }) => number > this.#storedCommit);
     this.#sealed = undefined;
-    this.#nextSequence += 1;
+    this.#nextSequence = sequence + 1;
   }
 
   // A checkpoint of one row per part.

@@ -11,8 +11,9 @@ import {
 } from "../../../web/src/storage/log-storage.ts";
 
 export interface Call {
-  name: "readParts" | "claim" | "addSegment" | "putPart" | "commitManifest" | "dropParts";
+  name: "readParts" | "claim" | "addSegments" | "putPart" | "commitManifest" | "dropParts";
   sequence?: number;
+  segments?: number; // how many
   id?: number;
   durability?: SegmentDurability;
   // Lets the call take effect, or fail with nothing stored.
@@ -30,6 +31,7 @@ export class FaultyStorage implements LogStorage {
   auto = true; // false: calls wait for the test
   failing: StorageFailure | undefined; // with auto: how they fail
   closes = 0;
+  segmentBytes?: number; // given: groups may take several segments
 
   constructor(inner: LogStorage) {
     this.#inner = inner;
@@ -59,10 +61,15 @@ export class FaultyStorage implements LogStorage {
     const copy = bytes.slice();
     return this.#call({ name: "claim", sequence }, () => this.#inner.claim(sequence, copy));
   }
-  addSegment(sequence: number, bytes: Uint8Array, durability: SegmentDurability): Promise<void> {
-    const copy = bytes.slice();
-    return this.#call({ name: "addSegment", sequence, durability }, () =>
-      this.#inner.addSegment(sequence, copy, durability),
+  addSegments(
+    sequence: number,
+    segments: readonly Uint8Array[],
+    durability: SegmentDurability,
+  ): Promise<void> {
+    const copies = segments.map((bytes) => bytes.slice());
+    return this.#call(
+      { name: "addSegments", sequence, segments: segments.length, durability },
+      () => this.#inner.addSegments(sequence, copies, durability),
     );
   }
   putPart(id: number, bytes: Uint8Array): Promise<void> {
@@ -85,7 +92,7 @@ export class FaultyStorage implements LogStorage {
   }
 
   #call(
-    about: Pick<Call, "name" | "sequence" | "id" | "durability">,
+    about: Pick<Call, "name" | "sequence" | "id" | "segments" | "durability">,
     act: () => Promise<void>,
   ): Promise<void> {
     return new Promise((resolve, reject) => {

@@ -73,7 +73,7 @@ export class OpeningStorage implements LogStorage {
   readParts: LogStorage["readParts"] = async (...a) => (await this.#opening).readParts(...a);
   inspect: LogStorage["inspect"] = async (...a) => (await this.#opening).inspect(...a);
   claim: LogStorage["claim"] = async (...a) => (await this.#opening).claim(...a);
-  addSegment: LogStorage["addSegment"] = async (...a) => (await this.#opening).addSegment(...a);
+  addSegments: LogStorage["addSegments"] = async (...a) => (await this.#opening).addSegments(...a);
   putPart: LogStorage["putPart"] = async (...a) => (await this.#opening).putPart(...a);
   commitManifest: LogStorage["commitManifest"] = async (...a) =>
     (await this.#opening).commitManifest(...a);

@@ -11,6 +11,7 @@ export interface Place {
 
 export interface ContractCase {
   name: string;
+  several?: true; // only of storages to which several segments are given at a time
   run(place: Place): Promise<void>;
 }
 
@@ -69,10 +70,10 @@ export const storageContract: ContractCase[] = [
     name: "what was stored is there after reopening, segments in sequence",
     async run(place) {
       const first = await place.open();
-      await first.addSegment(1, bytes(1), "strict");
-      await first.addSegment(2, bytes(2, 2), "relaxed");
-      await first.addSegment(0x123456789a, bytes(3), "relaxed"); // hexadecimal, beyond 32 bits
-      await first.addSegment(16, bytes(), "relaxed"); // an empty one is one too
+      await first.addSegments(1, [bytes(1)], "strict");
+      await first.addSegments(2, [bytes(2, 2)], "relaxed");
+      await first.addSegments(0x123456789a, [bytes(3)], "relaxed"); // hexadecimal, beyond 32 bits
+      await first.addSegments(16, [bytes()], "relaxed"); // an empty one is one too
       await first.close();
       const second = await place.open();
       const loaded = await loadAll(second);
@@ -89,7 +90,7 @@ export const storageContract: ContractCase[] = [
     name: "segments below the first live one are not read",
     async run(place) {
       const storage = await place.open();
-      for (let i = 1; i <= 5; ++i) await storage.addSegment(i, bytes(i), "relaxed");
+      for (let i = 1; i <= 5; ++i) await storage.addSegments(i, [bytes(i)], "relaxed");
       equal((await loadAll(storage, [], 4)).segments, [
         [4, [4]],
         [5, [5]],
@@ -101,8 +102,8 @@ export const storageContract: ContractCase[] = [
     name: "a segment is never overwritten: other bytes under its number are fenced",
     async run(place) {
       const mine = await place.open();
-      await mine.addSegment(1, bytes(1, 2, 3), "strict");
-      const error = await rejected(mine.addSegment(1, bytes(1, 2, 4), "strict"));
+      await mine.addSegments(1, [bytes(1, 2, 3)], "strict");
+      const error = await rejected(mine.addSegments(1, [bytes(1, 2, 4)], "strict"));
       equal(error.failure, "fenced");
       equal(error.code, "StoreLocked");
       equal(error.final, true);
@@ -118,7 +119,7 @@ export const storageContract: ContractCase[] = [
       for (let i = 1; i <= 20; ++i) {
         manifest[0] = i;
         await storage.commitManifest(manifest, { segmentsBelow: i, obsoleteParts: [] });
-        await storage.addSegment(i, bytes(i), i % 2 === 0 ? "strict" : "relaxed");
+        await storage.addSegments(i, [bytes(i)], i % 2 === 0 ? "strict" : "relaxed");
       }
       equal((await loadAll(storage, [], 20)).segments, [[20, [20]]]);
       await storage.close();
@@ -128,9 +129,69 @@ export const storageContract: ContractCase[] = [
     name: "the same bytes again are the same segment",
     async run(place) {
       const storage = await place.open();
-      await storage.addSegment(1, bytes(1, 2, 3), "strict");
-      await storage.addSegment(1, bytes(1, 2, 3), "relaxed");
+      await storage.addSegments(1, [bytes(1, 2, 3)], "strict");
+      await storage.addSegments(1, [bytes(1, 2, 3)], "relaxed");
       equal((await loadAll(storage)).segments, [[1, [1, 2, 3]]]);
+      await storage.close();
+    },
+  },
+  {
+    name: "segments of one call lie one behind the other, and again are the same",
+    several: true,
+    async run(place) {
+      const storage = await place.open();
+      const large = [70_000, 1, 65_000].map((size, i) => new Uint8Array(size).fill(i));
+      const sizes = async () =>
+        (await loadAll(storage)).segments.map(([at, b]) => [at, b?.length, b?.at(-1)]);
+      for (const durability of ["strict", "relaxed"] as const) {
+        await storage.addSegments(1, large, durability);
+        equal(await sizes(), [
+          [1, 70_000, 0],
+          [2, 1, 1],
+          [3, 65_000, 2],
+        ]);
+      }
+      await storage.addSegments(4, [bytes(4), bytes(5)], "strict");
+      equal((await loadAll(storage, [], 4)).segments, [
+        [4, [4]],
+        [5, [5]],
+      ]);
+      await storage.close();
+    },
+  },
+  {
+    name: "of segments of one call none is there if a number is taken",
+    several: true,
+    async run(place) {
+      for (const taken of [1, 2, 3]) {
+        const [a, b] = [await place.open(), await place.open()];
+        await a.addSegments(taken, [bytes(0xa)], "relaxed");
+        const error = await rejected(b.addSegments(1, [bytes(1), bytes(2), bytes(3)], "strict"));
+        equal(error.failure, "fenced");
+        equal((await loadAll(a)).segments, [[taken, [0xa]]]);
+        await b.close();
+        await a.drop();
+      }
+    },
+  },
+  {
+    name: "a checkpoint covers segments of one call, and leaves what lies behind",
+    several: true,
+    async run(place) {
+      const storage = await place.open();
+      await loadAll(storage);
+      await storage.addSegments(1, [bytes(1), bytes(2), bytes(3)], "relaxed");
+      await Promise.all([
+        storage.addSegments(4, [bytes(4), bytes(5)], "relaxed"),
+        storage.commitManifest(bytes(9), { segmentsBelow: 4, obsoleteParts: [] }),
+      ]);
+      equal((await loadAll(storage, [], 4)).segments, [
+        [4, [4]],
+        [5, [5]],
+      ]);
+      await storage.commitManifest(bytes(10), { segmentsBelow: 6, obsoleteParts: [] });
+      await storage.addSegments(6, [bytes(6), bytes(7)], "strict");
+      equal((await loadAll(storage, [], 6)).segments.length, 2);
       await storage.close();
     },
   },
@@ -140,8 +201,8 @@ export const storageContract: ContractCase[] = [
       const a = await place.open();
       const b = await place.open();
       const results = await Promise.allSettled([
-        a.addSegment(1, bytes(0xa), "strict"),
-        b.addSegment(1, bytes(0xb), "strict"),
+        a.addSegments(1, [bytes(0xa)], "strict"),
+        b.addSegments(1, [bytes(0xb)], "strict"),
       ]);
       const fenced = results.filter((result) => result.status === "rejected");
       equal(fenced.length, 1);
@@ -157,16 +218,16 @@ export const storageContract: ContractCase[] = [
       const before = await place.open();
       await loadAll(before);
       await before.claim(1, bytes(0xa));
-      await before.addSegment(2, bytes(0xa, 2), "relaxed");
+      await before.addSegments(2, [bytes(0xa, 2)], "relaxed");
       await before.putPart(1, bytes(0xa));
       const after = await place.open();
       equal((await loadAll(after)).orphans, [1]);
       await before.putPart(2, bytes(0xa)); // not yet
       await after.claim(3, bytes(0xb));
-      await after.addSegment(4, bytes(0xb, 4), "strict");
+      await after.addSegments(4, [bytes(0xb, 4)], "strict");
       await after.putPart(1, bytes(0xb));
       for (const call of [
-        () => before.addSegment(3, bytes(0xa, 3), "strict"),
+        () => before.addSegments(3, [bytes(0xa, 3)], "strict"),
         () => before.putPart(1, bytes(0xa)),
         () => before.commitManifest(bytes(0xa), { segmentsBelow: 3, obsoleteParts: [] }),
         () => before.dropParts([1, 2]),
@@ -191,25 +252,25 @@ export const storageContract: ContractCase[] = [
         const before = await place.open();
         await loadAll(before);
         await before.claim(1, bytes(0xa));
-        await before.addSegment(2, bytes(0xa, 2), "relaxed");
+        await before.addSegments(2, [bytes(0xa, 2)], "relaxed");
         await before.putPart(1, bytes(0xa));
         const own = { segmentsBelow: 3, obsoleteParts: [] };
         if (checkpointed) await before.commitManifest(bytes(0xa), own);
         const after = await place.open();
         await loadAll(after, checkpointed ? [1] : [], checkpointed ? 3 : 1);
         await after.claim(3, bytes(0xb));
-        await after.addSegment(4, bytes(0xb, 4), "strict");
+        await after.addSegments(4, [bytes(0xb, 4)], "strict");
         await after.putPart(2, bytes(0xb));
         await after.commitManifest(bytes(0xb), { segmentsBelow: 5, obsoleteParts: [1] });
         for (const call of [
-          () => before.addSegment(3, bytes(0xa, 3), "strict"),
+          () => before.addSegments(3, [bytes(0xa, 3)], "strict"),
           () => before.putPart(2, bytes(0xa)),
           () => before.commitManifest(bytes(0xaa), { segmentsBelow: 3, obsoleteParts: [] }),
           () => before.dropParts([2]),
         ]) {
           equal((await rejected(call())).failure, "fenced");
         }
-        await after.addSegment(5, bytes(0xb, 5), "strict");
+        await after.addSegments(5, [bytes(0xb, 5)], "strict");
         equal(await loadAll(after, [2], 5), {
           manifest: [0xb],
           parts: { 2: [0xb] },
@@ -228,16 +289,16 @@ export const storageContract: ContractCase[] = [
       await loadAll(first);
       await first.claim(1, bytes(1));
       await first.commitManifest(bytes(7), { segmentsBelow: 2, obsoleteParts: [] });
-      await first.addSegment(2, bytes(2), "strict");
+      await first.addSegments(2, [bytes(2)], "strict");
       await Promise.all([
         first.commitManifest(bytes(8), { segmentsBelow: 3, obsoleteParts: [] }),
-        first.addSegment(3, bytes(3), "strict"),
+        first.addSegments(3, [bytes(3)], "strict"),
       ]);
       await first.commitManifest(bytes(9), { segmentsBelow: 4, obsoleteParts: [] });
       await first.close();
       const second = await place.open();
       await loadAll(second, [], 4);
-      await second.addSegment(4, bytes(4), "strict"); // a first segment claims as well
+      await second.addSegments(4, [bytes(4)], "strict"); // a first segment claims as well
       await second.putPart(1, bytes(1));
       equal((await loadAll(second, [1], 4)).segments, [[4, [4]]]);
       await second.close();
@@ -255,7 +316,7 @@ export const storageContract: ContractCase[] = [
         await write();
         return (await rejected(after.claim(sequence, bytes(0xb)))).failure;
       };
-      const add = () => before.addSegment(2, bytes(2), "relaxed");
+      const add = () => before.addSegments(2, [bytes(2)], "relaxed");
       equal(await claim(add, 2), "fenced");
       const commit = () => before.commitManifest(bytes(9), { segmentsBelow: 1, obsoleteParts: [] });
       equal(await claim(commit, 3), "fenced");
@@ -287,13 +348,13 @@ export const storageContract: ContractCase[] = [
       await loadAll(storage);
       await storage.claim(1, bytes(1));
       await Promise.all([
-        storage.addSegment(2, bytes(2), "relaxed"),
+        storage.addSegments(2, [bytes(2)], "relaxed"),
         storage.putPart(1, bytes(1)),
-        storage.addSegment(3, bytes(3), "strict"),
+        storage.addSegments(3, [bytes(3)], "strict"),
         storage.putPart(2, bytes(2)),
-        storage.addSegment(4, bytes(4), "relaxed"),
+        storage.addSegments(4, [bytes(4)], "relaxed"),
         storage.commitManifest(bytes(9), { segmentsBelow: 2, obsoleteParts: [] }),
-        storage.addSegment(5, bytes(5), "relaxed"),
+        storage.addSegments(5, [bytes(5)], "relaxed"),
         storage.dropParts([1]),
       ]);
       equal((await loadAll(storage, [2], 2)).segments.length, 4);
@@ -306,7 +367,7 @@ export const storageContract: ContractCase[] = [
       const storage = await place.open();
       const heap = new Uint8Array(1000).fill(7);
       heap.set([1, 2, 3], 500);
-      await storage.addSegment(1, heap.subarray(500, 503), "strict");
+      await storage.addSegments(1, [heap.subarray(500, 503)], "strict");
       await storage.putPart(1, heap.subarray(501, 503));
       heap.fill(9); // the caller goes on using its memory
       const loaded = await loadAll(storage, [1]);
@@ -342,7 +403,7 @@ export const storageContract: ContractCase[] = [
     name: "a manifest takes the segments and parts that it makes obsolete with it",
     async run(place) {
       const storage = await place.open();
-      for (let i = 1; i <= 5; ++i) await storage.addSegment(i, bytes(i), "relaxed");
+      for (let i = 1; i <= 5; ++i) await storage.addSegments(i, [bytes(i)], "relaxed");
       for (let i = 1; i <= 4; ++i) await storage.putPart(i, bytes(i));
       await storage.commitManifest(bytes(42), { segmentsBelow: 4, obsoleteParts: [1, 3] });
       const loaded = await loadAll(storage, [2, 4], 2); // the first is a claim, and may stay
@@ -366,7 +427,7 @@ export const storageContract: ContractCase[] = [
       const storage = await place.open();
       const size = (i: number) => (i % 50 === 0 ? 300_000 : i);
       for (let i = 1; i <= 200; ++i) {
-        await storage.addSegment(i, new Uint8Array(size(i)).fill(i), "relaxed");
+        await storage.addSegments(i, [new Uint8Array(size(i)).fill(i)], "relaxed");
       }
       const { segments } = await loadAll(storage);
       equal(
@@ -380,7 +441,7 @@ export const storageContract: ContractCase[] = [
     name: "what the reader throws rejects the load, and the storage goes on",
     async run(place) {
       const storage = await place.open();
-      await storage.addSegment(1, bytes(1), "strict");
+      await storage.addSegments(1, [bytes(1)], "strict");
       const wrong = new Error("refused");
       const refuse = storage.load({
         manifest: () => ({ parts: [], firstSegment: 1 }),
@@ -398,13 +459,13 @@ export const storageContract: ContractCase[] = [
     name: "after close every call rejects; closing again is fine",
     async run(place) {
       const storage = await place.open();
-      const last = storage.addSegment(1, bytes(1), "strict");
+      const last = storage.addSegments(1, [bytes(1)], "strict");
       await storage.close(); // waits for the call under way
       await last;
       await storage.close();
       const calls = [
         () => storage.claim(2, bytes(2)),
-        () => storage.addSegment(2, bytes(2), "strict"),
+        () => storage.addSegments(2, [bytes(2)], "strict"),
         () => storage.putPart(1, bytes(1)),
         () => storage.commitManifest(bytes(1), { segmentsBelow: 1, obsoleteParts: [] }),
         () => storage.dropParts([1]),
@@ -430,7 +491,7 @@ export const storageContract: ContractCase[] = [
     async run(place) {
       const storage = await place.open();
       for (const id of [1, 2, 3, 7]) await storage.putPart(id, bytes(id));
-      for (let i = 1; i <= 3; ++i) await storage.addSegment(i, bytes(i), "relaxed");
+      for (let i = 1; i <= 3; ++i) await storage.addSegments(i, [bytes(i)], "relaxed");
       const events: string[] = [];
       const orphans = await storage.load({
         manifest: () => ({ parts: [1, 2, 3, 4], firstSegment: 1 }),
@@ -509,7 +570,7 @@ export const storageContract: ContractCase[] = [
         }),
       );
       equal(error === failure, true);
-      await storage.addSegment(1, bytes(1), "strict");
+      await storage.addSegments(1, [bytes(1)], "strict");
       await storage.close();
     },
   },
@@ -517,13 +578,13 @@ export const storageContract: ContractCase[] = [
     name: "inspecting reads all that there is and disturbs nothing that goes on",
     async run(place) {
       const storage = await place.open();
-      await storage.addSegment(1, bytes(1), "strict");
+      await storage.addSegments(1, [bytes(1)], "strict");
       await storage.putPart(1, bytes(1, 1));
       await storage.putPart(2, bytes(2, 2));
       await storage.commitManifest(bytes(9), { segmentsBelow: 1, obsoleteParts: [] });
       await loadAll(storage, [1]);
       const inspecting = loadAll(byInspecting(storage), [1]);
-      const adding = storage.addSegment(2, bytes(2), "relaxed");
+      const adding = storage.addSegments(2, [bytes(2)], "relaxed");
       const committing = storage.commitManifest(bytes(10), {
         segmentsBelow: 2,
         obsoleteParts: [1],
@@ -536,7 +597,7 @@ export const storageContract: ContractCase[] = [
       if (before) equal(inspected.segments[0], [1, [1]]);
       await Promise.all([adding, committing]);
       await storage.putPart(3, bytes(3)); // it is still the owner
-      await storage.addSegment(3, bytes(3), "strict");
+      await storage.addSegments(3, [bytes(3)], "strict");
       const last = await loadAll(storage, [3], 2);
       equal(last.segments, [
         [2, [2]],
@@ -552,7 +613,7 @@ export const storageContract: ContractCase[] = [
     name: "drop deletes everything and closes",
     async run(place) {
       const storage = await place.open();
-      await storage.addSegment(1, bytes(1), "strict");
+      await storage.addSegments(1, [bytes(1)], "strict");
       await storage.putPart(1, bytes(1));
       await storage.commitManifest(bytes(1), { segmentsBelow: 1, obsoleteParts: [] });
       await storage.drop();

@@ -261,7 +261,9 @@ class TabStorage implements LogStorage {
   readParts: LogStorage["readParts"] = (...a) => this.#task(() => this.#inner.readParts(...a));
   inspect: LogStorage["inspect"] = (reader) => this.#task(() => this.#inner.inspect(reader));
   claim: LogStorage["claim"] = (...a) => this.#task(() => this.#inner.claim(...a));
-  addSegment: LogStorage["addSegment"] = (...a) => this.#task(() => this.#inner.addSegment(...a));
+  readonly segmentBytes = 400; // so that many groups take several
+  addSegments: LogStorage["addSegments"] = (...a) =>
+    this.#task(() => this.#inner.addSegments(...a));
   putPart: LogStorage["putPart"] = (...a) => this.#task(() => this.#inner.putPart(...a));
   commitManifest: LogStorage["commitManifest"] = (...a) =>
     this.#task(() => this.#inner.commitManifest(...a));

@@ -17,7 +17,9 @@ export function unfenced(files: Map<string, Uint8Array>): LogStorage {
     readParts: (ids, part) => inner.readParts(ids, part),
     inspect: (reader) => inner.inspect(reader),
     claim: (sequence, bytes) => set(segmentName(sequence), bytes),
-    addSegment: (sequence, bytes) => set(segmentName(sequence), bytes),
+    async addSegments(sequence, segments) {
+      for (const [i, bytes] of segments.entries()) await set(segmentName(sequence + i), bytes);
+    },
     putPart: (id, bytes) => set(partName(id), bytes),
     async commitManifest(bytes, { segmentsBelow, obsoleteParts }) {
       await set(manifestName, bytes);

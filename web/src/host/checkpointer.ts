@@ -7,7 +7,7 @@ import { StoreError } from "../errors.ts";
 import { nextTurn } from "../event-loop.ts";
 import { type LogStorage, type Obsolete, StorageError } from "../storage/log-storage.ts";
 import { type Engine, NeededParts } from "../wasm/engine.ts";
-import { LogGrowth } from "./log-growth.ts";
+import { LogGrowth, type LogSize } from "./log-growth.ts";
 import { Lull } from "./lull.ts";
 import type { Parts } from "./parts.ts";
 import { asError, isFinal } from "./segment-writer.ts";
@@ -88,9 +88,9 @@ export class Checkpointer {
     this.#begin(this.#sweepIfPossible());
   }
 
-  // A segment was stored. REQUIRES: start() was called.
-  noteStored(bytes: number): void {
-    this.#log.add(bytes);
+  // Segments were stored. REQUIRES: start() was called.
+  noteStored(size: LogSize): void {
+    this.#log.add(size);
     this.#disturbed = true;
     this.#pause.disturb();
     this.#idle.disturb();

@@ -16,6 +16,7 @@ import { type LogStorage, StorageError } from "../storage/log-storage.ts";
 import type { AbortSignalLike, Durability } from "../types.ts";
 import { type Engine, NeededParts, type StagedReplies } from "../wasm/engine.ts";
 import { type KeptBlock, keptBlocks } from "./kept-blocks.ts";
+import type { LogSize } from "./log-growth.ts";
 import type { Parts } from "./parts.ts";
 import { asError, isFinal, type Outcome, SegmentWriter } from "./segment-writer.ts";
 
@@ -28,14 +29,14 @@ const retryMaxMs = 30_000;
 
 export interface CommitQueueOptions {
   engine: Pick<Engine, "stage" | "write" | "writeNow" | "publish" | "discard" | "seal" | "stored">;
-  storage: Pick<LogStorage, "addSegment">;
+  storage: Pick<LogStorage, "addSegments" | "segmentBytes">;
   parts: Pick<Parts, "answer">;
   durability: Durability;
   deferredDelayMs: number;
   keepsUnstored: boolean; // for whoever asks for `unstored`
   now: () => number;
   hidden: () => boolean; // while true, deferred writes are stored at once
-  onStored: (segmentBytes: number) => void;
+  onStored: (size: LogSize) => void;
   // Deferred writes could not be stored and are kept; or, without a retry, nothing can be stored any more.
   onPersistError: (error: Error, retryInMs: number | undefined) => void;
 }
@@ -451,7 +452,7 @@ export class CommitQueue {
       this.#letGo(this.#writesInSegment);
       this.#pendingSince = this.#sealedAt; // what is pending now came after that
       this.#retryMs = 0;
-      this.#o.onStored(outcome.bytes);
+      this.#o.onStored(outcome.size);
     } else if (isFinal(outcome.error)) {
       this.#break(outcome.error);
     } else {

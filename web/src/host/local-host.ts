@@ -23,6 +23,7 @@ import { Checkpointer } from "./checkpointer.ts";
 import { CommitQueue, type Unstored } from "./commit-queue.ts";
 import { Emitter } from "./emitter.ts";
 import { Eviction, type Trace } from "./eviction.ts";
+import type { LogSize } from "./log-growth.ts";
 import { recover } from "./log-recovery.ts";
 import type { Ownership } from "./ownership.ts";
 import type { PageLife } from "./page-life.ts";
@@ -109,7 +110,7 @@ export class LocalHost implements Host {
       keepsUnstored: options.logOwnership !== undefined,
       now: () => options.clock.now(),
       hidden: () => options.life.hidden(),
-      onStored: (bytes) => this.#stored(bytes),
+      onStored: (size) => this.#stored(size),
       onPersistError: (error, retryInMs) => this.#persistError(error, retryInMs),
     });
     // Nothing is removed from a damaged log; in memory there is none.
@@ -438,11 +439,11 @@ export class LocalHost implements Host {
     this.#checkpointer?.start();
   }
 
-  #stored(bytes: number): void {
+  #stored(size: LogSize): void {
     this.#ownLog();
     this.#eviction?.stored();
     this.#lastPersistedAt = new Date(this.now());
-    this.#checkpointer?.noteStored(bytes);
+    this.#checkpointer?.noteStored(size);
     if (this.#o.persistence !== "memory") {
       this.#events.emit("persisted", { at: this.#lastPersistedAt });
     }

@@ -19,16 +19,16 @@ const idleSegmentsMin = 64;
 const idleBytesMin = 256 * 1024;
 const afterFailure = 1 / 2; // of what was due, before the next attempt
 
-interface Size {
+export interface LogSize {
   segments: number;
   bytes: number;
 }
 
 export class LogGrowth {
   readonly #engine: Pick<Engine, "stats" | "checkpointBytes">;
-  #size: Size; // since the last checkpoint began, or since the last attempt
-  #covered: Size = { segments: 0, bytes: 0 }; // by the checkpoint under way
-  #due: Size = { segments: segmentsMin, bytes: bytesMin };
+  #size: LogSize; // since the last checkpoint began, or since the last attempt
+  #covered: LogSize = { segments: 0, bytes: 0 }; // by the checkpoint under way
+  #due: LogSize = { segments: segmentsMin, bytes: bytesMin };
 
   constructor(engine: Pick<Engine, "stats" | "checkpointBytes">) {
     this.#engine = engine;
@@ -67,8 +67,8 @@ export class LogGrowth {
     );
   }
 
-  add(bytes: number): void {
-    this.#size.segments += 1;
+  add({ segments, bytes }: LogSize): void {
+    this.#size.segments += segments;
     this.#size.bytes += bytes;
   }
 
@@ -103,7 +103,7 @@ export class LogGrowth {
   }
 
   // The log that is in proportion to the work of a checkpoint now.
-  #proportion(): Size {
+  #proportion(): LogSize {
     const work = this.#engine.checkpointBytes();
     const most = Math.max(bytesMax, shareOfRows * this.#engine.stats().bytes);
     const segments = (segmentsPerMegabyte * work) / (1024 * 1024);

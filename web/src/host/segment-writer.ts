@@ -1,21 +1,23 @@
-// Stores one segment at a time: seals what is not stored yet, hands it to the storage, and tells the engine how it went.
+// Seals what is not stored yet, hands it to the storage, and tells the engine how it went: one group at a time, in as many segments as suit
+// the storage.
 //
-// If the storage can't say whether a segment arrived, the segment stays *unsettled*: it is offered again, unchanged, until
-// it is there (the same bytes under the same number are the same segment). That an offer after the first fails, for
+// If the storage can't say whether segments arrived, they stay *unsettled*: they are offered again, unchanged, until
+// they are there (the same bytes under the same number are the same segment). That an offer after the first fails, for
 // lack of room say, tells nothing of the first. Nothing else is stored before, so memory and disk never part ways.
 
 import { StoreError } from "../errors.ts";
 import { type LogStorage, type SegmentDurability, StorageError } from "../storage/log-storage.ts";
 import type { Engine, Sealed } from "../wasm/engine.ts";
+import type { LogSize } from "./log-growth.ts";
 
-// What a segment holds: writes of a candidate version (and everything published before), or published writes only.
+// What segments hold: writes of a candidate version (and everything published before), or published writes only.
 export type Holding = "candidate" | "published";
 
 export type Outcome =
-  | { stored: true; bytes: number }
+  | { stored: true; size: LogSize }
   | { stored: false; error: Error; settled: boolean }; // settled: it is not there; a candidate in it is gone
 
-// Called in the very turn in which the writer is idle again or the segment unsettled: nothing that runs between could store or
+// Called in the very turn in which the writer is idle again or what it has is unsettled: nothing that runs between could store or
 // stage ahead of what is left of a group.
 export type Over = (outcome: Outcome) => void;
 
@@ -28,7 +30,7 @@ interface Attempt {
 
 export interface SegmentWriterOptions {
   engine: Pick<Engine, "seal" | "stored" | "publish" | "discard">;
-  storage: Pick<LogStorage, "addSegment">;
+  storage: Pick<LogStorage, "addSegments" | "segmentBytes">;
 }
 
 export class SegmentWriter {
@@ -60,7 +62,7 @@ export class SegmentWriter {
     void this.#offer(this.#attempt, over);
   }
 
-  // Offers the unsettled segment again. REQUIRES: neither idle nor running.
+  // Offers what is unsettled again. REQUIRES: neither idle nor running.
   settle(over: Over): void {
     void this.#offer(this.#attempt as Attempt, over);
   }
@@ -78,11 +80,12 @@ export class SegmentWriter {
     const { holds, durability } = attempt;
     try {
       attempt.sealed ??= this.#seal();
-      const { sealed } = attempt;
-      await this.#storage.addSegment(sealed.sequence, sealed.bytes, durability);
-      this.#engine.stored(sealed.sequence);
+      const { sequence, segments } = attempt.sealed;
+      await this.#storage.addSegments(sequence, segments, durability);
+      this.#engine.stored(sequence + segments.length - 1);
       if (holds === "candidate") this.#engine.publish();
-      return { stored: true, bytes: sealed.bytes.length };
+      const bytes = segments.reduce((sum, { length }) => sum + length, 0);
+      return { stored: true, size: { segments: segments.length, bytes } };
     } catch (cause) {
       const error = asError(cause);
       attempt.mayBeThere ||= error instanceof StorageError && error.failure === "unknown";
@@ -93,7 +96,7 @@ export class SegmentWriter {
   }
 
   #seal(): Sealed {
-    const sealed = this.#engine.seal();
+    const sealed = this.#engine.seal(this.#storage.segmentBytes);
     if (sealed === undefined) throw new Error("There was nothing to seal.");
     return sealed;
   }

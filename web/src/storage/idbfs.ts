@@ -31,6 +31,9 @@ const regularFile = 0o100644; // what IDBFS stores for a file of mode rw-r--r--
 const claimFile = 0o101644; // with the sticky bit: an owner's first segment, so that the next owners know it for a claim
 const claimsKept = 8; // that checkpoints leave where they are
 const sureMs = 1000; // after a segment was stored
+// Chromium keeps values of up to 64 kB (as cloned, and compressed if that helps) with their keys. A larger one becomes a file of its own,
+// for which the page's thread needs three times as long for each byte, and the disk twice.
+const inlineBytes = 65_000;
 const partsAhead = 8; // parts asked for at once: each has about 1 MB
 const batchBytesMax = 32 * 1024 * 1024; // of one getAll: more would hold it all twice
 const inspectBytesMax = 2 * 1024 * 1024; // the same, while the page goes on
@@ -67,7 +70,7 @@ export class IdbfsStorage implements LogStorage {
   #database: IDBDatabase | undefined; // undefined: the connection is lost
   #final: StorageError | undefined; // what every later call rejects with
   #reopening: Promise<IDBDatabase> | undefined;
-  #unknown: string | undefined; // the segment of which it is not known whether it arrived
+  #unknown: number | undefined; // the segment of which, and of those with it, it is not known whether they arrived
   #manifest: Uint8Array | undefined; // as it was loaded, or committed
   #attempted: Uint8Array | undefined; // the manifest that was to be committed last, and may have arrived
   #coveredBelow = 1; // segments that these manifests cover
@@ -134,20 +137,27 @@ export class IdbfsStorage implements LogStorage {
 
   async claim(sequence: number, bytes: Uint8Array): Promise<void> {
     await this.#newLog;
-    await this.#add(sequence, bytes, "relaxed", async (files, entry, path) => {
+    await this.#add(sequence, [bytes], "relaxed", async (files, add) => {
       await this.#requireOurManifest(files);
       // Taken by whoever else loaded the same log; his claim says the same as ours, so its bytes don't tell.
+      const path = this.#path(segmentName(sequence));
       if (sequence > this.#last && (await result(files.getKey(path))) !== undefined)
         throw fenced(path);
-      files.add(entry, path);
+      add();
       return () => true;
     });
   }
 
-  addSegment(sequence: number, bytes: Uint8Array, durability: SegmentDurability): Promise<void> {
-    return this.#add(sequence, bytes, durability, (files, entry, path) => {
+  readonly segmentBytes = inlineBytes;
+
+  addSegments(
+    sequence: number,
+    segments: readonly Uint8Array[],
+    durability: SegmentDurability,
+  ): Promise<void> {
+    return this.#add(sequence, segments, durability, (files, add) => {
       const isOurs = this.#isSure ? () => true : this.#look(files, sequence);
-      files.add(entry, path); // in this very turn: on leaving a page there is no other
+      add(); // in this very turn: on leaving a page there is no other
       return isOurs;
     });
   }
@@ -302,15 +312,19 @@ export class IdbfsStorage implements LogStorage {
 
   async #add(
     sequence: number,
-    bytes: Uint8Array,
+    segments: readonly Uint8Array[],
     durability: SegmentDurability,
-    add: (files: IDBObjectStore, entry: FileEntry, path: string) => IsOurs | Promise<IsOurs>,
+    addAfter: (files: IDBObjectStore, add: () => void) => IsOurs | Promise<IsOurs>,
   ): Promise<void> {
-    const path = this.#path(segmentName(sequence));
-    const entry = fileEntry(bytes, this.#claimed ? regularFile : claimFile);
-    const again = this.#unknown === path;
+    const isClaim = !this.#claimed;
+    const added = segments.map((bytes, i) => ({
+      path: this.#path(segmentName(sequence + i)),
+      entry: fileEntry(bytes, isClaim && i === 0 ? claimFile : regularFile),
+    }));
+    const paths = added.map(({ path }) => path);
+    const again = this.#unknown === sequence;
     this.#unknown = undefined;
-    this.#adding.set(sequence, entry.contents);
+    for (const [i, { entry }] of added.entries()) this.#adding.set(sequence + i, entry.contents);
     let attempts = 0;
     let began = 0;
     let database: IDBDatabase | undefined;
@@ -319,25 +333,28 @@ export class IdbfsStorage implements LogStorage {
         attempts += 1;
         began = this.#now();
         database = this.#database;
-        return add(files, entry, path);
+        return addAfter(files, () => {
+          for (const { path, entry } of added) files.add(entry, path);
+        });
       };
       const isOurs = await this.#write(durability, attempt, again);
-      if (!(await isOurs())) await this.#covered(path, attempts);
+      if (!(await isOurs())) await this.#covered(paths, attempts);
     } catch (error) {
-      if (error instanceof StorageError && error.failure === "unknown") this.#unknown = path;
+      if (error instanceof StorageError && error.failure === "unknown") this.#unknown = sequence;
       if (nameOf(error) !== "ConstraintError") throw error;
       began = Number.NEGATIVE_INFINITY; // another may have come behind it since
-      // Either an attempt of ours arrived although its connection was lost, or somebody else took the number.
-      const there = await this.#write<FileEntry | undefined>("relaxed", (files) =>
-        result(files.get(path)),
+      // Either an attempt of ours arrived although its connection was lost, or somebody else took a number.
+      const there = await this.#write("relaxed", (files) =>
+        Promise.all(paths.map((path) => result<unknown>(files.get(path)))),
       );
-      if (!sameFile(contentsOf(there), bytes)) throw fenced(path, error);
+      const ours = added.every(({ entry }, i) => sameFile(contentsOf(there[i]), entry.contents));
+      if (!ours) throw fenced(paths.join(), error);
     } finally {
-      this.#adding.delete(sequence);
+      for (const i of segments.keys()) this.#adding.delete(sequence + i);
     }
-    this.#last = Math.max(this.#last, sequence);
+    this.#last = Math.max(this.#last, sequence + segments.length - 1);
     if (this.#database === database) this.#ownedAt = began;
-    if (entry.mode === claimFile) this.#claims.push(sequence);
+    if (isClaim) this.#claims.push(sequence);
     this.#claimed = true;
   }
 
@@ -378,10 +395,13 @@ export class IdbfsStorage implements LogStorage {
   }
 
   // What was added is below the first live segment, where it would only mislead others like us.
-  async #covered(path: string, attempts: number): Promise<never> {
-    await this.#write("relaxed", (files) => void files.delete(path)).catch(() => {});
+  async #covered(paths: readonly string[], attempts: number): Promise<never> {
+    const remove = (files: IDBObjectStore) => {
+      for (const path of paths) files.delete(path);
+    };
+    await this.#write("relaxed", remove).catch(() => {});
     this.#final = fenced(manifestName);
-    throw attempts > 1 ? mayBeCovered(path) : this.#final;
+    throw attempts > 1 ? mayBeCovered(paths.join()) : this.#final;
   }
 
   #isOurs(manifest: unknown): boolean {

@@ -7,8 +7,8 @@
 //
 // What holds when a promise resolves:
 //
-//   addSegment       the segment is there whole, as durable as asked for: "relaxed" survives the death of the process, "strict"
-//                    also power loss. It counts as one atomic step.
+//   addSegments      the segments are there whole, as durable as asked for: "relaxed" survives the death of the process, "strict"
+//                    also power loss. They count as one atomic step.
 //   putPart          the part is there whole. Nothing refers to it until a manifest does.
 //   commitManifest   in one atomic step: the new manifest, and the covered segments and obsolete parts gone. (Claims may stay: nobody
 //                    reads a segment below the first live one.)
@@ -111,8 +111,14 @@ export interface LogStorage {
   // The first write after load(): a segment, as durable as a relaxed one. Only one of those who loaded the same log can claim it. If it is
   // not known whether it arrived, the same call again may be fenced by what did: then that is to be loaded too.
   claim(sequence: number, bytes: Uint8Array): Promise<void>;
-  // The same bytes again are the same segment.
-  addSegment(sequence: number, bytes: Uint8Array, durability: SegmentDurability): Promise<void>;
+  // Several segments of so many bytes are cheaper than one of more. Undefined: they are not, and it is given one at a time.
+  readonly segmentBytes?: number;
+  // Neighbours, `sequence` being the first one's. The same bytes again are the same segments.
+  addSegments(
+    sequence: number,
+    segments: readonly Uint8Array[],
+    durability: SegmentDurability,
+  ): Promise<void>;
   putPart(id: number, bytes: Uint8Array): Promise<void>;
   commitManifest(bytes: Uint8Array, obsolete: Obsolete): Promise<void>;
   // REQUIRES: no manifest names them.

@@ -78,22 +78,24 @@ export class MemoryStorage implements LogStorage {
     this.#requireOurManifest();
     const name = segmentName(sequence);
     if (sequence > this.#last && this.#files?.has(name)) throw fenced(name);
-    await this.addSegment(sequence, bytes, "relaxed");
+    await this.addSegments(sequence, [bytes], "relaxed");
   }
 
-  async addSegment(
+  async addSegments(
     sequence: number,
-    bytes: Uint8Array,
+    segments: readonly Uint8Array[],
     _durability: SegmentDurability,
   ): Promise<void> {
     this.#requireOpen();
-    const name = segmentName(sequence);
-    const there = this.#files?.get(name);
-    if (there !== undefined && !sameBytes(there, bytes)) throw fenced(name);
-    if (there === undefined && !this.#files?.has(segmentName(sequence - 1)))
+    const named = segments.map((bytes, i) => ({ name: segmentName(sequence + i), bytes }));
+    for (const { name, bytes } of named) {
+      const there = this.#files?.get(name);
+      if (there !== undefined && !sameBytes(there, bytes)) throw fenced(name);
+    }
+    if (!this.#files?.has(segmentName(sequence)) && !this.#files?.has(segmentName(sequence - 1)))
       this.#requireOurManifest();
-    this.#files?.set(name, bytes.slice());
-    this.#last = Math.max(this.#last, sequence);
+    for (const { name, bytes } of named) this.#files?.set(name, bytes.slice());
+    this.#last = Math.max(this.#last, sequence + segments.length - 1);
   }
 
   async putPart(id: number, bytes: Uint8Array): Promise<void> {

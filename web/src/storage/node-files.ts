@@ -122,7 +122,12 @@ export class NodeFilesStorage implements LogStorage {
     });
   }
 
-  addSegment(sequence: number, bytes: Uint8Array, durability: SegmentDurability): Promise<void> {
+  addSegments(
+    sequence: number,
+    [bytes, ...others]: readonly Uint8Array[],
+    durability: SegmentDurability,
+  ): Promise<void> {
+    if (bytes === undefined || others.length > 0) throw new Error("Files are added one at a time.");
     return this.#track(() =>
       this.#add(sequence, async () => {
         await this.#requirePredecessor(sequence);

@@ -30,8 +30,12 @@ export class NeededParts {
   }
 }
 
-// The bytes of these three are exact copies, never views of wasm memory.
+// The bytes of these are exact copies, never views of wasm memory.
 export interface Sealed {
+  sequence: number; // of the first
+  segments: Uint8Array[]; // one behind the other
+}
+export interface Claim {
   sequence: number;
   bytes: Uint8Array;
 }
@@ -149,9 +153,10 @@ export interface Engine {
 
   publish(): void;
   discard(): void;
-  seal(): Sealed | undefined;
-  claim(): Sealed; // makes this engine the log's owner, once it is stored
-  stored(sequence: number): void;
+  // All that is not stored yet, in segments of so many bytes at most, but of one commit at least.
+  seal(segmentBytes?: number): Sealed | undefined;
+  claim(): Claim; // makes this engine the log's owner, once it is stored
+  stored(sequence: number): void; // all that was sealed, up to this segment
 
   checkpointBytes(): number; // of the rows that a checkpoint would write now, about; looks at every leaf
   beginCheckpoint(): boolean | NeededParts; // of needed parts all are needed; false: there is nothing to do
@@ -202,6 +207,8 @@ const done = 0;
 const nothing = 1;
 const failed = 2;
 const needParts = 4;
+
+const anySize = 0xffff_ffff;
 
 // What an engine shares with its forks.
 interface Instance {
@@ -453,12 +460,18 @@ class WasmEngine implements Engine {
     this.#call((m, h) => m._entitable_discard(h));
   }
 
-  seal(): Sealed | undefined {
-    if (this.#call((m, h) => m._entitable_seal(h)) === undefined) return undefined;
-    return { sequence: this.#number, bytes: this.#copy() };
+  seal(segmentBytes = anySize): Sealed | undefined {
+    const segments: Uint8Array[] = [];
+    let sequence = 0;
+    for (let next = 0; ; next = 1) {
+      if (this.#call((m, h) => m._entitable_seal(h, segmentBytes, next)) === undefined) break;
+      if (next === 0) sequence = this.#number;
+      segments.push(this.#copy());
+    }
+    return segments.length === 0 ? undefined : { sequence, segments };
   }
 
-  claim(): Sealed {
+  claim(): Claim {
     this.#call((m, h) => m._entitable_claim(h));
     return { sequence: this.#number, bytes: this.#copy() };
   }

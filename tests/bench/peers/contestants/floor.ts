@@ -4,7 +4,7 @@
 
 import type { FileHandle } from "node:fs/promises";
 import type { Contestant, Database, Level } from "../contestant.ts";
-import type { Entity } from "../workload.ts";
+import { type Entity, packed } from "../workload.ts";
 
 export interface Floor {
   put(i: number): Promise<unknown>;
@@ -23,16 +23,24 @@ export function floorIn(
   level: Level,
   write: "insert" | "group" = "insert",
 ): Promise<Floor> {
-  const bytes = new Uint8Array(write === "insert" ? insertBytes : groupBytes);
+  const bytes = bytesOf(write === "insert" ? insertBytes : groupBytes);
   return folder === undefined ? inIndexedDB(level, bytes) : inFile(folder, level, bytes);
 }
 
-async function inIndexedDB(level: Level, bytes: Uint8Array): Promise<Floor> {
+// Of the i-th write. The bytes of entities: Chromium compresses what it stores, and zeros would be nothing.
+type Bytes = (i: number) => Uint8Array<ArrayBuffer>;
+
+function bytesOf(size: number): Bytes {
+  const some = Array.from({ length: 16 }, (_, i) => packed(i * 100, size));
+  return (i) => (some[i % some.length] as Uint8Array<ArrayBuffer>).slice();
+}
+
+async function inIndexedDB(level: Level, bytes: Bytes): Promise<Floor> {
   const db = await openDatabase("floor");
   const durability = level === "strict" ? "strict" : "relaxed";
   return {
-    put: (i) => putIn(db, "rows", durability, bytes.slice(), i),
-    putFile: (i) => putIn(db, "files", durability, fileOf(bytes.slice()), fileName(i)),
+    put: (i) => putIn(db, "rows", durability, bytes(i), i),
+    putFile: (i) => putIn(db, "files", durability, fileOf(bytes(i)), fileName(i)),
     async remove() {
       db.close();
       await resultOf(indexedDB.deleteDatabase("floor"));
@@ -94,23 +102,23 @@ export function floorContestant(): Contestant {
 }
 
 function floorDatabase(db: IDBDatabase): Partial<Database> {
-  const bytes = new Uint8Array(groupBytes);
+  const bytes = bytesOf(groupBytes);
   let puts = 0;
   return {
     insertGroup: (_entities: readonly Entity[]) =>
-      putIn(db, "rows", "relaxed", bytes.slice(), puts++),
+      putIn(db, "rows", "relaxed", bytes(puts), puts++),
     get: () => resultOf(db.transaction("rows").objectStore("rows").get(0)),
     close: () => db.close(),
   };
 }
 
-async function inFile(folder: string, level: Level, bytes: Uint8Array): Promise<Floor> {
+async function inFile(folder: string, level: Level, bytes: Bytes): Promise<Floor> {
   const { open, unlink } = await import("node:fs/promises");
   const path = `${folder}/floor`;
   const file: FileHandle = await open(path, "w");
   return {
-    async put() {
-      await file.write(bytes);
+    async put(i) {
+      await file.write(bytes(i));
       if (level === "strict") await file.datasync();
     },
     putFile: undefined,
