@@ -26,16 +26,19 @@ export class Eviction {
 
   constructor(options: EvictionOptions) {
     this.#o = options;
-    if (options.written) this.#leave();
+    // In a moment: the first that a page has to do with localStorage takes it a millisecond, which whoever opens the store would wait for.
+    if (options.written) void nextTurn().then(() => this.stored());
     else void this.#look();
+  }
+
+  // The store is about to be closed.
+  close(): void {
+    if (this.#o.written) this.stored();
   }
 
   // Something was stored.
   stored(): void {
-    if (!this.#left) this.#leave();
-  }
-
-  #leave(): void {
+    if (this.#left) return;
     this.#left = true;
     this.#o.trace.leave(new Date(this.#o.now()));
   }

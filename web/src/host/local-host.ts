@@ -332,6 +332,7 @@ export class LocalHost implements Host {
   async #release(): Promise<void> {
     const { engine, storage, ownership } = this.#o;
     this.#unlisten();
+    this.#eviction?.close();
     this.#queue.stop(this.#closed());
     await this.#checkpointer?.stop();
     await storage.close().catch(() => {});

@@ -13,8 +13,6 @@ import { own } from "../host/ownership.ts";
 import { noPage } from "../host/page-life.ts";
 import { QuotaWatch } from "../host/quota-watch.ts";
 import { loadHmac } from "../rest/account.ts";
-import { IdbfsStorage } from "../storage/idbfs.ts";
-import { openExisting } from "../storage/idbfs-database.ts";
 import { type LogStorage, StorageError } from "../storage/log-storage.ts";
 import { MemoryStorage } from "../storage/memory.ts";
 import { broadcastChannels } from "../tabs/channel.ts";
@@ -23,6 +21,7 @@ import type { Host } from "../transport.ts";
 import type { StoreWarning } from "../types.ts";
 import { createEngine, type Engine } from "../wasm/engine.ts";
 import { prepareModule } from "../wasm/module.ts";
+import { Beginnings, closeOf } from "./beginnings.ts";
 import {
   fileStores,
   isPersisted,
@@ -83,9 +82,14 @@ async function openInIndexedDb(
   { life, persist, estimate, traceOf }: Surroundings,
 ): Promise<Host> {
   const { name, requestPersistence: request } = settings;
-  prepareModule(settings.wasm);
-  const persisting = isPersisted();
+  const beginnings = new Beginnings({
+    store: name,
+    factory,
+    startEngine: () => startEngine(settings),
+  });
+  const canBeginEarly = prepareModule(settings.wasm);
   let host: SharedHost | LocalHost | undefined;
+  let persisting: Promise<boolean> | undefined;
   const ask = () =>
     void persist().then((granted) => {
       if (granted) host?.setPersisted();
@@ -93,9 +97,9 @@ async function openInIndexedDb(
   const quota = new QuotaWatch({ estimate, tell: (event) => host?.tellQuota(event) });
   const askFirst = request === "on-first-write" ? ask : undefined;
   const open = async (logOwnership?: LogOwnership, ownership = { release() {} }) =>
-    openLog(settings, factory, {
+    openLog(settings, beginnings, {
       readOnly: logOwnership === undefined && settings.readOnly,
-      persisted: await persisting,
+      persisted: (await persisting) ?? false,
       onFirstWrite: askFirst,
       logOwnership,
       ownership,
@@ -104,16 +108,21 @@ async function openInIndexedDb(
       onCheckpoint: () => void quota.check(),
     });
   const shared = { locks: locks(), channels: broadcastChannels() };
-  if (shared.locks !== undefined && shared.channels !== undefined) {
-    host = await openShared(settings, {
-      locks: shared.locks,
-      channels: shared.channels,
-      life,
-      open,
-    });
-  } else {
-    const ownership = await own(name, { ...shared, waitMs: lockWaitMs, signal: settings.signal });
-    host = await open(undefined, ownership);
+  try {
+    let opening: Promise<SharedHost | LocalHost>;
+    if (shared.locks !== undefined && shared.channels !== undefined) {
+      const { locks, channels } = shared;
+      opening = openShared(settings, { locks, channels, life, open });
+    } else {
+      opening = own(name, { ...shared, waitMs: lockWaitMs, signal: settings.signal }).then(
+        (ownership) => open(undefined, ownership),
+      );
+    }
+    if (canBeginEarly) beginnings.beginEarly(); // the lock has been asked for, and takes longest
+    persisting = isPersisted();
+    host = await opening;
+  } finally {
+    beginnings.drop(); // another tab is the owner, or it failed
   }
   host.on("quota", (event) => quota.heard(event));
   void nextTurn().then(() => quota.check()); // once there can be listeners
@@ -148,7 +157,7 @@ type OpenLog = (logOwnership?: LogOwnership) => Promise<LocalHost>;
 // The engine over the log in IndexedDB. Whoever was given up and wakes may write while it is read; then it is read again.
 async function openLog(
   settings: Settings,
-  factory: IDBFactory,
+  beginnings: Beginnings,
   more: Pick<
     LocalHostOptions,
     | "readOnly"
@@ -167,7 +176,7 @@ async function openLog(
     let engine: Engine | undefined;
     let storage: LogStorage | undefined;
     try {
-      [engine, storage] = await startBoth(settings, factory, () => host?.reopened());
+      [engine, storage] = await beginnings.take(() => host?.reopened());
       if (signal?.aborted) throw new AbortError();
       const persistence = "indexeddb";
       host = await LocalHost.open({ ...settings, ...more, engine, storage, persistence });
@@ -213,10 +222,6 @@ async function openInFiles(settings: Settings): Promise<LocalHost> {
   return host;
 }
 
-async function closeOf(opening: Promise<{ close(): unknown }>): Promise<void> {
-  await opening.then((opened) => opened.close()).catch(() => {});
-}
-
 function warnOfDamage({ status }: Host, { name, onWarning }: Settings): void {
   if (status.damage.length === 0) return;
   onWarning({ code: "Damaged", message: damageMessage(name, status.damage) });
@@ -227,42 +232,6 @@ async function startEngine({ wasm, account }: Settings): Promise<Engine> {
   const engine = await createEngine({ wasm });
   engine.configure(account, hmac);
   return engine;
-}
-
-async function startBoth(
-  settings: Settings,
-  factory: IDBFactory,
-  onReopened: () => void,
-): Promise<[Engine, LogStorage]> {
-  const starting = startEngine(settings);
-  const connecting = connect(starting, settings.name, factory, onReopened);
-  try {
-    return await Promise.all([starting, connecting]);
-  } catch (error) {
-    // The other one may still come, in its own time.
-    void closeOf(starting);
-    void closeOf(connecting);
-    throw error;
-  }
-}
-
-// A database that is there is opened while the module is still being compiled. One that isn't, IDBFS makes; one that can't be opened is
-// tried again by it, and what it says of that is reported.
-async function connect(
-  starting: Promise<Engine>,
-  store: string,
-  factory: IDBFactory,
-  onReopened: () => void,
-): Promise<LogStorage> {
-  try {
-    const connect = (mount: string) =>
-      openExisting(factory, mount).catch(async () => (await starting).idbfs(mount));
-    return await IdbfsStorage.open({ store, factory, connect, onReopened });
-  } catch (cause) {
-    throw cause instanceof StoreError
-      ? cause
-      : unavailable("IndexedDB could not be opened.", cause);
-  }
 }
 
 function isForbidden(error: unknown): error is StoreError {

@@ -138,12 +138,14 @@ export class IdbfsStorage implements LogStorage {
   async claim(sequence: number, bytes: Uint8Array): Promise<void> {
     await this.#newLog;
     await this.#add(sequence, [bytes], "relaxed", async (files, add) => {
-      await this.#requireOurManifest(files);
-      // Taken by whoever else loaded the same log; his claim says the same as ours, so its bytes don't tell.
+      // All asked for at once, which takes the time of one answer; whoever throws here takes the claim back.
       const path = this.#path(segmentName(sequence));
-      if (sequence > this.#last && (await result(files.getKey(path))) !== undefined)
-        throw fenced(path);
+      const ours = this.#requireOurManifest(files);
+      const there = sequence > this.#last ? result(files.getKey(path)) : undefined;
       add();
+      // Taken by whoever else loaded the same log; his claim says the same as ours, so its bytes don't tell.
+      const [, taken] = await Promise.all([ours, there]);
+      if (taken !== undefined) throw fenced(path);
       return () => true;
     });
   }
@@ -536,8 +538,8 @@ class NotConnected extends Error {
   }
 }
 
-// Resolves when the transaction is complete, not when its requests succeed: a full disk shows only at the end. `body` may
-// await requests of this transaction and nothing else, or the browser ends the transaction under it.
+// Resolves when the transaction is complete, not when its requests succeed: a full disk shows only at the end. One that only reads has
+// nothing to wait for. `body` may await requests of this transaction and nothing else, or the browser ends the transaction under it.
 function transaction<T>(
   database: IDBDatabase,
   mode: IDBTransactionMode,
@@ -560,7 +562,8 @@ function transaction<T>(
       try {
         running.abort();
       } catch {
-        reject(thrown); // it had ended already
+        // It had ended already. If that is why a request failed, the abort itself is told next.
+        if (nameOf(error) !== "AbortError") reject(thrown);
       }
     };
     // When the browser closes the connection it should abort what runs on it; on a full disk it may also just never end it.
@@ -579,6 +582,7 @@ function transaction<T>(
     };
     const finish = (v: T) => {
       value = v;
+      if (mode === "readonly") resolve(v);
       try {
         running.commit?.(); // nothing more will come: saves the wait for it
       } catch {

@@ -357,8 +357,8 @@ export class SharedHost implements Host {
 
   #join(): void {
     this.#state = "joining";
+    this.#queue("queue"); // takes longest
     this.#peers.join();
-    this.#queue("queue");
     this.#follower.start();
   }
 

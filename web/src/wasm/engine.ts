@@ -290,7 +290,9 @@ class WasmEngine implements Engine {
     return this.#guarded((m, h) => m._entitable_read_only(h)) !== 0;
   }
 
+  // Not asked where there is none, as a rule: an answer of objects takes its time.
   damage(): Damage[] {
+    if (!this.readOnly) return [];
     return this.#known(this.#guarded((m, h) => m.damage(h)));
   }
 

@@ -27,10 +27,15 @@ export async function compileModule(source?: WasmSource): Promise<WebAssembly.Mo
   return compiled;
 }
 
-/** Begins to fetch and compile what will be wanted, if it is found by its address: that is kept, and tells its failures then. */
-export function prepareModule(source: WasmSource | undefined): void {
-  if (source !== undefined && typeof source !== "string" && !(source instanceof URL)) return;
+/**
+ * Begins to fetch and compile what will be wanted, if it is found by its address: that is kept, and tells its failures then. False: an
+ * instance is not to be made before it is wanted for certain, since the source can be read only once, or is compiled anew each time.
+ */
+export function prepareModule(source: WasmSource | undefined): boolean {
+  if (source !== undefined && typeof source !== "string" && !(source instanceof URL))
+    return isModule(source);
   compileModule(source).catch(() => {});
+  return true;
 }
 
 /**
