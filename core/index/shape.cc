@@ -172,19 +172,22 @@ bool Schema::fits(const Hint& hint, std::span<const PropertyView> properties) {
   if (properties.empty()) return true;
   const char* const start = properties.front().name.data();
   const char* next = start;
-  bool side_by_side = true;
   const Hint::Given* given = hint.given.data();
-  for (const PropertyView& property : properties) {
-    if (given->type != property.value.type() || given->name_bytes != property.name.size()) {
-      return false;
-    }
-    side_by_side = side_by_side && property.name.data() == next;
+  for (const auto& [name, value] : properties) {
+    if (name.data() != next) return fits_apart(hint, properties);
+    if (given->type != value.type() || given->name_bytes != name.size()) return false;
     next += given++->name_bytes;
   }
-  if (side_by_side) return same_text(hint.names, {start, hint.names.size()});
+  return same_text(hint.names, {start, hint.names.size()});
+}
+
+bool Schema::fits_apart(const Hint& hint, std::span<const PropertyView> properties) {
   const std::vector<Column>& columns = hint.shape->columns();
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (!same_text(columns[i].name, properties[hint.order[i]].name)) return false;
+    const PropertyView& property = properties[hint.order[i]];
+    if (columns[i].type != property.value.type() || !same_text(columns[i].name, property.name)) {
+      return false;
+    }
   }
   return true;
 }

@@ -162,6 +162,7 @@ class Schema : public RefCounted<Schema> {
   static constexpr std::uint32_t layers_max = 8;
 
   static bool fits(const Hint& hint, std::span<const PropertyView> properties);
+  static bool fits_apart(const Hint& hint, std::span<const PropertyView> properties);
   static void describe(std::span<const PropertyView> properties, Hint& hint);
   bool has_room(std::size_t more_columns) const;
   const Shape* find(std::span<const PropertyView> properties, bool may_add);
