@@ -1,27 +1,17 @@
-// Why a target is missed, by row: printed below the tables of runs that missed it. What is said here was measured, and is to be
-// measured again when what it is about has changed: by `tests/bench/run peers --profile --only entitable --rounds 1`, whose first line of each row
-// has the shares of the parts, or as said.
+// Why a target is missed, by row: printed below the tables of runs that missed it. Figures in braces are those of the same run, by row; the others
+// were measured, and are to be measured again when what they are about has changed: by `tests/bench/run peers --profile --only entitable
+// --rounds 1`, whose first line of each row has the shares of the parts, or as said.
 
-// Chromium 156, 400 of each kind in turn with raw puts of as many bytes, medians in ms; `calls` of what is before are calls of IndexedDB.
-interface Waited {
-  readonly all: number;
-  readonly before: number;
-  readonly calls: number;
-  readonly browser: number;
-  readonly behind: number;
-  readonly put: number;
-}
-const parts = ({ all, before, calls, browser, behind, put }: Waited) =>
-  `half of them take no more than ${all} ms: ${before} until the browser has everything (${calls} of it in calls of IndexedDB), ${browser} in ` +
-  `the browser, and ${behind} until the caller goes on. A raw put in turn with them takes ${put}.`;
+const waits = (row: string) =>
+  `half of them take {${row}-before} ms until the browser has everything, {${row}-browser} in the browser, and {${row}-behind} until the caller goes on.`;
 
-const insert = (waited: Waited) =>
-  `${parts(waited)} What is more than a put's runs once in a millisecond and finds no cache warm: encoding, the core, sealing a segment, and the same ` +
-  "two calls of IndexedDB (a put before them finds them warm). The form that IDBFS asks for takes about a tenth of a put, as the rows beside " +
-  "this one say. Behind a load of 100,000 entities, where the table measures it, its checkpoint is being written meanwhile.";
+const insert = (level: string) =>
+  `${waits(`insert-${level}`)} What is more than a put's runs once in a millisecond and finds no cache warm: encoding, the core, sealing a segment, and the same ` +
+  "two calls of IndexedDB. The form that IDBFS asks for is a part of it, as the rows beside this one say.";
 
-const waitingLoad = (waited: Waited) =>
-  `${parts(waited)} Awaited one by one, neither the page's thread nor the browser can begin before the other has ended.`;
+const waitingLoad = (level: string) =>
+  `${waits(`load-${level}`)} Awaited one by one, neither the page's thread nor the browser can begin before the other has ended: so it is what the raw ` +
+  `puts below take, {put-group-file-${level}} µs in the form in which IDBFS keeps files, and what the page's thread takes for it, {load-deferred} where nobody waits.`;
 
 const warmingUp =
   "The browser compiles what it runs often anew and better, in the background, which is done after some ten thousand such calls.";
@@ -31,46 +21,18 @@ export const remarks: Readonly<Record<string, string>> = {
     "by a profile of scripts, a quarter is the core, a fifth reading the entities out of JavaScript into blocks, a sixth storing what was " +
     "written before (half of it the browser's own clone of the bytes), a quarter garbage collection, the rest the way through the queue. " +
     warmingUp,
-  "load-relaxed": waitingLoad({
-    all: 1.29,
-    before: 0.66,
-    calls: 0.18,
-    browser: 0.49,
-    behind: 0.1,
-    put: 0.57,
-  }),
-  "load-strict": waitingLoad({
-    all: 1.73,
-    before: 0.59,
-    calls: 0.19,
-    browser: 1.01,
-    behind: 0.1,
-    put: 1.18,
-  }),
+  "load-relaxed": waitingLoad("relaxed"),
+  "load-strict": waitingLoad("strict"),
   "load-ten-strict":
     "up to ten transactions share a segment, so what is left is the page's thread: by a profile of scripts a third is storing, with the " +
     "promises of who waits, a quarter garbage collection, encoding and the core an eighth each.",
   "insert-deferred":
     "of 20,000 in a row the first ten thousand take 9 to 25 µs each, those behind them 5.5 to 7, but for those in whose time something is stored. " +
     `${warmingUp} By a profile of scripts a third is the core, a quarter storing, a seventh the host and its queue, a ninth encoding.`,
-  "insert-puts-relaxed": insert({
-    all: 0.74,
-    before: 0.26,
-    calls: 0.14,
-    browser: 0.39,
-    behind: 0.05,
-    put: 0.56,
-  }),
-  "insert-puts-strict": insert({
-    all: 1.25,
-    before: 0.26,
-    calls: 0.14,
-    browser: 0.87,
-    behind: 0.05,
-    put: 1.01,
-  }),
+  "insert-puts-relaxed": insert("relaxed"),
+  "insert-puts-strict": insert("strict"),
   "in-flight":
-    "measured once in a page, so nothing of a thousand at a time has run before. By a profile of scripts a quarter each is the core and garbage " +
+    "by a profile of scripts a quarter each is the core and garbage " +
     "collection, a fifth storing (one segment for a thousand), a sixth the queue.",
   get:
     "the same entity again and again takes 2.4 µs, so 1.1 is waiting for memory: of a row that is in no cache its leaf, the leaf's directory and " +

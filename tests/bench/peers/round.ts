@@ -8,9 +8,10 @@ import { OverBudget, type Place } from "./place.ts";
 import type { Profile } from "./profile.ts";
 import type { Entry } from "./roster.ts";
 import { readRows, unitOf } from "./rows.ts";
-import type { Beside, GroupFloor, Load, SessionOptions, Values } from "./session.ts";
+import type { Beside, GroupFloor, Inserts, Load, SessionOptions, Values } from "./session.ts";
 import type { PeerSite } from "./site.ts";
 import { Tab } from "./tab.ts";
+import type { Waited } from "./waits.ts";
 import { type Digest, shuffled } from "./workload.ts";
 
 export interface RoundOptions {
@@ -136,11 +137,16 @@ class Round {
   async #insert(level: Level): Promise<void> {
     const row = `insert-${rowLevel(level)}`;
     if (level === "memory" || level === "deferred") {
-      return await this.#time(row, () => this.#there.call("insert"));
+      const measure = () => this.#there.call("insert") as Promise<Inserts>;
+      const { each, first } = await this.#profiled(row, measure);
+      this.#note(row, each);
+      this.#note("insert-first", first);
+      return;
     }
     const { ours } = this.#o.entry;
     const measure = () => this.#there.call("insertBesideFloor", level, ours) as Promise<Beside>;
-    const { insert, put, puts, file } = await this.#profiled(row, measure);
+    const { insert, put, puts, file, waited } = await this.#profiled(row, measure);
+    this.#noteWaited(row, waited);
     this.#note(row, insert * 1000);
     this.#note(`put-${level}`, put * 1000);
     this.#note(`insert-puts-${level}`, puts);
@@ -153,6 +159,7 @@ class Round {
     const count = Math.min(this.#o.session.entities, otherLoads);
     await this.#ask("open", "other", level, true);
     await this.#load(`load-${level}`, count, 1);
+    await this.#ask("rest");
     if (this.#o.entry.ours) await this.#putGroups(level, count);
     await this.#ask("rest");
     await this.#insert(level);
@@ -187,7 +194,7 @@ class Round {
     await this.#open("floor");
     const before = await this.#there.megabytes();
     await this.#ask("open", "floor-main", "relaxed", true);
-    await this.#ask("load", this.#o.session.entities, 1, Number.MAX_VALUE);
+    await this.#ask("load", this.#o.session.entities, 1, Number.MAX_VALUE, false);
     this.#note("memory-floor", (await this.#there.megabytes()) - before);
     await this.#open("floor");
     await this.#time("open-floor", () => this.#there.coldOpen("floor-main", "relaxed"));
@@ -217,9 +224,12 @@ class Round {
   }
 
   async #load(row: string, count: number, together: number, enough = enoughMs): Promise<Load> {
-    const load = () => this.#there.call("load", count, together, enough) as Promise<Load>;
+    const { ours, place } = this.#o.entry;
+    const watch = ours === true && place === "page" && together === 1 && enough === enoughMs;
+    const load = () => this.#there.call("load", count, together, enough, watch) as Promise<Load>;
     const loaded = await this.#profiled(row, load);
     this.#note(row, loaded.each);
+    this.#noteWaited(row, loaded.waited);
     return loaded;
   }
 
@@ -244,6 +254,12 @@ class Round {
     this.result.seconds += seconds;
     this.#since = performance.now();
     this.#step = step;
+  }
+
+  // No rows of the table, but what remarks say of them (remarks.ts).
+  #noteWaited(row: string, waited: Waited | undefined): void {
+    if (waited === undefined) return;
+    for (const [part, ms] of Object.entries(waited)) this.#note(`${row}-${part}`, ms);
   }
 
   #note(row: string, value: number): void {

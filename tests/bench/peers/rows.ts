@@ -103,6 +103,13 @@ export const rows: readonly Row[] = [
     target: always(4),
     level: "deferred",
   },
+  {
+    id: "insert-first",
+    title: "the same, of the first thousand of a page",
+    unit: "µs",
+    level: "deferred",
+    aside: true,
+  },
   ...besideFloor("relaxed"),
   ...besideFloor("strict"),
   {

@@ -7,6 +7,7 @@ import { contestants } from "./contestants/index.ts";
 import { wasmBytes } from "./memories.ts";
 import type { ContestantId, FloorId } from "./roster.ts";
 import { breath, grown, now, timed, timedInTurn } from "./timing.ts";
+import { type Waited, Waits } from "./waits.ts";
 import {
   add,
   type Digest,
@@ -45,6 +46,13 @@ export const overBudget = "over budget";
 export interface Load {
   each: number; // microseconds
   growth: number; // the last tenth, as a multiple of the first
+  waited?: Waited; // each transaction
+}
+
+// Single inserts that nobody waits to have stored: microseconds.
+export interface Inserts {
+  each: number;
+  first: number; // each of the first thousand of a page
 }
 
 // Of raw puts in the place of a load: microseconds for each entity.
@@ -61,10 +69,12 @@ export interface Beside {
   put: number;
   puts: number;
   file?: { put: number; puts: number };
+  waited?: Waited; // of the inserts
 }
 
 const insertsDurable = 200;
 const insertsDeferred = 60_000;
+const firstInserts = 1000;
 const inFlight = 1000;
 const inFlightBatches = 20;
 const merges = 30_000;
@@ -119,7 +129,9 @@ export class Session {
   // ---- Loading ----------------------------------------------------------------------------------------------------------
 
   // So many entities, `together` transactions at a time: microseconds each. After `enoughMs` no more than what it has begun.
-  async load(count: number, together: number, enoughMs: number): Promise<Load> {
+  // `watch`: also what it waits for.
+  async load(count: number, together: number, enoughMs: number, watch: boolean): Promise<Load> {
+    const waits = watch ? new Waits() : undefined;
     const tenth = Math.max(count / 10, groupRows);
     const tenths: number[] = [];
     let total = 0;
@@ -127,21 +139,26 @@ export class Session {
     for (; loaded < count && total < enoughMs; loaded += tenth) {
       const first = loaded;
       const groups = grown(groupsOf(first, Math.min(tenth, count - first)));
-      const ms = await this.#loadGroups(groups, together);
+      const ms = await this.#loadGroups(groups, together, waits);
       tenths.push(ms);
       total += ms;
       if (total > this.#o.budgetMs) throw new Error(overBudget);
     }
     const growth = (tenths.at(-1) as number) / (tenths[0] as number);
-    return { each: (total * 1000) / loaded, growth };
+    return { each: (total * 1000) / loaded, growth, ...waitedIn(waits) };
   }
 
-  async #loadGroups(groups: Entity[][], together: number): Promise<number> {
+  async #loadGroups(
+    groups: Entity[][],
+    together: number,
+    waits: Waits | undefined,
+  ): Promise<number> {
     const db = this.#database;
+    const insert = () => db.insertGroup(groups[next++] as Entity[]);
     let next = 0;
     const loader = async () => {
       for (let breathed = now(); next < groups.length; ) {
-        await db.insertGroup(groups[next++] as Entity[]);
+        await (waits === undefined ? insert() : waits.measure(insert));
         if (now() - breathed < 50) continue;
         await breath();
         breathed = now();
@@ -256,26 +273,33 @@ export class Session {
 
   // ---- Writing ----------------------------------------------------------------------------------------------------------
 
-  async insert(): Promise<number> {
-    const entities = this.#new(insertsDeferred);
-    const timing = { most: entities.length, mean: true };
-    const ms = await timed((i) => this.#database.insert(entities[i] as Entity), timing);
+  async insert(): Promise<Inserts> {
+    const entities = this.#new(firstInserts + insertsDeferred);
+    const insert = (i: number) => this.#database.insert(entities[i] as Entity);
+    const began = now();
+    for (let i = 0; i < firstInserts; ++i) await insert(i);
+    const first = ((now() - began) * 1000) / firstInserts;
+    const timing = { most: insertsDeferred, mean: true };
+    const ms = await timed((i) => insert(firstInserts + i), timing);
     same(await this.#entity(entities[0] as Entity), entities[0]);
-    return ms;
+    return { each: ms * 1000, first };
   }
 
   // In turn with the least that its storage asks for such a write; with files, also for one that is to be a file.
   async insertBesideFloor(level: Level, files: boolean): Promise<Beside> {
     const entities = this.#new(insertsDurable);
     const { put, putFile, remove } = await floorIn(this.#o.node?.folder, level);
-    const insert = (i: number) => this.#database.insert(entities[i] as Entity);
     const others = files && putFile !== undefined ? [put, putFile] : [put];
+    const waits = others.length > 1 ? new Waits() : undefined;
+    const write = (i: number) => this.#database.insert(entities[i] as Entity);
+    const insert = (i: number) => (waits === undefined ? write(i) : waits.measure(() => write(i)));
     const [first, second, third] = await timedInTurn([insert, ...others], entities.length);
+    const waited = waitedIn(waits);
     await remove();
     await new Promise((over) => setTimeout(over, deletedMs));
     same(await this.#entity(entities[0] as Entity), entities[0]);
     if (first === undefined || second === undefined) throw new Error("nothing was timed");
-    const times = { insert: first.ms, put: second.ms, puts: second.ratio };
+    const times = { insert: first.ms, put: second.ms, puts: second.ratio, ...waited };
     return third === undefined ? times : { ...times, file: { put: third.ms, puts: third.ratio } };
   }
 
@@ -371,6 +395,11 @@ const groupsOf = (first: number, count: number): Entity[][] =>
   Array.from({ length: count / groupRows }, (_, group) =>
     Array.from({ length: groupRows }, (__, k) => entityAt(first + group * groupRows + k)),
   );
+
+function waitedIn(waits: Waits | undefined): { waited?: Waited } {
+  const waited = waits?.end();
+  return waited === undefined ? {} : { waited };
+}
 
 function same(found: Entity, wanted: Entity | undefined): void {
   if (wanted === undefined) throw new Error("nothing to compare with");

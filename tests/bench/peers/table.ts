@@ -99,9 +99,19 @@ function explained(results: Results): string {
     return (results.of("entitable", row.id)?.median ?? 0) > (target ?? Number.POSITIVE_INFINITY);
   });
   return missed
-    .flatMap(({ id, title }) => (remarks[id] === undefined ? [] : `- ${title}: ${remarks[id]}`))
+    .flatMap(({ id, title }) => {
+      const remark = remarks[id];
+      return remark === undefined ? [] : `- ${title}: ${filled(remark, results)}`;
+    })
     .join("\n");
 }
+
+// {row} is entitable's figure in that row.
+const filled = (remark: string, results: Results) =>
+  remark.replace(/{([a-z-]+)}/g, (_, row: string) => {
+    const found = results.of("entitable", row)?.median;
+    return found === undefined ? "–" : figure(found);
+  });
 
 function verdict(ours: number | undefined, target: number | undefined): string {
   if (ours === undefined || target === undefined) return "";

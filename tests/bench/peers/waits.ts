@@ -1,0 +1,66 @@
+// Where the time of a durable write goes, as a page can see it: until the browser has everything, in the browser, and until the caller
+// goes on. By watching the transactions of IndexedDB, one write at a time.
+
+import { median, now } from "./timing.ts";
+
+// Milliseconds, medians.
+export interface Waited {
+  before: number;
+  browser: number;
+  behind: number;
+}
+
+export class Waits {
+  #committed = 0; // when a transaction was last committed, or complete
+  #completed = 0;
+  readonly #writes: Waited[] = [];
+  readonly #restore: () => void;
+
+  constructor() {
+    const committed = () => {
+      this.#committed = now();
+    };
+    const completed = () => {
+      this.#completed = now();
+    };
+    const { transaction } = IDBDatabase.prototype;
+    const { commit } = IDBTransaction.prototype;
+    IDBDatabase.prototype.transaction = function (...asked) {
+      const made = transaction.apply(this, asked);
+      made.addEventListener("complete", completed); // before anybody else's: between two listeners promises go on
+      return made;
+    };
+    IDBTransaction.prototype.commit = function () {
+      committed();
+      commit.call(this);
+    };
+    this.#restore = () => {
+      IDBDatabase.prototype.transaction = transaction;
+      IDBTransaction.prototype.commit = commit;
+    };
+  }
+
+  async measure<T>(write: () => Promise<T> | T): Promise<T> {
+    const began = now();
+    const written = await write();
+    const over = now();
+    const [committed, completed] = [this.#committed, this.#completed];
+    if (began <= committed && committed <= completed) {
+      const [before, browser, behind] = [
+        committed - began,
+        completed - committed,
+        over - completed,
+      ];
+      this.#writes.push({ before, browser, behind });
+    }
+    return written;
+  }
+
+  // Nothing if no transaction of this page was seen. The last call.
+  end(): Waited | undefined {
+    this.#restore();
+    if (this.#writes.length === 0) return undefined;
+    const of = (part: keyof Waited) => median(this.#writes.map((write) => write[part]));
+    return { before: of("before"), browser: of("browser"), behind: of("behind") };
+  }
+}
