@@ -258,6 +258,17 @@ std::optional<GroupFailure> parse_table(BlockReader& in, WriteRequest& request) 
 
 }  // namespace
 
+bool is_single_write(std::string_view block) {
+  constexpr std::size_t operations_at = header_bytes + sizeof(std::uint32_t);
+  std::uint32_t operations = 0;
+  if (block.size() < operations_at + sizeof operations ||
+      static_cast<RequestKind>(block.front()) != RequestKind::write) {
+    return false;
+  }
+  std::memcpy(&operations, block.data() + operations_at, sizeof operations);
+  return operations == 1;
+}
+
 std::optional<GroupFailure> parse_write(std::string_view block, WriteRequest& request) {
   request.call.reset();
   BlockReader in(block);

@@ -8,6 +8,9 @@
 
 namespace entitable::direct {
 
+// Whether it writes a single row, if it is well-formed.
+bool is_single_write(std::string_view block);
+
 // Replaces what `request` holds, and uses its memory again where it can; or gives the refusal that
 // the door itself gives, and then `request` means nothing: a malformed block (InvalidInput), a
 // value that does not fit its type, a malformed ETag, a key among the properties. What needs the

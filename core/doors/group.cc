@@ -21,23 +21,27 @@ Error malformed() {
   return Error(Code::invalid_input, "The request block is malformed.");
 }
 
+// A single row lends its memory to the next one.
+void forget(std::vector<WriteRequest>& requests) {
+  auto* const first =
+      requests.size() == 1 ? std::get_if<WriteEntities>(&requests.front().body) : nullptr;
+  if (first == nullptr || first->operations.size() != 1) {
+    requests = std::vector<WriteRequest>();
+    return;
+  }
+  first->operations.front().properties.clear();
+  first->texts.reset();
+}
+
 class Group {
  public:
   Group(const protocol::Account& account, const Store& store, Ticks now, StagedReplies& out)
       : account_(account), store_(store), now_(now), out_(out) {
     asked().clear();
   }
-  // What it asked is forgotten. A single row lends its memory to the next one.
   ~Group() {
     asked().clear();
-    auto* const first =
-        requests().size() == 1 ? std::get_if<WriteEntities>(&requests()[0].body) : nullptr;
-    if (first == nullptr || first->operations.size() != 1) {
-      requests() = std::vector<WriteRequest>();
-      return;
-    }
-    first->operations[0].properties.clear();
-    first->texts.reset();
+    forget(requests());
   }
   Group(const Group&) = delete;
 
@@ -69,16 +73,6 @@ class Group {
   const std::vector<WriteRequest>& asked_requests() {
     requests().resize(asked().size());
     return requests();
-  }
-
-  // Whether it is a single row, of the direct door, and there is memory for the answer: so that
-  // nothing can go wrong behind the write.
-  bool prepare_single() {
-    if (asked().size() != 1 || asked()[0].respond || requests()[0].call.has_value()) return false;
-    const auto* entities = std::get_if<WriteEntities>(&requests()[0].body);
-    if (entities == nullptr || entities->operations.size() != 1) return false;
-    direct::make_room_for_answer(out_.replies[asked()[0].at]);
-    return true;
   }
 
  private:
@@ -130,24 +124,48 @@ class Group {
   std::optional<ClientCall> call_;  // of the block that is being added
 };
 
+void begin(std::size_t blocks, StagedReplies& out) {
+  out.replies.resize(blocks);
+  out.failed.assign(blocks, true);
+  out.changes = false;
+  out.need_parts.clear();
+}
+
+// Past all that it takes to be one of a group. There is memory for the answer before anything is
+// written, so that nothing can go wrong behind it.
+void write_single(Store& store, std::string_view block, Ticks now, StagedReplies& out) {
+  begin(1, out);
+  auto& [requests, asked, staged, timestamps] = out.scratch;
+  ReplyBuffer& reply = out.replies.front();
+  requests.resize(1);
+  if (const auto refusal = direct::parse_write(block, requests.front())) {
+    direct::write_error(reply, *refusal);
+  } else {
+    direct::make_room_for_answer(reply);
+    staged = store.write(requests.front(), now, std::move(staged));
+    out.changes = staged.changes;
+    out.need_parts = std::move(staged.need_parts);
+    if (out.need_parts.empty()) {
+      out.failed.front() = std::holds_alternative<GroupFailure>(staged.answers.front());
+      direct::write_answer(reply, staged.answers.front(), timestamps);
+    }
+  }
+  forget(requests);
+}
+
 enum class Then { wait, publish };
 
 void run(const protocol::Account& account, Store& store,
          const std::vector<std::string_view>& blocks, Ticks now, Then then, StagedReplies& out) {
-  out.replies.resize(blocks.size());
-  out.failed.assign(blocks.size(), true);
-  out.changes = false;
-  out.need_parts.clear();
+  begin(blocks.size(), out);
   Group group(account, store, now, out);
   for (std::size_t i = 0; i < blocks.size(); ++i) group.add(i, blocks[i]);
   if (!out.need_parts.empty()) return;
-  const std::vector<WriteRequest>& requests = group.asked_requests();
-  const bool in_one = then == Then::publish && group.prepare_single();
-  Staged staged = in_one ? store.write(requests[0], now) : store.stage(requests, now);
+  Staged staged = store.stage(group.asked_requests(), now);
   out.need_parts = std::move(staged.need_parts);
   out.changes = staged.changes;
   if (out.need_parts.empty()) group.render(staged);
-  if (then == Then::publish && !in_one && out.changes) store.publish();
+  if (then == Then::publish && out.changes) store.publish();
 }
 
 }  // namespace
@@ -180,6 +198,9 @@ void stage(const protocol::Account& account, Store& store,
 
 void write(const protocol::Account& account, Store& store,
            const std::vector<std::string_view>& blocks, Ticks now, StagedReplies& out) {
+  if (blocks.size() == 1 && direct::is_single_write(blocks.front())) {
+    return write_single(store, blocks.front(), now, out);
+  }
   run(account, store, blocks, now, Then::publish, out);
 }
 

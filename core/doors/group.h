@@ -47,6 +47,7 @@ struct StagedReplies {
   struct Scratch {
     std::vector<WriteRequest> requests;
     std::vector<Asked> asked;  // one per request
+    Staged single;             // what a write alone was answered
     direct::TimestampText timestamps;
   };
   Scratch scratch;

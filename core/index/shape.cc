@@ -114,6 +114,11 @@ Seen Schema::saw(std::span<const PropertyView> properties) const {
   return hint.shape != nullptr && fits(hint, properties) ? hint.seen : 0;
 }
 
+std::string* Schema::note(Seen seen) const {
+  const Hint& hint = hints_[seen % hints_.size()];
+  return seen != 0 && hint.seen == seen ? &hint.note : nullptr;
+}
+
 Schema::Interned Schema::intern(std::span<const PropertyView> properties, Seen seen) {
   if (seen != 0) {
     const Hint& hint = hints_[seen % hints_.size()];
@@ -128,6 +133,7 @@ Schema::Interned Schema::intern(std::span<const PropertyView> properties, Seen s
   if (hint.shape == nullptr || !fits(hint, properties)) {
     hint.shape = nullptr;  // in case memory runs out half way
     hint.seen = 0;
+    hint.note.clear();
     const Shape& shape = find_or_add(properties);
     hint.order.resize(properties.size());
     if (shape.is_generic()) {
@@ -139,6 +145,7 @@ Schema::Interned Schema::intern(std::span<const PropertyView> properties, Seen s
       std::transform(members_.begin(), members_.end(), hint.order.begin(),
                      [](const Member& member) { return member.position; });
     }
+    describe(properties, hint);
     hint.shape = &shape;
     hint.seen = ++hints_made_ * hints_.size() + at;  // tells its place
   }
@@ -161,8 +168,21 @@ bool Schema::knows(std::span<const PropertyView> properties) {
 }
 
 bool Schema::fits(const Hint& hint, std::span<const PropertyView> properties) {
+  if (hint.shape->is_generic() || hint.given.size() != properties.size()) return false;
+  if (properties.empty()) return true;
+  const char* const start = properties.front().name.data();
+  const char* next = start;
+  const Hint::Given* given = hint.given.data();
+  for (const auto& [name, value] : properties) {
+    if (name.data() != next) return fits_apart(hint, properties);
+    if (given->type != value.type() || given->name_bytes != name.size()) return false;
+    next += given++->name_bytes;
+  }
+  return same_text(hint.names, {start, hint.names.size()});
+}
+
+bool Schema::fits_apart(const Hint& hint, std::span<const PropertyView> properties) {
   const std::vector<Column>& columns = hint.shape->columns();
-  if (hint.shape->is_generic() || columns.size() != properties.size()) return false;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const PropertyView& property = properties[hint.order[i]];
     if (columns[i].type != property.value.type() || !same_text(columns[i].name, property.name)) {
@@ -170,6 +190,15 @@ bool Schema::fits(const Hint& hint, std::span<const PropertyView> properties) {
     }
   }
   return true;
+}
+
+void Schema::describe(std::span<const PropertyView> properties, Hint& hint) {
+  hint.given.clear();
+  hint.names.clear();
+  for (const PropertyView& property : properties) {
+    hint.given.push_back({property.value.type(), static_cast<std::uint32_t>(property.name.size())});
+    hint.names.append(property.name);
+  }
 }
 
 bool Schema::has_room(std::size_t more_columns) const {

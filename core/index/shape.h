@@ -111,6 +111,9 @@ class Schema : public RefCounted<Schema> {
   // need no check, since nothing that is not storable is ever interned. It spares an intern() of
   // the same, by this schema or one that begins with it, to compare them once more.
   Seen saw(std::span<const PropertyView> properties) const;
+  // Whoever was told so may keep something beside the list, which is forgotten with it; empty at
+  // first. Null: `seen` is of no list here.
+  std::string* note(Seen seen) const;
 
   // REQUIRES: id < shape_count().
   const Shape& shape(ShapeId id) const { return *shapes_[id]; }
@@ -135,7 +138,16 @@ class Schema : public RefCounted<Schema> {
   struct Hint {
     const Shape* shape = nullptr;
     std::vector<std::uint16_t> order;
+    // As they were given. Whoever reads names from a block has them side by side, and then they are
+    // compared in one.
+    struct Given {
+      EdmType type;
+      std::uint32_t name_bytes;
+    };
+    std::vector<Given> given;
+    std::string names;
     Seen seen = 0;  // no other answer has it, here or in a schema that this one began with
+    mutable std::string note;
   };
   std::size_t hint_of(std::span<const PropertyView> properties) const;
   // A set of properties on its way to its shape, by name id.
@@ -150,6 +162,8 @@ class Schema : public RefCounted<Schema> {
   static constexpr std::uint32_t layers_max = 8;
 
   static bool fits(const Hint& hint, std::span<const PropertyView> properties);
+  static bool fits_apart(const Hint& hint, std::span<const PropertyView> properties);
+  static void describe(std::span<const PropertyView> properties, Hint& hint);
   bool has_room(std::size_t more_columns) const;
   const Shape* find(std::span<const PropertyView> properties, bool may_add);
   const Shape& find_or_add(std::span<const PropertyView> properties);

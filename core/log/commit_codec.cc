@@ -31,6 +31,7 @@ enum class MutationKind : std::uint8_t {
 constexpr std::size_t mutation_bytes_min = 2;
 constexpr std::size_t mutation_bytes_usual = 192;  // only for room made before it is needed
 constexpr std::size_t shape_bytes_min = 1;
+constexpr std::size_t integers_max = 64;  // what takes at most this has nothing but a few of them
 
 // Where entity mutations are; null partition: nowhere yet.
 struct Place {
@@ -40,15 +41,66 @@ struct Place {
 
 // ---- Writing -----------------------------------------------------------------------------------
 
+// By plain stores, where there is room for what it takes at most; each gives its end.
+
+char* put_kind(char* at, MutationKind kind) {
+  *at = static_cast<char>(kind);
+  return at + 1;
+}
+
+char* put_table(char* at, TableId table) {
+  ENTITABLE_CHECK(table > 0 && table <= table_id_max);
+  return put_varint(at, table);
+}
+
+std::size_t place_room(const KeyView& key) {
+  return integers_max + key.partition.size() + key.row.size();
+}
+char* put_place(char* at, TableId table, const KeyView& key, MutationKind kind, MutationKind beside,
+                Place& place) {
+  if (place.table == table && place.partition == key.partition) {
+    at = put_kind(at, beside);
+  } else {
+    at = put_bytes(put_table(put_kind(at, kind), table), key.partition);
+    place = {table, key.partition};
+  }
+  return put_bytes(at, key.row);
+}
+
+std::size_t row_room(const PutRow& row) {
+  return place_room(row.key) + integers_max + values_room(row.properties);
+}
+char* put_row(char* at, const PutRow& row, Ticks last_timestamp, std::uint32_t shape,
+              Place& place) {
+  ENTITABLE_CHECK(row.timestamp > 0 && row.timestamp <= last_timestamp);
+  at = put_place(at, row.table, row.key, MutationKind::put, MutationKind::put_beside, place);
+  at = put_ticks(at, row.timestamp, last_timestamp);
+  return put_values(put_varint(at, shape), row.properties);
+}
+
+// Most commits are a single row, whose shape is the only one: all is known when it is written.
+std::string encode_single(const Commit& commit, const PutRow& row, std::string& memory) {
+  const std::size_t shape_room =
+      row.definition.empty() ? definition_room(row.properties) : row.definition.size();
+  const std::size_t room = integers_max + shape_room + row_room(row);
+  if (memory.size() < room) memory.resize(room);  // and never less, as what is new is cleared
+  char* at = put_varint(memory.data(), commit.number);
+  at = put_varint(put_varint(at, 1), 0);
+  at = row.definition.empty() ? put_definition(at, row.properties) : put_raw(at, row.definition);
+  at = put_integer(at, static_cast<std::uint64_t>(commit.last_timestamp));
+  *at++ = 0;  // no call
+  Place place;
+  at = put_row(put_varint(at, 1), row, commit.last_timestamp, 1, place);
+  return {memory.data(), static_cast<std::size_t>(at - memory.data())};
+}
+
 class CommitEncoder {
  public:
   explicit CommitEncoder(const Commit& commit) : commit_(commit) {}
   std::string encode();
 
  private:
-  std::string encode_single(const PutRow& row);
   void write_moment(std::string& out) const;
-  void write_row(const PutRow& mutation, std::uint32_t shape);
   void write(const PutRow& mutation);
   void write(const DeleteEntity& mutation);
   void write(const CreateTable& mutation);
@@ -56,9 +108,7 @@ class CommitEncoder {
   void write(const SetTableAcl& mutation);
   void write(const SetServiceProperties& mutation);
 
-  void write_kind(MutationKind kind) { writer_.u8(static_cast<std::uint8_t>(kind)); }
-  void write_table(TableId table);
-  void write_place(TableId table, const KeyView& key, MutationKind kind, MutationKind beside);
+  void write_of_table(MutationKind kind, TableId table);
   std::uint32_t shape_of(const PutRow& row);
 
   const Commit& commit_;
@@ -66,16 +116,12 @@ class CommitEncoder {
   std::uint32_t shape_count_ = 0;
   RowShapes row_shapes_;
   std::uint32_t last_shape_ = 0;  // of the row before
-  std::string mutations_;         // or, of a single row, the whole commit
+  std::string mutations_;
   ByteWriter writer_{mutations_};
   Place place_;
 };
 
 std::string CommitEncoder::encode() {
-  ENTITABLE_CHECK(commit_.number > 0 && commit_.last_timestamp >= 0);
-  if (commit_.mutations.size() == 1) {
-    if (const auto* row = std::get_if<PutRow>(&commit_.mutations[0])) return encode_single(*row);
-  }
   mutations_.reserve(commit_.mutations.size() * mutation_bytes_usual);
   for (const Mutation& mutation : commit_.mutations) {
     std::visit([this](const auto& m) { write(m); }, mutation);
@@ -92,47 +138,11 @@ std::string CommitEncoder::encode() {
   return out;
 }
 
-// Most commits are a single row, whose shape is the only one: all is known when it is written.
-std::string CommitEncoder::encode_single(const PutRow& row) {
-  constexpr std::size_t property_bytes_usual = 10;  // but for name, text and bytes
-  std::size_t room = 64 + row.key.partition.size() + row.key.row.size();
-  for (const PropertyView& property : row.properties) {
-    room += property_bytes_usual + property.name.size() + property.value.bytes().size();
-  }
-  mutations_.reserve(room);
-  writer_.varint(commit_.number);
-  writer_.varint(1);
-  writer_.varint(0);
-  append_definition(row.properties, mutations_);
-  write_moment(mutations_);
-  writer_.varint(1);
-  write_row(row, 1);
-  return std::move(mutations_);
-}
-
 void CommitEncoder::write_moment(std::string& out) const {
   ByteWriter writer(out);
   writer.u64(static_cast<std::uint64_t>(commit_.last_timestamp));
   writer.u8(commit_.call.has_value() ? 1 : 0);
   if (commit_.call.has_value()) append_call(*commit_.call, commit_.last_timestamp, out);
-}
-
-void CommitEncoder::write_table(TableId table) {
-  ENTITABLE_CHECK(table > 0 && table <= table_id_max);
-  writer_.varint(table);
-}
-
-void CommitEncoder::write_place(TableId table, const KeyView& key, MutationKind kind,
-                                MutationKind beside) {
-  if (place_.table == table && place_.partition == key.partition) {
-    write_kind(beside);
-  } else {
-    write_kind(kind);
-    write_table(table);
-    writer_.bytes(key.partition);
-    place_ = {table, key.partition};
-  }
-  writer_.bytes(key.row);
 }
 
 std::uint32_t CommitEncoder::shape_of(const PutRow& row) {
@@ -148,40 +158,42 @@ std::uint32_t CommitEncoder::shape_of(const PutRow& row) {
 }
 
 void CommitEncoder::write(const PutRow& mutation) {
-  write_row(mutation, shape_of(mutation));
-}
-
-void CommitEncoder::write_row(const PutRow& mutation, std::uint32_t shape) {
-  ENTITABLE_CHECK(mutation.timestamp > 0 && mutation.timestamp <= commit_.last_timestamp);
-  write_place(mutation.table, mutation.key, MutationKind::put, MutationKind::put_beside);
-  append_ticks(mutation.timestamp, commit_.last_timestamp, mutations_);
-  writer_.varint(shape);
-  append_values(mutation.properties, mutations_);
+  const std::uint32_t shape = shape_of(mutation);
+  append_in_room(mutations_, row_room(mutation), [&](char* at) {
+    return put_row(at, mutation, commit_.last_timestamp, shape, place_);
+  });
 }
 
 void CommitEncoder::write(const DeleteEntity& mutation) {
-  write_place(mutation.table, mutation.key.view(), MutationKind::erase, MutationKind::erase_beside);
+  const KeyView key = mutation.key.view();
+  append_in_room(mutations_, place_room(key), [&](char* at) {
+    return put_place(at, mutation.table, key, MutationKind::erase, MutationKind::erase_beside,
+                     place_);
+  });
+}
+
+void CommitEncoder::write_of_table(MutationKind kind, TableId table) {
+  append_in_room(mutations_, integers_max,
+                 [&](char* at) { return put_table(put_kind(at, kind), table); });
 }
 
 void CommitEncoder::write(const CreateTable& mutation) {
-  write_kind(MutationKind::create_table);
-  write_table(mutation.table);
+  write_of_table(MutationKind::create_table, mutation.table);
   writer_.bytes(mutation.name);
 }
 
 void CommitEncoder::write(const DropTable& mutation) {
-  write_kind(MutationKind::drop_table);
-  write_table(mutation.table);
+  write_of_table(MutationKind::drop_table, mutation.table);
 }
 
 void CommitEncoder::write(const SetTableAcl& mutation) {
-  write_kind(MutationKind::table_acl);
-  write_table(mutation.table);
+  write_of_table(MutationKind::table_acl, mutation.table);
   append_policies(mutation.policies, mutations_);
 }
 
 void CommitEncoder::write(const SetServiceProperties& mutation) {
-  write_kind(MutationKind::service_properties);
+  append_in_room(mutations_, 1,
+                 [](char* at) { return put_kind(at, MutationKind::service_properties); });
   writer_.bytes(mutation.document);
 }
 
@@ -363,10 +375,20 @@ std::string_view skip_definition(ByteReader& reader, std::string_view all,
 
 }  // namespace
 
-std::string encode_commit(const Commit& commit) {
-  std::string bytes = CommitEncoder(commit).encode();
+std::string encode_commit(const Commit& commit, std::string& memory) {
+  ENTITABLE_CHECK(commit.number > 0 && commit.last_timestamp >= 0);
+  const auto* const single =
+      commit.mutations.size() == 1 ? std::get_if<PutRow>(commit.mutations.data()) : nullptr;
+  std::string bytes = single != nullptr && !commit.call.has_value()
+                          ? encode_single(commit, *single, memory)
+                          : CommitEncoder(commit).encode();
   ENTITABLE_DCHECK(reads_back(bytes, commit));
   return bytes;
+}
+
+std::string encode_commit(const Commit& commit) {
+  std::string memory;
+  return encode_commit(commit, memory);
 }
 
 Result<Commit> decode_commit(std::string_view payload, ShapeDictionary& shapes,

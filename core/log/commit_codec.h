@@ -19,6 +19,9 @@ namespace entitable {
 // REQUIRES: what decode_commit checks, most of it checked by whoever staged the commit: storable
 // entities (check_entity) with a timestamp, number > 0, no timestamp above last_timestamp, table
 // ids from 1 to table_id_max, valid table names, at most access_policies_max policies.
+//
+// `memory` serves again for the next one; what is in it means nothing.
+std::string encode_commit(const Commit& commit, std::string& memory);
 std::string encode_commit(const Commit& commit);
 
 // The commit in the payload of a commit record, or Code::corrupted with the mutation and the

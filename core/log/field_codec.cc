@@ -43,15 +43,18 @@ const char* read_policy(ByteReader& reader, AccessPolicy& policy) {
 
 }  // namespace
 
-void append_ticks(Ticks ticks, Ticks base, std::string& out) {
+char* put_ticks(char* at, Ticks ticks, Ticks base) {
   ENTITABLE_CHECK(ticks >= 0 && ticks <= limits::date_time_ticks_max);
   ENTITABLE_CHECK(base >= 0 && base <= limits::date_time_ticks_max);
-  ByteWriter writer(out);
-  if (ticks == 0) return writer.varint(0);
+  if (ticks == 0) return put_varint(at, 0);
   const std::int64_t back = base - ticks;
   const std::uint64_t zigzag =
       static_cast<std::uint64_t>(back) << 1 ^ static_cast<std::uint64_t>(back < 0 ? -1 : 0);
-  writer.varint(1 + zigzag);
+  return put_varint(at, 1 + zigzag);
+}
+
+void append_ticks(Ticks ticks, Ticks base, std::string& out) {
+  append_in_room(out, varint_bytes_max, [&](char* at) { return put_ticks(at, ticks, base); });
 }
 
 const char* read_ticks(ByteReader& reader, Ticks base, Ticks& ticks) {

@@ -13,28 +13,10 @@ namespace {
 
 // ---- Writing: one bound of the size, then plain stores ------------------------------------------
 
-constexpr std::size_t varint_bytes_max = 10;
 constexpr std::size_t guid_bytes = 16;
 
 std::size_t value_room(const ValueView& value) {
   return varint_bytes_max + value.bytes().size();
-}
-
-template <typename Integer>
-char* put_integer(char* at, Integer value) {
-  for (std::size_t i = 0; i < sizeof(Integer); ++i) {
-    at[i] = static_cast<char>(static_cast<std::uint8_t>(value >> (8 * i)));
-  }
-  return at + sizeof(Integer);
-}
-
-char* put_raw(char* at, std::string_view bytes) {
-  if (!bytes.empty()) std::memcpy(at, bytes.data(), bytes.size());
-  return at + bytes.size();
-}
-
-char* put_bytes(char* at, std::string_view bytes) {
-  return put_raw(put_varint(at, bytes.size()), bytes);
 }
 
 char* put_value(char* at, const ValueView& value) {
@@ -164,16 +146,22 @@ bool is_too_large(std::size_t bytes_bound, std::size_t shape_bytes, const KeyVie
 
 }  // namespace
 
-void append_values(std::span<const PropertyView> properties, std::string& out) {
+std::size_t values_room(std::span<const PropertyView> properties) {
   std::size_t room = 0;
   for (const PropertyView& property : properties) {
     room += property.value.type() == EdmType::guid ? guid_bytes : value_room(property.value);
   }
-  const std::size_t start = out.size();
-  out.resize(start + room);
-  char* at = out.data() + start;
+  return room;
+}
+
+char* put_values(char* at, std::span<const PropertyView> properties) {
   for (const PropertyView& property : properties) at = put_value(at, property.value);
-  out.resize(static_cast<std::size_t>(at - out.data()));
+  return at;
+}
+
+void append_values(std::span<const PropertyView> properties, std::string& out) {
+  append_in_room(out, values_room(properties),
+                 [&](char* at) { return put_values(at, properties); });
 }
 
 const char* read_values(ByteReader& reader, const LoggedShape& shape, const KeyView& key,

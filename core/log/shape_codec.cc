@@ -49,32 +49,39 @@ bool has_twins(const std::vector<ShapeProperty>& properties, std::vector<std::st
 }
 
 // Whole rows are written with plain stores (row_codec.cc), and so is this: a write of one row
-// defines its shape. note(i, at): where in `out` the name of property i is.
+// defines its shape. note(i, at): where the name of property i is.
 template <typename Note>
-void write_definition(std::span<const PropertyView> properties, std::string& out, Note note) {
+char* put_noted(char* at, std::span<const PropertyView> properties, Note note) {
+  at = put_varint(at, properties.size());
+  for (std::size_t i = 0; i < properties.size(); ++i) {
+    const auto& [name, value] = properties[i];
+    *at++ = static_cast<char>(value.type());
+    at = put_varint(at, name.size());
+    note(i, at);
+    std::memcpy(at, name.data(), name.size());
+    at += name.size();
+  }
+  return at;
+}
+
+}  // namespace
+
+std::size_t definition_room(std::span<const PropertyView> properties) {
   constexpr std::size_t length_bytes_max = 3;  // of a name, which has at most 765 bytes
   std::size_t room = length_bytes_max;
   for (const PropertyView& property : properties) {
     room += 1 + length_bytes_max + property.name.size();
   }
-  const std::size_t start = out.size();
-  out.resize(start + room);
-  char* at = put_varint(out.data() + start, properties.size());
-  for (std::size_t i = 0; i < properties.size(); ++i) {
-    const auto& [name, value] = properties[i];
-    *at++ = static_cast<char>(value.type());
-    at = put_varint(at, name.size());
-    note(i, static_cast<std::size_t>(at - out.data()));
-    std::memcpy(at, name.data(), name.size());
-    at += name.size();
-  }
-  out.resize(static_cast<std::size_t>(at - out.data()));
+  return room;
 }
 
-}  // namespace
+char* put_definition(char* at, std::span<const PropertyView> properties) {
+  return put_noted(at, properties, [](std::size_t, const char*) {});
+}
 
 void append_definition(std::span<const PropertyView> properties, std::string& out) {
-  write_definition(properties, out, [](std::size_t, std::size_t) {});
+  append_in_room(out, definition_room(properties),
+                 [&](char* at) { return put_definition(at, properties); });
 }
 
 ShapeNumbers::Numbered ShapeNumbers::number_of(std::string_view definition) {
@@ -112,8 +119,11 @@ ShapeNumbers::Numbered RowShapes::number_of(std::span<const PropertyView> proper
 void RowShapes::define(std::span<const PropertyView> properties) {
   definition_.clear();
   last_.resize(properties.size());
-  write_definition(properties, definition_, [&](std::size_t i, std::size_t name_at) {
-    last_[i] = {name_at, properties[i].name.size(), properties[i].value.type()};
+  append_in_room(definition_, definition_room(properties), [&](char* at) {
+    return put_noted(at, properties, [&](std::size_t i, const char* name) {
+      const auto name_at = static_cast<std::size_t>(name - definition_.data());
+      last_[i] = {name_at, properties[i].name.size(), properties[i].value.type()};
+    });
   });
 }
 

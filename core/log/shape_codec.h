@@ -28,6 +28,9 @@ struct ShapeProperty {
 };
 
 void append_definition(std::span<const PropertyView> properties, std::string& out);
+// The same by plain stores, where there is room for what it takes at most.
+std::size_t definition_room(std::span<const PropertyView> properties);
+char* put_definition(char* at, std::span<const PropertyView> properties);
 
 // Gives numbers to definitions, from 1 in order of first use.
 class ShapeNumbers {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -45,6 +46,8 @@ struct PutRow {
   // same order: then nobody has to compare them. False says nothing, and it is no part of the row.
   bool alike = false;
   Seen seen = 0;  // what the table's index said of them; as little part of the row
+  // They as the log writes them (core/log/shape_codec.h), if somebody keeps that; or nothing.
+  std::string_view definition{};
 };
 inline bool operator==(const PutRow& a, const PutRow& b) {
   return a.table == b.table && compare(a.key, b.key) == 0 && a.timestamp == b.timestamp &&

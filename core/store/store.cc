@@ -370,12 +370,9 @@ Staged Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
   }
   Candidate candidate(state_->published, state_->window, state_->scratch);
   for (const WriteRequest& request : requests) {
-    auto answer = candidate.add(request, now);
+    const auto need = candidate.add(request, now, staged.answers.emplace_back());
     // Goes on, to learn what the others need.
-    if (auto* need = std::get_if<NeedParts>(&answer))
-      add_parts(staged.need_parts, *need);
-    else
-      staged.answers.push_back(std::move(std::get<WriteAnswer>(answer)));
+    if (need.has_value()) add_parts(staged.need_parts, *need);
   }
   if (!staged.need_parts.empty()) {
     staged.answers.clear();
@@ -390,12 +387,12 @@ Staged Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
   return staged;
 }
 
-Staged Store::write(const WriteRequest& request, Ticks now) {
+Staged Store::write(const WriteRequest& request, Ticks now, Staged memory) {
   ENTITABLE_CHECK(!state_->candidate.has_value() && !state_->recovery.has_value());
   ENTITABLE_CHECK(!request.call.has_value());
   if (read_only()) return stage({request}, now);
-  Staged staged;
-  staged.answers.reserve(1);
+  memory.answers.resize(1);
+  memory.need_parts.clear();
   make_room(state_->pending, 1);
   // Takes the published version, so that nothing else holds it, and gives it back in any case.
   struct Taken {
@@ -403,14 +400,12 @@ Staged Store::write(const WriteRequest& request, Ticks now) {
     Candidate candidate{std::move(state.published), state.window, state.scratch};
     ~Taken() { state.publish(candidate); }
   } taken{*state_};
-  auto answer = taken.candidate.add(request, now);
-  if (auto* need = std::get_if<NeedParts>(&answer)) {
-    add_parts(staged.need_parts, *need);
-  } else {
-    staged.answers.push_back(std::move(std::get<WriteAnswer>(answer)));
-    staged.changes = taken.candidate.changes();
+  if (const auto need = taken.candidate.add(request, now, memory.answers.front())) {
+    memory.answers.clear();
+    add_parts(memory.need_parts, *need);
   }
-  return staged;
+  memory.changes = taken.candidate.changes();
+  return memory;
 }
 
 void Store::publish() {

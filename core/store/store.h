@@ -184,8 +184,9 @@ class Store {
 
   // Writing.
   Staged stage(const std::vector<WriteRequest>& requests, Ticks now);
-  // If it needs parts or throws std::bad_alloc, nothing was done. REQUIRES: it is no call.
-  Staged write(const WriteRequest& request, Ticks now);
+  // If it needs parts or throws std::bad_alloc, nothing was done. `memory`: an answer nobody needs
+  // any more, to be used again. REQUIRES: it is no call.
+  Staged write(const WriteRequest& request, Ticks now, Staged memory = {});
   void publish();
   void discard();
   // Of commits that are not stored as many as fit, but at least one; nothing: there are none.

@@ -7,6 +7,7 @@
 
 #include "core/base/utf8.h"
 #include "core/log/commit_codec.h"
+#include "core/log/shape_codec.h"
 #include "core/model/date_time.h"
 #include "core/model/limits.h"
 #include "core/txn/stage.h"
@@ -51,17 +52,27 @@ std::optional<Code> check_policies(const std::vector<AccessPolicy>& policies) {
 
 }  // namespace
 
-std::variant<WriteAnswer, NeedParts> Candidate::add(const WriteRequest& request, Ticks now) {
+std::optional<NeedParts> Candidate::add(const WriteRequest& request, Ticks now,
+                                        WriteAnswer& answer) {
   if (request.call.has_value()) {
-    if (const ClientCall* call = answered(*request.call))
-      return WriteAnswer(WriteDone{call->timestamps});
+    if (const ClientCall* call = answered(*request.call)) {
+      answer = WriteDone{call->timestamps};
+      return std::nullopt;
+    }
   }
-  Preparation preparation =
-      std::visit([&](const auto& body) { return prepare(body, now); }, request.body);
-  if (auto* need = std::get_if<NeedParts>(&preparation)) return std::move(*need);
-  if (auto* failed = std::get_if<GroupFailure>(&preparation))
-    return WriteAnswer(std::move(*failed));
-  return WriteAnswer(WriteDone{commit(std::get<StagedMutations>(preparation), request.call)});
+  if (auto* done = std::get_if<WriteDone>(&answer)) {
+    staged().timestamps = std::move(done->timestamps);
+  }
+  auto reason = std::visit([&](const auto& body) { return prepare(body, now); }, request.body);
+  if (!reason.has_value()) {
+    commit(request.call);
+    answer = WriteDone{std::move(staged().timestamps)};
+  }
+  leave();
+  if (!reason.has_value()) return std::nullopt;
+  if (auto* need = std::get_if<NeedParts>(&*reason)) return std::move(*need);
+  answer = std::move(std::get<GroupFailure>(*reason));
+  return std::nullopt;
 }
 
 const ClientCall* Candidate::answered(const ClientCall& call) const {
@@ -71,17 +82,30 @@ const ClientCall* Candidate::answered(const ClientCall& call) const {
   return answered_.find(call.client, call.number);
 }
 
-std::vector<Ticks> Candidate::commit(StagedMutations& staged,
-                                     const std::optional<ClientCall>& call) {
+// A list of names and types mostly comes again, as it was given, and so the log's form of it is
+// kept with it. For single writes: in a group it is written once.
+void Candidate::keep_definition(const Schema& schema) {
+  constexpr std::size_t kept_max = 4096;
+  std::vector<Mutation>& mutations = staged().mutations;
+  auto* const row = mutations.size() == 1 ? std::get_if<PutRow>(mutations.data()) : nullptr;
+  std::string* const kept = row == nullptr ? nullptr : schema.note(row->seen);
+  if (kept == nullptr) return;
+  if (kept->empty() && definition_room(row->properties) <= kept_max) {
+    append_definition(row->properties, *kept);
+  }
+  row->definition = *kept;
+}
+
+void Candidate::commit(const std::optional<ClientCall>& call) {
   Commit commit;
   commit.number = version_.last_commit + 1;
   commit.last_timestamp = version_.clock.last_issued();
-  commit.mutations = std::move(staged.mutations);
+  commit.mutations = std::move(staged().mutations);
   if (call.has_value()) {
-    commit.call = ClientCall{call->client, call->number, staged.timestamps};
+    commit.call = ClientCall{call->client, call->number, staged().timestamps};
     calls_.push_back(*commit.call);
   }
-  PendingCommit pending{commit.number, encode_commit(commit)};
+  PendingCommit pending{commit.number, encode_commit(commit, scratch_.record)};
   if (commits_.empty()) {
     commits_.reserve(1);
     apply_first(commit);
@@ -90,16 +114,19 @@ std::vector<Ticks> Candidate::commit(StagedMutations& staged,
   }
   commits_.push_back(std::move(pending));
   version_.last_commit = commit.number;
-  leave(staged, commit.mutations);
-  return std::move(staged.timestamps);
+  staged().mutations = std::move(commit.mutations);
 }
 
-// It counts for single writes, and what a large group took is not kept.
-void Candidate::leave(StagedMutations& staged, std::vector<Mutation>& mutations) {
-  if (mutations.size() != 1) return;
-  mutations.clear();
-  scratch_.staged.mutations = std::move(mutations);
-  scratch_.staged.merged = std::move(staged.merged);
+// What a request took serves the next one. That counts for single writes, and what large groups
+// took is not kept.
+void Candidate::leave() {
+  constexpr std::size_t kept_bytes = 64 * 1024;
+  if (staged().mutations.capacity() > 1) {
+    staged() = StagedMutations();
+  } else {
+    staged().mutations.clear();
+  }
+  if (scratch_.record.size() > kept_bytes) std::string().swap(scratch_.record);
 }
 
 // Whoever gave away a version gets it back as it was if memory runs out half-way.
@@ -110,44 +137,57 @@ void Candidate::apply_first(const Commit& commit) {
   version_.catalog = std::move(changed);
 }
 
-Candidate::Preparation Candidate::prepare(const WriteEntities& write, Ticks now) {
+void Candidate::stage(Mutation mutation) {
+  staged().mutations.clear();
+  staged().mutations.push_back(std::move(mutation));
+  staged().timestamps.assign(1, 0);
+}
+
+std::optional<Candidate::NotPrepared> Candidate::prepare(const WriteEntities& write, Ticks now) {
   const Table* table = version_.catalog.find(write.table);
   const Schema* schema = table == nullptr ? nullptr : &table->index.schema();
   Seen seen = 0;
   if (auto failed = check_group(write.operations, write.transaction, write.measured, schema, &seen))
     return std::move(*failed);
   if (table == nullptr) return GroupFailure{Error(Code::table_not_found), 0, write.transaction};
-  StageOutcome outcome = stage_group(
+  auto reason = stage_group(
       table->id(), table->index, write.operations, write.transaction,
-      [&] { return version_.clock.next(now); }, seen, std::move(scratch_.staged));
-  if (auto* need = std::get_if<NeedPartsToStage>(&outcome)) return NeedParts{std::move(need->ids)};
-  if (auto* failed = std::get_if<GroupFailure>(&outcome)) return std::move(*failed);
-  return std::move(std::get<StagedMutations>(outcome));
+      [&] { return version_.clock.next(now); }, seen, staged());
+  if (!reason.has_value()) {
+    keep_definition(table->index.schema());
+    return std::nullopt;
+  }
+  if (auto* need = std::get_if<NeedPartsToStage>(&*reason)) return NeedParts{std::move(need->ids)};
+  return std::move(std::get<GroupFailure>(*reason));
 }
 
-Candidate::Preparation Candidate::prepare(const WriteCreateTable& write, Ticks) {
+std::optional<Candidate::NotPrepared> Candidate::prepare(const WriteCreateTable& write, Ticks) {
   const auto name = TableName::parse(write.table);
   if (!name.ok()) return GroupFailure{name.error(), 0, false};
   if (version_.catalog.find(write.table) != nullptr) return failure(Code::table_already_exists);
-  return StagedMutations{{CreateTable{version_.next_table++, write.table}}, {0}, {}};
+  stage(CreateTable{version_.next_table++, write.table});
+  return std::nullopt;
 }
 
-Candidate::Preparation Candidate::prepare(const WriteDropTable& write, Ticks) {
+std::optional<Candidate::NotPrepared> Candidate::prepare(const WriteDropTable& write, Ticks) {
   const Table* table = version_.catalog.find(write.table);
   if (table == nullptr) return failure(Code::resource_not_found);
-  return StagedMutations{{DropTable{table->id()}}, {0}, {}};
+  stage(DropTable{table->id()});
+  return std::nullopt;
 }
 
-Candidate::Preparation Candidate::prepare(const WriteTableAcl& write, Ticks) {
+std::optional<Candidate::NotPrepared> Candidate::prepare(const WriteTableAcl& write, Ticks) {
   if (const auto wrong = check_policies(write.policies)) return failure(*wrong);
   const Table* table = version_.catalog.find(write.table);
   if (table == nullptr) return failure(Code::table_not_found);
-  return StagedMutations{{SetTableAcl{table->id(), write.policies}}, {0}, {}};
+  stage(SetTableAcl{table->id(), write.policies});
+  return std::nullopt;
 }
 
-Candidate::Preparation Candidate::prepare(const WriteServiceProperties& write, Ticks) {
-  return StagedMutations{
-      {SetServiceProperties{write.change(version_.catalog.service_properties())}}, {0}, {}};
+std::optional<Candidate::NotPrepared> Candidate::prepare(const WriteServiceProperties& write,
+                                                         Ticks) {
+  stage(SetServiceProperties{write.change(version_.catalog.service_properties())});
+  return std::nullopt;
 }
 
 }  // namespace entitable

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -38,6 +39,7 @@ class Candidate {
   struct Scratch {
     std::vector<PendingCommit> commits;
     StagedMutations staged;
+    std::string record;
   };
   // Starts from `base`: a copy of a version, which then stays as it is, or the version itself.
   // `answered` is the window of calls answered before.
@@ -51,9 +53,9 @@ class Candidate {
 
   // Checks one request against this candidate and, if it holds, applies it. Nothing of a failed
   // request stays, except that timestamps it drew are not given out again. NeedParts: nothing was
-  // applied. On std::bad_alloc the first request has failed like that, and after a later one the
-  // candidate is to be dropped.
-  std::variant<WriteAnswer, NeedParts> add(const WriteRequest& request, Ticks now);
+  // applied or answered. On std::bad_alloc the first request has failed like that, and after a
+  // later one the candidate is to be dropped. Uses the memory of what `answer` was.
+  std::optional<NeedParts> add(const WriteRequest& request, Ticks now, WriteAnswer& answer);
 
   bool changes() const { return !commits_.empty(); }
   Version& version() { return version_; }
@@ -61,19 +63,21 @@ class Candidate {
   std::vector<ClientCall>& calls() { return calls_; }
 
  private:
-  // What a request means, before it is applied.
-  using Preparation = std::variant<StagedMutations, GroupFailure, NeedParts>;
+  // What a request means, before it is applied: in staged(), unless there is a reason why not.
+  using NotPrepared = std::variant<GroupFailure, NeedParts>;
 
-  Preparation prepare(const WriteEntities& write, Ticks now);
-  Preparation prepare(const WriteCreateTable& write, Ticks now);
-  Preparation prepare(const WriteDropTable& write, Ticks now);
-  Preparation prepare(const WriteTableAcl& write, Ticks now);
-  Preparation prepare(const WriteServiceProperties& write, Ticks now);
+  std::optional<NotPrepared> prepare(const WriteEntities& write, Ticks now);
+  std::optional<NotPrepared> prepare(const WriteCreateTable& write, Ticks now);
+  std::optional<NotPrepared> prepare(const WriteDropTable& write, Ticks now);
+  std::optional<NotPrepared> prepare(const WriteTableAcl& write, Ticks now);
+  std::optional<NotPrepared> prepare(const WriteServiceProperties& write, Ticks now);
+  StagedMutations& staged() { return scratch_.staged; }
+  void stage(Mutation mutation);
   const ClientCall* answered(const ClientCall& call) const;
-  // Gives the timestamps.
-  std::vector<Ticks> commit(StagedMutations& staged, const std::optional<ClientCall>& call);
+  void commit(const std::optional<ClientCall>& call);
+  void keep_definition(const Schema& schema);
   void apply_first(const Commit& commit);
-  void leave(StagedMutations& staged, std::vector<Mutation>& mutations);
+  void leave();
 
   Version version_;
   const CallWindow& answered_;

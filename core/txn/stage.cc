@@ -80,7 +80,8 @@ std::optional<Error> check_size(const KeyView& key, std::span<const PropertyView
 
 // Adds the mutation, its timestamp still to be drawn; or why not. `merged`: how many rows have
 // been.
-std::optional<Error> stage_operation(TableId table, const Operation& operation, bool alone,
+std::optional<Error> stage_operation(TableId table, const Schema& schema,
+                                     const Operation& operation, bool alone,
                                      const std::optional<RowView>& row, StagedMutations& staged,
                                      std::size_t& merged) {
   if (auto error = check_place(operation)) return error;
@@ -90,13 +91,15 @@ std::optional<Error> stage_operation(TableId table, const Operation& operation, 
     return std::nullopt;
   }
   std::span<const PropertyView> properties = operation.properties;
+  Seen seen = 0;
   if (merges(operation.kind) && row.has_value()) {
     if (merged == staged.merged.size()) staged.merged.emplace_back();
     merge_row(*row, properties, alone, staged.merged[merged]);
     properties = staged.merged[merged++].properties;
+    if (alone) seen = schema.saw(properties);
   }
   if (auto error = check_size(operation.key.view(), properties)) return error;
-  staged.mutations.emplace_back(PutRow{table, operation.key.view(), 0, properties});
+  staged.mutations.emplace_back(PutRow{table, operation.key.view(), 0, properties, false, seen});
   return std::nullopt;
 }
 
@@ -125,9 +128,10 @@ void finish(const std::vector<Operation>& operations, const TimestampSource& nex
 
 }  // namespace
 
-StageOutcome stage_group(TableId table, const TableIndex& index,
-                         const std::vector<Operation>& operations, bool transaction,
-                         const TimestampSource& next_timestamp, Seen seen, StagedMutations memory) {
+std::optional<NotStaged> stage_group(TableId table, const TableIndex& index,
+                                     const std::vector<Operation>& operations, bool transaction,
+                                     const TimestampSource& next_timestamp, Seen seen,
+                                     StagedMutations& staged) {
   std::array<TableIndex::Found, 1> single;
   std::vector<TableIndex::Found> many(operations.size() > 1 ? operations.size() : 0);
   const std::span<TableIndex::Found> found =
@@ -143,20 +147,19 @@ StageOutcome stage_group(TableId table, const TableIndex& index,
     return need;
   }
 
-  StagedMutations staged = std::move(memory);
   staged.mutations.clear();
   staged.mutations.reserve(operations.size());
   staged.timestamps.clear();
   staged.timestamps.reserve(operations.size());
   std::size_t merged = 0;
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    if (auto error =
-            stage_operation(table, operations[i], many.empty(), found[i].row, staged, merged)) {
+    if (auto error = stage_operation(table, index.schema(), operations[i], many.empty(),
+                                     found[i].row, staged, merged)) {
       return operation_failure(std::move(*error), i, operations.size(), transaction);
     }
   }
   finish(operations, next_timestamp, seen, staged);
-  return staged;
+  return std::nullopt;
 }
 
 }  // namespace entitable

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -30,7 +31,7 @@ struct NeedPartsToStage {
   std::vector<PartId> ids;  // ascending, each once: everything that this group needs
 };
 
-using StageOutcome = std::variant<StagedMutations, GroupFailure, NeedPartsToStage>;
+using NotStaged = std::variant<GroupFailure, NeedPartsToStage>;
 
 // Strictly rising ticks (core/store/commit_clock), one call per operation that writes a row.
 using TimestampSource = std::function<Ticks()>;
@@ -46,13 +47,13 @@ using TimestampSource = std::function<Ticks()>;
 //      EntityTooLarge
 //
 // No timestamp is drawn unless the whole group holds; each write gets one, also if it changes
-// nothing. `seen`: what check_group learned of the first operation; `memory`: an outcome nobody
-// needs any more, to be used again. REQUIRES: check_group(operations, transaction) found no
-// failure; the operations outlive the outcome, and of a single one the index is as it is now until
-// its mutation is applied.
-StageOutcome stage_group(TableId table, const TableIndex& index,
-                         const std::vector<Operation>& operations, bool transaction,
-                         const TimestampSource& next_timestamp, Seen seen = 0,
-                         StagedMutations memory = {});
+// nothing. `seen`: what check_group learned of the first operation. Replaces what `staged` holds,
+// and uses its memory again; if it could not be staged, what is in it means nothing. REQUIRES:
+// check_group(operations, transaction) found no failure; the operations outlive what is staged, and
+// of a single one the index is as it is now until its mutation is applied.
+std::optional<NotStaged> stage_group(TableId table, const TableIndex& index,
+                                     const std::vector<Operation>& operations, bool transaction,
+                                     const TimestampSource& next_timestamp, Seen seen,
+                                     StagedMutations& staged);
 
 }  // namespace entitable

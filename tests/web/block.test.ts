@@ -6,6 +6,8 @@ import {
   besides,
   decodeExplain,
   decodePage,
+  decodeWrite,
+  decodeWritten,
   encodeCreateTable,
   encodeExplain,
   encodeGet,
@@ -35,6 +37,46 @@ function refused(statusCode: number, code: string, message?: string | RegExp) {
   };
 }
 const misfit = refused(400, "InvalidInput", "An error occurred while processing this request.");
+
+// The reply to a write, with its text where it is to be.
+function writtenReply(etag: string, { textAt = 24, wide = false } = {}): Uint8Array {
+  const units = Array.from(etag, (_, i) => etag.charCodeAt(i)).flatMap((u) => [u & 0xff, u >> 8]);
+  const text = wide ? Uint8Array.from(units) : new TextEncoder().encode(etag);
+  const reply = new Uint8Array(textAt + text.length);
+  const words = [3 | (1 << 8) | ((wide ? 1 : 0) << 16), textAt, text.length, 0, 1, etag.length];
+  reply.set(new Uint8Array(Uint32Array.from(words).buffer));
+  reply.set(text, textAt);
+  return reply;
+}
+
+test("an ETag is what it is, whatever those before it were", () => {
+  const etag = (second: string, fraction: string) =>
+    `W/"datetime'2026-11-22T13%3A57%3A${second}${fraction}Z'"`;
+  const plain = [
+    ...["05", "05", "06", "05"].flatMap((s) =>
+      ["", ".1", ".1234567", ".7654321"].map((f) => etag(s, f)),
+    ),
+    "",
+    "short",
+    etag("05", "").slice(0, 36),
+    etag("05", "").slice(0, 37),
+    etag("05", ".é"),
+    `é${etag("05", ".1")}`,
+    etag("05", ".1").repeat(10),
+  ];
+  const replies = plain.flatMap((text) => [
+    [text, writtenReply(text)] as const,
+    [text, writtenReply(text, { wide: true })] as const,
+    [text, writtenReply(text, { textAt: 26 })] as const,
+    [text, writtenReply(text, { textAt: 28 })] as const,
+  ]);
+  for (const [first] of replies.entries()) {
+    for (const [text, reply] of [replies[first] as (typeof replies)[0], ...replies]) {
+      assert.equal(decodeWritten(reply), text);
+      assert.deepEqual(decodeWrite(reply).etags, [text]);
+    }
+  }
+});
 
 describe("values come back as they were written", () => {
   const guid = "c9da6455-213d-42c9-9a79-3e9149a57833";

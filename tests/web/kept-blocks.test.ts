@@ -28,6 +28,26 @@ test("memory serves again when all in it is released", () => {
   assert.ok(buffers.size <= 4, `${buffers.size} buffers`);
 });
 
+test("memory of a burst serves again while it goes on, and little of it is kept behind it", () => {
+  const blocks = new KeptBlocks();
+  const keep = (count: number) =>
+    Array.from({ length: count }, () => blocks.keep(filled(50_000, 1)));
+  const buffers = (kept: KeptBlock[]) => new Set(kept.map(({ block }) => block.buffer));
+  const all = new Set<ArrayBufferLike>();
+  let held = keep(100);
+  for (let round = 0; round < 20; ++round) {
+    const more = keep(100);
+    for (const buffer of buffers([...held, ...more])) all.add(buffer);
+    blocks.releaseAll(held, true);
+    held = more;
+  }
+  assert.ok(all.size <= 50, `${all.size} buffers`);
+  const last = buffers(held);
+  blocks.releaseAll(held, false);
+  const again = [...buffers(keep(100))].filter((buffer) => last.has(buffer));
+  assert.ok(again.length <= 2, `${again.length} buffers`);
+});
+
 test("what is held stays what it was, in any order of releases", () => {
   const seed = Number(process.env["ENTITABLE_SEED"] ?? 20261122);
   const random = new SeededRandom(seed);

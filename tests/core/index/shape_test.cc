@@ -161,6 +161,47 @@ TEST_CASE("what a schema has seen is interned without another look, as long as i
   check(*later, in_base);
 }
 
+TEST_CASE("what is kept beside a list of names and types is forgotten with it") {
+  Ref<Schema> schema = make_ref<Schema>();
+  const std::vector<Property> one = {int32_property("bb"), int32_property("a")};
+  const std::vector<Property> other = {int32_property("c"), int32_property("dd")};
+  CHECK(schema->note(0) == nullptr);
+  CHECK(schema->note(1) == nullptr);
+  schema->intern(one);
+  const Seen seen = schema->saw(views_of(one));
+  REQUIRE(schema->note(seen) != nullptr);
+  CHECK(schema->note(seen)->empty());
+  *schema->note(seen) = "of one";
+  schema->intern(one);
+  CHECK(*schema->note(seen) == "of one");
+  CHECK(make_ref<Schema>(schema)->note(seen) == nullptr);
+  schema->intern(other);
+  CHECK(schema->note(seen) == nullptr);
+  CHECK(schema->note(schema->saw(views_of(other)))->empty());
+}
+
+TEST_CASE("names that stand side by side are told apart like any others") {
+  Schema schema;
+  const std::string text = "abcabdabcde";
+  const auto named = [&](std::vector<std::pair<std::size_t, std::size_t>> places) {
+    std::vector<PropertyView> properties;
+    for (const auto& [at, size] : places) {
+      properties.push_back({std::string_view(text).substr(at, size), ValueView::of_int32(1)});
+    }
+    return properties;
+  };
+  schema.intern(named({{0, 1}, {1, 2}}));
+  const Seen seen = schema.saw(named({{0, 1}, {1, 2}}));
+  REQUIRE(seen != 0);
+  CHECK(schema.saw(named({{6, 1}, {7, 2}})) == seen);  // elsewhere
+  CHECK(schema.saw(named({{0, 1}, {7, 2}})) == seen);  // apart
+  CHECK(schema.saw(named({{0, 2}, {2, 1}})) == 0);     // "ab", "c"
+  CHECK(schema.saw(named({{3, 1}, {4, 2}})) == 0);     // "a", "bd"
+  CHECK(schema.saw(named({{0, 1}, {4, 2}})) == 0);
+  CHECK(schema.saw(named({{0, 1}})) == 0);
+  CHECK(schema.saw(named({{1, 2}, {0, 1}})) == 0);  // in another order
+}
+
 TEST_CASE("hints never mix up sets that look alike") {
   // Same number of properties and same length of names, so the same hint is tried.
   Schema schema;

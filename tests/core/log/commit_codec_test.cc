@@ -133,6 +133,33 @@ TEST_CASE("a row owned elsewhere is written as one that the commit owns") {
   CHECK(encode_commit(commit) == owning);
 }
 
+TEST_CASE("a definition that somebody keeps, and memory that serves again, show in nothing") {
+  const auto single = [](std::uint64_t number, const std::string& text) {
+    Commit commit;
+    commit.number = number;
+    commit.last_timestamp = last;
+    commit.mutations = {
+        test::put_row(1, {EntityKey("p", "r"), last, {{"text", Value::of_string(text)}}})};
+    return commit;
+  };
+  std::string memory;
+  std::uint64_t number = 0;
+  for (const std::size_t size : {10, 1000, 0, 200, 1}) {
+    Commit commit = single(++number, std::string(size, 'x'));
+    const std::string plain = encode_commit(commit);
+    CHECK(encode_commit(commit, memory) == plain);
+    auto& row = std::get<PutRow>(commit.mutations[0]);
+    std::string definition;
+    append_definition(row.properties, definition);
+    row.definition = definition;
+    CHECK(encode_commit(commit, memory) == plain);
+    commit.call = ClientCall{{1, 2, 3}, 4, {last}};
+    const Result<Commit> read = decode(encode_commit(commit, memory));
+    REQUIRE(read.ok());
+    CHECK(*read == commit);
+  }
+}
+
 TEST_CASE("rows that are alike are written like any others, and told when they are read") {
   const std::vector<Property> a = {{"a", Value::of_int32(1)}};
   const std::vector<Property> b = {{"b", Value::of_int32(1)}};

@@ -1,5 +1,9 @@
 #include "core/store/store.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "core/filter/parser.h"
 #include "core/log/segment.h"
 #include "core/model/limits.h"
@@ -125,6 +129,59 @@ TEST_CASE("a write is published at once, or nothing is done") {
 
   store.report_damage({"wal", "lost"});
   CHECK(code_of(store.write(insert("people", "p", "c"), noon).answers[0]) == Code::read_only);
+}
+
+TEST_CASE("an answer that is used again shows in nothing") {
+  Store store = new_store();
+  Store other = new_store();
+  Staged answer;
+  const std::vector<WriteRequest> requests = {
+      create("people"),       insert("people", "p", "a", 1), insert("people", "p", "a", 2),
+      insert("no", "p", "a"), upsert("people", "p", "a", 3), remove("people", "p", "a"),
+      create("people"),       insert("people", "p", "b", 4)};
+  for (const WriteRequest& request : requests) {
+    answer = store.write(request, noon, std::move(answer));
+    const Staged fresh = other.write(request, noon);
+    CHECK(answer.changes == fresh.changes);
+    REQUIRE(answer.answers.size() == 1);
+    REQUIRE(succeeded(answer.answers[0]) == succeeded(fresh.answers[0]));
+    if (!succeeded(fresh.answers[0])) {
+      CHECK(code_of(answer.answers[0]) == code_of(fresh.answers[0]));
+    } else {
+      CHECK(std::get<WriteDone>(answer.answers[0]).timestamps ==
+            std::get<WriteDone>(fresh.answers[0]).timestamps);
+    }
+  }
+}
+
+TEST_CASE("lists of properties that come again, or look alike, are stored as they are") {
+  Store store = new_store();
+  Disk disk;
+  for (const char* table : {"people", "things"}) REQUIRE(store.write(create(table), noon).changes);
+  const auto text = [](const char* name) { return Property{name, Value::of_string("x")}; };
+  const auto number = [](const char* name) { return Property{name, Value::of_int32(1)}; };
+  const std::vector<std::vector<Property>> lists = {
+      {text("a"), number("bc")}, {text("ab"), number("c")}, {number("a"), text("bc")}, {}};
+  std::vector<std::vector<Property>> written;
+  for (int i = 0; i < 40; ++i) {
+    const std::vector<Property>& list = lists[static_cast<std::size_t>(i * i + i / 5) % 4];
+    WriteRequest request = insert(i % 3 == 0 ? "things" : "people", "p", std::to_string(i));
+    std::get<WriteEntities>(request.body).operations[0].properties = list;
+    REQUIRE(store.write(request, noon).changes);
+    if (i % 7 == 0) disk.store_pending(store);
+    written.push_back(list);
+  }
+  disk.store_pending(store);
+  const auto opened = disk.open();
+  for (int i = 0; i < 40; ++i) {
+    const auto row = opened->get(i % 3 == 0 ? "things" : "people", {"p", std::to_string(i)});
+    Entity entity = std::get<RowAnswer>(row).row.materialize();
+    std::vector<Property>& list = written[static_cast<std::size_t>(i)];
+    const auto by_name = [](const Property& a, const Property& b) { return a.name < b.name; };
+    std::sort(entity.properties.begin(), entity.properties.end(), by_name);
+    std::sort(list.begin(), list.end(), by_name);
+    CHECK(entity.properties == list);
+  }
 }
 
 TEST_CASE("a write leaves pages, snapshots and checkpoints the version they began with") {

@@ -29,11 +29,23 @@ struct Clock {
   }
 };
 
+using StageOutcome = std::variant<StagedMutations, GroupFailure, NeedPartsToStage>;
+
+StageOutcome outcome_of(const TableIndex& index, const std::vector<Operation>& operations,
+                        bool transaction, Clock& clock, Seen seen = 0,
+                        StagedMutations memory = {}) {
+  const auto reason =
+      stage_group(table, index, operations, transaction, clock.source(), seen, memory);
+  if (!reason.has_value()) return memory;
+  if (const auto* failure = std::get_if<GroupFailure>(&*reason)) return *failure;
+  return std::get<NeedPartsToStage>(*reason);
+}
+
 StageOutcome stage(const TableIndex& index, const std::vector<Operation>& operations,
                    Clock& clock) {
   const bool transaction = operations.size() > 1;
   REQUIRE_FALSE(check_group(operations, transaction).has_value());
-  return stage_group(table, index, operations, transaction, clock.source());
+  return outcome_of(index, operations, transaction, clock);
 }
 
 StagedMutations staged(const TableIndex& index, const std::vector<Operation>& operations) {
@@ -306,7 +318,7 @@ TEST_CASE("the only operation of a transaction is prefixed by the rule of the se
   Clock clock;
   const TableIndex index = one_row();
   const auto prefixed = [&](const Operation& operation) {
-    const StageOutcome outcome = stage_group(table, index, {operation}, true, clock.source());
+    const StageOutcome outcome = outcome_of(index, {operation}, true, clock);
     return std::get<GroupFailure>(outcome).prefixed;
   };
   CHECK_FALSE(prefixed(insert("p", "there")));
@@ -329,8 +341,7 @@ TEST_CASE("an outcome that is used again shows in nothing") {
   StagedMutations memory;
   for (const std::vector<Operation>& group : groups) {
     Clock clock;
-    StageOutcome outcome =
-        stage_group(table, index, group, group.size() > 1, clock.source(), 0, std::move(memory));
+    StageOutcome outcome = outcome_of(index, group, group.size() > 1, clock, 0, std::move(memory));
     REQUIRE(std::holds_alternative<StagedMutations>(outcome));
     memory = std::get<StagedMutations>(std::move(outcome));
     const StagedMutations fresh = staged(index, group);
@@ -339,13 +350,12 @@ TEST_CASE("an outcome that is used again shows in nothing") {
   }
 }
 
-TEST_CASE("what is known of names is of a row that is put as it was given") {
+TEST_CASE("what is known of names is of a row that is put as it was given, or merged alone") {
   const TableIndex index = one_row();
   constexpr Seen known = 17;
   const auto seen_of = [&](const std::vector<Operation>& group) {
     Clock clock;
-    const StageOutcome outcome =
-        stage_group(table, index, group, group.size() > 1, clock.source(), known);
+    const StageOutcome outcome = outcome_of(index, group, group.size() > 1, clock, known);
     std::vector<Seen> seen;
     for (const Mutation& mutation : std::get<StagedMutations>(outcome).mutations) {
       seen.push_back(std::get<PutRow>(mutation).seen);
@@ -353,8 +363,16 @@ TEST_CASE("what is known of names is of a row that is put as it was given") {
     return seen;
   };
   CHECK(seen_of({insert("p", "new")}) == std::vector<Seen>{known});
-  CHECK(seen_of({operation(OperationKind::merge, "p", "there", {number("a", 2)})}) ==
-        std::vector<Seen>{0});
+  const auto merge = [](const Property& property) {
+    return operation(OperationKind::merge, "p", "there", {property});
+  };
+  // The names and types of the row, or a list that is new.
+  const Seen of_row =
+      index.schema().saw(views_of(stored_entity(index, merge(number("a", 2))).properties));
+  CHECK(of_row != 0);
+  CHECK(seen_of({merge(number("a", 2))}) == std::vector<Seen>{of_row});
+  CHECK(seen_of({merge(number("new", 2))}) == std::vector<Seen>{0});
+  CHECK(seen_of({merge(number("a", 2)), insert("p", "b")}) == std::vector<Seen>{0, 0});
   CHECK(seen_of({insert("p", "a"), insert("p", "b")}) == std::vector<Seen>{known, 0});
 }
 
@@ -472,8 +490,7 @@ TEST_CASE("random groups are staged as the plainest rules say") {
       const std::vector<Operation> operations = random_group(prng, rows);
       const bool transaction = operations.size() > 1 || prng.chance(2);
       const Expected expected = apply_slowly(rows, operations, 100 + clock.drawn + 1);
-      const StageOutcome outcome =
-          stage_group(table, index, operations, transaction, clock.source());
+      const StageOutcome outcome = outcome_of(index, operations, transaction, clock);
       if (expected.failure.has_value()) {
         const auto* failure = std::get_if<GroupFailure>(&outcome);
         REQUIRE(failure != nullptr);

@@ -424,9 +424,9 @@ function isNamed(table: string): boolean {
 function putNames(table: string): Uint8Array {
   if (!wide && isNamed(table)) {
     room(names.length);
-    words.set(named.lengths, at);
-    at += names.length;
-    return named.text;
+    const { lengths, text } = named;
+    for (let i = 0; i < lengths.length; ++i) words[at++] = lengths[i] as number; // set() takes longer for a few
+    return text;
   }
   const namesAt = at;
   let first = lettersAt;

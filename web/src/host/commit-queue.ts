@@ -333,7 +333,8 @@ export class CommitQueue {
 
   // The first of the pending writes need not be kept any more.
   #letGo(count: number): void {
-    for (const kept of this.#pendingWrites.splice(0, count)) keptBlocks.release(kept);
+    const gone = this.#pendingWrites.splice(0, count);
+    keptBlocks.releaseAll(gone, this.#pendingWrites.length > 0);
   }
 
   // Sees to it that pending writes are stored in time, and that an unsettled segment is offered again.

@@ -9,7 +9,10 @@ interface Chunk {
 
 const chunkBytes = 256 * 1024;
 const apartBytes = 64 * 1024; // a block of more is a chunk to itself
-const sparesMax = 1; // a burst makes new ones, which cost its writes next to nothing
+const sparesAtRest = 1;
+// A fresh chunk costs the system a page fault for each 4 KB, which takes longer than what is copied into it. So while a burst goes on its
+// chunks serve again, as many as a store may have to hold.
+const sparesInBurst = 32;
 
 // Where a block is, until it is released. A view of it is made when somebody wants one: of most blocks nobody does, and thousands that live
 // until they are stored would be most of what the garbage collector finds alive.
@@ -56,7 +59,17 @@ export class KeptBlocks {
   }
 
   // Nobody looks at it any more. One that is never released only keeps its chunk from serving again.
-  release({ chunk }: KeptBlock): void {
+  release(kept: KeptBlock): void {
+    this.#release(kept, sparesAtRest);
+  }
+
+  // The same of many. `goesOn`: more are being kept.
+  releaseAll(blocks: readonly KeptBlock[], goesOn: boolean): void {
+    for (const kept of blocks) this.#release(kept, sparesInBurst);
+    if (!goesOn) this.#spares.length = Math.min(this.#spares.length, sparesAtRest);
+  }
+
+  #release({ chunk }: KeptBlock, sparesMax: number): void {
     chunk.held -= 1;
     if (chunk.held > 0) return;
     chunk.used = 0;
