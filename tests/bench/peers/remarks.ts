@@ -18,22 +18,23 @@ const warmingUp =
 
 export const remarks: Readonly<Record<string, string>> = {
   "load-deferred":
-    "by a profile of scripts, a quarter is the core, a fifth reading the entities out of JavaScript into blocks, a sixth storing what was " +
-    "written before (half of it the browser's own clone of the bytes), a quarter garbage collection, the rest the way through the queue. " +
+    "by a profile of scripts, three tenths each are the core and garbage collection, an eighth each storing what was written before (most of it " +
+    "the browser's own clone of the bytes) and reading the entities out of JavaScript into blocks, the rest the way through the queue. " +
     warmingUp,
   "load-relaxed": waitingLoad("relaxed"),
   "load-strict": waitingLoad("strict"),
   "load-ten-strict":
-    "up to ten transactions share a segment, so what is left is the page's thread: by a profile of scripts a third is storing, with the " +
-    "promises of who waits, a quarter garbage collection, encoding and the core an eighth each.",
+    "ten transactions share one of IndexedDB. They are answered together, and so the next ten are made together: the disk waits for the page's " +
+    "thread, and that for the disk. By a profile of scripts, of what the thread does a quarter each is garbage collection and storing, a fifth " +
+    "the core, a twelfth each encoding and the queue.",
   "insert-deferred":
-    "of 20,000 in a row the first ten thousand take 9 to 25 µs each, those behind them 5.5 to 7, but for those in whose time something is stored. " +
-    `${warmingUp} By a profile of scripts a third is the core, a quarter storing, a seventh the host and its queue, a ninth encoding.`,
+    `{insert-first} µs in the first thousand calls of a page, as the row below says. ${warmingUp} By a profile of scripts, three tenths are the ` +
+    "core, a fifth each storing and garbage collection, an eighth the host and its queue, a tenth encoding.",
   "insert-puts-relaxed": insert("relaxed"),
   "insert-puts-strict": insert("strict"),
   "in-flight":
-    "by a profile of scripts a quarter each is the core and garbage " +
-    "collection, a fifth storing (one segment for a thousand), a sixth the queue.",
+    "by a profile of scripts, of what the page's thread does a quarter is the core, a fifth each garbage collection and storing, a sixth the queue; " +
+    "then it waits for one transaction of IndexedDB that holds all thousand.",
   get:
     "the same entity again and again takes 2.4 µs, so 1.1 is waiting for memory: of a row that is in no cache its leaf, the leaf's directory and " +
     "the row, each found by what stands in the one before. Of the rest more than half is making the object of the row's bytes, a fifth the core.",
@@ -41,7 +42,7 @@ export const remarks: Readonly<Record<string, string>> = {
     "the same partition again and again takes 17 µs, so 7 is waiting for memory, 6 of it for the ten rows, though they are asked for together. A " +
     "scan that finds nothing takes 8: parsing and planning the filter, testing a thousand rows, the iterator. Making ten objects takes 9.",
   merge:
-    "by a profile of scripts three fifths are the core (of rows at random, in no cache), an eighth storing, a tenth the host and its queue. " +
+    "by a profile of scripts more than half is the core (of rows at random, in no cache), a sixth storing, a twelfth the host and its queue. " +
     warmingUp,
   "merge-if": "as in the row above, with the ETag to encode and compare.",
   "memory-load":
@@ -52,8 +53,7 @@ export const remarks: Readonly<Record<string, string>> = {
     "four fifths of it are the module, of whose code (by the names of its functions) more than half is the store itself, a quarter the " +
     "service's protocol with JSON, and a fifth the libraries of C, C++ and Emscripten.",
   open:
-    "nearly half is the browser's own, as the row below says, in which the module is not even started. By marks in the page, of 71 ms importing the bundle " +
-    "takes 14, fetching and compiling the module 17 (the lock, the database and the glue come beside it), starting it 9, reading and applying the log 12 (the " +
-    "browser compiles each function when it is first called), the claim 2, what the first call makes 6, the part with the row 8 (1.5 of it in " +
-    "IndexedDB, the rest in code that is not optimised yet: the fifth part takes 3.6 in all), and its reply 3.",
+    "{open-floor} ms are the browser's own, as the row below says, in which the module is not even started. The browser compiles each function of the module when it " +
+    "is first called: by a trace some 600, in 13 ms, most of them while the manifest is applied and while the part with the row is loaded, which takes 7.5 in " +
+    "code that is not optimised yet (the fifth part takes 3.6).",
 };
