@@ -119,7 +119,7 @@ export class Session {
 
   // What writes have left to be done is over then.
   async rest(): Promise<void> {
-    await new Promise((over) => setTimeout(over, restMs));
+    await sleep(restMs);
   }
 
   async remove(name: string): Promise<void> {
@@ -296,7 +296,7 @@ export class Session {
     const [first, second, third] = await timedInTurn([insert, ...others], entities.length);
     const waited = waitedIn(waits);
     await remove();
-    await new Promise((over) => setTimeout(over, deletedMs));
+    await sleep(deletedMs);
     same(await this.#entity(entities[0] as Entity), entities[0]);
     if (first === undefined || second === undefined) throw new Error("nothing was timed");
     const times = { insert: first.ms, put: second.ms, puts: second.ratio, ...waited };
@@ -395,6 +395,8 @@ const groupsOf = (first: number, count: number): Entity[][] =>
   Array.from({ length: count / groupRows }, (_, group) =>
     Array.from({ length: groupRows }, (__, k) => entityAt(first + group * groupRows + k)),
   );
+
+const sleep = (ms: number) => new Promise((over) => setTimeout(over, ms));
 
 function waitedIn(waits: Waits | undefined): { waited?: Waited } {
   const waited = waits?.end();

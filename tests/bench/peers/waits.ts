@@ -44,15 +44,10 @@ export class Waits {
     const began = now();
     const written = await write();
     const over = now();
-    const [committed, completed] = [this.#committed, this.#completed];
-    if (began <= committed && committed <= completed) {
-      const [before, browser, behind] = [
-        committed - began,
-        completed - committed,
-        over - completed,
-      ];
-      this.#writes.push({ before, browser, behind });
-    }
+    const before = this.#committed - began;
+    const browser = this.#completed - this.#committed;
+    const behind = over - this.#completed;
+    if (before >= 0 && browser >= 0) this.#writes.push({ before, browser, behind });
     return written;
   }
 

@@ -37,7 +37,7 @@ const fencePost = segmentName(0);
 // Chromium keeps values of up to 64 kB (as cloned, and compressed if that helps) with their keys. A larger one becomes a file of its own,
 // for which the page's thread needs three times as long for each byte, and the disk twice.
 const inlineBytes = 65_000;
-const partsAhead = 8; // parts asked for at once: each has about 1 MB
+const partsAhead = 8; // parts asked for at once: each has about 250 kB
 const batchBytesMax = 32 * 1024 * 1024; // of one getAll: more would hold it all twice
 const inspectBytesMax = 2 * 1024 * 1024; // the same, while the page goes on
 const segmentBatchMax = 256; // segments of a batch, whose sizes are not known before
@@ -65,6 +65,7 @@ interface Read {
 type IsOurs = () => boolean | Promise<boolean>;
 
 export class IdbfsStorage implements LogStorage {
+  readonly segmentBytes = inlineBytes;
   readonly #mount: string;
   readonly #factory: IDBFactory;
   readonly #onReopened: (() => void) | undefined;
@@ -154,8 +155,6 @@ export class IdbfsStorage implements LogStorage {
       return () => true;
     });
   }
-
-  readonly segmentBytes = inlineBytes;
 
   addSegments(
     sequence: number,
