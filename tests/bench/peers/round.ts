@@ -32,6 +32,12 @@ export interface RoundResult {
   stopped?: { at: string; why: string }; // what would have come after it is missing
 }
 
+interface LoadOptions {
+  together?: number; // transactions at a time
+  enough?: number; // ms
+  watch?: boolean; // also what each waits for
+}
+
 // Loads at the levels that it is not read at are of no more than so many entities, and end after so long.
 const otherLoads = 100_000;
 const enoughMs = 3000;
@@ -106,7 +112,9 @@ class Round {
   async #loadMain(level: Level, before: number): Promise<void> {
     const { entities } = this.#o.session;
     await this.#ask("open", "main", level, true);
-    const load = await this.#load(`load-${rowLevel(level)}`, entities, 1, Number.MAX_VALUE);
+    const load = await this.#load(`load-${rowLevel(level)}`, entities, {
+      enough: Number.MAX_VALUE,
+    });
     this.#note("growth", load.growth);
     await this.#ask("settle");
     this.#note("memory-load", (await this.#there.megabytes()) - before);
@@ -158,16 +166,17 @@ class Round {
   async #loadOther(level: Level): Promise<void> {
     const count = Math.min(this.#o.session.entities, otherLoads);
     await this.#ask("open", "other", level, true);
-    await this.#load(`load-${level}`, count, 1);
+    const { ours, place } = this.#o.entry;
+    await this.#load(`load-${level}`, count, { watch: ours === true && place === "page" });
     await this.#ask("rest");
-    if (this.#o.entry.ours) await this.#putGroups(level, count);
+    if (ours) await this.#putGroups(level, count);
     await this.#ask("rest");
     await this.#insert(level);
     if (level === "strict") {
       await this.#time("in-flight", () => this.#there.call("insertInFlight"));
       await this.#ask("close");
       await this.#ask("open", "other", level, true);
-      await this.#load("load-ten-strict", count, 10);
+      await this.#load("load-ten-strict", count, { together: 10 });
     }
     await this.#ask("close");
     await this.#ask("remove", "other");
@@ -223,9 +232,8 @@ class Round {
     return await this.#there.call(step, ...args);
   }
 
-  async #load(row: string, count: number, together: number, enough = enoughMs): Promise<Load> {
-    const { ours, place } = this.#o.entry;
-    const watch = ours === true && place === "page" && together === 1 && enough === enoughMs;
+  async #load(row: string, count: number, how: LoadOptions = {}): Promise<Load> {
+    const { together = 1, enough = enoughMs, watch = false } = how;
     const load = () => this.#there.call("load", count, together, enough, watch) as Promise<Load>;
     const loaded = await this.#profiled(row, load);
     this.#note(row, loaded.each);
