@@ -185,24 +185,87 @@ describe("large values", () => {
     assert.equal(await values.delete(...key), true);
   });
 
+  // The table, answering in two pages: the first row, and the others; after each something happens that is told how many there have been.
+  function paged(
+    table: ReturnType<MockStore["table"]>,
+    after: (pages: number) => Promise<unknown>,
+  ): LargeValueTable {
+    let pages = 0;
+    return {
+      submitTransaction: (actions) => table.submitTransaction(actions),
+      async *listEntities({ queryOptions }) {
+        for (const range of ["RowKey le 'photo'", "RowKey gt 'photo'"]) {
+          const filter = `${queryOptions.filter} and ${range}`;
+          yield* table.listEntities({ queryOptions: { ...queryOptions, filter } });
+          pages += 1;
+          await after(pages);
+        }
+      },
+    };
+  }
+
   test("a write that comes between two pages of a reader is no harm", async () => {
     await using store = await open();
     const table = store.table("files");
     const values = new LargeValues(table);
     await values.write(...key, bytesOf(1, most));
     let pages = 0;
+    const slow = paged(table, async (count) => {
+      pages = count;
+      if (count === 1) await values.write(...key, bytesOf(2, most - 1)); // as many rows
+    });
+    assertSame(await new LargeValues(slow).read(...key), bytesOf(2, most - 1));
+    assert.equal(pages, 4);
+  });
+
+  test("nor is one that is carried out again, as its answer was lost", async () => {
+    await using store = await open();
+    const table = store.table("files");
+    // Both writes have the same Version.
+    const again = new LargeValues(table, { random: { fill: (bytes) => void bytes.fill(7) } });
+    const others = new LargeValues(table);
+    await again.write(...key, bytesOf(1, most));
+    const slow = paged(table, async (count) => {
+      if (count === 1) await others.write(...key, bytesOf(2, most));
+      if (count === 2) await again.write(...key, bytesOf(1, most));
+      if (count === 3) await others.write(...key, bytesOf(3, most));
+    });
+    assertSame(await new LargeValues(slow).read(...key), bytesOf(3, most));
+  });
+
+  test("a write that comes between two pages of a delete stays whole", async () => {
+    await using store = await open();
+    const table = store.table("files");
+    const values = new LargeValues(table);
+    const slow = paged(table, async (count) => {
+      if (count === 1) await values.write(...key, bytesOf(1, most));
+    });
+    assert.equal(await new LargeValues(slow).delete(...key), false);
+    assertSame(await values.read(...key), bytesOf(1, most));
+    assert.equal(await values.delete(...key), true);
+    assert.deepEqual(await rowKeys(store), []);
+  });
+
+  test("rows that a delete leaves are seen by nobody, and taken away by the next write", async () => {
+    await using store = await open();
+    const table = store.table("files");
+    const values = new LargeValues(table);
+    await values.write(...key, bytesOf(1, 1));
+    let writes = 0;
     const slow: LargeValueTable = {
-      submitTransaction: (actions) => table.submitTransaction(actions),
-      async *listEntities(options) {
-        for await (const page of table.listEntities(options).byPage({ maxPageSize: 1 })) {
-          pages += 1;
-          yield* page;
-          if (pages === 1) await values.write(...key, bytesOf(2, most - 1)); // as many rows
-        }
+      listEntities: (options) => table.listEntities(options),
+      async submitTransaction(actions) {
+        writes += 1;
+        if (writes === 1) await values.write(...key, bytesOf(2, most));
+        return table.submitTransaction(actions);
       },
     };
-    assertSame(await new LargeValues(slow).read(...key), bytesOf(2, most - 1));
-    assert.equal(pages, 8);
+    assert.equal(await new LargeValues(slow).delete(...key), true);
+    assert.deepEqual(await rowKeys(store), ["photo!1", "photo!2", "photo!3"]);
+    assert.equal(await values.read(...key), undefined);
+    assert.equal(await values.delete(...key), false);
+    await values.write(...key, bytesOf(3, 1));
+    assert.deepEqual(await rowKeys(store), ["photo"]);
   });
 
   test("rows that somebody else has changed are told, and mended by a write", async () => {

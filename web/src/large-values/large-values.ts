@@ -49,16 +49,17 @@ export class LargeValues {
   /** Undefined if there is none. Rejects if its rows are not those of a write, since somebody else has changed them. */
   async read(partitionKey: string, rowKey: string): Promise<Uint8Array | undefined> {
     const key = { partitionKey, rowKey };
-    let before: unknown;
+    let before: string | undefined;
     for (;;) {
       const rows = await this.#rows(key);
       const [first] = rows;
       if (first?.rowKey !== rowKey) return undefined;
       const value = joined(key, rows);
       if (value !== undefined) return value;
-      // Between two pages of the answer another write may have come; but then the first row is another one now.
-      if (first.Version === before) throw new Error(damaged(key));
-      before = first.Version;
+      // Between two pages of the answer another write may have come; but then the first row is another one now: by its ETag, since a client that lost an
+      // answer may carry out a write of the same Version again.
+      if (first.etag === before) throw new Error(damaged(key));
+      before = first.etag;
     }
   }
 
@@ -96,7 +97,7 @@ export class LargeValues {
 
   /**
    * False if there was none. `also` is carried out in any case; even twice, if an answer is lost and the client tries again by itself. A write at the same
-   * time may leave rows that no reader sees, and that the next write takes away.
+   * time, or somebody who deletes the first row alone, may leave rows that no reader sees, and that the next write takes away.
    */
   async delete(
     partitionKey: string,
@@ -106,9 +107,12 @@ export class LargeValues {
     let wasThere = false;
     for (;;) {
       const found = await this.#rows({ partitionKey, rowKey }, ["RowKey"]);
-      wasThere ||= found[0]?.rowKey === rowKey;
-      if (found.length + also.length === 0) return wasThere;
-      if (await this.#submit(deletesOf(partitionKey, found), also)) return wasThere;
+      const isThere = found[0]?.rowKey === rowKey;
+      wasThere ||= isThere;
+      // Rows without a first one may be those of a write that came between two pages, and must stay with it.
+      const deletes = isThere ? deletesOf(partitionKey, found) : [];
+      if (deletes.length + also.length === 0) return wasThere;
+      if (await this.#submit(deletes, also)) return wasThere;
     }
   }
 
