@@ -5,6 +5,7 @@
 
 import { edmNumbers, kindOf, unknownTypeError } from "../edm.ts";
 import { StoreError } from "../errors.ts";
+import { KeptViews } from "../kept-views.ts";
 import type { EdmTypes } from "../types.ts";
 import {
   blockVersion,
@@ -217,7 +218,7 @@ function finish(kind: number, head = noText): Uint8Array {
   for (const binary of binaries) binaryBytes += binary.length;
   if (end + binaryBytes > bytes.length) use(grown(bytes, textAt, end + binaryBytes));
   bytes.set(head, textAt);
-  bytes.set(letters.subarray(0, lettersAt), textAt + head.length);
+  bytes.set(letterViews.view(letters, 0, lettersAt), textAt + head.length);
   for (const binary of binaries) {
     bytes.set(binary, end);
     end += binary.length;
@@ -227,8 +228,10 @@ function finish(kind: number, head = noText): Uint8Array {
   words[2] = textBytes;
   words[3] = binaryBytes;
   binaries = none;
-  return bytes.subarray(0, end);
+  return blockViews.view(bytes, 0, end);
 }
+const blockViews = new KeptViews();
+const letterViews = new KeptViews();
 
 // ---- Reading ----------------------------------------------------------------------------------------------------
 

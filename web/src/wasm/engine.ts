@@ -5,6 +5,7 @@
 // StoreError.
 
 import { StoreError, type StoreErrorCode, serviceError } from "../errors.ts";
+import { KeptViews } from "../kept-views.ts";
 import { slabCopy } from "../slab.ts";
 import type { RequestDescription } from "../types.ts";
 import type { AccountSettings, EntitableModule, Hmac, ResultAddress } from "./entitable.mjs";
@@ -222,6 +223,8 @@ class WasmEngine implements Engine {
   readonly #module: EntitableModule; // the instance's: at hand, since reads are short
   #handle: number; // 0: closed
   #reads: (() => void) | undefined; // put off until the next call
+  readonly #views = new KeptViews(); // of results
+  readonly #written = new KeptViews(); // of replies to writes
 
   static async start(
     compiling: WebAssembly.Module | Promise<WebAssembly.Module>,
@@ -365,8 +368,7 @@ class WasmEngine implements Engine {
     if (changes instanceof NeededParts) return changes;
     const { HEAPU8: bytes, HEAPU32: words } = this.#module;
     const word = this.#address >>> 2;
-    const from = words[word] as number;
-    const reply = bytes.subarray(from, from + (words[word + 1] as number));
+    const reply = this.#written.view(bytes, words[word] as number, words[word + 1] as number);
     return { reply, changes: changes !== 0 };
   }
 
@@ -667,7 +669,7 @@ class WasmEngine implements Engine {
 
   // Of the bytes; it dies with the next call.
   #view(): Uint8Array<ArrayBuffer> {
-    return this.#module.HEAPU8.subarray(this.#address, this.#address + this.#size);
+    return this.#views.view(this.#module.HEAPU8, this.#address, this.#size);
   }
 
   #copy(from = 0): Uint8Array<ArrayBuffer> {
