@@ -13,7 +13,7 @@ import { Results } from "./peers/results.ts";
 import { roster } from "./peers/roster.ts";
 import { type RoundResult, runRound } from "./peers/round.ts";
 import { type PeerSite, peerSite, staging } from "./peers/site.ts";
-import { count, profiles, report } from "./peers/table.ts";
+import { count, functionsOfRows, partsOfRows, report } from "./peers/table.ts";
 import { shuffled } from "./peers/workload.ts";
 import { writeTable } from "./support/readme.ts";
 
@@ -74,9 +74,15 @@ async function measure({ browser, site, node }: Where, size: number): Promise<vo
       const tooLong = entry.ours !== true && result.seconds > patienceOf(entities);
       if (result.stopped !== undefined || tooLong) out.add(entry);
       console.error(`${count(entities)}, round ${round}: ${entry.title}, ${spent(result)}`);
-      if (options.write) writeTable("peers", report(machine, all)); // what is done is not lost
+      if (options.write) write(); // what is done is not lost
     }
   }
+}
+
+// Times of a run that was profiled are nobody's.
+function write(): void {
+  if (options.profile) writeTable("profile", partsOfRows(machine, all));
+  else writeTable("peers", report(machine, all));
 }
 
 function spent({ seconds, longest, stopped }: RoundResult): string {
@@ -94,7 +100,8 @@ const machine = `${await browser.version()}, Node ${process.version}, ${availabl
 try {
   for (const size of sizes.keys()) await measure({ browser, site, node }, size);
   console.log(report(machine, all));
-  if (options.profile) console.log(all.map(profiles).join("\n\n"));
+  if (options.profile)
+    console.log(partsOfRows(machine, all), all.map(functionsOfRows).join("\n\n"));
 } finally {
   await browser.close();
   await site.close();

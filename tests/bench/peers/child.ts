@@ -7,6 +7,7 @@ import { anonymousMegabytes } from "../support/memory.ts";
 import { type Answer, Asker } from "./messages.ts";
 import { Place } from "./place.ts";
 import type { SessionOptions } from "./session.ts";
+import type { CpuProfile } from "./shares.ts";
 import type { Step } from "./steps.ts";
 
 const script = fileURLToPath(new URL("node-process.ts", import.meta.url));
@@ -52,7 +53,11 @@ export class Child extends Place {
     return this.#asker.ask("cold-open", [name, level]) as Promise<number>;
   }
 
-  protected devtools(method: string, params?: object): Promise<unknown> {
+  async takeProfiles(): Promise<CpuProfile[]> {
+    return (await this.#asker.ask("profiles", [])) as CpuProfile[];
+  }
+
+  devtools(method: string, params?: object): Promise<unknown> {
     return this.#asker.ask("devtools", params === undefined ? [method] : [method, params]);
   }
 }

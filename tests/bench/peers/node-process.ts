@@ -8,12 +8,14 @@ import { type Call, coldOpen, here, type Step } from "./steps.ts";
 
 let call: Call = () => Promise.reject(new Error("it was not started"));
 let inspector: Inspector | undefined;
+const profiles: object[] = [];
 
 // What Chromium's pages are asked through their own protocol.
 async function devtools(method: string, params?: object): Promise<unknown> {
   if (inspector === undefined) {
     inspector = new Inspector();
     inspector.connect();
+    inspector.on("Profiler.consoleProfileFinished", ({ params }) => profiles.push(params.profile));
   }
   return await (inspector as { post(method: string, params?: object): Promise<unknown> }).post(
     method,
@@ -30,6 +32,8 @@ async function does(step: string, args: unknown[]): Promise<unknown> {
       return await coldOpen(call, ...(args as [string, string]));
     case "devtools":
       return await devtools(...(args as [string, object?]));
+    case "profiles":
+      return profiles.splice(0);
     default:
       return await call(step as Step, args);
   }

@@ -1,45 +1,63 @@
-// Which part of entitable the moments of a profile belong to: the storage and whatever it calls, or else the module or those files of the
-// package that stand next above on the stack. As shares of what is neither idle nor the benchmark itself.
+// Which part of entitable the moments of profiles belong to: the storage and whatever it calls, or else the module or those files of the
+// package that stand next above on the stack.
 
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import type { Protocol } from "puppeteer-core";
-import { type Share, sharesOf } from "./shares.ts";
+import { type CpuProfile, type Share, sharesOf } from "./shares.ts";
 import { libraryFolder } from "./site.ts";
+import { startClock } from "./timing.ts";
 
 type Frame = Protocol.Runtime.CallFrame;
 
+// As the table of them has them.
+export const partNames = [
+  "module",
+  "encoding",
+  "decoding",
+  "client",
+  "host and queue",
+  "storing",
+  "garbage collection",
+  "browser",
+  "benchmark",
+  "waiting",
+] as const;
+type Part = (typeof partNames)[number];
+
 const storing = /\/storage\/|\/host\/(segment-writer|checkpointer)\./;
-// Without a name: it does not count.
-const parts: readonly (readonly [name: string | undefined, source: RegExp])[] = [
+const parts: readonly (readonly [name: Part, source: RegExp])[] = [
   ["module", /^wasm:|\.wasm$/],
   ["encoding", /\/client\/block-encode\./],
   ["decoding", /\/client\/block-decode\./],
   ["host and queue", /\/dist\/(host|tabs|wasm|slab)\b/],
   ["client", /\/dist\//],
-  [undefined, /\/page\.js$|\/peers\//],
+  ["benchmark", /\/page\.js$|\/peers\//],
 ];
 
-export function partsOf(profile: Protocol.Profiler.Profile): Share[] {
-  const { nodes } = profile;
+export const partsOf = (profiles: readonly CpuProfile[]): Share[] => sharesOf(profiles, partsIn);
+
+function partsIn({ nodes }: CpuProfile): Map<number, Part> {
   const above = new Map(nodes.flatMap(({ id, children = [] }) => children.map((c) => [c, id])));
   const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]));
-  const names = new Map<number, string>();
+  const names = new Map<number, Part>();
   for (const { id } of nodes) {
     const stack: Frame[] = [];
     for (let at: number | undefined = id; at !== undefined; at = above.get(at)) {
       stack.push(frames.get(at) as Frame);
     }
-    const part = partOf(stack);
-    if (part !== undefined) names.set(id, part);
+    if (!stack.some(startsClock)) names.set(id, partOf(stack));
   }
-  return sharesOf(profile, names);
+  return names;
 }
 
-// Of a stack, its innermost frame first. Undefined: idle, or the benchmark itself.
-function partOf(stack: readonly Frame[]): string | undefined {
+// The browser takes a while to start a profile, and says so in it.
+const startsClock = ({ functionName }: Frame) => functionName === startClock.name;
+
+// Of a stack, its innermost frame first.
+function partOf(stack: readonly Frame[]): Part {
   const { functionName = "" } = stack[0] ?? {};
-  if (functionName === "(idle)") return undefined;
+  if (functionName === "(idle)") return "waiting";
   if (functionName === "(garbage collector)") return "garbage collection";
   const sources = stack.map(sourceOf);
   if (sources.some((source) => storing.test(source))) return "storing";

@@ -1,13 +1,14 @@
 // Where a session runs, seen from the driver: a page (tab.ts) or a process of Node (child.ts).
 
 import { WrongResult } from "./expected.ts";
-import { type Profile, profiled } from "./profile.ts";
+import type { Profiled } from "./profile.ts";
 import { overBudget, type SessionOptions, wrong } from "./session.ts";
+import type { CpuProfile } from "./shares.ts";
 import type { Step } from "./steps.ts";
 
 export class OverBudget extends Error {}
 
-export abstract class Place {
+export abstract class Place implements Profiled {
   readonly #limitMs: number;
 
   protected constructor({ budgetMs }: SessionOptions) {
@@ -17,7 +18,8 @@ export abstract class Place {
   protected abstract step(step: Step, args: unknown[]): Promise<unknown>;
   protected abstract openCold(name: string, level: string): Promise<number>;
   // A method of Chrome's DevTools protocol.
-  protected abstract devtools(method: string, params?: object): Promise<unknown>;
+  abstract devtools(method: string, params?: object): Promise<unknown>;
+  abstract takeProfiles(): Promise<CpuProfile[]>;
   // Of its process, without garbage.
   abstract megabytes(): Promise<number>;
   abstract close(): Promise<void>;
@@ -29,11 +31,6 @@ export abstract class Place {
 
   async coldOpen(name: string, level: string): Promise<number> {
     return await this.limited(this.openCold(name, level));
-  }
-
-  // What its main thread does meanwhile.
-  async profiled<T>(work: () => Promise<T>): Promise<{ value: T; profile: Profile }> {
-    return await profiled((method, params) => this.devtools(method, params), work);
   }
 
   async wasmMegabytes(): Promise<number> {

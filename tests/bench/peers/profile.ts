@@ -1,34 +1,43 @@
-// Where the time of a step goes: Chrome's CPU profile, as shares of what was not idle.
+// Where the time of a step goes: Chrome's CPU profiles of what was on the clock (timing.ts).
 
 import type { Protocol } from "puppeteer-core";
 import { shortName } from "../support/callgrind.ts";
 import { partsOf } from "./parts.ts";
-import { type Share, sharesOf } from "./shares.ts";
+import { type CpuProfile, type Share, sharesOf } from "./shares.ts";
+import { startClock } from "./timing.ts";
 
 export interface Profile {
-  parts: Share[]; // of entitable
-  functions: Share[];
+  parts: Share[]; // of entitable, of all the time
+  functions: Share[]; // of what was not idle
+}
+
+export interface Profiled {
+  devtools(method: string, params?: object): Promise<unknown>;
+  // Those that the page has made with console.profile() since the last call.
+  takeProfiles(): Promise<CpuProfile[]>;
 }
 
 const shown = 14;
+const idle = new Set(["(idle)", startClock.name]);
 
-// Of the main thread that `devtools` is about.
+// Of the main thread. Without a profile, nothing was on its clock.
 export async function profiled<T>(
-  devtools: (method: string, params?: object) => Promise<unknown>,
+  place: Profiled,
   work: () => Promise<T>,
-): Promise<{ value: T; profile: Profile }> {
-  await devtools("Profiler.enable");
-  await devtools("Profiler.setSamplingInterval", { interval: 100 });
-  await devtools("Profiler.start");
+): Promise<{ value: T; profile?: Profile }> {
+  await place.devtools("Profiler.enable");
+  await place.devtools("Profiler.setSamplingInterval", { interval: 100 });
   const value = await work();
-  const { profile } = (await devtools("Profiler.stop")) as Protocol.Profiler.StopResponse;
-  return { value, profile: { parts: partsOf(profile), functions: functionsOf(profile) } };
+  await place.devtools("Profiler.disable"); // whose answer comes behind the profiles
+  const profiles = await place.takeProfiles();
+  if (profiles.length === 0) return { value };
+  const functions = sharesOf(profiles, functionsIn).slice(0, shown);
+  return { value, profile: { parts: partsOf(profiles), functions } };
 }
 
-function functionsOf(profile: Protocol.Profiler.Profile): Share[] {
-  const named = profile.nodes.map(({ id, callFrame }) => [id, nameOf(callFrame)] as const);
-  const busy = named.filter(([, name]) => name !== "(idle)");
-  return sharesOf(profile, new Map(busy)).slice(0, shown);
+function functionsIn({ nodes }: CpuProfile): Map<number, string> {
+  const busy = nodes.filter(({ callFrame: { functionName } }) => !idle.has(functionName));
+  return new Map(busy.map(({ id, callFrame }) => [id, nameOf(callFrame)]));
 }
 
 function nameOf({ functionName, url }: Protocol.Runtime.CallFrame): string {

@@ -5,7 +5,7 @@ import { Child } from "./child.ts";
 import type { Level } from "./contestant.ts";
 import { compare, WrongResult } from "./expected.ts";
 import { OverBudget, type Place } from "./place.ts";
-import type { Profile } from "./profile.ts";
+import { type Profile, profiled } from "./profile.ts";
 import type { Entry } from "./roster.ts";
 import { readRows, unitOf } from "./rows.ts";
 import type { Beside, GroupFloor, Inserts, Load, SessionOptions, Values } from "./session.ts";
@@ -250,8 +250,8 @@ class Round {
   async #profiled<T>(row: string, work: () => Promise<T>): Promise<T> {
     this.#begin(row);
     if (!this.#o.profile) return await work();
-    const { value, profile } = await this.#there.profiled(work);
-    this.result.profiles[row] = profile;
+    const { value, profile } = await profiled(this.#there, work);
+    if (profile !== undefined) this.result.profiles[row] = profile;
     return value;
   }
 

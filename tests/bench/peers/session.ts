@@ -6,7 +6,7 @@ import { floorIn } from "./contestants/floor.ts";
 import { contestants } from "./contestants/index.ts";
 import { wasmBytes } from "./memories.ts";
 import type { ContestantId, FloorId } from "./roster.ts";
-import { breath, grown, now, timed, timedInTurn } from "./timing.ts";
+import { breath, grown, now, startClock, stopClock, timed, timedInTurn } from "./timing.ts";
 import { type Waited, Waits } from "./waits.ts";
 import {
   add,
@@ -164,9 +164,9 @@ export class Session {
         breathed = now();
       }
     };
-    const started = now();
+    const started = startClock();
     await Promise.all(Array.from({ length: together }, loader));
-    return now() - started;
+    return stopClock(started);
   }
 
   // ---- Checking ---------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // A session and its steps by name, wherever it runs: in a page, in a worker, in Node.
 
 import { Session, type SessionOptions } from "./session.ts";
-import { now } from "./timing.ts";
+import { startClock, stopClock } from "./timing.ts";
 
 export type Step = keyof Session;
 export type Call = (step: Step, args: unknown[]) => Promise<unknown>;
@@ -13,9 +13,9 @@ export function here(options: SessionOptions): Call {
 
 // As somebody does it who has just started: milliseconds.
 export async function coldOpen(call: Call, name: string, level: string): Promise<number> {
-  const started = now();
+  const started = startClock();
   await call("prepare", []);
   await call("open", [name, level, false]);
   await call("one", [0]);
-  return now() - started;
+  return stopClock(started);
 }

@@ -6,6 +6,7 @@ import type { bench as Bench } from "./page.ts";
 import { Place } from "./place.ts";
 import type { Entry } from "./roster.ts";
 import type { SessionOptions } from "./session.ts";
+import type { CpuProfile } from "./shares.ts";
 import type { Step } from "./steps.ts";
 
 declare const bench: typeof Bench; // inside the page
@@ -14,12 +15,14 @@ export class Tab extends Place {
   readonly #browser: Browser;
   readonly #page: Page;
   readonly #devtools: CDPSession;
+  readonly #profiles: CpuProfile[] = [];
 
   private constructor(browser: Browser, page: Page, devtools: CDPSession, options: SessionOptions) {
     super(options);
     this.#browser = browser;
     this.#page = page;
     this.#devtools = devtools;
+    devtools.on("Profiler.consoleProfileFinished", ({ profile }) => this.#profiles.push(profile));
   }
 
   static async open(
@@ -61,7 +64,11 @@ export class Tab extends Place {
     return this.#page.evaluate((n, l) => bench.coldOpen(n, l), name, level);
   }
 
-  protected devtools(method: string, params?: object): Promise<unknown> {
+  async takeProfiles(): Promise<CpuProfile[]> {
+    return this.#profiles.splice(0);
+  }
+
+  devtools(method: string, params?: object): Promise<unknown> {
     return (this.#devtools as { send(method: string, params?: object): Promise<unknown> }).send(
       method,
       params,

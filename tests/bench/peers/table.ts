@@ -2,6 +2,7 @@
 
 import { markdownTable } from "../support/readme.ts";
 import type { Level } from "./contestant.ts";
+import { partNames } from "./parts.ts";
 import type { Profile } from "./profile.ts";
 import { remarks } from "./remarks.ts";
 import type { Measured, Results } from "./results.ts";
@@ -12,9 +13,10 @@ type Cells = string[];
 
 export const count = (value: number) => value.toLocaleString("en");
 
-// Three digits that matter.
-export function figure(value: number): string {
-  const digits = value === 0 ? 0 : Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
+// Three digits that matter, or fewer.
+export function figure(value: number, matter = 3): string {
+  const before = value === 0 ? 0 : Math.floor(Math.log10(Math.abs(value))) + 1;
+  const digits = Math.max(0, matter - before);
   return value.toLocaleString("en", { maximumFractionDigits: Math.min(digits, 4) });
 }
 
@@ -204,22 +206,44 @@ function perRow(results: Results, id: ContestantId, row: Row): number | undefine
 
 // ---- Profiles -----------------------------------------------------------------------------------------------------------
 
-const share = (percent: number) => `${percent.toFixed(1).padStart(5)} %`;
+// What each part of entitable takes of a row's figure. A profiled run is slower than others.
+export function partsOfRows(machine: string, all: readonly Results[]): string {
+  const parts = [machine];
+  for (const results of all) {
+    const found = results.profiles("entitable");
+    const body = rows.flatMap((row) => {
+      const ours = results.of("entitable", row.id)?.median;
+      const profile = found[row.id];
+      return ours === undefined || profile === undefined ? [] : [partsLine(row, ours, profile)];
+    });
+    parts.push(
+      `### ${count(results.entities)} entities`,
+      markdownTable(["", "in all", ...partNames], body),
+    );
+  }
+  return parts.map((part) => part.trim()).join("\n\n");
+}
 
-const inParts = ({ parts }: Profile) =>
-  parts.map(({ name, percent }) => `${name} ${share(percent).trim()}`).join(", ");
+function partsLine(row: Row, ours: number, { parts }: Profile): Cells {
+  const cells = partNames.map((part) => {
+    const { percent = 0 } = parts.find(({ name }) => name === part) ?? {};
+    return percent < 0.5 ? "" : figure((ours * percent) / 100, 2);
+  });
+  return [row.title, shown(ours, row), ...cells];
+}
 
-export function profiles(results: Results): string {
+export function functionsOfRows(results: Results): string {
   const parts: string[] = [];
-  for (const { id, title, ours } of results.entries) {
+  for (const { id, title } of results.entries) {
     const found = results.profiles(id);
     for (const row of rows) {
       const profile = found[row.id];
       if (profile === undefined) continue;
       const lines = profile.functions.map(({ name, percent }) => `${share(percent)}  ${name}`);
-      if (ours) lines.unshift(inParts(profile));
       parts.push(`${title}: ${row.title}\n${lines.join("\n")}`);
     }
   }
   return parts.join("\n\n");
 }
+
+const share = (percent: number) => `${percent.toFixed(1).padStart(5)} %`;
