@@ -198,13 +198,14 @@ class Round {
     await this.#ask("remove", "main");
   }
 
-  // What the browser alone takes for a load, and for a cold open, in pages without a store.
+  // What the browser alone takes for a load, for what stores a burst of writes, and for a cold open, in pages without a store.
   async #floor(): Promise<void> {
     await this.#open("floor");
     const before = await this.#there.megabytes();
     await this.#ask("open", "floor-main", "relaxed", true);
     await this.#ask("load", this.#o.session.entities, 1, Number.MAX_VALUE, false);
     this.#note("memory-floor", (await this.#there.megabytes()) - before);
+    this.#note("hand-over", (await this.#ask("handOver")) as number);
     await this.#open("floor");
     await this.#time("open-floor", () => this.#there.coldOpen("floor-main", "relaxed"));
     await this.#ask("close");

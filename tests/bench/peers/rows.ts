@@ -110,6 +110,13 @@ export const rows: readonly Row[] = [
     level: "deferred",
     aside: true,
   },
+  {
+    id: "hand-over",
+    title: "handing as many bytes to IndexedDB, in the form of IDBFS: what the page's thread takes",
+    unit: "µs",
+    level: "deferred",
+    aside: true,
+  },
   ...besideFloor("relaxed"),
   ...besideFloor("strict"),
   {

@@ -2,11 +2,11 @@
 // driver asks for; what it returns can be sent.
 
 import type { Contestant, Database, Level, MaybePromise } from "./contestant.ts";
-import { floorIn } from "./contestants/floor.ts";
+import { bytesOfEntity, floorIn, handOver } from "./contestants/floor.ts";
 import { contestants } from "./contestants/index.ts";
 import { wasmBytes } from "./memories.ts";
 import type { ContestantId, FloorId } from "./roster.ts";
-import { breath, grown, now, startClock, stopClock, timed, timedInTurn } from "./timing.ts";
+import { breath, grown, median, now, startClock, stopClock, timed, timedInTurn } from "./timing.ts";
 import { type Waited, Waits } from "./waits.ts";
 import {
   add,
@@ -75,6 +75,8 @@ export interface Beside {
 const insertsDurable = 200;
 const insertsDeferred = 60_000;
 const firstInserts = 1000;
+const handOvers = 20;
+const handedOver = 6000; // at a time: about as many as one transaction has
 const inFlight = 1000;
 const inFlightBatches = 20;
 const merges = 30_000;
@@ -301,6 +303,13 @@ export class Session {
     if (first === undefined || second === undefined) throw new Error("nothing was timed");
     const times = { insert: first.ms, put: second.ms, puts: second.ratio, ...waited };
     return third === undefined ? times : { ...times, file: { put: third.ms, puts: third.ratio } };
+  }
+
+  // What handing over as many bytes as inserts leave to be stored takes of this thread: microseconds each.
+  async handOver(): Promise<number> {
+    const times: number[] = [];
+    for (let i = 0; i < handOvers; ++i) times.push(await handOver(handedOver * bytesOfEntity));
+    return (median(times) * 1000) / handedOver;
   }
 
   // The least that its storage asks for a load of so many, for each.

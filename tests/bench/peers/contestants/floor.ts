@@ -4,7 +4,8 @@
 
 import type { FileHandle } from "node:fs/promises";
 import type { Contestant, Database, Level } from "../contestant.ts";
-import { type Entity, packed } from "../workload.ts";
+import { now } from "../timing.ts";
+import { type Entity, groupRows, packed } from "../workload.ts";
 
 export interface Floor {
   put(i: number): Promise<unknown>;
@@ -16,6 +17,8 @@ export interface Floor {
 // The median of such segments.
 const insertBytes = 300;
 const groupBytes = 14_700; // of 100 entities
+const pieceBytes = 65_000;
+export const bytesOfEntity = groupBytes / groupRows; // as it is logged beside others
 
 // `folder`: in Node.
 export function floorIn(
@@ -25,6 +28,24 @@ export function floorIn(
 ): Promise<Floor> {
   const bytes = bytesOf(write === "insert" ? insertBytes : groupBytes);
   return folder === undefined ? inIndexedDB(level, bytes) : inFile(folder, level, bytes);
+}
+
+// What the page's thread takes to hand over so many bytes, milliseconds: as entitable hands over what waited to be stored, in pieces that Chromium keeps
+// with their keys, as files of IDBFS, in one transaction.
+export async function handOver(size: number): Promise<number> {
+  const db = await openDatabase("floor");
+  const bytes = bytesOf(pieceBytes);
+  const pieces = Array.from({ length: Math.ceil(size / pieceBytes) }, (_, i) => fileOf(bytes(i)));
+  const started = now();
+  const transaction = db.transaction("files", "readwrite", { durability: "relaxed" });
+  for (const [i, piece] of pieces.entries())
+    transaction.objectStore("files").put(piece, fileName(i));
+  transaction.commit();
+  const ms = now() - started;
+  await new Promise((resolve) => transaction.addEventListener("complete", resolve));
+  db.close();
+  await resultOf(indexedDB.deleteDatabase("floor"));
+  return ms;
 }
 
 // Of the i-th write. The bytes of entities: Chromium compresses what it stores, and zeros would be nothing.
