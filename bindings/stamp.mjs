@@ -2,11 +2,12 @@
 //
 // Gives glue and binary one build id, so that a stale binary (an old file in an HTTP cache, an old copy beside a bundle) is told
 // apart before it is instantiated: the glue exports `buildId`, the binary carries it in the custom section "entitable". The id
-// is the version and a hash of both files. Writes the inline copy of the binary too.
+// is the version and a hash of both files. Takes out of the glue before what is never called (prune.mjs). Writes the inline copy of the binary too.
 
 import { createHash } from "node:crypto";
 import { copyFileSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { prune } from "./prune.mjs";
 
 const [folder, version, copyTo] = process.argv.slice(2);
 const glueFile = join(folder, "entitable.mjs");
@@ -14,7 +15,7 @@ const wasmFile = join(folder, "entitable.wasm");
 const inlineFile = join(folder, "entitable-wasm-inline.js");
 
 const stampLine = /\nexport const buildId = "[^"]*";\n$/;
-const glue = readFileSync(glueFile, "utf8").replace(stampLine, "");
+const glue = prune(readFileSync(glueFile, "utf8").replace(stampLine, ""));
 const wasm = readFileSync(wasmFile);
 const hash = createHash("sha256").update(glue).update(wasm).digest("hex").slice(0, 16);
 const buildId = `${version}-${hash}`;

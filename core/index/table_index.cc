@@ -84,8 +84,12 @@ TableIndex::Found TableIndex::find_to_change(const KeyView& key) const {
       node = inner.child(child).get();
     }
     spot.leaf = static_cast<const Leaf*>(node);
+    spot.leaf->touch();  // as the row below: what changes a row looks at all of both
     if (spot.leaf->is_absent()) return {std::nullopt, spot.leaf->part()};
-    spot.place = spot.leaf->find(key);
+    spot.leaf->touch_directory();
+    const Leaf::Near near = spot.leaf->find_near_to(key);
+    spot.leaf->touch_row(near, key);
+    spot.place = spot.leaf->find_from(near, key);
   }
   trail_.run = spot.place.run;
   trail_.slot = spot.place.slot;

@@ -79,28 +79,27 @@ char* put_row(char* at, const PutRow& row, Ticks last_timestamp, std::uint32_t s
 }
 
 // Most commits are a single row, whose shape is the only one: all is known when it is written.
-std::string encode_single(const Commit& commit, const PutRow& row, std::string& memory) {
+std::size_t encode_single(const Commit& commit, const PutRow& row, PendingRecords& records) {
   const std::size_t shape_room =
       row.definition.empty() ? definition_room(row.properties) : row.definition.size();
-  const std::size_t room = integers_max + shape_room + row_room(row);
-  if (memory.size() < room) memory.resize(room);  // and never less, as what is new is cleared
-  char* at = put_varint(memory.data(), commit.number);
+  char* const start = records.room(integers_max + shape_room + row_room(row));
+  char* at = put_varint(start, commit.number);
   at = put_varint(put_varint(at, 1), 0);
   at = row.definition.empty() ? put_definition(at, row.properties) : put_raw(at, row.definition);
   at = put_integer(at, static_cast<std::uint64_t>(commit.last_timestamp));
   *at++ = 0;  // no call
   Place place;
   at = put_row(put_varint(at, 1), row, commit.last_timestamp, 1, place);
-  return {memory.data(), static_cast<std::size_t>(at - memory.data())};
+  return static_cast<std::size_t>(at - start);
 }
 
 class CommitEncoder {
  public:
   explicit CommitEncoder(const Commit& commit) : commit_(commit) {}
-  std::string encode();
+  std::size_t encode(PendingRecords& records);
 
  private:
-  void write_moment(std::string& out) const;
+  std::string moment() const;
   void write(const PutRow& mutation);
   void write(const DeleteEntity& mutation);
   void write(const CreateTable& mutation);
@@ -121,28 +120,26 @@ class CommitEncoder {
   Place place_;
 };
 
-std::string CommitEncoder::encode() {
+std::size_t CommitEncoder::encode(PendingRecords& records) {
   mutations_.reserve(commit_.mutations.size() * mutation_bytes_usual);
   for (const Mutation& mutation : commit_.mutations) {
     std::visit([this](const auto& m) { write(m); }, mutation);
   }
-  std::string out;
-  out.reserve(64 + shapes_.size() + mutations_.size());
-  ByteWriter writer(out);
-  writer.varint(commit_.number);
-  writer.varint(shape_count_);
-  writer.raw(shapes_);
-  write_moment(out);
-  writer.varint(commit_.mutations.size());
-  writer.raw(mutations_);
-  return out;
+  const std::string moment = this->moment();
+  char* const start =
+      records.room(integers_max + shapes_.size() + moment.size() + mutations_.size());
+  char* at = put_varint(put_varint(start, commit_.number), shape_count_);
+  at = put_varint(put_raw(put_raw(at, shapes_), moment), commit_.mutations.size());
+  return static_cast<std::size_t>(put_raw(at, mutations_) - start);
 }
 
-void CommitEncoder::write_moment(std::string& out) const {
+std::string CommitEncoder::moment() const {
+  std::string out;
   ByteWriter writer(out);
   writer.u64(static_cast<std::uint64_t>(commit_.last_timestamp));
   writer.u8(commit_.call.has_value() ? 1 : 0);
   if (commit_.call.has_value()) append_call(*commit_.call, commit_.last_timestamp, out);
+  return out;
 }
 
 std::uint32_t CommitEncoder::shape_of(const PutRow& row) {
@@ -361,11 +358,8 @@ const char* CommitDecoder::read_table_acl() {
 }
 
 // Passes over a definition and gives its bytes. REQUIRES: it is a good one.
-std::string_view skip_definition(ByteReader& reader, std::string_view all,
-                                 const ShapeNumbers& shapes) {
+std::string_view skip_definition(ByteReader& reader, std::string_view all) {
   const std::size_t start = all.size() - reader.remaining();
-  const std::string_view known = shapes.first_in(all.substr(start));
-  if (!known.empty()) return reader.raw(known.size());
   for (std::uint64_t left = reader.varint(); left > 0; --left) {
     reader.u8();
     reader.bytes();
@@ -375,20 +369,21 @@ std::string_view skip_definition(ByteReader& reader, std::string_view all,
 
 }  // namespace
 
-std::string encode_commit(const Commit& commit, std::string& memory) {
+std::size_t encode_commit(const Commit& commit, PendingRecords& records) {
   ENTITABLE_CHECK(commit.number > 0 && commit.last_timestamp >= 0);
   const auto* const single =
       commit.mutations.size() == 1 ? std::get_if<PutRow>(commit.mutations.data()) : nullptr;
-  std::string bytes = single != nullptr && !commit.call.has_value()
-                          ? encode_single(commit, *single, memory)
-                          : CommitEncoder(commit).encode();
-  ENTITABLE_DCHECK(reads_back(bytes, commit));
+  const std::size_t bytes = single != nullptr && !commit.call.has_value()
+                                ? encode_single(commit, *single, records)
+                                : CommitEncoder(commit).encode(records);
+  ENTITABLE_DCHECK(reads_back({records.room(bytes), bytes}, commit));
   return bytes;
 }
 
 std::string encode_commit(const Commit& commit) {
-  std::string memory;
-  return encode_commit(commit, memory);
+  PendingRecords records;
+  const std::size_t bytes = encode_commit(commit, records);
+  return {records.room(bytes), bytes};
 }
 
 Result<Commit> decode_commit(std::string_view payload, ShapeDictionary& shapes,
@@ -398,19 +393,26 @@ Result<Commit> decode_commit(std::string_view payload, ShapeDictionary& shapes,
 
 void append_commit(std::string_view standalone, ShapeNumbers& shapes, std::string& out) {
   ByteReader reader(standalone);
-  ByteWriter writer(out);
-  writer.varint(reader.varint());  // the number
-  const std::uint64_t shape_count = reader.varint();
-  writer.varint(shape_count);
-  for (std::uint64_t i = 0; i < shape_count; ++i) {
+  char numbers[3 * varint_bytes_max];
+  char* at = put_varint(numbers, reader.varint());  // of the commit
+  std::uint64_t shapes_left = reader.varint();
+  at = put_varint(at, shapes_left);
+  for (; shapes_left > 0; --shapes_left) {
     ENTITABLE_CHECK(reader.varint() == 0 && reader.ok());
-    const std::string_view definition = skip_definition(reader, standalone, shapes);
-    const ShapeNumbers::Numbered shape = shapes.number_of(definition);
-    writer.varint(shape.is_new ? 0 : shape.number);
-    if (shape.is_new) writer.raw(definition);
+    const std::string_view first =
+        shapes.first_in(standalone.substr(standalone.size() - reader.remaining()));
+    const std::string_view definition =
+        first.empty() ? skip_definition(reader, standalone) : reader.raw(first.size());
+    const ShapeNumbers::Numbered shape =
+        first.empty() ? shapes.number_of(definition) : ShapeNumbers::first;
+    at = put_varint(at, shape.is_new ? 0 : shape.number);
+    out.append(numbers, static_cast<std::size_t>(at - numbers));
+    if (shape.is_new) out.append(definition);
+    at = numbers;
   }
   ENTITABLE_CHECK(reader.ok());
-  writer.raw(reader.raw(reader.remaining()));
+  out.append(numbers, static_cast<std::size_t>(at - numbers));
+  out.append(reader.raw(reader.remaining()));
 }
 
 std::uint64_t commit_number(std::string_view standalone) {

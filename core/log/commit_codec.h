@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/base/result.h"
+#include "core/log/pending_records.h"
 #include "core/log/shape_codec.h"
 #include "core/model/commit.h"
 #include "core/model/property_arena.h"
@@ -20,8 +21,8 @@ namespace entitable {
 // entities (check_entity) with a timestamp, number > 0, no timestamp above last_timestamp, table
 // ids from 1 to table_id_max, valid table names, at most access_policies_max policies.
 //
-// `memory` serves again for the next one; what is in it means nothing.
-std::string encode_commit(const Commit& commit, std::string& memory);
+// Into the room behind `records`, of which it is none yet; gives its bytes.
+std::size_t encode_commit(const Commit& commit, PendingRecords& records);
 std::string encode_commit(const Commit& commit);
 
 // The commit in the payload of a commit record, or Code::corrupted with the mutation and the

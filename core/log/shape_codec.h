@@ -40,7 +40,9 @@ class ShapeNumbers {
     bool is_new;
   };
   Numbered number_of(std::string_view definition);
-  // The first definition, if `bytes` start with it (no definition is the start of another); else
+  // Of the first definition, once it has one.
+  static constexpr Numbered first{1, false};
+  // That definition, if `bytes` start with it (no definition is the start of another); else
   // nothing.
   std::string_view first_in(std::string_view bytes) const {
     const std::string_view start = bytes.substr(0, first_.size());

@@ -20,35 +20,16 @@
 namespace entitable {
 namespace {
 
-// So that `more` can be pushed without allocating. Doubling, as reserve() alone would move all that
-// is there for every few that come.
-void make_room(std::vector<PendingCommit>& pending, std::size_t more) {
-  const std::size_t wanted = pending.size() + more;
-  if (wanted > pending.capacity()) pending.reserve(std::max(wanted, 2 * pending.capacity()));
-}
-
 std::size_t share_of(std::size_t count, double share) {
   return static_cast<std::size_t>(std::ceil(static_cast<double>(count) * share));
 }
 
-using Commits = std::span<const PendingCommit>;
-
-// Those behind number `through`, of a list in which numbers rise by one.
-Commits behind(Commits commits, std::uint64_t through) {
-  if (commits.empty() || through < commits.front().number) return commits;
-  const std::uint64_t count = through - commits.front().number + 1;
-  return commits.subspan(static_cast<std::size_t>(std::min<std::uint64_t>(count, commits.size())));
-}
-
-// The first of them, until they have `enough` bytes.
-SegmentWriter::Load load_of(std::initializer_list<Commits> lists, std::size_t enough) {
+// Of the records from `at` on, the first ones, until they have `enough` bytes.
+SegmentWriter::Load load_of(const PendingRecords& records, std::size_t at, std::size_t enough) {
   SegmentWriter::Load load{0, 0};
-  for (Commits commits : lists) {
-    for (const PendingCommit& commit : commits) {
-      if (load.bytes >= enough) return load;
-      ++load.commits;
-      load.bytes += commit.record.size();
-    }
+  for (; at < records.size() && load.bytes < enough; ++at) {
+    ++load.commits;
+    load.bytes += records[at].size();
   }
   return load;
 }
@@ -68,8 +49,8 @@ struct Store::State {
   Candidate::Scratch scratch;
   std::optional<Candidate> candidate;
 
-  // Published commits that no stored segment holds yet, oldest first.
-  std::vector<PendingCommit> pending;
+  // Of commits that no stored segment holds yet: the published ones, then those of the candidate.
+  PendingRecords pending;
   std::uint64_t stored_commit = 0;   // the newest commit that is in a stored segment
   std::uint64_t sealed_through = 0;  // the newest commit in the segment that was given out last
   std::uint64_t sealed_bytes = 0;    // of the segments that were given out and are not stored yet
@@ -121,15 +102,14 @@ struct Store::State {
   }
   std::vector<TableIndex*> versions_lacking(const ListedPart& listed);
 
-  // REQUIRES: there is room for its commits and its calls.
+  // REQUIRES: there is room for its calls.
   void publish(Candidate& made) {
     for (ClientCall& call : made.calls()) window.add(std::move(call));
-    for (PendingCommit& commit : made.commits()) {
-      if (commit.number > stored_commit) pending.push_back(std::move(commit));
-    }
     published = std::move(made.version());
-    constexpr std::size_t kept_max = 1024;
-    if (made.commits().capacity() <= kept_max) scratch.commits = std::move(made.commits());
+  }
+  void discard() {
+    candidate.reset();
+    pending.drop_behind(published.last_commit);
   }
 
   // What was given out before is not stored, and not going to be.
@@ -341,8 +321,10 @@ StoreStats Store::stats() const {
     stats.memory_bytes += index.memory_bytes();
   }
   stats.last_commit = state_->published.last_commit;
-  stats.pending_commits = state_->pending.size();
-  for (const PendingCommit& commit : state_->pending) stats.pending_bytes += commit.record.size();
+  stats.pending_commits = state_->pending.through(stats.last_commit);
+  for (std::size_t i = 0; i < stats.pending_commits; ++i) {
+    stats.pending_bytes += state_->pending[i].size();
+  }
   stats.next_sequence = state_->next_sequence;
   stats.epoch = state_->epoch;
   stats.segments_since_checkpoint = state_->next_sequence - state_->manifest.first_live_sequence;
@@ -368,7 +350,13 @@ Staged Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
     staged.answers.assign(requests.size(), GroupFailure{Error(Code::read_only), 0, false});
     return staged;
   }
-  Candidate candidate(state_->published, state_->window, state_->scratch);
+  struct DiscardUnlessStaged {
+    State& state;
+    ~DiscardUnlessStaged() {
+      if (!state.candidate.has_value()) state.discard();
+    }
+  } discard{*state_};
+  Candidate candidate(state_->published, state_->window, state_->pending, state_->scratch);
   for (const WriteRequest& request : requests) {
     const auto need = candidate.add(request, now, staged.answers.emplace_back());
     // Goes on, to learn what the others need.
@@ -382,7 +370,6 @@ Staged Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
   if (!staged.changes) return staged;
   // Everything that publish() needs is allocated here, so that publish() cannot fail.
   state_->window.reserve(candidate.calls());
-  make_room(state_->pending, candidate.commits().size());
   state_->candidate.emplace(std::move(candidate));
   return staged;
 }
@@ -393,11 +380,10 @@ Staged Store::write(const WriteRequest& request, Ticks now, Staged memory) {
   if (read_only()) return stage({request}, now);
   memory.answers.resize(1);
   memory.need_parts.clear();
-  make_room(state_->pending, 1);
   // Takes the published version, so that nothing else holds it, and gives it back in any case.
   struct Taken {
     State& state;
-    Candidate candidate{std::move(state.published), state.window, state.scratch};
+    Candidate candidate{std::move(state.published), state.window, state.pending, state.scratch};
     ~Taken() { state.publish(candidate); }
   } taken{*state_};
   if (const auto need = taken.candidate.add(request, now, memory.answers.front())) {
@@ -415,7 +401,7 @@ void Store::publish() {
 }
 
 void Store::discard() {
-  state_->candidate.reset();
+  state_->discard();
 }
 
 std::optional<SealedSegment> Store::seal(std::size_t bytes_max) {
@@ -424,20 +410,15 @@ std::optional<SealedSegment> Store::seal(std::size_t bytes_max) {
 }
 
 std::optional<SealedSegment> Store::seal_next(std::size_t bytes_max) {
-  const std::uint64_t sealed = state_->sealed_through;
-  const Commits pending = behind(state_->pending, sealed);
-  Commits staged;
-  if (state_->candidate.has_value()) staged = behind(state_->candidate->commits(), sealed);
-  const SegmentWriter::Load load = load_of({pending, staged}, bytes_max);
+  const PendingRecords& records = state_->pending;
+  const std::size_t first = records.through(state_->sealed_through);
+  const SegmentWriter::Load load = load_of(records, first, bytes_max);
   if (load.commits == 0) return std::nullopt;
   SegmentWriter writer(state_->sealed_sequence(), state_->epoch, load);
-  for (Commits commits : {pending, staged}) {
-    for (const PendingCommit& commit : commits) {
-      const bool fits = writer.size_with(commit.record) <= bytes_max;
-      if (!fits && state_->sealed_through > sealed) return state_->seal(std::move(writer));
-      writer.add(commit.record);
-      state_->sealed_through = commit.number;
-    }
+  for (std::size_t at = first; at < first + load.commits; ++at) {
+    if (at > first && writer.size_with(records[at]) > bytes_max) break;
+    writer.add(records[at]);
+    state_->sealed_through = records.number(at);
   }
   return state_->seal(std::move(writer));
 }
@@ -453,9 +434,7 @@ SealedSegment Store::claim() {
 void Store::stored(std::uint64_t sequence) {
   ENTITABLE_CHECK(state_->sealed_segments > 0 && sequence == state_->sealed_sequence() - 1);
   state_->stored_commit = state_->sealed_through;
-  std::erase_if(state_->pending, [&](const PendingCommit& commit) {
-    return commit.number <= state_->stored_commit;
-  });
+  state_->pending.drop_through(state_->stored_commit);
   state_->next_sequence += state_->sealed_segments;
   state_->segment_bytes += state_->sealed_bytes;
   state_->unseal();
@@ -623,7 +602,7 @@ void Store::rollback(std::uint64_t version) {
   back.version.catalog.branch();
   state_->published = std::move(back.version);
   state_->window = std::move(back.window);
-  state_->pending.clear();
+  state_->pending = {};
   state_->stored_commit = state_->sealed_through = state_->published.last_commit;
 }
 

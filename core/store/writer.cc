@@ -105,14 +105,14 @@ void Candidate::commit(const std::optional<ClientCall>& call) {
     commit.call = ClientCall{call->client, call->number, staged().timestamps};
     calls_.push_back(*commit.call);
   }
-  PendingCommit pending{commit.number, encode_commit(commit, scratch_.record)};
-  if (commits_.empty()) {
-    commits_.reserve(1);
-    apply_first(commit);
-  } else {
+  const std::size_t record_bytes = encode_commit(commit, records_);
+  if (changes_) {
     version_.catalog.apply(commit);
+  } else {
+    apply_first(commit);
   }
-  commits_.push_back(std::move(pending));
+  records_.add(commit.number, record_bytes);
+  changes_ = true;
   version_.last_commit = commit.number;
   staged().mutations = std::move(commit.mutations);
 }
@@ -120,13 +120,11 @@ void Candidate::commit(const std::optional<ClientCall>& call) {
 // What a request took serves the next one. That counts for single writes, and what large groups
 // took is not kept.
 void Candidate::leave() {
-  constexpr std::size_t kept_bytes = 64 * 1024;
   if (staged().mutations.capacity() > 1) {
     staged() = StagedMutations();
   } else {
     staged().mutations.clear();
   }
-  if (scratch_.record.size() > kept_bytes) std::string().swap(scratch_.record);
 }
 
 // Whoever gave away a version gets it back as it was if memory runs out half-way.

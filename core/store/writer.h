@@ -6,10 +6,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <variant>
 #include <vector>
 
+#include "core/log/pending_records.h"
 #include "core/query/query.h"
 #include "core/store/call_window.h"
 #include "core/store/catalog.h"
@@ -18,12 +18,6 @@
 #include "core/txn/stage.h"
 
 namespace entitable {
-
-// One commit's framed bytes (core/log), waiting to be stored in a segment.
-struct PendingCommit {
-  std::uint64_t number;
-  std::string record;
-};
 
 // One version of everything that is stored.
 struct Version {
@@ -37,19 +31,13 @@ class Candidate {
  public:
   // Memory that candidates leave for those after them; what is in it means nothing.
   struct Scratch {
-    std::vector<PendingCommit> commits;
     StagedMutations staged;
-    std::string record;
   };
   // Starts from `base`: a copy of a version, which then stays as it is, or the version itself.
-  // `answered` is the window of calls answered before.
-  Candidate(Version base, const CallWindow& answered, Scratch& scratch)
-      : version_(std::move(base)),
-        answered_(answered),
-        scratch_(scratch),
-        commits_(std::move(scratch.commits)) {
-    commits_.clear();
-  }
+  // `answered` is the window of calls answered before. The records of its commits are added to
+  // `records`, and stay there if it is dropped.
+  Candidate(Version base, const CallWindow& answered, PendingRecords& records, Scratch& scratch)
+      : version_(std::move(base)), answered_(answered), records_(records), scratch_(scratch) {}
 
   // Checks one request against this candidate and, if it holds, applies it. Nothing of a failed
   // request stays, except that timestamps it drew are not given out again. NeedParts: nothing was
@@ -57,9 +45,8 @@ class Candidate {
   // later one the candidate is to be dropped. Uses the memory of what `answer` was.
   std::optional<NeedParts> add(const WriteRequest& request, Ticks now, WriteAnswer& answer);
 
-  bool changes() const { return !commits_.empty(); }
+  bool changes() const { return changes_; }
   Version& version() { return version_; }
-  std::vector<PendingCommit>& commits() { return commits_; }
   std::vector<ClientCall>& calls() { return calls_; }
 
  private:
@@ -81,8 +68,9 @@ class Candidate {
 
   Version version_;
   const CallWindow& answered_;
+  PendingRecords& records_;
   Scratch& scratch_;
-  std::vector<PendingCommit> commits_;
+  bool changes_ = false;
   std::vector<ClientCall> calls_;
 };
 

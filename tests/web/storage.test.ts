@@ -400,6 +400,29 @@ describe("idbfs", () => {
     await storage.close();
   });
 
+  test("a full disk shows as quota, also if it ends a transaction before its reads are answered", async () => {
+    const calls: ((storage: IdbfsStorage) => Promise<void>)[] = [
+      (storage) => storage.claim(1, bytes),
+      (storage) => storage.putPart(1, bytes),
+      (storage) => storage.commitManifest(bytes, { segmentsBelow: 0, obsoleteParts: [] }),
+    ];
+    for (const call of calls) {
+      const place = new SharedPlace();
+      const storage = await place.open();
+      await loadAll(storage);
+      onNextTransaction(place.databases[0] as IDBDatabase, (tx) => {
+        Object.defineProperty(tx, "error", {
+          get: () => new DOMException("full", "QuotaExceededError"),
+        });
+        queueMicrotask(() => tx.abort());
+      });
+      await assert.rejects(call(storage), { failure: "quota" });
+      assert.equal(place.reopened, 0);
+      await call(storage);
+      await storage.close();
+    }
+  });
+
   test("a deleted database is not made anew as an empty one", async () => {
     const place = new SharedPlace();
     const storage = await place.open();

@@ -133,7 +133,7 @@ TEST_CASE("a row owned elsewhere is written as one that the commit owns") {
   CHECK(encode_commit(commit) == owning);
 }
 
-TEST_CASE("a definition that somebody keeps, and memory that serves again, show in nothing") {
+TEST_CASE("a definition that somebody keeps, and records before, show in nothing") {
   const auto single = [](std::uint64_t number, const std::string& text) {
     Commit commit;
     commit.number = number;
@@ -142,19 +142,23 @@ TEST_CASE("a definition that somebody keeps, and memory that serves again, show 
         test::put_row(1, {EntityKey("p", "r"), last, {{"text", Value::of_string(text)}}})};
     return commit;
   };
-  std::string memory;
+  PendingRecords records;
+  const auto encode_behind = [&](const Commit& commit) {
+    records.add(records.size() + 1, encode_commit(commit, records));
+    return records[records.size() - 1];
+  };
   std::uint64_t number = 0;
   for (const std::size_t size : {10, 1000, 0, 200, 1}) {
     Commit commit = single(++number, std::string(size, 'x'));
     const std::string plain = encode_commit(commit);
-    CHECK(encode_commit(commit, memory) == plain);
+    CHECK(encode_behind(commit) == plain);
     auto& row = std::get<PutRow>(commit.mutations[0]);
     std::string definition;
     append_definition(row.properties, definition);
     row.definition = definition;
-    CHECK(encode_commit(commit, memory) == plain);
+    CHECK(encode_behind(commit) == plain);
     commit.call = ClientCall{{1, 2, 3}, 4, {last}};
-    const Result<Commit> read = decode(encode_commit(commit, memory));
+    const Result<Commit> read = decode(encode_behind(commit));
     REQUIRE(read.ok());
     CHECK(*read == commit);
   }

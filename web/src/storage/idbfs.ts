@@ -593,8 +593,9 @@ function transaction<T>(
     };
     running.onabort = () => {
       database.removeEventListener("close", onClose);
-      // An abort that neither we nor a request caused: the browser closed the connection.
-      const error = thrown ?? running.error;
+      // A request that ended with the transaction does not say why. An abort that neither we nor a request caused: the browser closed the
+      // connection.
+      const error = nameOf(thrown) === "AbortError" ? running.error : (thrown ?? running.error);
       const lost = error === null || nameOf(error) === "AbortError";
       reject(lost ? new NotConnected(database, true, error) : error);
     };

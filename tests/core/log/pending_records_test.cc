@@ -1,0 +1,102 @@
+#include "core/log/pending_records.h"
+
+#include <cstring>
+#include <string>
+
+#include "tests/support/catch.h"
+
+using namespace entitable;
+
+namespace {
+
+constexpr std::size_t spare = 100;  // what is asked for and not used
+
+void add(PendingRecords& records, std::uint64_t number, std::size_t bytes) {
+  const std::string record(bytes, static_cast<char>('a' + number % 26));
+  char* const at = records.room(bytes + spare);
+  if (bytes > 0) std::memcpy(at, record.data(), bytes);
+  records.add(number, bytes);
+}
+
+bool holds(const PendingRecords& records, std::size_t i, std::size_t bytes) {
+  return records[i] == std::string(bytes, static_cast<char>('a' + records.number(i) % 26));
+}
+
+// Of many sizes, some of them larger than what memory is asked for at once.
+std::size_t size_of(std::uint64_t number) {
+  return number % 50 == 0 ? 100'000 : static_cast<std::size_t>(number * 37 % 700);
+}
+
+}  // namespace
+
+TEST_CASE("records are there in the order in which they came") {
+  PendingRecords records;
+  CHECK(records.empty());
+  for (std::uint64_t number = 7; number < 1007; ++number) add(records, number, size_of(number));
+  REQUIRE(records.size() == 1000);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    CHECK(records.number(i) == 7 + i);
+    CHECK(holds(records, i, size_of(7 + i)));
+  }
+  CHECK(records.through(6) == 0);
+  CHECK(records.through(7) == 1);
+  CHECK(records.through(1006) == 1000);
+  CHECK(records.through(5000) == 1000);
+}
+
+TEST_CASE("records go at both ends, and others come") {
+  PendingRecords records;
+  std::uint64_t first = 1;
+  std::uint64_t next = 1;
+  for (int round = 0; round < 60; ++round) {
+    for (int i = 0; i < 40; ++i, ++next) add(records, next, size_of(next));
+    if (round % 3 == 0) {
+      next -= 13;
+      records.drop_behind(next - 1);
+    }
+    if (round % 4 == 1) first = next - 30;
+    if (round % 10 == 9) first = next;
+    records.drop_through(first - 1);
+    REQUIRE(records.size() == next - first);
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      CHECK(records.number(i) == first + i);
+      CHECK(holds(records, i, size_of(first + i)));
+    }
+  }
+}
+
+TEST_CASE("what is not there does not go") {
+  PendingRecords records;
+  records.drop_through(9);
+  records.drop_behind(0);
+  add(records, 5, 10);
+  records.drop_through(4);
+  records.drop_behind(5);
+  CHECK(records.size() == 1);
+  records.drop_behind(4);
+  CHECK(records.empty());
+  add(records, 5, 20);
+  CHECK(holds(records, 0, 20));
+}
+
+TEST_CASE("room that was asked for in vain changes nothing") {
+  PendingRecords records;
+  add(records, 1, 10);
+  static_cast<void>(records.room(1'000'000));
+  static_cast<void>(records.room(1));
+  CHECK(records.size() == 1);
+  CHECK(holds(records, 0, 10));
+  add(records, 2, 3000);
+  CHECK(holds(records, 1, 3000));
+}
+
+TEST_CASE("one that is taken and written serves again without more memory") {
+  PendingRecords records;
+  add(records, 1, 10);
+  const char* const at = records[0].data();
+  for (std::uint64_t number = 2; number < 10; ++number) {
+    records.drop_through(number - 1);
+    add(records, number, 10);
+    CHECK(records[0].data() == at);
+  }
+}
