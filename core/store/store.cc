@@ -24,10 +24,10 @@ std::size_t share_of(std::size_t count, double share) {
   return static_cast<std::size_t>(std::ceil(static_cast<double>(count) * share));
 }
 
-// Of the records from `at` on, the first ones, until they have `enough` bytes.
+// Of the records from `at` on, the first ones, until they have `enough` bytes; one at least.
 SegmentWriter::Load load_of(const PendingRecords& records, std::size_t at, std::size_t enough) {
   SegmentWriter::Load load{0, 0};
-  for (; at < records.size() && load.bytes < enough; ++at) {
+  for (; at < records.size() && (load.commits == 0 || load.bytes < enough); ++at) {
     ++load.commits;
     load.bytes += records[at].size();
   }

@@ -278,7 +278,8 @@ TEST_CASE("what is pending is sealed in segments of so many bytes, but of one co
   }
   store.stage({insert("people", "p", "z", 1)}, noon);
   const std::size_t whole = store.seal()->bytes.size();
-  for (const std::size_t limit : {std::size_t{1}, whole / 4, whole / 2, whole - 1, 2 * whole}) {
+  for (const std::size_t limit :
+       {std::size_t{0}, std::size_t{1}, whole / 4, whole / 2, whole - 1, 2 * whole}) {
     Disk stored;
     std::size_t commits = 0;
     std::uint64_t sequence = 1;
