@@ -74,4 +74,26 @@ Error caught(Handle& handle) {
   }
 }
 
+namespace {
+
+template <typename Fail>
+const CallResult* failed_or_out_of_memory(Handle& handle, Fail fail) noexcept {
+  try {
+    return fail();
+  } catch (...) {  // not even memory for the error
+    handle.result = CallResult{Status::out_of_memory};
+    return &handle.result;
+  }
+}
+
+}  // namespace
+
+const CallResult* thrown(Handle& handle) noexcept {
+  return failed_or_out_of_memory(handle, [&] { return handle.fail(caught(handle)); });
+}
+
+const CallResult* thrown_in_reply(Handle& handle) noexcept {
+  return failed_or_out_of_memory(handle, [&] { return handle.fail_in_reply(caught(handle)); });
+}
+
 }  // namespace entitable::bindings

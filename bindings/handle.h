@@ -81,18 +81,18 @@ void catch_failed_checks();
 // in a catch block.
 Error caught(Handle& handle);
 
+// What a call gives that threw: the error, as Status::failed or as an error block. REQUIRES: in a
+// catch block.
+[[gnu::cold, gnu::noinline]] const CallResult* thrown(Handle& handle) noexcept;
+[[gnu::cold, gnu::noinline]] const CallResult* thrown_in_reply(Handle& handle) noexcept;
+
 // Runs a call; an exception becomes Status::failed.
 template <typename Call>
 const CallResult* guarded(Handle* handle, Call call) {
   try {
     return call(*handle);
   } catch (...) {
-    try {
-      return handle->fail(caught(*handle));
-    } catch (...) {
-      handle->result = CallResult{Status::out_of_memory};
-      return &handle->result;
-    }
+    return thrown(*handle);
   }
 }
 
@@ -102,12 +102,7 @@ const CallResult* guarded_reply(Handle* handle, Call call) {
   try {
     return call(*handle);
   } catch (...) {
-    try {
-      return handle->fail_in_reply(caught(*handle));
-    } catch (...) {
-      handle->result = CallResult{Status::out_of_memory};
-      return &handle->result;
-    }
+    return thrown_in_reply(*handle);
   }
 }
 

@@ -12,7 +12,8 @@ using CheckHandler = void (*)(const char* condition, const char* file, int line)
 // Replaces what happens when a check fails; the handler must not return.
 void set_check_handler(CheckHandler handler);
 
-[[noreturn]] void check_failed(const char* condition, const char* file, int line);
+[[noreturn, gnu::cold, gnu::noinline]] void check_failed(const char* condition, const char* file,
+                                                         int line);
 
 }  // namespace entitable
 

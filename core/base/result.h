@@ -5,41 +5,77 @@
 //   use(*name);
 #pragma once
 
+#include <new>
 #include <optional>
 #include <utility>
-#include <variant>
 
 #include "core/base/check.h"
 #include "core/base/status.h"
 
 namespace entitable {
 
+// Not a std::variant: that destroys and copies through tables of functions, of its own for every T,
+// which made the module 18 KB larger.
 template <typename T>
 class [[nodiscard]] Result {
  public:
   // NOLINTNEXTLINE(google-explicit-constructor)
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(T value) : value_(std::move(value)), ok_(true) {}
   // NOLINTNEXTLINE(google-explicit-constructor)
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+  Result(Error error) : error_(std::move(error)), ok_(false) {}
+  Result(const Result& other) : ok_(other.ok_) {
+    if (ok_) {
+      new (&value_) T(other.value_);
+    } else {
+      new (&error_) Error(other.error_);
+    }
+  }
+  Result(Result&& other) noexcept : ok_(other.ok_) { take(other); }
+  Result& operator=(Result other) noexcept {
+    destroy();
+    ok_ = other.ok_;
+    take(other);
+    return *this;
+  }
+  ~Result() { destroy(); }
 
-  bool ok() const { return state_.index() == 0; }
+  bool ok() const { return ok_; }
   const Error& error() const {
-    ENTITABLE_CHECK(!ok());
-    return *std::get_if<1>(&state_);
+    ENTITABLE_CHECK(!ok_);
+    return error_;
   }
   T& operator*() {
-    ENTITABLE_CHECK(ok());
-    return *std::get_if<0>(&state_);
+    ENTITABLE_CHECK(ok_);
+    return value_;
   }
   const T& operator*() const {
-    ENTITABLE_CHECK(ok());
-    return *std::get_if<0>(&state_);
+    ENTITABLE_CHECK(ok_);
+    return value_;
   }
   T* operator->() { return &**this; }
   const T* operator->() const { return &**this; }
 
  private:
-  std::variant<T, Error> state_;
+  void take(Result& other) noexcept {
+    if (ok_) {
+      new (&value_) T(std::move(other.value_));
+    } else {
+      new (&error_) Error(std::move(other.error_));
+    }
+  }
+  void destroy() {
+    if (ok_) {
+      value_.~T();
+    } else {
+      error_.~Error();
+    }
+  }
+
+  union {
+    T value_;
+    Error error_;
+  };
+  bool ok_;
 };
 
 // Success without a value.
