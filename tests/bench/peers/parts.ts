@@ -59,7 +59,8 @@ function partOf(stack: readonly Frame[]): Part {
   const { functionName = "" } = stack[0] ?? {};
   if (functionName === "(idle)") return "waiting";
   if (functionName === "(garbage collector)") return "garbage collection";
-  const sources = stack.map(sourceOf);
+  // V8 says of calls that it compiled into their caller that they are called by a getter, if one was compiled into it, too.
+  const sources = stack.filter((frame) => !frame.functionName.startsWith("get ")).map(sourceOf);
   if (sources.some((source) => storing.test(source))) return "storing";
   for (const source of sources) {
     const part = parts.find(([, its]) => its.test(source));

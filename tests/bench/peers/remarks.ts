@@ -1,6 +1,5 @@
 // Why a target is missed, by row: printed below the tables of runs that missed it. Figures in braces are those of the same run, by row; the others
-// were measured, and are to be measured again when what they are about has changed: by `tests/bench/run peers --profile --only entitable
-// --rounds 1`, whose first line of each row has the shares of the parts, or as said.
+// were measured, and are to be measured again when what they are about has changed.
 
 const waits = (row: string) =>
   `half of them take {${row}-before} ms until the browser has everything, {${row}-browser} in the browser, and {${row}-behind} until the caller goes on.`;
@@ -13,37 +12,32 @@ const waitingLoad = (level: string) =>
   `${waits(`load-${level}`)} Awaited one by one, neither the page's thread nor the browser can begin before the other has ended: so it is what the raw ` +
   `puts below take, {put-group-file-${level}} µs in the form in which IDBFS keeps files, and what the page's thread takes for it, {load-deferred} where nobody waits.`;
 
+const parts = "The table of parts further down says what each part of the package takes.";
+
 const warmingUp =
   "The browser compiles what it runs often anew and better, in the background, which is done after some ten thousand such calls.";
 
 export const remarks: Readonly<Record<string, string>> = {
-  "load-deferred":
-    "by a profile of scripts, three tenths each are the core and garbage collection, an eighth each storing what was written before (most of it " +
-    "the browser's own clone of the bytes) and reading the entities out of JavaScript into blocks, the rest the way through the queue. " +
-    warmingUp,
+  "load-deferred": `the module, which is the whole core, takes most of it, then reading entities out of JavaScript into blocks, and handing what was written to IndexedDB. ${parts} ${warmingUp}`,
   "load-relaxed": waitingLoad("relaxed"),
   "load-strict": waitingLoad("strict"),
   "load-ten-strict":
     "ten transactions share one of IndexedDB. They are answered together, and so the next ten are made together: the disk waits for the page's " +
-    "thread, and that for the disk. By a profile of scripts, of what the thread does a quarter each is garbage collection and storing, a fifth " +
-    "the core, a twelfth each encoding and the queue.",
+    `thread, and that for the disk. ${parts}`,
   "insert-deferred":
-    `{insert-first} µs in the first thousand calls of a page, as the row below says. ${warmingUp} By a profile of scripts, three tenths are the ` +
-    "core, a fifth each storing and garbage collection, an eighth the host and its queue, a tenth encoding.",
+    `{insert-first} µs in the first thousand calls of a page, as the row below says. ${warmingUp} {hand-over} are the browser's own copying and compressing of ` +
+    `what is stored later, as the next row says. ${parts} What the core does for an insert, function by function, is counted under Instructions: finding its place, checking and ` +
+    "packing each property, its log record with a checksum; none of that is done twice.",
   "insert-puts-relaxed": insert("relaxed"),
   "insert-puts-strict": insert("strict"),
-  "in-flight":
-    "by a profile of scripts, of what the page's thread does a quarter is the core, a fifth each garbage collection and storing, a sixth the queue; " +
-    "then it waits for one transaction of IndexedDB that holds all thousand.",
+  "in-flight": `what the page's thread does, then one transaction of IndexedDB that holds all thousand. ${parts}`,
   get:
     "the same entity again and again takes 2.4 µs, so 1.1 is waiting for memory: of a row that is in no cache its leaf, the leaf's directory and " +
     "the row, each found by what stands in the one before. Of the rest more than half is making the object of the row's bytes, a fifth the core.",
   partition:
     "the same partition again and again takes 17 µs, so 7 is waiting for memory, 6 of it for the ten rows, though they are asked for together. A " +
     "scan that finds nothing takes 8: parsing and planning the filter, testing a thousand rows, the iterator. Making ten objects takes 9.",
-  merge:
-    "by a profile of scripts more than half is the core (of rows at random, in no cache), a sixth storing, a twelfth the host and its queue. " +
-    warmingUp,
+  merge: `rows at random, in no cache: a fifth of it is waiting for memory, for the row's leaf, its directory and the row, each found by what stands in the one before. ${parts} ${warmingUp}`,
   "merge-if": "as in the row above, with the ETag to encode and compare.",
   "memory-load":
     "a page that makes the same entities and only puts as many bytes has what the row below says. Packed rows with the tree above them are 17.6 MB " +
