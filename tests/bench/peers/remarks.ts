@@ -45,7 +45,8 @@ export const remarks: Readonly<Record<string, string>> = {
     "records under way, and what stands free between blocks of the module's memory.",
   transfer:
     "four fifths of it are the module, of whose code (by the names of its functions) more than half is the store itself, a quarter the " +
-    "service's protocol with JSON, and a fifth the libraries of C, C++ and Emscripten.",
+    "service's protocol with JSON, and a fifth the libraries of C, C++ and Emscripten. Cut off into a second module (by wasm-split, as a trial), the protocol " +
+    "takes 60 KB with it: the rest is still above the target, and both doors are in every page that opens a store.",
   open:
     "{open-floor} ms are the browser's own, as the row below says, in which the module is not even started. The browser compiles each function of the module when it " +
     "is first called: by a trace some 600, in 13 ms, most of them while the manifest is applied and while the part with the row is loaded, which takes 7.5 in " +
