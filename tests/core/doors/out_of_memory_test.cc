@@ -2,7 +2,6 @@
 // what a group of one would, also if memory ran out before. The allocator of this whole program
 // fails on demand.
 #include <algorithm>
-#include <cstdlib>
 #include <new>
 #include <optional>
 #include <string>
@@ -14,47 +13,9 @@
 #include "tests/core/direct/request_builder.h"
 #include "tests/support/catch.h"
 #include "tests/support/disk.h"
+#include "tests/support/failing_allocator.h"
 #include "tests/support/prng.h"
 #include "tests/support/setting.h"
-
-namespace {
-
-constexpr long never = -1;
-long allocations_left = never;
-
-void* allocate(std::size_t size) {
-  if (allocations_left == 0) throw std::bad_alloc();
-  if (allocations_left > 0) --allocations_left;
-  if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  return allocate(size);
-}
-void* operator new[](std::size_t size) {
-  return allocate(size);
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  return std::malloc(size == 0 ? 1 : size);
-}
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
-  return std::malloc(size == 0 ? 1 : size);
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
 
 namespace entitable::doors {
 namespace {

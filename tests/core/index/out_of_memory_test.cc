@@ -1,50 +1,11 @@
 // Memory that runs out in the middle of a change: the shared version is untouched, nothing leaks
 // (AddressSanitizer watches), and the copy that was being changed can be dropped. The allocator of
 // this whole program fails on demand.
-#include <cstdlib>
 #include <new>
 
 #include "tests/core/index/index_testing.h"
 #include "tests/support/catch.h"
-
-namespace {
-
-constexpr long never = -1;
-long allocations_left = never;
-
-void* allocate(std::size_t size) {
-  if (allocations_left == 0) throw std::bad_alloc();
-  if (allocations_left > 0) --allocations_left;
-  if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  return allocate(size);
-}
-void* operator new[](std::size_t size) {
-  return allocate(size);
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  return std::malloc(size == 0 ? 1 : size);
-}
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
-  return std::malloc(size == 0 ? 1 : size);
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
+#include "tests/support/failing_allocator.h"
 
 namespace entitable {
 
