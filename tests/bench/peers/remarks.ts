@@ -18,7 +18,7 @@ const warmingUp =
   "The browser compiles what it runs often anew and better, in the background, which is done after some ten thousand such calls.";
 
 export const remarks: Readonly<Record<string, string>> = {
-  "load-deferred": `the module, which is the whole core, takes most of it, then reading entities out of JavaScript into blocks, and handing what was written to IndexedDB. ${parts} ${warmingUp}`,
+  "load-deferred": `a third of it is the module, which is the whole core; storing what was written before and reading entities out of JavaScript are another. ${parts} ${warmingUp}`,
   "load-relaxed": waitingLoad("relaxed"),
   "load-strict": waitingLoad("strict"),
   "load-ten-strict":
