@@ -224,7 +224,6 @@ class WasmEngine implements Engine {
   #handle: number; // 0: closed
   #reads: (() => void) | undefined; // put off until the next call
   readonly #views = new KeptViews(); // of results
-  readonly #written = new KeptViews(); // of replies to writes
 
   static async start(
     compiling: WebAssembly.Module | Promise<WebAssembly.Module>,
@@ -368,7 +367,7 @@ class WasmEngine implements Engine {
     if (changes instanceof NeededParts) return changes;
     const { HEAPU8: bytes, HEAPU32: words } = this.#module;
     const word = this.#address >>> 2;
-    const reply = this.#written.view(bytes, words[word] as number, words[word + 1] as number);
+    const reply = this.#views.view(bytes, words[word] as number, words[word + 1] as number);
     return { reply, changes: changes !== 0 };
   }
 
