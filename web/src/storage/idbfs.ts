@@ -232,14 +232,14 @@ export class IdbfsStorage implements LogStorage {
     parts: "missing" | "all",
     batchBytes: number,
   ): Promise<Read> {
-    const [entry, stored] = await Promise.all([
-      result<FileEntry | undefined>(files.get(this.#path(manifestName))),
-      this.#numbers(files, "part-", 0),
-    ]);
+    const asked = result<FileEntry | undefined>(files.get(this.#path(manifestName)));
+    const listing = this.#numbers(files, "part-", 0); // while the reader is busy with the manifest
+    listing.catch(() => {}); // until it is waited for
+    const entry = await asked;
     // An entry that is there but is not a file must not pass for a new store: no bytes at all is a damaged manifest.
     const manifest = contentsOf(entry);
     const named = reader.manifest(entry === undefined ? undefined : (manifest ?? new Uint8Array()));
-    const { missing, orphans } = compareParts(named.parts, stored);
+    const { missing, orphans } = compareParts(named.parts, await listing);
     await this.#readParts(files, parts === "all" ? named.parts : missing, reader.part);
     const first = named.firstSegment;
     const live = await this.#numbers(files, "wal-", first);
