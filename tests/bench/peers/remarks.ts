@@ -22,8 +22,8 @@ export const remarks: Readonly<Record<string, string>> = {
   "load-relaxed": waitingLoad("relaxed"),
   "load-strict": waitingLoad("strict"),
   "load-ten-strict":
-    "ten transactions share one of IndexedDB. They are answered together, and so the next ten are made together: the disk waits for the page's " +
-    `thread, and that for the disk. ${parts}`,
+    "ten transactions share one of IndexedDB. They are answered together, and so the next ten are made together: the disk waits for the page's thread, and " +
+    `that for the disk. So it is what one raw put of all ten takes, {put-ten-groups-file-strict} µs in the form of IDBFS, and what the page's thread takes for it. ${parts}`,
   "insert-deferred":
     `{insert-first} µs in the first thousand calls of a page, as the row below says. ${warmingUp} {hand-over} are the browser's own copying and compressing of ` +
     `what is stored later, as the next row says. ${parts} What the core does for an insert, function by function, is counted under Instructions: finding its place, checking and ` +

@@ -169,7 +169,7 @@ class Round {
     const { ours, place } = this.#o.entry;
     await this.#load(`load-${level}`, count, { watch: ours === true && place === "page" });
     await this.#ask("rest");
-    if (ours) await this.#putGroups(level, count);
+    if (ours) await this.#putGroups("put-group", level, count, 1);
     await this.#ask("rest");
     await this.#insert(level);
     if (level === "strict") {
@@ -177,15 +177,18 @@ class Round {
       await this.#ask("close");
       await this.#ask("open", "other", level, true);
       await this.#load("load-ten-strict", count, { together: 10 });
+      if (ours) await this.#putGroups("put-ten-groups", level, count, 10);
     }
     await this.#ask("close");
     await this.#ask("remove", "other");
   }
 
-  async #putGroups(level: Level, count: number): Promise<void> {
-    const puts = (await this.#ask("putGroups", level, count, enoughMs)) as GroupFloor;
-    this.#note(`put-group-${level}`, puts.put);
-    if (puts.file !== undefined) this.#note(`put-group-file-${level}`, puts.file);
+  // So many groups at a time.
+  async #putGroups(row: string, level: Level, count: number, together: number): Promise<void> {
+    const asked = [level, count, enoughMs, together];
+    const puts = (await this.#ask("putGroups", ...asked)) as GroupFloor;
+    this.#note(`${row}-${level}`, puts.put);
+    if (puts.file !== undefined) this.#note(`${row}-file-${level}`, puts.file);
   }
 
   // In a page that knows nothing of the data yet.

@@ -54,12 +54,11 @@ function besideFloor(level: "relaxed" | "strict"): Row[] {
   ];
 }
 
-function groupFloors(level: "relaxed" | "strict"): Row[] {
-  const title = "as many raw puts of as many bytes, each";
+function groupFloors(row: string, title: string, level: "relaxed" | "strict"): Row[] {
   return [
-    { id: `put-group-${level}`, title: `${title}, ${level}`, unit: "µs", level, aside: true },
+    { id: `${row}-${level}`, title: `${title}, ${level}`, unit: "µs", level, aside: true },
     {
-      id: `put-group-file-${level}`,
+      id: `${row}-file-${level}`,
       title: `${title}, in the form of IDBFS, ${level}`,
       unit: "µs",
       level,
@@ -69,6 +68,7 @@ function groupFloors(level: "relaxed" | "strict"): Row[] {
 }
 
 const load = "load in transactions of 100, each entity";
+const puts = "as many raw puts of as many bytes, each";
 
 export const rows: readonly Row[] = [
   {
@@ -85,9 +85,9 @@ export const rows: readonly Row[] = [
     target: always(10),
     level: "relaxed",
   },
-  ...groupFloors("relaxed"),
+  ...groupFloors("put-group", puts, "relaxed"),
   { id: "load-strict", title: `${load}, strict`, unit: "µs", target: always(12), level: "strict" },
-  ...groupFloors("strict"),
+  ...groupFloors("put-group", puts, "strict"),
   {
     id: "load-ten-strict",
     title: `${load}, strict, 10 in flight`,
@@ -95,6 +95,7 @@ export const rows: readonly Row[] = [
     target: always(5),
     level: "strict",
   },
+  ...groupFloors("put-ten-groups", `${puts}, of 10 in one`, "strict"),
   { id: "growth", title: "the last tenth of the load, as a multiple of the first", unit: "×" },
   {
     id: "insert-deferred",

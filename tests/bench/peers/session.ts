@@ -2,7 +2,7 @@
 // driver asks for; what it returns can be sent.
 
 import type { Contestant, Database, Level, MaybePromise } from "./contestant.ts";
-import { bytesOfEntity, floorIn, handOver } from "./contestants/floor.ts";
+import { bytesOfEntity, floorIn, groupBytes, handOver, insertBytes } from "./contestants/floor.ts";
 import { contestants } from "./contestants/index.ts";
 import { wasmBytes } from "./memories.ts";
 import type { ContestantId, FloorId } from "./roster.ts";
@@ -290,7 +290,7 @@ export class Session {
   // In turn with the least that its storage asks for such a write; with files, also for one that is to be a file.
   async insertBesideFloor(level: Level, files: boolean): Promise<Beside> {
     const entities = this.#new(insertsDurable);
-    const { put, putFile, remove } = await floorIn(this.#o.node?.folder, level);
+    const { put, putFile, remove } = await floorIn(this.#o.node?.folder, level, insertBytes);
     const others = files && putFile !== undefined ? [put, putFile] : [put];
     const waits = others.length > 1 ? new Waits() : undefined;
     const write = (i: number) => this.#database.insert(entities[i] as Entity);
@@ -312,14 +312,20 @@ export class Session {
     return (median(times) * 1000) / handedOver;
   }
 
-  // The least that its storage asks for a load of so many, for each.
-  async putGroups(level: Level, count: number, enoughMs: number): Promise<GroupFloor> {
-    const floor = await floorIn(this.#o.node?.folder, level, "group");
+  // The least that its storage asks for a load of so many, for each, if it stores so many groups at a time.
+  async putGroups(
+    level: Level,
+    count: number,
+    enoughMs: number,
+    together: number,
+  ): Promise<GroupFloor> {
+    const floor = await floorIn(this.#o.node?.folder, level, groupBytes * together);
+    const rows = groupRows * together;
     const each = async (put: (i: number) => Promise<unknown>) => {
       const started = now();
       let done = 0;
-      while (done * groupRows < count && now() - started < enoughMs) await put(done++);
-      return ((now() - started) * 1000) / (done * groupRows);
+      while (done * rows < count && now() - started < enoughMs) await put(done++);
+      return ((now() - started) * 1000) / (done * rows);
     };
     const put = await each(floor.put);
     const file = floor.putFile === undefined ? undefined : await each(floor.putFile);

@@ -15,34 +15,26 @@ export interface Floor {
 }
 
 // The median of such segments.
-const insertBytes = 300;
-const groupBytes = 14_700; // of 100 entities
-const pieceBytes = 65_000;
+export const insertBytes = 300;
+export const groupBytes = 14_700; // of 100 entities
+const pieceBytes = 65_000; // of what is longer, as entitable stores it: Chromium keeps such values with their keys
 export const bytesOfEntity = groupBytes / groupRows; // as it is logged beside others
 
-// `folder`: in Node.
-export function floorIn(
-  folder: string | undefined,
-  level: Level,
-  write: "insert" | "group" = "insert",
-): Promise<Floor> {
-  const bytes = bytesOf(write === "insert" ? insertBytes : groupBytes);
+// Of writes of so many bytes. `folder`: in Node.
+export function floorIn(folder: string | undefined, level: Level, size: number): Promise<Floor> {
+  const bytes = bytesOf(size);
   return folder === undefined ? inIndexedDB(level, bytes) : inFile(folder, level, bytes);
 }
 
-// What the page's thread takes to hand over so many bytes, milliseconds: as entitable hands over what waited to be stored, in pieces that Chromium keeps
-// with their keys, as files of IDBFS, in one transaction.
+// What the page's thread takes to hand over so many bytes, milliseconds: as entitable hands over what waited to be stored, as files of IDBFS,
+// in one transaction.
 export async function handOver(size: number): Promise<number> {
   const db = await openDatabase("floor");
-  const bytes = bytesOf(pieceBytes);
-  const pieces = Array.from({ length: Math.ceil(size / pieceBytes) }, (_, i) => fileOf(bytes(i)));
+  const files = piecesOf(packed(0, size)).map(fileOf);
   const started = now();
-  const transaction = db.transaction("files", "readwrite", { durability: "relaxed" });
-  for (const [i, piece] of pieces.entries())
-    transaction.objectStore("files").put(piece, fileName(i));
-  transaction.commit();
+  const stored = putIn(db, "files", "relaxed", files, fileName(0));
   const ms = now() - started;
-  await new Promise((resolve) => transaction.addEventListener("complete", resolve));
+  await stored;
   db.close();
   await resultOf(indexedDB.deleteDatabase("floor"));
   return ms;
@@ -60,13 +52,20 @@ async function inIndexedDB(level: Level, bytes: Bytes): Promise<Floor> {
   const db = await openDatabase("floor");
   const durability = level === "strict" ? "strict" : "relaxed";
   return {
-    put: (i) => putIn(db, "rows", durability, bytes(i), i),
-    putFile: (i) => putIn(db, "files", durability, fileOf(bytes(i)), fileName(i)),
+    put: (i) => putIn(db, "rows", durability, piecesOf(bytes(i)), i),
+    putFile: (i) => putIn(db, "files", durability, piecesOf(bytes(i)).map(fileOf), fileName(i)),
     async remove() {
       db.close();
       await resultOf(indexedDB.deleteDatabase("floor"));
     },
   };
+}
+
+// Each with a buffer of its own, all of which would be stored.
+function piecesOf(bytes: Uint8Array): Uint8Array[] {
+  if (bytes.length <= pieceBytes) return [bytes];
+  const count = Math.ceil(bytes.length / pieceBytes);
+  return Array.from({ length: count }, (_, i) => bytes.slice(i * pieceBytes, (i + 1) * pieceBytes));
 }
 
 const fileOf = (contents: Uint8Array) => ({ timestamp: new Date(), mode: 0o100644, contents });
@@ -81,18 +80,20 @@ async function openDatabase(name: string): Promise<IDBDatabase> {
   return await resultOf(request);
 }
 
+// In one transaction; the first under that key, the others beside it.
 function putIn(
   db: IDBDatabase,
   store: "rows" | "files",
   durability: "relaxed" | "strict",
-  value: unknown,
-  key: IDBValidKey,
+  values: readonly unknown[],
+  key: string | number,
 ): Promise<void> {
   return new Promise<void>((resolve, reject) => {
     const transaction = db.transaction(store, "readwrite", { durability });
     transaction.oncomplete = () => resolve();
     transaction.onabort = () => reject(transaction.error);
-    transaction.objectStore(store).put(value, key);
+    const objects = transaction.objectStore(store);
+    for (const [i, value] of values.entries()) objects.put(value, i === 0 ? key : `${key}-${i}`);
     transaction.commit();
   });
 }
@@ -127,7 +128,7 @@ function floorDatabase(db: IDBDatabase): Partial<Database> {
   let puts = 0;
   return {
     insertGroup: (_entities: readonly Entity[]) =>
-      putIn(db, "rows", "relaxed", bytes(puts), puts++),
+      putIn(db, "rows", "relaxed", [bytes(puts)], puts++),
     get: () => resultOf(db.transaction("rows").objectStore("rows").get(0)),
     close: () => db.close(),
   };
