@@ -48,7 +48,7 @@ export const remarks: Readonly<Record<string, string>> = {
     "service's protocol with JSON, and a fifth the libraries of C, C++ and Emscripten. Cut off into a second module (by wasm-split, as a trial), the protocol " +
     "takes 60 KB with it: the rest is still above the target, and both doors are in every page that opens a store.",
   open:
-    "{open-floor} ms are the browser's own, as the row below says, in which the module is not even started. The browser compiles each function of the module when it " +
-    "is first called: by a trace some 600, in 13 ms, most of them while the manifest is applied and while the part with the row is loaded, which takes 7.5 in " +
+    "{open-floor} ms are the browser's own for the same calls, as the row below says, in which the module is not even started. The browser compiles each function of the " +
+    "module when it is first called: by a trace some 560, in 13 ms, most of them while the manifest is applied and while the part with the row is loaded, which takes 7 in " +
     "code that is not optimised yet (the fifth part takes 3.6).",
 };

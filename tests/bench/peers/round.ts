@@ -209,6 +209,8 @@ class Round {
     await this.#ask("load", this.#o.session.entities, 1, Number.MAX_VALUE, false);
     this.#note("memory-floor", (await this.#there.megabytes()) - before);
     this.#note("hand-over", (await this.#ask("handOver")) as number);
+    await this.#ask("rest");
+    await this.#ask("close");
     await this.#open("floor");
     await this.#time("open-floor", () => this.#there.coldOpen("floor-main", "relaxed"));
     await this.#ask("close");
