@@ -5,8 +5,8 @@ const waits = (row: string) =>
   `half of them take {${row}-before} ms until the browser has everything, {${row}-browser} in the browser, and {${row}-behind} until the caller goes on.`;
 
 const insert = (level: string) =>
-  `${waits(`insert-${level}`)} What is more than a put's runs once in a millisecond and finds no cache warm: encoding, the core, sealing a segment, and the same ` +
-  "two calls of IndexedDB. The form that IDBFS asks for is a part of it, as the rows beside this one say.";
+  `${waits(`insert-${level}`)} Of a put in the form of IDBFS these are {put-file-${level}-before}, {put-file-${level}-browser} and {put-file-${level}-behind}. What is more than a ` +
+  "put's on the page's thread runs once in a millisecond and finds no cache warm: encoding, the core, sealing a segment.";
 
 const waitingLoad = (level: string) =>
   `${waits(`load-${level}`)} Awaited one by one, neither the page's thread nor the browser can begin before the other has ended: so it is what the raw ` +

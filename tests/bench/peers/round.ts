@@ -161,6 +161,7 @@ class Round {
     if (file === undefined) return;
     this.#note(`put-file-${level}`, file.put * 1000);
     this.#note(`insert-put-files-${level}`, file.puts);
+    this.#noteWaited(`put-file-${level}`, file.waited);
   }
 
   async #loadOther(level: Level): Promise<void> {

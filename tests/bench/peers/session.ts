@@ -68,7 +68,7 @@ export interface Beside {
   insert: number;
   put: number;
   puts: number;
-  file?: { put: number; puts: number };
+  file?: { put: number; puts: number; waited?: Waited };
   waited?: Waited; // of the inserts
 }
 
@@ -147,6 +147,7 @@ export class Session {
       if (total > this.#o.budgetMs) throw new Error(overBudget);
     }
     const growth = (tenths.at(-1) as number) / (tenths[0] as number);
+    waits?.end();
     return { each: (total * 1000) / loaded, growth, ...waitedIn(waits) };
   }
 
@@ -291,18 +292,25 @@ export class Session {
   async insertBesideFloor(level: Level, files: boolean): Promise<Beside> {
     const entities = this.#new(insertsDurable);
     const { put, putFile, remove } = await floorIn(this.#o.node?.folder, level, insertBytes);
-    const others = files && putFile !== undefined ? [put, putFile] : [put];
-    const waits = others.length > 1 ? new Waits() : undefined;
-    const write = (i: number) => this.#database.insert(entities[i] as Entity);
-    const insert = (i: number) => (waits === undefined ? write(i) : waits.measure(() => write(i)));
-    const [first, second, third] = await timedInTurn([insert, ...others], entities.length);
-    const waited = waitedIn(waits);
+    const insert = (i: number) => this.#database.insert(entities[i] as Entity);
+    const waits = files && putFile !== undefined ? new Waits() : undefined;
+    const kinds =
+      waits === undefined || putFile === undefined
+        ? [insert, put]
+        : [
+            (i: number) => waits.measure(() => insert(i)),
+            put,
+            (i: number) => waits.measure(() => putFile(i), "file"),
+          ];
+    const [first, second, third] = await timedInTurn(kinds, entities.length);
+    waits?.end();
     await remove();
     await sleep(deletedMs);
     same(await this.#entity(entities[0] as Entity), entities[0]);
     if (first === undefined || second === undefined) throw new Error("nothing was timed");
-    const times = { insert: first.ms, put: second.ms, puts: second.ratio, ...waited };
-    return third === undefined ? times : { ...times, file: { put: third.ms, puts: third.ratio } };
+    const times = { insert: first.ms, put: second.ms, puts: second.ratio, ...waitedIn(waits) };
+    if (third === undefined) return times;
+    return { ...times, file: { put: third.ms, puts: third.ratio, ...waitedIn(waits, "file") } };
   }
 
   // What handing over as many bytes as inserts leave to be stored takes of this thread: microseconds each.
@@ -413,8 +421,8 @@ const groupsOf = (first: number, count: number): Entity[][] =>
 
 const sleep = (ms: number) => new Promise((over) => setTimeout(over, ms));
 
-function waitedIn(waits: Waits | undefined): { waited?: Waited } {
-  const waited = waits?.end();
+function waitedIn(waits: Waits | undefined, kind?: string): { waited?: Waited } {
+  const waited = waits?.of(kind);
   return waited === undefined ? {} : { waited };
 }
 

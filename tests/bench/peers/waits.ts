@@ -13,7 +13,7 @@ export interface Waited {
 export class Waits {
   #committed = 0; // when a transaction was last committed, or complete
   #completed = 0;
-  readonly #writes: Waited[] = [];
+  readonly #writes = new Map<string, Waited[]>(); // by kind
   readonly #restore: () => void;
 
   constructor() {
@@ -40,22 +40,29 @@ export class Waits {
     };
   }
 
-  async measure<T>(write: () => Promise<T> | T): Promise<T> {
+  async measure<T>(write: () => Promise<T> | T, kind = ""): Promise<T> {
     const began = now();
     const written = await write();
     const over = now();
     const before = this.#committed - began;
     const browser = this.#completed - this.#committed;
     const behind = over - this.#completed;
-    if (before >= 0 && browser >= 0) this.#writes.push({ before, browser, behind });
+    const writes = this.#writes.get(kind) ?? [];
+    if (before >= 0 && browser >= 0) writes.push({ before, browser, behind });
+    this.#writes.set(kind, writes);
     return written;
   }
 
-  // Nothing if no transaction of this page was seen. The last call.
-  end(): Waited | undefined {
+  // Nothing if no transaction of this page was seen.
+  of(kind = ""): Waited | undefined {
+    const writes = this.#writes.get(kind) ?? [];
+    if (writes.length === 0) return undefined;
+    const middle = (part: keyof Waited) => median(writes.map((write) => write[part]));
+    return { before: middle("before"), browser: middle("browser"), behind: middle("behind") };
+  }
+
+  // No more is measured.
+  end(): void {
     this.#restore();
-    if (this.#writes.length === 0) return undefined;
-    const of = (part: keyof Waited) => median(this.#writes.map((write) => write[part]));
-    return { before: of("before"), browser: of("browser"), behind: of("behind") };
   }
 }
