@@ -34,7 +34,7 @@ using Respond = std::function<protocol::Response(const WriteAnswer&)>;
 
 struct StagedReplies {
   std::vector<direct::ReplyBuffer> replies;  // one per block, in order
-  std::vector<bool> failed;  // whether the block changes nothing: it was refused, or only read
+  std::vector<char> failed;  // whether the block changes nothing: it was refused, or only read
   bool changes = false;      // false: there is nothing to store or publish
   // Not empty: nothing was staged and nothing answered; load all of these and stage again.
   std::vector<PartId> need_parts;

@@ -241,7 +241,7 @@ BoundFilter::Candidate BoundFilter::next(const RowRun& run, std::size_t from) co
 
 // ---- All shapes ----
 
-ShapeFilters::ShapeFilters(const Filter& filter, const std::vector<bool>& implied)
+ShapeFilters::ShapeFilters(const Filter& filter, const std::vector<char>& implied)
     : filter_(filter), implied_(implied) {}
 
 bool ShapeFilters::knows_shapes() const {

@@ -29,9 +29,9 @@ class BoundFilter {
  public:
   // For rows of one shape. implied[i]: node i is known to hold, so it is not tested (empty: none
   // is). REQUIRES: the filter outlives this, for its literals.
-  BoundFilter(const Filter& filter, const std::vector<bool>& implied, const Shape& shape);
+  BoundFilter(const Filter& filter, const std::vector<char>& implied, const Shape& shape);
   // For rows of any shape: looks properties up by name, row by row.
-  BoundFilter(const Filter& filter, const std::vector<bool>& implied);
+  BoundFilter(const Filter& filter, const std::vector<char>& implied);
 
   bool always() const { return entry_ == accept; }
   bool never() const { return entry_ == reject; }
@@ -148,7 +148,7 @@ class BoundFilter {
 class ShapeFilters {
  public:
   // REQUIRES: the filter and `implied` outlive this.
-  ShapeFilters(const Filter& filter, const std::vector<bool>& implied);
+  ShapeFilters(const Filter& filter, const std::vector<char>& implied);
 
   const BoundFilter& of(const Shape& shape) {
     if (shape.id() < bound_.size() && bound_[shape.id()] != nullptr) return *bound_[shape.id()];
@@ -163,7 +163,7 @@ class ShapeFilters {
   const BoundFilter& bind(const Shape& shape);
 
   const Filter& filter_;
-  const std::vector<bool>& implied_;
+  const std::vector<char>& implied_;
   std::vector<const Shape*> shapes_;
   std::vector<std::unique_ptr<BoundFilter>> bound_;  // by shape id
   std::unique_ptr<BoundFilter> by_name_;

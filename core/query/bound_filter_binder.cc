@@ -37,7 +37,7 @@ Relation relation_of(CompareOp op) {
 
 // Of how many rows each node holds, roughly, as far as its form tells: equality is rare, a bound
 // in between; what is implied holds for all. REQUIRES: a node comes behind those below it.
-std::vector<double> shares(const Filter& filter, const std::vector<bool>& implied) {
+std::vector<double> shares(const Filter& filter, const std::vector<char>& implied) {
   std::vector<double> shares;
   shares.reserve(filter.nodes.size());
   for (const FilterNode& node : filter.nodes) {
@@ -79,7 +79,7 @@ std::vector<double> shares(const Filter& filter, const std::vector<bool>& implie
 // joined, the one is tested first that is likelier to make the other needless.
 class BoundFilter::Binder {
  public:
-  Binder(const Filter& filter, const std::vector<bool>& implied, const Shape* shape,
+  Binder(const Filter& filter, const std::vector<char>& implied, const Shape* shape,
          BoundFilter& out)
       : filter_(filter),
         implied_(implied),
@@ -316,7 +316,7 @@ class BoundFilter::Binder {
   }
 
   const Filter& filter_;
-  const std::vector<bool>& implied_;
+  const std::vector<char>& implied_;
   const Shape* shape_;  // null: any
   BoundFilter& out_;
   const std::vector<double> shares_;
@@ -324,13 +324,13 @@ class BoundFilter::Binder {
   Target start_ = accept;  // of what was bound last
 };
 
-BoundFilter::BoundFilter(const Filter& filter, const std::vector<bool>& implied,
+BoundFilter::BoundFilter(const Filter& filter, const std::vector<char>& implied,
                          const Shape& shape) {
   if (filter.empty()) return;
   Binder(filter, implied, shape.is_generic() ? nullptr : &shape, *this).bind();
 }
 
-BoundFilter::BoundFilter(const Filter& filter, const std::vector<bool>& implied) {
+BoundFilter::BoundFilter(const Filter& filter, const std::vector<char>& implied) {
   if (filter.empty()) return;
   Binder(filter, implied, nullptr, *this).bind();
 }

@@ -42,7 +42,7 @@ std::variant<Page, NeedParts> read_page(const TableIndex& index, const Query& qu
 
 // Looks at all rows of `range`.
 Plan plan_of(const KeyRange& range, const Filter& filter) {
-  return {{range}, kind_of(range), !filter.empty(), std::vector<bool>(filter.nodes.size(), false)};
+  return {{range}, kind_of(range), !filter.empty(), std::vector<char>(filter.nodes.size(), false)};
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ struct Plan {
   // Whether rows of the ranges are to be tested at all.
   bool residual = false;
   // implied[i]: node i of the filter holds for every row of the ranges, so a test may skip it.
-  std::vector<bool> implied;
+  std::vector<char> implied;
 };
 
 Plan make_plan(const Filter& filter);

@@ -129,7 +129,7 @@ TEST_CASE("Writes of both doors are one group, in order, each answered by its do
   const StagedReplies staged = bench.stage({http_create("people"), insert("1"), http_insert("1"),
                                             http_insert("2"), insert("2"), create("PEOPLE")});
   CHECK(staged.changes);
-  CHECK(staged.failed == std::vector<bool>{false, false, true, false, true, true});
+  CHECK(staged.failed == std::vector<char>{false, false, true, false, true, true});
   CHECK(http_reply(staged.replies[0]).status == 201);
   CHECK(ReplyReader(staged.replies[1].str()).kind() == ReplyKind::written);
   CHECK(http_reply(staged.replies[2]).status == 409);
@@ -157,19 +157,19 @@ TEST_CASE("Writes that are not to be staged first are published with their repli
   CHECK(write({create("people")}).changes);
   const StagedReplies one = write({insert("1")});
   CHECK(one.changes);
-  CHECK(one.failed == std::vector<bool>{false});
+  CHECK(one.failed == std::vector<char>{false});
   CHECK(ReplyReader(one.replies[0].str()).kind() == ReplyKind::written);
   CHECK(contains(bench.get("people()"), "\"RowKey\":\"1\""));
 
   const StagedReplies refused = write({insert("1")});
   CHECK_FALSE(refused.changes);
-  CHECK(refused.failed == std::vector<bool>{true});
+  CHECK(refused.failed == std::vector<char>{true});
   CHECK(test::read_error(refused.replies[0].str()).code == "EntityAlreadyExists");
   CHECK(http_reply(write({http_insert("2")}).replies[0]).status == 201);
   CHECK(write({insert("3"), insert("3"), http_insert("4")}).failed ==
-        std::vector<bool>{false, true, false});
+        std::vector<char>{false, true, false});
   CHECK(write({call(1, insert("5"))}).changes);
-  CHECK(write({call(1, insert("5"))}).failed == std::vector<bool>{false});
+  CHECK(write({call(1, insert("5"))}).failed == std::vector<char>{false});
   check_malformed(write({"?"}).replies[0]);
   for (const char* row : {"2", "3", "4", "5"}) {
     CHECK(contains(bench.get("people()"), "\"RowKey\":\"" + std::string(row) + "\""));
@@ -232,7 +232,7 @@ TEST_CASE("What a door refuses itself doesn't reach the store and changes nothin
       bench.stage({"no block", http("POST", "people", "no JSON"), http("PROPFIND", "people"),
                    request_block({}) + "x", std::string("\x40\1", 2)});
   CHECK_FALSE(staged.changes);
-  CHECK(staged.failed == std::vector<bool>{true, true, true, true, true});
+  CHECK(staged.failed == std::vector<char>{true, true, true, true, true});
   check_malformed(staged.replies[0]);
   CHECK(http_reply(staged.replies[1]).status == 400);
   CHECK(http_reply(staged.replies[2]).status == 400);
@@ -246,7 +246,7 @@ TEST_CASE("A batch that reads is answered among the writes, and changes nothing"
   bench.commit({create("people"), insert("1")});
   const StagedReplies staged = bench.stage({http_batch_get("people()")});
   CHECK_FALSE(staged.changes);
-  CHECK(staged.failed == std::vector<bool>{true});
+  CHECK(staged.failed == std::vector<char>{true});
   const HttpReply reply = http_reply(staged.replies[0]);
   CHECK(reply.status == 202);
   CHECK(contains(reply, "\"RowKey\":\"1\""));
@@ -276,16 +276,16 @@ TEST_CASE("A call sent again is answered as before, through either door, and cha
   const std::vector<std::string> blocks = {call(1, insert("a")), call(2, http_insert("b")),
                                            call(3, create("places"))};
   const StagedReplies first = bench.commit(blocks);
-  CHECK(first.failed == std::vector<bool>{false, false, false});
+  CHECK(first.failed == std::vector<char>{false, false, false});
   const StagedReplies again = bench.commit(blocks);
   CHECK_FALSE(again.changes);
-  CHECK(again.failed == std::vector<bool>{false, false, false});
+  CHECK(again.failed == std::vector<char>{false, false, false});
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     CHECK(again.replies[i].str() == first.replies[i].str());
   }
 
   const StagedReplies others = bench.commit({call(1, insert("a"), 'b'), call(4, insert("a"))});
-  CHECK(others.failed == std::vector<bool>{true, true});
+  CHECK(others.failed == std::vector<char>{true, true});
 }
 
 TEST_CASE("A call that failed is tried anew when it is sent again") {

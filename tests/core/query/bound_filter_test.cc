@@ -177,7 +177,7 @@ TEST_CASE("implied nodes are not tested") {
   index.put(entity_of("p", "r", {{"Age", Value::of_int32(30)}}));
   const RowView row = row_of(index, EntityKey("p", "r"));
   const Filter filter = filter_of("PartitionKey eq 'other' and Age gt 3");
-  std::vector<bool> implied(filter.nodes.size());
+  std::vector<char> implied(filter.nodes.size());
   CHECK_FALSE(BoundFilter(filter, implied, row.shape()).matches(row));
   implied[0] = true;
   const BoundFilter bound(filter, implied, row.shape());
@@ -314,7 +314,7 @@ TEST_CASE("shapes are bound when they are met") {
   index.put(entity_of("p", "1", {{"Age", Value::of_int32(30)}}));
   index.put(entity_of("p", "2", {{"Age", Value::of_double(30)}}));
   const Filter filter = filter_of("Age gt 3");
-  const std::vector<bool> implied;
+  const std::vector<char> implied;
   ShapeFilters filters(filter, implied);
   CHECK(filters.shapes().empty());
   for (const char* row_key : {"1", "2", "1"}) {
@@ -331,7 +331,7 @@ TEST_CASE("what is bound takes bounded memory, and beyond it answers stay the sa
   for (std::size_t i = 0; i < 60; ++i) text += " or PartitionKey eq '" + digits(i) + "'";
   text += " or f000700";
   const Filter filter = filter_of(text);
-  const std::vector<bool> implied;
+  const std::vector<char> implied;
   ShapeFilters filters(filter, implied);
   std::size_t matching = 0;
   for (Cursor cursor(index, {}); cursor.valid(); cursor.next()) {
