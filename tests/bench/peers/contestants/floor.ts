@@ -112,7 +112,7 @@ export function floorContestant(): Contestant {
       await import("/library/entitable.js" as string);
     },
     async open(name, _level, fresh) {
-      const compile = () => WebAssembly.compileStreaming(fetch("/library/entitable.wasm"));
+      const compile = () => WebAssembly.compileStreaming(fetch("/library/entitable-tables.wasm"));
       const [db] = await Promise.all([openDatabase(name), fresh ? undefined : compile()]);
       return floorDatabase(db) as Database;
     },
