@@ -1,8 +1,8 @@
 // node stamp.mjs <folder> <version> [<copy to>]
 //
-// Gives glue and binary one build id, so that a stale binary (an old file in an HTTP cache, an old copy beside a bundle) is told
-// apart before it is instantiated: the glue exports `buildId`, the binary carries it in the custom section "entitable". The id
-// is the version and a hash of both files. Takes out of the glue before what is never called (prune.mjs). Writes the inline copy of the binary too.
+// Gives glue and binaries one build id, so that a stale binary (an old file in an HTTP cache, an old copy beside a bundle) is told
+// apart before it is instantiated: the glue exports `buildId`, each binary carries it in the custom section "entitable". The id
+// is the version and a hash of all these files. Takes out of the glue before what is never called (prune.mjs). Writes the inline copy of the binary too.
 
 import { createHash } from "node:crypto";
 import { copyFileSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -11,26 +11,26 @@ import { prune } from "./prune.mjs";
 
 const [folder, version, copyTo] = process.argv.slice(2);
 const glueFile = join(folder, "entitable.mjs");
-const wasmFile = join(folder, "entitable.wasm");
+const binaries = ["entitable.wasm", "entitable-tables.wasm", "entitable-more.wasm"]; // the first is both others
 const inlineFile = join(folder, "entitable-wasm-inline.js");
 
 const stampLine = /\nexport const buildId = "[^"]*";\n$/;
 const glue = prune(readFileSync(glueFile, "utf8").replace(stampLine, ""));
-const wasm = readFileSync(wasmFile);
-const hash = createHash("sha256").update(glue).update(wasm).digest("hex").slice(0, 16);
-const buildId = `${version}-${hash}`;
+const read = binaries.map((name) => [name, readFileSync(join(folder, name))]);
+const hash = createHash("sha256").update(glue);
+for (const [, wasm] of read) hash.update(wasm);
+const buildId = `${version}-${hash.digest("hex").slice(0, 16)}`;
 
 writeFileSync(glueFile, `${glue}\nexport const buildId = "${buildId}";\n`);
-const stamped = Buffer.concat([wasm, customSection("entitable", buildId)]);
-writeFileSync(wasmFile, stamped);
-writeFileSync(inlineFile, `export default "${stamped.toString("base64")}";\n`);
+const stamp = customSection("entitable", buildId);
+for (const [name, wasm] of read) writeFileSync(join(folder, name), Buffer.concat([wasm, stamp]));
+const whole = readFileSync(join(folder, binaries[0])).toString("base64");
+writeFileSync(inlineFile, `export default "${whole}";\n`);
 
-if (copyTo) {
-  for (const name of ["entitable.mjs", "entitable.wasm", "entitable-wasm-inline.js"]) {
-    copyFileSync(join(folder, name), join(copyTo, name));
-  }
-}
-for (const file of [wasmFile, glueFile]) {
+const made = ["entitable.mjs", ...binaries, "entitable-wasm-inline.js"];
+for (const name of made) {
+  const file = join(folder, name);
+  if (copyTo) copyFileSync(file, join(copyTo, name));
   process.stdout.write(`${statSync(file).size.toString().padStart(8)} bytes  ${file}\n`);
 }
 

@@ -26,6 +26,8 @@ const staging = join(packageFolder, "staging");
 const dist = join(staging, "dist");
 const tools = createRequire(join(root, "tests/package.json")); // where the pinned tools are
 
+const binaries = ["entitable.wasm", "entitable-tables.wasm", "entitable-more.wasm"];
+
 const manifest = JSON.parse(readFileSync(join(web, "package.json"), "utf8"));
 
 rmSync(staging, { recursive: true, force: true });
@@ -157,15 +159,14 @@ function rewriteTypeImports() {
 
 async function addModule() {
   const glue = readFileSync(join(moduleFolder, "entitable.mjs"), "utf8");
-  const wasm = readFileSync(join(moduleFolder, "entitable.wasm"));
   const { transform } = tools("esbuild");
   const minified = await transform(glue, { minify: true, format: "esm", legalComments: "none" });
   const folder = join(dist, "wasm");
   writeFileSync(join(folder, "entitable.mjs"), minified.code);
-  writeFileSync(join(folder, "entitable.wasm"), wasm);
-  // For where no second file can be fetched: a bundler that copies no assets, a server that answers with HTML.
-  const inline = `export default "${wasm.toString("base64")}";\n`;
-  writeFileSync(join(folder, "entitable-wasm-inline.js"), inline);
+  // The last is for where no second file can be fetched: a bundler that copies no assets, a server that answers with HTML.
+  for (const name of [...binaries, "entitable-wasm-inline.js"]) {
+    copyFileSync(join(moduleFolder, name), join(folder, name));
+  }
 }
 
 // What package.json's allow-list lets in is compared with what was put together, in both directions.
@@ -201,7 +202,7 @@ function printSizes(tarball) {
   const rows = [
     ["package code", scripts],
     ["glue", [glue]],
-    ["wasm", [join(dist, "wasm/entitable.wasm")]],
+    ...binaries.map((name) => [name, [join(dist, "wasm", name)]]),
     ["wasm inline (fallback)", [inline]],
     ["service worker", [serviceWorker]],
     ["worker", [worker]],

@@ -58,7 +58,7 @@ async function bundled(source: string, platform: BuildOptions["platform"] = "bro
     .map(({ contents }) => contents);
 }
 
-const wasm = shipped("dist/wasm/entitable.wasm");
+const wasm = shipped("dist/wasm/entitable-tables.wasm");
 const page = await bundled(`
   import { openStore } from "entitable";
   const table = (await openStore({ name: "app" })).table("people");
@@ -69,9 +69,17 @@ const dropIn = await bundled(everything("entitable/data-tables"));
 
 const rows: [string, readonly Uint8Array[]][] = [
   ["**a page that opens a store and uses a table, all in all**", [wasm, ...page]],
-  ["of it entitable.wasm", [wasm]],
+  ["of it entitable-tables.wasm", [wasm]],
   ["of it JavaScript", page],
   ["with `entitable/data-tables` instead", [wasm, ...dropIn]],
+  [
+    "entitable-more.wasm, with the first request, plan, snapshot or `verify`",
+    [shipped("dist/wasm/entitable-more.wasm")],
+  ],
+  [
+    "entitable.wasm, both in one, for `mockStore` and Service Workers",
+    [shipped("dist/wasm/entitable.wasm")],
+  ],
   ["`entitable`, all of it", await bundled(everything("entitable"))],
   ["`entitable/data-tables`", dropIn],
   ["`entitable/msw`", await bundled(everything("entitable/msw"))],

@@ -178,6 +178,81 @@ describe("a store in a worker", () => {
   });
 });
 
+// Runs in the page: what tables do, then requests, while the server can't give the second half and when it can again.
+async function inHalves(thread: "inline" | "worker"): Promise<unknown[]> {
+  const { openStore, deleteStore } = await entitable();
+  const seen: unknown[] = [];
+  const asked = async () => seen.push(await (await fetch("/asked")).json());
+  const store = await openStore({ name: "halves", account: { name: "acct" }, thread });
+  const people = store.table("people");
+  await people.createTable();
+  await people.createEntity({ partitionKey: "p", rowKey: "1", n: 7 });
+  seen.push((await people.getEntity("p", "1")).n);
+  await asked();
+  const list = () => store.fetch("https://acct.table.core.windows.net/people()?$select=n");
+  await list().catch(({ code, message }: { code: string; message: string }) =>
+    seen.push(code, message.replace(/http:.*/, "…")),
+  );
+  await people.createEntity({ partitionKey: "p", rowKey: "2", n: 8 });
+  const answers = await Promise.all([list(), people.getEntity("p", "2"), list()]);
+  seen.push(answers[0].status, answers[1].n, answers[2].status);
+  seen.push((await people.explain()).rowsRead);
+  await asked();
+  await store.close();
+  await deleteStore("halves");
+  return seen;
+}
+
+describe("the module's second half", () => {
+  for (const thread of ["inline", "worker"] as const) {
+    test(`comes when a request does, and is asked for again if it failed (${thread})`, async () => {
+      const asked: string[] = [];
+      const page = await newPage({
+        override: (path) => {
+          if (path === "/asked") return { type: "application/json", body: JSON.stringify(asked) };
+          const [name] = /[^/]+\.wasm$/.exec(path) ?? [];
+          if (name === undefined) return undefined;
+          asked.push(name);
+          const fails = asked.filter((each) => each === "entitable-more.wasm").length === 1;
+          return name === "entitable-more.wasm" && fails ? { status: 503, body: "" } : undefined;
+        },
+      });
+      const [first, second] = ["entitable-tables.wasm", "entitable-more.wasm"];
+      assert.deepEqual(await page.evaluate(inHalves, thread), [
+        7,
+        [first],
+        "WasmLoadFailed",
+        "entitable-more.wasm could not be loaded: HTTP status 503 for …",
+        200,
+        8,
+        200,
+        2,
+        [first, second, second],
+      ]);
+      await page.close();
+    });
+  }
+
+  test("is not asked for where the whole module is there, or inline", async () => {
+    for (const isThere of [["entitable.wasm"], []]) {
+      const asked = new Set<string>();
+      const page = await newPage({
+        override: (path) => {
+          const [name] = /[^/]+\.wasm$/.exec(path) ?? [];
+          if (name !== undefined) asked.add(name);
+          return name === undefined || isThere.includes(name)
+            ? undefined
+            : { status: 404, body: "not found" };
+        },
+      });
+      const inline = await page.evaluate(tour, {});
+      assert.deepEqual(await page.evaluate(tour, { thread: "worker" }), inline);
+      assert.deepEqual([...asked], ["entitable-tables.wasm", "entitable.wasm"]);
+      await page.close();
+    }
+  });
+});
+
 describe("without a worker the store runs in the page, with a warning", () => {
   const none: Record<string, SiteOptions> = {
     "where a CSP forbids it": { headers: { "content-security-policy": "worker-src 'none'" } },

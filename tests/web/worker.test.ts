@@ -24,6 +24,7 @@ import type {
   VerifyReport,
 } from "../../web/src/types.ts";
 import { buildId, compileModule } from "../../web/src/wasm/module.ts";
+import { secondHalf } from "../../web/src/wasm/second-half.ts";
 import { type Means, serveStore } from "../../web/src/worker/serve.ts";
 import { startWorker, WorkerUnavailable } from "../../web/src/worker/start.ts";
 import { WorkerHost } from "../../web/src/worker/worker-host.ts";
@@ -86,7 +87,11 @@ class Page {
       thread: "worker",
     });
     return await WorkerHost.open({
-      settings: { ...given, wasm: await compileModule(given.wasm) },
+      settings: {
+        ...given,
+        wasm: await compileModule(given.wasm, "first half"),
+        more: secondHalf(),
+      },
       thread: { port: port1, failure, end: () => void ++this.ended },
       around: {
         life: this.life,

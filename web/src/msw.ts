@@ -1,10 +1,11 @@
 // `entitable/msw`: a store behind Mock Service Worker, for tests in Node and in browsers.
 
-import { http, type RequestHandler } from "msw";
+import { http, passthrough, type RequestHandler } from "msw";
 import { urlPattern } from "./rest/address.ts";
 import { failureResponse, isNetworkFailure } from "./rest/failure.ts";
 import type { StoreHandle } from "./store.ts";
 import type { Store } from "./types.ts";
+import { secondHalf } from "./wasm/second-half.ts";
 
 export interface HandlersOptions {
   /** What URLs begin with, or match. Default: `*.table.core.windows.net` and port 10002 of any host, the emulator's. */
@@ -14,7 +15,15 @@ export interface HandlersOptions {
 /** Handlers for setupServer() or setupWorker(): requests to the Table service are answered by the store. */
 export function handlers(store: Store, options: HandlersOptions = {}): RequestHandler[] {
   const pattern = urlPattern(options.baseUrl);
-  return [http.all(pattern, ({ request }) => answer(store, request))];
+  return [http.all(pattern, ({ request }) => answer(store, request)), ...ownRequests()];
+}
+
+// What the store loads when it answers first: MSW would warn of it as of any request that nobody answers.
+function ownRequests(): RequestHandler[] {
+  const more = secondHalf();
+  if (more === undefined) return [];
+  const literally = more.replace(/[^\w/:]/g, "\\$&");
+  return [http.get(new RegExp(`^${literally}$`), () => passthrough())];
 }
 
 async function answer(store: Store, request: Request): Promise<Response> {

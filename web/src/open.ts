@@ -18,6 +18,7 @@ import { StoreHandle } from "./store.ts";
 import type { Host } from "./transport.ts";
 import type { OpenOptions, Store, StoreInfo, StoreLocation } from "./types.ts";
 import { compileModule } from "./wasm/module.ts";
+import { secondHalf } from "./wasm/second-half.ts";
 import { startWorker, WorkerUnavailable } from "./worker/start.ts";
 import { WorkerHost } from "./worker/worker-host.ts";
 
@@ -65,13 +66,15 @@ export async function listStores(options: StoreLocation = {}): Promise<StoreInfo
   return names.map((name) => ({ name, persistence: "indexeddb" }));
 }
 
-// The module is found and compiled here and sent: so it is looked for as ever, and its code is shared with stores in the page.
+// The module is found and compiled here and sent: so it is looked for as ever, and its code is shared with stores in the page. Of
+// its second half, if it has one, the worker is told where it is.
 async function openInWorker(given: Settings, around: Surroundings): Promise<Host> {
   let settings = given;
   try {
     const thread = startWorker(given);
     try {
-      settings = { ...given, wasm: await compileModule(given.wasm) };
+      const wasm = await compileModule(given.wasm, "first half");
+      settings = { ...given, wasm, more: secondHalf() };
       return await WorkerHost.open({ settings, thread, around, locks: locks() });
     } catch (error) {
       thread.end();

@@ -460,7 +460,7 @@ export interface OpenOptions {
    * since the last checkpoint always stay, and so does everything of a store in memory.
    */
   memoryLimit?: number;
-  /** The module: where it is, or what it is. Default: entitable.wasm beside this package's code. */
+  /** The module: where it is, or what it is. Default: entitable-tables.wasm beside this package's code, and entitable-more.wasm when it is needed. */
   wasm?: string | URL | Response | BufferSource | WebAssembly.Module;
   /**
    * Of stores in IndexedDB. "shared" (default): one tab runs the store and answers the others, which don't notice. "exclusive": a

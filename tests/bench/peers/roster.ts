@@ -50,7 +50,7 @@ export interface Library {
 export const libraries: Readonly<Record<string, Library>> = {
   entitable: {
     script: 'export { deleteStore, openStore } from "entitable";',
-    files: ["dist/wasm/entitable.wasm", "dist/worker/entitable-worker.js"],
+    files: ["dist/wasm/entitable-tables.wasm", "dist/worker/entitable-worker.js"],
   },
   lokijs: {
     script: `export { default as Loki } from "lokijs";

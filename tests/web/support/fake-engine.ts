@@ -98,6 +98,8 @@ export class FakeEngine implements Engine {
   rollback(): void {}
   forget(): void {}
 
+  async complete(): Promise<void> {}
+
   fresh(): Promise<Engine> {
     return Promise.resolve(new FakeEngine());
   }

@@ -2,12 +2,15 @@
 
 import { readFile } from "node:fs/promises";
 
-const wasmUrl = new URL("../../../web/src/wasm/entitable.wasm", import.meta.url);
+const folder = new URL("../../../web/src/wasm/", import.meta.url);
 const memorySection = 5;
 
 // Pages are 64 KB; the module starts with 256.
-export async function wasmWithPages(pagesMax: number): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = new Uint8Array(await readFile(wasmUrl));
+export async function wasmWithPages(
+  pagesMax: number,
+  name = "entitable.wasm",
+): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = new Uint8Array(await readFile(new URL(name, folder)));
   let at = 8;
   const leb128 = () => {
     let value = 0;

@@ -1,8 +1,8 @@
-// Brings parts into memory when a call needs them, and lets others go when memory is full.
+// Brings parts into memory when a call needs them, as well as the second half of the module, and lets others go when memory is full.
 
 import { StoreError } from "../errors.ts";
 import type { LogStorage } from "../storage/log-storage.ts";
-import { type Engine, NeededParts } from "../wasm/engine.ts";
+import { type Engine, NeededHalf, NeededParts } from "../wasm/engine.ts";
 
 // How many of the parts that a call names are loaded before it is made again: few at first, since it may be content with them.
 const firstParts = 4;
@@ -28,22 +28,24 @@ export class Parts {
   }
 
   // The answer of a call that needed parts, made again until it needs no more. What has been loaded for it stays until then.
-  // Rejects with StoreError Corrupted if a part turns out to be damaged, and as the storage and the call do.
+  // Rejects with StoreError Corrupted if a part turns out to be damaged, and as the storage, the call and Engine.complete() do.
   async answer<T>(
-    needed: NeededParts,
+    first: NeededParts,
     call: () => T | NeededParts,
     atOnce: "all" | "some" = "some",
   ): Promise<T> {
-    let ids = needed.ids;
+    let needed = first;
     this.#calls += 1;
     try {
       for (let count = firstParts; ; count = Math.min(2 * count, partsMax)) {
-        await this.#bring(atOnce === "all" ? ids : ids.slice(0, count));
+        const { ids } = needed;
+        if (needed instanceof NeededHalf) await needed.bring();
+        else await this.#bring(atOnce === "all" ? ids : ids.slice(0, count));
         const answer = call();
         if (!(answer instanceof NeededParts)) return answer;
-        const [first] = answer.ids;
-        if (first === ids[0]) throw notThere(first); // or it would be asked for without end
-        ids = answer.ids;
+        const [next] = answer.ids;
+        if (next === ids[0]) throw notThere(next); // or it would be asked for without end
+        needed = answer;
       }
     } finally {
       this.#calls -= 1;

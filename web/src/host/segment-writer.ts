@@ -5,7 +5,7 @@
 // they are there (the same bytes under the same number are the same segment). That an offer after the first fails, for
 // lack of room say, tells nothing of the first. Nothing else is stored before, so memory and disk never part ways.
 
-import { StoreError } from "../errors.ts";
+import { StoreError, type StoreErrorCode } from "../errors.ts";
 import { type LogStorage, type SegmentDurability, StorageError } from "../storage/log-storage.ts";
 import type { Engine, Sealed } from "../wasm/engine.ts";
 import type { LogSize } from "./log-growth.ts";
@@ -103,11 +103,17 @@ export class SegmentWriter {
 }
 
 // Errors after which the engine, the storage or both can't be trusted to go on. Lack of room or memory is not one, nor is
-// not knowing.
+// not knowing, nor that the module's second half can't be had.
 export function isFinal(error: Error): boolean {
   if (error instanceof StorageError) return error.final;
-  return !(error instanceof StoreError && error.code === "OutOfMemory");
+  return !(error instanceof StoreError && passing.has(error.code));
 }
+
+const passing: ReadonlySet<StoreErrorCode> = new Set([
+  "OutOfMemory",
+  "WasmLoadFailed",
+  "WasmVersionMismatch",
+]);
 
 export function asError(cause: unknown): Error {
   return cause instanceof Error ? cause : new Error(String(cause));

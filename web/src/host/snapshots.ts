@@ -12,6 +12,7 @@ import type { Parts } from "./parts.ts";
 export interface SnapshotsOptions {
   engine: Pick<
     Engine,
+    | "complete"
     | "beginSnapshot"
     | "nextSnapshotPiece"
     | "endSnapshot"
@@ -88,6 +89,7 @@ export class Snapshots {
     call: Uint8Array | undefined,
   ): Promise<RestoreReport> {
     const { engine, queue, replace } = this.#o;
+    await engine.complete();
     engine.beginRestore();
     try {
       for await (const piece of piecesOf(source)) engine.restore(piece);

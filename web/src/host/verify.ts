@@ -6,13 +6,13 @@ import type { Engine } from "../wasm/engine.ts";
 import { recover } from "./log-recovery.ts";
 
 export interface VerifyOptions {
-  engine: Pick<Engine, "fresh" | "verify">; // of the store in use
+  engine: Pick<Engine, "complete" | "fresh" | "verify">; // of the store in use
   storage: Pick<LogStorage, "inspect">;
 }
 
 /**
  * Every file is read back and decoded by an engine of its own, which takes about the memory of the store until it is done; checked are also
- * the invariants of both indexes. Rejects with StoreError OutOfMemory, FormatTooNew, or as the storage does.
+ * the invariants of both indexes. Rejects with StoreError OutOfMemory, FormatTooNew, or as the storage and Engine.complete() do.
  */
 export async function verify({ engine, storage }: VerifyOptions): Promise<VerifyReport> {
   const files = { manifest: none(), parts: none(), segments: none() };
@@ -20,6 +20,7 @@ export async function verify({ engine, storage }: VerifyOptions): Promise<Verify
   const check = (index: string, wrong: string) => {
     if (wrong !== "") damage.push({ file: index, message: wrong });
   };
+  await engine.complete();
   check("index in use", engine.verify());
   const second = await engine.fresh();
   try {

@@ -43,7 +43,7 @@ export async function openHost(settings: Settings, around: Surroundings): Promis
   if (factory === undefined) {
     const missing = unavailable("There is no IndexedDB here.");
     if (settings.persistence === "indexeddb") throw missing;
-    return await openInMemory(settings, missing);
+    return await openInMemory(settings, { instead: missing });
   }
   try {
     return await openInIndexedDb(settings, factory, around);
@@ -51,14 +51,18 @@ export async function openHost(settings: Settings, around: Surroundings): Promis
     // Only where the browser forbids IndexedDB altogether. If it merely fails, data may well be there, and an empty
     // store in memory would pass for its loss.
     if (settings.persistence === "auto" && isForbidden(error)) {
-      return await openInMemory(settings, error);
+      return await openInMemory(settings, { instead: error });
     }
     throw error;
   }
 }
 
-export async function openInMemory(settings: Settings, instead?: StoreError): Promise<LocalHost> {
-  const engine = await startEngine(settings);
+// `whole`: a store with versions, or one whose requests are watched, needs both halves of the module at once.
+export async function openInMemory(
+  settings: Settings,
+  { instead, whole = false }: { instead?: StoreError; whole?: boolean } = {},
+): Promise<LocalHost> {
+  const engine = await startEngine(settings, whole);
   const host = await LocalHost.open({
     ...settings,
     memoryLimit: 0, // there is nowhere to read from what was let go
@@ -227,9 +231,9 @@ function warnOfDamage({ status }: Host, { name, onWarning }: Settings): void {
   onWarning({ code: "Damaged", message: damageMessage(name, status.damage) });
 }
 
-async function startEngine({ wasm, account }: Settings): Promise<Engine> {
+async function startEngine({ wasm, more, account }: Settings, whole = false): Promise<Engine> {
   const hmac = account.authorize ? await loadHmac() : undefined;
-  const engine = await createEngine({ wasm });
+  const engine = await createEngine({ wasm, more, inHalves: !whole });
   engine.configure(account, hmac);
   return engine;
 }

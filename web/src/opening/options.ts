@@ -49,6 +49,7 @@ export function checkOptions(options: OpenOptions) {
     tabs,
     thread,
     wasm: options.wasm,
+    more: undefined as string | undefined, // where the module's second half is, if not beside the code
     clock: options.clock ?? { now: () => Date.now() },
     account: checkAccount(options.account ?? {}, name),
     readOnly: options.readOnly ?? false,

@@ -54,7 +54,7 @@ export async function openMock(options: MockOptions, log: Log): Promise<MockStor
   const random = new SeededRandom(seed);
   const settings = checkOptions({ ...rest, persistence: "memory", clock });
   if (settings.signal?.aborted) throw new AbortError();
-  const host = await openInMemory(settings);
+  const host = await openInMemory(settings, { whole: true });
   const store = new MockStoreHandle(settings.name, {
     host,
     clock,

@@ -9,7 +9,13 @@ import { KeptViews } from "../kept-views.ts";
 import { slabCopy } from "../slab.ts";
 import type { RequestDescription } from "../types.ts";
 import type { AccountSettings, EntitableModule, Hmac, ResultAddress } from "./entitable.mjs";
-import { compileModule, instantiateCompiled, type WasmSource } from "./module.ts";
+import {
+  compileModule,
+  type Instantiated,
+  instantiateCompiled,
+  join,
+  type WasmSource,
+} from "./module.ts";
 
 export interface PartInfo {
   id: number;
@@ -28,6 +34,16 @@ export class NeededParts {
 
   constructor(ids: readonly number[]) {
     this.ids = ids;
+  }
+}
+
+// The same where it is the module's second half that is not there: bring() it, then make the same call again.
+export class NeededHalf extends NeededParts {
+  readonly bring: () => Promise<void>;
+
+  constructor(bring: () => Promise<void>) {
+    super([]);
+    this.bring = bring;
   }
 }
 
@@ -188,19 +204,31 @@ export interface Engine {
 
   stats(): EngineStats;
   verify(): string; // empty: every invariant holds
+  // Brings the second half of the module, if it came in halves (bindings/split.mjs). What tables need is in the first; this is to have
+  // resolved before anything else is called that can't answer with needed parts. Rejects with StoreError WasmLoadFailed or
+  // WasmVersionMismatch: then everything is as before, and it may be tried again.
+  complete(): Promise<void>;
   // The IndexedDB connection of IDBFS for a mount point (its database has that name).
   idbfs(mountPoint: string): Promise<IDBDatabase>;
-  fresh(): Promise<Engine>; // another one, with an empty store in it
+  fresh(): Promise<Engine>; // another one, with an empty store in it, and as complete
   close(): void;
 }
 
 export interface EngineOptions {
   wasm?: WasmSource | undefined;
+  inHalves?: boolean; // the second one when it is called for; otherwise the engine is complete
+  more?: string | undefined; // where that is, if not beside this code
 }
 
 // A module instance of its own with an empty store in it.
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
-  return await WasmEngine.start(compileModule(options.wasm));
+  const { wasm, inHalves = false, more } = options;
+  const engine = await WasmEngine.start(
+    compileModule(wasm, inHalves ? "first half" : "whole"),
+    more,
+  );
+  if (!inHalves) await engine.complete();
+  return engine;
 }
 
 // Status of a CallResult (bindings/handle.h), whose words are: status, address, size, value, number (two words).
@@ -211,11 +239,52 @@ const needParts = 4;
 
 const anySize = 0xffff_ffff;
 
+// The kinds of blocks that the second half answers (core/direct/LAYOUT.md): HTTP, as it is or in a call, and plans.
+const requestKind = 64;
+const callKind = 32;
+const callHeaderBytes = 32;
+const explainKind = 3;
+
+function isRequest(block: Uint8Array): boolean {
+  return block[block[0] === callKind ? callHeaderBytes : 0] === requestKind;
+}
+
 // What an engine shares with its forks.
-interface Instance {
+class Instance {
   readonly module: EntitableModule;
   readonly code: WebAssembly.Module;
-  broken: boolean; // something trapped in it
+  readonly more: string | undefined; // where the second half is
+  readonly needed = new NeededHalf(() => this.complete());
+  broken = false; // something trapped in it
+  #firstHalf: WebAssembly.Exports | undefined; // that waits for the second
+  #completing: Promise<void> | undefined;
+
+  constructor(
+    { module, exports }: Instantiated,
+    code: WebAssembly.Module,
+    more: string | undefined,
+  ) {
+    this.module = module;
+    this.code = code;
+    this.more = more;
+    this.#firstHalf = exports;
+  }
+
+  get isComplete(): boolean {
+    return this.#firstHalf === undefined;
+  }
+
+  complete(): Promise<void> {
+    if (this.#firstHalf === undefined) return Promise.resolve();
+    this.#completing ??= join(this.#firstHalf, this.more)
+      .then(() => {
+        this.#firstHalf = undefined;
+      })
+      .finally(() => {
+        this.#completing = undefined;
+      });
+    return this.#completing;
+  }
 }
 
 class WasmEngine implements Engine {
@@ -227,11 +296,12 @@ class WasmEngine implements Engine {
 
   static async start(
     compiling: WebAssembly.Module | Promise<WebAssembly.Module>,
+    more: string | undefined,
   ): Promise<WasmEngine> {
-    const [module, code] = await Promise.all([instantiateCompiled(compiling), compiling]);
-    const handle = module._entitable_open() >>> 0;
+    const [instantiated, code] = await Promise.all([instantiateCompiled(compiling), compiling]);
+    const handle = instantiated.module._entitable_open() >>> 0;
     if (handle === 0) throw outOfMemory();
-    return new WasmEngine({ module, code, broken: false }, handle);
+    return new WasmEngine(new Instance(instantiated, code, more), handle);
   }
 
   private constructor(instance: Instance, handle: number) {
@@ -321,6 +391,7 @@ class WasmEngine implements Engine {
   // Written out, without the closures of #call: a point read is a few microseconds.
   read(block: Uint8Array): Uint8Array | NeededParts {
     const handle = this.#open();
+    if (!this.#instance.isComplete && block[0] === explainKind) return this.#instance.needed;
     const module = this.#module;
     try {
       const input = module._entitable_input(handle, block.length) >>> 0;
@@ -343,18 +414,21 @@ class WasmEngine implements Engine {
   }
 
   handle(block: Uint8Array, nowMs: number): Uint8Array | NeededParts {
+    if (!this.#instance.isComplete) return this.#instance.needed;
     this.#put(block);
     const answer = this.#ask((m, h) => m._entitable_handle(h, block.length, nowMs));
     return answer instanceof NeededParts ? answer : this.#view();
   }
 
   stage(blocks: readonly Uint8Array[], nowMs: number): StagedReplies | NeededParts {
+    if (!this.#instance.isComplete && blocks.some(isRequest)) return this.#instance.needed;
     const size = this.#putBlocks(blocks);
     const changes = this.#ask((m, h) => m._entitable_stage(h, blocks.length, size, nowMs));
     return changes instanceof NeededParts ? changes : this.#replies(blocks.length, changes !== 0);
   }
 
   write(blocks: readonly Uint8Array[], nowMs: number): StagedReplies | NeededParts {
+    if (!this.#instance.isComplete && blocks.some(isRequest)) return this.#instance.needed;
     const size = this.#putBlocks(blocks);
     const changes = this.#ask((m, h) => m._entitable_write(h, blocks.length, size, nowMs));
     return changes instanceof NeededParts ? changes : this.#replies(blocks.length, changes !== 0);
@@ -362,6 +436,7 @@ class WasmEngine implements Engine {
 
   // Written out, as read().
   writeNow(block: Uint8Array, nowMs: number): Written | NeededParts {
+    if (!this.#instance.isComplete && isRequest(block)) return this.#instance.needed;
     if (this.#reads !== undefined) this.makeReads();
     const changes = this.#answer(this.#writeOne(block, nowMs));
     if (changes instanceof NeededParts) return changes;
@@ -520,6 +595,7 @@ class WasmEngine implements Engine {
   }
 
   nextSnapshotPiece(): Uint8Array<ArrayBuffer> | NeededParts | undefined {
+    if (!this.#instance.isComplete) return this.#instance.needed;
     const more = this.#ask((m, h) => m._entitable_next_snapshot_piece(h));
     return more === undefined || more instanceof NeededParts ? more : this.#copy();
   }
@@ -591,8 +667,15 @@ class WasmEngine implements Engine {
     return openIdbfs(this.#module, mountPoint);
   }
 
-  fresh(): Promise<Engine> {
-    return WasmEngine.start(this.#instance.code);
+  complete(): Promise<void> {
+    return this.#instance.complete();
+  }
+
+  async fresh(): Promise<Engine> {
+    const { code, more, isComplete } = this.#instance;
+    const engine = await WasmEngine.start(code, more);
+    if (isComplete) await engine.complete();
+    return engine;
   }
 
   close(): void {

@@ -1,30 +1,64 @@
 // Finds, checks and instantiates the WebAssembly module.
 //
-// Without an explicit `wasm` option three places are tried: the file beside this one by its literal URL (bundlers see it
+// It comes whole, as entitable.wasm, or in halves (bindings/split.mjs): entitable-tables.wasm, with all that tables need, and
+// entitable-more.wasm, which joins the first when it is called for.
+//
+// Without an explicit `wasm` option these places are tried: the file beside this one by its literal URL (bundlers see it
 // and copy the file), read with node:fs under Node and streamed elsewhere; then, if what is found there is no module (404, an
-// HTML page, cut off), a second JavaScript module that carries the same bytes inline.
+// HTML page, cut off), the whole one instead of a half, and a JavaScript module that carries its bytes inline.
 
 import { StoreError } from "../errors.ts";
 import createModule, { buildId, type EntitableModule } from "./entitable.mjs";
 import { repairIdbfs } from "./idbfs-repair.ts";
+import { secondHalf } from "./second-half.ts";
 
 export { buildId };
 
 export type WasmSource = string | URL | Response | BufferSource | WebAssembly.Module;
 
 /**
- * One instance with memory of its own. Rejects with StoreError WasmLoadFailed or WasmVersionMismatch.
+ * An instance with memory of its own.
  * @internal (its type is the glue's, which the package's declarations do without)
  */
-export async function instantiate(source?: WasmSource): Promise<EntitableModule> {
-  return await instantiateCompiled(compileModule(source));
+export interface Instantiated {
+  readonly module: EntitableModule;
+  /** What the second half is to be joined to, before anything is called that bindings/split.mjs lists. Undefined: it is whole. */
+  readonly exports: WebAssembly.Exports | undefined;
 }
 
-/** The code, which any number of instances may share. Rejects as instantiate() does. */
-export async function compileModule(source?: WasmSource): Promise<WebAssembly.Module> {
-  const compiled = await (source === undefined ? findModule() : compile(source));
+/**
+ * The module of one that is whole. Rejects as compileModule().
+ * @internal
+ */
+export async function instantiate(source?: WasmSource): Promise<EntitableModule> {
+  return (await instantiateCompiled(compileModule(source))).module;
+}
+
+/** The code, which any number of instances may share. Rejects with StoreError WasmLoadFailed or WasmVersionMismatch. */
+export async function compileModule(
+  source?: WasmSource,
+  wanted: "whole" | "first half" = "whole",
+): Promise<WebAssembly.Module> {
+  const compiled = await (source === undefined ? findModule(wanted) : compile(source));
   checkBuild(compiled);
   return compiled;
+}
+
+/**
+ * Joins the second half, from there or from beside this code, to an instance of the first one. Rejects as compileModule(); then it
+ * may be tried again.
+ * @internal
+ */
+export async function join(exports: WebAssembly.Exports, url = secondHalf()): Promise<void> {
+  const name = "entitable-more.wasm";
+  try {
+    if (url === undefined) throw new Error("nothing says where it is");
+    const compiled = await cached(url, () => compileUrl(new URL(url)));
+    checkBuild(compiled, name);
+    await WebAssembly.instantiate(compiled, { primary: exports as WebAssembly.ModuleImports });
+  } catch (error) {
+    throw loadFailed("could not be loaded", error, name);
+  }
 }
 
 /**
@@ -34,24 +68,29 @@ export async function compileModule(source?: WasmSource): Promise<WebAssembly.Mo
 export function prepareModule(source: WasmSource | undefined): boolean {
   if (source !== undefined && typeof source !== "string" && !(source instanceof URL))
     return isModule(source);
-  compileModule(source).catch(() => {});
+  compileModule(source, "first half").catch(() => {});
   return true;
 }
 
 /**
- * Makes the glue ready at once, which takes some 5 ms the first time, and then waits for the code. Rejects as instantiate() does.
+ * Makes the glue ready at once, which takes some 5 ms the first time, and then waits for the code. Rejects as compileModule() does.
  * @internal
  */
 export function instantiateCompiled(
   compiling: WebAssembly.Module | Promise<WebAssembly.Module>,
-): Promise<EntitableModule> {
+): Promise<Instantiated> {
   return new Promise((resolve, reject) => {
+    let exports: WebAssembly.Exports | undefined;
     const fail = (cause: unknown) => reject(loadFailed("could not be instantiated", cause));
     createModule({
       instantiateWasm(imports, done) {
         const instantiate = async () => {
           const compiled = await compiling;
-          done(await WebAssembly.instantiate(compiled, imports), compiled);
+          const placeholders = placeholdersOf(compiled);
+          const all = { ...imports, ...placeholders };
+          const instance = await WebAssembly.instantiate(compiled, all);
+          if (Object.keys(placeholders).length > 0) exports = instance.exports;
+          done(instance, compiled);
         };
         instantiate().catch(fail);
         return {};
@@ -59,39 +98,54 @@ export function instantiateCompiled(
       locateFile: (path) => path, // never asked for: the binary is here
       print: () => {},
       printErr: () => {},
-    }).then(
-      // The glue is not handed to resolve() itself, which would look for a `then` on it.
-      (module) => {
-        repairIdbfs(module.IDBFS);
-        resolve(module);
-      },
-      fail,
-    );
+    }).then((module) => {
+      repairIdbfs(module.IDBFS);
+      resolve({ module, exports });
+    }, fail);
   });
 }
+
+// ---- Halves -----------------------------------------------------------------------------------------------------
+
+// What a first half imports in the place of the second one's functions. Nothing calls these but a mistake of ours.
+function placeholdersOf(compiled: WebAssembly.Module): WebAssembly.Imports {
+  const all = WebAssembly.Module.imports(compiled).map(({ module }) => module);
+  return Object.fromEntries(
+    all.filter((name) => name.startsWith("placeholder")).map((name) => [name, anyFunction]),
+  );
+}
+
+const anyFunction: WebAssembly.ModuleImports = new Proxy(
+  {},
+  {
+    get: () => () => {
+      throw new Error("entitable-more.wasm is not there");
+    },
+  },
+);
 
 // ---- The build --------------------------------------------------------------------------------------------------
 
 // Glue and binary carry one build id (bindings/stamp.mjs). It is compared before anything runs: a stale binary may
 // well link with this glue and then do something else.
-function checkBuild(compiled: WebAssembly.Module): void {
+function checkBuild(compiled: WebAssembly.Module, name = "entitable.wasm"): void {
   const section = WebAssembly.Module.customSections(compiled, "entitable")[0];
   const found = section === undefined ? "none" : new TextDecoder().decode(section);
   if (found === buildId) return;
   compiledByUrl.clear(); // the right one may be there at the next try
   throw new StoreError(
     "WasmVersionMismatch",
-    `entitable.wasm is of another build than its JavaScript: it is ${found}, wanted is ${buildId}.`,
+    `${name} is of another build than its JavaScript: it is ${found}, wanted is ${buildId}.`,
     {
-      hint: "Serve the entitable.wasm of this very package version; clear caches that hold an older one.",
+      hint: `Serve the ${name} of this very package version; clear caches that hold an older one.`,
     },
   );
 }
 
-function loadFailed(what: string, cause: unknown): StoreError {
+function loadFailed(what: string, cause: unknown, name = "entitable.wasm"): StoreError {
   if (cause instanceof StoreError) return cause;
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new StoreError("WasmLoadFailed", `entitable.wasm ${what}: ${reason}`, {
+  return new StoreError("WasmLoadFailed", `${name} ${what}: ${reason}`, {
     cause,
     hint:
       "Pass where it is: openStore({ wasm: url }), or its bytes, a Response or a WebAssembly.Module. " +
@@ -141,14 +195,18 @@ function absolute(source: string | URL): URL {
   return new URL(source, base.document?.baseURI ?? base.location?.href);
 }
 
-async function findModule(): Promise<WebAssembly.Module> {
+async function findModule(wanted: "whole" | "first half"): Promise<WebAssembly.Module> {
+  // Literal, so that bundlers find them.
+  const half = () => new URL("./entitable-tables.wasm", import.meta.url);
+  const whole = () => new URL("./entitable.wasm", import.meta.url);
   let first: unknown;
-  try {
-    // Literal, so that bundlers find it.
-    const url = new URL("./entitable.wasm", import.meta.url);
-    return await cached(url.href, () => compileUrl(url));
-  } catch (error) {
-    first = error;
+  for (const place of wanted === "whole" ? [whole] : [half, whole]) {
+    try {
+      const url = place();
+      return await cached(url.href, () => compileUrl(url));
+    } catch (error) {
+      first ??= error;
+    }
   }
   try {
     return await cached("inline", compileInline);

@@ -118,7 +118,7 @@ export function floorContestant(): Contestant {
     },
     async open(name, _level, fresh) {
       if (fresh) return floorDatabase(await filled(name)) as Database;
-      const compiling = WebAssembly.compileStreaming(fetch("/library/entitable.wasm"));
+      const compiling = WebAssembly.compileStreaming(fetch("/library/entitable-tables.wasm"));
       const [db, { release }] = await Promise.all([openDatabase(name), locked(name), compiling]);
       const files = db.transaction("files").objectStore("files");
       await Promise.all([resultOf(files.get(manifest)), resultOf(files.getAllKeys())]);
