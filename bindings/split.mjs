@@ -1,4 +1,4 @@
-// node split.mjs <folder> <folder of Binaryen's tools>
+// node split.mjs <folder> <folder of Binaryen's tools> [names]
 //
 // Cuts the module in two: entitable-tables.wasm has all that tables need, entitable-more.wasm what only some pages call, and joins
 // the first when one of them does (web/src/wasm). entitable.wasm stays as it is, but for the names of its functions, by which they
@@ -6,13 +6,15 @@
 //
 // Only what can be reached through a door below, and in no other way, moves. Where that can't be seen a function stays: one too
 // many only weighs, while a call of one that is not there would fail.
+//
+// With "names", for profiles, they stay, and nothing is cut: what has the names of the halves is the whole then, twice.
 
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const [folder, tools] = process.argv.slice(2);
+const [folder, tools, names] = process.argv.slice(2);
 const [whole, first, second] = ["entitable", "entitable-tables", "entitable-more"].map((name) =>
   join(folder, `${name}.wasm`),
 );
@@ -38,19 +40,19 @@ const taken =
 const isDoor = (name) => exported.includes(name) || inside.some((door) => door.test(name));
 const scratch = mkdtempSync(join(tmpdir(), "entitable-split-"));
 try {
-  const { calls, roots } = read(whole);
-  for (const name of exported) if (!calls.has(name)) throw new Error(`No ${name} to cut at.`);
-  cut(
-    reach(
-      roots.filter((name) => !isDoor(name)),
-      calls,
-    ),
-    [...calls.keys()],
-  );
-  for (const file of [first, second])
-    if (statSync(file).size < leastBytes) throw new Error(`${file} is too small to be true.`);
+  if (names === "names") for (const half of [first, second]) copyFileSync(whole, half);
+  else split();
 } finally {
   rmSync(scratch, { recursive: true });
+}
+
+function split() {
+  const { calls, roots } = read(whole);
+  for (const name of exported) if (!calls.has(name)) throw new Error(`No ${name} to cut at.`);
+  const others = roots.filter((name) => !isDoor(name));
+  cut(reach(others, calls), [...calls.keys()]);
+  for (const file of [first, second])
+    if (statSync(file).size < leastBytes) throw new Error(`${file} is too small to be true.`);
 }
 
 // Of each function of the module, in order, what it calls; and those that may be called by others.
@@ -63,20 +65,20 @@ function read(file) {
   for (const line of readFileSync(text, "utf8").split("\n")) {
     if (line.startsWith(" (func $")) {
       current = [];
-      calls.set(names(line)[0], current);
+      calls.set(namesIn(line)[0], current);
     } else if (line.startsWith(" (elem")) {
-      roots.push(...names(line).filter(stays));
+      roots.push(...namesIn(line).filter(stays));
     } else if (/^ \((export|start)/.test(line)) {
-      roots.push(...names(line));
+      roots.push(...namesIn(line));
     } else if (/\((call|return_call|ref\.func) \$/.test(line)) {
-      current.push(names(line)[0]);
+      current.push(namesIn(line)[0]);
     }
   }
   return { calls, roots: roots.filter((name) => calls.has(name)) };
 }
 
 // As C++ has them.
-function names(line) {
+function namesIn(line) {
   const byte = (_, code) => String.fromCharCode(Number.parseInt(code, 16));
   const found = [...line.matchAll(/ \$("[^"]*"|[^\s)]+)/g)];
   return found.map(([, name]) => name.replace(/^"|"$/g, "").replace(/\\([0-9a-f]{2})/g, byte));

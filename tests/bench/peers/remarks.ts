@@ -44,9 +44,10 @@ export const remarks: Readonly<Record<string, string>> = {
     "(stats()), the package's code, compiled, is some 4. So a page with all rows in memory cannot have much less than 30; the rest is log " +
     "records under way, and what stands free between blocks of the module's memory.",
   transfer:
-    "four fifths of it are the module, of whose code (by the names of its functions) more than half is the store itself, a quarter the " +
-    "service's protocol with JSON, and a fifth the libraries of C, C++ and Emscripten. Cut off into a second module (by wasm-split, as a trial), the protocol " +
-    "takes 60 KB with it: the rest is still above the target, and both doors are in every page that opens a store.",
+    "three quarters of it are the first half of the module, in which nothing is left that a page of tables does not need: opening, writing, reading and checkpoints. By " +
+    "the names of its functions half of its code is the store, a fifth what the standard library's templates make for it, a tenth the direct door, another the libraries of C, " +
+    "C++ and Emscripten. A quarter of the rest, which is JavaScript, is Emscripten's glue with IDBFS. Requests, plans, snapshots and `verify` are in the second half, which " +
+    "comes when one is called for.",
   open:
     "{open-floor} ms are the browser's own for the same calls, as the row below says, in which the module is not even started. The browser compiles each function of the " +
     "module when it is first called: by a trace some 560, in 13 ms, most of them while the manifest is applied and while the part with the row is loaded, which takes 7 in " +
