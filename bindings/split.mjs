@@ -18,6 +18,15 @@ const [folder, tools, names] = process.argv.slice(2);
 const [whole, first, second] = ["entitable", "entitable-tables", "entitable-more"].map((name) =>
   join(folder, `${name}.wasm`),
 );
+// What emcc of any version may have used, which not all of them say in the file, and halves need to share the pointer to the stack.
+const features = [
+  "bulk-memory",
+  "exception-handling",
+  "multivalue",
+  "mutable-globals",
+  "nontrapping-float-to-int",
+  "sign-ext",
+].map((name) => `--enable-${name}`);
 const leastBytes = 150_000; // of each; less, and what is sought below has other names by now
 
 // Exports that engine.ts calls only when the second half is there. Each must be found.
@@ -102,19 +111,18 @@ function reach(roots, calls) {
 function cut(kept, functions) {
   const list = join(scratch, "kept");
   writeFileSync(list, functions.flatMap((name, i) => (kept.has(name) ? [i] : [])).join("\n"));
-  run("wasm-opt", whole, "--strip-debug", "-o", whole);
-  const shared = "--enable-mutable-globals"; // the pointer to the stack
-  const files = ["-o1", first, "-o2", second];
+  const outputs = ["-o1", first, "-o2", second];
+  run("wasm-opt", whole, ...features, "--strip-debug", "-o", whole);
   run(
     "wasm-split",
     whole,
     "--split",
-    shared,
+    ...features,
     `--keep-funcs=@${list}`,
+    ...outputs,
     "--export-prefix=%",
-    ...files,
   );
-  for (const file of [first, second]) run("wasm-opt", file, shared, "-O3", "-o", file);
+  for (const file of [first, second]) run("wasm-opt", file, ...features, "-O3", "-o", file);
 }
 
 function run(tool, ...args) {
