@@ -12,19 +12,19 @@
 namespace entitable::json {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out;
   append_string(out, text);
   return out;
 }
 
 TEST_CASE("strings are escaped on one line") {
-  CHECK(quoted("") == R"("")");
-  CHECK(quoted("plain / text \xC3\xBC \xF0\x9F\x98\x80") ==
+  CHECK(in_quotes("") == R"("")");
+  CHECK(in_quotes("plain / text \xC3\xBC \xF0\x9F\x98\x80") ==
         "\"plain / text \xC3\xBC \xF0\x9F\x98\x80\"");
-  CHECK(quoted("a\"b\\c") == R"("a\"b\\c")");
-  CHECK(quoted("\n\r\t\b\f\x01\x1F\x7F") == "\"\\n\\r\\t\\u0008\\u000c\\u0001\\u001f\x7F\"");
-  CHECK(quoted(std::string_view("\0", 1)) == "\"\\u0000\"");
+  CHECK(in_quotes("a\"b\\c") == R"("a\"b\\c")");
+  CHECK(in_quotes("\n\r\t\b\f\x01\x1F\x7F") == "\"\\n\\r\\t\\u0008\\u000c\\u0001\\u001f\x7F\"");
+  CHECK(in_quotes(std::string_view("\0", 1)) == "\"\\u0000\"");
 }
 
 TEST_CASE("what is special is found wherever it stands in a text of any length") {
@@ -45,9 +45,9 @@ TEST_CASE("what is special is found wherever it stands in a text of any length")
 }
 
 TEST_CASE("lone surrogates are escaped, their neighbours are not") {
-  CHECK(quoted("\xED\xA0\x80") == R"("\ud800")");
-  CHECK(quoted("a\xED\xBF\xBFz") == R"("a\udfffz")");
-  CHECK(quoted("\xED\x9F\xBF\xEE\x80\x80") == "\"\xED\x9F\xBF\xEE\x80\x80\"");
+  CHECK(in_quotes("\xED\xA0\x80") == R"("\ud800")");
+  CHECK(in_quotes("a\xED\xBF\xBFz") == R"("a\udfffz")");
+  CHECK(in_quotes("\xED\x9F\xBF\xEE\x80\x80") == "\"\xED\x9F\xBF\xEE\x80\x80\"");
 }
 
 TEST_CASE("commas stand between members and elements only") {
@@ -88,7 +88,7 @@ TEST_CASE("what is written reads back as the same") {
                                                     : kind == 2 ? 0xFFF0 + prng.below(0x20)
                                                                 : prng.below(0x110000)));
     }
-    const std::string json = "{" + quoted(text) + ":" + quoted(text) + "}";
+    const std::string json = "{" + in_quotes(text) + ":" + in_quotes(text) + "}";
     const auto read = read_object(json);
     REQUIRE(read.ok());
     REQUIRE(read->members.size() == 1);
