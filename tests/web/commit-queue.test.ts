@@ -627,9 +627,10 @@ describe("a write that waits for what its engine needs", () => {
       [resolve, reject] = both;
     });
     const stage = bench.engine.stage.bind(bench.engine);
+    const isB = (block: Uint8Array) => decode(block).put === "b";
     bench.engine.stage = (blocks, nowMs) => {
-      const lacks = !isThere && blocks.some((block) => decode(block).put === "b");
-      return lacks ? new NeededHalf(() => promise) : stage(blocks, nowMs);
+      const lacks = !isThere && blocks.some(isB);
+      return lacks ? new NeededHalf(() => promise, isB) : stage(blocks, nowMs);
     };
     const arrive = () => {
       isThere = true;

@@ -293,6 +293,22 @@ describe("a second half that can't be had", () => {
     });
   }
 
+  test("is asked for once by writes that wait together", async () => {
+    const { store, host, asked } = await openWithTable();
+    answer = busy;
+    const puts = Array.from({ length: 10 }, (_, i) => host.write(putBlock(`${i}`, i)));
+    const [direct, ...rejected] = await Promise.allSettled([
+      store.table("people").upsertEntity(row("9", 9)),
+      ...puts,
+    ]);
+    assert.equal(direct.status, "fulfilled");
+    for (const put of rejected) assert.ok(missing(put.status === "rejected" && put.reason));
+    assert.equal(asked(), 1);
+    answer = right;
+    assert.deepEqual(await list(store), [9]);
+    await store.close();
+  });
+
   test("is told apart: of another build, or no module at all", async () => {
     const { store } = await openWithTable();
     answer = (response) => void response.end(stale);

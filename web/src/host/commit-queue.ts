@@ -14,7 +14,7 @@
 import { AbortError, StoreError } from "../errors.ts";
 import { type LogStorage, StorageError } from "../storage/log-storage.ts";
 import type { AbortSignalLike, Durability } from "../types.ts";
-import { type Engine, NeededParts, type StagedReplies } from "../wasm/engine.ts";
+import { type Engine, NeededHalf, NeededParts, type StagedReplies } from "../wasm/engine.ts";
 import { type KeptBlock, keptBlocks } from "./kept-blocks.ts";
 import type { LogSize } from "./log-growth.ts";
 import type { Parts } from "./parts.ts";
@@ -516,14 +516,19 @@ export class CommitQueue {
   }
 
   // The writes at the head of the queue need parts. Nothing is staged until they are there; if they can't be had, each write for itself.
+  // Which of them need the module's second half is known, so it is not asked for again for each.
   #bring(needed: NeededParts, group: Waiting[]): void {
     this.#held = true;
     const goOn = () => {
       this.#held = false;
       this.#goOn();
     };
+    const isFor = ({ kept }: Waiting) =>
+      needed instanceof NeededHalf && kept !== undefined && needed.isFor(kept.block);
     this.#o.parts.answer(needed, goOn, "all").catch((cause: unknown) => {
-      if (this.#failed === undefined) this.#cantStage(group, asError(cause));
+      const error = asError(cause);
+      if (needed instanceof NeededHalf && !isFinal(error)) this.#refuse(group.filter(isFor), error);
+      else if (this.#failed === undefined) this.#cantStage(group, error);
       goOn();
     });
   }
@@ -534,13 +539,17 @@ export class CommitQueue {
       for (const item of group) item.alone = true;
       return;
     }
+    this.#refuse(group, error);
+    if (isFinal(error)) this.#break(error);
+  }
+
+  #refuse(group: Waiting[], error: Error): void {
     const refused = new Set(group);
     this.#waiting = this.#waiting.filter((item) => !refused.has(item));
     for (const item of group) {
       item.withdrawn();
       item.reject(error);
     }
-    if (isFinal(error)) this.#break(error);
   }
 
   // Nothing can be stored any more.
