@@ -7,7 +7,7 @@
 // Only what can be reached through a door below, and in no other way, moves. Where that can't be seen a function stays: one too
 // many only weighs, while a call of one that is not there would fail.
 //
-// With "names", for profiles, they stay, and nothing is cut: what has the names of the halves is the whole then, twice.
+// With "names", for profiles and debuggers, they stay, and nothing is cut: what has the names of the halves is the whole then, twice.
 
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";

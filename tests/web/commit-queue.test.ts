@@ -3,11 +3,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { StoreError } from "../../web/src/errors.ts";
 import { CommitQueue } from "../../web/src/host/commit-queue.ts";
 import type { LogSize } from "../../web/src/host/log-growth.ts";
 import { Parts } from "../../web/src/host/parts.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import type { Durability } from "../../web/src/types.ts";
+import { NeededHalf } from "../../web/src/wasm/engine.ts";
 import { decode, encode, FakeEngine } from "./support/fake-engine.ts";
 import { FaultyStorage } from "./support/faulty-storage.ts";
 import { randomOf } from "./support/random.ts";
@@ -613,6 +615,66 @@ describe("aborting", () => {
     await (await bench.storage.next()).succeed();
     await third;
     assert.deepEqual(Object.keys(await bench.onDisk()), ["a", "c"]);
+  });
+});
+
+describe("a write that waits for what its engine needs", () => {
+  // Of a bench: `b` can't be staged before, and what it needs arrives, or can't be had, when the test says so.
+  function lacking(bench: Bench): { arrive(): void; fail(): void } {
+    let isThere = false;
+    let [resolve, reject] = [() => {}, (_: Error) => {}];
+    const promise = new Promise<void>((...both) => {
+      [resolve, reject] = both;
+    });
+    const stage = bench.engine.stage.bind(bench.engine);
+    const isB = (block: Uint8Array) => decode(block).put === "b";
+    bench.engine.stage = (blocks, nowMs) => {
+      const lacks = !isThere && blocks.some(isB);
+      return lacks ? new NeededHalf(() => promise, isB) : stage(blocks, nowMs);
+    };
+    const arrive = () => {
+      isThere = true;
+      resolve();
+    };
+    return { arrive, fail: () => reject(new StoreError("WasmLoadFailed", "it is not there")) };
+  }
+
+  test("is withdrawn as long as it waits, and those beside it", async () => {
+    for (const arrives of [true, false]) {
+      const bench = new Bench();
+      const { arrive, fail } = lacking(bench);
+      const stops = { b: new AbortController(), c: new AbortController() };
+      const a = bench.put("a", 1);
+      const b = bench.write({ put: "b", value: 2 }, "strict", stops.b.signal);
+      const c = bench.write({ put: "c", value: 3 }, "strict", stops.c.signal);
+      assert(await isPending(a));
+      stops.b.abort();
+      await assert.rejects(b, { name: "AbortError" });
+      assert(await isPending(c));
+      if (arrives) arrive();
+      else fail();
+      assert.deepEqual(await Promise.all([a, c]), [{ ok: 1 }, { ok: 3 }]);
+      stops.c.abort(); // too late
+      assert.deepEqual(await bench.onDisk(), { a: 1, c: 3 });
+    }
+  });
+
+  test("and is rejected meanwhile takes nobody with it", async () => {
+    const bench = new Bench();
+    bench.storage.auto = false;
+    const { fail } = lacking(bench);
+    await bench.put("a", 1, "deferred");
+    const b = bench.put("b", 2);
+    b.catch(() => {});
+    await sleep(1);
+    const c = bench.put("c", 3, "deferred");
+    await (await bench.storage.next()).fail("unknown"); // what is not deferred waits no longer
+    await assert.rejects(b, { failure: "aborted" });
+    fail();
+    assert.deepEqual(await c, { ok: 3 });
+    bench.storage.auto = true;
+    await bench.queue.flush();
+    assert.deepEqual(await bench.onDisk(), { a: 1, c: 3 });
   });
 });
 

@@ -20,6 +20,7 @@ import { wasmWithPages } from "./support/small-memory.ts";
 
 const file = (name: string) => readFile(new URL(`../../web/src/wasm/${name}`, import.meta.url));
 const second = await file("entitable-more.wasm");
+const stale = outdated(second);
 
 // Where the second half is: gives it, unless told otherwise.
 let server: Server;
@@ -38,6 +39,12 @@ before(async () => {
   origin = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
 });
 after(() => server.close());
+
+function outdated(binary: Buffer): Buffer {
+  const other = Buffer.from(binary);
+  other[other.length - 1] = other.at(-1) === 0x30 ? 0x31 : 0x30; // the build id ends the file
+  return other;
+}
 
 let stores = 0;
 
@@ -148,6 +155,12 @@ describe("the first half", () => {
     }
     engine.close();
   });
+});
+
+test("a first half of another build is called by its name", async () => {
+  const wasm = outdated(await file("entitable-tables.wasm"));
+  const named = fails("WasmVersionMismatch", /^entitable-tables\.wasm is of another build/);
+  await assert.rejects(createEngine({ wasm, inHalves: true }), named);
 });
 
 describe("the second half", () => {
@@ -280,10 +293,24 @@ describe("a second half that can't be had", () => {
     });
   }
 
+  test("is asked for once by writes that wait together", async () => {
+    const { store, host, asked } = await openWithTable();
+    answer = busy;
+    const puts = Array.from({ length: 10 }, (_, i) => host.write(putBlock(`${i}`, i)));
+    const [direct, ...rejected] = await Promise.allSettled([
+      store.table("people").upsertEntity(row("9", 9)),
+      ...puts,
+    ]);
+    assert.equal(direct.status, "fulfilled");
+    for (const put of rejected) assert.ok(missing(put.status === "rejected" && put.reason));
+    assert.equal(asked(), 1);
+    answer = right;
+    assert.deepEqual(await list(store), [9]);
+    await store.close();
+  });
+
   test("is told apart: of another build, or no module at all", async () => {
     const { store } = await openWithTable();
-    const stale = Buffer.from(second);
-    stale[stale.length - 1] = stale.at(-1) === 0x30 ? 0x31 : 0x30; // the build id ends the file
     answer = (response) => void response.end(stale);
     await assert.rejects(list(store), fails("WasmVersionMismatch", /^entitable-more\.wasm is of/));
     answer = (response) => void response.end("<!doctype html>");
@@ -291,6 +318,21 @@ describe("a second half that can't be had", () => {
     answer = right;
     assert.deepEqual(await list(store), []);
     await store.close();
+  });
+
+  test("of another build leaves the first one that is there, for the next store", async () => {
+    const first = await file("entitable-tables.wasm");
+    const options = { wasm: `${origin}/first`, inHalves: true, more: `${origin}/stale` };
+    answer = (response) => void response.end(first);
+    const engine = await createEngine(options);
+    answer = (response) => void response.end(stale);
+    await assert.rejects(engine.complete(), fails("WasmVersionMismatch", /another build/));
+    const from = requests;
+    const another = await createEngine(options); // the site has no such first half any more
+    assert.equal(requests, from);
+    answer = right;
+    await another.complete();
+    for (const each of [engine, another]) each.close();
   });
 
   test("ends with the store for reads, and is waited for by what writes before that", async () => {

@@ -11,7 +11,7 @@ import {
   TableClient,
   TableServiceClient,
 } from "@azure/data-tables";
-import { HttpResponse, http } from "msw";
+import { getResponse, HttpResponse, http } from "msw";
 import { setupServer } from "msw/node";
 import { mockStore } from "../../web/src/testing/index.ts";
 import type { Store } from "../../web/src/types.ts";
@@ -101,6 +101,16 @@ describe("entitable/msw", () => {
       }
     }
     assert.throws(() => handlers(store, { baseUrl: "/shop" }), { code: "ValidationFailed" });
+  });
+
+  test("leaves what the store loads itself to the network, whatever else it answers", async () => {
+    const all = handlers(store, { baseUrl: /./ });
+    const said = async (url: URL) =>
+      (await getResponse(all, new Request(url)))?.headers.get("x-msw-intention");
+    const more = new URL("wasm/entitable-more.wasm", entry);
+    assert.equal(await said(more), "passthrough");
+    assert.equal(await said(new URL("?v=1", more)), "passthrough");
+    assert.equal(await said(new URL("entitable-more.css", more)), null);
   });
 
   test("says that the store is closed, as a service that is busy does", async () => {

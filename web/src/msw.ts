@@ -15,14 +15,16 @@ export interface HandlersOptions {
 /** Handlers for setupServer() or setupWorker(): requests to the Table service are answered by the store. */
 export function handlers(store: Store, options: HandlersOptions = {}): RequestHandler[] {
   const pattern = urlPattern(options.baseUrl);
-  return [http.all(pattern, ({ request }) => answer(store, request)), ...ownRequests()];
+  return [...ownRequests(), http.all(pattern, ({ request }) => answer(store, request))];
 }
 
-// What the store loads when it answers first: MSW would warn of it as of any request that nobody answers.
+// What the store loads when it answers first. It would wait for itself if it were asked for that too; and MSW would warn of it as of any
+// request that nobody answers.
 function ownRequests(): RequestHandler[] {
   const more = secondHalf();
   if (more === undefined) return [];
-  const literally = more.replace(/[^\w/:]/g, "\\$&");
+  const { origin, pathname } = new URL(more); // of which MSW looks at so much
+  const literally = (origin + pathname).replace(/[^\w/:]/g, "\\$&");
   return [http.get(new RegExp(`^${literally}$`), () => passthrough())];
 }
 

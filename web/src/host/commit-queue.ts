@@ -14,7 +14,7 @@
 import { AbortError, StoreError } from "../errors.ts";
 import { type LogStorage, StorageError } from "../storage/log-storage.ts";
 import type { AbortSignalLike, Durability } from "../types.ts";
-import { type Engine, NeededParts, type StagedReplies } from "../wasm/engine.ts";
+import { type Engine, NeededHalf, NeededParts, type StagedReplies } from "../wasm/engine.ts";
 import { type KeptBlock, keptBlocks } from "./kept-blocks.ts";
 import type { LogSize } from "./log-growth.ts";
 import type { Parts } from "./parts.ts";
@@ -53,6 +53,7 @@ interface Waiting {
   readonly durability: Durability;
   readonly resolve: (reply: Uint8Array) => void;
   readonly reject: (error: unknown) => void;
+  readonly signal?: AbortSignalLike | undefined;
   alone: boolean; // it is a group by itself; also if staging a group with it ran out of memory
   readonly stage?: () => StagedReplies | NeededParts; // instead of a block
   readonly holds?: boolean; // when it is answered, everything waits until told to go on
@@ -204,8 +205,8 @@ export class CommitQueue {
     if (signal?.aborted) return Promise.reject(new AbortError());
     const kept = block && keptBlocks.keep(block, place);
     return new Promise((resolve, reject) => {
-      const item = { kept, durability, resolve, reject, alone: false, withdrawn: nothing };
-      if (signal !== undefined) this.#listen(item, signal);
+      const item = { kept, durability, resolve, reject, signal, alone: false, withdrawn: nothing };
+      this.#listen(item);
       this.#waiting.push(item);
       this.#schedule();
     });
@@ -230,7 +231,9 @@ export class CommitQueue {
     });
   }
 
-  #listen(item: Waiting, signal: AbortSignalLike): void {
+  #listen(item: Waiting): void {
+    const { signal } = item;
+    if (signal === undefined) return;
     const onAbort = () => {
       item.withdrawn();
       this.#waiting = this.#waiting.filter((other) => other !== item);
@@ -285,6 +288,12 @@ export class CommitQueue {
     const taken = this.#waiting.splice(0, count);
     for (const item of taken) item.withdrawn();
     return taken;
+  }
+
+  // It waits again, before all others.
+  #putBack(group: Waiting[]): void {
+    for (const item of group) this.#listen(item);
+    this.#waiting.unshift(...group);
   }
 
   // ---- Deferred: publish, answer, store later -------------------------------------------------------------------------
@@ -425,7 +434,7 @@ export class CommitQueue {
       if (retry && goesOn) again.push(item);
       else item.reject(error);
     }
-    this.#waiting.unshift(...again);
+    this.#putBack(again);
   }
 
   // ---- The end of a store -----------------------------------------------------------------------------------------------
@@ -494,39 +503,53 @@ export class CommitQueue {
     try {
       const staged = own?.() ?? this.#o.engine[how](blocks, this.#o.now());
       if (staged instanceof NeededParts) {
-        this.#waiting.unshift(...group);
+        this.#putBack(group);
         this.#bring(staged, group);
         return undefined;
       }
       return spread(group, staged);
     } catch (cause) {
-      this.#waiting.unshift(...group);
+      this.#putBack(group);
       this.#cantStage(group, asError(cause));
       return undefined;
     }
   }
 
   // The writes at the head of the queue need parts. Nothing is staged until they are there; if they can't be had, each write for itself.
+  // Which of them need the module's second half is known, so it is not asked for again for each.
   #bring(needed: NeededParts, group: Waiting[]): void {
     this.#held = true;
     const goOn = () => {
       this.#held = false;
       this.#goOn();
     };
+    const isFor = ({ kept }: Waiting) =>
+      needed instanceof NeededHalf && kept !== undefined && needed.isFor(kept.block);
     this.#o.parts.answer(needed, goOn, "all").catch((cause: unknown) => {
-      if (this.#failed === undefined) this.#cantStage(group, asError(cause));
+      const error = asError(cause);
+      if (needed instanceof NeededHalf && !isFinal(error)) this.#refuse(group.filter(isFor), error);
+      else if (this.#failed === undefined) this.#cantStage(group, error);
       goOn();
     });
   }
 
-  // REQUIRES: the group is at the head of the queue.
+  // REQUIRES: the group was put back. What does not wait any more (it was withdrawn, or rejected) is answered.
   #cantStage(group: Waiting[], error: Error): void {
     if (!isFinal(error) && group.length > 1) {
       for (const item of group) item.alone = true;
       return;
     }
-    for (const item of this.#waiting.splice(0, group.length)) item.reject(error);
+    this.#refuse(group, error);
     if (isFinal(error)) this.#break(error);
+  }
+
+  #refuse(group: Waiting[], error: Error): void {
+    const refused = new Set(group);
+    this.#waiting = this.#waiting.filter((item) => !refused.has(item));
+    for (const item of group) {
+      item.withdrawn();
+      item.reject(error);
+    }
   }
 
   // Nothing can be stored any more.

@@ -40,10 +40,12 @@ export class NeededParts {
 // The same where it is the module's second half that is not there: bring() it, then make the same call again.
 export class NeededHalf extends NeededParts {
   readonly bring: () => Promise<void>;
+  readonly isFor: (block: Uint8Array) => boolean; // of those of a group
 
-  constructor(bring: () => Promise<void>) {
+  constructor(bring: () => Promise<void>, isFor: (block: Uint8Array) => boolean) {
     super([]);
     this.bring = bring;
+    this.isFor = isFor;
   }
 }
 
@@ -254,7 +256,7 @@ class Instance {
   readonly module: EntitableModule;
   readonly code: WebAssembly.Module;
   readonly more: string | undefined; // where the second half is
-  readonly needed = new NeededHalf(() => this.complete());
+  readonly needed = new NeededHalf(() => this.complete(), isRequest);
   broken = false; // something trapped in it
   #firstHalf: WebAssembly.Exports | undefined; // that waits for the second
   #completing: Promise<void> | undefined;

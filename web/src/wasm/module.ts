@@ -54,7 +54,7 @@ export async function join(exports: WebAssembly.Exports, url = secondHalf()): Pr
   try {
     if (url === undefined) throw new Error("nothing says where it is");
     const compiled = await cached(url, () => compileUrl(new URL(url)));
-    checkBuild(compiled, name);
+    checkBuild(compiled, name, url);
     await WebAssembly.instantiate(compiled, { primary: exports as WebAssembly.ModuleImports });
   } catch (error) {
     throw loadFailed("could not be loaded", error, name);
@@ -115,6 +115,12 @@ function placeholdersOf(compiled: WebAssembly.Module): WebAssembly.Imports {
   );
 }
 
+// Of the whole, or of a first half.
+function nameOf(compiled: WebAssembly.Module): string {
+  const isHalf = Object.keys(placeholdersOf(compiled)).length > 0;
+  return isHalf ? "entitable-tables.wasm" : "entitable.wasm";
+}
+
 const anyFunction: WebAssembly.ModuleImports = new Proxy(
   {},
   {
@@ -128,11 +134,13 @@ const anyFunction: WebAssembly.ModuleImports = new Proxy(
 
 // Glue and binary carry one build id (bindings/stamp.mjs). It is compared before anything runs: a stale binary may
 // well link with this glue and then do something else.
-function checkBuild(compiled: WebAssembly.Module, name = "entitable.wasm"): void {
+function checkBuild(compiled: WebAssembly.Module, name = nameOf(compiled), url?: string): void {
   const section = WebAssembly.Module.customSections(compiled, "entitable")[0];
   const found = section === undefined ? "none" : new TextDecoder().decode(section);
   if (found === buildId) return;
-  compiledByUrl.clear(); // the right one may be there at the next try
+  // The right one may be there at the next try. A first half that is wanted stays: where it was there may be another by now.
+  if (url === undefined) compiledByUrl.clear();
+  else compiledByUrl.delete(url);
   throw new StoreError(
     "WasmVersionMismatch",
     `${name} is of another build than its JavaScript: it is ${found}, wanted is ${buildId}.`,
