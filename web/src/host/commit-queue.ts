@@ -187,10 +187,7 @@ export class CommitQueue {
   stop(reason: Error): void {
     clearTimeout(this.#timer);
     this.#failed ??= reason;
-    for (const item of this.#waiting.splice(0)) {
-      item.withdrawn();
-      item.reject(this.#failed);
-    }
+    this.#refuse(this.#waiting, this.#failed);
   }
 
   // ---- Queue ----------------------------------------------------------------------------------------------------------
@@ -234,11 +231,7 @@ export class CommitQueue {
   #listen(item: Waiting): void {
     const { signal } = item;
     if (signal === undefined) return;
-    const onAbort = () => {
-      item.withdrawn();
-      this.#waiting = this.#waiting.filter((other) => other !== item);
-      item.reject(new AbortError());
-    };
+    const onAbort = () => this.#refuse([item], new AbortError());
     signal.addEventListener("abort", onAbort);
     item.withdrawn = () => signal.removeEventListener("abort", onAbort);
   }
@@ -482,12 +475,7 @@ export class CommitQueue {
     const blocked = (item: Waiting) =>
       this.#writer.holdsCandidate || item.durability !== "deferred";
     const error = new StorageError("aborted", "The connection to IndexedDB is lost.");
-    const waiting = this.#waiting;
-    this.#waiting = waiting.filter((item) => !blocked(item));
-    for (const item of waiting.filter(blocked)) {
-      item.withdrawn();
-      item.reject(error);
-    }
+    this.#refuse(this.#waiting.filter(blocked), error);
   }
 
   // ---- The engine -------------------------------------------------------------------------------------------------
@@ -543,10 +531,11 @@ export class CommitQueue {
     if (isFinal(error)) this.#break(error);
   }
 
-  #refuse(group: Waiting[], error: Error): void {
-    const refused = new Set(group);
+  // Whether they still wait or were taken.
+  #refuse(items: readonly Waiting[], error: Error): void {
+    const refused = new Set(items);
     this.#waiting = this.#waiting.filter((item) => !refused.has(item));
-    for (const item of group) {
+    for (const item of refused) {
       item.withdrawn();
       item.reject(error);
     }
