@@ -44,7 +44,7 @@ export const remarks: Readonly<Record<string, string>> = {
     "(stats()), the package's code, compiled, is some 4. So a page with all rows in memory cannot have much less than 30; the rest is log " +
     "records under way, and what stands free between blocks of the module's memory.",
   transfer:
-    "three quarters of it are the first half of the module, in which nothing is left that a page of tables does not need: opening, writing, reading and checkpoints. By " +
+    "three quarters of it are the first half of the module, in which next to nothing is left that a page of tables does not need: opening, writing, reading and checkpoints. By " +
     "the names of its functions half of its code is the store, a fifth what the standard library's templates make for it, a tenth the direct door, another the libraries of C, " +
     "C++ and Emscripten. A quarter of the rest, which is JavaScript, is Emscripten's glue with IDBFS. Requests, plans, snapshots and `verify` are in the second half, which " +
     "comes when one is called for.",
