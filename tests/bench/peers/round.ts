@@ -3,16 +3,27 @@
 import type { Browser } from "puppeteer-core";
 import { Child } from "./child.ts";
 import type { Level } from "./contestant.ts";
+import { entityBytes, insertBytes } from "./contestants/floor.ts";
 import { compare, WrongResult } from "./expected.ts";
 import { OverBudget, type Place } from "./place.ts";
 import { type Profile, profiled } from "./profile.ts";
 import type { Entry } from "./roster.ts";
 import { readRows, unitOf } from "./rows.ts";
-import type { Beside, GroupFloor, Inserts, Load, SessionOptions, Values } from "./session.ts";
+import type {
+  Beside,
+  Inserts,
+  Load,
+  PutFloor,
+  RawPuts,
+  SessionOptions,
+  Values,
+  Writes,
+} from "./session.ts";
+import { inFlight } from "./session.ts";
 import type { PeerSite } from "./site.ts";
 import { Tab } from "./tab.ts";
 import type { Waited } from "./waits.ts";
-import { type Digest, shuffled } from "./workload.ts";
+import { type Digest, groupRows, shuffled } from "./workload.ts";
 
 export interface RoundOptions {
   browser: Browser;
@@ -41,6 +52,7 @@ interface LoadOptions {
 // Loads at the levels that it is not read at are of no more than so many entities, and end after so long.
 const otherLoads = 100_000;
 const enoughMs = 3000;
+const inFlightPuts = 100;
 
 export async function runRound(options: RoundOptions): Promise<RoundResult> {
   const round = new Round(options);
@@ -117,6 +129,7 @@ class Round {
     });
     this.#note("growth", load.growth);
     await this.#ask("settle");
+    await this.#ask("rest");
     this.#note("memory-load", (await this.#there.megabytes()) - before);
     const wasm = await this.#there.wasmMegabytes();
     if (wasm > 0) this.#note("wasm", wasm); // what a library's own worker has is not seen
@@ -137,8 +150,8 @@ class Round {
   async #writeToMain(level: Level): Promise<void> {
     await this.#ask("checkWrites");
     await this.#insert(level);
-    await this.#time("merge", () => this.#there.call("merge", false));
-    await this.#time("merge-if", () => this.#there.call("merge", true));
+    await this.#merge("merge");
+    await this.#merge("merge-if");
     await this.#ask("close");
   }
 
@@ -146,8 +159,9 @@ class Round {
     const row = `insert-${rowLevel(level)}`;
     if (level === "memory" || level === "deferred") {
       const measure = () => this.#there.call("insert") as Promise<Inserts>;
-      const { each, first } = await this.#profiled(row, measure);
+      const { each, median, first } = await this.#profiled(row, measure);
       this.#note(row, each);
+      this.#note("insert-median", median);
       this.#note("insert-first", first);
       return;
     }
@@ -164,32 +178,47 @@ class Round {
     this.#noteWaited(`put-file-${level}`, file.waited);
   }
 
+  // What the writes before have left to be done is over, and no part of it.
+  async #merge(row: "merge" | "merge-if"): Promise<void> {
+    await this.#ask("settle");
+    await this.#ask("rest");
+    const merge = () => this.#there.call("merge", row === "merge-if") as Promise<Writes>;
+    const { each, median } = await this.#profiled(row, merge);
+    this.#note(row, each);
+    this.#note(`${row}-median`, median);
+  }
+
   async #loadOther(level: Level): Promise<void> {
     const count = Math.min(this.#o.session.entities, otherLoads);
     await this.#ask("open", "other", level, true);
     const { ours, place } = this.#o.entry;
     await this.#load(`load-${level}`, count, { watch: ours === true && place === "page" });
     await this.#ask("rest");
-    if (ours) await this.#putGroups("put-group", level, count, 1);
+    const group = { level, bytes: entityBytes, together: groupRows, count };
+    if (ours) await this.#putWrites("put-group", group);
     await this.#ask("rest");
     await this.#insert(level);
     if (level === "strict") {
       await this.#time("in-flight", () => this.#there.call("insertInFlight"));
+      const thousand = { level, bytes: insertBytes, together: inFlight };
+      if (ours)
+        await this.#putWrites("put-in-flight", { ...thousand, count: inFlightPuts * inFlight });
       await this.#ask("close");
       await this.#ask("open", "other", level, true);
       await this.#load("load-ten-strict", count, { together: 10 });
-      if (ours) await this.#putGroups("put-ten-groups", level, count, 10);
+      if (ours) await this.#putWrites("put-ten-groups", { ...group, together: 10 * groupRows });
     }
     await this.#ask("close");
     await this.#ask("remove", "other");
   }
 
-  // So many groups at a time.
-  async #putGroups(row: string, level: Level, count: number, together: number): Promise<void> {
-    const asked = [level, count, enoughMs, together];
-    const puts = (await this.#ask("putGroups", ...asked)) as GroupFloor;
-    this.#note(`${row}-${level}`, puts.put);
-    if (puts.file !== undefined) this.#note(`${row}-file-${level}`, puts.file);
+  // The floor of so many writes, if so many are stored together.
+  async #putWrites(row: string, puts: Omit<RawPuts, "enoughMs">): Promise<void> {
+    const { put, file, waited } = (await this.#ask("putWrites", { ...puts, enoughMs })) as PutFloor;
+    const id = `${row}-${puts.level}`;
+    this.#note(id, put);
+    if (file !== undefined) this.#note(`${row}-file-${puts.level}`, file);
+    this.#noteWaited(`${row}-file-${puts.level}`, waited);
   }
 
   // In a page that knows nothing of the data yet.

@@ -2,11 +2,22 @@
 // driver asks for; what it returns can be sent.
 
 import type { Contestant, Database, Level, MaybePromise } from "./contestant.ts";
-import { bytesOfEntity, floorIn, groupBytes, handOver, insertBytes } from "./contestants/floor.ts";
+import { aloneBytes, floorIn, handOver, insertBytes } from "./contestants/floor.ts";
 import { contestants } from "./contestants/index.ts";
 import { wasmBytes } from "./memories.ts";
 import type { ContestantId, FloorId } from "./roster.ts";
-import { breath, grown, median, now, startClock, stopClock, timed, timedInTurn } from "./timing.ts";
+import {
+  breath,
+  grown,
+  median,
+  now,
+  startClock,
+  stopClock,
+  type Timed,
+  timed,
+  timedInTurn,
+  timedUpTo,
+} from "./timing.ts";
 import { type Waited, Waits } from "./waits.ts";
 import {
   add,
@@ -49,16 +60,30 @@ export interface Load {
   waited?: Waited; // each transaction
 }
 
-// Single inserts that nobody waits to have stored: microseconds.
-export interface Inserts {
+// Single writes that nobody waits to have stored: microseconds.
+export interface Writes {
   each: number;
+  median: number; // of batches: in most of them nothing is stored, and nothing collected
+}
+
+export interface Inserts extends Writes {
   first: number; // each of the first thousand of a page
 }
 
-// Of raw puts in the place of a load: microseconds for each entity.
-export interface GroupFloor {
+// Puts in the place of so many writes. They end after `enoughMs`.
+export interface RawPuts {
+  level: Level;
+  bytes: number; // of a write
+  together: number;
+  count: number;
+  enoughMs: number;
+}
+
+// Microseconds for each write.
+export interface PutFloor {
   put: number;
   file?: number; // in the form of IDBFS
+  waited?: Waited; // each of those puts
 }
 
 export type Values = Record<string, number>;
@@ -77,7 +102,7 @@ const insertsDeferred = 60_000;
 const firstInserts = 1000;
 const handOvers = 20;
 const handedOver = 6000; // at a time: about as many as one transaction has
-const inFlight = 1000;
+export const inFlight = 1000;
 const inFlightBatches = 20;
 const merges = 30_000;
 const restMs = 2000;
@@ -282,16 +307,15 @@ export class Session {
     const began = now();
     for (let i = 0; i < firstInserts; ++i) await insert(i);
     const first = ((now() - began) * 1000) / firstInserts;
-    const timing = { most: insertsDeferred, mean: true };
-    const ms = await timed((i) => insert(firstInserts + i), timing);
+    const times = await timedUpTo(insertsDeferred, (i) => insert(firstInserts + i));
     same(await this.#entity(entities[0] as Entity), entities[0]);
-    return { each: ms * 1000, first };
+    return { ...written(times), first };
   }
 
   // In turn with the least that its storage asks for such a write; with files, also for one that is to be a file.
   async insertBesideFloor(level: Level, files: boolean): Promise<Beside> {
     const entities = this.#new(insertsDurable);
-    const { put, putFile, remove } = await floorIn(this.#o.node?.folder, level, insertBytes);
+    const { put, putFile, remove } = await floorIn(this.#o.node?.folder, level, aloneBytes);
     const insert = (i: number) => this.#database.insert(entities[i] as Entity);
     const waits = files && putFile !== undefined ? new Waits() : undefined;
     const kinds =
@@ -313,44 +337,40 @@ export class Session {
     return { ...times, file: { put: third.ms, puts: third.ratio, ...waitedIn(waits, "file") } };
   }
 
-  // What handing over as many bytes as inserts leave to be stored takes of this thread: microseconds each.
+  // What handing over as many bytes as inserts leave to be stored takes of this thread: microseconds for each of them.
   async handOver(): Promise<number> {
     const times: number[] = [];
-    for (let i = 0; i < handOvers; ++i) times.push(await handOver(handedOver * bytesOfEntity));
+    for (let i = 0; i < handOvers; ++i) times.push(await handOver(handedOver * insertBytes));
     return (median(times) * 1000) / handedOver;
   }
 
-  // The least that its storage asks for a load of so many, for each, if it stores so many groups at a time.
-  async putGroups(
-    level: Level,
-    count: number,
-    enoughMs: number,
-    together: number,
-  ): Promise<GroupFloor> {
-    const floor = await floorIn(this.#o.node?.folder, level, groupBytes * together);
-    const rows = groupRows * together;
-    const each = async (put: (i: number) => Promise<unknown>) => {
+  // The least that its storage asks for writes of which each has so many bytes, if it stores so many of them at a time.
+  async putWrites({ level, bytes, together, count, enoughMs }: RawPuts): Promise<PutFloor> {
+    const { put, putFile, remove } = await floorIn(this.#o.node?.folder, level, bytes * together);
+    const each = async (one: (i: number) => Promise<unknown>) => {
       const started = now();
       let done = 0;
-      while (done * rows < count && now() - started < enoughMs) await put(done++);
-      return ((now() - started) * 1000) / (done * rows);
+      while (done * together < count && now() - started < enoughMs) await one(done++);
+      return ((now() - started) * 1000) / (done * together);
     };
-    const put = await each(floor.put);
-    const file = floor.putFile === undefined ? undefined : await each(floor.putFile);
-    await floor.remove();
-    return file === undefined ? { put } : { put, file };
+    const raw = await each(put);
+    const waits = putFile && new Waits();
+    const file = waits && (await each((i) => waits.measure(() => putFile(i))));
+    waits?.end();
+    await remove();
+    return file === undefined ? { put: raw } : { put: raw, file, ...waitedIn(waits) };
   }
 
   async insertInFlight(): Promise<number> {
     const batches = Array.from({ length: inFlightBatches }, () => this.#new(inFlight));
     const insert = (i: number) => this.#database.insertInFlight(batches[i] as Entity[]);
-    const ms = await timed(insert, { most: inFlightBatches });
+    const { median: ms } = await timedUpTo(inFlightBatches, insert);
     const last = batches[0]?.at(-1) as Entity;
     same(await this.#entity(last), last);
     return ms / inFlight;
   }
 
-  async merge(conditional: boolean): Promise<number> {
+  async merge(conditional: boolean): Promise<Writes> {
     const db = this.#database;
     const keys = this.#distinctKeys(merges);
     const tokens: unknown[] = [];
@@ -359,16 +379,16 @@ export class Session {
       tokens.push(db.token(await db.get(partitionKey, rowKey)));
       if (now() - began > 1000) break;
     }
-    const timing = { most: conditional ? tokens.length : keys.length, mean: true };
     grown([keys, tokens]);
-    return await timed(async (i) => {
+    const times = await timedUpTo(conditional ? tokens.length : keys.length, async (i) => {
       const { partitionKey, rowKey } = keys[i] as Key;
       const applied = conditional
         ? await db.mergeIf(partitionKey, rowKey, i, tokens[i])
         : await db.merge(partitionKey, rowKey, i);
       if (conditional && !applied)
         throw new Error(`${wrong}: a merge with the right token was refused`);
-    }, timing);
+    });
+    return written(times);
   }
 
   // Of all memories, in bytes.
@@ -420,6 +440,8 @@ const groupsOf = (first: number, count: number): Entity[][] =>
   );
 
 const sleep = (ms: number) => new Promise((over) => setTimeout(over, ms));
+
+const written = ({ mean, median }: Timed): Writes => ({ each: mean * 1000, median: median * 1000 });
 
 function waitedIn(waits: Waits | undefined, kind?: string): { waited?: Waited } {
   const waited = waits?.of(kind);

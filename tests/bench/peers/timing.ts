@@ -3,11 +3,10 @@
 
 import type { MaybePromise } from "./contestant.ts";
 
-export interface Timing {
-  // How often it may be called at all.
-  most?: number;
-  // The mean, in which what goes on in the background has its part; otherwise the median of several batches.
-  mean?: boolean;
+// Milliseconds of a call.
+export interface Timed {
+  median: number; // of the batches
+  mean: number; // in which what goes on in the background has its part
 }
 
 const warmUpMs = 150;
@@ -35,11 +34,15 @@ export function stopClock(started: number): number {
   return ms;
 }
 
-// `call` gets 0, 1, 2 and so on, and is awaited each time.
-export async function timed(
-  call: (i: number) => MaybePromise<unknown>,
-  { most = Number.POSITIVE_INFINITY, mean = false }: Timing = {},
-): Promise<number> {
+type Call = (i: number) => MaybePromise<unknown>;
+
+// The median, of any number of calls.
+export async function timed(call: Call): Promise<number> {
+  return (await timedUpTo(Number.POSITIVE_INFINITY, call)).median;
+}
+
+// `call` gets 0, 1, 2 and so on, less than `most`, and is awaited each time.
+export async function timedUpTo(most: number, call: Call): Promise<Timed> {
   let done = 0;
   const batch = async (calls: number) => {
     const started = now();
@@ -67,7 +70,7 @@ export async function timed(
   }
   const ms = stopClock(started);
   if (each.length === 0) throw new Error("it could not be called often enough to be timed");
-  return mean ? ms / (each.length * calls) : median(each);
+  return { median: median(each), mean: ms / (each.length * calls) };
 }
 
 // What several kinds of calls take when they are made in turn, a few of each at a time: all meet the same machine then, whatever else
@@ -77,10 +80,7 @@ export interface InTurn {
   ratio: number;
 }
 
-export async function timedInTurn(
-  kinds: readonly ((i: number) => MaybePromise<unknown>)[],
-  most: number,
-): Promise<InTurn[]> {
+export async function timedInTurn(kinds: readonly Call[], most: number): Promise<InTurn[]> {
   const turns: number[][] = []; // of each kind what a call took
   const began = now();
   for (let first = 0; first + turnCalls <= most; first += turnCalls) {

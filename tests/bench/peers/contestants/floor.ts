@@ -14,11 +14,11 @@ export interface Floor {
   remove(): Promise<void>;
 }
 
-// The median of such segments.
-export const insertBytes = 300;
-export const groupBytes = 14_700; // of 100 entities
+// What is stored for an insert that is alone in its segment, for one among many, and for an entity among those of a transaction.
+export const aloneBytes = 300;
+export const insertBytes = 172;
+export const entityBytes = 147;
 const pieceBytes = 65_000; // of what is longer, as entitable stores it: Chromium keeps such values with their keys
-export const bytesOfEntity = groupBytes / groupRows; // as it is logged beside others
 
 // Of writes of so many bytes. `folder`: in Node.
 export function floorIn(folder: string | undefined, level: Level, size: number): Promise<Floor> {
@@ -149,7 +149,7 @@ function locked(name: string): Promise<{ release: () => void }> {
 }
 
 function floorDatabase(db: IDBDatabase, release = () => {}): Partial<Database> {
-  const bytes = bytesOf(groupBytes);
+  const bytes = bytesOf(entityBytes * groupRows);
   let puts = 0;
   return {
     insertGroup: (_entities: readonly Entity[]) =>
