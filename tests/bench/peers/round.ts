@@ -9,17 +9,17 @@ import { OverBudget, type Place } from "./place.ts";
 import { type Profile, profiled } from "./profile.ts";
 import type { Entry } from "./roster.ts";
 import { readRows, unitOf } from "./rows.ts";
-import type {
-  Beside,
-  Inserts,
-  Load,
-  PutFloor,
-  RawPuts,
-  SessionOptions,
-  Values,
-  Writes,
+import {
+  type Beside,
+  type Inserts,
+  inFlight,
+  type Load,
+  type PutFloor,
+  type RawPuts,
+  type SessionOptions,
+  type Values,
+  type Writes,
 } from "./session.ts";
-import { inFlight } from "./session.ts";
 import type { PeerSite } from "./site.ts";
 import { Tab } from "./tab.ts";
 import type { Waited } from "./waits.ts";
