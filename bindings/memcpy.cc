@@ -4,9 +4,9 @@
 
 #include <cstddef>
 
-#include "bindings/copy_bytes.h"
+#include "core/base/copy_words.h"
 
 extern "C" void* memcpy(void* __restrict to, const void* __restrict from, std::size_t size) {
-  entitable::bindings::copy_bytes(static_cast<char*>(to), static_cast<const char*>(from), size);
+  entitable::copy_words(static_cast<char*>(to), static_cast<const char*>(from), size, [](auto) {});
   return to;
 }

@@ -9,36 +9,17 @@
 #include <string_view>
 
 #include "core/base/check.h"
+#include "core/base/copy_words.h"
 #include "core/direct/block.h"
 
 namespace entitable::direct {
 
 namespace detail {
 
-template <typename Word>
-Word copy_word(char* to, const char* from) {
-  Word word;
-  std::memcpy(&word, from, sizeof(Word));
-  std::memcpy(to, &word, sizeof(Word));
-  return word;
-}
-
-// Copies bytes and tells whether they are ASCII. By words, of which the last two may overlap.
+// Copies bytes and tells whether they are ASCII.
 inline bool copy(char* to, std::string_view bytes) {
-  const char* const from = bytes.data();
-  const std::size_t size = bytes.size();
   std::uint64_t bits = 0;
-  if (size >= 8) {
-    for (std::size_t at = 0; at + 8 < size; at += 8) {
-      bits |= copy_word<std::uint64_t>(to + at, from + at);
-    }
-    bits |= copy_word<std::uint64_t>(to + size - 8, from + size - 8);
-  } else if (size >= 4) {
-    bits = copy_word<std::uint32_t>(to, from);
-    bits |= copy_word<std::uint32_t>(to + size - 4, from + size - 4);
-  } else {
-    for (std::size_t at = 0; at < size; ++at) bits |= copy_word<std::uint8_t>(to + at, from + at);
-  }
+  copy_words(to, bytes.data(), bytes.size(), [&bits](std::uint64_t word) { bits |= word; });
   return (bits & 0x8080'8080'8080'8080u) == 0;
 }
 

@@ -1,13 +1,15 @@
-#include "bindings/copy_bytes.h"
+#include "core/base/copy_words.h"
 
 #include <cstddef>
 #include <vector>
 
 #include "tests/support/catch.h"
 
-using entitable::bindings::copy_bytes;
-
 namespace {
+
+void copy_bytes(char* to, const char* from, std::size_t size) {
+  entitable::copy_words(to, from, size, [](auto) {});
+}
 
 constexpr std::size_t size_max = 300;
 constexpr std::size_t alignment = 8;
