@@ -6,9 +6,9 @@
 namespace entitable {
 namespace {
 
-// Slicing by eight: eight bytes a step, each through a table of its own.
+// Slicing by sixteen: sixteen bytes a step, each through a table of its own.
 //   tables[0][b] is the checksum of the byte b; tables[k][b] that of b followed by k zero bytes.
-using Tables = std::array<std::array<std::uint32_t, 256>, 8>;
+using Tables = std::array<std::array<std::uint32_t, 256>, 16>;
 
 Tables make_tables() {
   constexpr std::uint32_t polynomial = 0x82F63B78;
@@ -27,7 +27,7 @@ Tables make_tables() {
   return tables;
 }
 
-// Computed on first use: 8 KB that need not be downloaded with the module.
+// Computed on first use: 16 KB that need not be downloaded with the module.
 const Tables& tables() {
   static const Tables computed = make_tables();
   return computed;
@@ -47,12 +47,15 @@ std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed) {
   std::uint32_t crc = ~seed;
   const char* at = bytes.data();
   std::size_t left = bytes.size();
-  for (; left >= 8; at += 8, left -= 8) {
-    const std::uint32_t low = load32(at) ^ crc;
-    const std::uint32_t high = load32(at + 4);
-    crc = t[7][low & 0xFF] ^ t[6][low >> 8 & 0xFF] ^ t[5][low >> 16 & 0xFF] ^ t[4][low >> 24] ^
-          t[3][high & 0xFF] ^ t[2][high >> 8 & 0xFF] ^ t[1][high >> 16 & 0xFF] ^ t[0][high >> 24];
+  const auto four = [&t](std::uint32_t word, std::size_t behind) {
+    return t[behind + 3][word & 0xFF] ^ t[behind + 2][word >> 8 & 0xFF] ^
+           t[behind + 1][word >> 16 & 0xFF] ^ t[behind][word >> 24];
+  };
+  for (; left >= 16; at += 16, left -= 16) {
+    crc = four(load32(at) ^ crc, 12) ^ four(load32(at + 4), 8) ^ four(load32(at + 8), 4) ^
+          four(load32(at + 12), 0);
   }
+  for (; left >= 4; at += 4, left -= 4) crc = four(load32(at) ^ crc, 0);
   for (; left > 0; ++at, --left) {
     crc = crc >> 8 ^ t[0][(crc ^ static_cast<std::uint8_t>(*at)) & 0xFF];
   }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/base/bytes.h"
+#include "core/base/utf8.h"
 #include "core/model/entity.h"
 
 namespace entitable {
@@ -46,7 +47,7 @@ class ShapeNumbers {
   // nothing.
   std::string_view first_in(std::string_view bytes) const {
     const std::string_view start = bytes.substr(0, first_.size());
-    return start == first_ ? start : std::string_view();
+    return same_text(start, first_) ? start : std::string_view();
   }
 
  private:
