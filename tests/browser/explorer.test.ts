@@ -645,6 +645,42 @@ describe("<table-explorer> in a plain page", () => {
     await page.close();
   });
 
+  test("keeps the focus while a page is read for longer than a frame", async () => {
+    const page = await openPage();
+    await shows(status(page), "200 entities");
+    await ran(page);
+    await page.evaluate(() => {
+      type Pages = { next(): Promise<unknown> };
+      type Client = { listEntities(...args: unknown[]): { byPage(settings: unknown): Pages } };
+      const { store } = window as unknown as { store: { table(name: string): Client } };
+      const client = Object.getPrototypeOf(store.table("lamps")) as Client;
+      const { listEntities } = client;
+      const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+      client.listEntities = function (this: Client, ...args) {
+        const entities = listEntities.apply(this, args);
+        const slowly = (pages: Pages): Pages => ({
+          async next() {
+            for (let frames = 0; frames < 3; ++frames) await frame();
+            return await pages.next();
+          },
+        });
+        return { byPage: (settings) => slowly(entities.byPage(settings)) };
+      };
+    });
+    await button(explorer(page), "Run").click();
+    await ran(page);
+    await button(explorer(page), "Next page").focus();
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Enter"); // while the first one is at work: nothing
+    await shows(status(page), "250 entities shown, that is all.");
+    const focused = await page.evaluate(() => {
+      const inside = document.querySelector("table-explorer")?.shadowRoot?.activeElement;
+      return (inside as HTMLElement | null)?.dataset["row"];
+    });
+    assert.equal(focused, "0");
+    await page.close();
+  });
+
   test("keeps a thousand rows out of the document", async () => {
     const page = await openPage();
     await page.getByLabel("Page size").fill("1000");

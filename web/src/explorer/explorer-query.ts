@@ -161,10 +161,12 @@ export class QueryView {
     const pages = this.#pages;
     if (pages === undefined) return;
     const turn = this.#turn;
-    this.#next.disabled = true;
+    this.#pages = undefined; // one at a time
+    this.#next.setAttribute("aria-disabled", "true"); // `disabled` would lose the focus
     try {
       const { value } = await pages.next();
       if (turn !== this.#turn) return;
+      this.#pages = pages;
       const page = (value ?? []) as TableEntityResultPage<Record<string, unknown>>;
       this.seen.learn(page);
       this.#grid.append(page as GridRow[]);
@@ -172,7 +174,7 @@ export class QueryView {
     } catch (error) {
       if (turn === this.#turn) this.#fail(error);
     } finally {
-      this.#next.disabled = false;
+      this.#next.removeAttribute("aria-disabled");
     }
   }
 
