@@ -311,20 +311,32 @@ std::uint64_t TableIndex::memory_bytes() const {
   return root_->totals().memory + schema_->memory_bytes();
 }
 
-void TableIndex::add_absent(const KeyRange& range, PartId part, std::uint64_t rows,
-                            std::uint64_t bytes) {
-  ENTITABLE_CHECK(part != 0 && !range.empty());
+// All in one edit: a node made anew for each part would cost as much as all that there are in it.
+void TableIndex::add_absent(std::span<const AbsentPart> parts) {
   TreeEdit edit(root_);
   edit.descend_to_last();
   ENTITABLE_CHECK(!edit.leaf().is_absent() && edit.leaf().size() == 0);
   // What lies between the parts, and behind the last one, is known to be empty.
-  const int order = compare(edit.lower(), range.lower.view());
-  ENTITABLE_CHECK(order <= 0);
   std::vector<Child> leaves;
-  if (order < 0) leaves.push_back({EntityKey(), edit.slot()});
-  leaves.push_back({range.lower, as_node(Leaf::make_absent(part, rows, bytes))});
-  if (range.upper) leaves.push_back({*range.upper, as_node(make_ref<Leaf>())});
+  leaves.reserve(parts.size() + 2);
+  std::optional<EntityKey> end(std::in_place, edit.lower().partition, edit.lower().row);
+  const auto add_empty = [&] { leaves.push_back({*end, as_node(make_ref<Leaf>())}); };
+  for (const auto& [range, part, rows, bytes] : parts) {
+    ENTITABLE_CHECK(part != 0 && !range.empty() && end.has_value());
+    const int order = compare(end->view(), range.lower.view());
+    ENTITABLE_CHECK(order <= 0);
+    if (order < 0) add_empty();
+    leaves.push_back({range.lower, as_node(Leaf::make_absent(part, rows, bytes))});
+    end = range.upper;
+  }
+  if (end) add_empty();
   edit.replace(std::move(leaves));
+}
+
+void TableIndex::add_absent(const KeyRange& range, PartId part, std::uint64_t rows,
+                            std::uint64_t bytes) {
+  const AbsentPart one{range, part, rows, bytes};
+  add_absent(std::span(&one, 1));
 }
 
 void TableIndex::set_part(const TableIndex& version, const KeyRange& range, PartId part) {

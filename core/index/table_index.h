@@ -43,6 +43,14 @@ struct RangeCount {
       true;  // false: an absent leaf lies across a bound of the range and is counted whole
 };
 
+// A part whose rows are somewhere else.
+struct AbsentPart {
+  KeyRange range;
+  PartId part;
+  std::uint64_t rows;
+  std::uint64_t bytes;  // packed
+};
+
 // A leaf seen from outside, for the checkpoint.
 struct LeafSpan {
   EntityKey lower;  // where the leaf's range starts, maybe no row's key (the very first leaf: the
@@ -112,8 +120,9 @@ class TableIndex {
 
   // Checkpoints and recovery.
 
-  // In ascending order, on a fresh index. REQUIRES: bounds as LeafSpan gives them (no U+0000 in
-  // them).
+  // In ascending order, on a fresh index or behind those added before. REQUIRES: bounds as LeafSpan
+  // gives them (no U+0000 in them).
+  void add_absent(std::span<const AbsentPart> parts);
   void add_absent(const KeyRange& range, PartId part, std::uint64_t rows, std::uint64_t bytes);
   // Fills an absent leaf with the rows of its part, given in key order, and what its overlay makes
   // of them. REQUIRES: `part` is absent here.

@@ -38,10 +38,14 @@ void Recovery::restore_tables() {
     auto name = TableName::parse(table.name);
     ENTITABLE_CHECK(name.ok());  // decode_manifest has looked
     Table& restored = version_.catalog.restore_table(table.id, std::move(*name), table.acl);
+    std::vector<AbsentPart> absent;
+    absent.reserve(table.parts.size());
     for (std::size_t i = 0; i < table.parts.size(); ++i) {
-      const ListedPart listed = listed_part(table, i);
-      restored.index.add_absent(listed.place, listed.part.id, listed.part.rows, listed.part.bytes);
+      ListedPart listed = listed_part(table, i);
+      const ManifestPart& part = listed.part;
+      absent.push_back({std::move(listed.place), part.id, part.rows, part.bytes});
     }
+    restored.index.add_absent(absent);
   }
 }
 

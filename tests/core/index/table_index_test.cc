@@ -551,6 +551,42 @@ TEST_CASE("one part may be all there is") {
   CHECK(index.verify() == "");
 }
 
+TEST_CASE("many absent leaves at once are those that come one by one") {
+  for (const std::size_t count : {0u, 1u, 2u, 31u, 32u, 63u, 64u, 65u, 500u, 4'000u}) {
+    for (const bool is_open : {false, true}) {  // whether the last one has an end
+      CAPTURE(count, is_open);
+      const auto key = [](std::size_t i) { return EntityKey(digits(i / 10), digits(i)); };
+      std::vector<AbsentPart> parts;
+      TableIndex one_by_one;
+      for (std::size_t i = 0; i < count; ++i) {
+        const bool is_last = i + 1 == count;
+        const std::size_t gap = i % 7 == 0 ? 1 : 0;  // empty behind some
+        KeyRange range{key(2 * i), key(2 * i + 2 - gap)};
+        if (is_last && is_open) range.upper.reset();
+        parts.push_back({range, i + 1, 10 + i, 1'000 + i});
+        one_by_one.add_absent(range, i + 1, 10 + i, 1'000 + i);
+      }
+      TableIndex at_once;
+      at_once.add_absent(parts);
+      CHECK(at_once.verify() == "");
+      CHECK(at_once.rows() == one_by_one.rows());
+      CHECK(at_once.bytes() == one_by_one.bytes());
+      const std::vector<LeafSpan> leaves = leaves_of(at_once);
+      const std::vector<LeafSpan> expected = leaves_of(one_by_one);
+      REQUIRE(leaves.size() == expected.size());
+      for (std::size_t i = 0; i < leaves.size(); ++i) {
+        CHECK(leaves[i].lower == expected[i].lower);
+        CHECK(leaves[i].part == expected[i].part);
+        CHECK(leaves[i].absent == expected[i].absent);
+        CHECK(leaves[i].rows == expected[i].rows);
+      }
+      for (std::size_t i = 0; i < count; ++i) {
+        CHECK(at_once.find(key(2 * i).view()).need_part == i + 1);
+      }
+    }
+  }
+}
+
 TEST_CASE("counting over absent leaves") {
   TableIndex index;
   index.add_absent({EntityKey("b", ""), EntityKey("d", "")}, 21, 100, 20'000);
