@@ -20,19 +20,22 @@ interface Budget {
   readonly run?: { readonly kilobytes: number; readonly files: number };
 }
 
+// Newer tools than the pinned ones make the module's two halves a fifth larger.
+const newerKilobytes = process.env["ENTITABLE_ANY_VERSION"] === undefined ? 0 : 43;
+
 // About a sixth more than they need.
 const budgets: readonly Budget[] = [
   {
     path: "",
     button: "Run",
     first: { kilobytes: 97, files: 21 },
-    run: { kilobytes: 340, files: 23 },
+    run: { kilobytes: 340 + newerKilobytes, files: 23 },
   },
   {
     path: "patterns/log-tail",
     button: "Run",
     first: { kilobytes: 98, files: 21 },
-    run: { kilobytes: 356, files: 30 },
+    run: { kilobytes: 356 + newerKilobytes, files: 30 },
   },
   { path: "api/entitable", button: "Colours", first: { kilobytes: 20, files: 8 } },
   { path: "workbench", button: "Load the cities", first: { kilobytes: 335, files: 20 } },
