@@ -105,7 +105,8 @@ const handedOver = 6000; // at a time: about as many as one transaction has
 export const inFlight = 1000;
 const inFlightBatches = 20;
 const merges = 30_000;
-const restMs = 2000;
+const restMs = 2000; // at least, and what a checkpoint of all that there is takes:
+const restMsEach = 0.01; // of an entity
 const deletedMs = 200; // the browser is still busy with a database when it says that it is deleted
 
 export class Session {
@@ -146,7 +147,7 @@ export class Session {
 
   // What writes have left to be done is over then.
   async rest(): Promise<void> {
-    await sleep(restMs);
+    await sleep(Math.max(restMs, restMsEach * this.#o.entities));
   }
 
   async remove(name: string): Promise<void> {
