@@ -2,7 +2,7 @@
 // React application.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
-import { after, before, describe, test } from "node:test";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Locator, Page } from "playwright-core";
 import { accessibilityProblems } from "./support/axe.ts";
@@ -129,6 +129,61 @@ const button = (within: Locator, name: string | RegExp): Locator =>
 
 async function shows(locator: Locator, text: string | RegExp): Promise<void> {
   await locator.filter({ hasText: text }).waitFor();
+}
+
+// What has the focus, as one would call it.
+async function focused(page: Page): Promise<unknown> {
+  return await page.evaluate(() => {
+    const inside = document.querySelector("table-explorer")?.shadowRoot
+      ?.activeElement as HTMLElement | null;
+    const row = inside?.dataset["row"];
+    const name = row === undefined ? inside?.id || inside?.textContent : `row ${row}`;
+    return inside?.getAttribute("aria-label") ?? name;
+  });
+}
+
+// From now on pages of lamps behind the first one come when they are released.
+async function holdPages(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    type Pages = { next(): Promise<unknown> };
+    type Client = { listEntities(...args: unknown[]): { byPage(settings: unknown): Pages } };
+    const { store } = window as unknown as { store: { table(name: string): Client } };
+    const client = Object.getPrototypeOf(store.table("lamps")) as Client;
+    const { listEntities } = client;
+    client.listEntities = function (this: Client, ...args) {
+      const entities = listEntities.apply(this, args);
+      return {
+        byPage(settings) {
+          const pages = entities.byPage(settings);
+          let count = 0;
+          return {
+            async next() {
+              if (++count > 1) {
+                await new Promise((release, fail) => {
+                  Object.assign(window, { held: { release, fail, count } });
+                });
+              }
+              return await pages.next();
+            },
+          };
+        },
+      };
+    };
+  });
+}
+
+interface Held {
+  held: { release(): void; fail(error: Error): void; count: number };
+}
+
+// Chromium takes the focus from what can't have it with the next frame.
+async function twoFrames(page: Page): Promise<void> {
+  await page.evaluate(
+    () =>
+      new Promise<void>((resolve) =>
+        requestAnimationFrame(() => requestAnimationFrame(() => resolve())),
+      ),
+  );
 }
 
 async function ran(page: Page): Promise<void> {
@@ -585,17 +640,6 @@ describe("<table-explorer> in a plain page", () => {
   test("is used by the keyboard alone", async () => {
     const page = await openPage();
     await shows(status(page), "200 entities");
-    const focused = () =>
-      page.evaluate(() => {
-        const inside = document.querySelector("table-explorer")?.shadowRoot
-          ?.activeElement as HTMLElement | null;
-        return (
-          inside?.getAttribute("aria-label") ??
-          (inside?.dataset["row"] === undefined
-            ? inside?.id || inside?.textContent
-            : `row ${inside.dataset["row"]}`)
-        );
-      });
     await page.locator("h1").evaluate((heading: HTMLElement) => {
       heading.tabIndex = -1;
       heading.focus();
@@ -603,7 +647,7 @@ describe("<table-explorer> in a plain page", () => {
     const stops: unknown[] = [];
     for (let stop = 0; stop < 14; ++stop) {
       await page.keyboard.press("Tab");
-      stops.push(await focused());
+      stops.push(await focused(page));
     }
     assert.deepEqual(stops, [
       "Read the tables again",
@@ -623,62 +667,96 @@ describe("<table-explorer> in a plain page", () => {
     ]);
     await page.keyboard.press("Shift+Tab");
     await page.keyboard.press("End");
-    assert.equal(await focused(), "row 199");
+    assert.equal(await focused(page), "row 199");
     await page.keyboard.press("PageUp");
-    const [, up = ""] = /^row (\d+)$/.exec(String(await focused())) ?? [];
+    const [, up = ""] = /^row (\d+)$/.exec(String(await focused(page))) ?? [];
     assert.ok(Number(up) > 180 && Number(up) < 199, up);
     await page.keyboard.press("Home");
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowUp");
-    assert.equal(await focused(), "row 1");
+    assert.equal(await focused(page), "row 1");
     await page.keyboard.press("Enter");
     assert.equal(await dialog(page).getByLabel("RowKey").inputValue(), "0001");
     await page.keyboard.press("Escape");
     await dialog(page).waitFor({ state: "detached" });
-    assert.equal(await focused(), "row 1");
+    assert.equal(await focused(page), "row 1");
     // From the last page on, the focus is not lost with its button.
     await button(explorer(page), "Next page").focus();
     await page.keyboard.press("Enter");
     await shows(status(page), "250 entities shown, that is all.");
-    assert.match(String(await focused()), /^row \d+$/);
+    assert.match(String(await focused(page)), /^row \d+$/);
     await page.close();
   });
 
-  test("keeps the focus while a page is read for longer than a frame", async () => {
-    const page = await openPage();
-    await shows(status(page), "200 entities");
-    await ran(page);
-    await page.evaluate(() => {
-      type Pages = { next(): Promise<unknown> };
-      type Client = { listEntities(...args: unknown[]): { byPage(settings: unknown): Pages } };
-      const { store } = window as unknown as { store: { table(name: string): Client } };
-      const client = Object.getPrototypeOf(store.table("lamps")) as Client;
-      const { listEntities } = client;
-      const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
-      client.listEntities = function (this: Client, ...args) {
-        const entities = listEntities.apply(this, args);
-        const slowly = (pages: Pages): Pages => ({
-          async next() {
-            for (let frames = 0; frames < 3; ++frames) await frame();
-            return await pages.next();
-          },
-        });
-        return { byPage: (settings) => slowly(entities.byPage(settings)) };
-      };
+  describe("while a page is read for long", () => {
+    let page: Page;
+    let next: Locator;
+
+    // Three pages, of which the second one is held.
+    beforeEach(async () => {
+      page = await openPage();
+      next = button(explorer(page), "Next page");
+      await shows(status(page), "200 entities");
+      await holdPages(page);
+      await page.getByLabel("Page size").fill("100");
+      await button(explorer(page), "Run").click();
+      await shows(status(page), "100 entities shown, and there are more.");
+      await ran(page);
+      await askForNext();
     });
-    await button(explorer(page), "Run").click();
-    await ran(page);
-    await button(explorer(page), "Next page").focus();
-    await page.keyboard.press("Enter");
-    await page.keyboard.press("Enter"); // while the first one is at work: nothing
-    await shows(status(page), "250 entities shown, that is all.");
-    const focused = await page.evaluate(() => {
-      const inside = document.querySelector("table-explorer")?.shadowRoot?.activeElement;
-      return (inside as HTMLElement | null)?.dataset["row"];
+
+    afterEach(() => page.close());
+
+    async function askForNext(): Promise<void> {
+      await next.focus();
+      await page.keyboard.press("Enter");
+      await explorer(page).locator("[part=next][aria-disabled=true]").waitFor();
+      await twoFrames(page);
+    }
+
+    const release = () => page.evaluate(() => (window as unknown as Held).held.release());
+
+    test("its button keeps the focus, and asks for one at a time", async () => {
+      await page.keyboard.press("Enter");
+      assert.equal(await page.evaluate(() => (window as unknown as Held).held.count), 2);
+      await release();
+      await shows(status(page), "200 entities shown, and there are more.");
+      assert.equal(await focused(page), "Next page");
+      assert.equal(await next.isEnabled(), true);
+      await askForNext();
+      await release();
+      await shows(status(page), "250 entities shown, that is all.");
+      assert.equal(await focused(page), "row 0");
     });
-    assert.equal(focused, "0");
-    await page.close();
+
+    test("a newer query makes it uninteresting", async () => {
+      await button(explorer(page), "Run").click();
+      await ran(page);
+      assert.equal(await next.isEnabled(), true);
+      await release();
+      await twoFrames(page);
+      await shows(status(page), "100 entities shown, and there are more.");
+      assert.equal(await next.isEnabled(), true);
+    });
+
+    test("another table makes it uninteresting, though the page size is none", async () => {
+      await page.getByLabel("Page size").fill("0");
+      await explorer(page).locator("nav button", { hasText: "Everything" }).click();
+      await release();
+      await twoFrames(page);
+      assert.equal(await explorer(page).locator("tbody tr[data-row]").count(), 0);
+      assert.equal(await next.isVisible(), false);
+    });
+
+    test("that it failed is said, and the focus goes to what asks again", async () => {
+      await page.evaluate(() =>
+        (window as unknown as Held).held.fail(new Error("The disk is gone.")),
+      );
+      await explorer(page).getByRole("alert").filter({ hasText: "The disk is gone." }).waitFor();
+      assert.equal(await focused(page), "Run");
+      assert.equal(await next.isVisible(), false);
+    });
   });
 
   test("keeps a thousand rows out of the document", async () => {

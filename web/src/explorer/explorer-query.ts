@@ -39,6 +39,7 @@ export class QueryView {
   readonly #plan = h("dl", { class: "plan", part: "plan", "aria-label": "Plan", hidden: true });
   readonly #warnings = h("ul", { class: "warnings", part: "warnings", hidden: true });
   readonly #status = h("span", { role: "status", part: "status" });
+  readonly #runButton = h("button", { type: "submit", class: "primary", part: "run" }, "Run");
   readonly #next = h(
     "button",
     { type: "button", part: "next", onclick: () => void this.#nextPage() },
@@ -47,7 +48,7 @@ export class QueryView {
   readonly #grid: Grid;
   #store: Store | undefined;
   #table = "";
-  #pages: Pages | undefined;
+  #pages: Pages | undefined; // none: there is no next one to be had, for now
   #asked: Asked = { filter: "", select: [] };
   #total: number | undefined; // entities in the table
   #turn = 0; // a newer run makes the answers of an older one uninteresting
@@ -67,7 +68,7 @@ export class QueryView {
       this.#filter.element,
       labelled("Select", this.#select),
       labelled("Page size", this.#size),
-      h("button", { type: "submit", class: "primary", part: "run" }, "Run"),
+      this.#runButton,
     );
     const foot = h("div", { class: "foot" }, this.#status, this.#next);
     const found = h("div", { class: "found" }, this.#grid.element, foot);
@@ -97,7 +98,7 @@ export class QueryView {
   reset(): void {
     this.type("", []);
     this.seen.clear();
-    this.#grid.show([], []);
+    this.#clear();
   }
 
   /** As if it had been typed. */
@@ -133,7 +134,7 @@ export class QueryView {
       const page = await pages.next();
       const ms = performance.now() - from;
       if (turn !== this.#turn) return;
-      this.#pages = pages;
+      this.#offer(pages);
       this.#show(page.value ?? [], select);
       const plan = await table.explain({ queryOptions });
       if (turn === this.#turn) this.#showPlan(plan, ms);
@@ -146,9 +147,27 @@ export class QueryView {
 
   #begin(): void {
     this.element.setAttribute("aria-busy", "true");
-    this.#pages = undefined;
+    this.#offer(undefined);
     this.#error.hidden = true;
     this.#filter.showError(undefined);
+  }
+
+  // What is still under way is of no interest any more, nor what has come.
+  #clear(): void {
+    ++this.#turn;
+    this.element.removeAttribute("aria-busy");
+    this.#offer(undefined);
+    this.#grid.show([], []);
+    this.#status.textContent = "";
+    if (this.#isFocused(this.#next)) this.#runButton.focus();
+    this.#next.hidden = true;
+  }
+
+  // A button that is `disabled` would lose the focus.
+  #offer(pages: Pages | undefined): void {
+    this.#pages = pages;
+    if (pages === undefined) this.#next.setAttribute("aria-disabled", "true");
+    else this.#next.removeAttribute("aria-disabled");
   }
 
   #show(page: TableEntityResultPage<Record<string, unknown>>, select: readonly string[]): void {
@@ -161,20 +180,17 @@ export class QueryView {
     const pages = this.#pages;
     if (pages === undefined) return;
     const turn = this.#turn;
-    this.#pages = undefined; // one at a time
-    this.#next.setAttribute("aria-disabled", "true"); // `disabled` would lose the focus
+    this.#offer(undefined); // one at a time
     try {
       const { value } = await pages.next();
       if (turn !== this.#turn) return;
-      this.#pages = pages;
+      this.#offer(pages);
       const page = (value ?? []) as TableEntityResultPage<Record<string, unknown>>;
       this.seen.learn(page);
       this.#grid.append(page as GridRow[]);
       this.#say(page.continuationToken !== undefined);
     } catch (error) {
       if (turn === this.#turn) this.#fail(error);
-    } finally {
-      this.#next.removeAttribute("aria-disabled");
     }
   }
 
@@ -208,9 +224,7 @@ export class QueryView {
     this.#error.hidden = false;
     this.#plan.hidden = true;
     this.#warnings.hidden = true;
-    this.#grid.show([], []);
-    this.#status.textContent = "";
-    this.#next.hidden = true;
+    this.#clear();
   }
 }
 
