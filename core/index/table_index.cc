@@ -311,7 +311,7 @@ std::uint64_t TableIndex::memory_bytes() const {
   return root_->totals().memory + schema_->memory_bytes();
 }
 
-// All in one edit: a node made anew for each part would cost as much as all that there are in it.
+// All in one edit: each would have the bounds of all in its node made anew.
 void TableIndex::add_absent(std::span<const AbsentPart> parts) {
   TreeEdit edit(root_);
   edit.descend_to_last();

@@ -13,9 +13,9 @@
 //   3. All leaves are at the same depth; every node's sums are those of what is below it.
 //   4. A leaf of more than one row takes at most leaf_bytes_max (leaf.h).
 //
-// Out of memory: put, erase and load_part may throw std::bad_alloc. The copy being changed is then
-// good for nothing but to be dropped; all other copies are as before. Only put_in_place leaves its
-// own copy as it was, too.
+// Out of memory: put, erase, add_absent and load_part may throw std::bad_alloc. The copy being
+// changed is then good for nothing but to be dropped; all other copies are as before. Only
+// put_in_place leaves its own copy as it was, too.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,7 @@ const warmingUp =
 // Of single writes that are stored later.
 const stored = (row: string) =>
   `half of the batches take no more than {${row}-median} µs, as the row below says. The mean has a part in what comes once in thousands of calls: a megabyte of log that is sealed and ` +
-  `handed over, which is "storing" in the table of parts further down, the collector, and what the browser's own threads take of the machine's cores, which store and compile meanwhile.`;
+  `handed over, which is "storing" in the table of parts further down (by the clock around it, in Node, sealing is 0.19 µs for each, four tenths of them the checksum, and copying out 0.1, nearly all of it the first touch of the memory), the collector, and what the browser's own threads take of the machine's cores, which store and compile meanwhile.`;
 
 export const remarks: Readonly<Record<string, string>> = {
   "load-deferred": `a third of it is the module, which is the whole core; storing what was written before and reading entities out of JavaScript are another. ${parts} ${warmingUp}`,

@@ -124,6 +124,16 @@ TEST_CASE("memory runs out in erasing and merging") {
   });
 }
 
+TEST_CASE("memory runs out in adding absent leaves") {
+  TableIndex shared;
+  shared.add_absent({EntityKey(), EntityKey("b", "")}, 1, 10, 1'000);
+  std::vector<AbsentPart> parts;
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    parts.push_back({{EntityKey("b", digits(i)), EntityKey("b", digits(i + 1))}, i + 2, 10, 1'000});
+  }
+  fail_everywhere(shared, [&parts](TableIndex& index) { index.add_absent(parts); });
+}
+
 TEST_CASE("memory runs out in loading a part") {
   TableIndex shared;
   shared.add_absent({EntityKey("b", ""), std::nullopt}, 4, 300, 30'000);

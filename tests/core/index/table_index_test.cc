@@ -551,40 +551,77 @@ TEST_CASE("one part may be all there is") {
   CHECK(index.verify() == "");
 }
 
-TEST_CASE("many absent leaves at once are those that come one by one") {
-  for (const std::size_t count : {0u, 1u, 2u, 31u, 32u, 63u, 64u, 65u, 500u, 4'000u}) {
-    for (const bool is_open : {false, true}) {  // whether the last one has an end
-      CAPTURE(count, is_open);
-      const auto key = [](std::size_t i) { return EntityKey(digits(i / 10), digits(i)); };
-      std::vector<AbsentPart> parts;
-      TableIndex one_by_one;
-      for (std::size_t i = 0; i < count; ++i) {
-        const bool is_last = i + 1 == count;
-        const std::size_t gap = i % 7 == 0 ? 1 : 0;  // empty behind some
-        KeyRange range{key(2 * i), key(2 * i + 2 - gap)};
-        if (is_last && is_open) range.upper.reset();
-        parts.push_back({range, i + 1, 10 + i, 1'000 + i});
-        one_by_one.add_absent(range, i + 1, 10 + i, 1'000 + i);
-      }
-      TableIndex at_once;
-      at_once.add_absent(parts);
-      CHECK(at_once.verify() == "");
-      CHECK(at_once.rows() == one_by_one.rows());
-      CHECK(at_once.bytes() == one_by_one.bytes());
-      const std::vector<LeafSpan> leaves = leaves_of(at_once);
-      const std::vector<LeafSpan> expected = leaves_of(one_by_one);
-      REQUIRE(leaves.size() == expected.size());
-      for (std::size_t i = 0; i < leaves.size(); ++i) {
-        CHECK(leaves[i].lower == expected[i].lower);
-        CHECK(leaves[i].part == expected[i].part);
-        CHECK(leaves[i].absent == expected[i].absent);
-        CHECK(leaves[i].rows == expected[i].rows);
-      }
-      for (std::size_t i = 0; i < count; ++i) {
-        CHECK(at_once.find(key(2 * i).view()).need_part == i + 1);
-      }
+namespace {
+
+// As a manifest lists them: one behind the other, from the first key on; the last one is open.
+std::vector<AbsentPart> contiguous_parts(std::size_t count) {
+  std::vector<AbsentPart> parts;
+  for (std::size_t i = 0; i < count; ++i) {
+    KeyRange range;
+    if (i > 0) range.lower = EntityKey(digits(i / 10), digits(i));
+    if (i + 1 < count) range.upper = EntityKey(digits((i + 1) / 10), digits(i + 1));
+    parts.push_back({std::move(range), i + 1, 10 + i, 1'000 + i});
+  }
+  return parts;
+}
+
+// REQUIRES: nothing is between them.
+void check_leaves(const TableIndex& index, const std::vector<AbsentPart>& parts) {
+  CHECK(index.verify() == "");
+  const std::vector<LeafSpan> leaves = leaves_of(index);
+  REQUIRE(leaves.size() == parts.size());
+  std::uint64_t rows = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    CHECK(leaves[i].lower == parts[i].range.lower);
+    CHECK(leaves[i].part == parts[i].part);
+    CHECK(leaves[i].absent);
+    CHECK(leaves[i].rows == parts[i].rows);
+    CHECK(index.find(parts[i].range.lower.view()).need_part == parts[i].part);
+    rows += parts[i].rows;
+  }
+  CHECK(index.rows() == rows);
+}
+
+}  // namespace
+
+// Up to 64 in a node; of more at once 56 in each, from which on there are several levels.
+TEST_CASE("any number of absent leaves comes at once, or in two goes") {
+  for (const std::size_t count : {1u, 2u, 55u, 56u, 57u, 63u, 64u, 65u, 112u, 113u, 4'000u}) {
+    CAPTURE(count);
+    const std::vector<AbsentPart> parts = contiguous_parts(count);
+    TableIndex at_once;
+    at_once.add_absent(parts);
+    check_leaves(at_once, parts);
+    for (const std::size_t first : {1u, 40u, 64u, 100u}) {
+      if (first >= count) continue;
+      CAPTURE(first);
+      const std::span<const AbsentPart> all(parts);
+      TableIndex in_two;
+      in_two.add_absent(all.first(first));
+      in_two.add_absent(all.subspan(first));
+      check_leaves(in_two, parts);
     }
   }
+  TableIndex none;
+  none.add_absent(std::span<const AbsentPart>());
+  CHECK(none.verify() == "");
+  CHECK(leaves_of(none).size() == 1);
+}
+
+TEST_CASE("absent leaves that come at once come in ascending order") {
+  const auto add = [](KeyRange first, KeyRange second) {
+    return is_checked([&] {
+      TableIndex index;
+      const AbsentPart parts[] = {{first, 1, 1, 1}, {second, 2, 1, 1}};
+      index.add_absent(parts);
+    });
+  };
+  const EntityKey a("a", ""), b("b", ""), c("c", "");
+  CHECK_FALSE(add({a, b}, {b, c}));
+  CHECK_FALSE(add({EntityKey(), a}, {c, std::nullopt}));
+  CHECK(add({b, c}, {a, b}));
+  CHECK(add({a, c}, {b, c}));
+  CHECK(add({a, std::nullopt}, {b, c}));
 }
 
 TEST_CASE("counting over absent leaves") {
