@@ -24,7 +24,7 @@ const moduleFolder = resolve(process.argv[2] ?? join(root, "build/wasm/bindings"
 const packageFolder = resolve(process.argv[3] ?? join(root, "build/package"));
 const staging = join(packageFolder, "staging");
 const dist = join(staging, "dist");
-const tools = createRequire(join(root, "tests/package.json")); // where the pinned tools are
+const tools = createRequire(join(root, "package.json")); // where the pinned tools are
 
 const binaries = ["entitable.wasm", "entitable-tables.wasm", "entitable-more.wasm"];
 
@@ -52,7 +52,7 @@ const tarball = pack();
 printSizes(tarball);
 
 function compile() {
-  const tsc = join(root, "tests/node_modules/.bin/tsc");
+  const tsc = join(root, "node_modules/.bin/tsc");
   const options = ["--noEmit", "false", "--outDir", dist];
   for (const project of ["tsconfig.json", "tsconfig.tools.json"]) {
     execFileSync(tsc, ["-p", join(web, project), ...options], { stdio: "inherit" });
@@ -63,7 +63,7 @@ function compile() {
 async function bundle(name, from) {
   const { build } = tools("esbuild");
   const file = join(dist, name);
-  const modules = join(root, "tests/node_modules");
+  const modules = join(root, "node_modules");
   const licence = readFileSync(join(modules, from, "LICENSE"), "utf8").trim();
   await build({
     entryPoints: [file],

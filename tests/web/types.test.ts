@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 test("the types hold", () => {
-  const tsc = fileURLToPath(new URL("../node_modules/.bin/tsc", import.meta.url));
+  const tsc = fileURLToPath(new URL("../../node_modules/.bin/tsc", import.meta.url));
   const run = spawnSync(tsc, ["-p", import.meta.dirname], { encoding: "utf8" });
   assert.equal(run.stdout, "");
   assert.equal(run.status, 0, run.stderr);

@@ -7,7 +7,7 @@ const root = new URL("../../../", import.meta.url);
 
 /** The script of an application in JSX. */
 export async function bundleReact(application: string): Promise<string> {
-  execFileSync(fileURLToPath(new URL("tests/setup", root)), ["demo/example"]);
+  execFileSync(fileURLToPath(new URL("scripts/setup", root)), ["demo/example"]);
   const { outputFiles } = await build({
     stdin: {
       contents: application,

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { packageFolder } from "./package.ts";
 
-const installed = fileURLToPath(new URL("../../node_modules", import.meta.url));
+const installed = fileURLToPath(new URL("../../../node_modules", import.meta.url));
 
 // The package is copied, so that what it imports itself is found from there too.
 export function newProject(packages: readonly string[] = []): string {

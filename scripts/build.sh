@@ -38,7 +38,7 @@ build_example() {
 # What a demo needs, and the packed package unpacked beside it; npm would keep an older one of the same version.
 install_demo() {
   local unpacked=node_modules/entitable
-  "$root/tests/setup" "demo/$1" && cd "$root/demo/$1" && rm -rf $unpacked && mkdir $unpacked &&
+  "$root/scripts/setup" "demo/$1" && cd "$root/demo/$1" && rm -rf $unpacked && mkdir $unpacked &&
     tar -xzf "$root"/build/package/entitable-*.tgz -C $unpacked --strip-components=1
 }
 
