@@ -17,7 +17,7 @@ export function documentOf(page: Page, pages: readonly Page[]): string {
   const up = upFrom(page);
   const isStart = page.path === "";
   const text = page.html ?? render(page);
-  const title = isStart ? "entitable: table design you can try" : `${page.title} · entitable`;
+  const title = isStart ? "entitable: table design guide" : `${page.title} · entitable`;
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -36,7 +36,7 @@ export function documentOf(page: Page, pages: readonly Page[]): string {
 <a class="skip" href="#text">Skip to the text</a>
 <header class="top">
 <a class="brand" href="${up}"><svg viewBox="0 0 16 16" aria-hidden="true">${bars.replaceAll("'", '"')}</svg>entitable</a>
-<p class="claim">Table design you can try</p>
+<p class="claim">Table design guide</p>
 <button type="button" id="theme" aria-label="Colours: as the system has them"></button>
 </header>
 <div class="frame">

@@ -11,7 +11,7 @@ before(async () => {
 
 after(() => guide?.close());
 
-test("the first page", async () => {
+test("index: a table scan and a point query", async () => {
   const page = await guide.open("");
   const employee = [["Legal", "000223", "51"]]; // 20 + (223 * 7) % 45
 
@@ -64,7 +64,7 @@ test("both panes are run by one button, and compared", async () => {
   await servers.close();
 });
 
-test("start: a row is written to a store that stays, and found again after a reload", async () => {
+test("getting started: a row in a persistent store is still there after a reload", async () => {
   const page = await guide.open("start");
   assert.match((await runBlock(page, 1)).error, /^404 TableNotFound/);
   const [written] = (await runBlock(page, 0)).tables;
@@ -78,7 +78,7 @@ test("start: a row is written to a store that stays, and found again after a rel
     ["persistence", "indexeddb"],
   ]);
   const { tables, captions } = await runBlock(page, 3);
-  assert.deepEqual(captions, ["In stock", "What that costs"]);
+  assert.deepEqual(captions, ["In stock", "The cost of this query"]);
   assert.deepEqual(tables[0], [
     ["0042", "Arc", "7"],
     ["0043", "Bow", "3"],
@@ -587,13 +587,13 @@ test("the colours are chosen, and stay chosen", async () => {
 test("on a phone the contents are a menu, which the keyboard opens", async () => {
   const page = await guide.open("");
   await page.setViewportSize({ width: 390, height: 844 });
-  const entry = page.locator(".guide a", { hasText: "Start in a minute" });
+  const entry = page.locator(".guide a", { hasText: "Getting started" });
   await entry.waitFor({ state: "hidden" });
   await page.getByText("Contents").focus();
   await page.keyboard.press("Enter");
   await entry.click();
   await page.waitForURL("**/some/path/start/");
-  assert.equal(await page.locator("[aria-current=page]").textContent(), "Start in a minute");
+  assert.equal(await page.locator("[aria-current=page]").textContent(), "Getting started");
   await page.close();
 });
 

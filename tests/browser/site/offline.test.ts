@@ -43,7 +43,7 @@ test("with the server gone, pages that were never visited open and run", async (
   const { figures, error } = await runBlock(page, 1);
   assert.equal(error, "");
   assert.equal(figures["Access"], "point query");
-  await page.getByRole("link", { name: "Asking questions" }).click();
+  await page.getByRole("link", { name: "Queries and filters" }).click();
   await page.waitForURL("**/some/path/querying/");
   assert.equal((await runBlock(page, 0)).figures["Rows read"], "1");
   await writeCode(page.locator("table-playground").first(), 'show("edited");');
