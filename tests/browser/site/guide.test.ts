@@ -225,7 +225,7 @@ test("querying: what a projection sends, weighed", async () => {
   await page.close();
 });
 
-test("transactions", async () => {
+test("entity group transactions", async () => {
   const page = await guide.open("transactions");
   const hired = await runBlock(page, 0);
   assert.deepEqual(hired.tables[0], [
@@ -251,16 +251,16 @@ test("transactions", async () => {
   assert.deepEqual(
     refused.tables[0]?.map((row) => row.slice(0, 2)),
     [
-      ["another partition", "before it is sent"],
+      ["another partition", "rejected by the client"],
       ["101 operations", "400 InvalidInput"],
-      ["a row twice", "400 InvalidDuplicateRow"],
+      ["the same row twice", "400 InvalidDuplicateRow"],
       ["more than 4 MiB", "413 RequestBodyTooLarge"],
     ],
   );
   await page.close();
 });
 
-test("concurrency", async () => {
+test("optimistic concurrency", async () => {
   const page = await guide.open("concurrency");
   assert.deepEqual((await runBlock(page, 0)).values, ["6"]);
   const retried = await runBlock(page, 1);
@@ -279,7 +279,7 @@ test("concurrency", async () => {
   await page.close();
 });
 
-test("merge, replace, upsert: on rows that are there and rows that aren't", async () => {
+test("merge, replace and upsert, on existing and missing rows", async () => {
   const page = await guide.open("concurrency");
   assert.deepEqual((await runBlock(page, 4)).tables[0], [
     ["likes", "Int32 5", "five", "String five", "String five"],
@@ -290,9 +290,9 @@ test("merge, replace, upsert: on rows that are there and rows that aren't", asyn
   assert.deepEqual((await runBlock(page, 5)).tables[0], [
     ["update, merge", "written", "10", "Hello"],
     ["update, replace", "written", "10", ""],
-    ["update, absent", "404 ResourceNotFound", "", ""],
-    ["upsert, absent", "written", "10", ""],
-    ["create, present", "409 EntityAlreadyExists", "10", ""],
+    ["update, row missing", "404 ResourceNotFound", "", ""],
+    ["upsert, row missing", "written", "10", ""],
+    ["create, row exists", "409 EntityAlreadyExists", "10", ""],
   ]);
   assert.deepEqual((await runBlock(page, 6)).tables[0], [
     ["hello", "PATCH", "", "204", "10", "Hello"],
@@ -304,7 +304,7 @@ test("merge, replace, upsert: on rows that are there and rows that aren't", asyn
   await page.close();
 });
 
-test("paging, with a token that is taken up after a reload", async () => {
+test("paging, and a continuation token that is used after a reload", async () => {
   const page = await guide.open("paging");
   const all = await runBlock(page, 0);
   const first = await runBlock(page, 1);
@@ -340,30 +340,30 @@ test("paging, with a token that is taken up after a reload", async () => {
 test("limits and errors", async () => {
   const page = await guide.open("limits");
   assert.deepEqual((await runBlock(page, 0)).tables[0], [
-    ["252 properties", "fine", ""],
+    ["252 properties", "ok", ""],
     ["253 properties", "400", "TooManyProperties"],
-    ["a text of 32,768 letters", "fine", ""],
-    ["a text of 32,769 letters", "400", "PropertyValueTooLarge"],
-    ["a binary of 64 KiB", "fine", ""],
-    ["a binary of 64 KiB and a byte", "400", "PropertyValueTooLarge"],
-    ["more than 1 MiB", "400", "EntityTooLarge"],
-    ["a key of 512 letters", "fine", ""],
-    ["a key of 513 letters", "400", "PropertyValueTooLarge"],
+    ["a String of 32,768 characters", "ok", ""],
+    ["a String of 32,769 characters", "400", "PropertyValueTooLarge"],
+    ["a Binary of 64 KiB", "ok", ""],
+    ["a Binary of 64 KiB and one byte", "400", "PropertyValueTooLarge"],
+    ["an entity of more than 1 MiB", "400", "EntityTooLarge"],
+    ["a key of 512 characters", "ok", ""],
+    ["a key of 513 characters", "400", "PropertyValueTooLarge"],
     ["a slash in a key", "400", "OutOfRangeInput"],
-    ["a name of 255 letters", "fine", ""],
-    ["a name of 256 letters", "400", "PropertyNameTooLong"],
-    ["a blank in a name", "400", "PropertyNameInvalid"],
-    ["the year 1600", "400", "OutOfRangeInput"],
+    ["a property name of 255 characters", "ok", ""],
+    ["a property name of 256 characters", "400", "PropertyNameTooLong"],
+    ["a space in a property name", "400", "PropertyNameInvalid"],
+    ["a DateTime in the year 1600", "400", "OutOfRangeInput"],
     ["a table named 9x", "400", "OutOfRangeInput"],
   ]);
   assert.deepEqual((await runBlock(page, 1)).tables[0], [
-    ["a page of 1,000", "200", ""],
-    ["a page of 1,001", "400", "InvalidInput"],
-    ["4 MiB", "201", ""],
-    ["4 MiB and a byte", "413", "RequestBodyTooLarge"],
-    ["within 30 seconds", "200", ""],
-    ["within a minute, of which it takes 30 seconds", "200", ""],
-    ["within no time", "400", "OutOfRangeQueryParameterValue"],
+    ["a page of 1,000 rows", "200", ""],
+    ["a page of 1,001 rows", "400", "InvalidInput"],
+    ["a body of 4 MiB", "201", ""],
+    ["a body of 4 MiB and one byte", "413", "RequestBodyTooLarge"],
+    ["timeout=30", "200", ""],
+    ["timeout=60, treated as 30", "200", ""],
+    ["timeout=0", "400", "OutOfRangeQueryParameterValue"],
   ]);
   assert.deepEqual((await runBlock(page, 2)).tables[0], [
     ["100 operations", "201", ""],
@@ -378,50 +378,50 @@ test("limits and errors", async () => {
   ]);
   const comparisons = await runBlock(page, 4);
   assert.deepEqual(comparisons.tables[0], [
-    ["15", "fine", "fine"],
-    ["16", "fine", "400 InvalidInput"],
+    ["15", "ok", "ok"],
+    ["16", "ok", "400 InvalidInput"],
   ]);
   assert.deepEqual(comparisons.values, ["TableScan, ManyComparisons"]);
   await page.close();
 });
 
-test("limits of settings, and of throughput", async () => {
+test("limits of access policies, CORS rules and throughput", async () => {
   const page = await guide.open("limits");
   assert.deepEqual((await runBlock(page, 5)).tables[0], [
-    ["5 policies", "fine", ""],
+    ["5 policies", "ok", ""],
     ["6 policies", "400", "InvalidXmlDocument"],
-    ["a policy's name of 64 letters", "fine", ""],
-    ["a policy's name of 65 letters", "400", "InvalidXmlNodeValue"],
-    ["5 CORS rules", "fine", ""],
+    ["a policy name of 64 characters", "ok", ""],
+    ["a policy name of 65 characters", "400", "InvalidXmlNodeValue"],
+    ["5 CORS rules", "ok", ""],
     ["6 CORS rules", "400", "InvalidXmlDocument"],
-    ["an origin of 256 letters", "fine", ""],
-    ["an origin of 257 letters", "400", "InvalidXmlNodeValue"],
-    ["64 headers", "fine", ""],
-    ["65 headers", "400", "InvalidXmlNodeValue"],
-    ["2 prefixes of headers", "fine", ""],
-    ["3 prefixes of headers", "400", "InvalidXmlNodeValue"],
+    ["an origin of 256 characters", "ok", ""],
+    ["an origin of 257 characters", "400", "InvalidXmlNodeValue"],
+    ["64 literal headers", "ok", ""],
+    ["65 literal headers", "400", "InvalidXmlNodeValue"],
+    ["2 header prefixes", "ok", ""],
+    ["3 header prefixes", "400", "InvalidXmlNodeValue"],
   ]);
   const busy = await runBlock(page, 6);
   assert.deepEqual(busy.tables, [
     [
-      ["the partition's entity number 2,001", "503 ServerBusy"],
+      ["entity 2,001 of the partition", "503 ServerBusy"],
       ["another partition", "served"],
     ],
-    [["the partition, a second later", "served"]],
-    [["the account's request number 20,001", "503 ServerBusy"]],
+    [["the partition, one second later", "served"]],
+    [["request 20,001 of the account", "503 ServerBusy"]],
   ]);
   await page.close();
 });
 
-test("errors, and trying again", async () => {
+test("errors and retries", async () => {
   const page = await guide.open("limits");
   assert.match((await runBlock(page, 7)).tables[0]?.[2]?.[1] ?? "", /at position 24/);
-  const patient = await runBlock(page, 8);
-  assert.deepEqual(patient.values, [
+  const retried = await runBlock(page, 8);
+  assert.deepEqual(retried.values, [
     "503 ServerBusy: waiting 100 ms",
     "503 ServerBusy: waiting 200 ms",
   ]);
-  assert.deepEqual(patient.tables[0], [["p", "r", "1"]]);
+  assert.deepEqual(retried.tables[0], [["p", "r", "1"]]);
   assert.deepEqual((await runBlock(page, 9)).values, ["ETIMEDOUT", "EntityAlreadyExists"]);
   await page.close();
 });
