@@ -11,7 +11,7 @@ before(async () => {
 
 after(() => guide?.close());
 
-test("files: bad rows are named by their line, and types are kept", async () => {
+test("import and export: invalid rows are reported by line, and types are kept", async () => {
   const page = await guide.open("files");
   const read = await runBlock(page, 0);
   assert.deepEqual(read.captions, ["4 rows, of which 2 were rejected", "What is in the table"]);
@@ -65,7 +65,7 @@ test("files: bad rows are named by their line, and types are kept", async () => 
   await page.close();
 });
 
-test("the explorer: a table is asked, and the plan shown", async () => {
+test("the table-explorer element: a query runs, and its plan is shown", async () => {
   const page = await guide.open("explorer");
   const explorer = page.locator("table-explorer");
   await explorer.getByText("200 entities shown, and there are more.").waitFor();
@@ -80,7 +80,7 @@ test("the explorer: a table is asked, and the plan shown", async () => {
   await page.close();
 });
 
-test("the playground: the block of its page runs", async () => {
+test("the table-playground element: the code block of its page runs", async () => {
   const page = await guide.open("playground");
   const { tables, captions, figures } = await runBlock(page, 0);
   assert.deepEqual(captions, ["In stock"]);

@@ -426,7 +426,7 @@ test("errors and retries", async () => {
   await page.close();
 });
 
-test("partitions and servers: the simulation of the run's own requests, at a rate that is chosen", async () => {
+test("load balancing: a simulation of the requests of the run, at a chosen rate", async () => {
   const page = await guide.open("servers");
   const told = (index: number) => page.locator(".servers .summary-text").nth(index).textContent();
   const slow = async (index: number) => {
@@ -490,7 +490,7 @@ test("the picture of the partitions is drawn while code runs, and begins anew wi
   await page.close();
 });
 
-test("persistence: what was written is there after a reload, and in a snapshot", async () => {
+test("persistence: rows are there after a reload, and in a snapshot", async () => {
   const page = await guide.open("persistence");
   assert.deepEqual((await runBlock(page, 0)).values, ["1"]);
   await page.reload();
@@ -517,7 +517,7 @@ test("persistence: what was written is there after a reload, and in a snapshot",
   await page.close();
 });
 
-test("as a back end for tests", async () => {
+test("testing with a mock store", async () => {
   const page = await guide.open("mock-back-end");
   const answer = await runBlock(page, 0);
   assert.match(answer.values[0] ?? "", /^200 W\/"datetime'2026-01-01T/);
@@ -526,7 +526,7 @@ test("as a back end for tests", async () => {
   assert.deepEqual(forks.tables[0], [
     ["fork 7", "Ray, Bow"],
     ["fork 8", "Ray, Arc, Bow"],
-    ["the first", "Ray, Arc, Bow"],
+    ["original", "Ray, Arc, Bow"],
   ]);
   const [[, before = ""] = [], [, after = ""] = []] = (await runBlock(page, 2)).tables[0] ?? [];
   assert.deepEqual([before.slice(0, 10), after.slice(0, 10)], ["2026-01-01", "2026-01-02"]);
@@ -552,7 +552,7 @@ test("as a back end for tests", async () => {
   await page.close();
 });
 
-test("with the service's own client", async () => {
+test("using @azure/data-tables", async () => {
   const page = await guide.open("official-client");
   assert.deepEqual((await runBlock(page, 0)).tables[0], [["desk", "0042", "Arc", "6"]]);
   assert.deepEqual((await runBlock(page, 1)).tables[0], [
