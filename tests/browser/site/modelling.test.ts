@@ -13,7 +13,7 @@ after(() => guide?.close());
 
 const counted = (n: number) => n.toLocaleString("en-US");
 
-test("choosing keys", async () => {
+test("choosing PartitionKey and RowKey", async () => {
   const page = await guide.open("modelling/choosing-keys");
   assert.deepEqual((await runBlock(page, 0)).tables[0], partitionSizes());
   const { tables, captions } = await runBlock(page, 1);
@@ -80,7 +80,7 @@ function partitionSizes(): string[][] {
   });
 }
 
-test("keys that sort, and keys that don't", async () => {
+test("sortable keys: zero padding and ISO dates", async () => {
   const page = await guide.open("modelling/choosing-keys");
   const plain = await runBlock(page, 3);
   assert.deepEqual(plain.values, [
@@ -101,7 +101,7 @@ test("keys that sort, and keys that don't", async () => {
   await page.close();
 });
 
-test("one to many", async () => {
+test("one-to-many relationships", async () => {
   const page = await guide.open("modelling/one-to-many");
   const card = [
     ["Name", "Employee 123"],
@@ -121,7 +121,7 @@ test("one to many", async () => {
   await page.close();
 });
 
-test("one to one", async () => {
+test("one-to-one relationships", async () => {
   const page = await guide.open("modelling/one-to-one");
   const bytesOf = async (index: number) => {
     const { tables, figures } = await runBlock(page, index);
@@ -134,25 +134,25 @@ test("one to one", async () => {
   assert((await bytesOf(1)) < 1000 * 100);
   const both = await runBlock(page, 2);
   assert.deepEqual(both.tables[0], [
-    ["Name", "Somebody new"],
+    ["Name", "New employee"],
     ["contract", "To be signed."],
   ]);
   assert.deepEqual(both.heat, { Sales: "2 read, 2 written" });
   const linked = await runBlock(page, 3);
   assert.deepEqual(linked.tables, [
     [
-      ["Name", "Somebody new"],
+      ["Name", "New employee"],
       ["contract", "To be signed."],
     ],
     [
       ["contract", "K-4711"],
-      ["Name", "Somebody new"],
+      ["Name", "New employee"],
     ],
   ]);
   await page.close();
 });
 
-test("joins", async () => {
+test("joins in the client", async () => {
   const page = await guide.open("modelling/joins");
   const [naive, pattern] = [await runBlock(page, 0), await runBlock(page, 1)];
   assert.deepEqual([naive.figures["Requests"], pattern.figures["Requests"]], ["153", "4"]);
@@ -162,7 +162,7 @@ test("joins", async () => {
   await page.close();
 });
 
-test("inheritance", async () => {
+test("inheritance relationships", async () => {
   const page = await guide.open("modelling/inheritance");
   const [naive, pattern] = [await runBlock(page, 0), await runBlock(page, 1)];
   assert.deepEqual(naive.tables, pattern.tables);
@@ -176,7 +176,7 @@ test("inheritance", async () => {
   await page.close();
 });
 
-test("many partitions at once: the same sum in a twentieth of the time", async () => {
+test("parallel operations: the same sum in a twentieth of the time", async () => {
   const page = await guide.open("modelling/parallel");
   let total = 0;
   for (let shop = 0; shop < 20; ++shop) {
@@ -198,15 +198,15 @@ test("many partitions at once: the same sum in a twentieth of the time", async (
   const written = await runBlock(page, 3);
   const left = counted(20 * (500 - 50 + 1));
   assert.deepEqual(written.tables[0], [
-    ["one after the other", "1,000", left],
-    ["all at once", "50", left],
+    ["sequential", "1,000", left],
+    ["parallel", "50", left],
   ]);
   assert.deepEqual([written.captions, written.values], [["The same rows"], ["true"]]);
   await page.close();
 });
 
-test("what a copy costs", async () => {
-  const page = await guide.open("modelling/copies");
+test("the cost of denormalized entities", async () => {
+  const page = await guide.open("modelling/denormalized-entities");
   const [naive, pattern] = [await runBlock(page, 0), await runBlock(page, 1)];
   assert.deepEqual(
     [naive.figures["Requests"], naive.figures["Rows read"], naive.figures["Rows written"]],
@@ -243,38 +243,38 @@ test("what a copy costs", async () => {
   await page.close();
 });
 
-test("access to some rows", async () => {
-  const page = await guide.open("modelling/access");
+test("shared access signatures", async () => {
+  const page = await guide.open("modelling/shared-access-signatures");
   const [anns, january] = (await runBlock(page, 0)).tables;
   assert.deepEqual(anns, [
-    ["her own", "total 40"],
-    ["somebody else's", "403 AuthorizationFailure"],
+    ["Ann's order", "total 40"],
+    ["Ben's order", "403 AuthorizationFailure"],
     ["all orders", "Ann 2025-12, Ann 2026-01, Ann 2026-02"],
-    ["a change", "403 AuthorizationPermissionMismatch"],
+    ["an insert", "403 AuthorizationPermissionMismatch"],
   ]);
   assert.deepEqual(january, [
-    ["inside", "total 40"],
-    ["at its end", "total 40"],
-    ["before", "403 AuthorizationFailure"],
+    ["in the range", "total 40"],
+    ["at the end", "total 40"],
+    ["before the range", "403 AuthorizationFailure"],
   ]);
   const { tables, captions } = await runBlock(page, 3);
-  assert.deepEqual(captions, ["At once", "Two hours later", "After the policy was deleted"]);
+  assert.deepEqual(captions, ["Immediately", "Two hours later", "After the policy was deleted"]);
   assert.deepEqual(tables, [
     [
-      ["for an hour", "total 40"],
-      ["by the policy", "total 40"],
+      ["expires after an hour", "total 40"],
+      ["stored access policy", "total 40"],
     ],
     [
-      ["for an hour", "403"],
-      ["by the policy", "total 40"],
+      ["expires after an hour", "403"],
+      ["stored access policy", "total 40"],
     ],
-    [["by the policy", "403"]],
+    [["stored access policy", "403"]],
   ]);
   await page.close();
 });
 
-test("access to some rows: what is in a signature, and what it allows", async () => {
-  const page = await guide.open("modelling/access");
+test("shared access signatures: contents of a SAS token, and add-only permission", async () => {
+  const page = await guide.open("modelling/shared-access-signatures");
   const { tables, captions, figures } = await runBlock(page, 1);
   const [signature = [], answers, later] = tables;
   const { sig, ...said } = Object.fromEntries(signature);
@@ -288,24 +288,24 @@ test("access to some rows: what is in a signature, and what it allows", async ()
     epk: "Ann",
   });
   assert.deepEqual(answers, [
-    ["as it is", "200: Ann 2025-12, Ann 2026-01, Ann 2026-02"],
-    ["and a filter", "200: Ann 2026-01, Ann 2026-02"],
-    ["Ben for Ann", "403 AuthenticationFailed"],
-    ["ten years longer", "403 AuthenticationFailed"],
-    ["none at all", "403 AuthenticationFailed"],
+    ["unchanged", "200: Ann 2025-12, Ann 2026-01, Ann 2026-02"],
+    ["with a filter", "200: Ann 2026-01, Ann 2026-02"],
+    ["with Ben's partition", "403 AuthenticationFailed"],
+    ["with a later expiry", "403 AuthenticationFailed"],
+    ["no signature", "403 AuthenticationFailed"],
   ]);
-  assert.deepEqual(later, [["as it is", "403 AuthenticationFailed"]]);
-  assert.deepEqual(captions, ["Ann's signature", "What is answered", "Two days later"]);
+  assert.deepEqual(later, [["unchanged", "403 AuthenticationFailed"]]);
+  assert.deepEqual(captions, ["Ann's signature", "Responses", "Two days later"]);
   assert.deepEqual([figures["Requests"], figures["Refused"]], ["6", "4"]);
 
   const meter = await runBlock(page, 2);
   assert.deepEqual(meter.tables, [
     [
-      ["a reading", "204"],
-      ["the same day again", "409 EntityAlreadyExists"],
-      ["for another meter", "403 AuthorizationFailure"],
-      ["in its place", "403 AuthorizationPermissionMismatch"],
-      ["to read it", "403 AuthorizationPermissionMismatch"],
+      ["a new reading", "204"],
+      ["the same key again", "409 EntityAlreadyExists"],
+      ["another meter's partition", "403 AuthorizationFailure"],
+      ["replace the reading", "403 AuthorizationPermissionMismatch"],
+      ["read the reading", "403 AuthorizationPermissionMismatch"],
     ],
     [["meter-7", "2026-01-01", "12.5"]],
   ]);

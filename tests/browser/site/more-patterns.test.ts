@@ -345,8 +345,8 @@ test("wide entities", async () => {
   await page.close();
 });
 
-test("several kinds of rows", async () => {
-  const page = await guide.open("modelling/kinds-of-rows");
+test("heterogeneous entity types", async () => {
+  const page = await guide.open("modelling/heterogeneous-entity-types");
   const sales = [["Sales", "DEPARTMENT_SALES", "Department", "Sales", "300"]];
   const naive = await runBlock(page, 0);
   assert.deepEqual(naive.tables, [sales]);
@@ -391,8 +391,8 @@ test("several kinds of rows", async () => {
   await page.close();
 });
 
-test("encrypted properties", async () => {
-  const page = await guide.open("modelling/encryption");
+test("client-side encryption", async () => {
+  const page = await guide.open("modelling/client-side-encryption");
   const clear = [
     ["Name", "Ken Kwok"],
     ["Account", "DE89 3704 0044 0532 0130 00"],
@@ -417,7 +417,7 @@ test("encrypted properties", async () => {
     ["v", "2"],
     ["key", "2026"],
     ["names", '["Account"]'],
-    ["wrapped", "56 letters"], // 40 bytes as base64
+    ["wrapped", "56 characters"], // 40 bytes as base64
   ]);
   assert.deepEqual(keys.tables[1]?.[0], ["code", "DecryptionFailed"]);
   assert.match(keys.tables[1]?.[1]?.[1] ?? "", /There is no key "2026"\.$/);
