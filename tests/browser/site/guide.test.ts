@@ -51,7 +51,7 @@ test("both panes are run by one button, and compared", async () => {
   assert.equal(await told.textContent(), "");
   await page.close();
 
-  const append = await guide.open("patterns/append");
+  const append = await guide.open("patterns/append-anti-pattern");
   await append.getByRole("button", { name: "Run both" }).click();
   // More was written because less was refused: that is no reproach.
   await append.getByText("Rows written: 5,000 instead of 2,000").waitFor();
@@ -468,7 +468,7 @@ test("load balancing: a simulation of the requests of the run, at a chosen rate"
 });
 
 test("the picture of the partitions is drawn while code runs, and begins anew with each run", async () => {
-  const page = await guide.open("patterns/append");
+  const page = await guide.open("patterns/append-anti-pattern");
   const block = page.locator("table-playground").nth(2);
   const picture = page.locator("table-playground[data-heat] + .heat").last();
   await block.getByRole("textbox").fill(`

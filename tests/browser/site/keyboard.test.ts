@@ -41,7 +41,7 @@ test("the first stop leads past the contents", async () => {
   await page.keyboard.press("Enter");
   await tabUntil(
     page,
-    "The data: 2,000 employees in each of ten departments, once with one row each, once with two",
+    "The data: 2,000 employees in each of ten departments, in one table with one row each and in another with two",
   );
   await page.keyboard.press("Enter");
   await page.getByText("const surnames").first().waitFor({ state: "visible" });
@@ -50,20 +50,20 @@ test("the first stop leads past the contents", async () => {
 
 test("code is reached, changed, run, and left again", async () => {
   const page = await guide.open("patterns/intra-partition-index");
-  await tabUntil(page, "One row each: read the department: Code");
+  await tabUntil(page, "One row each: scan the department: Code");
   await page.keyboard.press("Control+A");
   await page.keyboard.type('show("by the keys");');
   await page.keyboard.press("Tab");
-  assert.equal(await focused(page), "One row each: read the department: Run");
+  assert.equal(await focused(page), "One row each: scan the department: Run");
   await page.keyboard.press("Enter");
   await page.getByText("by the keys", { exact: true }).waitFor();
-  await tabUntil(page, "One row each: read the department: Back to the original");
+  await tabUntil(page, "One row each: scan the department: Back to the original");
   await page.keyboard.press("Space");
-  assert.equal(await focused(page), "One row each: read the department: Run");
-  await tabUntil(page, "Two rows each: ask for the row: Code");
+  assert.equal(await focused(page), "One row each: scan the department: Run");
+  await tabUntil(page, "Two rows each: read the row by its key: Code");
   await page.keyboard.press("Control+Enter");
   await page.getByText("point query", { exact: true }).waitFor();
-  await tabUntil(page, "One row each: read the department: Code", "Shift+Tab");
+  await tabUntil(page, "One row each: scan the department: Code", "Shift+Tab");
   await page.close();
 });
 

@@ -39,7 +39,7 @@ test("with the server gone, pages that were never visited open and run", async (
   await guide.stopServing();
 
   const page = await guide.open("patterns/intra-partition-index");
-  assert.equal(await page.locator("h1").textContent(), "Intra-partition secondary index");
+  assert.equal(await page.locator("h1").textContent(), "Intra-partition secondary index pattern");
   const { figures, error } = await runBlock(page, 1);
   assert.equal(error, "");
   assert.equal(figures["Access"], "point query");

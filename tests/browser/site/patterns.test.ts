@@ -62,11 +62,11 @@ test("intra-partition secondary index", async () => {
   await page.close();
 });
 
-test("intra-partition secondary index: both rows are changed and deleted, or neither", async () => {
+test("intra-partition secondary index: a transaction changes or deletes both rows, or neither", async () => {
   const page = await guide.open("patterns/intra-partition-index");
   const changed = await runBlock(page, 4);
   const [before, after] = ["jonesj@contoso.com", "jones@contoso.com"];
-  const none = ["not there", ""];
+  const none = ["not found", ""];
   const moved = [
     ["empid_000223", "52", after],
     [`email_${before}`, ...none],
@@ -79,7 +79,7 @@ test("intra-partition secondary index: both rows are changed and deleted, or nei
       [`email_${after}`, ...none],
     ],
     moved,
-    moved, // of a transaction that failed nothing is left
+    moved, // the failed transaction left no change behind
     [
       ["empid_000223", ...none],
       [`email_${before}`, ...none],
@@ -126,7 +126,7 @@ test("inter-partition secondary index", async () => {
   await page.close();
 });
 
-test("inter-partition secondary index: copies that differ are mended", async () => {
+test("inter-partition secondary index: inconsistent copies are repaired", async () => {
   const page = await guide.open("patterns/inter-partition-index");
   const repaired = await runBlock(page, 4);
   assert.deepEqual(repaired.values, ["503 ServerBusy"]);
@@ -142,9 +142,9 @@ test("inter-partition secondary index: copies that differ are mended", async () 
   ]);
   const steps = [
     "message taken",
-    "number's copy",
-    "new address's copy",
-    "old address's copy",
+    "row by number updated",
+    "row by new address written",
+    "row by old address deleted",
     "message removed",
   ];
   const [before, after] = ["jonesj@contoso.com", "jones@contoso.com"];
@@ -180,7 +180,7 @@ test("index entities", async () => {
   assert.deepEqual(pattern.tables, [joneses]);
 
   const hired = await runBlock(page, 2);
-  assert.deepEqual(hired.captions[0], "Hiring 002001: somebody was faster");
+  assert.deepEqual(hired.captions[0], "Hiring 002001: another client was faster");
   assert.deepEqual(hired.values, ["412 UpdateConditionNotSatisfied", "001952,002000,002001"]);
 
   const renamed = await runBlock(page, 3);
@@ -197,12 +197,12 @@ test("index entities", async () => {
   assert.deepEqual(renamed.heat, { Sales: "13 read, 6 written, 1 request refused" });
 
   const limit = await runBlock(page, 8);
-  assert.deepEqual(limit.captions, ["32,766 letters", "And one number more"]);
+  assert.deepEqual(limit.captions, ["32,766 characters", "One more key"]);
   assert.deepEqual(limit.values, ["written", "400 PropertyValueTooLarge"]);
   await page.close();
 });
 
-test("index entities elsewhere", async () => {
+test("index entities in another table and in a file", async () => {
   const page = await guide.open("patterns/index-entities");
   const scanned = await runBlock(page, 4);
   assert.deepEqual(scanned.figures, scan("table scan", "21,000", "200", "10"));
@@ -294,8 +294,8 @@ test("large entities", async () => {
 
 test("large entities over several rows", async () => {
   const page = await guide.open("patterns/large-entities");
-  const pieces = await runBlock(page, 4);
-  assert.deepEqual(pieces.tables, [
+  const chunks = await runBlock(page, 4);
+  assert.deepEqual(chunks.tables, [
     [
       ["empid_000123", "2,000,000", "0", "0"],
       ["empid_000123_photo", "", "11", "720,896"],
@@ -307,9 +307,9 @@ test("large entities over several rows", async () => {
       ["empid_000123_photo", "", "2", "70,000"],
     ],
   ]);
-  assert.deepEqual(pieces.values, ["true", "true"]);
+  assert.deepEqual(chunks.values, ["true", "true"]);
   // 3 and the employee; then 1, 2 deleted, and the employee
-  assert.deepEqual([pieces.figures["Rows written"], pieces.figures["Rows deleted"]], ["6", "2"]);
+  assert.deepEqual([chunks.figures["Rows written"], chunks.figures["Rows deleted"]], ["6", "2"]);
   const limit = await runBlock(page, 5);
   assert.deepEqual(limit.values, [
     "written",
@@ -318,8 +318,8 @@ test("large entities over several rows", async () => {
   await page.close();
 });
 
-test("prepend and append", async () => {
-  const page = await guide.open("patterns/append");
+test("prepend/append anti-pattern", async () => {
+  const page = await guide.open("patterns/append-anti-pattern");
   const naive = await runBlock(page, 0);
   assert.deepEqual(naive.figures, {
     Requests: "5,000",
@@ -337,13 +337,13 @@ test("prepend and append", async () => {
   await page.close();
 });
 
-test("log data", async () => {
+test("log data anti-pattern", async () => {
   const page = await guide.open("patterns/log-data");
   const hot = await runBlock(page, 0);
   assert.deepEqual(hot.tables, [
     [
       ["messages", "3,000"],
-      ["refused", "1,000"],
+      ["throttled", "1,000"],
       ["errors found", "20"],
     ],
   ]);
