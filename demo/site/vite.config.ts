@@ -1,7 +1,7 @@
 import { defineConfig } from "vite";
 import { guide } from "./build/guide.ts";
 
-// Static files that work from any path; everything built lands under build/.
+// Builds static files that work under any path. All output goes to build/.
 export default defineConfig({
   base: "./",
   publicDir: "../../build/site-data",
@@ -11,6 +11,6 @@ export default defineConfig({
     emptyOutDir: true,
     target: "es2022",
     chunkSizeWarningLimit: 1000,
-    license: { fileName: "licenses.md" }, // of what is bundled
+    license: { fileName: "licenses.md" }, // licenses of the bundled packages
   },
 });

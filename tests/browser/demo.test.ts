@@ -194,7 +194,7 @@ test("$select shows the columns asked for", async () => {
 });
 
 test("a mistake in a filter is shown with its position", async () => {
-  await page.getByRole("button", { name: "A mistake" }).click();
+  await page.getByRole("button", { name: "Syntax error" }).click();
   const said = page.locator("table-explorer .error").filter({ hasText: "400 InvalidInput" });
   await said.waitFor();
   assert.match((await said.textContent()) ?? "", /400 InvalidInput.*Syntax error at position/s);
@@ -214,7 +214,10 @@ test("an ETag conflict is shown and nothing is overwritten", async () => {
   await page.getByRole("dialog").waitFor();
   const name = await value("name").inputValue();
   const population = Number(await value("population").inputValue());
-  await page.locator("#rival-text").filter({ hasText: "Somebody else moved in" }).waitFor();
+  await page
+    .locator("#rival-text")
+    .filter({ hasText: "Another user has changed the population" })
+    .waitFor();
   await value("name").fill("Overwritten");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("dialog").locator(".error").filter({ hasText: "412" }).waitFor();
@@ -270,7 +273,7 @@ test("a transaction that fails changes nothing", async () => {
   await page.waitForSelector("#transaction-result .steps");
   const text = (await page.textContent("#transaction-result")) ?? "";
   assert.match(text, /409 EntityAlreadyExists.*2:The specified entity already exists\./s);
-  assert.match(text, /are as before, ETags included/);
+  assert.match(text, /are unchanged, including their ETags/);
   await screenshot("7-transaction");
 });
 

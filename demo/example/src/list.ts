@@ -1,5 +1,5 @@
-// A shopping list that several people share: one partition of a table. All that the app does with tables is in this file, by the
-// official client and nothing else.
+// A shopping list that several people share: one partition of a table. All that the app does with
+// tables is in this file, by the official client and nothing else.
 
 import {
   AzureSASCredential,
@@ -67,8 +67,9 @@ export class ShoppingList {
   }
 
   /**
-   * All of them, or none if one is on the list already. Rejects with the service's error then. The client tries again when no answer
-   * comes; what it finds then may be what it has done itself, which the call's mark tells.
+   * All of them, or none if one is on the list already. Rejects with the service's error then. The
+   * client tries again when no answer comes; what it finds then may be what it has done itself,
+   * which the call's mark tells.
    */
   async add(...items: NewItem[]): Promise<void> {
     const call = crypto.randomUUID();
@@ -93,8 +94,8 @@ export class ShoppingList {
   }
 
   /**
-   * Changes an item as it was last seen. If somebody else has changed it since, their change stays, mine comes on top of it, and
-   * `theirs` tells what it was.
+   * Changes an item as it was last seen. If somebody else has changed it since, their change stays,
+   * mine comes on top of it, and `theirs` tells what it was.
    */
   async change(item: Item, mine: Change): Promise<{ item: Item; theirs: Change | undefined }> {
     for (let seen = item; ; seen = await this.#get(item.name)) {

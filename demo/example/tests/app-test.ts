@@ -1,4 +1,5 @@
-// Playwright's test with the tables, the page, and no server: what a browser asks for is answered in this process.
+// Playwright's test with the tables, the page, and no server: what a browser asks for is answered
+// in this process.
 
 import { fileURLToPath } from "node:url";
 import {
@@ -13,7 +14,10 @@ import { azurite, type Backend, mock, mockOptions, onAzurite } from "./backend.t
 
 interface Fixtures {
   backend: Backend;
-  /** Opens the app in the test's page. Each session it asks for is the next of these; the last one for ever after. */
+  /**
+   * Opens the app in the test's page. Each session it asks for is the next of these; the last one
+   * for ever after.
+   */
   open: (...sessions: Session[]) => Promise<void>;
 }
 

@@ -42,7 +42,7 @@ const row = (item: NewItem) => ({
   ...item,
 });
 
-// ---- The mock -----------------------------------------------------------------------------------------------------------
+// ---- The mock -----------------------------------------------------------------------------------
 
 /** What every test begins with. */
 export const mockOptions: MockOptions = {
@@ -68,7 +68,7 @@ export function mock(store: MockStore, endpoint = `http://127.0.0.1:10002/${acco
   };
 }
 
-// ---- Azurite ------------------------------------------------------------------------------------------------------------
+// ---- Azurite ------------------------------------------------------------------------------------
 
 /** A table of its own, as a server has no forks. */
 export async function azurite(): Promise<Backend> {
@@ -87,7 +87,8 @@ export async function azurite(): Promise<Backend> {
   await table.createTable();
   return {
     session(lifetimeMs) {
-      // Of the account: with one of a table Azurite refuses transactions, and with fewer permissions too.
+      // Of the account: with one of a table Azurite refuses transactions, and with fewer
+      // permissions too.
       const permissions = {
         query: true,
         add: true,
@@ -108,7 +109,7 @@ export async function azurite(): Promise<Backend> {
   };
 }
 
-// ---- The switch ---------------------------------------------------------------------------------------------------------
+// ---- The switch ---------------------------------------------------------------------------------
 
 const origin = onAzurite ? undefined : mockStore(mockOptions);
 

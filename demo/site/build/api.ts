@@ -1,5 +1,6 @@
-// The API reference: a page for each entry of the package, made from the declarations that it ships. What they say is what there is, so a
-// declaration is shown as it stands, comments included, and its types lead to theirs.
+// The API reference: a page for each entry point of the package, generated from the shipped type
+// declarations. Declarations are shown verbatim, with their comments; type names link to their
+// declarations.
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { highlight } from "entitable/explorer";
@@ -8,34 +9,34 @@ import { parseAst } from "vite";
 import { escapeHtml } from "./markdown.ts";
 import type { Page } from "./pages.ts";
 
-// What each entry is for. An entry that is missing here has no page, which is an error.
+// The purpose of each entry point. The build fails if an entry point is missing here.
 const summaries: Readonly<Record<string, string>> = {
-  ".": "Stores and tables: what most programs need, and nothing else.",
-  "./bulk": "Writes of any number of entities, sorted into transactions by their partitions.",
-  "./data-tables": "The names of @azure/data-tables over a store.",
-  "./encryption": "Properties that are encrypted before they are stored.",
-  "./explorer":
-    "Elements for pages: code that readers can run, and tables that they can look into.",
-  "./keys": "Keys that sort as the values do that they are made of.",
-  "./large-values": "Values beyond the limits of a property and of an entity, in rows of a table.",
+  ".": "Stores and tables: all that most programs need.",
+  "./bulk": "Bulk writes: groups any number of entities into transactions by partition.",
+  "./data-tables": "The API of @azure/data-tables, backed by a store.",
+  "./encryption": "Client-side encryption of properties.",
+  "./explorer": "Custom elements for web pages: runnable code blocks, and an explorer for tables.",
+  "./keys": "Keys that sort in the same order as the values that they encode.",
+  "./large-values": "Values larger than a property or an entity allows, split over several rows.",
   "./msw": "Handlers for Mock Service Worker.",
-  "./playwright": "A fixture for tests that run in a browser.",
-  "./queue": "A small durable queue over a table.",
-  "./server": "Stores behind Node's HTTP server.",
-  "./service-worker": "Requests of a site to an account, answered in the browser.",
-  "./testing": "A store for tests: forks, clock, faults, and a log of requests.",
-  "./worker": "The script of a store's worker.",
+  "./playwright": "A Playwright fixture for tests in a browser.",
+  "./queue": "A small durable queue, stored in a table.",
+  "./server": "Serves stores over HTTP in Node.",
+  "./service-worker": "A Service Worker that answers a site's requests to a storage account.",
+  "./testing":
+    "A mock store for tests, with forks, a virtual clock, fault injection and a request log.",
+  "./worker": "The script of the worker that runs a store's engine.",
 };
 
 interface Declaration {
   readonly name: string;
   readonly kind: "function" | "class" | "value" | "type";
-  /** Its comment, as Markdown. */
+  /** The declaration's doc comment, as Markdown. */
   readonly text: string;
   readonly code: string;
 }
 
-/** The pages of the reference, for the package that is installed in `folder`. */
+/** Returns the pages of the reference for the package that is installed in `folder`. */
 export function apiPages(folder: string): Page[] {
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const entries = Object.entries(manifest.exports as Record<string, { types?: string }>)
@@ -65,13 +66,14 @@ const slugOf = (entry: string) => nameOf(entry).replaceAll("/", "-");
 
 function summaryOf(entry: string): string {
   const summary = summaries[entry];
-  if (summary === undefined) throw new Error(`build/api.ts does not say what ${entry} is for.`);
+  if (summary === undefined)
+    throw new Error(`build/api.ts has no summary for the entry point ${entry}.`);
   return summary;
 }
 
-// ---- Reading ------------------------------------------------------------------------------------------------------------
+// ---- Reading ------------------------------------------------------------------------------------
 
-// The parts of the syntax tree that are looked at.
+// The parts of the syntax tree that this file reads.
 interface Node {
   readonly type: string;
   readonly start: number;
@@ -89,7 +91,7 @@ interface Node {
 
 const read = new Map<string, Map<string, Declaration>>();
 
-/** What a file of declarations exports, by name. */
+/** Returns the exports of a declaration file, by name. */
 function exportsOf(file: string): Map<string, Declaration> {
   const known = read.get(file);
   if (known !== undefined) return known;
@@ -147,7 +149,8 @@ function declarationsOf(node: Node, source: string): Declaration[] {
   return named.flatMap(({ id }) => (id ? [{ name: id.name, kind, text, code }] : []));
 }
 
-// Comments within a declaration are wrapped for an editor; on a page each is one text, which breaks where the page is full.
+// Joins the wrapped lines of each comment inside a declaration, so that the page can wrap them
+// itself.
 function unwrapped(code: string): string {
   return code.replace(/\/\*\*[\s\S]*?\*\//g, (comment) =>
     comment.replace(/\s*\n\s*(\*(?!\/))?\s*/g, " "),
@@ -159,7 +162,7 @@ function commentBefore(source: string, start: number): string {
   return (comment ?? "").replace(/^\s*\* ?/gm, "").trim();
 }
 
-// ---- Writing ------------------------------------------------------------------------------------------------------------
+// ---- Writing ------------------------------------------------------------------------------------
 
 const titles = {
   function: "Functions",
@@ -184,7 +187,7 @@ function bodyOf(declarations: readonly Declaration[], homes: ReadonlyMap<string,
     .join("\n");
 }
 
-/** Code in colours, in which the names of types lead to them. */
+/** Returns highlighted code in which type names link to their declarations. */
 function linked(code: string, own: string, homes: ReadonlyMap<string, string>): string {
   return highlight(code)
     .map(({ kind, text }) => {

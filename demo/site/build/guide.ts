@@ -1,4 +1,5 @@
-// The Vite plugin that makes the site's pages: each Markdown file under pages/ is an HTML file for Vite, which does the rest.
+// The Vite plugin that generates the site's pages. It presents each Markdown file under pages/ to
+// Vite as an HTML file.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Plugin } from "vite";
@@ -28,7 +29,7 @@ export function guide(root: string): Plugin {
       const page = pages.find((one) => htmlOf(one) === id);
       return page && documentOf(page, pages);
     },
-    // Before anything is painted, so not a module.
+    // A classic script, because a module would run only after the first paint.
     generateBundle() {
       const source = readFileSync(join(root, "src/theme.js"), "utf8");
       this.emitFile({ type: "asset", fileName: "theme.js", source });

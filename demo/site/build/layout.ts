@@ -1,4 +1,4 @@
-// The one layout of all pages: head, navigation, text, and what comes before and after in the guide.
+// The layout that all pages share: head, navigation, text, and links to the previous and next page.
 import { escapeHtml, render, upFrom } from "./markdown.ts";
 import { groups, type Page } from "./pages.ts";
 
@@ -9,10 +9,10 @@ const bars =
   "<rect x='1' y='2' width='14' height='3' rx='1'/><rect x='1' y='6.5' width='14' height='3' rx='1'/><rect x='1' y='11' width='9' height='3' rx='1'/>";
 const icon = `data:image/svg+xml,${encodeURIComponent(`<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16' fill='#0b6e69'>${bars}</svg>`)}`;
 
-// What runs code, or opens a store.
+// Elements that run code or open a store.
 const runs = /<table-(playground|explorer)\b/;
 
-/** The document of a page. */
+/** Returns the HTML document of a page. */
 export function documentOf(page: Page, pages: readonly Page[]): string {
   const up = upFrom(page);
   const isStart = page.path === "";
@@ -33,11 +33,11 @@ export function documentOf(page: Page, pages: readonly Page[]): string {
 <script type="module" src="/src/site.ts"></script>
 </head>
 <body data-up="${up}">
-<a class="skip" href="#text">Skip to the text</a>
+<a class="skip" href="#text">Skip to content</a>
 <header class="top">
 <a class="brand" href="${up}"><svg viewBox="0 0 16 16" aria-hidden="true">${bars.replaceAll("'", '"')}</svg>entitable</a>
 <p class="claim">Table design guide</p>
-<button type="button" id="theme" aria-label="Colours: as the system has them"></button>
+<button type="button" id="theme" aria-label="Colours: system default"></button>
 </header>
 <div class="frame">
 <nav class="guide" aria-label="Guide"><details id="menu"><summary>Contents</summary>${contents(page, pages)}</details></nav>
@@ -49,7 +49,7 @@ ${text}
 ${around(page, pages)}
 </main>
 </div>
-<footer class="end"><p>${runs.test(text) ? "Everything on this page runs in it: there is no server. " : ""}<a href="${up}workbench/">The cities workbench</a> has 135,233 rows to play with.</p></footer>
+<footer class="end"><p>${runs.test(text) ? "All code on this page runs in your browser; there is no server. " : ""}<a href="${up}workbench/">The cities workbench</a> lets you query 135,233 rows.</p></footer>
 </body>
 </html>
 `;

@@ -1,13 +1,14 @@
-// Markdown to the HTML of a page. Beyond CommonMark there are live fences, code that a reader can run:
+// Converts Markdown to the HTML of a page. It extends CommonMark by live fences, which become
+// runnable code blocks:
 //
-//     ```js live setup title="…"      run once before every other block of the page; shown folded
-//     ```js live                      a block
-//     ```js live naive title="…"      the two panes of a chapter, side by side; with a picture of the partitions
-//     ```js live pattern title="…"
-//     ```js live heat                 a block with that picture
-//     ```js live … throttle           on a store that refuses what is beyond the service's targets
-//     ```js live … servers            with the simulation of servers beneath it
-//     ```js live kept                 on a store that stays
+//     ```js live setup title="…"      runs once, before all other blocks of the page; shown folded
+//     ```js live                      a runnable code block
+//     ```js live naive title="…"      the two panes of a chapter, side by side, with heat maps of
+//     ```js live pattern title="…"    the partitions
+//     ```js live heat                 a block with a heat map
+//     ```js live … throttle           on a store that enforces the service's scalability targets
+//     ```js live … servers            with the simulation of servers below it
+//     ```js live kept                 on a store that is persisted in IndexedDB
 import { highlight } from "entitable/explorer";
 import MarkdownIt from "markdown-it";
 import { type Page, pathOf } from "./pages.ts";
@@ -23,7 +24,7 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 }
 
-/** The body of a page. Links between Markdown files become links between pages. */
+/** Returns the body of a page. Links between Markdown files become links between pages. */
 export function render(page: Page): string {
   const markdown = new MarkdownIt({ html: true, typographer: true });
   const { rules } = markdown.renderer;
@@ -76,7 +77,7 @@ function isPaneFence(info: string | undefined): boolean {
   return /^js live (naive|pattern)\b/.test(info ?? "");
 }
 
-/** Code as HTML, coloured as the playground colours it. */
+/** Returns code as HTML, with the syntax highlighting of the playground. */
 function coloured(code: string): string {
   return highlight(code)
     .map(({ kind, text }) =>
@@ -92,16 +93,16 @@ function plain({ language, code }: Fence): string {
 
 function setupBlock({ code, title }: Fence): string {
   return (
-    `<details class="setup"><summary>${escapeHtml(title ?? "What every block begins with")}</summary>` +
+    `<details class="setup"><summary>${escapeHtml(title ?? "Setup for every code block")}</summary>` +
     `<pre class="code" tabindex="0"><code id="setup">${coloured(code)}</code></pre></details>\n`
   );
 }
 
-// Beneath two panes; src/verdict.ts fills it.
+// The comparison below two panes; src/verdict.ts fills it.
 const verdict =
   '<div class="verdict"><button type="button" hidden>Run both</button><div class="bars" aria-live="polite"></div></div>\n';
 
-const paneTitles = { naive: "The naive way", pattern: "The pattern" };
+const paneTitles = { naive: "Naive design", pattern: "Pattern" };
 
 function liveBlock({ code, words, title }: Fence, setup: boolean, heading: string): string {
   const kind = words.includes("naive") ? "naive" : words.includes("pattern") ? "pattern" : "";
@@ -126,7 +127,7 @@ function linkTo(from: Page, target: string): string {
   return `${upFrom(from)}${path}${fragment === undefined ? "" : `#${fragment}`}` || "./";
 }
 
-/** From a page to the site's start: "./" or "../../". */
+/** Returns the relative URL from a page to the start page: "./" or "../../". */
 export function upFrom({ path }: Pick<Page, "path">): string {
   return "../".repeat(path.split("/").length - 1) || "./";
 }

@@ -1,11 +1,12 @@
-// The pages of the guide, as they stand under pages/: one Markdown file each, with front matter that says where in the guide it belongs.
+// Reads the pages of the guide from pages/. Each page is one Markdown file, whose front matter
+// gives its group and its order in the guide.
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface Page {
-  /** Under pages/, "/" between folders: "patterns/log-tail.md". */
+  /** Path relative to pages/, separated by "/": "patterns/log-tail.md". */
   readonly file: string;
-  /** Where it is on the site: "" is the start, "patterns/log-tail/" another. */
+  /** Path on the site: "" for the start page, or for example "patterns/log-tail/". */
   readonly path: string;
   readonly title: string;
   /** One sentence. */
@@ -13,14 +14,17 @@ export interface Page {
   readonly group: string;
   readonly order: number;
   readonly markdown: string;
-  /** Of a page that is made otherwise: its body. */
+  /** The body of a page that is not made from Markdown. */
   readonly html?: string;
 }
 
-/** In the order in which the guide lists them. */
+/** All groups, in the order of the contents. */
 export const groups: readonly string[] = ["Guide", "Patterns", "Modelling", "Package", "Reference"];
 
-/** Throws an Error that names the file if its front matter is not as it should be, or its place is another's. */
+/**
+ * Throws an Error that names the file if its front matter is invalid, or if another page has the
+ * same group and order.
+ */
 export function readPages(folder: string): Page[] {
   const files = globSync("**/*.md", { cwd: folder }).map((file) => file.replaceAll("\\", "/"));
   const pages = files.map((file) => parsePage(file, readFileSync(join(folder, file), "utf8")));
@@ -28,7 +32,8 @@ export function readPages(folder: string): Page[] {
   for (const { file, group, order } of pages) {
     const place = `${group} ${order}`;
     const other = places.get(place);
-    if (other !== undefined) throw new Error(`pages/${file} has the place of ${other}: ${place}.`);
+    if (other !== undefined)
+      throw new Error(`pages/${file} has the same group and order as ${other}: ${place}.`);
     places.set(place, file);
   }
   return pages.sort(
@@ -43,11 +48,11 @@ function parsePage(file: string, text: string): Page {
   );
   const field = (name: string) => {
     const value = fields.get(name);
-    if (value === undefined) throw new Error(`pages/${file}: its front matter has no "${name}".`);
+    if (value === undefined) throw new Error(`pages/${file}: the front matter lacks "${name}".`);
     return value;
   };
   const group = field("group");
-  if (!groups.includes(group)) throw new Error(`pages/${file}: there is no group "${group}".`);
+  if (!groups.includes(group)) throw new Error(`pages/${file}: unknown group "${group}".`);
   return {
     file,
     path: pathOf(file),
@@ -59,7 +64,7 @@ function parsePage(file: string, text: string): Page {
   };
 }
 
-/** Where the page of a Markdown file is on the site. */
+/** Returns the path on the site for the path of a Markdown file. */
 export function pathOf(file: string): string {
   return file.replace(/\.md$/, "/").replace(/(^|\/)index\/$/, "$1");
 }

@@ -1,14 +1,15 @@
-// The Service Worker of the site: its script, with the list of what was built.
+// Generates the Service Worker of the site: its script, preceded by the list of built files.
 import { createHash } from "node:crypto";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-// Large: kept when the site itself is, and the page has nothing better to do.
+// Large files. The Service Worker caches them after the site itself, when the page is idle.
 const later = ["cities.json"];
-// For pages that can't load the module's file, which these have: kept when it was asked for.
+// The wasm module inlined in JavaScript, for pages that can't load the .wasm file. The pages of
+// this site can, so the Service Worker caches it only on request.
 const onDemand = /^assets\/entitable-wasm-inline-.*$/;
 
-/** Writes sw.js into `folder`, where the built site is. */
+/** Writes sw.js into `folder`, the folder of the built site. */
 export function serviceWorker(script: string, folder: string): void {
   const files = globSync("**/*", { cwd: folder, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -1,4 +1,5 @@
-// The live blocks of a page: the element, and the pictures beneath those that ask for them.
+// The runnable code blocks of a page: configures the element, and adds heat maps and server
+// simulations below the blocks that request them.
 import {
   type PlaygroundRunEvent,
   type PlaygroundStartEvent,
@@ -9,7 +10,7 @@ import { workOf } from "./partition-access.ts";
 import { ServerPicture } from "./server-picture.ts";
 import { Verdict } from "./verdict.ts";
 
-// What code in the pages may import.
+// The modules that code in the pages may import.
 TablePlayground.modules = {
   ...TablePlayground.modules,
   "@azure/data-tables": () => import("@azure/data-tables"),
@@ -21,7 +22,7 @@ TablePlayground.modules = {
   "entitable/queue": () => import("entitable/queue"),
 };
 
-// Its hundred kilobytes are for those who edit.
+// The editor is about a hundred kilobytes, so it is loaded only when a reader starts to edit.
 TablePlayground.editor = async (options) => {
   const { codeEditor } = await import("./code-editor.ts");
   return codeEditor(options);

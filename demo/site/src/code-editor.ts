@@ -1,5 +1,7 @@
-// The editor of live blocks, fetched when somebody turns to the code of one: CodeMirror with what helps in ten lines of JavaScript. Tab moves
-// on, as everywhere in a page. Colours are the classes of the text area that it replaces, so nothing jumps.
+// The editor of runnable code blocks: CodeMirror with a few extensions that help with ten lines of
+// JavaScript. It is loaded when a reader focuses the code of a block. Tab moves the focus, as
+// elsewhere on a page. The editor uses the CSS classes of the text area that it replaces, so the
+// appearance does not change.
 import { autocompletion, completeAnyWord, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { javascriptLanguage } from "@codemirror/lang-javascript";
@@ -23,7 +25,7 @@ const colours = HighlightStyle.define([
 
 const look = EditorView.theme({
   "&": { fontSize: "var(--entitable-code-size, 0.8438rem)" },
-  "&.cm-focused": { outline: "none" }, // the block shows it
+  "&.cm-focused": { outline: "none" }, // the code block draws the focus outline
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.6", overflow: "visible" },
   ".cm-content": { padding: "0.9rem 0", caretColor: "currentColor" },
   ".cm-line": { padding: "0 1rem" },
@@ -40,7 +42,8 @@ const look = EditorView.theme({
   },
 });
 
-// Chromium would note the look of what is typed over in an attribute `style`, which a strict policy forbids, and says so.
+// When a reader types over a selection, Chromium keeps the old formatting in a `style` attribute. A
+// strict Content-Security-Policy forbids that, and Chromium logs a violation. So insert it here.
 const typedOver = EditorView.domEventHandlers({
   beforeinput: ({ inputType, data, isComposing }, view) => {
     const isTyped = inputType === "insertText" && data !== null && !isComposing;
@@ -57,7 +60,7 @@ const always: Extension = [
   syntaxHighlighting(colours),
   indentOnInput(),
   bracketMatching(),
-  // Enter is a new line, until somebody goes to a word by the arrows.
+  // Enter inserts a new line unless the reader has selected a completion with the arrow keys.
   autocompletion({
     override: [completeAnyWord],
     selectOnOpen: false,

@@ -1,8 +1,11 @@
-// Making elements.
+// Helpers that create DOM elements.
 
 type Child = Node | string | undefined;
 
-/** An element. An attribute that is a function listens ("onclick"); true is present, false is not. */
+/**
+ * Creates an element. A function attribute ("onclick") becomes an event listener. A boolean
+ * attribute is present if true and absent if false.
+ */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Record<string, string | boolean | ((event: Event) => void)> = {},

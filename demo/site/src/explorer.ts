@@ -1,4 +1,4 @@
-// The explorer on its page: it gets a store with something in it, the same on every visit.
+// The explorer on its page: opens a mock store with the same example data on every visit.
 import "entitable/explorer";
 import { mockStore } from "entitable/testing";
 

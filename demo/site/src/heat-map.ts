@@ -1,12 +1,15 @@
-// The picture of the partitions, while code runs: a field for each, darker the more of it was read or changed, or would have been if it had not been refused. Numbers are
-// in it as text, so it can be read without seeing colours, and the scale is the same everywhere, so two pictures can be compared.
+// The heat map of a run: one field for each partition, drawn while code runs. A field is darker the
+// more entities were read or written, or would have been if requests had not been rejected. Each
+// field also shows the numbers as text, so it is readable without colours. All heat maps use the
+// same scale, so they are comparable.
 import type { PlaygroundRun, PlaygroundStart } from "entitable/explorer";
 import { count, h } from "./dom.ts";
 import { type Access, Accesses } from "./partition-access.ts";
 
-const levels = [1, 10, 100, 1000, 10_000]; // entities, from which on a field is that dark
+const levels = [1, 10, 100, 1000, 10_000]; // smallest number of entities for each shade
 
-// Beyond that many partitions, fields are small squares, with their text in a tooltip and for screen readers.
+// With more partitions than this, fields are small squares. Their text is in a tooltip and
+// available to screen readers.
 const mostNamed = 40;
 
 export class HeatMap {
@@ -22,7 +25,7 @@ export class HeatMap {
     this.element.append(this.#caption, this.#maps);
   }
 
-  /** From now on it shows this run, frame by frame, and nothing of the one before. */
+  /** Discards the previous run, and shows this run frame by frame from now on. */
   begin({ before, requests }: PlaygroundStart): void {
     const accesses = new Accesses(before);
     this.#accesses = accesses;
@@ -37,13 +40,13 @@ export class HeatMap {
     draw();
   }
 
-  /** The run is over; what it asked for is all there. */
+  /** Draws the final state after the run has ended and `requests` is complete. */
   async end({ requests }: PlaygroundRun): Promise<void> {
     cancelAnimationFrame(this.#frame);
     const accesses = this.#accesses;
     accesses.count(requests);
     await accesses.settled();
-    if (accesses !== this.#accesses) return; // the next one has begun
+    if (accesses !== this.#accesses) return; // the next run has started
     this.#draw();
     for (const field of this.#fields.values()) field.rest();
     this.element.dataset["state"] = "done";
@@ -56,7 +59,7 @@ export class HeatMap {
     const all = this.#accesses.all();
     this.element.hidden = all.length === 0;
     const touched = all.filter((one) => Math.max(...heatOf(one)) > 0).length;
-    this.#caption.textContent = `Partitions touched: ${count(touched)} of ${count(all.length)}`;
+    this.#caption.textContent = `Partitions accessed: ${count(touched)} of ${count(all.length)}`;
     if (all.length !== this.#fields.size || !all.every((one) => this.#fields.has(nameOf(one)))) {
       this.#arrange(all);
     }
@@ -92,7 +95,7 @@ class Field {
     this.element.append(h("p", { class: "name" }, partition || "(empty)"), this.#numbers);
   }
 
-  /** It is no longer being touched. */
+  /** Removes the mark that the partition is being accessed. */
   rest(): void {
     this.element.removeAttribute("data-now");
   }
@@ -103,10 +106,10 @@ class Field {
       [reads, "read"],
       [writes, "written"],
       [deletes, "deleted"],
-      [refused, refused === 1 ? "request refused" : "requests refused"],
+      [refused, refused === 1 ? "request rejected" : "requests rejected"],
     ] as const;
     const numbers = told.filter(([n]) => n > 0).map(([n, what]) => `${count(n)} ${what}`);
-    const text = numbers.join(", ") || "untouched";
+    const text = numbers.join(", ") || "not accessed";
     if (text === this.#numbers.textContent) return;
     this.#numbers.textContent = text;
     if (numbers.length > 0) this.element.toggleAttribute("data-now", true);
@@ -117,7 +120,7 @@ class Field {
   }
 }
 
-// What is deleted is as much work as what is written.
+// A delete counts as much as a write.
 function heatOf(access: Access): [reads: number, writes: number] {
   const { reads, writes, deletes, refusedReads, refusedWrites } = access;
   return [reads + refusedReads, writes + deletes + refusedWrites];

@@ -1,7 +1,8 @@
-// From the second page on, and without a network, pages come from what the first visit left behind. Where there are no Service Workers (plain
-// HTTP), or no such file (while developing), they come from the server.
+// Registers the Service Worker, which serves all later pages from its cache, also offline. Without
+// Service Workers (plain HTTP), or without the file sw.js (in development), the server serves
+// pages.
 
-/** `up` leads from this page to the site's start. */
+/** `up` is the relative URL of the site's start page. */
 export function keepOffline(up: string): void {
   const workers = navigator.serviceWorker as ServiceWorkerContainer | undefined;
   if (workers === undefined) return;
@@ -10,10 +11,11 @@ export function keepOffline(up: string): void {
     void workers.ready.then(({ active }) => whenIdle(() => active?.postMessage("keep the rest")));
   };
   if (document.readyState === "complete") keep();
-  else addEventListener("load", keep); // what the page itself needs comes first
+  else addEventListener("load", keep); // the page's own resources load first
 }
 
-// The rest is large. Who pays by the byte has it when it is asked for, and not before.
+// The large files are cached when the browser is idle. With Save-Data on, they are cached only on
+// use.
 function whenIdle(work: () => void): void {
   const { connection } = navigator as { connection?: { saveData?: boolean } };
   if (connection?.saveData === true) return;

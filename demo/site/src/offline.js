@@ -1,5 +1,7 @@
-// The Service Worker: the whole site is put away at the first visit, and served from there. The build puts `version`, `files` and `later`, the large
-// ones among them, before this (build/precache.ts). A new version waits until no page of the old one is open, so that no page loads half of each.
+// The Service Worker: caches the whole site at the first visit, and serves it from the cache. The
+// build inserts the constants `version`, `files` and `later` (the large files) before this script; see
+// build/precache.ts. A new version waits until no page of the old version is open, so that no page
+// loads a mixture of both.
 // biome-ignore-all lint/correctness/noUndeclaredVariables: the build declares them
 
 const prefix = `site ${self.registration.scope} `;
@@ -22,7 +24,7 @@ async function putAway() {
   await cache.addAll(requests);
 }
 
-// When a page has nothing better to do. What fails is asked for again by the next page.
+// Runs when a page is idle. If caching a file fails, the next page requests it again.
 let rest;
 function putAwayTheRest() {
   rest ??= putAwayMissing(later)

@@ -1,4 +1,5 @@
-// Which partitions a run touched, and how much: from the requests that it makes, and from the partitions that there were before.
+// Counts the accesses to each partition during a run, from the requests of the run and the
+// partitions that existed before it.
 import type { Store } from "entitable";
 import type { PlaygroundStart } from "entitable/explorer";
 import type { Work } from "./partition-servers.ts";
@@ -8,14 +9,14 @@ type Request = PlaygroundStart["requests"][number];
 export interface Access {
   readonly table: string;
   readonly partition: string;
-  /** Rows looked at, by all requests. */
+  /** Rows read by all requests. */
   reads: number;
-  /** Entities inserted or changed. */
+  /** Entities inserted or updated. */
   writes: number;
   deletes: number;
-  /** Requests that were refused, each one, however many entities it was about. */
+  /** Rejected requests. A transaction counts as one request. */
   refused: number;
-  /** The entities of those: they came to the partition's server all the same. */
+  /** The entities in rejected requests, which the partition's server had to handle too. */
   refusedReads: number;
   refusedWrites: number;
 }
@@ -32,7 +33,7 @@ const untouched = {
 const readers = ["get", "query"];
 const writers = ["insert", "update", "merge", "upsert", "delete", "batch"];
 
-/** What servers are asked for by the requests that are of a partition, in their order. */
+/** Returns the load on the servers: the requests that name a partition, in order. */
 export function workOf(requests: readonly Request[]): Work[] {
   return requests.flatMap(({ operation, partitionKey, partitionRead, operations, rowsRead }) => {
     const partition = partitionRead ?? partitionKey;
@@ -42,37 +43,37 @@ export function workOf(requests: readonly Request[]): Work[] {
   });
 }
 
-/** The partitions of a run, while it goes on. */
+/** The accesses to each partition, while a run is in progress. */
 export class Accesses {
   readonly #before: Store | undefined;
-  readonly #tables = new Map<string, Map<string, Access>>(); // by its name in lower case
+  readonly #tables = new Map<string, Map<string, Access>>(); // by lower-case table name
   readonly #listings: Promise<void>[] = [];
   #counted = 0;
   #version = 0;
 
-  /** Partitions that `before` has are shown, touched or not. */
+  /** All partitions of `before` are listed, accessed or not. */
   constructor(before: Store | undefined) {
     this.#before = before;
   }
 
-  /** Rises with each change. */
+  /** Increments with each change. */
   get version(): number {
     return this.#version;
   }
 
-  /** Counts those of a run's requests that were not counted yet. */
+  /** Counts the requests of the run that are not counted yet. */
   count(requests: readonly Request[]): void {
     for (; this.#counted < requests.length; this.#counted += 1) {
       this.#add(requests[this.#counted] as Request);
     }
   }
 
-  /** All partitions that there were are known. */
+  /** Resolves when all partitions of `before` are listed. */
   async settled(): Promise<void> {
     await Promise.all(this.#listings);
   }
 
-  /** Of every table that was asked; partitions in the order of their keys. */
+  /** Returns the partitions of every table that was accessed, sorted by key within a table. */
   all(): Access[] {
     return [...this.#tables.values()].flatMap((partitions) =>
       [...partitions.values()].sort((a, b) => (a.partition < b.partition ? -1 : 1)),
@@ -83,7 +84,7 @@ export class Accesses {
     const { table, operation, partitionKey, partitionRead = partitionKey, rowsRead = 0 } = request;
     const { operations, status, code } = request;
     const isRead = readers.includes(operation);
-    if (table === undefined || status === undefined) return; // it never arrived
+    if (table === undefined || status === undefined) return; // the request never reached the store
     if (!isRead && !writers.includes(operation)) return;
     this.#partitionsOf(table);
     if (partitionRead === undefined) return;
@@ -122,7 +123,8 @@ export class Accesses {
     return partitions;
   }
 
-  // A table that was not there had none. And once the next run has begun, the store is closed, and nobody asks for these any more.
+  // Ignores a table that did not exist before the run, and a store that was closed because the next
+  // run has started.
   async #list(table: string): Promise<void> {
     const rows = this.#before
       ?.table(table)

@@ -1,17 +1,18 @@
-// A simulation of how the service spreads a table over servers: ranges of partitions, moved and split where there is much to do. Its model is
-// written down in pages/servers.md; it is ours, made of the targets that the service publishes, and not the service's own.
+// Simulates how the service distributes a table over servers: it moves and splits ranges of
+// partitions under load. pages/servers.md documents the model. The model is our own, based on the
+// service's published targets; it is not the service's algorithm.
 
 export interface Model {
   readonly servers: number;
   /** Entities a second. */
   readonly partitionLimit: number;
-  /** Requests a second, however many entities each is about. */
+  /** Requests a second, whatever number of entities each contains. */
   readonly accountLimit: number;
   /** Entities a second. */
   readonly serverLimit: number;
-  /** Seconds between two looks at the load. */
+  /** Seconds between two runs of the balancer. */
   readonly balanceEvery: number;
-  /** A server above this part of its limit is to be relieved. */
+  /** The balancer relieves a server whose load exceeds this fraction of its limit. */
   readonly busy: number;
 }
 
@@ -24,7 +25,7 @@ export const model: Model = {
   busy: 0.7,
 };
 
-/** A request: to one partition, about so many entities. */
+/** A request to one partition, with its number of entities. */
 export interface Work {
   readonly partition: string;
   readonly entities: number;
@@ -33,31 +34,34 @@ export interface Work {
 export type Refusal = "account" | "partition" | "server" | "moving";
 
 export interface Second {
-  /** Requests, by server. */
+  /** Number of requests, by server. */
   readonly served: readonly number[];
-  /** Entities that those were about. */
+  /** Number of entities in these requests, by server. */
   readonly entities: readonly number[];
-  /** Requests. */
+  /** Number of rejected requests, by reason. */
   readonly refused: Readonly<Record<Refusal, number>>;
-  /** What the balancer did at its end. */
+  /** The actions of the balancer at the end of the second. */
   readonly events: readonly string[];
 }
 
-/** Partitions from a key up to, and without, the next range's. */
+/** The partitions from the key `from` up to, but excluding, the start of the next range. */
 export interface Range {
   readonly from: string;
   readonly server: number;
-  /** Until the second of this number it answers nobody. */
+  /** The range rejects all requests before this second. */
   readonly movingUntil: number;
 }
 
 export interface Simulation {
   readonly seconds: readonly Second[];
-  /** At the end, in the order of keys. */
+  /** The ranges at the end, in key order. */
   readonly ranges: readonly Range[];
 }
 
-/** A new table on one server, and then `rate` requests a second: those of `run`, in their order and again from the start. */
+/**
+ * Simulates a new table on one server that receives `rate` requests a second. The requests are
+ * those of `run`, in order, repeated from the start.
+ */
 export function simulate(run: readonly Work[], rate: number, seconds: number): Simulation {
   let ranges: readonly Range[] = [{ from: "", server: 0, movingUntil: 0 }];
   const history: Second[] = [];
@@ -76,13 +80,13 @@ export function simulate(run: readonly Work[], rate: number, seconds: number): S
   return { seconds: history, ranges };
 }
 
-// ---- A second ---------------------------------------------------------------------------------------------------------
+// ---- A second -----------------------------------------------------------------------------------
 
 interface Served {
   served: number[];
   entities: number[];
   refused: Record<Refusal, number>;
-  /** Entities that each partition was asked for, refused or not. */
+  /** Number of entities requested from each partition, including rejected requests. */
   offered: Map<string, number>;
 }
 
@@ -128,9 +132,10 @@ function rangeOf(ranges: readonly Range[], partition: string): Range {
   return ranges.findLast(({ from }) => from <= partition) as Range;
 }
 
-// ---- Balancing ----------------------------------------------------------------------------------------------------------
+// ---- Balancing ----------------------------------------------------------------------------------
 
-// Relieves the busiest server, once: by giving one of its ranges to the idlest, or else by splitting one and giving half of it away.
+// Relieves the busiest server once: moves one of its ranges to the least busy server. If no range
+// fits, splits one of its ranges and moves the upper half.
 function balance(
   ranges: readonly Range[],
   offered: ReadonlyMap<string, number>,
@@ -169,11 +174,12 @@ function balance(
     const upper = { from: at, server: idlest, movingUntil: second + 1 };
     return ranges.flatMap((one) => (one === range ? [range, upper] : [one]));
   }
-  events.push("one partition is too busy, and a partition can't be split");
+  events.push("one partition is too busy, but a partition can't be split");
   return ranges;
 }
 
-// The partition at which the upper half of a range's load begins; undefined if it all is one partition's.
+// Returns the partition at which the upper half of a range's load starts, or undefined if one
+// partition has all the load.
 function middleOf(
   range: Range,
   ranges: readonly Range[],

@@ -1,4 +1,5 @@
-// The simulation of servers beneath a live block: a rate to choose, half a minute of seconds, and what the servers have at its end.
+// The simulation of servers below a runnable code block: a slider for the request rate, a timeline
+// of 30 seconds, and the ranges of each server at the end.
 import { count, h } from "./dom.ts";
 import { model, type Second, type Simulation, simulate, type Work } from "./partition-servers.ts";
 
@@ -21,12 +22,12 @@ export class ServerPicture {
     const caption = h(
       "figcaption",
       {},
-      `Simulated: the same requests, again and again, on ${model.servers} servers`,
+      `Simulation: these requests, repeated, on ${model.servers} servers`,
     );
     this.element.append(caption, label, this.#result);
   }
 
-  /** What a run asked for. */
+  /** Shows the simulation for the requests of a run. */
   show(run: readonly Work[]): void {
     this.#run = run;
     this.#draw();
@@ -37,7 +38,7 @@ export class ServerPicture {
     this.#rate.setAttribute("aria-valuetext", count(rate));
     this.#told.textContent = count(rate);
     if (this.#run.length === 0) {
-      this.#result.replaceChildren(h("p", {}, "This run asked no partition for anything."));
+      this.#result.replaceChildren(h("p", {}, "This run sent no request to a partition."));
       return;
     }
     const simulation = simulate(this.#run, rate, seconds);
@@ -50,7 +51,9 @@ export class ServerPicture {
   }
 }
 
-// A row for each server, a column for each second: how much of what it can do it did. The last row is how much was refused. For the eye: the rest says it in words.
+// A row for each server and a column for each second: the server's load as a fraction of its limit.
+// The last row shows the rejected requests. Hidden from assistive technology, because the text
+// below says the same.
 function timeline({ seconds: all }: Simulation, rate: number): HTMLElement {
   const grid = h("div", { class: "timeline" });
   grid.setAttribute("aria-hidden", "true");
@@ -72,7 +75,7 @@ function timeline({ seconds: all }: Simulation, rate: number): HTMLElement {
     const load = ({ entities }: Second) => entities[server] ?? 0;
     row([`Server ${server + 1}`, "reads", "entities"], load, model.serverLimit);
   }
-  row(["Refused", "writes", "requests"], refusedIn, rate);
+  row(["Rejected", "writes", "requests"], refusedIn, rate);
   return grid;
 }
 
@@ -88,7 +91,7 @@ function summary({ seconds: all }: Simulation): HTMLElement {
   const reasons = [
     ["their partition was too busy", sum((second) => second.refused.partition)],
     ["their server was too busy", sum((second) => second.refused.server)],
-    ["their range was on its way to another server", sum((second) => second.refused.moving)],
+    ["their range was moving to another server", sum((second) => second.refused.moving)],
     ["the account was too busy", sum((second) => second.refused.account)],
   ] as const;
   const told = reasons
@@ -96,39 +99,39 @@ function summary({ seconds: all }: Simulation): HTMLElement {
     .map(([reason, number]) => `${count(number)} because ${reason}`);
   const why = told.length === 0 ? "" : `: ${told.join(", ")}`;
   const about = entities === served ? "" : ` for ${count(entities)} entities`;
-  const text = `In ${all.length} seconds ${count(served)} requests${about} were served and ${count(refused)} refused${why}.`;
+  const text = `In ${all.length} seconds, ${count(served)} requests${about} were served and ${count(refused)} were rejected${why}.`;
   return h("p", { class: "summary-text" }, text);
 }
 
 function story({ seconds: all }: Simulation): HTMLElement {
   const told = all.flatMap(({ events }, index) =>
-    events.map((event) => `After second ${index + 1} ${event}.`),
+    events.map((event) => `After second ${index + 1}, ${event}.`),
   );
   const different = told.filter((_, i) => i === 0 || textOf(told[i]) !== textOf(told[i - 1]));
   return h("ol", { class: "story" }, ...different.map((text) => h("li", {}, text)));
 }
 
-const textOf = (told: string | undefined) => told?.replace(/^After second \d+ /, "");
+const textOf = (told: string | undefined) => told?.replace(/^After second \d+, /, "");
 
 function serversTable({ seconds: all, ranges }: Simulation): HTMLElement {
   const last = all.at(-1);
   const rows = Array.from({ length: model.servers }, (_, server) => {
     const own = ranges.filter((range) => range.server === server);
-    const from = own.map((range) => (range.from === "" ? "the beginning" : range.from));
+    const from = own.map((range) => (range.from === "" ? "the start of the table" : range.from));
     return h(
       "tr",
       {},
       h("th", {}, `Server ${server + 1}`),
       h("td", { class: "number" }, count(last?.entities[server] ?? 0)),
-      h("td", {}, from.length === 0 ? "nothing" : from.join(", ")),
+      h("td", {}, from.length === 0 ? "no range" : from.join(", ")),
     );
   });
   const head = h(
     "tr",
     {},
-    h("th", {}, "In the last second"),
-    h("th", { class: "number" }, "entities served"),
-    h("th", {}, "has ranges from"),
+    h("th", {}, "At the end"),
+    h("th", { class: "number" }, "entities in the last second"),
+    h("th", {}, "ranges start at"),
   );
   return h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows));
 }

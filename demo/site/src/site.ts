@@ -1,4 +1,5 @@
-// What runs on every page: the colours, the contents on small screens, and the live blocks where there are some.
+// Runs on every page: the colour theme, the contents menu on small screens, and the runnable code
+// blocks if the page has any.
 
 import { keepOffline } from "./offline-copy.ts";
 
@@ -6,7 +7,7 @@ const themes = ["system", "light", "dark"] as const;
 type Theme = (typeof themes)[number];
 
 const names: Record<Theme, string> = {
-  system: "as the system has them",
+  system: "system default",
   light: "light",
   dark: "dark",
 };
@@ -27,7 +28,7 @@ function nextTheme(button: HTMLElement): void {
   try {
     localStorage.setItem("theme", next);
   } catch {
-    // Storage is forbidden: the choice is this page's only.
+    // Storage is blocked: the choice applies to this page only.
   }
 }
 
@@ -37,7 +38,7 @@ if (button !== null) {
   button.addEventListener("click", () => nextTheme(button));
 }
 
-// Beside the text the contents are always open; above it they are a menu.
+// On wide screens the contents are always open beside the text; otherwise they are a menu above it.
 const menu = document.querySelector<HTMLDetailsElement>("#menu");
 const wide = matchMedia("(min-width: 62rem)");
 function openWhereWide(): void {
@@ -46,7 +47,7 @@ function openWhereWide(): void {
 wide.addEventListener("change", openWhereWide);
 openWhereWide();
 
-// This page's entry is in sight, however long the contents are.
+// Scrolls the contents so that the entry of this page is visible.
 const contents = document.querySelector<HTMLElement>(".guide");
 const here = contents?.querySelector<HTMLElement>("[aria-current]");
 if (contents && here && wide.matches) contents.scrollTop = here.offsetTop - innerHeight / 2;

@@ -1,4 +1,5 @@
-// The visitor's choice of colours, before the page is painted: a classic script in the head. Where storage is forbidden there is no choice to find.
+// Applies the visitor's colour theme before the first paint, which takes a classic script in the
+// head. If storage is blocked, no choice was saved.
 try {
   const theme = localStorage.getItem("theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;

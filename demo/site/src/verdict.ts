@@ -1,4 +1,5 @@
-// Beneath the two panes of a chapter: a button that runs both, and what the numbers of both say, side by side.
+// The comparison below the two panes of a chapter: a button that runs both, and the costs of both
+// runs.
 import type { PlaygroundRun, TablePlayground } from "entitable/explorer";
 import { count, h } from "./dom.ts";
 
@@ -9,7 +10,7 @@ const figures: readonly [name: string, of: (cost: Cost) => number][] = [
   ["Requests", ({ requests }) => requests],
   ["Rows written", ({ rowsWritten }) => rowsWritten],
   ["Rows deleted", ({ rowsDeleted }) => rowsDeleted],
-  ["Refused", ({ failed }) => failed],
+  ["Rejected", ({ failed }) => failed],
 ];
 
 export class Verdict {
@@ -17,7 +18,7 @@ export class Verdict {
   readonly #costs = new Map<Element, Cost | undefined>();
   readonly #blocks: readonly TablePlayground[];
 
-  /** Of a .versus element with its two blocks; `element` is where it is shown. */
+  /** `versus` is the .versus element with the two blocks; the comparison is shown in `element`. */
   constructor(versus: Element, element: Element) {
     this.#blocks = [...versus.querySelectorAll("table-playground")];
     this.#bars = element.querySelector(".bars") as HTMLElement;
@@ -32,7 +33,8 @@ export class Verdict {
     });
   }
 
-  // One after the other, so that neither slows the other down. A block that runs already is not run again.
+  // Runs the blocks one after the other, so that neither slows down the other. A block that is
+  // already running is not started again.
   async #runAll(): Promise<void> {
     for (const block of this.#blocks) await block.run();
   }
@@ -43,8 +45,8 @@ export class Verdict {
     if (naive === undefined || pattern === undefined) return;
     const different = figures.filter(([, of]) => of(naive) !== of(pattern));
     if (different.length === 0 && naive.requests > 0)
-      this.#bars.append(h("p", {}, "Requests and rows are the same."));
-    // Of what was refused nothing was done, so that there was less to do is no merit.
+      this.#bars.append(h("p", {}, "Both have the same numbers of requests and rows."));
+    // A rejected request does no work, so a smaller number is no advantage if more was rejected.
     const isFair = naive.failed === pattern.failed;
     for (const [name, of] of different) {
       this.#bars.append(comparison(name, of(naive), of(pattern), isFair));
@@ -73,7 +75,7 @@ function plainly(naive: number, pattern: number): string {
   return `${number(pattern)} instead of ${number(naive)}`;
 }
 
-/** How the pattern's number compares to the naive one, in words. */
+/** Describes the pattern's number relative to the naive one. */
 function relation(naive: number, pattern: number): string {
   if (pattern === 0 || naive === 0) return plainly(naive, pattern);
   const [factor, word] =

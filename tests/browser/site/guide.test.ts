@@ -53,14 +53,14 @@ test("both panes are run by one button, and compared", async () => {
 
   const append = await guide.open("patterns/append-anti-pattern");
   await append.getByRole("button", { name: "Run both" }).click();
-  // More was written because less was refused: that is no reproach.
+  // The pattern wrote more only because fewer requests were rejected, so no factor is shown.
   await append.getByText("Rows written: 5,000 instead of 2,000").waitFor();
-  await append.getByText("Refused: none instead of 3,000").waitFor();
+  await append.getByText("Rejected: none instead of 3,000").waitFor();
   await append.close();
 
   const servers = await guide.open("servers");
   await servers.getByRole("button", { name: "Run both" }).click();
-  await servers.getByText("Requests and rows are the same.").waitFor();
+  await servers.getByText("Both have the same numbers of requests and rows.").waitFor();
   await servers.close();
 });
 
@@ -438,12 +438,12 @@ test("load balancing: a simulation of the requests of the run, at a chosen rate"
   assert.deepEqual(figures, { Requests: "2,000", "Rows written": "2,000" });
   assert.equal(
     await told(0), // 30 times 2,000 of 5,000
-    "In 30 seconds 60,000 requests were served and 90,000 refused: 90,000 because their partition was too busy.",
+    "In 30 seconds, 60,000 requests were served and 90,000 were rejected: 90,000 because their partition was too busy.",
   );
   await runBlock(page, 1);
   assert.match((await told(1)) ?? "", /because their server was too busy/);
   await slow(1);
-  assert.equal(await told(1), "In 30 seconds 15,000 requests were served and 0 refused.");
+  assert.equal(await told(1), "In 30 seconds, 15,000 requests were served and 0 were rejected.");
 
   // The partition's limit counts entities: twenty transactions of a hundred.
   const packed = await runBlock(page, 2);
@@ -451,19 +451,19 @@ test("load balancing: a simulation of the requests of the run, at a chosen rate"
   await slow(2);
   assert.equal(
     await told(2),
-    "In 30 seconds 600 requests for 60,000 entities were served and 14,400 refused: 14,400 because their partition was too busy.",
+    "In 30 seconds, 600 requests for 60,000 entities were served and 14,400 were rejected: 14,400 because their partition was too busy.",
   );
   const both = await runBlock(page, 3);
   assert.deepEqual(both.figures, { Requests: "100", "Rows written": "2,000" });
   await slow(3);
   const spread = (await told(3)) ?? "";
-  assert.match(spread, /^In 30 seconds 1\d,\d{3} requests for 2\d\d,\d{3} entities were served/);
+  assert.match(spread, /^In 30 seconds, 1\d,\d{3} requests for 2\d\d,\d{3} entities were served/);
   assert.doesNotMatch(spread, /partition was too busy/);
 
   // What a run asked for is shown, not what the one before it did.
   await page.locator("table-playground").nth(2).getByRole("textbox").fill("show(1);");
   await runBlock(page, 2);
-  await page.getByText("This run asked no partition for anything.").waitFor();
+  await page.getByText("This run sent no request to a partition.").waitFor();
   await page.close();
 });
 
@@ -480,7 +480,7 @@ test("the picture of the partitions is drawn while code runs, and begins anew wi
   await picture.getByText("20 written", { exact: true }).waitFor();
   assert.equal(await picture.getAttribute("data-state"), "running");
   await page.evaluate(() => (globalThis as unknown as { goOn: () => void }).goOn());
-  await picture.getByText("30 written, 20 requests refused", { exact: true }).waitFor();
+  await picture.getByText("30 written, 20 requests rejected", { exact: true }).waitFor();
   await page.locator("[data-state=done]").waitFor();
   assert.equal(await picture.locator("li").getAttribute("data-writes"), "2");
 

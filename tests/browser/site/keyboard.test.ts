@@ -37,7 +37,7 @@ async function tabUntil(page: Page, wanted: string, key = "Tab"): Promise<void> 
 test("the first stop leads past the contents", async () => {
   const page = await guide.open("patterns/intra-partition-index");
   await page.keyboard.press("Tab");
-  assert.equal(await focused(page), "Skip to the text");
+  assert.equal(await focused(page), "Skip to content");
   await page.keyboard.press("Enter");
   await tabUntil(
     page,

@@ -34,7 +34,7 @@ describe("the simulation of servers", () => {
     }
     assert.equal(ranges.length, 1);
     assert.deepEqual(seconds[2]?.events, [
-      "one partition is too busy, and a partition can't be split",
+      "one partition is too busy, but a partition can't be split",
     ]);
   });
 

@@ -194,7 +194,7 @@ test("index entities", async () => {
   ]);
   // Two transactions of three rows, and one that was too late: a request, whatever it was about.
   assert.deepEqual([renamed.figures["Rows written"], renamed.figures["Refused"]], ["6", "1"]);
-  assert.deepEqual(renamed.heat, { Sales: "13 read, 6 written, 1 request refused" });
+  assert.deepEqual(renamed.heat, { Sales: "13 read, 6 written, 1 request rejected" });
 
   const limit = await runBlock(page, 8);
   assert.deepEqual(limit.captions, ["32,766 characters", "One more key"]);
@@ -326,7 +326,7 @@ test("prepend/append anti-pattern", async () => {
     "Rows written": "2,000",
     Refused: "3,000",
   });
-  assert.deepEqual(naive.heat, { "2026-11-21": "2,000 written, 3,000 requests refused" });
+  assert.deepEqual(naive.heat, { "2026-11-21": "2,000 written, 3,000 requests rejected" });
   const pattern = await runBlock(page, 1);
   assert.deepEqual(pattern.figures, { Requests: "5,000", "Rows written": "5,000" });
   const spread = Object.entries(pattern.heat);
@@ -348,7 +348,7 @@ test("log data anti-pattern", async () => {
     ],
   ]);
   assert.deepEqual(hot.heat, {
-    "2014-07-31T1500": "2,000 read, 2,000 written, 1,000 requests refused",
+    "2014-07-31T1500": "2,000 read, 2,000 written, 1,000 requests rejected",
   });
   assert.equal(hot.figures["Access"], "row range");
 

@@ -1,8 +1,9 @@
-// The data and the design of its table. Who chooses keys chooses what is fast:
+// The data and its table design. The keys determine which queries are fast:
 //
-//   PartitionKey  the country, so that one country is one partition and can be changed in one transaction
-//   RowKey        the population counted down from 9,999,999,999 in ten digits, then the city's number: rows of a country
-//                 sort from the largest city to the smallest, and "over a million" is a range of row keys
+//   PartitionKey  the country: one country is one partition, so one transaction can change it
+//   RowKey        9,999,999,999 minus the population, in ten digits, then the city's id: the cities
+//                 of a country sort from largest to smallest, and "over a million" is a row key
+//                 range
 import type { Store, Table, TransactionAction } from "entitable";
 
 export interface City {
@@ -23,7 +24,7 @@ const transactionSize = 100;
 export const cityTable = "cities";
 
 export function citiesOf(store: Store): Table<City> {
-  // Coordinates are Doubles even where they happen to be whole numbers.
+  // Coordinates are always Doubles, even if their values are integers.
   return store.table<City>(cityTable, { types: { longitude: "Double", latitude: "Double" } });
 }
 
@@ -57,7 +58,7 @@ export interface Batches {
   batches: TransactionAction[][];
 }
 
-// Entity group transactions of at most 100, each within one country.
+// Groups the cities into entity group transactions of at most 100, each within one country.
 export async function fetchBatches(signal?: AbortSignal): Promise<Batches> {
   const response = await fetch(new URL("../cities.json", document.baseURI), {
     signal: signal ?? null,

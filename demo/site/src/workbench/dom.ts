@@ -1,4 +1,4 @@
-// What else this page wants.
+// More DOM and formatting helpers for this page.
 
 export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
   const element = document.getElementById(id);
@@ -12,7 +12,7 @@ export function bytes(n: number): string {
   return `${(n / 1024 / 1024).toFixed(1)} MB`;
 }
 
-// What went wrong, in the words of the service where it is the service's error.
+// Describes an error. Service errors keep the service's status, code and message.
 export function describe(error: unknown): { title: string; text: string } {
   const { name, statusCode, code, message } = error as {
     name?: string;

@@ -1,4 +1,4 @@
-// The explorer on the cities, with questions to begin with, and somebody who gets in one's way.
+// The explorer on the cities, with example queries and a simulated concurrent writer.
 import type { Store } from "entitable";
 import type { ExplorerOpenEvent, TableExplorer } from "entitable/explorer";
 import { h } from "../dom.ts";
@@ -24,10 +24,10 @@ const examples: Example[] = [
   { name: "Partition: Japan", filter: "PartitionKey eq 'JP'" },
   { name: "Partition + filter: northern USA", filter: "PartitionKey eq 'US' and latitude gt 60.0" },
   { name: "Two partitions", filter: "PartitionKey eq 'IS' or PartitionKey eq 'LU'" },
-  { name: "Countries N…", filter: "PartitionKey ge 'N' and PartitionKey lt 'O'" },
+  { name: "Countries starting with N", filter: "PartitionKey ge 'N' and PartitionKey lt 'O'" },
   { name: "Table scan: over five million", filter: "population gt 5000000" },
   { name: "Table scan: Springfield", filter: "name eq 'Springfield'" },
-  { name: "A mistake", filter: "PartitionKey eq 'FR' adn name eq 'Lyon'" },
+  { name: "Syntax error", filter: "PartitionKey eq 'FR' adn name eq 'Lyon'" },
 ];
 
 export class ExplorePanel {
@@ -52,21 +52,22 @@ export class ExplorePanel {
     });
   }
 
-  /** All cities are there: they are shown, beginning with Japan's. */
+  /** Shows the cities after loading, starting with Japan. */
   show(): void {
     this.#explorer.hidden = false;
     this.#explorer.table = cityTable;
-    void this.#explorer.ask("PartitionKey eq 'JP'"); // of the first table that it shows
+    void this.#explorer.ask("PartitionKey eq 'JP'"); // runs once the store is set
     this.#explorer.store = this.#store;
   }
 
-  // Another writer, for the sake of the example: the entity changes, and the ETag in the dialog is stale.
+  // Simulates a concurrent writer: changes the entity, so that the ETag in the dialog becomes
+  // stale.
   async #rival({ detail: { table, partitionKey, rowKey } }: ExplorerOpenEvent): Promise<void> {
     if (table !== cityTable) return;
     const cities = citiesOf(this.#store);
     const { population } = await cities.getEntity(partitionKey, rowKey);
     await cities.updateEntity({ partitionKey, rowKey, population: population + 1 }, "Merge");
     byId("rival-text").textContent =
-      "Somebody else moved in: now save or delete, with the ETag that you read.";
+      "Another user has changed the population. Now save or delete with the ETag that you read.";
   }
 }

@@ -1,4 +1,4 @@
-// The card that loads the cities: button, progress, rate, pause, and starting again.
+// The card that loads the cities, with progress, rate, pause, resume, and deleting everything.
 import { deleteStore, type Store } from "entitable";
 import { count, h } from "../dom.ts";
 import { cityTable } from "./cities.ts";
@@ -17,7 +17,7 @@ export class LoadPanel {
     byId("clear-button").addEventListener("click", () => void this.#clear());
   }
 
-  // A load that was interrupted by closing the page goes on by itself.
+  // Resumes a load that was interrupted by closing the page.
   async start(): Promise<void> {
     const { tables } = await this.#store.stats();
     const rows = tables.find((table) => table.name === cityTable)?.rows ?? 0;
@@ -54,7 +54,7 @@ export class LoadPanel {
         : state === "paused"
           ? ", paused"
           : "");
-    byId("load-button").textContent = state === "paused" ? "Go on" : "Pause";
+    byId("load-button").textContent = state === "paused" ? "Resume" : "Pause";
     this.#changed(state === "done");
     if (state === "done") this.#done(stored);
   }

@@ -1,5 +1,6 @@
-// Loads the cities, a transaction at a time with several in flight, and can pause. How far it came is itself
-// a row of a table, so a page that is closed half-way goes on where it was: every write is an upsert, so writing a batch again is harmless.
+// Loads the cities with several transactions in flight, and can pause. The progress is stored in a
+// row of a table, so a load that is interrupted by closing the page resumes there. Every write is
+// an upsert, so it is safe to write a batch twice.
 import type { Store } from "entitable";
 import { citiesOf, fetchBatches } from "./cities.ts";
 
@@ -11,7 +12,7 @@ export interface Progress {
 }
 
 const inFlight = 24;
-const noteEvery = 40; // batches between two notes of the progress
+const noteEvery = 40; // batches between two writes of the progress row
 
 interface Note {
   batches: number;
@@ -113,7 +114,7 @@ async function readNote(store: Store): Promise<Note | undefined> {
   }
 }
 
-// Entities a second over the last two seconds.
+// Measures entities a second over the last two seconds.
 class Rate {
   #marks: { at: number; count: number }[] = [];
 

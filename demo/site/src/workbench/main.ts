@@ -1,4 +1,4 @@
-// The playground: one store, one table of cities, and panels that use it through the published package only.
+// The workbench: one store, one table of cities, and panels that use only the published package.
 import "entitable/explorer";
 import { openStore, type Store } from "entitable";
 import { count, h } from "../dom.ts";

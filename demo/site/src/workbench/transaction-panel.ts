@@ -1,4 +1,4 @@
-// An entity group transaction that must fail, and the proof that nothing of it happened.
+// Runs an entity group transaction that must fail, and checks that it changed nothing.
 import type { Store, TransactionAction } from "entitable";
 import { count, h } from "../dom.ts";
 import { citiesOf, rowKeyOf } from "./cities.ts";
@@ -35,7 +35,7 @@ export class TransactionPanel {
     const actions: TransactionAction[] = [
       ["create", { ...key(rowKeyOf(1, 1)), name: "Nýborg", population: 1 }],
       ["update", { ...key(largest.rowKey), population: 0 }, "Merge"],
-      ["create", { ...key(second.rowKey), name: "There already", population: 2 }],
+      ["create", { ...key(second.rowKey), name: "Already exists", population: 2 }],
     ];
     let failure: ReturnType<typeof describe> | undefined;
     try {
@@ -49,16 +49,16 @@ export class TransactionPanel {
     return h(
       "ol",
       { class: "steps" },
-      step("undone", "Insert Nýborg: undone"),
-      step("undone", `Set the population of ${largest.name} to 0: undone`),
+      step("undone", "Insert Nýborg: rolled back"),
+      step("undone", `Set the population of ${largest.name} to 0: rolled back`),
       step(
         "failed",
-        `Insert ${second.name} again: ${failure === undefined ? "worked?!" : `${failure.title}, “${failure.text}”`}`,
+        `Insert ${second.name} again: ${failure === undefined ? "succeeded unexpectedly" : `${failure.title}, “${failure.text}”`}`,
       ),
       step(
         same ? "ok" : "failed",
         same
-          ? `All ${count(after.length)} cities of Iceland are as before, ETags included.`
+          ? `All ${count(after.length)} cities of Iceland are unchanged, including their ETags.`
           : "Something changed. That is a bug: please report it.",
       ),
     );
