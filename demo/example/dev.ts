@@ -1,4 +1,4 @@
-// npm run dev: the app with a list to play with, which is gone when this ends.
+// npm run dev: serves the app with an example list. The data is lost when the process ends.
 
 import { serve } from "entitable/server";
 import { mockStore } from "entitable/testing";

@@ -1,6 +1,7 @@
 import { defineConfig } from "@playwright/test";
 
-// Playwright's own Chromium (npx playwright install chromium), or that of the machine.
+// Playwright's own Chromium (npx playwright install chromium), or the one that ENTITABLE_CHROMIUM
+// names.
 const executablePath = process.env["ENTITABLE_CHROMIUM"];
 
 export default defineConfig({

@@ -1,4 +1,4 @@
-// What is on the screen.
+// The user interface.
 
 import { type FormEvent, useCallback, useEffect, useState } from "react";
 import { type Change, type Item, type NewItem, type ShoppingList, statusOf } from "./list.ts";
@@ -108,9 +108,9 @@ function Line({ item, onChange }: { item: Item; onChange: (mine: Change) => void
 
 function tell({ name }: Item, { amount, done }: Change): string {
   const what = [];
-  if (amount !== undefined) what.push(`made it ${amount}`);
+  if (amount !== undefined) what.push(`changed the amount to ${amount}`);
   if (done !== undefined) what.push(done ? "ticked it" : "unticked it");
-  return `${name}: somebody else ${what.join(" and ")} meanwhile. Both changes are in.`;
+  return `${name}: another user ${what.join(" and ")} in the meantime. Both changes were saved.`;
 }
 
 function explain(error: unknown): string {
@@ -118,14 +118,14 @@ function explain(error: unknown): string {
     case 403:
       return "Your access to the list has expired. Ask for a new link.";
     case 404:
-      return "Somebody else has taken that off the list.";
+      return "Another user has removed this item from the list.";
     case 409:
-      return "That is on the list already. Nothing was added.";
+      return "This item is already on the list. Nothing was added.";
     case 503:
       return "The list is busy. Try again in a moment.";
     case undefined:
-      return "There is no connection. Nothing was changed, as far as we know.";
+      return "There is no connection. Your change was probably not saved.";
     default:
-      return `That did not work: ${error instanceof Error ? error.message : String(error)}`;
+      return `The request failed: ${error instanceof Error ? error.message : String(error)}`;
   }
 }

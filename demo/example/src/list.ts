@@ -1,5 +1,5 @@
-// A shopping list that several people share: one partition of a table. All that the app does with
-// tables is in this file, by the official client and nothing else.
+// A shopping list that several people share: one partition of a table. All the app's table code is
+// in this file. It uses only the official client.
 
 import {
   AzureSASCredential,
@@ -9,7 +9,9 @@ import {
   TableTransaction,
 } from "@azure/data-tables";
 
-/** Where the list is, and the signature that lets this browser in, for a while. */
+/**
+ * The location of the list, and the shared access signature that grants access for a limited time.
+ */
 export interface Session {
   endpoint: string;
   table: string;
@@ -39,7 +41,7 @@ export class ShoppingList {
   readonly #credential: AzureSASCredential;
   readonly #renew: () => Promise<Session>;
 
-  /** `renew` is asked for another session when the signature is no longer good. */
+  /** Calls `renew` for a new session when the signature has expired. */
   constructor(
     session: Session,
     renew: () => Promise<Session>,
@@ -55,7 +57,10 @@ export class ShoppingList {
     this.#renew = renew;
   }
 
-  /** By name. There is more of it if `next` is there, to be given back as `from`. */
+  /**
+   * Returns a page of items, sorted by name. If `next` is defined, there are more items: pass it as
+   * `from` to get the next page.
+   */
   page(size: number, from?: string): Promise<{ items: Item[]; next: string | undefined }> {
     return this.#signed(async () => {
       const pages = this.#client
@@ -67,9 +72,9 @@ export class ShoppingList {
   }
 
   /**
-   * All of them, or none if one is on the list already. Rejects with the service's error then. The
-   * client tries again when no answer comes; what it finds then may be what it has done itself,
-   * which the call's mark tells.
+   * Adds all items, or none if one of them is already on the list; then rejects with the service's
+   * error. The official client retries when no response arrives. A retry can find the items that
+   * the first attempt added, so each row stores the id of the call that added it.
    */
   async add(...items: NewItem[]): Promise<void> {
     const call = crypto.randomUUID();
@@ -85,7 +90,7 @@ export class ShoppingList {
     }
   }
 
-  // One of them tells of all: they were added in one transaction.
+  // Checking one item is enough: one transaction adds all of them.
   async #isOf(call: string, [item]: NewItem[]): Promise<boolean> {
     if (item === undefined) return false;
     const get = () => this.#client.getEntity<{ call?: string }>(partitionKey, keyOf(item.name));
@@ -94,8 +99,9 @@ export class ShoppingList {
   }
 
   /**
-   * Changes an item as it was last seen. If somebody else has changed it since, their change stays,
-   * mine comes on top of it, and `theirs` tells what it was.
+   * Applies the change `mine` to an item that was read before. If another user has changed the item
+   * since then, their change is kept, `mine` is applied on top of it, and `theirs` describes their
+   * change.
    */
   async change(item: Item, mine: Change): Promise<{ item: Item; theirs: Change | undefined }> {
     for (let seen = item; ; seen = await this.#get(item.name)) {
@@ -115,7 +121,7 @@ export class ShoppingList {
     return itemOf(await this.#signed(() => this.#client.getEntity<Row>(partitionKey, keyOf(name))));
   }
 
-  // Once more with a new signature, if the one at hand was refused.
+  // Retries the call once, with a new signature, if the service rejected the current one.
   async #signed<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await call();
@@ -127,12 +133,12 @@ export class ShoppingList {
   }
 }
 
-/** Of an error from the service; undefined for every other. */
+/** Returns the HTTP status of an error from the service, or undefined for any other error. */
 export function statusOf(error: unknown): number | undefined {
   return (error as Partial<RestError> | undefined)?.statusCode;
 }
 
-// Upper and lower case are one; some characters can't stand in a key.
+// Ignores case, and replaces characters that keys can't contain.
 function keyOf(name: string): string {
   return name
     .trim()

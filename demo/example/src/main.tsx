@@ -1,4 +1,4 @@
-// The page: asks whoever serves it where the list is, and shows it.
+// The page: fetches the address of the list from its server, and shows the list.
 
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";

@@ -1,5 +1,5 @@
-// Playwright's test with the tables, the page, and no server: what a browser asks for is answered
-// in this process.
+// Extends Playwright's test by the tables and the app's page, without a server: this process
+// answers all requests of the browser.
 
 import { fileURLToPath } from "node:url";
 import {
@@ -15,14 +15,14 @@ import { azurite, type Backend, mock, mockOptions, onAzurite } from "./backend.t
 interface Fixtures {
   backend: Backend;
   /**
-   * Opens the app in the test's page. Each session it asks for is the next of these; the last one
-   * for ever after.
+   * Opens the app in the test's page. The app's session requests get these sessions in order; after
+   * the last session, every request gets the last one.
    */
   open: (...sessions: Session[]) => Promise<void>;
 }
 
 const built = fileURLToPath(new URL("../../../build/example/", import.meta.url));
-const site = "https://shopping.test/"; // a secure context, as the client takes one
+const site = "https://shopping.test/"; // https, because the client needs a secure context
 
 const onTables = onAzurite
   ? plain.extend<Pick<Fixtures, "backend">>({

@@ -1,4 +1,4 @@
-// The app in Chromium: each failure, and what is seen of it.
+// Tests the app in Chromium: each failure, and what the user sees.
 
 import { expect } from "@playwright/test";
 import { ShoppingList } from "../src/list.ts";
@@ -7,7 +7,7 @@ import { test } from "./app-test.ts";
 const hour = 3_600_000;
 const second = 1000;
 
-test("a conflict is shown, and merged", async ({ page, backend, open }) => {
+test("a conflict is merged, and the user is notified", async ({ page, backend, open }) => {
   await backend.put([{ name: "Milk", amount: 1 }]);
   await open(backend.session(hour));
   const milk = page.getByRole("listitem", { name: "Milk" });
@@ -19,14 +19,14 @@ test("a conflict is shown, and merged", async ({ page, backend, open }) => {
   await milk.getByRole("checkbox").click();
 
   await expect(page.getByRole("status")).toHaveText(
-    "Milk: somebody else made it 3 meanwhile. Both changes are in.",
+    "Milk: another user changed the amount to 3 in the meantime. Both changes were saved.",
   );
   await expect(milk.getByRole("checkbox")).toBeChecked();
   await expect(milk).toContainText("3");
   expect((await ann.page(1)).items).toMatchObject([{ amount: 3, done: true }]);
 });
 
-test("a long list comes page by page", async ({ page, backend, open }) => {
+test("a long list is shown page by page", async ({ page, backend, open }) => {
   const items = Array.from({ length: 45 }, (_, i) => ({ name: `Item ${i + 10}`, amount: 1 }));
   await backend.put(items);
   await open(backend.session(hour));
@@ -41,7 +41,7 @@ test("a long list comes page by page", async ({ page, backend, open }) => {
   await expect(more).toBeHidden();
 });
 
-test("a signature that expires is renewed, unseen", async ({ page, backend, open }) => {
+test("an expired signature is renewed without a message", async ({ page, backend, open }) => {
   await backend.put([{ name: "Milk", amount: 1 }]);
   await open(backend.session(3 * second), backend.session(hour));
   const milk = page.getByRole("listitem", { name: "Milk" });
@@ -53,7 +53,7 @@ test("a signature that expires is renewed, unseen", async ({ page, backend, open
   await expect(page.getByRole("status")).toBeEmpty();
 });
 
-test("a signature that expires for good is explained", async ({ page, backend, open }) => {
+test("a signature that cannot be renewed shows a message", async ({ page, backend, open }) => {
   await open(backend.session(-hour));
 
   await expect(page.getByRole("status")).toHaveText(
@@ -61,7 +61,7 @@ test("a signature that expires for good is explained", async ({ page, backend, o
   );
 });
 
-test("a transaction that fails, fails whole", async ({ page, backend, open }) => {
+test("a failed transaction adds nothing", async ({ page, backend, open }) => {
   await backend.put([{ name: "Milk", amount: 1 }]);
   await open(backend.session(hour));
   const lines = page.getByRole("listitem");
@@ -69,15 +69,19 @@ test("a transaction that fails, fails whole", async ({ page, backend, open }) =>
   await page.getByRole("button", { name: "Add all for pancakes" }).click();
 
   await expect(page.getByRole("status")).toHaveText(
-    "That is on the list already. Nothing was added.",
+    "This item is already on the list. Nothing was added.",
   );
   await page.getByLabel("Name").fill("Tea");
   await page.getByRole("button", { name: "Add", exact: true }).click();
   await expect(lines).toHaveText([/Milk/, /Tea/]);
 });
 
-test("a service that is busy is asked again, unseen", async ({ page, backend, open }) => {
-  test.skip(backend.faults === undefined, "cannot be had here");
+test("a request to a busy service is retried without a message", async ({
+  page,
+  backend,
+  open,
+}) => {
+  test.skip(backend.faults === undefined, "Azurite cannot inject faults");
   await backend.put([{ name: "Milk", amount: 1 }]);
   const fault = backend.faults?.add({
     on: "query",
@@ -91,8 +95,8 @@ test("a service that is busy is asked again, unseen", async ({ page, backend, op
   expect(fault?.hits).toBe(1);
 });
 
-test("offline is explained, and over when it is over", async ({ page, backend, open }) => {
-  test.skip(backend.faults === undefined, "cannot be had here");
+test("being offline shows a message, and the app recovers", async ({ page, backend, open }) => {
+  test.skip(backend.faults === undefined, "Azurite cannot inject faults");
   await open(backend.session(hour));
   const offline = backend.faults?.add({ on: "*", network: "offline" });
   const add = async () => {
@@ -101,7 +105,7 @@ test("offline is explained, and over when it is over", async ({ page, backend, o
   };
   await add();
   await expect(page.getByRole("status")).toHaveText(
-    "There is no connection. Nothing was changed, as far as we know.",
+    "There is no connection. Your change was probably not saved.",
   );
 
   offline?.remove();

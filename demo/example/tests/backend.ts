@@ -1,8 +1,8 @@
-// What answers the tests: the mock, in the test's own process, or Azurite. TABLES says which, and this is the one place that
-// reads it; no test does.
+// The backend of the tests: the mock store, in the process of the tests, or Azurite. The
+// environment variable TABLES selects it. Only this file reads the variable.
 //
-//   npm test                  the mock: nothing is started
-//   npm run test:azurite      an Azurite that runs already, at AZURITE_TABLES
+//   npm test                  the mock store; no server is started
+//   npm run test:azurite      a running Azurite, at the URL in AZURITE_TABLES
 
 import {
   AzureNamedKeyCredential,
@@ -15,16 +15,16 @@ import {
 import { type Faults, type MockOptions, type MockStore, mockStore } from "entitable/testing";
 import type { NewItem, Session } from "../src/list.ts";
 
-/** Tables of a test's own, and a table in them. */
+/** An isolated table for one test. */
 export interface Backend {
-  /** A signature for so long, from now on. */
+  /** Returns a session whose signature expires after `lifetimeMs`. */
   session(lifetimeMs: number): Session;
-  /** What the app's clients need besides, in this process. Pages need nothing. */
+  /** Further options for clients in this process. Clients in a page need none. */
   readonly options: TableServiceClientOptions;
   put(items: NewItem[]): Promise<void>;
-  /** What makes requests fail, where that can be had. */
+  /** Injects faults; undefined if the backend can't do that. */
   readonly faults?: Faults;
-  /** Time passes. */
+  /** Advances the time: the mock store's clock, or by waiting. */
   pass(ms: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -42,15 +42,15 @@ const row = (item: NewItem) => ({
   ...item,
 });
 
-// ---- The mock -----------------------------------------------------------------------------------
+// ---- The mock store -----------------------------------------------------------------------------
 
-/** What every test begins with. */
+/** The initial state of every test. */
 export const mockOptions: MockOptions = {
   account: { name: account, keys: [key], authorize: true, permissiveCors: true },
   fixtures: { lists: [] },
 };
 
-/** For a store that is the test's own: a fork. */
+/** A backend on `store`, which it owns: each test passes a fork. */
 export function mock(store: MockStore, endpoint = `http://127.0.0.1:10002/${account}`): Backend {
   const table = "lists";
   return {
@@ -70,7 +70,7 @@ export function mock(store: MockStore, endpoint = `http://127.0.0.1:10002/${acco
 
 // ---- Azurite ------------------------------------------------------------------------------------
 
-/** A table of its own, as a server has no forks. */
+/** A backend on Azurite, with a new table, because a server has no forks. */
 export async function azurite(): Promise<Backend> {
   const endpoint = process.env["AZURITE_TABLES"] ?? `http://127.0.0.1:10002/${account}`;
   const options = { allowInsecureConnection: true };
@@ -87,8 +87,8 @@ export async function azurite(): Promise<Backend> {
   await table.createTable();
   return {
     session(lifetimeMs) {
-      // Of the account: with one of a table Azurite refuses transactions, and with fewer
-      // permissions too.
+      // An account SAS with all permissions: Azurite rejects transactions with a table SAS, or with
+      // fewer permissions.
       const permissions = {
         query: true,
         add: true,
@@ -109,11 +109,11 @@ export async function azurite(): Promise<Backend> {
   };
 }
 
-// ---- The switch ---------------------------------------------------------------------------------
+// ---- Selecting the backend ----------------------------------------------------------------------
 
 const origin = onAzurite ? undefined : mockStore(mockOptions);
 
-/** For each test of a file. */
+/** Creates the backend for one test. */
 export async function newBackend(): Promise<Backend> {
   return origin === undefined ? azurite() : mock((await origin).fork());
 }

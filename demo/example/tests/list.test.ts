@@ -1,4 +1,4 @@
-// The list without a page, in Vitest: each failure, and what comes of it.
+// Tests the list without a page, in Vitest: each failure, and its outcome.
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Item, ShoppingList } from "../src/list.ts";
@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => backend.close());
 
-// As another person has it.
+// Opens the list, as another user would.
 function open(session = backend.session(hour), renew = async () => session): ShoppingList {
   return new ShoppingList(session, renew, backend.options);
 }
@@ -28,7 +28,7 @@ async function only(list: ShoppingList): Promise<Item> {
   return item;
 }
 
-test("a conflict: both changes are in, and the second is told of the first", async () => {
+test("a conflict: both changes are saved, and the second writer learns of the first change", async () => {
   await backend.put([{ name: "Milk", amount: 1 }]);
   const [ann, bob] = [open(), open()];
   const [annsMilk, bobsMilk] = [await only(ann), await only(bob)];
@@ -41,7 +41,7 @@ test("a conflict: both changes are in, and the second is told of the first", asy
   expect(await only(ann)).toEqual({ ...second.item, name: "Milk", amount: 3, done: true });
 });
 
-test("paging: every item once, in order, page by page", async () => {
+test("paging returns every item once, in order", async () => {
   const all = Array.from({ length: 45 }, (_, i) => `Item ${String(i).padStart(2, "0")}`);
   await backend.put(all.map((name) => ({ name, amount: 1 })));
   const list = open();
@@ -60,7 +60,7 @@ test("paging: every item once, in order, page by page", async () => {
   expect(seen).toEqual(all);
 });
 
-test("a signature that expires is renewed, once", async () => {
+test("an expired signature is renewed once", async () => {
   await backend.put([{ name: "Milk", amount: 1 }]);
   let renewed = 0;
   const list = open(backend.session(2 * second), async () => {
@@ -75,14 +75,14 @@ test("a signature that expires is renewed, once", async () => {
   expect(renewed).toBe(1);
 });
 
-test("a signature that expires for good is refused by the service", async () => {
+test("the service rejects a signature that cannot be renewed", async () => {
   await backend.put([{ name: "Milk", amount: 1 }]);
   const list = open(backend.session(-hour));
 
   await expect(names(list)).rejects.toMatchObject({ statusCode: 403 });
 });
 
-test("a transaction that fails, fails whole", async () => {
+test("a failed transaction adds nothing", async () => {
   await backend.put([{ name: "Milk", amount: 1 }]);
   const list = open();
   const added = list.add(
@@ -95,8 +95,8 @@ test("a transaction that fails, fails whole", async () => {
   expect(await names(list)).toEqual(["Milk"]);
 });
 
-test("a service that is busy is asked again, until it is not", async ({ skip }) => {
-  skip(backend.faults === undefined, "cannot be had here");
+test("a request to a busy service is retried until the retries are exhausted", async ({ skip }) => {
+  skip(backend.faults === undefined, "Azurite cannot inject faults");
   await backend.put([{ name: "Milk", amount: 1 }]);
   const busy = { code: "ServerBusy", retryAfter: 0 };
   const fault = backend.faults?.add({ on: "query", times: 2, respond: busy });
@@ -107,8 +107,8 @@ test("a service that is busy is asked again, until it is not", async ({ skip }) 
   await expect(names(open())).rejects.toMatchObject({ statusCode: 503 });
 });
 
-test("offline, nothing is changed", async ({ skip }) => {
-  skip(backend.faults === undefined, "cannot be had here");
+test("nothing changes while offline", async ({ skip }) => {
+  skip(backend.faults === undefined, "Azurite cannot inject faults");
   const offline = backend.faults?.add({ on: "*", network: "offline" });
   const list = open();
   await expect(list.add({ name: "Tea", amount: 1 })).rejects.toThrow("offline");
@@ -117,8 +117,8 @@ test("offline, nothing is changed", async ({ skip }) => {
   expect(await names(list)).toEqual([]);
 });
 
-test("what was done, and its answer lost, is done once", async ({ skip }) => {
-  skip(backend.faults === undefined, "cannot be had here");
+test("a transaction whose response is lost is applied once", async ({ skip }) => {
+  skip(backend.faults === undefined, "Azurite cannot inject faults");
   await backend.put([{ name: "Milk", amount: 1 }]);
   const fault = backend.faults?.add({ on: "batch", times: 1, network: "timeout-after-commit" });
   const list = open();
@@ -126,6 +126,6 @@ test("what was done, and its answer lost, is done once", async ({ skip }) => {
   expect(fault?.hits).toBe(1);
   expect(await names(list)).toEqual(["Eggs", "Flour", "Milk"]);
 
-  // But not what somebody else has done.
+  // But an item that another call added is a conflict.
   await expect(list.add({ name: "Eggs", amount: 4 })).rejects.toMatchObject({ statusCode: 409 });
 });
