@@ -16,9 +16,9 @@ using emscripten::val;
 using entitable::Damage;
 using entitable::StoreStats;
 using entitable::TableInfo;
-using entitable::bindings::caught;
+using entitable::bindings::error_from_exception;
 using entitable::bindings::Handle;
-using entitable::protocol::Account;
+using entitable::rest::Account;
 
 Handle& handle_at(std::uint32_t address) {
   return *reinterpret_cast<Handle*>(static_cast<std::uintptr_t>(address));
@@ -37,7 +37,7 @@ val guarded_val(std::uint32_t address, Call call) {
     return call(handle);
   } catch (...) {
     try {
-      caught(handle);
+      error_from_exception(handle);
     } catch (...) {  // no memory for the error's text
     }
     return val::undefined();

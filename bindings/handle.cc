@@ -12,74 +12,75 @@ std::uint32_t address_of(const void* pointer) {
   return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(pointer));
 }
 
-const CallResult* Handle::give(std::string_view out, std::uint32_t value, std::uint64_t number) {
+const CallResult* Handle::return_view(std::string_view out, std::uint32_t value,
+                                      std::uint64_t number) {
   result = CallResult{Status::done, address_of(out.data()), static_cast<std::uint32_t>(out.size()),
                       value, number};
   return &result;
 }
 
-const CallResult* Handle::give_bytes(std::string out, std::uint32_t value, std::uint64_t number) {
+const CallResult* Handle::return_bytes(std::string out, std::uint32_t value, std::uint64_t number) {
   bytes = std::move(out);
-  return give(bytes, value, number);
+  return return_view(bytes, value, number);
 }
 
-const CallResult* Handle::nothing() {
+const CallResult* Handle::return_nothing() {
   result = CallResult{Status::nothing};
   return &result;
 }
 
-const CallResult* Handle::need(const std::vector<PartId>& parts) {
+const CallResult* Handle::return_parts_needed(const std::vector<PartId>& parts) {
   std::string ids;
   ByteWriter out(ids);
   for (const PartId part : parts) out.u64(part);
-  give_bytes(std::move(ids));
-  result.status = Status::need_parts;
+  return_bytes(std::move(ids));
+  result.status = Status::parts_needed;
   return &result;
 }
 
-const CallResult* Handle::fail(const Error& error) {
-  bytes = std::string(service_error(error.code).code) + "\n" + std::string(message_of(error));
-  give(bytes);
+const CallResult* Handle::return_error(const Error& error) {
+  bytes = std::string(service_error(error.code).code) + "\n" + std::string(error_message(error));
+  return_view(bytes);
   result.status = Status::failed;
   return &result;
 }
 
-const CallResult* Handle::fail_in_reply(const Error& error) {
-  direct::write_error(reply, error);
-  return give(reply.view());
+const CallResult* Handle::return_error_response(const Error& error) {
+  rpc::encode_error(response, error);
+  return return_view(response.view());
 }
 
-void catch_failed_checks() {
+void throw_on_failed_checks() {
   set_check_handler([](const char* condition, const char* file, int line) {
     throw CheckFailure{std::string(file) + ":" + std::to_string(line) + ": " + condition};
   });
 }
 
-Error caught(Handle& handle) {
+Error error_from_exception(Handle& handle) {
   try {
     throw;
   } catch (const std::bad_alloc&) {
-    return Error(Code::out_of_memory);
+    return Error(ErrorCode::out_of_memory);
   } catch (const std::length_error&) {  // a container that could never be so big: memory again
-    return Error(Code::out_of_memory);
+    return Error(ErrorCode::out_of_memory);
   } catch (const CheckFailure& failure) {
     handle.poisoned = true;
-    return Error(Code::internal_error, failure.what);
+    return Error(ErrorCode::internal_error, failure.what);
   } catch (const std::exception& exception) {
     handle.poisoned = true;
-    return Error(Code::internal_error, exception.what());
+    return Error(ErrorCode::internal_error, exception.what());
   } catch (...) {
     handle.poisoned = true;
-    return Error(Code::internal_error);
+    return Error(ErrorCode::internal_error);
   }
 }
 
 namespace {
 
 template <typename Fail>
-const CallResult* failed_or_out_of_memory(Handle& handle, Fail fail) noexcept {
+const CallResult* failed_or_out_of_memory(Handle& handle, Fail return_error) noexcept {
   try {
-    return fail();
+    return return_error();
   } catch (...) {  // not even memory for the error
     handle.result = CallResult{Status::out_of_memory};
     return &handle.result;
@@ -88,12 +89,14 @@ const CallResult* failed_or_out_of_memory(Handle& handle, Fail fail) noexcept {
 
 }  // namespace
 
-const CallResult* thrown(Handle& handle) noexcept {
-  return failed_or_out_of_memory(handle, [&] { return handle.fail(caught(handle)); });
+const CallResult* result_from_exception(Handle& handle) noexcept {
+  return failed_or_out_of_memory(handle,
+                                 [&] { return handle.return_error(error_from_exception(handle)); });
 }
 
-const CallResult* thrown_in_reply(Handle& handle) noexcept {
-  return failed_or_out_of_memory(handle, [&] { return handle.fail_in_reply(caught(handle)); });
+const CallResult* response_from_exception(Handle& handle) noexcept {
+  return failed_or_out_of_memory(
+      handle, [&] { return handle.return_error_response(error_from_exception(handle)); });
 }
 
 }  // namespace entitable::bindings

@@ -20,7 +20,7 @@ export interface Stats {
   segmentBytesSinceCheckpoint: number;
 }
 
-// core/protocol/account.h
+// core/rest/account.h
 export interface AccountSettings {
   name: string;
   keys: Uint8Array[];
@@ -38,53 +38,63 @@ export interface EntitableModule {
   // exports.cc: plain functions over memory
   _entitable_open(): Address;
   _entitable_close(handle: Address): void;
-  _entitable_input(handle: Address, size: number): Address;
+  _entitable_reserve_input(handle: Address, size: number): Address;
   _entitable_recover(handle: Address, size: number, hasManifest: number): ResultAddress;
-  _entitable_load_part(handle: Address, id: number, size: number, isThere: number): ResultAddress;
-  _entitable_replay(handle: Address, sequence: number, size: number): ResultAddress;
-  _entitable_count(handle: Address): ResultAddress;
+  _entitable_load_part(handle: Address, id: number, size: number, hasFile: number): ResultAddress;
+  _entitable_replay_segment(handle: Address, sequence: number, size: number): ResultAddress;
+  _entitable_uncounted_parts(handle: Address): ResultAddress;
   _entitable_limit_memory(handle: Address, bytes: number): void;
   _entitable_cut_pages(handle: Address, share: number): void;
   _entitable_read_as_service(handle: Address, on: number): void;
-  _entitable_trim(handle: Address): ResultAddress;
-  _entitable_recovered(handle: Address): ResultAddress;
+  _entitable_trim_memory(handle: Address): ResultAddress;
+  _entitable_finish_recovery(handle: Address): ResultAddress;
   _entitable_first_live_sequence(handle: Address): number;
   _entitable_read_only(handle: Address): number;
   _entitable_report_damage(handle: Address, fileSize: number, size: number): ResultAddress;
-  _entitable_read(handle: Address, size: number): ResultAddress;
-  _entitable_handle(handle: Address, size: number, nowMs: number): ResultAddress;
+  _entitable_rpc_read(handle: Address, size: number): ResultAddress;
+  _entitable_rest_read(handle: Address, size: number, nowMs: number): ResultAddress;
   _entitable_stage(handle: Address, count: number, size: number, nowMs: number): ResultAddress;
-  _entitable_write(handle: Address, count: number, size: number, nowMs: number): ResultAddress;
+  _entitable_stage_and_publish(
+    handle: Address,
+    count: number,
+    size: number,
+    nowMs: number,
+  ): ResultAddress;
   _entitable_rows_read(handle: Address): number;
   _entitable_rows_returned(handle: Address): number;
   _entitable_read_partition(handle: Address): ResultAddress;
-  _entitable_describe(handle: Address, size: number): ResultAddress;
-  _entitable_refuse(handle: Address, blockSize: number, size: number, nowMs: number): ResultAddress;
-  _entitable_outcome(handle: Address, blockSize: number, size: number): ResultAddress;
+  _entitable_describe_request(handle: Address, size: number): ResultAddress;
+  _entitable_make_error_response(
+    handle: Address,
+    messageSize: number,
+    size: number,
+    nowMs: number,
+  ): ResultAddress;
+  _entitable_response_outcome(handle: Address, messageSize: number, size: number): ResultAddress;
   _entitable_publish(handle: Address): ResultAddress;
   _entitable_discard(handle: Address): ResultAddress;
   _entitable_seal(handle: Address, bytesMax: number, next: number): ResultAddress;
   _entitable_claim(handle: Address): ResultAddress;
-  _entitable_stored(handle: Address, sequence: number): ResultAddress;
+  _entitable_mark_stored(handle: Address, sequence: number): ResultAddress;
   _entitable_begin_checkpoint(handle: Address): ResultAddress;
   _entitable_checkpoint_bytes(handle: Address): number;
   _entitable_next_checkpoint_part(handle: Address): ResultAddress;
   _entitable_finish_checkpoint(handle: Address): ResultAddress;
-  _entitable_checkpoint_committed(handle: Address): ResultAddress;
+  _entitable_mark_checkpoint_committed(handle: Address): ResultAddress;
   _entitable_abandon_checkpoint(handle: Address): ResultAddress;
   _entitable_begin_snapshot(handle: Address): ResultAddress;
-  _entitable_next_snapshot_piece(handle: Address): ResultAddress;
+  _entitable_next_snapshot_chunk(handle: Address): ResultAddress;
   _entitable_end_snapshot(handle: Address): ResultAddress;
   _entitable_begin_restore(handle: Address): ResultAddress;
-  _entitable_restore(handle: Address, size: number): ResultAddress;
-  _entitable_restored(handle: Address): ResultAddress;
+  _entitable_restore_chunk(handle: Address, size: number): ResultAddress;
+  _entitable_finish_restore(handle: Address): ResultAddress;
   _entitable_begin_replace(handle: Address, size: number): ResultAddress;
   _entitable_stage_merge(handle: Address, nowMs: number): ResultAddress;
   _entitable_end_restore(handle: Address): ResultAddress;
   _entitable_fork(handle: Address): ResultAddress;
-  _entitable_keep(handle: Address): ResultAddress;
-  _entitable_rollback(handle: Address, version: number): ResultAddress;
-  _entitable_forget(handle: Address, version: number): ResultAddress;
+  _entitable_retain_version(handle: Address): ResultAddress;
+  _entitable_rollback_to_version(handle: Address, version: number): ResultAddress;
+  _entitable_release_version(handle: Address, version: number): ResultAddress;
 
   // embind.cc: cold; undefined if the call failed
   version(): string;

@@ -6,10 +6,10 @@ import { createRequire } from "node:module";
 const { parse } = createRequire(import.meta.url)("acorn"); // where emcc finds it: beside it, or in NODE_PATH
 
 const fileSystem = new Set(["FS", "MEMFS", "IDBFS", "TTY", "PATH", "PATH_FS"]);
-const wanted = ["analyzePath", "mkdirTree", "mount", "getDB"]; // what web/src/wasm calls, by name
+const requiredMethods = ["analyzePath", "mkdirTree", "mount", "getDB"]; // what web/src/wasm calls, by name
 
 // Standard streams, and names for those who preload files into the file system.
-const unused = [
+const unusedInitializers = [
   /if\(!Module\["noFSInit"\]&&!FS\.init\.initialized\)FS\.init\(\);/g,
   /FS\.ignorePermissions=false;/g,
   /TTY\.init\(\);/g,
@@ -18,13 +18,13 @@ const unused = [
 
 /** The glue without the methods that no code mentions which may run: by their names, so rather too few are taken. */
 export function prune(glue) {
-  const text = unused.reduce((rest, pattern) => rest.replace(pattern, ""), glue);
+  const text = unusedInitializers.reduce((rest, pattern) => rest.replace(pattern, ""), glue);
   const program = parse(text, { ecmaVersion: "latest", sourceType: "module" });
   const members = membersOfFileSystem(program);
   const unmentioned = new Set(members);
   const mentioned = (name) => members.filter((m) => nameOf(m) === name && unmentioned.delete(m));
   const pending = [program];
-  for (const name of wanted) pending.push(...mentioned(name));
+  for (const name of requiredMethods) pending.push(...mentioned(name));
   for (let root = pending.pop(); root !== undefined; root = pending.pop()) {
     const start = root.type === "Property" ? root.value : root;
     walk(start, (node) => {
@@ -34,7 +34,7 @@ export function prune(glue) {
       return true;
     });
   }
-  return without(text, [...unmentioned]);
+  return removeRanges(text, [...unmentioned]);
 }
 
 function membersOfFileSystem(program) {
@@ -70,7 +70,7 @@ function walk(node, visit) {
   }
 }
 
-function without(text, nodes) {
+function removeRanges(text, nodes) {
   let rest = text;
   for (const { start, end } of nodes.sort((a, b) => b.start - a.start)) {
     const comma = /^\s*,/.exec(rest.slice(end))?.[0].length ?? 0;

@@ -1,6 +1,6 @@
 // node split.mjs <folder> <folder of Binaryen's tools> [names]
 //
-// Cuts the module in two: entitable-tables.wasm has all that tables need, entitable-more.wasm what only some pages call, and joins
+// Cuts the module in two: entitable.core.wasm has all that tables need, entitable.rest.wasm what only some pages call, and joins
 // the first when one of them does (web/src/wasm). entitable.wasm stays as it is, but for the names of its functions, by which they
 // are told apart here and which nobody needs later.
 //
@@ -15,9 +15,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const [folder, tools, names] = process.argv.slice(2);
-const [whole, first, second] = ["entitable", "entitable-tables", "entitable-more"].map((name) =>
-  join(folder, `${name}.wasm`),
-);
+const [completeFile, primaryFile, deferredFile] = [
+  "entitable",
+  "entitable.core",
+  "entitable.rest",
+].map((name) => join(folder, `${name}.wasm`));
 // What emcc of any version may have used, which not all of them say in the file, and halves need to share the pointer to the stack.
 const features = [
   "bulk-memory",
@@ -30,37 +32,56 @@ const features = [
 const leastBytes = 150_000; // of each; less, and what is sought below has other names by now
 
 // Exports that engine.ts calls only when the second half is there. Each must be found.
-const exported = [
-  ...["handle", "describe", "refuse", "outcome", "next_snapshot_piece", "begin_restore"],
-  ...["restore", "restored", "begin_replace", "stage_merge", "fork", "keep", "rollback", "forget"],
+const deferredExports = [
+  ...[
+    "rest_read",
+    "describe_request",
+    "make_error_response",
+    "response_outcome",
+    "next_snapshot_chunk",
+    "begin_restore",
+  ],
+  ...[
+    "restore_chunk",
+    "finish_restore",
+    "begin_replace",
+    "stage_merge",
+    "fork",
+    "retain_version",
+    "rollback_to_version",
+    "release_version",
+  ],
 ].map((name) => `entitable_${name}`);
 // The same inside of calls that have other work too, and by embind. What was inlined is not found, and stays.
-const inside = [
-  /^entitable::protocol::(handle|read_request|write_response)\(/, // a group of writes with an HTTP request in it
+const deferredFunctions = [
+  /^entitable::rest::(handle|decode_http_request|encode_http_response)\(/, // a group of writes with an HTTP request in it
   /^entitable::explain\(/, // a read block that asks for a plan
   /^entitable::execute_as_service\(/, // a query that is to read what the service would
   /^\(anonymous namespace\)::verify\(/,
   /^__getTypeName$/, // for what embind says of mistakes in our own bindings
 ];
 // Functions whose address is taken, though nobody has it but what moves: of these rooms, and what the library makes of their types.
-const taken =
-  /^(entitable::(protocol|json)::|nlohmann::|(decltype\(auto\) )?std::.*(entitable::protocol::|nlohmann::)|\(anonymous namespace\)::verify\()/;
+const deferredAddressTaken =
+  /^(entitable::(protocol|json)::|nlohmann::|(decltype\(auto\) )?std::.*(entitable::rest::|nlohmann::)|\(anonymous namespace\)::verify\()/;
 
-const isDoor = (name) => exported.includes(name) || inside.some((door) => door.test(name));
+const isDeferredEntryPoint = (name) =>
+  deferredExports.includes(name) || deferredFunctions.some((pattern) => pattern.test(name));
 const scratch = mkdtempSync(join(tmpdir(), "entitable-split-"));
 try {
-  if (names === "names") for (const half of [first, second]) copyFileSync(whole, half);
+  if (names === "names")
+    for (const file of [primaryFile, deferredFile]) copyFileSync(completeFile, file);
   else split();
 } finally {
   rmSync(scratch, { recursive: true });
 }
 
 function split() {
-  const { calls, roots } = read(whole);
-  for (const name of exported) if (!calls.has(name)) throw new Error(`No ${name} to cut at.`);
-  const others = roots.filter((name) => !isDoor(name));
-  cut(reach(others, calls), [...calls.keys()]);
-  for (const file of [first, second])
+  const { calls, roots } = read(completeFile);
+  for (const name of deferredExports)
+    if (!calls.has(name)) throw new Error(`No ${name} to split at.`);
+  const others = roots.filter((name) => !isDeferredEntryPoint(name));
+  splitModule(reach(others, calls), [...calls.keys()]);
+  for (const file of [primaryFile, deferredFile])
     if (statSync(file).size < leastBytes) throw new Error(`${file} is too small to be true.`);
 }
 
@@ -76,7 +97,7 @@ function read(file) {
       current = [];
       calls.set(namesIn(line)[0], current);
     } else if (line.startsWith(" (elem")) {
-      roots.push(...namesIn(line).filter(stays));
+      roots.push(...namesIn(line).filter(staysInPrimary));
     } else if (/^ \((export|start)/.test(line)) {
       roots.push(...namesIn(line));
     } else if (/\((call|return_call|ref\.func) \$/.test(line)) {
@@ -94,35 +115,40 @@ function namesIn(line) {
 }
 
 // Of the functions whose address is taken. What is there twice has become one of several that do the same, and has the name of any.
-function stays(name, _, all) {
+function staysInPrimary(name, _, all) {
   const own = name.startsWith("entitable::") ? name.replace(/\((?!anonymous).*/, "") : name;
-  return !taken.test(own) || all.indexOf(name) !== all.lastIndexOf(name);
+  return !deferredAddressTaken.test(own) || all.indexOf(name) !== all.lastIndexOf(name);
 }
 
 function reach(roots, calls) {
   const reached = new Set(roots);
   for (const name of reached) {
-    for (const callee of calls.get(name) ?? []) if (!isDoor(callee)) reached.add(callee);
+    for (const callee of calls.get(name) ?? [])
+      if (!isDeferredEntryPoint(callee)) reached.add(callee);
   }
   return reached;
 }
 
 // Functions without names are called by their numbers.
-function cut(kept, functions) {
+function splitModule(primaryFunctions, functions) {
   const list = join(scratch, "kept");
-  writeFileSync(list, functions.flatMap((name, i) => (kept.has(name) ? [i] : [])).join("\n"));
-  const outputs = ["-o1", first, "-o2", second];
-  run("wasm-opt", whole, ...features, "--strip-debug", "-o", whole);
+  writeFileSync(
+    list,
+    functions.flatMap((name, i) => (primaryFunctions.has(name) ? [i] : [])).join("\n"),
+  );
+  const outputs = ["-o1", primaryFile, "-o2", deferredFile];
+  run("wasm-opt", completeFile, ...features, "--strip-debug", "-o", completeFile);
   run(
     "wasm-split",
-    whole,
+    completeFile,
     "--split",
     ...features,
     `--keep-funcs=@${list}`,
     ...outputs,
     "--export-prefix=%",
   );
-  for (const file of [first, second]) run("wasm-opt", file, ...features, "-O3", "-o", file);
+  for (const file of [primaryFile, deferredFile])
+    run("wasm-opt", file, ...features, "-O3", "-o", file);
 }
 
 function run(tool, ...args) {

@@ -11,7 +11,7 @@ import { prune } from "./prune.mjs";
 
 const [folder, version, copyTo] = process.argv.slice(2);
 const glueFile = join(folder, "entitable.mjs");
-const binaries = ["entitable.wasm", "entitable-tables.wasm", "entitable-more.wasm"]; // the first is both others
+const binaries = ["entitable.wasm", "entitable.core.wasm", "entitable.rest.wasm"]; // the first is both others
 const inlineFile = join(folder, "entitable-wasm-inline.js");
 
 const stampLine = /\nexport const buildId = "[^"]*";\n$/;
@@ -24,11 +24,11 @@ const buildId = `${version}-${hash.digest("hex").slice(0, 16)}`;
 writeFileSync(glueFile, `${glue}\nexport const buildId = "${buildId}";\n`);
 const stamp = customSection("entitable", buildId);
 for (const [name, wasm] of read) writeFileSync(join(folder, name), Buffer.concat([wasm, stamp]));
-const whole = readFileSync(join(folder, binaries[0])).toString("base64");
-writeFileSync(inlineFile, `export default "${whole}";\n`);
+const complete = readFileSync(join(folder, binaries[0])).toString("base64");
+writeFileSync(inlineFile, `export default "${complete}";\n`);
 
-const made = ["entitable.mjs", ...binaries, "entitable-wasm-inline.js"];
-for (const name of made) {
+const outputs = ["entitable.mjs", ...binaries, "entitable-wasm-inline.js"];
+for (const name of outputs) {
   const file = join(folder, name);
   if (copyTo) copyFileSync(file, join(copyTo, name));
   process.stdout.write(`${statSync(file).size.toString().padStart(8)} bytes  ${file}\n`);

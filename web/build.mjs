@@ -26,7 +26,7 @@ const staging = join(packageFolder, "staging");
 const dist = join(staging, "dist");
 const tools = createRequire(join(root, "package.json")); // where the pinned tools are
 
-const binaries = ["entitable.wasm", "entitable-tables.wasm", "entitable-more.wasm"];
+const binaries = ["entitable.wasm", "entitable.core.wasm", "entitable.rest.wasm"];
 
 const manifest = JSON.parse(readFileSync(join(web, "package.json"), "utf8"));
 

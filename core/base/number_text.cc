@@ -7,7 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "core/base/scaled_decimal.h"
+#include "core/base/double_from_decimal.h"
 
 namespace entitable {
 namespace {
@@ -101,7 +101,7 @@ bool read_decimal(std::string_view text, Decimal& out) {
 
 // strtod rounds correctly in every library we build with. It obeys the decimal point of the host's
 // locale, so it is given a text without one: digits, 'e', exponent.
-double slow_value(const Decimal& decimal) {
+double exact_double(const Decimal& decimal) {
   constexpr std::int64_t exponent_max = 100'000;  // beyond: zero or infinity whatever the digits
   const std::int64_t exponent = std::max(-exponent_max, std::min(exponent_max, decimal.exponent));
   std::string text(decimal.digits, decimal.size);
@@ -117,9 +117,10 @@ double magnitude_of(const Decimal& decimal) {
     for (std::size_t i = 0; i < decimal.size; ++i) {
       digits = digits * 10 + static_cast<std::uint64_t>(decimal.digits[i] - '0');
     }
-    if (const std::optional<double> quick = scaled_decimal(digits, decimal.exponent)) return *quick;
+    if (const std::optional<double> quick = double_from_decimal(digits, decimal.exponent))
+      return *quick;
   }
-  return slow_value(decimal);
+  return exact_double(decimal);
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -133,8 +134,8 @@ struct ShortDecimal {
   void strip_trailing_zeros() {
     for (; digits % 10 == 0; digits /= 10) ++exponent;
   }
-  bool reads_as(double positive) const {
-    if (const std::optional<double> quick = scaled_decimal(digits, exponent)) {
+  bool parses_to(double positive) const {
+    if (const std::optional<double> quick = double_from_decimal(digits, exponent)) {
       return *quick == positive;
     }
     const std::string text = std::to_string(digits) + "e" + std::to_string(exponent);
@@ -173,9 +174,9 @@ ShortDecimal shortest_decimal(double positive) {
   while (decimal.digits > unrivalled) {
     ShortDecimal lower = {decimal.digits / 10, decimal.exponent + 1};
     ShortDecimal upper = {lower.digits + 1, lower.exponent};
-    if (lower.reads_as(positive)) {
+    if (lower.parses_to(positive)) {
       decimal = lower;
-    } else if (upper.reads_as(positive)) {
+    } else if (upper.parses_to(positive)) {
       decimal = upper;
     } else {
       break;

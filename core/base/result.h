@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/base/status.h"
+#include "core/base/error.h"
 
 namespace entitable {
 
@@ -30,11 +30,11 @@ class [[nodiscard]] Result {
       new (&error_) Error(other.error_);
     }
   }
-  Result(Result&& other) noexcept : ok_(other.ok_) { take(other); }
+  Result(Result&& other) noexcept : ok_(other.ok_) { move_from(other); }
   Result& operator=(Result other) noexcept {
     destroy();
     ok_ = other.ok_;
-    take(other);
+    move_from(other);
     return *this;
   }
   ~Result() { destroy(); }
@@ -56,7 +56,7 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &**this; }
 
  private:
-  void take(Result& other) noexcept {
+  void move_from(Result& other) noexcept {
     if (ok_) {
       new (&value_) T(std::move(other.value_));
     } else {

@@ -109,7 +109,7 @@ bool is_well_formed(std::string_view text) {
   return true;
 }
 
-std::size_t utf16_units(std::string_view text) {
+std::size_t utf16_length(std::string_view text) {
   // One unit for each lead byte, and one more for the lead of four bytes.
   std::size_t units = 0;
   for (const char c : text) {

@@ -22,7 +22,7 @@ bool is_wtf8(std::string_view text);
 bool is_well_formed(std::string_view text);
 
 // Length in UTF-16 units. REQUIRES: is_wtf8(text).
-std::size_t utf16_units(std::string_view text);
+std::size_t utf16_length(std::string_view text);
 
 // Order by UTF-16 units as unsigned 16-bit numbers: negative, zero, positive. Differs from byte
 // order only where a character above U+FFFF meets U+E000..U+FFFF or an unpaired surrogate.
@@ -91,7 +91,7 @@ inline std::uint64_t difference(const char* a, const char* b) {
   std::memcpy(&word_b, b, 8);
   return word_a ^ word_b;
 }
-inline std::size_t first_byte(std::uint64_t difference) {
+inline std::size_t first_nonzero_byte(std::uint64_t difference) {
   const int zeros = std::endian::native == std::endian::little ? std::countr_zero(difference)
                                                                : std::countl_zero(difference);
   return static_cast<std::size_t>(zeros) / 8;
@@ -103,12 +103,14 @@ inline std::size_t first_difference(const char* a, const char* b, std::size_t si
   std::size_t at = 0;
   if (size >= 8) {
     for (; at + 8 <= size; at += 8) {
-      if (const std::uint64_t d = difference(a + at, b + at); d != 0) return at + first_byte(d);
+      if (const std::uint64_t d = difference(a + at, b + at); d != 0)
+        return at + first_nonzero_byte(d);
     }
     // The last word overlaps the one before: the end of a loop over single bytes is hard to
     // predict.
     at = size - 8;
-    if (const std::uint64_t d = difference(a + at, b + at); d != 0) return at + first_byte(d);
+    if (const std::uint64_t d = difference(a + at, b + at); d != 0)
+      return at + first_nonzero_byte(d);
     return size;
   }
   while (at < size && a[at] == b[at]) ++at;

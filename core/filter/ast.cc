@@ -29,7 +29,7 @@ void print_node(const Filter& filter, const FilterNode& node, std::string& out,
       pending.push_back({&filter.nodes[node.left], {}});
       return;
     case FilterKind::comparison:
-      out.append("(").append(op_name(node.op)).append(" ").append(node.property).append(" ");
+      out.append("(").append(operator_name(node.op)).append(" ").append(node.property).append(" ");
       out.append(literal_text(node.literal.view())).append(")");
       return;
     case FilterKind::flag:
@@ -59,7 +59,7 @@ std::string to_sexpr(const Filter& filter) {
   return out;
 }
 
-CompareOp mirrored(CompareOp op) {
+CompareOp mirror(CompareOp op) {
   switch (op) {
     case CompareOp::eq:
     case CompareOp::ne:
@@ -76,7 +76,7 @@ CompareOp mirrored(CompareOp op) {
   return op;
 }
 
-std::string_view op_name(CompareOp op) {
+std::string_view operator_name(CompareOp op) {
   switch (op) {
     case CompareOp::eq:
       return "eq";

@@ -48,8 +48,8 @@ struct Filter {
 // (and (eq PartitionKey 'Sales') (gt Age 30)); literals in filter syntax. Empty filter: "()".
 std::string to_sexpr(const Filter& filter);
 // The operator with sides exchanged: 5 lt x is x gt 5.
-CompareOp mirrored(CompareOp op);
+CompareOp mirror(CompareOp op);
 // "eq", "ne" and so on.
-std::string_view op_name(CompareOp op);
+std::string_view operator_name(CompareOp op);
 
 }  // namespace entitable

@@ -7,7 +7,7 @@
 namespace entitable {
 namespace {
 
-// REQUIRES: comparable(property.type(), literal.type()) == Comparable::as_number.
+// REQUIRES: comparable(property.type(), literal.type()) == ComparisonKind::as_number.
 Ordering compare_numbers(const ValueView& property, const ValueView& literal) {
   if (property.type() == EdmType::int64) {
     return compare_values(property, ValueView::of_int64(literal.int32()));
@@ -25,14 +25,14 @@ std::optional<ValueView> find_property(const Entity& entity, std::string_view na
   return property->value.view();
 }
 
-bool answer(const FilterNode& node, const std::vector<bool>& answers, const Entity& entity) {
+bool evaluate_node(const FilterNode& node, const std::vector<bool>& results, const Entity& entity) {
   switch (node.kind) {
     case FilterKind::all_of:
-      return answers[node.left] && answers[node.right];
+      return results[node.left] && results[node.right];
     case FilterKind::any_of:
-      return answers[node.left] || answers[node.right];
+      return results[node.left] || results[node.right];
     case FilterKind::negation:
-      return !answers[node.left];
+      return !results[node.left];
     case FilterKind::comparison: {
       const std::optional<ValueView> property = find_property(entity, node.property);
       return property && compare_property(*property, node.op, node.literal.view());
@@ -50,23 +50,24 @@ bool answer(const FilterNode& node, const std::vector<bool>& answers, const Enti
 }  // namespace
 
 bool compare_property(const ValueView& property, CompareOp op, const ValueView& literal) {
-  switch (comparable(property.type(), literal.type())) {
-    case Comparable::same_type:
+  switch (comparison_kind(property.type(), literal.type())) {
+    case ComparisonKind::same_type:
       return holds(op, compare_values(property, literal));
-    case Comparable::as_number:
+    case ComparisonKind::as_number:
       return holds(op, compare_numbers(property, literal));
-    case Comparable::mismatch:
+    case ComparisonKind::mismatch:
       break;
   }
-  return mismatch_answer(op);
+  return holds_on_mismatch(op);
 }
 
 bool matches(const Filter& filter, const Entity& entity) {
   if (filter.empty()) return true;
-  std::vector<bool> answers;
-  answers.reserve(filter.nodes.size());
-  for (const FilterNode& node : filter.nodes) answers.push_back(answer(node, answers, entity));
-  return answers.back();
+  std::vector<bool> results;
+  results.reserve(filter.nodes.size());
+  for (const FilterNode& node : filter.nodes)
+    results.push_back(evaluate_node(node, results, entity));
+  return results.back();
 }
 
 }  // namespace entitable

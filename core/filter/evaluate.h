@@ -11,18 +11,18 @@ namespace entitable {
 
 // What `property op literal` does for a property of a given type. Binding it once per shape leaves
 // a row with a few loads and one compare.
-enum class Comparable : std::uint8_t {
+enum class ComparisonKind : std::uint8_t {
   same_type,  // compare_values
   as_number,  // an Int32 literal and an Int64, or an Int32 or Int64 literal and a Double: numeric
   mismatch,   // the property behaves as less than the literal: ne, lt, le are true
 };
 
-constexpr Comparable comparable(EdmType property, EdmType literal) {
-  if (property == literal) return Comparable::same_type;
+constexpr ComparisonKind comparison_kind(EdmType property, EdmType literal) {
+  if (property == literal) return ComparisonKind::same_type;
   const bool wider = property == EdmType::int64 || property == EdmType::float64;
   const bool narrower =
       literal == EdmType::int32 || (literal == EdmType::int64 && property == EdmType::float64);
-  return wider && narrower ? Comparable::as_number : Comparable::mismatch;
+  return wider && narrower ? ComparisonKind::as_number : ComparisonKind::mismatch;
 }
 
 // The answer of an operator for an ordering of property and literal; `unordered` (a NaN) is true
@@ -46,7 +46,7 @@ constexpr bool holds(CompareOp op, Ordering ordering) {
 }
 
 // The answer of a mismatch: true for ne, lt and le.
-constexpr bool mismatch_answer(CompareOp op) {
+constexpr bool holds_on_mismatch(CompareOp op) {
   return holds(op, Ordering::less);
 }
 

@@ -31,9 +31,9 @@ bool is_number_suffix(std::string_view word) {
 
 Token Lexer::next() {
   Token token;
-  token.after_blank = skip_blanks();
+  token.follows_blank = skip_blanks();
   const std::size_t start = at_;
-  token.kind = take();
+  token.kind = scan_token();
   token.text = text_.substr(start, at_ - start);
   token.end = at_;
   return token;
@@ -45,10 +45,10 @@ bool Lexer::skip_blanks() {
   return at_ != start;
 }
 
-TokenKind Lexer::take() {
+TokenKind Lexer::scan_token() {
   if (at_ == text_.size()) return TokenKind::end;
   const char first = text_[at_];
-  if (is_digit(first)) return take_number();
+  if (is_digit(first)) return scan_number();
   switch (first) {
     case '(':
       return ++at_, TokenKind::open;
@@ -57,23 +57,24 @@ TokenKind Lexer::take() {
     case ',':
       return ++at_, TokenKind::comma;
     case '-':
-      return take_minus();
+      return scan_minus();
     case '\'':
-      return take_string(TokenKind::string);
+      return scan_string(TokenKind::string);
     default:
-      return take_word();
+      return scan_word();
   }
 }
 
-TokenKind Lexer::take_word() {
+TokenKind Lexer::scan_word() {
   const std::string_view word = word_at(at_);
   if (word.empty()) {
     next_code_point(text_, at_);
-    return TokenKind::bad;
+    return TokenKind::invalid;
   }
   at_ += word.size();
   const bool quoted = at_ < text_.size() && text_[at_] == '\'';
-  return quoted && is_literal_prefix(word) ? take_string(TokenKind::typed) : TokenKind::word;
+  return quoted && is_literal_prefix(word) ? scan_string(TokenKind::typed_literal)
+                                           : TokenKind::word;
 }
 
 // The identifier that starts at `at`; empty if none does.
@@ -90,34 +91,34 @@ std::string_view Lexer::word_at(std::size_t at) const {
 
 // digits [. digits] [e [+|-] digits] [suffix]. Letters that are no suffix are left to be the next
 // token.
-TokenKind Lexer::take_number() {
-  take_digits();
+TokenKind Lexer::scan_number() {
+  skip_digits();
   if (at_ + 1 < text_.size() && text_[at_] == '.' && is_digit(text_[at_ + 1])) {
     ++at_;
-    take_digits();
+    skip_digits();
   }
-  take_exponent();
+  skip_exponent();
   if (is_number_suffix(word_at(at_))) ++at_;
   return TokenKind::number;
 }
 
-void Lexer::take_digits() {
+void Lexer::skip_digits() {
   while (at_ < text_.size() && is_digit(text_[at_])) ++at_;
 }
 
-void Lexer::take_exponent() {
+void Lexer::skip_exponent() {
   std::size_t digits = at_;
   if (digits == text_.size() || (text_[digits] != 'e' && text_[digits] != 'E')) return;
   ++digits;
   if (digits < text_.size() && (text_[digits] == '+' || text_[digits] == '-')) ++digits;
   if (digits == text_.size() || !is_digit(text_[digits])) return;
   at_ = digits;
-  take_digits();
+  skip_digits();
 }
 
-TokenKind Lexer::take_minus() {
+TokenKind Lexer::scan_minus() {
   ++at_;
-  if (at_ < text_.size() && is_digit(text_[at_])) return take_number();
+  if (at_ < text_.size() && is_digit(text_[at_])) return scan_number();
   const std::string_view word = word_at(at_);
   if (word != "INF" && word != "Infinity") return TokenKind::minus;
   at_ += word.size();
@@ -125,14 +126,14 @@ TokenKind Lexer::take_minus() {
 }
 
 // A quoted text from its first quote on; whatever prefix it has is read already.
-TokenKind Lexer::take_string(TokenKind kind) {
+TokenKind Lexer::scan_string(TokenKind kind) {
   ++at_;
   while (at_ < text_.size()) {
     if (text_[at_++] != '\'') continue;
     if (at_ == text_.size() || text_[at_] != '\'') return kind;
     ++at_;
   }
-  return TokenKind::bad;
+  return TokenKind::invalid;
 }
 
 }  // namespace entitable

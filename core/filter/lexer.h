@@ -19,17 +19,17 @@ class Lexer {
   Token next();
 
   // Whether "(" follows directly, without a blank: a word before it is then the name of a function.
-  bool at_open() const { return at_ < text_.size() && text_[at_] == '('; }
+  bool is_before_parenthesis() const { return at_ < text_.size() && text_[at_] == '('; }
 
  private:
   bool skip_blanks();
-  TokenKind take();
-  TokenKind take_word();
-  TokenKind take_number();
-  TokenKind take_minus();
-  TokenKind take_string(TokenKind kind);
-  void take_digits();
-  void take_exponent();
+  TokenKind scan_token();
+  TokenKind scan_word();
+  TokenKind scan_number();
+  TokenKind scan_minus();
+  TokenKind scan_string(TokenKind kind);
+  void skip_digits();
+  void skip_exponent();
   std::string_view word_at(std::size_t at) const;
 
   std::string_view text_;

@@ -15,11 +15,11 @@ namespace {
 Error unrecognized(EdmType type, std::string_view literal) {
   std::string message = "Unrecognized '";
   message.append(edm_name(type)).append("' literal '").append(literal).append("'");
-  return Error(Code::invalid_input, std::move(message));
+  return Error(ErrorCode::invalid_input, std::move(message));
 }
 
 Error unknown_type() {
-  return Error(Code::invalid_input);
+  return Error(ErrorCode::invalid_input);
 }
 
 // The value, if there is one, as `make` builds it.
@@ -167,7 +167,7 @@ bool is_literal(const Token& token) {
   switch (token.kind) {
     case TokenKind::number:
     case TokenKind::string:
-    case TokenKind::typed:
+    case TokenKind::typed_literal:
       return true;
     case TokenKind::word:
       return is_literal_word(token.text);
@@ -176,7 +176,7 @@ bool is_literal(const Token& token) {
     case TokenKind::close:
     case TokenKind::comma:
     case TokenKind::minus:
-    case TokenKind::bad:
+    case TokenKind::invalid:
       return false;
   }
   return false;
@@ -185,7 +185,7 @@ bool is_literal(const Token& token) {
 Result<Value> parse_literal(const Token& token) {
   ENTITABLE_DCHECK(is_literal(token));
   if (token.kind == TokenKind::string) return Value::of_string(unquoted(token.text));
-  if (token.kind == TokenKind::typed) return parse_typed(token.text);
+  if (token.kind == TokenKind::typed_literal) return parse_typed(token.text);
   if (token.kind == TokenKind::number) return parse_number(token.text);
   return parse_word(token.text);
 }

@@ -19,7 +19,7 @@ namespace entitable {
 namespace {
 
 // What waits for its right side, the weakest binding first. `group` and `call` wait for ")".
-enum class Binding : std::uint8_t {
+enum class Precedence : std::uint8_t {
   group,
   call,
   any_of,
@@ -32,13 +32,13 @@ enum class Binding : std::uint8_t {
 };
 
 struct Operator {
-  Binding binding;
+  Precedence precedence;
   CompareOp op = CompareOp::eq;  // comparison
 };
 
-bool nests(Binding binding) {
-  return binding == Binding::group || binding == Binding::call || binding == Binding::sign ||
-         binding == Binding::negation;
+bool increases_depth(Precedence precedence) {
+  return precedence == Precedence::group || precedence == Precedence::call ||
+         precedence == Precedence::sign || precedence == Precedence::negation;
 }
 
 // The operators that stand between two operands.
@@ -48,19 +48,19 @@ std::optional<Operator> infix_operator(const Token& token) {
     Operator meaning;
   };
   static constexpr Line lines[] = {
-      {"or", {Binding::any_of}},
-      {"and", {Binding::all_of}},
-      {"eq", {Binding::comparison, CompareOp::eq}},
-      {"ne", {Binding::comparison, CompareOp::ne}},
-      {"gt", {Binding::comparison, CompareOp::gt}},
-      {"ge", {Binding::comparison, CompareOp::ge}},
-      {"lt", {Binding::comparison, CompareOp::lt}},
-      {"le", {Binding::comparison, CompareOp::le}},
-      {"add", {Binding::sum}},
-      {"sub", {Binding::sum}},
-      {"mul", {Binding::product}},
-      {"div", {Binding::product}},
-      {"mod", {Binding::product}},
+      {"or", {Precedence::any_of}},
+      {"and", {Precedence::all_of}},
+      {"eq", {Precedence::comparison, CompareOp::eq}},
+      {"ne", {Precedence::comparison, CompareOp::ne}},
+      {"gt", {Precedence::comparison, CompareOp::gt}},
+      {"ge", {Precedence::comparison, CompareOp::ge}},
+      {"lt", {Precedence::comparison, CompareOp::lt}},
+      {"le", {Precedence::comparison, CompareOp::le}},
+      {"add", {Precedence::sum}},
+      {"sub", {Precedence::sum}},
+      {"mul", {Precedence::product}},
+      {"div", {Precedence::product}},
+      {"mod", {Precedence::product}},
   };
   if (token.kind != TokenKind::word) return std::nullopt;
   for (const Line& line : lines) {
@@ -74,7 +74,7 @@ struct Operand {
     property,   // not yet known whether a flag or the side of a comparison
     literal,    // likewise: a constant or the side of a comparison
     condition,  // a node, and the newest one unless it is the left side of a waiting `and` or `or`
-    computed,   // of no use here: arithmetic, a function, a comparison that is not run
+    unsupported,  // of no use here: arithmetic, a function, a comparison that is not run
   };
   Kind kind;
   std::uint32_t node = 0;                    // condition
@@ -95,14 +95,14 @@ class Parser {
 
  private:
   // Takes token_ where an operand, or else an operator, is due, and sets which of them is due next.
-  Result<void> take_operand();
-  Result<void> take_operator();
+  Result<void> parse_operand();
+  Result<void> parse_operator();
 
-  Result<void> take_literal();
-  Result<void> take_function();
-  Result<void> take_infix(const Operator& infix);
-  Result<void> take_close();
-  Result<void> take_comma();
+  Result<void> parse_literal_operand();
+  Result<void> parse_function();
+  Result<void> parse_infix(const Operator& infix);
+  Result<void> parse_close();
+  Result<void> parse_comma();
   Result<void> finish();
 
   Result<void> push_operator(const Operator& waiting);
@@ -111,12 +111,12 @@ class Parser {
   Operand pop_operand();
   std::uint32_t pop_condition();
 
-  void reduce_above(Binding binding);  // all that binds more tightly
+  void reduce_above(Precedence precedence);  // all that binds more tightly
   void reduce();
   void reduce_comparison(CompareOp op);
-  Operand computed();
-  bool waits_for(Binding binding) const {
-    return !operators_.empty() && operators_.back().binding == binding;
+  Operand unsupported();
+  bool is_top_operator(Precedence precedence) const {
+    return !operators_.empty() && operators_.back().precedence == precedence;
   }
   Error syntax_error() const;
 
@@ -124,7 +124,7 @@ class Parser {
   Lexer lexer_;
   Token token_;
   TokenKind previous_ = TokenKind::open;  // as if the whole stood in parentheses
-  bool operand_due_ = true;
+  bool expects_operand_ = true;
   bool implemented_ = true;  // nothing met so far is legal but not run
   std::size_t depth_ = 0;    // operators that nest
   std::vector<Operator> operators_;
@@ -137,8 +137,8 @@ bool is_parenthesis_like(TokenKind kind) {
 }
 
 // Blanks must part any two tokens but those next to a parenthesis, comma or sign.
-bool is_glued(TokenKind previous, const Token& token) {
-  return !token.after_blank && token.kind != TokenKind::end && !is_parenthesis_like(token.kind) &&
+bool lacks_separator(TokenKind previous, const Token& token) {
+  return !token.follows_blank && token.kind != TokenKind::end && !is_parenthesis_like(token.kind) &&
          !is_parenthesis_like(previous) && previous != TokenKind::minus;
 }
 
@@ -148,33 +148,33 @@ bool is_glued(TokenKind previous, const Token& token) {
 Result<Filter> Parser::parse() {
   token_ = lexer_.next();
   while (token_.kind != TokenKind::end) {
-    if (is_glued(previous_, token_)) return syntax_error();
-    const Result<void> taken = operand_due_ ? take_operand() : take_operator();
-    if (!taken.ok()) return taken.error();
+    if (lacks_separator(previous_, token_)) return syntax_error();
+    const Result<void> parsed = expects_operand_ ? parse_operand() : parse_operator();
+    if (!parsed.ok()) return parsed.error();
     previous_ = token_.kind;
     token_ = lexer_.next();
   }
   const Result<void> finished = finish();
   if (!finished.ok()) return finished.error();
-  if (!implemented_) return Error(Code::not_implemented);
+  if (!implemented_) return Error(ErrorCode::not_implemented);
   return std::move(filter_);
 }
 
-Result<void> Parser::take_operand() {
-  if (token_.kind == TokenKind::open) return push_operator({Binding::group});
-  if (token_.kind == TokenKind::minus) return push_operator({Binding::sign});
-  if (token_.text == "not") return push_operator({Binding::negation});
-  if (is_literal(token_)) return take_literal();
+Result<void> Parser::parse_operand() {
+  if (token_.kind == TokenKind::open) return push_operator({Precedence::group});
+  if (token_.kind == TokenKind::minus) return push_operator({Precedence::sign});
+  if (token_.text == "not") return push_operator({Precedence::negation});
+  if (is_literal(token_)) return parse_literal_operand();
   if (token_.kind != TokenKind::word) return syntax_error();
-  if (lexer_.at_open()) {
+  if (lexer_.is_before_parenthesis()) {
     if (infix_operator(token_)) return syntax_error();  // `or (` with nothing to its left
-    return take_function();
+    return parse_function();
   }
   push_operand({.kind = Operand::Kind::property, .property = token_.text});
   return {};
 }
 
-Result<void> Parser::take_literal() {
+Result<void> Parser::parse_literal_operand() {
   Result<Value> value = parse_literal(token_);
   if (!value.ok()) return value.error();
   push_operand({.kind = Operand::Kind::literal, .literal = std::move(*value)});
@@ -182,29 +182,29 @@ Result<void> Parser::take_literal() {
 }
 
 // token_ is the name, and "(" follows.
-Result<void> Parser::take_function() {
+Result<void> Parser::parse_function() {
   token_ = lexer_.next();
-  Result<void> pushed = push_operator({Binding::call});
+  Result<void> pushed = push_operator({Precedence::call});
   if (!pushed.ok()) return pushed;
   Lexer ahead = lexer_;
-  if (ahead.next().kind == TokenKind::close) push_operand(computed());  // no arguments
+  if (ahead.next().kind == TokenKind::close) push_operand(unsupported());  // no arguments
   return {};
 }
 
-Result<void> Parser::take_operator() {
-  if (token_.kind == TokenKind::close) return take_close();
-  if (token_.kind == TokenKind::comma) return take_comma();
-  if (const std::optional<Operator> infix = infix_operator(token_)) return take_infix(*infix);
+Result<void> Parser::parse_operator() {
+  if (token_.kind == TokenKind::close) return parse_close();
+  if (token_.kind == TokenKind::comma) return parse_comma();
+  if (const std::optional<Operator> infix = infix_operator(token_)) return parse_infix(*infix);
   return syntax_error();
 }
 
-Result<void> Parser::take_infix(const Operator& infix) {
-  reduce_above(infix.binding);
-  if (waits_for(infix.binding)) {
-    if (infix.binding == Binding::comparison) return syntax_error();  // a eq 1 eq 2
-    reduce();                                                         // to the left
+Result<void> Parser::parse_infix(const Operator& infix) {
+  reduce_above(infix.precedence);
+  if (is_top_operator(infix.precedence)) {
+    if (infix.precedence == Precedence::comparison) return syntax_error();  // a eq 1 eq 2
+    reduce();                                                               // to the left
   }
-  if (infix.binding == Binding::any_of || infix.binding == Binding::all_of) {
+  if (infix.precedence == Precedence::any_of || infix.precedence == Precedence::all_of) {
     // Now, so that the nodes of the left side come before those of the right one.
     const std::uint32_t left = pop_condition();
     push_operand({.kind = Operand::Kind::condition, .node = left});
@@ -212,12 +212,12 @@ Result<void> Parser::take_infix(const Operator& infix) {
   return push_operator(infix);
 }
 
-Result<void> Parser::take_close() {
-  reduce_above(Binding::call);
+Result<void> Parser::parse_close() {
+  reduce_above(Precedence::call);
   if (operators_.empty()) return syntax_error();
-  if (waits_for(Binding::call)) {
+  if (is_top_operator(Precedence::call)) {
     pop_operand();
-    push_operand(computed());
+    push_operand(unsupported());
   }
   operators_.pop_back();
   --depth_;
@@ -225,19 +225,19 @@ Result<void> Parser::take_close() {
 }
 
 // Between the arguments of a function.
-Result<void> Parser::take_comma() {
-  reduce_above(Binding::call);
-  if (!waits_for(Binding::call)) return syntax_error();
+Result<void> Parser::parse_comma() {
+  reduce_above(Precedence::call);
+  if (!is_top_operator(Precedence::call)) return syntax_error();
   pop_operand();
-  operand_due_ = true;
+  expects_operand_ = true;
   return {};
 }
 
 // At the end of the text.
 Result<void> Parser::finish() {
   if (previous_ == TokenKind::open && operators_.empty()) return {};  // a blank text
-  if (operand_due_) return syntax_error();
-  reduce_above(Binding::call);
+  if (expects_operand_) return syntax_error();
+  reduce_above(Precedence::call);
   if (!operators_.empty()) return syntax_error();
   pop_condition();
   return {};
@@ -247,17 +247,17 @@ Result<void> Parser::finish() {
 // The stacks
 
 Result<void> Parser::push_operator(const Operator& waiting) {
-  if (nests(waiting.binding) && ++depth_ > limits::filter_depth_max) {
-    return Error(Code::invalid_input);
+  if (increases_depth(waiting.precedence) && ++depth_ > limits::filter_depth_max) {
+    return Error(ErrorCode::invalid_input);
   }
   operators_.push_back(waiting);
-  operand_due_ = true;
+  expects_operand_ = true;
   return {};
 }
 
 void Parser::push_operand(Operand operand) {
   operands_.push_back(std::move(operand));
-  operand_due_ = false;
+  expects_operand_ = false;
 }
 
 void Parser::push_condition(FilterNode node) {
@@ -286,44 +286,44 @@ std::uint32_t Parser::pop_condition() {
       if (operand.literal.type() != EdmType::boolean) implemented_ = false;
       push_condition({.kind = FilterKind::constant, .literal = std::move(operand.literal)});
       break;
-    case Operand::Kind::computed:
+    case Operand::Kind::unsupported:
       push_condition({.kind = FilterKind::constant});  // stands in: the tree won't be used
       break;
   }
   return pop_operand().node;
 }
 
-void Parser::reduce_above(Binding binding) {
-  while (!operators_.empty() && operators_.back().binding > binding) reduce();
+void Parser::reduce_above(Precedence precedence) {
+  while (!operators_.empty() && operators_.back().precedence > precedence) reduce();
 }
 
 // Gives the last operator its operands, which are complete.
 void Parser::reduce() {
   const Operator last = operators_.back();
   operators_.pop_back();
-  if (nests(last.binding)) --depth_;
-  switch (last.binding) {
-    case Binding::any_of:
-    case Binding::all_of: {
+  if (increases_depth(last.precedence)) --depth_;
+  switch (last.precedence) {
+    case Precedence::any_of:
+    case Precedence::all_of: {
       const std::uint32_t right = pop_condition();
       const std::uint32_t left = pop_condition();
       const FilterKind kind =
-          last.binding == Binding::any_of ? FilterKind::any_of : FilterKind::all_of;
+          last.precedence == Precedence::any_of ? FilterKind::any_of : FilterKind::all_of;
       return push_condition({.kind = kind, .left = left, .right = right});
     }
-    case Binding::negation:
+    case Precedence::negation:
       return push_condition({.kind = FilterKind::negation, .left = pop_condition()});
-    case Binding::comparison:
+    case Precedence::comparison:
       return reduce_comparison(last.op);
-    case Binding::sum:
-    case Binding::product:
+    case Precedence::sum:
+    case Precedence::product:
       pop_operand();
       [[fallthrough]];
-    case Binding::sign:
+    case Precedence::sign:
       pop_operand();
-      return push_operand(computed());
-    case Binding::group:
-    case Binding::call:
+      return push_operand(unsupported());
+    case Precedence::group:
+    case Precedence::call:
       break;
   }
   ENTITABLE_CHECK(false);
@@ -334,10 +334,10 @@ void Parser::reduce_comparison(CompareOp op) {
   Operand left = pop_operand();
   if (left.kind == Operand::Kind::literal) {
     std::swap(left, right);
-    op = mirrored(op);
+    op = mirror(op);
   }
   if (left.kind != Operand::Kind::property || right.kind != Operand::Kind::literal) {
-    return push_operand(computed());
+    return push_operand(unsupported());
   }
   ++filter_.comparisons;
   push_condition({.kind = FilterKind::comparison,
@@ -346,22 +346,23 @@ void Parser::reduce_comparison(CompareOp op) {
                   .literal = std::move(right.literal)});
 }
 
-Operand Parser::computed() {
+Operand Parser::unsupported() {
   implemented_ = false;
-  return {.kind = Operand::Kind::computed};
+  return {.kind = Operand::Kind::unsupported};
 }
 
 Error Parser::syntax_error() const {
   std::string message = "Syntax error at position ";
-  message.append(std::to_string(utf16_units(text_.substr(0, token_.end))));
+  message.append(std::to_string(utf16_length(text_.substr(0, token_.end))));
   message.append(" in '").append(text_).append("'.");
-  return Error(Code::invalid_input, std::move(message));
+  return Error(ErrorCode::invalid_input, std::move(message));
 }
 
 }  // namespace
 
 Result<Filter> parse_filter(std::string_view text) {
-  if (text.size() > limits::filter_bytes_max || !is_wtf8(text)) return Error(Code::invalid_input);
+  if (text.size() > limits::filter_bytes_max || !is_wtf8(text))
+    return Error(ErrorCode::invalid_input);
   return Parser(text).parse();
 }
 

@@ -7,15 +7,15 @@
 namespace entitable {
 
 std::uint32_t Bounds::find(const KeyView& key) const {
-  const Position run = search_runs(runs_.data(), run_count(), partition_prefix_, key.partition,
-                                   [this](std::uint32_t r) { return partition(r); });
+  const SearchResult run = search_runs(runs_.data(), run_count(), partition_prefix_, key.partition,
+                                       [this](std::uint32_t r) { return partition(r); });
   if (!run.found) return (run.index < run_count() ? runs_[run.index].first : children_) - 1;
   std::uint32_t first = runs_[run.index].first;
   if (rows_[first].bytes == 0) {
     if (key.row.empty()) return first;
     ++first;
   }
-  const Position position = search(
+  const SearchResult position = search(
       first, run_end(run.index), runs_[run.index].prefix, key.row,
       [this](std::uint32_t i) { return heads_[i]; }, [this](std::uint32_t i) { return row(i); });
   return position.found ? position.index : position.index - 1;
@@ -74,7 +74,7 @@ void Bounds::insert(std::uint32_t i, const KeyView& bound) {
 // it is not, and nothing has changed.
 bool Bounds::insert_into_run(std::uint32_t i, const KeyView& bound) {
   if (i == 1) return false;
-  const std::uint32_t run = run_holding(runs_.data(), run_count(), i - 1);
+  const std::uint32_t run = run_containing(runs_.data(), run_count(), i - 1);
   const std::string_view neighbour = row(i - 1);
   const std::size_t prefix = runs_[run].prefix;
   if (neighbour.empty() || partition(run) != bound.partition ||

@@ -30,7 +30,7 @@ class Bounds : public RefCounted<Bounds> {
 
   std::uint32_t children() const { return children_; }
   KeyView operator[](std::uint32_t i) const {  // REQUIRES: 1 <= i < children()
-    return {partition(run_holding(runs_.data(), run_count(), i)), row(i)};
+    return {partition(run_containing(runs_.data(), run_count(), i)), row(i)};
   }
   // The child whose range holds the key.
   std::uint32_t find(const KeyView& key) const;

@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "core/base/check.h"
-#include "core/index/inner.h"
+#include "core/index/inner_node.h"
 
 namespace entitable {
 
 namespace {
 
-const Inner& inner_of(const Node* node) {
-  return static_cast<const Inner&>(*node);
+const InnerNode& inner_of(const Node* node) {
+  return static_cast<const InnerNode&>(*node);
 }
 
 }  // namespace
@@ -27,53 +27,54 @@ void Cursor::find_end() {
   const Node* node = root_.get();
   KeyView lower;
   while (!node->is_leaf()) {
-    const Inner& inner = inner_of(node);
+    const InnerNode& inner = inner_of(node);
     const std::uint32_t child = range_.upper ? inner.find(range_.upper->view()) : inner.size() - 1;
     if (child > 0) lower = inner.lower(child);
     node = inner.child(child).get();
   }
   last_leaf_ = static_cast<const Leaf*>(node);
-  if (last_leaf_->is_absent()) {
+  if (last_leaf_->is_unloaded()) {
     // Either none of it is in the range, or we do not know how much.
-    last_end_ = range_.upper && compare(lower, range_.upper->view()) == 0 ? 0 : 1;
+    last_leaf_end_ = range_.upper && compare(lower, range_.upper->view()) == 0 ? 0 : 1;
   } else {
-    last_end_ = range_.upper ? last_leaf_->find(range_.upper->view()).slot : last_leaf_->size();
+    last_leaf_end_ =
+        range_.upper ? last_leaf_->find(range_.upper->view()).slot : last_leaf_->size();
   }
 }
 
 void Cursor::seek(const KeyView& key) {
-  leave();
+  move_to_end();
   if (last_leaf_ == nullptr || (range_.upper && compare(key, range_.upper->view()) >= 0)) return;
   const bool early = compare(key, range_.lower.view()) < 0;
   const KeyView target = early ? range_.lower.view() : key;
-  start_ = EntityKey(target.partition, target.row);
+  seek_key_ = EntityKey(target.partition, target.row);
   const Node* node = root_.get();
   depth_ = 0;
   while (!node->is_leaf()) {
-    const Inner& inner = inner_of(node);
+    const InnerNode& inner = inner_of(node);
     ENTITABLE_CHECK(depth_ < path_.size());
     path_[depth_++] = {&inner, inner.find(target)};
     node = inner.child(path_[depth_ - 1].child).get();
   }
   leaf_ = static_cast<const Leaf*>(node);
-  enter_leaf(leaf_->is_absent() ? 0 : leaf_->find(target).slot);
+  enter_leaf(leaf_->is_unloaded() ? 0 : leaf_->find(target).slot);
 }
 
 // To slot `slot` of leaf_, or to what comes after it.
 void Cursor::enter_leaf(std::uint32_t slot) {
   for (;; slot = 0) {
-    leaf_end_ = leaf_ == last_leaf_ ? last_end_ : leaf_->size();
-    if (leaf_->is_absent() && (leaf_ != last_leaf_ || last_end_ != 0)) {
-      need_part_ = leaf_->part();
+    leaf_end_ = leaf_ == last_leaf_ ? last_leaf_end_ : leaf_->size();
+    if (leaf_->is_unloaded() && (leaf_ != last_leaf_ || last_leaf_end_ != 0)) {
+      part_needed_ = leaf_->part();
       return;
     }
     if (slot < leaf_end_) return enter_run(leaf_->run_of(slot), slot);
-    if (leaf_ == last_leaf_ || !next_leaf()) return leave();
+    if (leaf_ == last_leaf_ || !next_leaf()) return move_to_end();
   }
 }
 
 void Cursor::enter_run(std::uint32_t run, std::uint32_t slot) {
-  leaf_->note_use();
+  leaf_->mark_used();
   run_ = run;
   slot_ = slot;
   run_end_ = std::min(leaf_->run_end(run), leaf_end_);
@@ -86,7 +87,7 @@ void Cursor::next_run() {
   if (slot_ < leaf_end_) return enter_run(run_ + 1, slot_);
   const bool last = leaf_ == last_leaf_;
   slot_ = run_end_ = 0;
-  if (last || !next_leaf()) return leave();
+  if (last || !next_leaf()) return move_to_end();
   enter_leaf(0);
 }
 
@@ -107,16 +108,16 @@ bool Cursor::next_leaf() {
 }
 
 // To the end.
-void Cursor::leave() {
+void Cursor::move_to_end() {
   leaf_ = nullptr;
   slot_ = run_end_ = 0;
-  need_part_ = 0;
+  part_needed_ = 0;
 }
 
 EntityKey Cursor::position() const {
   ENTITABLE_CHECK(!at_end());
   if (valid()) return EntityKey(leaf_->partition(run_), row().row());
-  KeyView at = start_.view();
+  KeyView at = seek_key_.view();
   for (std::uint32_t level = depth_; level-- > 0;) {
     const Step& step = path_[level];
     if (step.child == 0) continue;
@@ -127,9 +128,9 @@ EntityKey Cursor::position() const {
   return EntityKey(at.partition, at.row);
 }
 
-RowRun Cursor::run() const {
+RowBatch Cursor::batch() const {
   ENTITABLE_DCHECK(valid());
-  RowRun run;
+  RowBatch run;
   run.slots_ = slots_ + slot_;
   run.end_ = end_;
   run.size_ = leaf_end_ - slot_;
@@ -147,7 +148,7 @@ std::size_t Cursor::leaves_ahead(std::span<const Leaf*> out) const {
   std::size_t count = 1;
   if (depth_ == 0) return count;
   const Step& step = path_[depth_ - 1];
-  const Inner& parent = inner_of(step.node);
+  const InnerNode& parent = inner_of(step.node);
   for (std::uint32_t child = step.child + 1; child < parent.size(); ++child) {
     if (count == out.size() || out[count - 1] == last_leaf_) break;
     out[count++] = static_cast<const Leaf*>(parent.child(child).get());

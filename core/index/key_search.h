@@ -69,7 +69,7 @@ struct KeyRun {
 };
 
 // Where a probe is, or where it would be put.
-struct Position {
+struct SearchResult {
   std::uint32_t index;
   bool found;
 };
@@ -91,8 +91,8 @@ std::uint32_t search_heads(std::uint32_t first, std::uint32_t last, std::uint32_
 
 // How it goes on from there, with the keys.
 template <typename HeadAt, typename KeyAt>
-Position search_from(std::uint32_t low, std::uint32_t first, std::uint32_t last, std::size_t prefix,
-                     std::string_view probe, HeadAt head_at, KeyAt key_at) {
+SearchResult search_keys(std::uint32_t low, std::uint32_t first, std::uint32_t last,
+                         std::size_t prefix, std::string_view probe, HeadAt head_at, KeyAt key_at) {
   if (first == last) return {first, false};
   const std::uint32_t head = head_of(probe, prefix);
   // One look at a key tells whether the probe shares the prefix at all; all keys are on one side of
@@ -122,22 +122,23 @@ Position search_from(std::uint32_t low, std::uint32_t first, std::uint32_t last,
 // The first key of [first, last) that is not below `probe`. head_at(i) and key_at(i) give the keys,
 // which rise strictly and share their first `prefix` bytes.
 template <typename HeadAt, typename KeyAt>
-Position search(std::uint32_t first, std::uint32_t last, std::size_t prefix, std::string_view probe,
-                HeadAt head_at, KeyAt key_at) {
+SearchResult search(std::uint32_t first, std::uint32_t last, std::size_t prefix,
+                    std::string_view probe, HeadAt head_at, KeyAt key_at) {
   const std::uint32_t low = search_heads(first, last, head_of(probe, prefix), head_at);
-  return search_from(low, first, last, prefix, probe, head_at, key_at);
+  return search_keys(low, first, last, prefix, probe, head_at, key_at);
 }
 
 // The run of a partition, or the one it would stand before.
 template <typename TextAt>
-Position search_runs(const KeyRun* runs, std::uint32_t count, std::size_t prefix,
-                     std::string_view partition, TextAt text_at) {
+SearchResult search_runs(const KeyRun* runs, std::uint32_t count, std::size_t prefix,
+                         std::string_view partition, TextAt text_at) {
   return search(
       0, count, prefix, partition, [runs](std::uint32_t r) { return runs[r].head; }, text_at);
 }
 
 // The run that holds the key at a position. REQUIRES: one does.
-inline std::uint32_t run_holding(const KeyRun* runs, std::uint32_t count, std::uint32_t position) {
+inline std::uint32_t run_containing(const KeyRun* runs, std::uint32_t count,
+                                    std::uint32_t position) {
   std::uint32_t low = 0;
   for (std::uint32_t high = count; high - low > 1;) {
     const std::uint32_t middle = low + (high - low) / 2;

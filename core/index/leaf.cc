@@ -39,10 +39,10 @@ Leaf::Leaf() : Node(true) {
   count_memory();
 }
 
-Ref<Leaf> Leaf::make_absent(PartId part, std::uint64_t rows, std::uint64_t bytes,
-                            Ref<Overlay> overlay) {
+Ref<Leaf> Leaf::make_unloaded(PartId part, std::uint64_t rows, std::uint64_t bytes,
+                              Ref<Overlay> overlay) {
   Ref<Leaf> leaf = make_ref<Leaf>();
-  leaf->absent_ = true;
+  leaf->unloaded_ = true;
   leaf->set_part(part, 1, std::move(overlay));
   leaf->totals_.rows = rows;
   leaf->totals_.bytes = bytes;
@@ -60,14 +60,14 @@ std::uint64_t Leaf::bytes_for(std::span<const RowSource> rows) {
 }
 
 Ref<Leaf> Leaf::build(std::span<const RowSource> rows) {
-  return build_within(rows, static_cast<std::uint32_t>(bytes_for(rows)));
+  return build_with_capacity(rows, static_cast<std::uint32_t>(bytes_for(rows)));
 }
 
-Ref<Leaf> Leaf::build_to_grow(std::span<const RowSource> rows, std::uint64_t bytes) {
-  return build_within(rows, capacity_for(static_cast<std::uint32_t>(bytes)));
+Ref<Leaf> Leaf::build_with_slack(std::span<const RowSource> rows, std::uint64_t bytes) {
+  return build_with_capacity(rows, capacity_for(static_cast<std::uint32_t>(bytes)));
 }
 
-Ref<Leaf> Leaf::build_within(std::span<const RowSource> rows, std::uint32_t capacity) {
+Ref<Leaf> Leaf::build_with_capacity(std::span<const RowSource> rows, std::uint32_t capacity) {
   Ref<Leaf> leaf = make_ref<Leaf>();
   leaf->allocate(capacity);
   leaf->append_all(rows);
@@ -76,16 +76,16 @@ Ref<Leaf> Leaf::build_within(std::span<const RowSource> rows, std::uint32_t capa
 }
 
 Ref<Leaf> Leaf::clone(std::uint32_t room) const {
-  if (absent_) {
-    Ref<Leaf> absent = make_absent(part_, totals_.rows, totals_.bytes, overlay_);
-    absent->counted_ = counted_;
-    return absent;
+  if (unloaded_) {
+    Ref<Leaf> unloaded = make_unloaded(part_, totals_.rows, totals_.bytes, overlay_);
+    unloaded->has_exact_totals_ = has_exact_totals_;
+    return unloaded;
   }
   Ref<Leaf> leaf = make_ref<Leaf>();
-  leaf->allocate(room == 0 ? used() : capacity_for(used() + room));
+  leaf->allocate(room == 0 ? used_bytes() : capacity_for(used_bytes() + room));
   leaf->copy_from(*this);
   leaf->streak_ = streak_;
-  leaf->last_ = last_;
+  leaf->last_insert_slot_ = last_insert_slot_;
   leaf->count_memory();
   return leaf;
 }
@@ -106,14 +106,14 @@ void Leaf::append_all(std::span<const RowSource> rows) {
     if (!begins_run(rows, i)) continue;
     const std::string_view partition = rows[i].partition;
     run_table()[run++] = {0, texts_, narrow(partition.size()), 0, static_cast<std::uint32_t>(i)};
-    add_text(partition);
+    add_partition_key(partition);
   }
   LeafSlot* const slot = slots();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::string_view packed = row_layout::packed(rows[i].base);
     slot[i] = {0, push(packed) - row_layout::key_bytes(rows[i].base)};
     totals_.bytes += packed.size();
-    note_shape(rows[i].base, i == 0);
+    update_common_shape(rows[i].base, i == 0);
   }
   totals_.rows = size_;
   if (runs_ == 0) return;
@@ -149,7 +149,7 @@ void Leaf::copy_from(const Leaf& from) {
 }
 
 // Behind the partition keys; whatever lies there is overwritten.
-void Leaf::add_text(std::string_view partition) {
+void Leaf::add_partition_key(std::string_view partition) {
   char* const at = texts() + texts_;
   if (!partition.empty()) std::memcpy(at, partition.data(), partition.size());
   std::memset(at + partition.size(), 0, padded(partition) - partition.size());
@@ -166,10 +166,10 @@ std::uint32_t Leaf::push(std::string_view bytes) {
 // Makes the gap at least `room` bytes.
 void Leaf::reserve(std::uint32_t room) {
   if (gap() >= room) return;
-  remake(capacity_for(used() + room));
+  reallocate(capacity_for(used_bytes() + room));
 }
 
-void Leaf::remake(std::uint32_t capacity) {
+void Leaf::reallocate(std::uint32_t capacity) {
   Leaf fresh;
   fresh.allocate(capacity);
   fresh.copy_from(*this);
@@ -183,13 +183,13 @@ void Leaf::remake(std::uint32_t capacity) {
 void Leaf::count_memory() {
   totals_.memory = sizeof(Leaf) + block_overhead;
   if (capacity_ != 0) totals_.memory += capacity_ + block_overhead;
-  if (absent_ && overlay_) totals_.memory += overlay_->memory();
+  if (unloaded_ && overlay_) totals_.memory += overlay_->memory();
 }
 
-Leaf::Near Leaf::find_near_to(const KeyView& key) const {
+Leaf::HeadSearch Leaf::find_by_heads(const KeyView& key) const {
   const KeyRun* const table = run_table();
-  const Position run = search_runs(table, runs_, partition_prefix_, key.partition,
-                                   [this](std::uint32_t r) { return partition(r); });
+  const SearchResult run = search_runs(table, runs_, partition_prefix_, key.partition,
+                                       [this](std::uint32_t r) { return partition(r); });
   if (!run.found) return {run, run.index < runs_ ? run_first(run.index) : size_};
   const LeafSlot* const slot = slots();
   const std::uint32_t head = head_of(key.row, table[run.index].prefix);
@@ -197,46 +197,46 @@ Leaf::Near Leaf::find_near_to(const KeyView& key) const {
                             [slot](std::uint32_t i) { return slot[i].head; })};
 }
 
-Leaf::Place Leaf::find_from(const Near& near, const KeyView& key) const {
-  const std::uint32_t run = near.run.index;
-  if (!near.run.found) return {run, near.slot, false, false};
+Leaf::FindResult Leaf::finish_find(const HeadSearch& head_search, const KeyView& key) const {
+  const std::uint32_t run = head_search.run.index;
+  if (!head_search.run.found) return {run, head_search.slot, false, false};
   const LeafSlot* const slot = slots();
-  const Position row = search_from(
-      near.slot, run_first(run), run_end(run), run_table()[run].prefix, key.row,
+  const SearchResult row = search_keys(
+      head_search.slot, run_first(run), run_end(run), run_table()[run].prefix, key.row,
       [slot](std::uint32_t i) { return slot[i].head; },
       [this](std::uint32_t i) { return row_key(i); });
   return {run, row.index, true, row.found};
 }
 
 // A binary search waits for each of its steps: of a big directory, at least the first few.
-void Leaf::touch_directory() const {
+void Leaf::prefetch_directory() const {
   constexpr std::uint32_t lines = 8;
   const std::uint32_t bytes = directory_bytes();
   const auto line = static_cast<std::uint32_t>(cache_line_bytes);
   const std::uint32_t step = std::max(line, bytes / lines);
-  for (std::uint32_t at = 0; at < bytes; at += step) entitable::touch(buffer_.get() + at);
+  for (std::uint32_t at = 0; at < bytes; at += step) entitable::prefetch(buffer_.get() + at);
 }
 
-void Leaf::touch_row(const Near& near, const KeyView& key) const {
+void Leaf::prefetch_row(const HeadSearch& head_search, const KeyView& key) const {
   constexpr std::ptrdiff_t values = 192;  // of most rows these are all
-  if (near.slot == size_) return;
-  const char* const at = base(near.slot);
+  if (head_search.slot == size_) return;
+  const char* const at = base(head_search.slot);
   const char* const from = at - std::min<std::ptrdiff_t>(at - buffer_.get(), std::ssize(key.row));
   const char* const to = at + std::min<std::ptrdiff_t>(end() - at, values);
-  entitable::touch(from, static_cast<std::size_t>(to - from));
+  entitable::prefetch(from, static_cast<std::size_t>(to - from));
 }
 
-std::optional<Leaf::Place> Leaf::find_near(const KeyView& key, std::uint32_t run,
-                                           std::uint32_t slot) const {
+std::optional<Leaf::FindResult> Leaf::find_at_hint(const KeyView& key, std::uint32_t run,
+                                                   std::uint32_t slot) const {
   if (run >= runs_ || !same_text(partition(run), key.partition)) return std::nullopt;
   const std::uint32_t first = run_first(run);
   const std::uint32_t last = run_end(run);
   if (slot < first || slot > last) return std::nullopt;
   if (slot > first && compare_utf16(row_key(slot - 1), key.row) >= 0) return std::nullopt;
   for (std::uint32_t at = slot; at <= slot + 1; ++at) {
-    if (at == last) return Place{run, at, true, false};
+    if (at == last) return FindResult{run, at, true, false};
     const int order = compare_utf16(key.row, row_key(at));
-    if (order <= 0) return Place{run, at, true, order == 0};
+    if (order <= 0) return FindResult{run, at, true, order == 0};
   }
   return std::nullopt;
 }
@@ -251,32 +251,34 @@ void Leaf::append_rows(std::vector<RowSource>& rows) const {
 
 // ---- Changes ---------------------------------------------------------------
 
-void Leaf::insert(const Place& place, std::string_view partition, std::string_view packed,
+void Leaf::insert(const FindResult& position, std::string_view partition, std::string_view packed,
                   std::uint32_t key_bytes) {
-  ENTITABLE_DCHECK(!place.found);
+  ENTITABLE_DCHECK(!position.found);
   const auto packed_bytes = static_cast<std::uint32_t>(packed.size());
-  reserve(cost(packed_bytes) + (place.run_found ? 0 : run_cost(partition)));
+  reserve(cost(packed_bytes) + (position.run_found ? 0 : run_cost(partition)));
   const std::string_view key = packed.substr(0, key_bytes);
-  if (place.run_found) {
-    narrow_run_prefix(place.run, key);
+  if (position.run_found) {
+    narrow_run_prefix(position.run, key);
   } else {
-    insert_run(place, partition, key_bytes);
+    insert_run(position, partition, key_bytes);
   }
   KeyRun* const table = run_table();
-  for (std::uint32_t r = place.run + 1; r < runs_; ++r) ++table[r].first;
+  for (std::uint32_t r = position.run + 1; r < runs_; ++r) ++table[r].first;
   LeafSlot* const slot = slots();
-  std::memmove(slot + place.slot + 1, slot + place.slot, (size_ - place.slot) * sizeof(LeafSlot));
-  slot[place.slot] = {head_of(key, table[place.run].prefix), push(packed) - key_bytes};
-  note_shape(packed.data() + key_bytes, size_ == 0);
+  std::memmove(slot + position.slot + 1, slot + position.slot,
+               (size_ - position.slot) * sizeof(LeafSlot));
+  slot[position.slot] = {head_of(key, table[position.run].prefix), push(packed) - key_bytes};
+  update_common_shape(packed.data() + key_bytes, size_ == 0);
   ++size_;
   ++totals_.rows;
   totals_.bytes += packed_bytes;
-  note_insert(place.slot);
-  note_change();
+  update_streak(position.slot);
+  clear_part_and_columns();
 }
 
 // A run that has no row yet.
-void Leaf::insert_run(const Place& place, std::string_view partition, std::uint32_t key_bytes) {
+void Leaf::insert_run(const FindResult& position, std::string_view partition,
+                      std::uint32_t key_bytes) {
   if (runs_ == 0) {
     partition_prefix_ = narrow(partition.size());
   } else {
@@ -285,12 +287,12 @@ void Leaf::insert_run(const Place& place, std::string_view partition, std::uint3
   char* const slots_before = texts() + texts_;
   std::memmove(slots_before + run_cost(partition), slots_before, size_ * sizeof(LeafSlot));
   std::memmove(texts() + sizeof(KeyRun), texts(), texts_);
-  KeyRun* const at = run_table() + place.run;
-  std::memmove(at + 1, at, (runs_ - place.run) * sizeof(KeyRun));
+  KeyRun* const at = run_table() + position.run;
+  std::memmove(at + 1, at, (runs_ - position.run) * sizeof(KeyRun));
   ++runs_;
   *at = {head_of(partition, partition_prefix_), texts_, narrow(partition.size()), narrow(key_bytes),
-         place.slot};
-  add_text(partition);
+         position.slot};
+  add_partition_key(partition);
 }
 
 // A run that has no row any more.
@@ -321,46 +323,46 @@ void Leaf::replace(std::uint32_t i, std::string_view packed, std::uint32_t key_b
     slots()[i].offset = push(packed) - key_bytes;
     garbage_ += before;
   }
-  note_shape(packed.data() + key_bytes, size_ == 1);
+  update_common_shape(packed.data() + key_bytes, size_ == 1);
   totals_.bytes += packed_bytes;
   totals_.bytes -= before;
-  note_change();
-  give_back();
+  clear_part_and_columns();
+  shrink_buffer();
 }
 
-void Leaf::erase(const Place& place) {
-  ENTITABLE_DCHECK(place.found);
-  const std::uint32_t packed_bytes = row_layout::packed_bytes(base(place.slot));
+void Leaf::erase(const FindResult& position) {
+  ENTITABLE_DCHECK(position.found);
+  const std::uint32_t packed_bytes = row_layout::packed_bytes(base(position.slot));
   LeafSlot* const slot = slots();
-  std::memmove(slot + place.slot, slot + place.slot + 1,
-               (size_ - place.slot - 1) * sizeof(LeafSlot));
+  std::memmove(slot + position.slot, slot + position.slot + 1,
+               (size_ - position.slot - 1) * sizeof(LeafSlot));
   --size_;
   --totals_.rows;
   totals_.bytes -= packed_bytes;
   garbage_ += packed_bytes;
   KeyRun* const table = run_table();
-  for (std::uint32_t r = place.run + 1; r < runs_; ++r) --table[r].first;
-  if (run_first(place.run) == run_end(place.run)) erase_run(place.run);
+  for (std::uint32_t r = position.run + 1; r < runs_; ++r) --table[r].first;
+  if (run_first(position.run) == run_end(position.run)) erase_run(position.run);
   streak_ = 0;
-  note_change();
-  give_back();
+  clear_part_and_columns();
+  shrink_buffer();
 }
 
-void Leaf::put_absent(const KeyView& key, std::string_view packed) {
-  own_overlay().put(key, packed);
-  counted_ = false;
+void Leaf::put_in_overlay(const KeyView& key, std::string_view packed) {
+  mutable_overlay().put(key, packed);
+  has_exact_totals_ = false;
   count_memory();
 }
 
-void Leaf::erase_absent(const KeyView& key) {
-  own_overlay().erase(key);
-  counted_ = false;
+void Leaf::erase_in_overlay(const KeyView& key) {
+  mutable_overlay().erase(key);
+  has_exact_totals_ = false;
   count_memory();
 }
 
 // Copies of this leaf may share its overlay.
-Overlay& Leaf::own_overlay() {
-  ENTITABLE_CHECK(absent_);
+Overlay& Leaf::mutable_overlay() {
+  ENTITABLE_CHECK(unloaded_);
   if (!overlay_) {
     overlay_ = make_ref<Overlay>();
   } else if (!overlay_.unique()) {
@@ -370,9 +372,9 @@ Overlay& Leaf::own_overlay() {
 }
 
 // Makes the buffer anew when it has become far larger than its rows need.
-void Leaf::give_back() {
-  const std::uint32_t capacity = capacity_for(used());
-  if (capacity_ > 2 * capacity) remake(capacity);
+void Leaf::shrink_buffer() {
+  const std::uint32_t capacity = capacity_for(used_bytes());
+  if (capacity_ > 2 * capacity) reallocate(capacity);
 }
 
 void Leaf::narrow_run_prefix(std::uint32_t run, std::string_view key) {
@@ -405,25 +407,25 @@ void Leaf::set_partition_heads() {
 
 // A streak of inserts goes on if this one is just behind (rising) or just before (falling) the last
 // one.
-void Leaf::note_insert(std::uint32_t slot) {
-  if (slot == last_ + 1) {
+void Leaf::update_streak(std::uint32_t slot) {
+  if (slot == last_insert_slot_ + 1) {
     streak_ = streak_ > 0 ? streak_ + 1 : 1;
-  } else if (slot == last_) {
+  } else if (slot == last_insert_slot_) {
     streak_ = streak_ < 0 ? streak_ - 1 : -1;
   } else {
     streak_ = 0;
   }
-  last_ = slot;
+  last_insert_slot_ = slot;
 }
 
 // What was known of the rows as a whole holds no longer.
-void Leaf::note_change() {
+void Leaf::clear_part_and_columns() {
   set_part(0, 0);
-  columns_.drop();
+  column_cache_.clear();
 }
 
 // Of a row that has come. A shape that has gone is noticed when the leaf is built anew.
-void Leaf::note_shape(const char* base, bool only_row) {
+void Leaf::update_common_shape(const char* base, bool only_row) {
   const ShapeId shape = row_layout::shape_id(base);
   if (only_row) {
     shape_ = shape;

@@ -17,12 +17,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/touch.h"
+#include "core/base/prefetch.h"
+#include "core/index/column_cache.h"
 #include "core/index/key_search.h"
 #include "core/index/node.h"
 #include "core/index/overlay.h"
 #include "core/index/row.h"
-#include "core/index/scan_columns.h"
 
 namespace entitable {
 
@@ -46,12 +46,12 @@ class Leaf : public Node {
  public:
   Leaf();  // present and empty
   // `rows` and `bytes`: of the part as its overlay leaves it, where that is known.
-  static Ref<Leaf> make_absent(PartId part, std::uint64_t rows, std::uint64_t bytes,
-                               Ref<Overlay> overlay = nullptr);
+  static Ref<Leaf> make_unloaded(PartId part, std::uint64_t rows, std::uint64_t bytes,
+                                 Ref<Overlay> overlay = nullptr);
   // Tightly packed. REQUIRES: keys rise strictly.
   static Ref<Leaf> build(std::span<const RowSource> rows);
   // The same with room to grow. REQUIRES: `bytes` is bytes_for(rows).
-  static Ref<Leaf> build_to_grow(std::span<const RowSource> rows, std::uint64_t bytes);
+  static Ref<Leaf> build_with_slack(std::span<const RowSource> rows, std::uint64_t bytes);
   // What build() would take for these rows, in bytes.
   static std::uint64_t bytes_for(std::span<const RowSource> rows);
   // A copy with room for `room` more bytes.
@@ -64,42 +64,44 @@ class Leaf : public Node {
     return padded(partition) + static_cast<std::uint32_t>(sizeof(KeyRun));
   }
 
-  bool is_absent() const { return absent_; }
+  bool is_unloaded() const { return unloaded_; }
   std::uint32_t size() const { return size_; }  // rows
   std::uint32_t runs() const { return runs_; }
-  std::uint32_t used() const {  // bytes, garbage and gap apart
+  std::uint32_t used_bytes() const {  // bytes, garbage and gap apart
     return directory_bytes() + heap_ - garbage_;
   }
 
   // Where a key is or would be.
-  struct Place {
+  struct FindResult {
     std::uint32_t run;
     std::uint32_t slot;
     bool run_found;
     bool found;
-    friend bool operator==(const Place&, const Place&) = default;
+    friend bool operator==(const FindResult&, const FindResult&) = default;
   };
-  Place find(const KeyView& key) const {
-    touch_directory();
-    return find_from(find_near_to(key), key);
+  FindResult find(const KeyView& key) const {
+    prefetch_directory();
+    return finish_find(find_by_heads(key), key);
   }
   // The same in two steps. The first one looks at no row, and the second at one, nearly always: in
-  // between, memory can be waited for once for many keys (base/touch.h).
-  struct Near {
-    Position run;
+  // between, memory can be waited for once for many keys (base/prefetch.h).
+  struct HeadSearch {
+    SearchResult run;
     std::uint32_t slot;
   };
-  Near find_near_to(const KeyView& key) const;
-  Place find_from(const Near& near, const KeyView& key) const;
-  void touch_directory() const;                                // what the first one reads
-  void touch_row(const Near& near, const KeyView& key) const;  // the second, and a row's reader
+  HeadSearch find_by_heads(const KeyView& key) const;
+  FindResult finish_find(const HeadSearch& head_search, const KeyView& key) const;
+  void prefetch_directory() const;  // what the first one reads
+  void prefetch_row(const HeadSearch& head_search,
+                    const KeyView& key) const;  // the second, and a row's reader
   // find(), if a look at this slot and its neighbours is enough to tell; they need not be there.
-  std::optional<Place> find_near(const KeyView& key, std::uint32_t run, std::uint32_t slot) const;
+  std::optional<FindResult> find_at_hint(const KeyView& key, std::uint32_t run,
+                                         std::uint32_t slot) const;
 
   // Of slot i. REQUIRES: i < size(), run r holds it.
   const char* base(std::uint32_t i) const { return end() - slots()[i].offset; }
   std::string_view row_key(std::uint32_t i) const { return row_layout::key(base(i)); }
-  std::uint32_t run_of(std::uint32_t i) const { return run_holding(run_table(), runs_, i); }
+  std::uint32_t run_of(std::uint32_t i) const { return run_containing(run_table(), runs_, i); }
   std::string_view partition(std::uint32_t r) const {
     return {texts() + run_table()[r].text, run_table()[r].text_bytes};
   }
@@ -112,15 +114,16 @@ class Leaf : public Node {
   bool has_one_shape() const { return shape_ != many_shapes; }
   ShapeId shape() const { return shape_; }
   // The values at `slot`, in the order of the rows; nullptr: look at the rows. Valid until
-  // scan_columns_max others were asked for. REQUIRES: has_one_shape(), and that form at that slot.
+  // cached_columns_max others were asked for. REQUIRES: has_one_shape(), and that form at that
+  // slot.
   const char* column(std::uint32_t slot, ColumnForm form) const {
-    return columns_.values(slot, form, size_, [this](std::uint32_t i) { return base(i); });
+    return column_cache_.values(slot, form, size_, [this](std::uint32_t i) { return base(i); });
   }
   // What is read before a column is, and a column, if there is one: to have them in caches
-  // (base/touch.h). REQUIRES: as column().
-  void touch() const { entitable::touch(this, sizeof(Leaf)); }
-  void touch_column(std::uint32_t slot, ColumnForm form) const {
-    columns_.touch(slot, form, size_);
+  // (base/prefetch.h). REQUIRES: as column().
+  void prefetch() const { entitable::prefetch(this, sizeof(Leaf)); }
+  void prefetch_column(std::uint32_t slot, ColumnForm form) const {
+    column_cache_.prefetch(slot, form, size_);
   }
   const LeafSlot* slots() const { return reinterpret_cast<const LeafSlot*>(texts() + texts_); }
   const char* buffer() const { return buffer_.get(); }  // what a search reads lies from here on
@@ -130,17 +133,17 @@ class Leaf : public Node {
   void append_rows(std::vector<RowSource>& rows) const;
 
   // Changes. REQUIRES: this leaf is held once; `packed` and `partition` do not look into it;
-  // `place` is find()'s answer.
-  void insert(const Place& place, std::string_view partition, std::string_view packed,
+  // `position` is find()'s answer.
+  void insert(const FindResult& position, std::string_view partition, std::string_view packed,
               std::uint32_t key_bytes);
   void replace(std::uint32_t i, std::string_view packed, std::uint32_t key_bytes);
-  void erase(const Place& place);
+  void erase(const FindResult& position);
 
-  // The same of an absent leaf: they wait in its overlay. From then on its sums, which are those of
-  // the part, are not exact. REQUIRES: is_absent(); this leaf is held once.
-  void put_absent(const KeyView& key, std::string_view packed);
-  void erase_absent(const KeyView& key);
-  bool counted() const { return counted_; }  // whether the sums are exact
+  // The same of an unloaded leaf: they wait in its overlay. From then on its sums, which are those
+  // of the part, are not exact. REQUIRES: is_unloaded(); this leaf is held once.
+  void put_in_overlay(const KeyView& key, std::string_view packed);
+  void erase_in_overlay(const KeyView& key);
+  bool has_exact_totals() const { return has_exact_totals_; }  // whether the sums are exact
 
   // The part that holds exactly these rows, but for what its overlay changed, and how many leaves
   // it went to; 0, 0 and null after any change. Marking is no change.
@@ -153,17 +156,21 @@ class Leaf : public Node {
     overlay_ = std::move(overlay);
   }
 
-  // Whether anything was looked for in it since forget_use().
-  bool used_lately() const { return used_lately_; }
-  void note_use() const {
-    if (!used_lately_) used_lately_ = true;  // a store less: most leaves are looked at often
+  // Whether anything was looked for in it since clear_used().
+  bool recently_used() const { return recently_used_; }
+  void mark_used() const {
+    if (!recently_used_) recently_used_ = true;  // a store less: most leaves are looked at often
   }
-  void forget_use() const { used_lately_ = false; }
+  void clear_used() const { recently_used_ = false; }
 
-  // Whether rows came in ascending (descending) order lately, each beside the one before; `place`:
-  // of the next one.
-  bool rising(const Place& place) const { return streak_ >= streak_min && place.slot == last_ + 1; }
-  bool falling(const Place& place) const { return streak_ <= -streak_min && place.slot == last_; }
+  // Whether rows came in ascending (descending) order lately, each beside the one before;
+  // `position`: of the next one.
+  bool inserts_ascend(const FindResult& position) const {
+    return streak_ >= streak_min && position.slot == last_insert_slot_ + 1;
+  }
+  bool inserts_descend(const FindResult& position) const {
+    return streak_ <= -streak_min && position.slot == last_insert_slot_;
+  }
 
   // Empty: all well.
   std::string verify(const Schema& schema) const;
@@ -188,25 +195,25 @@ class Leaf : public Node {
   }
   std::uint32_t gap() const { return capacity_ - directory_bytes() - heap_; }
   void allocate(std::uint32_t capacity);
-  static Ref<Leaf> build_within(std::span<const RowSource> rows, std::uint32_t capacity);
+  static Ref<Leaf> build_with_capacity(std::span<const RowSource> rows, std::uint32_t capacity);
   void append_all(std::span<const RowSource> rows);
   void copy_from(const Leaf& from);
   void reserve(std::uint32_t room);
-  void remake(std::uint32_t capacity);
-  void give_back();
-  void add_text(std::string_view partition);
+  void reallocate(std::uint32_t capacity);
+  void shrink_buffer();
+  void add_partition_key(std::string_view partition);
   std::uint32_t push(std::string_view bytes);
-  void insert_run(const Place& place, std::string_view partition, std::uint32_t key_bytes);
+  void insert_run(const FindResult& position, std::string_view partition, std::uint32_t key_bytes);
   void erase_run(std::uint32_t run);
   void narrow_run_prefix(std::uint32_t run, std::string_view key);
   void narrow_partition_prefix(std::string_view added);
   void set_run_heads(std::uint32_t run);
   void set_partition_heads();
   void count_memory();
-  void note_insert(std::uint32_t slot);
-  void note_shape(const char* base, bool only_row);
-  void note_change();
-  Overlay& own_overlay();
+  void update_streak(std::uint32_t slot);
+  void update_common_shape(const char* base, bool only_row);
+  void clear_part_and_columns();
+  Overlay& mutable_overlay();
 
   std::unique_ptr<char[]> buffer_;  // null: capacity 0
   std::uint32_t capacity_ = 0;
@@ -217,13 +224,13 @@ class Leaf : public Node {
   std::uint32_t garbage_ = 0;  // bytes of the heap that nothing points to
   std::uint16_t partition_prefix_ =
       0;  // bytes that all partition keys share (whole characters), or fewer
-  bool absent_ = false;
-  bool counted_ = true;
-  ShapeId shape_ = generic_shape_id;  // of all rows, or many_shapes; of no rows, any
-  std::int32_t streak_ = 0;           // inserts in a row that rose (> 0) or fell (< 0)
-  std::uint32_t last_ = 0;            // slot of the last insert
-  mutable ScanColumns columns_;
-  mutable bool used_lately_ = false;
+  bool unloaded_ = false;
+  bool has_exact_totals_ = true;
+  ShapeId shape_ = generic_shape_id;    // of all rows, or many_shapes; of no rows, any
+  std::int32_t streak_ = 0;             // inserts in a row that rose (> 0) or fell (< 0)
+  std::uint32_t last_insert_slot_ = 0;  // slot of the last insert
+  mutable ColumnCache column_cache_;
+  mutable bool recently_used_ = false;
   mutable PartId part_ = 0;
   mutable std::uint32_t part_leaves_ = 0;
   mutable Ref<Overlay> overlay_;

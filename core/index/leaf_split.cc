@@ -55,12 +55,13 @@ std::size_t balanced_cut(std::span<const RowSource> rows) {
 }
 
 // Behind a row that rises from its neighbour, before one that falls; else in the middle.
-std::size_t first_cut(std::span<const RowSource> rows, const Leaf& leaf, const Leaf::Place& place) {
-  const std::size_t at = place.slot;
-  if (!place.found && leaf.rising(place)) {
+std::size_t first_cut(std::span<const RowSource> rows, const Leaf& leaf,
+                      const Leaf::FindResult& position) {
+  const std::size_t at = position.slot;
+  if (!position.found && leaf.inserts_ascend(position)) {
     return Leaf::bytes_for(rows.first(at + 1)) <= leaf_bytes_max ? at + 1 : at;
   }
-  if (!place.found && leaf.falling(place)) {
+  if (!position.found && leaf.inserts_descend(position)) {
     return Leaf::bytes_for(rows.subspan(at)) <= leaf_bytes_max ? at : at + 1;
   }
   return balanced_cut(rows);
@@ -87,7 +88,7 @@ std::vector<Child> leaves_of(std::span<const RowSource> rows, std::size_t cut, b
       continue;
     }
     leaves.push_back({lower_of(part, part.data() == rows.data() ? nullptr : part.data() - 1),
-                      as_node(in_order ? Leaf::build(part) : Leaf::build_to_grow(part, bytes))});
+                      as_node(in_order ? Leaf::build(part) : Leaf::build_with_slack(part, bytes))});
   }
   return leaves;
 }
@@ -101,15 +102,15 @@ EntityKey bound_between(const KeyView& below, const KeyView& above) {
   return EntityKey(above.partition, text_between(below.row, above.row));
 }
 
-std::vector<Child> split_leaf(const Ref<Node>& leaf_node, const Leaf::Place& place,
+std::vector<Child> split_leaf(const Ref<Node>& leaf_node, const Leaf::FindResult& position,
                               const KeyView& key, std::string_view packed) {
   const auto& leaf = static_cast<const Leaf&>(*leaf_node);
   const RowSource row{key.partition, packed.data() + key.row.size()};
-  if (!place.found && place.slot == leaf.size()) {
+  if (!position.found && position.slot == leaf.size()) {
     return {{EntityKey(), leaf_node},
             {bound_between(leaf.key(leaf.size() - 1), key), as_node(Leaf::build({&row, 1}))}};
   }
-  if (!place.found && place.slot == 0) {
+  if (!position.found && position.slot == 0) {
     return {{EntityKey(), as_node(Leaf::build({&row, 1}))},
             {bound_between(key, leaf.key(0)), leaf_node}};
   }
@@ -117,14 +118,15 @@ std::vector<Child> split_leaf(const Ref<Node>& leaf_node, const Leaf::Place& pla
   std::vector<RowSource> rows;
   rows.reserve(leaf.size() + 1);
   leaf.append_rows(rows);
-  if (place.found) {
-    rows[place.slot].base = row.base;
+  if (position.found) {
+    rows[position.slot].base = row.base;
   } else {
-    rows.insert(std::next(rows.begin(), static_cast<std::ptrdiff_t>(place.slot)), row);
+    rows.insert(std::next(rows.begin(), static_cast<std::ptrdiff_t>(position.slot)), row);
   }
 
-  const bool in_order = !place.found && (leaf.rising(place) || leaf.falling(place));
-  return leaves_of(rows, first_cut(rows, leaf, place), in_order);
+  const bool in_order =
+      !position.found && (leaf.inserts_ascend(position) || leaf.inserts_descend(position));
+  return leaves_of(rows, first_cut(rows, leaf, position), in_order);
 }
 
 }  // namespace entitable

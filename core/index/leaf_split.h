@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/index/inner.h"
+#include "core/index/inner_node.h"
 #include "core/index/leaf.h"
 
 namespace entitable {
@@ -13,11 +13,11 @@ namespace entitable {
 // a whole character. Between two partitions its row is empty. REQUIRES: below < above.
 EntityKey bound_between(const KeyView& below, const KeyView& above);
 
-// The leaves that take the place of `leaf` when a row is put at `place` (find()'s answer for its
+// The leaves that take the place of `leaf` when a row is put at `position` (find()'s answer for its
 // key). The lower bound of the first is left empty. Rows that come in order leave full leaves
 // behind: then `leaf` itself is among the answer, unchanged. REQUIRES: `packed` starts with
 // key.row.
-std::vector<Child> split_leaf(const Ref<Node>& leaf, const Leaf::Place& place, const KeyView& key,
-                              std::string_view packed);
+std::vector<Child> split_leaf(const Ref<Node>& leaf, const Leaf::FindResult& position,
+                              const KeyView& key, std::string_view packed);
 
 }  // namespace entitable

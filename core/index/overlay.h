@@ -1,12 +1,12 @@
 // What has changed in a part's rows since it was stored, by key. Internal to core/index.
 //
-//   absent leaf            its rows are in the part, in storage; these changes are not
+//   unloaded leaf            its rows are in the part, in storage; these changes are not
 //     |- part 7              "a" "b" "c" "d"
 //     '- overlay             "b" -> a packed row (row.h)   put: in place of the row, or a new one
 //                            "d" -> nothing                erased
 //
 //   leaves of part 7       after loading: "a", the new "b", "c", under the same overlay; so they
-//     |- part 7              may be dropped again, and an absent leaf as above takes their place,
+//     |- part 7              may be dropped again, and an unloaded leaf as above takes their place,
 //     '- overlay             unless a row that came later has taken the place of "d"
 //
 // So a log that touches many parts needs none of them until somebody looks for a row there.

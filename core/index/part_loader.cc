@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/index/inner.h"
+#include "core/index/inner_node.h"
 #include "core/index/leaf.h"
 #include "core/index/leaf_split.h"
 #include "core/index/table_index.h"
@@ -15,12 +15,12 @@ namespace entitable {
 struct PartLoader::State {
   State(TableIndex& into, PartId id) : index(into), part(id) {}
 
-  struct Waiting {
+  struct BufferedRow {
     std::size_t partition_at;
     std::size_t partition_bytes;
     std::size_t row_at;  // of the row's base
   };
-  RowSource source(const Waiting& row) const {
+  RowSource source(const BufferedRow& row) const {
     return {std::string_view(texts).substr(row.partition_at, row.partition_bytes),
             texts.data() + row.row_at};
   }
@@ -29,26 +29,26 @@ struct PartLoader::State {
   void add_change();
   void push(const KeyView& key, std::string_view packed);
   void flush();
-  EntityKey some_key(const TableIndex& version) const;
-  void put_into(TableIndex& version) const;
+  EntityKey key_in_range(const TableIndex& version) const;
+  void install_in(TableIndex& version) const;
 
   TableIndex& index;
   const PartId part;
   std::string texts;
-  std::vector<Waiting> waiting;
-  std::uint64_t waiting_bytes = 0;  // in the leaf to be
-  EntityKey first;                  // of all rows
+  std::vector<BufferedRow> buffered_rows;
+  std::uint64_t buffered_bytes = 0;  // in the leaf to be
+  EntityKey first;                   // of all rows
   std::vector<Child> leaves;
-  bool began = false;
+  bool has_begun = false;
   Ref<Overlay> overlay;
   Overlay::Changes::const_iterator change;  // the next one, if there is an overlay
 };
 
-// `key`: of the first row, or anything in the range of the absent leaf.
+// `key`: of the first row, or anything in the range of the unloaded leaf.
 void PartLoader::State::begin(const KeyView& key) {
-  began = true;
-  const Leaf& leaf = index.leaf_of(key);
-  ENTITABLE_CHECK(leaf.is_absent() && leaf.part() == part);
+  has_begun = true;
+  const Leaf& leaf = index.find_leaf(key);
+  ENTITABLE_CHECK(leaf.is_unloaded() && leaf.part() == part);
   overlay = leaf.overlay();
   if (overlay) change = overlay->changes().begin();
 }
@@ -67,8 +67,8 @@ void PartLoader::State::add_change() {
 // Makes a leaf of the waiting rows.
 void PartLoader::State::flush() {
   std::vector<RowSource> rows;
-  rows.reserve(waiting.size());
-  for (const Waiting& row : waiting) rows.push_back(source(row));
+  rows.reserve(buffered_rows.size());
+  for (const BufferedRow& row : buffered_rows) rows.push_back(source(row));
   EntityKey lower;
   if (!leaves.empty()) {
     const auto& before = static_cast<const Leaf&>(*leaves.back().node);
@@ -77,8 +77,8 @@ void PartLoader::State::flush() {
   }
   leaves.push_back({std::move(lower), as_node(Leaf::build(rows))});
   texts.clear();
-  waiting.clear();
-  waiting_bytes = 0;
+  buffered_rows.clear();
+  buffered_bytes = 0;
 }
 
 PartLoader::PartLoader(TableIndex& index, PartId part)
@@ -89,7 +89,7 @@ PartLoader::~PartLoader() = default;
 void PartLoader::add(const KeyView& key, Ticks timestamp,
                      std::span<const PropertyView> properties) {
   State& state = *state_;
-  if (!state.began) state.begin(key);
+  if (!state.has_begun) state.begin(key);
   if (state.overlay) {
     const auto end = state.overlay->changes().end();
     state.add_changes_before(key);
@@ -105,67 +105,67 @@ void PartLoader::add(const KeyView& key, Ticks timestamp,
 
 // A row behind those before it.
 void PartLoader::State::push(const KeyView& key, std::string_view packed) {
-  const bool is_first = waiting.empty() && leaves.empty();
+  const bool is_first = buffered_rows.empty() && leaves.empty();
   if (is_first) first = EntityKey(key.partition, key.row);
   bool new_run = true;
-  if (!waiting.empty()) {
-    const RowSource last = source(waiting.back());
+  if (!buffered_rows.empty()) {
+    const RowSource last = source(buffered_rows.back());
     ENTITABLE_CHECK(compare({last.partition, row_layout::key(last.base)}, key) < 0);
     new_run = last.partition != key.partition;
   }
   std::uint64_t bytes = Leaf::cost(static_cast<std::uint32_t>(packed.size()));
   if (new_run) bytes += Leaf::run_cost(key.partition);
-  if (!waiting.empty() && waiting_bytes + bytes > leaf_bytes_filled) {
+  if (!buffered_rows.empty() && buffered_bytes + bytes > leaf_bytes_filled) {
     flush();
     if (!new_run) bytes += Leaf::run_cost(key.partition);
     new_run = true;
   }
-  Waiting row{};
+  BufferedRow row{};
   if (new_run) {
     row.partition_at = texts.size();
     row.partition_bytes = key.partition.size();
     texts.append(key.partition);
   } else {
-    row.partition_at = waiting.back().partition_at;
-    row.partition_bytes = waiting.back().partition_bytes;
+    row.partition_at = buffered_rows.back().partition_at;
+    row.partition_bytes = buffered_rows.back().partition_bytes;
   }
   row.row_at = texts.size() + key.row.size();
   texts.append(packed);
-  waiting.push_back(row);
-  waiting_bytes += bytes;
+  buffered_rows.push_back(row);
+  buffered_bytes += bytes;
 }
 
 void PartLoader::finish() {
   State& state = *state_;
-  if (!state.began) state.begin(state.some_key(state.index).view());
+  if (!state.has_begun) state.begin(state.key_in_range(state.index).view());
   while (state.overlay && state.change != state.overlay->changes().end()) state.add_change();
-  if (!state.waiting.empty()) state.flush();
+  if (!state.buffered_rows.empty()) state.flush();
   if (state.leaves.empty()) state.leaves.push_back({EntityKey(), as_node(make_ref<Leaf>())});
   for (const Child& leaf : state.leaves) {
     static_cast<const Leaf&>(*leaf.node)
         .set_part(state.part, static_cast<std::uint32_t>(state.leaves.size()), state.overlay);
   }
-  state.put_into(state.index);
+  state.install_in(state.index);
 }
 
-void PartLoader::finish_in(TableIndex& version) {
+void PartLoader::install_in(TableIndex& version) {
   ENTITABLE_CHECK(version.schema_.get() == state_->index.schema_.get());
-  state_->put_into(version);
+  state_->install_in(version);
 }
 
 // In the place of the part: if it has no rows only its leaf knows.
-EntityKey PartLoader::State::some_key(const TableIndex& version) const {
-  std::optional<EntityKey> key = version.find_absent(part);
+EntityKey PartLoader::State::key_in_range(const TableIndex& version) const {
+  std::optional<EntityKey> key = version.find_unloaded(part);
   ENTITABLE_CHECK(key.has_value());
   return std::move(*key);
 }
 
-// In the place of the absent leaf.
-void PartLoader::State::put_into(TableIndex& version) const {
+// In the place of the unloaded leaf.
+void PartLoader::State::install_in(TableIndex& version) const {
   const auto& last = static_cast<const Leaf&>(*leaves.back().node);
   TreeEdit edit(version.root_);
-  edit.descend(last.size() == 0 ? some_key(version).view() : first.view());
-  ENTITABLE_CHECK(edit.leaf().is_absent() && edit.leaf().part() == part);
+  edit.descend(last.size() == 0 ? key_in_range(version).view() : first.view());
+  ENTITABLE_CHECK(edit.leaf().is_unloaded() && edit.leaf().part() == part);
   const std::optional<KeyView> upper = edit.upper();
   ENTITABLE_CHECK(!upper || last.size() == 0 || compare(last.key(last.size() - 1), *upper) < 0);
   edit.replace(leaves);

@@ -132,7 +132,7 @@ void pack_row(const Schema::Interned& interned, std::string_view row_key, Ticks 
   }
 }
 
-PropertyView GenericProperties::next() {
+PropertyView GenericPropertyReader::next() {
   ENTITABLE_DCHECK(!done());
   const auto type = static_cast<EdmType>(*at_);
   const std::uint32_t name_bytes = row_layout::load<std::uint16_t>(at_ + 1);
@@ -164,7 +164,7 @@ std::optional<ValueView> RowView::find(std::string_view name) const {
     if (!column) return std::nullopt;
     return value(*column);
   }
-  for (GenericProperties list(text(row_layout::columns_at)); !list.done();) {
+  for (GenericPropertyReader list(text(row_layout::columns_at)); !list.done();) {
     const PropertyView property = list.next();
     if (property.name == name) return property.value;
   }

@@ -67,9 +67,9 @@ class RowView {
 };
 
 // Reads the property list of a generic row.
-class GenericProperties {
+class GenericPropertyReader {
  public:
-  explicit GenericProperties(std::string_view list)
+  explicit GenericPropertyReader(std::string_view list)
       : at_(list.data() + 2), left_(row_layout::load<std::uint16_t>(list.data())) {}
   bool done() const { return left_ == 0; }
   PropertyView next();  // REQUIRES: !done()
@@ -112,7 +112,7 @@ inline RowView RowView::copy_to(char* bytes) const {
 template <typename Visit>
 void RowView::for_each_property(Visit visit) const {
   if (shape_->is_generic()) {
-    for (GenericProperties list(text(row_layout::columns_at)); !list.done();) {
+    for (GenericPropertyReader list(text(row_layout::columns_at)); !list.done();) {
       const PropertyView property = list.next();
       visit(property.name, property.value);
     }

@@ -39,7 +39,7 @@ std::uint32_t slot_group(EdmType type) {
 }
 
 // Gives every column its slot; returns the bytes before the first text.
-std::uint32_t lay_out(std::vector<Column>& columns) {
+std::uint32_t assign_slots(std::vector<Column>& columns) {
   std::uint32_t at = row_layout::columns_at;
   for (std::uint32_t group = 0; group <= 4; ++group) {
     for (Column& column : columns) {
@@ -72,25 +72,25 @@ Schema::Schema() {
   auto generic = std::make_unique<Shape>(*this);
   generic->fixed_bytes_ = row_layout::columns_at + 4;  // one hidden text, the property list
   shapes_.push_back(generic.get());
-  added_.push_back(std::move(generic));
+  own_shapes_.push_back(std::move(generic));
 }
 
 Schema::Schema(const Ref<Schema>& base)
     : base_(base),
-      below_(base.get()),
+      lookup_base_(base.get()),
       layers_(base->layers_ + 1),
       name_count_(base->name_count_),
       columns_total_(base->columns_total_),
       memory_(base->memory_),
-      hints_made_(base->hints_made_) {
+      hints_issued_(base->hints_issued_) {
   shapes_.reserve(base->shapes_.size() + 4);
   shapes_ = base->shapes_;  // keeps that room
   if (layers_ <= layers_max) return;
-  for (const Schema* layer = below_; layer != nullptr; layer = layer->below_) {
+  for (const Schema* layer = lookup_base_; layer != nullptr; layer = layer->lookup_base_) {
     name_ids_.insert(layer->name_ids_.begin(), layer->name_ids_.end());
     shape_ids_.insert(layer->shape_ids_.begin(), layer->shape_ids_.end());
   }
-  below_ = nullptr;
+  lookup_base_ = nullptr;
   layers_ = 1;
 }
 
@@ -103,54 +103,54 @@ Schema::~Schema() {
   }
 }
 
-std::size_t Schema::hint_of(std::span<const PropertyView> properties) const {
+std::size_t Schema::cache_index(std::span<const PropertyView> properties) const {
   std::size_t spread = properties.size();
   for (const PropertyView& property : properties) spread += property.name.size();
-  return spread % hints_.size();
+  return spread % shape_cache_.size();
 }
 
-Seen Schema::saw(std::span<const PropertyView> properties) const {
-  const Hint& hint = hints_[hint_of(properties)];
-  return hint.shape != nullptr && fits(hint, properties) ? hint.seen : 0;
+ShapeHint Schema::find_hint(std::span<const PropertyView> properties) const {
+  const CachedShape& cached = shape_cache_[cache_index(properties)];
+  return cached.shape != nullptr && matches(cached, properties) ? cached.id : 0;
 }
 
-std::string* Schema::note(Seen seen) const {
-  const Hint& hint = hints_[seen % hints_.size()];
-  return seen != 0 && hint.seen == seen ? &hint.note : nullptr;
+std::string* Schema::encoded_definition(ShapeHint shape_hint) const {
+  const CachedShape& cached = shape_cache_[shape_hint % shape_cache_.size()];
+  return shape_hint != 0 && cached.id == shape_hint ? &cached.encoded_definition : nullptr;
 }
 
-Schema::Interned Schema::intern(std::span<const PropertyView> properties, Seen seen) {
-  if (seen != 0) {
-    const Hint& hint = hints_[seen % hints_.size()];
-    if (hint.seen == seen) {
-      ENTITABLE_DCHECK(fits(hint, properties));
-      last_ = &hint;
-      return {hint.shape, hint.order};
+Schema::Interned Schema::intern(std::span<const PropertyView> properties, ShapeHint shape_hint) {
+  if (shape_hint != 0) {
+    const CachedShape& cached = shape_cache_[shape_hint % shape_cache_.size()];
+    if (cached.id == shape_hint) {
+      ENTITABLE_DCHECK(matches(cached, properties));
+      last_cached_ = &cached;
+      return {cached.shape, cached.order};
     }
   }
-  const std::size_t at = hint_of(properties);
-  Hint& hint = hints_[at];
-  if (hint.shape == nullptr || !fits(hint, properties)) {
-    hint.shape = nullptr;  // in case memory runs out half way
-    hint.seen = 0;
-    hint.note.clear();
+  const std::size_t at = cache_index(properties);
+  CachedShape& cached = shape_cache_[at];
+  if (cached.shape == nullptr || !matches(cached, properties)) {
+    cached.shape = nullptr;  // in case memory runs out half way
+    cached.id = 0;
+    cached.encoded_definition.clear();
     const Shape& shape = find_or_add(properties);
-    hint.order.resize(properties.size());
+    cached.order.resize(properties.size());
     if (shape.is_generic()) {
-      std::iota(hint.order.begin(), hint.order.end(), std::uint16_t{0});
-      std::sort(hint.order.begin(), hint.order.end(), [&](std::uint16_t a, std::uint16_t b) {
+      std::iota(cached.order.begin(), cached.order.end(), std::uint16_t{0});
+      std::sort(cached.order.begin(), cached.order.end(), [&](std::uint16_t a, std::uint16_t b) {
         return properties[a].name < properties[b].name;
       });
     } else {
-      std::transform(members_.begin(), members_.end(), hint.order.begin(),
+      std::transform(members_.begin(), members_.end(), cached.order.begin(),
                      [](const Member& member) { return member.position; });
     }
-    describe(properties, hint);
-    hint.shape = &shape;
-    hint.seen = ++hints_made_ * hints_.size() + at;  // tells its place
+    store_property_list(properties, cached);
+    cached.shape = &shape;
+    cached.id = ++hints_issued_ * shape_cache_.size() + at;  // tells its place
   }
-  last_ = &hint;
-  return {hint.shape, hint.order};
+  last_cached_ = &cached;
+  return {cached.shape, cached.order};
 }
 
 const Shape& Schema::intern(const std::vector<Property>& properties) {
@@ -162,29 +162,30 @@ const Shape& Schema::intern(const std::vector<Property>& properties) {
   return *intern(std::span<const PropertyView>(views)).shape;
 }
 
-bool Schema::knows(std::span<const PropertyView> properties) {
-  if (saw(properties) != 0) return true;
+bool Schema::interns_without_growth(std::span<const PropertyView> properties) {
+  if (find_hint(properties) != 0) return true;
   return !has_room(properties.size()) || find(properties, false) != nullptr;
 }
 
-bool Schema::fits(const Hint& hint, std::span<const PropertyView> properties) {
-  if (hint.shape->is_generic() || hint.given.size() != properties.size()) return false;
+bool Schema::matches(const CachedShape& cached, std::span<const PropertyView> properties) {
+  if (cached.shape->is_generic() || cached.property_list.size() != properties.size()) return false;
   if (properties.empty()) return true;
   const char* const start = properties.front().name.data();
   const char* next = start;
-  const Hint::Given* given = hint.given.data();
+  const CachedShape::ListedProperty* property_list = cached.property_list.data();
   for (const auto& [name, value] : properties) {
-    if (name.data() != next) return fits_apart(hint, properties);
-    if (given->type != value.type() || given->name_bytes != name.size()) return false;
-    next += given++->name_bytes;
+    if (name.data() != next) return matches_columns(cached, properties);
+    if (property_list->type != value.type() || property_list->name_bytes != name.size())
+      return false;
+    next += property_list++->name_bytes;
   }
-  return same_text(hint.names, {start, hint.names.size()});
+  return same_text(cached.names, {start, cached.names.size()});
 }
 
-bool Schema::fits_apart(const Hint& hint, std::span<const PropertyView> properties) {
-  const std::vector<Column>& columns = hint.shape->columns();
+bool Schema::matches_columns(const CachedShape& cached, std::span<const PropertyView> properties) {
+  const std::vector<Column>& columns = cached.shape->columns();
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    const PropertyView& property = properties[hint.order[i]];
+    const PropertyView& property = properties[cached.order[i]];
     if (columns[i].type != property.value.type() || !same_text(columns[i].name, property.name)) {
       return false;
     }
@@ -192,12 +193,13 @@ bool Schema::fits_apart(const Hint& hint, std::span<const PropertyView> properti
   return true;
 }
 
-void Schema::describe(std::span<const PropertyView> properties, Hint& hint) {
-  hint.given.clear();
-  hint.names.clear();
+void Schema::store_property_list(std::span<const PropertyView> properties, CachedShape& cached) {
+  cached.property_list.clear();
+  cached.names.clear();
   for (const PropertyView& property : properties) {
-    hint.given.push_back({property.value.type(), static_cast<std::uint32_t>(property.name.size())});
-    hint.names.append(property.name);
+    cached.property_list.push_back(
+        {property.value.type(), static_cast<std::uint32_t>(property.name.size())});
+    cached.names.append(property.name);
   }
 }
 
@@ -221,18 +223,18 @@ const Shape* Schema::find(std::span<const PropertyView> properties, bool may_add
   std::sort(members_.begin(), members_.end(),
             [](const Member& a, const Member& b) { return a.id < b.id; });
 
-  set_.clear();
+  shape_key_.clear();
   for (const Member& member : members_) {
     const std::uint32_t code = member.id << 4 | static_cast<std::uint32_t>(member.type);
-    set_.append(reinterpret_cast<const char*>(&code), sizeof(code));
+    shape_key_.append(reinterpret_cast<const char*>(&code), sizeof(code));
   }
-  const ShapeId* known = find_set();
+  const ShapeId* known = find_shape_id();
   return known == nullptr ? nullptr : &shape(*known);
 }
 
-const ShapeId* Schema::find_set() const {
-  for (const Schema* layer = this; layer != nullptr; layer = layer->below_) {
-    const auto known = layer->shape_ids_.find(set_);
+const ShapeId* Schema::find_shape_id() const {
+  for (const Schema* layer = this; layer != nullptr; layer = layer->lookup_base_) {
+    const auto known = layer->shape_ids_.find(shape_key_);
     if (known != layer->shape_ids_.end()) return &known->second;
   }
   return nullptr;
@@ -240,7 +242,7 @@ const ShapeId* Schema::find_set() const {
 
 bool Schema::add_member(const PropertyView& property, std::uint16_t position, bool may_add) {
   const EdmType type = property.value.type();
-  for (const Schema* layer = this; layer != nullptr; layer = layer->below_) {
+  for (const Schema* layer = this; layer != nullptr; layer = layer->lookup_base_) {
     const auto known = layer->name_ids_.find(property.name);
     if (known == layer->name_ids_.end()) continue;
     members_.push_back({known->second, known->first, type, position});
@@ -263,7 +265,7 @@ const Shape& Schema::add_shape() {
     ENTITABLE_DCHECK(added->columns_.empty() || added->columns_.back().name != member.name);
     added->columns_.push_back({member.name, member.type, 0});
   }
-  added->fixed_bytes_ = lay_out(added->columns_);
+  added->fixed_bytes_ = assign_slots(added->columns_);
 
   std::size_t buckets = 4;
   while (buckets < 2 * members_.size()) buckets *= 2;
@@ -275,10 +277,10 @@ const Shape& Schema::add_shape() {
   }
 
   make_room(shapes_);
-  make_room(added_);
-  shape_ids_.emplace(set_, added->id_);
+  make_room(own_shapes_);
+  shape_ids_.emplace(shape_key_, added->id_);
   shapes_.push_back(added.get());  // has room, so all know it or none
-  added_.push_back(std::move(added));
+  own_shapes_.push_back(std::move(added));
   columns_total_ += members_.size();
   memory_ += sizeof(Shape) + members_.size() * (sizeof(Column) + 4) + buckets * 2 + 64;
   return *shapes_.back();

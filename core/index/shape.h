@@ -95,25 +95,26 @@ class Schema : public RefCounted<Schema> {
   // The shape of an entity's properties: an existing one, a new one, or the generic one when the
   // table has all the shapes it may have. Independent of the order of `properties`. REQUIRES: names
   // are unique. The generic shape's order is the order of names by bytes.
-  Interned intern(std::span<const PropertyView> properties, Seen seen = 0);
+  Interned intern(std::span<const PropertyView> properties, ShapeHint shape_hint = 0);
   const Shape& intern(const std::vector<Property>& properties);
   // The answer of the last intern(), once more. REQUIRES: there was one, of the names and types of
   // `properties` in the same order.
-  Interned interned_last(std::span<const PropertyView> properties) const {
-    ENTITABLE_DCHECK(last_ != nullptr && (last_->shape->is_generic() || fits(*last_, properties)));
+  Interned last_interned(std::span<const PropertyView> properties) const {
+    ENTITABLE_DCHECK(last_cached_ != nullptr &&
+                     (last_cached_->shape->is_generic() || matches(*last_cached_, properties)));
     static_cast<void>(properties);
-    return {last_->shape, last_->order};
+    return {last_cached_->shape, last_cached_->order};
   }
   // Whether intern() would add nothing.
-  bool knows(std::span<const PropertyView> properties);
+  bool interns_without_growth(std::span<const PropertyView> properties);
 
   // Not 0 if rows of just these names and types, in this order, were interned lately: then names
   // need no check, since nothing that is not storable is ever interned. It spares an intern() of
   // the same, by this schema or one that begins with it, to compare them once more.
-  Seen saw(std::span<const PropertyView> properties) const;
+  ShapeHint find_hint(std::span<const PropertyView> properties) const;
   // Whoever was told so may keep something beside the list, which is forgotten with it; empty at
-  // first. Null: `seen` is of no list here.
-  std::string* note(Seen seen) const;
+  // first. Null: `shape_hint` is of no list here.
+  std::string* encoded_definition(ShapeHint shape_hint) const;
 
   // REQUIRES: id < shape_count().
   const Shape& shape(ShapeId id) const { return *shapes_[id]; }
@@ -135,21 +136,21 @@ class Schema : public RefCounted<Schema> {
   static constexpr std::size_t scratch_bytes_max = 64 * 1024;
   using NameId = std::uint32_t;
   // The answer for a set of properties seen lately, written in one order.
-  struct Hint {
+  struct CachedShape {
     const Shape* shape = nullptr;
     std::vector<std::uint16_t> order;
     // As they were given. Whoever reads names from a block has them side by side, and then they are
     // compared in one.
-    struct Given {
+    struct ListedProperty {
       EdmType type;
       std::uint32_t name_bytes;
     };
-    std::vector<Given> given;
+    std::vector<ListedProperty> property_list;
     std::string names;
-    Seen seen = 0;  // no other answer has it, here or in a schema that this one began with
-    mutable std::string note;
+    ShapeHint id = 0;  // no other answer has it, here or in a schema that this one began with
+    mutable std::string encoded_definition;
   };
-  std::size_t hint_of(std::span<const PropertyView> properties) const;
+  std::size_t cache_index(std::span<const PropertyView> properties) const;
   // A set of properties on its way to its shape, by name id.
   struct Member {
     NameId id;
@@ -161,32 +162,32 @@ class Schema : public RefCounted<Schema> {
   // up below. Beyond so many layers it takes copies of their maps instead.
   static constexpr std::uint32_t layers_max = 8;
 
-  static bool fits(const Hint& hint, std::span<const PropertyView> properties);
-  static bool fits_apart(const Hint& hint, std::span<const PropertyView> properties);
-  static void describe(std::span<const PropertyView> properties, Hint& hint);
+  static bool matches(const CachedShape& cached, std::span<const PropertyView> properties);
+  static bool matches_columns(const CachedShape& cached, std::span<const PropertyView> properties);
+  static void store_property_list(std::span<const PropertyView> properties, CachedShape& cached);
   bool has_room(std::size_t more_columns) const;
   const Shape* find(std::span<const PropertyView> properties, bool may_add);
   const Shape& find_or_add(std::span<const PropertyView> properties);
   bool add_member(const PropertyView& property, std::uint16_t position, bool may_add);
-  const ShapeId* find_set() const;
+  const ShapeId* find_shape_id() const;
   const Shape& add_shape();
 
   Ref<Schema> base_;                      // what it began with
-  const Schema* below_ = nullptr;         // where to look up what is not in the maps here
+  const Schema* lookup_base_ = nullptr;   // where to look up what is not in the maps here
   std::uint32_t layers_ = 1;              // to look into, this one included
   std::forward_list<std::string> names_;  // added here; never move
   std::unordered_map<std::string_view, NameId> name_ids_;
-  std::vector<std::unique_ptr<Shape>> added_;           // here
+  std::vector<std::unique_ptr<Shape>> own_shapes_;      // here
   std::vector<const Shape*> shapes_;                    // all, by ShapeId
   std::unordered_map<std::string, ShapeId> shape_ids_;  // by the bytes of set_
   NameId name_count_ = 0;                               // of all
   std::size_t columns_total_ = 0;
   std::size_t memory_ = 0;
-  std::array<Hint, 8> hints_;
-  Seen hints_made_ = 0;
-  const Hint* last_ = nullptr;  // that intern() gave last
+  std::array<CachedShape, 8> shape_cache_;
+  ShapeHint hints_issued_ = 0;
+  const CachedShape* last_cached_ = nullptr;  // that intern() gave last
   std::vector<Member> members_;
-  std::string set_;
+  std::string shape_key_;
   Scratch scratch_;
 };
 

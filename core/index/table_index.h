@@ -13,7 +13,7 @@
 //   3. All leaves are at the same depth; every node's sums are those of what is below it.
 //   4. A leaf of more than one row takes at most leaf_bytes_max (leaf.h).
 //
-// Out of memory: put, erase, add_absent and load_part may throw std::bad_alloc. The copy being
+// Out of memory: put, erase, add_unloaded and load_part may throw std::bad_alloc. The copy being
 // changed is then good for nothing but to be dropped; all other copies are as before. Only
 // put_in_place leaves its own copy as it was, too.
 #pragma once
@@ -33,18 +33,18 @@
 
 namespace entitable {
 
-class Inner;
+class InnerNode;
 class Leaf;
 
 struct RangeCount {
   std::uint64_t rows = 0;
   std::uint64_t bytes = 0;  // packed
-  bool complete =
-      true;  // false: an absent leaf lies across a bound of the range and is counted whole
+  bool exact =
+      true;  // false: an unloaded leaf lies across a bound of the range and is counted whole
 };
 
 // A part whose rows are somewhere else.
-struct AbsentPart {
+struct UnloadedPart {
   KeyRange range;
   PartId part;
   std::uint64_t rows;
@@ -52,12 +52,12 @@ struct AbsentPart {
 };
 
 // A leaf seen from outside, for the checkpoint.
-struct LeafSpan {
+struct LeafInfo {
   EntityKey lower;  // where the leaf's range starts, maybe no row's key (the very first leaf: the
                     // empty key)
   PartId part;      // the part that holds exactly these rows, 0 if the leaf has changed since
-  bool absent;
-  bool overlaid;  // the part holds them but for what an overlay says: it is not clean
+  bool unloaded;
+  bool has_overlay;  // the part holds them but for what an overlay says: it is not clean
   std::uint64_t rows;
   std::uint64_t bytes;
   // Leaves that shared the part when it was written or loaded; 0 if part is 0. A part is clean if
@@ -71,7 +71,7 @@ struct LeafSpan {
 struct ResidentPart {
   PartId part;
   std::uint64_t memory;  // that dropping it gives back, about
-  bool used;             // lately: a row of it was looked for, or read by a cursor
+  bool recently_used;    // lately: a row of it was looked for, or read by a cursor
 };
 
 class TableIndex {
@@ -81,67 +81,68 @@ class TableIndex {
   // The row, nothing, or the part to load first.
   struct Found {
     std::optional<RowView> row;
-    PartId need_part = 0;
+    PartId part_needed = 0;
   };
   Found find(const KeyView& key) const;
   // The same of many keys, which takes less: memory is waited for once for several. REQUIRES:
   // `found` is as long.
-  void find_each(std::span<const KeyView> keys, std::span<Found> found) const;
+  void find_many(std::span<const KeyView> keys, std::span<Found> found) const;
   // The same for whoever is going to change this key and then maybe those next to it: that takes
   // less if it was looked for so before.
-  Found find_to_change(const KeyView& key) const;
+  Found find_for_update(const KeyView& key) const;
 
   // Insert or replace by an after-image. REQUIRES: check_entity(entity).ok().
   void put(const Entity& entity);
-  // The same from parts that may look into this very index. REQUIRES: those that are `alike` have
-  // the names and types, in the same order, of the row that was put last; no other version was
-  // changed since, which may have the same schema. `seen`: what schema().saw() said of them.
+  // The same from parts that may look into this very index. REQUIRES: those that are
+  // `same_shape_as_previous` have the names and types, in the same order, of the row that was put
+  // last; no other version was changed since, which may have the same schema. `shape_hint`: what
+  // schema().find_hint() said of them.
   void put(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
-           bool alike = false, Seen seen = 0);
+           bool same_shape_as_previous = false, ShapeHint shape_hint = 0);
   // The same where it is least work: nothing on the way to the row is shared with another version,
   // and its leaf has room for it, or the node above for one leaf more. False: something else is the
   // case, and nothing was done. REQUIRES: as put().
   bool put_in_place(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
-                    Seen seen = 0);
-  // False: the row was not there. Of an absent leaf that is not known: true.
+                    ShapeHint shape_hint = 0);
+  // False: the row was not there. Of an unloaded leaf that is not known: true.
   bool erase(const KeyView& key);
 
   RangeCount count(const KeyRange& range) const;
   std::uint64_t rows() const { return root_->totals().rows; }
   std::uint64_t bytes() const { return root_->totals().bytes; }  // packed bytes of rows
-  // What the tree and the schema hold in memory, as good as it knows; absent leaves hold next to
+  // What the tree and the schema hold in memory, as good as it knows; unloaded leaves hold next to
   // nothing.
   std::uint64_t memory_bytes() const;
   const Schema& schema() const { return *schema_; }
   // From now on what is new to the schema goes into one of this version's own, that it shares with
   // those copied from it: other versions don't see it, and what is new to them is not seen here.
   // REQUIRES: the others, if they are changed, are told the same first; no leaf is absent.
-  void branch() { schema_is_own_ = false; }
+  void fork_schema() { owns_schema_ = false; }
 
   // Checkpoints and recovery.
 
-  // In ascending order, on a fresh index or behind those added before. REQUIRES: bounds as LeafSpan
+  // In ascending order, on a fresh index or behind those added before. REQUIRES: bounds as LeafInfo
   // gives them (no U+0000 in them).
-  void add_absent(std::span<const AbsentPart> parts);
-  void add_absent(const KeyRange& range, PartId part, std::uint64_t rows, std::uint64_t bytes);
-  // Fills an absent leaf with the rows of its part, given in key order, and what its overlay makes
-  // of them. REQUIRES: `part` is absent here.
+  void add_unloaded(std::span<const UnloadedPart> parts);
+  void add_unloaded(const KeyRange& range, PartId part, std::uint64_t rows, std::uint64_t bytes);
+  // Fills an unloaded leaf with the rows of its part, given in key order, and what its overlay
+  // makes of them. REQUIRES: `part` is absent here.
   void load_part(PartId part, const std::vector<Entity>& rows);
-  // A key in the range of the absent leaf of this part, which a manifest lists in `place`; nothing:
-  // the part is not absent.
-  std::optional<EntityKey> find_absent(PartId part, const KeyRange& place = {}) const;
-  // Absent parts with an overlay: those that must be loaded before a checkpoint of this version;
+  // A key in the range of the unloaded leaf of this part, which a manifest lists in `range`;
+  // nothing: the part is not absent.
+  std::optional<EntityKey> find_unloaded(PartId part, const KeyRange& range = {}) const;
+  // Unloaded parts with an overlay: those that must be loaded before a checkpoint of this version;
   // and those of them without which rows(), bytes() and count() are not exact. In key order.
-  std::vector<PartId> overlaid_parts() const;
-  std::vector<PartId> uncounted_parts() const;
+  std::vector<PartId> parts_with_overlay() const;
+  std::vector<PartId> parts_with_inexact_counts() const;
   // Packed bytes of the rows that a checkpoint would write: those of leaves that changed, or have
   // an overlay, and of the rest of their parts.
-  std::uint64_t unstored_bytes() const;
+  std::uint64_t dirty_bytes() const;
   // Parts that may be dropped, in key order; forgets of each that it was used.
   std::vector<ResidentPart> resident_parts() const;
   // Makes these parts absent. REQUIRES: they are resident, and `parts` is in ascending order.
-  void drop_parts(const std::vector<PartId>& parts);
-  // All leaves in key order, visit(const LeafSpan&). Unchanged leaves remember the part that holds
+  void unload_parts(const std::vector<PartId>& parts);
+  // All leaves in key order, visit(const LeafInfo&). Unchanged leaves remember the part that holds
   // them.
   template <typename Visit>
   void for_each_leaf(Visit visit) const;
@@ -155,41 +156,42 @@ class TableIndex {
 
  private:
   friend class Cursor;
-  friend class LeafWalk;
+  friend class LeafIterator;
   friend class PartLoader;
-  struct Spot;
-  const Leaf& leaf_of(const KeyView& key) const;
-  Found found_at(const Spot& spot) const;
-  bool spot_on_trail(const KeyView& key, Spot& spot) const;
+  struct FoundSlot;
+  const Leaf& find_leaf(const KeyView& key) const;
+  Found to_found(const FoundSlot& target) const;
+  bool find_on_last_path(const KeyView& key, FoundSlot& target) const;
   // Valid until the next one.
   const std::string& packed(const KeyView& key, Ticks timestamp,
-                            std::span<const PropertyView> properties, bool alike, Seen seen);
+                            std::span<const PropertyView> properties, bool same_shape_as_previous,
+                            ShapeHint shape_hint);
 
-  Schema::Interned intern(std::span<const PropertyView> properties, Seen seen);
+  Schema::Interned intern(std::span<const PropertyView> properties, ShapeHint shape_hint);
 
   Ref<Node> root_;
   Ref<Schema> schema_;
-  bool schema_is_own_ = true;  // and may grow
-  mutable Trail trail_;        // to where rows were changed, or looked for to be changed
+  bool owns_schema_ = true;     // and may grow
+  mutable TreePath last_path_;  // to where rows were changed, or looked for to be changed
 };
 
 // Steps through the leaves of a version, which it holds.
-class LeafWalk {
+class LeafIterator {
  public:
-  explicit LeafWalk(const TableIndex& index);
+  explicit LeafIterator(const TableIndex& index);
   // From the first leaf whose range starts at `from` or above.
-  LeafWalk(const TableIndex& index, const KeyView& from);
+  LeafIterator(const TableIndex& index, const KeyView& from);
 
   bool done() const { return leaf_ == nullptr; }
   void next();            // REQUIRES: !done(), as for the rest
   KeyView lower() const;  // where the leaf's range starts
-  LeafSpan span() const;
+  LeafInfo info() const;
   const Leaf& leaf() const { return *leaf_; }
   Ref<Node> node() const;  // the leaf, held
 
  private:
   struct Step {
-    const Inner* node;
+    const InnerNode* node;
     std::uint32_t child;
   };
   void descend(const Node* node);
@@ -199,8 +201,8 @@ class LeafWalk {
   const Leaf* leaf_ = nullptr;
 };
 
-// Fills an absent leaf row by row, without entities: add() in ascending order, then finish() once.
-// Until then the index is as before. What the leaf's overlay has for a key goes in its place.
+// Fills an unloaded leaf row by row, without entities: add() in ascending order, then finish()
+// once. Until then the index is as before. What the leaf's overlay has for a key goes in its place.
 // REQUIRES: `part` is absent in `index`, which outlives the loader.
 class PartLoader {
  public:
@@ -212,7 +214,7 @@ class PartLoader {
   void finish();
   // The same leaves into another version. REQUIRES: finish() was called; `part` is absent in it,
   // with the same overlay.
-  void finish_in(TableIndex& version);
+  void install_in(TableIndex& version);
 
  private:
   struct State;
@@ -221,7 +223,7 @@ class PartLoader {
 
 template <typename Visit>
 void TableIndex::for_each_leaf(Visit visit) const {
-  for (LeafWalk walk(*this); !walk.done(); walk.next()) visit(walk.span());
+  for (LeafIterator walk(*this); !walk.done(); walk.next()) visit(walk.info());
 }
 
 }  // namespace entitable

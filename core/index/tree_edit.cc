@@ -18,8 +18,8 @@ constexpr std::uint32_t merged_inner_max = inner_children_max / 4 * 3;
 constexpr std::uint32_t inner_fill = inner_children_max / 8 * 7;
 
 bool underfull(const Node& node) {
-  if (node.is_leaf()) return static_cast<const Leaf&>(node).used() < leaf_bytes_max / 2;
-  return static_cast<const Inner&>(node).size() < inner_children_max / 2;
+  if (node.is_leaf()) return static_cast<const Leaf&>(node).used_bytes() < leaf_bytes_max / 2;
+  return static_cast<const InnerNode&>(node).size() < inner_children_max / 2;
 }
 
 // `children`, too many for one inner node, in groups that fit. Where the growth was at the end,
@@ -34,7 +34,7 @@ std::vector<Child> grouped(const std::vector<Child>& children, bool grown_at_end
     const std::size_t to =
         grown_at_end ? std::min(count, (g + 1) * inner_fill) : count * (g + 1) / groups;
     const std::span<const Child> group = std::span(children).subspan(from, to - from);
-    nodes.push_back({children[from].lower, as_node(Inner::build(group))});
+    nodes.push_back({children[from].lower, as_node(InnerNode::build(group))});
     from = to;
   }
   return nodes;
@@ -43,10 +43,10 @@ std::vector<Child> grouped(const std::vector<Child>& children, bool grown_at_end
 Ref<Node> merged_leaves(const Ref<Node>& a, const Ref<Node>& b) {
   const auto& left = static_cast<const Leaf&>(*a);
   const auto& right = static_cast<const Leaf&>(*b);
-  if (left.is_absent() || right.is_absent()) return nullptr;
+  if (left.is_unloaded() || right.is_unloaded()) return nullptr;
   if (left.size() == 0) return b;
   if (right.size() == 0) return a;
-  if (left.used() + right.used() > merged_leaf_max) return nullptr;
+  if (left.used_bytes() + right.used_bytes() > merged_leaf_max) return nullptr;
   std::vector<RowSource> rows;
   rows.reserve(left.size() + right.size());
   left.append_rows(rows);
@@ -55,18 +55,18 @@ Ref<Node> merged_leaves(const Ref<Node>& a, const Ref<Node>& b) {
 }
 
 Ref<Node> merged_inners(const Ref<Node>& a, const Ref<Node>& b, const KeyView& b_lower) {
-  const auto& left = static_cast<const Inner&>(*a);
-  const auto& right = static_cast<const Inner&>(*b);
+  const auto& left = static_cast<const InnerNode&>(*a);
+  const auto& right = static_cast<const InnerNode&>(*b);
   if (left.size() + right.size() > merged_inner_max) return nullptr;
   std::vector<Child> children = left.children();
   std::vector<Child> more = right.children();
   more[0].lower = EntityKey(b_lower.partition, b_lower.row);
   std::move(more.begin(), more.end(), std::back_inserter(children));
-  return as_node(Inner::build(children));
+  return as_node(InnerNode::build(children));
 }
 
 // Two neighbours as one node, or null if they stay two.
-Ref<Node> merged(const Inner& parent, std::uint32_t left) {
+Ref<Node> merged(const InnerNode& parent, std::uint32_t left) {
   const Ref<Node>& a = parent.child(left);
   const Ref<Node>& b = parent.child(left + 1);
   return a->is_leaf() ? merged_leaves(a, b) : merged_inners(a, b, parent.lower(left + 1));
@@ -75,48 +75,48 @@ Ref<Node> merged(const Inner& parent, std::uint32_t left) {
 }  // namespace
 
 void TreeEdit::descend(const KeyView& key) {
-  descend_by([&key](const Inner& inner) { return inner.find(key); });
+  descend_by([&key](const InnerNode& inner) { return inner.find(key); });
 }
 
-void TreeEdit::descend(const Trail& trail) {
-  descend_by([&](const Inner&) { return trail.children[depth_]; });
+void TreeEdit::descend(const TreePath& path) {
+  descend_by([&](const InnerNode&) { return path.children[depth_]; });
 }
 
 void TreeEdit::descend_to_last() {
-  descend_by([](const Inner& inner) { return inner.size() - 1; });
+  descend_by([](const InnerNode& inner) { return inner.size() - 1; });
 }
 
 template <typename Choose>
 void TreeEdit::descend_by(Choose choose) {
-  ENTITABLE_CHECK(slot_ == nullptr);
-  slot_ = &root_;
-  while (!(*slot_)->is_leaf()) {
-    if (!slot_->unique()) {
-      *slot_ = Ref<Node>(new Inner(static_cast<const Inner&>(**slot_)));
+  ENTITABLE_CHECK(leaf_ref_ == nullptr);
+  leaf_ref_ = &root_;
+  while (!(*leaf_ref_)->is_leaf()) {
+    if (!leaf_ref_->unique()) {
+      *leaf_ref_ = Ref<Node>(new InnerNode(static_cast<const InnerNode&>(**leaf_ref_)));
     }
-    Inner& inner = static_cast<Inner&>(**slot_);
+    InnerNode& inner = static_cast<InnerNode&>(**leaf_ref_);
     ENTITABLE_CHECK(depth_ < tree_depth_max);
     path_[depth_] = {&inner, choose(inner)};
     ++depth_;
-    slot_ = &inner.child_to_change(path_[depth_ - 1].child);
+    leaf_ref_ = &inner.mutable_child(path_[depth_ - 1].child);
   }
 }
 
-bool TreeEdit::descend_alone(const KeyView& key) {
-  return descend_alone_by([&key](const Inner& inner) { return inner.find(key); });
+bool TreeEdit::descend_if_unshared(const KeyView& key) {
+  return descend_if_unshared_by([&key](const InnerNode& inner) { return inner.find(key); });
 }
 
-bool TreeEdit::descend_alone(const Trail& trail) {
-  return descend_alone_by([&](const Inner&) { return trail.children[depth_]; });
+bool TreeEdit::descend_if_unshared(const TreePath& path) {
+  return descend_if_unshared_by([&](const InnerNode&) { return path.children[depth_]; });
 }
 
 template <typename Choose>
-bool TreeEdit::descend_alone_by(Choose choose) {
-  ENTITABLE_CHECK(slot_ == nullptr);
-  for (slot_ = &root_; slot_->unique();
-       slot_ = &path_[depth_ - 1].node->child_to_change(path_[depth_ - 1].child)) {
-    if ((*slot_)->is_leaf()) return true;
-    Inner& inner = static_cast<Inner&>(**slot_);
+bool TreeEdit::descend_if_unshared_by(Choose choose) {
+  ENTITABLE_CHECK(leaf_ref_ == nullptr);
+  for (leaf_ref_ = &root_; leaf_ref_->unique();
+       leaf_ref_ = &path_[depth_ - 1].node->mutable_child(path_[depth_ - 1].child)) {
+    if ((*leaf_ref_)->is_leaf()) return true;
+    InnerNode& inner = static_cast<InnerNode&>(**leaf_ref_);
     ENTITABLE_CHECK(depth_ < tree_depth_max);
     path_[depth_] = {&inner, choose(inner)};
     ++depth_;
@@ -124,10 +124,10 @@ bool TreeEdit::descend_alone_by(Choose choose) {
   return false;
 }
 
-void TreeEdit::leave(Trail& trail) const {
+void TreeEdit::record_path(TreePath& path) const {
   static_assert(inner_children_max <= 0xFF);
   for (std::uint32_t level = 0; level < depth_; ++level) {
-    trail.children[level] = static_cast<std::uint8_t>(path_[level].child);
+    path.children[level] = static_cast<std::uint8_t>(path_[level].child);
   }
 }
 
@@ -147,31 +147,31 @@ std::optional<KeyView> TreeEdit::upper() const {
   return std::nullopt;
 }
 
-Leaf& TreeEdit::own_leaf(std::uint32_t room) {
-  if (!slot_->unique()) *slot_ = as_node(leaf().clone(room));
-  return static_cast<Leaf&>(**slot_);
+Leaf& TreeEdit::mutable_leaf(std::uint32_t room) {
+  if (!leaf_ref_->unique()) *leaf_ref_ = as_node(leaf().clone(room));
+  return static_cast<Leaf&>(**leaf_ref_);
 }
 
-void TreeEdit::settle(const Totals& before) {
-  const Totals& after = (*slot_)->totals();
-  adjust_above(depth_, before, after);
+void TreeEdit::propagate_change(const Totals& before) {
+  const Totals& after = (*leaf_ref_)->totals();
+  adjust_ancestors(depth_, before, after);
   if (after.bytes < before.bytes) merge_upwards();
 }
 
 // For the nodes above path_[level], of which one at that level went from `before` to `after`.
-void TreeEdit::adjust_above(std::uint32_t level, const Totals& before, const Totals& after) {
-  while (level-- > 0) path_[level].node->adjust(before, after);
+void TreeEdit::adjust_ancestors(std::uint32_t level, const Totals& before, const Totals& after) {
+  while (level-- > 0) path_[level].node->adjust_totals(before, after);
 }
 
 void TreeEdit::replace(std::vector<Child> nodes) {
-  Totals before = (*slot_)->totals();
+  Totals before = (*leaf_ref_)->totals();
   for (std::uint32_t level = depth_; level-- > 0;) {
     const Step& step = path_[level];
-    Inner& parent = *step.node;
+    InnerNode& parent = *step.node;
     const Totals parent_before = parent.totals();
     if (parent.size() - 1 + nodes.size() <= inner_children_max) {
       parent.replace(step.child, before, nodes);
-      adjust_above(level, parent_before, parent.totals());
+      adjust_ancestors(level, parent_before, parent.totals());
       return;
     }
     const bool at_end = step.child + 1 == parent.size();
@@ -184,7 +184,7 @@ void TreeEdit::replace(std::vector<Child> nodes) {
   }
   while (nodes.size() > 1) {
     if (nodes.size() <= inner_children_max) {
-      nodes = {{EntityKey(), as_node(Inner::build(nodes))}};
+      nodes = {{EntityKey(), as_node(InnerNode::build(nodes))}};
     } else {
       nodes = grouped(nodes, true);
     }
@@ -192,20 +192,20 @@ void TreeEdit::replace(std::vector<Child> nodes) {
   root_ = nodes[0].node;
 }
 
-bool TreeEdit::replace_alone(std::span<const Child> leaves) {
-  ENTITABLE_DCHECK(has_room_above());
+bool TreeEdit::replace_in_parent(std::span<const Child> leaves) {
+  ENTITABLE_DCHECK(parent_has_room());
   if (leaves.size() > 2) return false;
   const Step& step = path_[depth_ - 1];
   const Totals parent_before = step.node->totals();
-  step.node->replace(step.child, (*slot_)->totals(), leaves);
-  adjust_above(depth_ - 1, parent_before, step.node->totals());
+  step.node->replace(step.child, (*leaf_ref_)->totals(), leaves);
+  adjust_ancestors(depth_ - 1, parent_before, step.node->totals());
   return true;
 }
 
 void TreeEdit::merge_upwards() {
   for (std::uint32_t level = depth_; level-- > 0;) {
     const Step& step = path_[level];
-    Inner& parent = *step.node;
+    InnerNode& parent = *step.node;
     if (!underfull(*parent.child(step.child))) break;
     std::uint32_t left = step.child;
     Ref<Node> joined = left + 1 < parent.size() ? merged(parent, left) : nullptr;
@@ -213,10 +213,10 @@ void TreeEdit::merge_upwards() {
     if (!joined) break;
     const Totals before = parent.totals();
     parent.join(left, std::move(joined));
-    adjust_above(level, before, parent.totals());
+    adjust_ancestors(level, before, parent.totals());
   }
-  while (!root_->is_leaf() && static_cast<const Inner&>(*root_).size() == 1) {
-    root_ = Ref<Node>(static_cast<const Inner&>(*root_).child(0));
+  while (!root_->is_leaf() && static_cast<const InnerNode&>(*root_).size() == 1) {
+    root_ = Ref<Node>(static_cast<const InnerNode&>(*root_).child(0));
   }
 }
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/index/inner.h"
+#include "core/index/inner_node.h"
 #include "core/index/leaf.h"
 
 namespace entitable {
@@ -20,50 +20,50 @@ class TreeEdit {
   // Goes to the leaf of a key, to that at the end of a trail, or to the very last one. Once per
   // edit. REQUIRES: the tree has a trail's nodes.
   void descend(const KeyView& key);
-  void descend(const Trail& trail);
+  void descend(const TreePath& path);
   void descend_to_last();
   // descend(), but nothing is cloned: false if something on the way to the leaf, or the leaf, is
   // held elsewhere too. Then the edit is good for nothing.
-  bool descend_alone(const KeyView& key);
-  bool descend_alone(const Trail& trail);
+  bool descend_if_unshared(const KeyView& key);
+  bool descend_if_unshared(const TreePath& path);
   // The way it went.
-  void leave(Trail& trail) const;
+  void record_path(TreePath& path) const;
 
-  const Leaf& leaf() const { return static_cast<const Leaf&>(*slot()); }
-  const Ref<Node>& slot() const { return *slot_; }
+  const Leaf& leaf() const { return static_cast<const Leaf&>(*leaf_node()); }
+  const Ref<Node>& leaf_node() const { return *leaf_ref_; }
   // Where the leaf's range starts and ends (nothing: no end); valid until a change.
   KeyView lower() const;
   std::optional<KeyView> upper() const;
 
   // The leaf, held once, with room for `room` more bytes.
-  Leaf& own_leaf(std::uint32_t room);
+  Leaf& mutable_leaf(std::uint32_t room);
   // Tells the nodes above of a change in the leaf, which counted `before`. If it shrank and is
   // underfull, merges it with a neighbour, unless both together were nearly full again.
-  void settle(const Totals& before);
+  void propagate_change(const Totals& before);
   // Puts other leaves in the place of the leaf. The first one's lower bound is not looked at.
   void replace(std::vector<Child> leaves);
   // The same where only the node above changes, which has room for one more. False: it would not be
   // enough, and nothing was done. On std::bad_alloc nothing was done, either. REQUIRES:
-  // has_room_above().
-  bool replace_alone(std::span<const Child> leaves);
-  bool has_room_above() const {
+  // parent_has_room().
+  bool replace_in_parent(std::span<const Child> leaves);
+  bool parent_has_room() const {
     return depth_ > 0 && path_[depth_ - 1].node->size() < inner_children_max;
   }
 
  private:
   struct Step {
-    Inner* node;
+    InnerNode* node;
     std::uint32_t child;
   };
   template <typename Choose>
   void descend_by(Choose choose);
   template <typename Choose>
-  bool descend_alone_by(Choose choose);
-  void adjust_above(std::uint32_t level, const Totals& before, const Totals& after);
+  bool descend_if_unshared_by(Choose choose);
+  void adjust_ancestors(std::uint32_t level, const Totals& before, const Totals& after);
   void merge_upwards();
 
   Ref<Node>& root_;
-  Ref<Node>* slot_ = nullptr;  // holds the leaf
+  Ref<Node>* leaf_ref_ = nullptr;  // holds the leaf
   std::array<Step, tree_depth_max> path_;
   std::uint32_t depth_ = 0;  // inner nodes above the leaf
 };

@@ -2,7 +2,7 @@
 #include <optional>
 #include <string>
 
-#include "core/index/inner.h"
+#include "core/index/inner_node.h"
 #include "core/index/key_search.h"
 #include "core/index/leaf.h"
 #include "core/index/table_index.h"
@@ -30,13 +30,13 @@ std::string verify_row(const char* base, const Schema& schema) {
   return text_end == shape.fixed_bytes() ? "" : "row: a gap before the texts";
 }
 
-struct Bounds {
+struct NodeRange {
   KeyView lower;
   std::optional<KeyView> upper;
 };
 
-// Of an absent leaf. (What has been loaded with it may be in several leaves.)
-std::string verify_overlay(const Overlay& overlay, const Bounds& bounds) {
+// Of an unloaded leaf. (What has been loaded with it may be in several leaves.)
+std::string verify_overlay(const Overlay& overlay, const NodeRange& bounds) {
   if (overlay.changes().empty()) return "overlay: without changes";
   const KeyView first = overlay.changes().begin()->first.view();
   const KeyView last = overlay.changes().rbegin()->first.view();
@@ -47,7 +47,7 @@ std::string verify_overlay(const Overlay& overlay, const Bounds& bounds) {
 
 // What is below `node`; `leaf_depth` is the depth of the first leaf found. Recursion as deep as the
 // tree.
-std::string verify_node(const Node& node, const Bounds& bounds, const Schema& schema,
+std::string verify_node(const Node& node, const NodeRange& bounds, const Schema& schema,
                         std::uint32_t depth, std::uint32_t& leaf_depth) {
   if (depth > tree_depth_max) return "tree: too deep";
   if (node.is_leaf()) {
@@ -59,15 +59,15 @@ std::string verify_node(const Node& node, const Bounds& bounds, const Schema& sc
       const KeyView last = leaf.key(leaf.size() - 1);
       if (bounds.upper && compare(last, *bounds.upper) >= 0) return "tree: a row above its leaf";
     }
-    if (leaf.is_absent() && leaf.overlay()) {
+    if (leaf.is_unloaded() && leaf.overlay()) {
       if (std::string fault = verify_overlay(*leaf.overlay(), bounds); !fault.empty()) return fault;
     }
     return leaf.verify(schema);
   }
-  const auto& inner = static_cast<const Inner&>(node);
+  const auto& inner = static_cast<const InnerNode&>(node);
   std::string fault = inner.verify();
   for (std::uint32_t i = 0; i < inner.size() && fault.empty(); ++i) {
-    Bounds part = bounds;
+    NodeRange part = bounds;
     if (i > 0) part.lower = inner.lower(i);
     if (i + 1 < inner.size()) part.upper = inner.lower(i + 1);
     if (part.upper && compare(part.lower, *part.upper) >= 0) return "tree: an empty range";
@@ -79,11 +79,11 @@ std::string verify_node(const Node& node, const Bounds& bounds, const Schema& sc
 }  // namespace
 
 std::string Leaf::verify(const Schema& schema) const {
-  if (absent_) return part_ != 0 && capacity_ == 0 ? "" : "leaf: absent without a part";
-  if (!counted_ || (overlay_ && part_ == 0)) return "leaf: an overlay over no part";
+  if (unloaded_) return part_ != 0 && capacity_ == 0 ? "" : "leaf: absent without a part";
+  if (!has_exact_totals_ || (overlay_ && part_ == 0)) return "leaf: an overlay over no part";
   if ((part_ == 0) != (part_leaves_ == 0)) return "leaf: part and part_leaves disagree";
   if (static_cast<std::uint64_t>(directory_bytes()) + heap_ > capacity_) return "leaf: overflow";
-  if (size_ > 1 && used() > leaf_bytes_max) return "leaf: too full";
+  if (size_ > 1 && used_bytes() > leaf_bytes_max) return "leaf: too full";
   std::uint64_t live = 0;
   std::uint64_t texts = 0;
   Totals sum{0, 0, totals_.memory};
@@ -120,7 +120,8 @@ std::string Leaf::verify(const Schema& schema) const {
 
 std::string TableIndex::verify() const {
   std::uint32_t leaf_depth = 0;
-  if (!root_->is_leaf() && static_cast<const Inner&>(*root_).size() < 2) return "tree: a lone root";
+  if (!root_->is_leaf() && static_cast<const InnerNode&>(*root_).size() < 2)
+    return "tree: a lone root";
   return verify_node(*root_, {}, *schema_, 1, leaf_depth);
 }
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/json/plain_text.h"
+#include "core/json/plain_ascii.h"
 
 namespace entitable::json {
 namespace {
@@ -11,16 +11,16 @@ namespace {
 constexpr char hex_digits[] = "0123456789abcdef";
 
 // Part of a character that is no ASCII, and no surrogate: those are ED A0 80 .. ED BF BF.
-bool is_plain_beyond_ascii(std::string_view text, std::size_t at) {
+bool is_unescaped_non_ascii(std::string_view text, std::size_t at) {
   const auto byte = static_cast<std::uint8_t>(text[at]);
   return byte >= 0x80 && (byte != 0xED || static_cast<std::uint8_t>(text[at + 1]) < 0xA0);
 }
 
 // The first byte from `at` on that is written in another way; else the end.
-std::size_t special_at(std::string_view text, std::size_t at) {
+std::size_t find_byte_to_escape(std::string_view text, std::size_t at) {
   for (;;) {
-    const std::size_t end = plain_end(text, at);
-    for (at = end; at < text.size() && is_plain_beyond_ascii(text, at);) ++at;
+    const std::size_t end = skip_plain_ascii(text, at);
+    for (at = end; at < text.size() && is_unescaped_non_ascii(text, at);) ++at;
     if (at == end) return at;
   }
 }
@@ -65,7 +65,7 @@ void append_string(std::string& out, std::string_view wtf8) {
   out.push_back('"');
   std::size_t at = 0;
   for (;;) {
-    const std::size_t special = special_at(wtf8, at);
+    const std::size_t special = find_byte_to_escape(wtf8, at);
     out.append(wtf8, at, special - at);
     if (special == wtf8.size()) break;
     at = special + append_special(out, wtf8, special);
@@ -73,13 +73,13 @@ void append_string(std::string& out, std::string_view wtf8) {
   out.push_back('"');
 }
 
-void Writer::separate() {
+void Writer::write_separator() {
   if (!first_) out_->push_back(',');
   first_ = false;
 }
 
 void Writer::begin_object() {
-  separate();
+  write_separator();
   out_->push_back('{');
   first_ = true;
 }
@@ -90,7 +90,7 @@ void Writer::end_object() {
 }
 
 void Writer::begin_array() {
-  separate();
+  write_separator();
   out_->push_back('[');
   first_ = true;
 }
@@ -101,30 +101,30 @@ void Writer::end_array() {
 }
 
 void Writer::name(std::string_view wtf8) {
-  separate();
+  write_separator();
   append_string(*out_, wtf8);
   out_->push_back(':');
   first_ = true;  // its value follows without a comma
 }
 
-void Writer::written_name(std::string_view json) {
-  separate();
+void Writer::raw_name(std::string_view json) {
+  write_separator();
   out_->append(json);
   first_ = true;
 }
 
 void Writer::string(std::string_view wtf8) {
-  separate();
+  write_separator();
   append_string(*out_, wtf8);
 }
 
 void Writer::raw(std::string_view json) {
-  separate();
+  write_separator();
   out_->append(json);
 }
 
 std::string& Writer::raw() {
-  separate();
+  write_separator();
   return *out_;
 }
 

@@ -21,13 +21,13 @@ class Writer {
   void begin_array();
   void end_array();
   void name(std::string_view wtf8);
-  void written_name(std::string_view json);  // a name with what follows it: "age":
+  void raw_name(std::string_view json);  // a name with what follows it: "age":
   void string(std::string_view wtf8);
   void raw(std::string_view json);  // a number, true, false, null, or finished JSON
   std::string& raw();               // to which the caller appends the same
 
  private:
-  void separate();
+  void write_separator();
   std::string* out_;
   bool first_ = true;  // of the innermost object or array
 };

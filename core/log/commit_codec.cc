@@ -34,7 +34,7 @@ constexpr std::size_t shape_bytes_min = 1;
 constexpr std::size_t integers_max = 64;  // what takes at most this has nothing but a few of them
 
 // Where entity mutations are; null partition: nowhere yet.
-struct Place {
+struct LastPartition {
   TableId table = 0;
   std::optional<std::string_view> partition;
 };
@@ -53,43 +53,45 @@ char* put_table(char* at, TableId table) {
   return put_varint(at, table);
 }
 
-std::size_t place_room(const KeyView& key) {
+std::size_t key_bytes_max(const KeyView& key) {
   return integers_max + key.partition.size() + key.row.size();
 }
-char* put_place(char* at, TableId table, const KeyView& key, MutationKind kind, MutationKind beside,
-                Place& place) {
-  if (place.table == table && place.partition == key.partition) {
+char* put_key(char* at, TableId table, const KeyView& key, MutationKind kind, MutationKind beside,
+              LastPartition& last_partition) {
+  if (last_partition.table == table && last_partition.partition == key.partition) {
     at = put_kind(at, beside);
   } else {
     at = put_bytes(put_table(put_kind(at, kind), table), key.partition);
-    place = {table, key.partition};
+    last_partition = {table, key.partition};
   }
   return put_bytes(at, key.row);
 }
 
-std::size_t row_room(const PutRow& row) {
-  return place_room(row.key) + integers_max + values_room(row.properties);
+std::size_t row_bytes_max(const PutRow& row) {
+  return key_bytes_max(row.key) + integers_max + values_bytes_max(row.properties);
 }
 char* put_row(char* at, const PutRow& row, Ticks last_timestamp, std::uint32_t shape,
-              Place& place) {
+              LastPartition& last_partition) {
   ENTITABLE_CHECK(row.timestamp > 0 && row.timestamp <= last_timestamp);
-  at = put_place(at, row.table, row.key, MutationKind::put, MutationKind::put_beside, place);
+  at = put_key(at, row.table, row.key, MutationKind::put, MutationKind::put_beside, last_partition);
   at = put_ticks(at, row.timestamp, last_timestamp);
   return put_values(put_varint(at, shape), row.properties);
 }
 
 // Most commits are a single row, whose shape is the only one: all is known when it is written.
 std::size_t encode_single(const Commit& commit, const PutRow& row, PendingRecords& records) {
-  const std::size_t shape_room =
-      row.definition.empty() ? definition_room(row.properties) : row.definition.size();
-  char* const start = records.room(integers_max + shape_room + row_room(row));
+  const std::size_t shape_bytes_max = row.encoded_definition.empty()
+                                          ? definition_bytes_max(row.properties)
+                                          : row.encoded_definition.size();
+  char* const start = records.reserve(integers_max + shape_bytes_max + row_bytes_max(row));
   char* at = put_varint(start, commit.number);
   at = put_varint(put_varint(at, 1), 0);
-  at = row.definition.empty() ? put_definition(at, row.properties) : put_raw(at, row.definition);
+  at = row.encoded_definition.empty() ? put_definition(at, row.properties)
+                                      : put_raw(at, row.encoded_definition);
   at = put_integer(at, static_cast<std::uint64_t>(commit.last_timestamp));
   *at++ = 0;  // no call
-  Place place;
-  at = put_row(put_varint(at, 1), row, commit.last_timestamp, 1, place);
+  LastPartition last_partition;
+  at = put_row(put_varint(at, 1), row, commit.last_timestamp, 1, last_partition);
   return static_cast<std::size_t>(at - start);
 }
 
@@ -99,9 +101,9 @@ class CommitEncoder {
   std::size_t encode(PendingRecords& records);
 
  private:
-  std::string moment() const;
+  std::string timestamp_and_call() const;
   void write(const PutRow& mutation);
-  void write(const DeleteEntity& mutation);
+  void write(const DeleteRow& mutation);
   void write(const CreateTable& mutation);
   void write(const DropTable& mutation);
   void write(const SetTableAcl& mutation);
@@ -117,7 +119,7 @@ class CommitEncoder {
   std::uint32_t last_shape_ = 0;  // of the row before
   std::string mutations_;
   ByteWriter writer_{mutations_};
-  Place place_;
+  LastPartition last_partition_;
 };
 
 std::size_t CommitEncoder::encode(PendingRecords& records) {
@@ -125,15 +127,15 @@ std::size_t CommitEncoder::encode(PendingRecords& records) {
   for (const Mutation& mutation : commit_.mutations) {
     std::visit([this](const auto& m) { write(m); }, mutation);
   }
-  const std::string moment = this->moment();
-  char* const start =
-      records.room(integers_max + shapes_.size() + moment.size() + mutations_.size());
+  const std::string timestamp_and_call = this->timestamp_and_call();
+  char* const start = records.reserve(integers_max + shapes_.size() + timestamp_and_call.size() +
+                                      mutations_.size());
   char* at = put_varint(put_varint(start, commit_.number), shape_count_);
-  at = put_varint(put_raw(put_raw(at, shapes_), moment), commit_.mutations.size());
+  at = put_varint(put_raw(put_raw(at, shapes_), timestamp_and_call), commit_.mutations.size());
   return static_cast<std::size_t>(put_raw(at, mutations_) - start);
 }
 
-std::string CommitEncoder::moment() const {
+std::string CommitEncoder::timestamp_and_call() const {
   std::string out;
   ByteWriter writer(out);
   writer.u64(static_cast<std::uint64_t>(commit_.last_timestamp));
@@ -143,7 +145,7 @@ std::string CommitEncoder::moment() const {
 }
 
 std::uint32_t CommitEncoder::shape_of(const PutRow& row) {
-  if (row.alike && last_shape_ != 0) return last_shape_;
+  if (row.same_shape_as_previous && last_shape_ != 0) return last_shape_;
   const ShapeNumbers::Numbered shape = row_shapes_.number_of(row.properties);
   if (shape.is_new) {
     ByteWriter(shapes_).varint(0);
@@ -156,21 +158,21 @@ std::uint32_t CommitEncoder::shape_of(const PutRow& row) {
 
 void CommitEncoder::write(const PutRow& mutation) {
   const std::uint32_t shape = shape_of(mutation);
-  append_in_room(mutations_, row_room(mutation), [&](char* at) {
-    return put_row(at, mutation, commit_.last_timestamp, shape, place_);
+  append_bounded(mutations_, row_bytes_max(mutation), [&](char* at) {
+    return put_row(at, mutation, commit_.last_timestamp, shape, last_partition_);
   });
 }
 
-void CommitEncoder::write(const DeleteEntity& mutation) {
+void CommitEncoder::write(const DeleteRow& mutation) {
   const KeyView key = mutation.key.view();
-  append_in_room(mutations_, place_room(key), [&](char* at) {
-    return put_place(at, mutation.table, key, MutationKind::erase, MutationKind::erase_beside,
-                     place_);
+  append_bounded(mutations_, key_bytes_max(key), [&](char* at) {
+    return put_key(at, mutation.table, key, MutationKind::erase, MutationKind::erase_beside,
+                   last_partition_);
   });
 }
 
 void CommitEncoder::write_of_table(MutationKind kind, TableId table) {
-  append_in_room(mutations_, integers_max,
+  append_bounded(mutations_, integers_max,
                  [&](char* at) { return put_table(put_kind(at, kind), table); });
 }
 
@@ -189,7 +191,7 @@ void CommitEncoder::write(const SetTableAcl& mutation) {
 }
 
 void CommitEncoder::write(const SetServiceProperties& mutation) {
-  append_in_room(mutations_, 1,
+  append_bounded(mutations_, 1,
                  [](char* at) { return put_kind(at, MutationKind::service_properties); });
   writer_.bytes(mutation.document);
 }
@@ -218,22 +220,22 @@ class CommitDecoder {
   ShapeDictionary& shapes_;
   std::vector<std::uint64_t> shape_numbers_;  // in the dictionary, of the commit's shapes
   PropertyArena& rows_;
-  Place place_;
+  LastPartition last_partition_;
   std::uint64_t last_shape_ = 0;  // of the row before
   Commit commit_;
 };
 
 Result<Commit> CommitDecoder::decode() {
-  if (const char* bad = read_head()) return Error(Code::corrupted, bad);
+  if (const char* bad = read_head()) return Error(ErrorCode::corrupted, bad);
   const std::size_t mutations = reader_.count(mutation_bytes_min);
-  if (!reader_.ok()) return Error(Code::corrupted, "it has fewer mutations than it says");
+  if (!reader_.ok()) return Error(ErrorCode::corrupted, "it has fewer mutations than it says");
   commit_.mutations.reserve(mutations);
   for (std::size_t i = 0; i < mutations; ++i) {
     if (const char* bad = read_mutation()) {
-      return Error(Code::corrupted, "mutation " + std::to_string(i + 1) + ": " + bad);
+      return Error(ErrorCode::corrupted, "mutation " + std::to_string(i + 1) + ": " + bad);
     }
   }
-  if (!reader_.at_end()) return Error(Code::corrupted, "it goes on behind its last mutation");
+  if (!reader_.at_end()) return Error(ErrorCode::corrupted, "it goes on behind its last mutation");
   return std::move(commit_);
 }
 
@@ -247,7 +249,7 @@ const char* CommitDecoder::read_head() {
   }
   commit_.last_timestamp = static_cast<Ticks>(last_timestamp);
   const std::uint8_t has_call = reader_.u8();
-  if (!reader_.ok()) return field_cut_short;
+  if (!reader_.ok()) return field_truncated;
   if (has_call > 1) return "it neither has a call nor has none";
   return has_call == 1 ? read_call(reader_, commit_.last_timestamp, commit_.call.emplace())
                        : nullptr;
@@ -255,7 +257,7 @@ const char* CommitDecoder::read_head() {
 
 const char* CommitDecoder::read_shapes() {
   const std::size_t count = reader_.count(shape_bytes_min);
-  if (!reader_.ok()) return field_cut_short;
+  if (!reader_.ok()) return field_truncated;
   shape_numbers_.resize(count);
   for (std::uint64_t& number : shape_numbers_) {
     if (const char* bad = shapes_.read(reader_, number)) return bad;
@@ -281,20 +283,20 @@ const char* CommitDecoder::read_mutation() {
       return read_table_acl();
     case MutationKind::service_properties:
       commit_.mutations.emplace_back(SetServiceProperties{std::string(reader_.bytes())});
-      return reader_.ok() ? nullptr : field_cut_short;
+      return reader_.ok() ? nullptr : field_truncated;
   }
-  return reader_.ok() ? "there is no such kind of mutation" : field_cut_short;
+  return reader_.ok() ? "there is no such kind of mutation" : field_truncated;
 }
 
 const char* CommitDecoder::read_key(bool beside, KeyView& key) {
   if (!beside) {
-    if (const char* bad = read_table_id(reader_, place_.table)) return bad;
-    place_.partition = reader_.bytes();
-  } else if (!place_.partition) {
+    if (const char* bad = read_table_id(reader_, last_partition_.table)) return bad;
+    last_partition_.partition = reader_.bytes();
+  } else if (!last_partition_.partition) {
     return "it is beside nothing";
   }
-  key = {*place_.partition, reader_.bytes()};
-  if (!reader_.ok()) return field_cut_short;
+  key = {*last_partition_.partition, reader_.bytes()};
+  if (!reader_.ok()) return field_truncated;
   return check_stored_key(key);
 }
 
@@ -306,13 +308,14 @@ const char* CommitDecoder::read_put(bool beside) {
   if (timestamp == 0) return "a row has no timestamp";
   if (timestamp > commit_.last_timestamp) return "a row is newer than the last timestamp";
   const std::uint64_t shape = reader_.varint();
-  if (!reader_.ok()) return field_cut_short;
+  if (!reader_.ok()) return field_truncated;
   if (shape == 0 || shape > shape_numbers_.size()) return "a row has a shape that is not there";
   const std::uint64_t number = shape_numbers_[static_cast<std::size_t>(shape - 1)];
-  const LoggedShape& shape_of_row = shapes_.shape(number);
+  const DecodedShape& shape_of_row = shapes_.shape(number);
   const std::span<PropertyView> row = rows_.make(shape_of_row.properties.size());
   if (const char* bad = read_values(reader_, shape_of_row, key, row)) return bad;
-  commit_.mutations.emplace_back(PutRow{place_.table, key, timestamp, row, shape == last_shape_});
+  commit_.mutations.emplace_back(
+      PutRow{last_partition_.table, key, timestamp, row, shape == last_shape_});
   last_shape_ = shape;
   return nullptr;
 }
@@ -320,7 +323,8 @@ const char* CommitDecoder::read_put(bool beside) {
 const char* CommitDecoder::read_erase(bool beside) {
   KeyView key;
   if (const char* bad = read_key(beside, key)) return bad;
-  commit_.mutations.emplace_back(DeleteEntity{place_.table, EntityKey(key.partition, key.row)});
+  commit_.mutations.emplace_back(
+      DeleteRow{last_partition_.table, EntityKey(key.partition, key.row)});
   return nullptr;
 }
 
@@ -328,7 +332,7 @@ const char* CommitDecoder::read_create_table() {
   CreateTable create{0, {}};
   if (const char* bad = read_table_id(reader_, create.table)) return bad;
   create.name = reader_.bytes();
-  if (!reader_.ok()) return field_cut_short;
+  if (!reader_.ok()) return field_truncated;
   if (!TableName::parse(create.name).ok()) return "a table has a name that is not allowed";
   commit_.mutations.emplace_back(std::move(create));
   return nullptr;
@@ -376,14 +380,14 @@ std::size_t encode_commit(const Commit& commit, PendingRecords& records) {
   const std::size_t bytes = single != nullptr && !commit.call.has_value()
                                 ? encode_single(commit, *single, records)
                                 : CommitEncoder(commit).encode(records);
-  ENTITABLE_DCHECK(reads_back({records.room(bytes), bytes}, commit));
+  ENTITABLE_DCHECK(reads_back({records.reserve(bytes), bytes}, commit));
   return bytes;
 }
 
 std::string encode_commit(const Commit& commit) {
   PendingRecords records;
   const std::size_t bytes = encode_commit(commit, records);
-  return {records.room(bytes), bytes};
+  return {records.reserve(bytes), bytes};
 }
 
 Result<Commit> decode_commit(std::string_view payload, ShapeDictionary& shapes,
@@ -400,7 +404,7 @@ void append_commit(std::string_view standalone, ShapeNumbers& shapes, std::strin
   for (; shapes_left > 0; --shapes_left) {
     ENTITABLE_CHECK(reader.varint() == 0 && reader.ok());
     const std::string_view first =
-        shapes.first_in(standalone.substr(standalone.size() - reader.remaining()));
+        shapes.match_first(standalone.substr(standalone.size() - reader.remaining()));
     const std::string_view definition =
         first.empty() ? skip_definition(reader, standalone) : reader.raw(first.size());
     const ShapeNumbers::Numbered shape =

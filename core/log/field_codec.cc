@@ -18,7 +18,7 @@ constexpr std::size_t policy_bytes_min = 2;
 constexpr std::size_t ticks_bytes_min = 1;
 
 void append_date(Ticks ticks, ByteWriter& writer) {
-  ENTITABLE_CHECK(is_date(ticks));
+  ENTITABLE_CHECK(is_date_time_in_range(ticks));
   writer.u64(static_cast<std::uint64_t>(ticks));
 }
 
@@ -31,11 +31,12 @@ const char* read_policy(ByteReader& reader, AccessPolicy& policy) {
   if ((fields & policy_has_start) != 0) policy.start = static_cast<Ticks>(reader.u64());
   if ((fields & policy_has_expiry) != 0) policy.expiry = static_cast<Ticks>(reader.u64());
   if ((fields & policy_has_permission) != 0) policy.permission = std::string(reader.bytes());
-  if (!reader.ok()) return field_cut_short;
+  if (!reader.ok()) return field_truncated;
   if (!is_text(policy.id) || (policy.permission && !is_text(*policy.permission))) {
     return "a text of an access policy is no text";
   }
-  if ((policy.start && !is_date(*policy.start)) || (policy.expiry && !is_date(*policy.expiry))) {
+  if ((policy.start && !is_date_time_in_range(*policy.start)) ||
+      (policy.expiry && !is_date_time_in_range(*policy.expiry))) {
     return "a date of an access policy is out of range";
   }
   return nullptr;
@@ -54,13 +55,13 @@ char* put_ticks(char* at, Ticks ticks, Ticks base) {
 }
 
 void append_ticks(Ticks ticks, Ticks base, std::string& out) {
-  append_in_room(out, varint_bytes_max, [&](char* at) { return put_ticks(at, ticks, base); });
+  append_bounded(out, varint_bytes_max, [&](char* at) { return put_ticks(at, ticks, base); });
 }
 
 const char* read_ticks(ByteReader& reader, Ticks base, Ticks& ticks) {
   const std::uint64_t code = reader.varint();
   ticks = 0;
-  if (!reader.ok()) return field_cut_short;
+  if (!reader.ok()) return field_truncated;
   if (code == 0) return nullptr;
   // In unsigned arithmetic, where a bad code wraps around instead of overflowing.
   const std::uint64_t zigzag = code - 1;
@@ -91,7 +92,7 @@ bool is_text(std::string_view text) {
 }
 
 const char* check_stored_key(const KeyView& key) {
-  if (is_plain_key(key)) return nullptr;
+  if (is_trivially_valid_key(key)) return nullptr;
   if (!is_text(key.partition) || !is_text(key.row)) return "a key is no text";
   return check_key(key).ok() ? nullptr : "a key is not allowed";
 }
@@ -117,7 +118,7 @@ const char* read_policies(ByteReader& reader, std::vector<AccessPolicy>& policie
     policies.emplace_back();
     if (const char* bad = read_policy(reader, policies.back())) return bad;
   }
-  return reader.ok() ? nullptr : field_cut_short;
+  return reader.ok() ? nullptr : field_truncated;
 }
 
 void append_call(const ClientCall& call, Ticks base, std::string& out) {
@@ -132,7 +133,7 @@ const char* read_call(ByteReader& reader, Ticks base, ClientCall& call) {
   const std::string_view client = reader.raw(call.client.size());
   call.number = reader.varint();
   const std::size_t count = reader.count(ticks_bytes_min);
-  if (!reader.ok()) return field_cut_short;
+  if (!reader.ok()) return field_truncated;
   std::memcpy(call.client.data(), client.data(), client.size());
   call.timestamps.resize(count);
   for (Ticks& ticks : call.timestamps) {
@@ -144,7 +145,7 @@ const char* read_call(ByteReader& reader, Ticks base, ClientCall& call) {
 
 const char* read_table_id(ByteReader& reader, TableId& table) {
   const std::uint64_t id = reader.varint();
-  if (!reader.ok()) return field_cut_short;
+  if (!reader.ok()) return field_truncated;
   if (id == 0 || id > table_id_max) return "a table id is out of range";
   table = static_cast<TableId>(id);
   return nullptr;

@@ -47,7 +47,7 @@ inline char* put_bytes(char* at, std::string_view bytes) {
 }
 // Appends what `put` puts, which is at most `room` bytes.
 template <typename Put>
-void append_in_room(std::string& out, std::size_t room, Put put) {
+void append_bounded(std::string& out, std::size_t room, Put put) {
   const std::size_t start = out.size();
   out.resize(start + room);
   const char* const end = put(out.data() + start);
@@ -76,6 +76,6 @@ const char* read_call(ByteReader& reader, Ticks base, ClientCall& call);
 // From 1 to table_id_max.
 const char* read_table_id(ByteReader& reader, TableId& table);
 
-inline constexpr const char* field_cut_short = "it is cut short";
+inline constexpr const char* field_truncated = "it is cut short";
 
 }  // namespace entitable

@@ -22,7 +22,7 @@ constexpr std::size_t part_bytes_min = 9;   // two texts, three numbers, a check
 
 // ---- Writing -----------------------------------------------------------------------------------
 
-void write_state(const Manifest& manifest, FileWriter& file) {
+void write_state(const Manifest& manifest, RecordWriter& file) {
   ENTITABLE_CHECK(manifest.epoch > 0 && manifest.first_live_sequence > 0);
   ENTITABLE_CHECK(manifest.next_table > 0 && manifest.next_part > 0);
   ENTITABLE_CHECK(manifest.last_timestamp >= 0);
@@ -36,7 +36,7 @@ void write_state(const Manifest& manifest, FileWriter& file) {
   file.end();
 }
 
-void write_options(const Manifest& manifest, FileWriter& file) {
+void write_options(const Manifest& manifest, RecordWriter& file) {
   ByteWriter writer(file.begin(RecordType::manifest_options));
   writer.varint(manifest.options.size());
   for (const auto& [key, value] : manifest.options) {
@@ -46,19 +46,19 @@ void write_options(const Manifest& manifest, FileWriter& file) {
   file.end();
 }
 
-void write_service(const Manifest& manifest, FileWriter& file) {
+void write_service(const Manifest& manifest, RecordWriter& file) {
   ByteWriter(file.begin(RecordType::manifest_service)).bytes(manifest.service_properties);
   file.end();
 }
 
-void write_calls(const Manifest& manifest, FileWriter& file) {
+void write_calls(const Manifest& manifest, RecordWriter& file) {
   std::string& out = file.begin(RecordType::manifest_calls);
   ByteWriter(out).varint(manifest.calls.size());
   for (const ClientCall& call : manifest.calls) append_call(call, manifest.last_timestamp, out);
   file.end();
 }
 
-void write_table(const ManifestTable& table, FileWriter& file) {
+void write_table(const ManifestTable& table, RecordWriter& file) {
   std::string& out = file.begin(RecordType::manifest_table);
   ByteWriter writer(out);
   writer.varint(table.id);
@@ -109,7 +109,7 @@ const char* read_options(ByteReader& reader, Manifest& manifest) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::string key(reader.bytes());
     std::string value(reader.bytes());
-    if (!reader.ok()) return field_cut_short;
+    if (!reader.ok()) return field_truncated;
     if (!is_text(key) || !is_text(value)) return "an option is no text";
     if (!manifest.options.empty() && manifest.options.rbegin()->first >= key) {
       return "the options are not in order";
@@ -141,7 +141,7 @@ const char* read_part(ByteReader& reader, const Manifest& manifest, ManifestTabl
   part.rows = reader.varint();
   part.bytes = reader.varint();
   part.checksum = reader.u32();
-  if (!reader.ok()) return field_cut_short;
+  if (!reader.ok()) return field_truncated;
   if (part.id == 0 || part.id >= manifest.next_part) return "a part id is out of range";
   if (const char* bad = check_stored_key(part.lower.view())) return bad;
   if (!table.parts.empty() && compare(table.parts.back().lower.view(), part.lower.view()) >= 0) {
@@ -159,7 +159,7 @@ const char* read_table(ByteReader& reader, Manifest& manifest) {
     return "the tables are not in order";
   }
   table.name = reader.bytes();
-  if (!reader.ok()) return field_cut_short;
+  if (!reader.ok()) return field_truncated;
   if (!TableName::parse(table.name).ok()) return "a table has a name that is not allowed";
   if (const char* bad = read_policies(reader, table.acl)) return bad;
   const std::size_t parts = reader.count(part_bytes_min);
@@ -232,7 +232,7 @@ const char* check_tables(const Manifest& manifest) {
 }  // namespace
 
 std::string encode_manifest(const Manifest& manifest) {
-  FileWriter file(FileKind::manifest);
+  RecordWriter file(FileKind::manifest);
   write_state(manifest, file);
   write_options(manifest, file);
   write_service(manifest, file);
@@ -254,14 +254,14 @@ Result<Manifest> decode_manifest(std::string_view file) {
     if (!*record) break;
     const RecordType expected = position < std::size(records_in_order) ? records_in_order[position]
                                                                        : RecordType::manifest_table;
-    if ((*record)->type != expected) return bad_payload(**record, "it belongs elsewhere");
-    if (const char* bad = read_record(**record, manifest)) return bad_payload(**record, bad);
+    if ((*record)->type != expected) return invalid_payload(**record, "it belongs elsewhere");
+    if (const char* bad = read_record(**record, manifest)) return invalid_payload(**record, bad);
     ++position;
   }
   if (position < std::size(records_in_order)) {
-    return Error(Code::corrupted, "the manifest lacks records");
+    return Error(ErrorCode::corrupted, "the manifest lacks records");
   }
-  if (const char* bad = check_tables(manifest)) return Error(Code::corrupted, bad);
+  if (const char* bad = check_tables(manifest)) return Error(ErrorCode::corrupted, bad);
   return manifest;
 }
 

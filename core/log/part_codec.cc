@@ -36,8 +36,8 @@ const char* read_part_header(std::string_view payload, PartHeader& header) {
 Result<Record> expect(RecordReader& records, RecordType type) {
   Result<std::optional<Record>> record = records.next();
   if (!record.ok()) return record.error();
-  if (!*record) return Error(Code::corrupted, "the part has no header or no rows");
-  if ((*record)->type != type) return bad_payload(**record, "it belongs elsewhere");
+  if (!*record) return Error(ErrorCode::corrupted, "the part has no header or no rows");
+  if ((*record)->type != type) return invalid_payload(**record, "it belongs elsewhere");
   return **record;
 }
 
@@ -122,24 +122,25 @@ Result<PartReader> PartReader::open(std::string_view file) {
   if (!rows.ok()) return rows.error();
   const Result<std::optional<Record>> end = records->next();
   if (!end.ok()) return end.error();
-  if (*end) return bad_payload(**end, "it belongs elsewhere");
+  if (*end) return invalid_payload(**end, "it belongs elsewhere");
 
   PartReader reader(*rows);
   PartHeader& header = reader.header_;
-  if (const char* bad = read_part_header(first->payload, header)) return bad_payload(*first, bad);
+  if (const char* bad = read_part_header(first->payload, header))
+    return invalid_payload(*first, bad);
   header.row_count = reader.reader_.u32();
   header.checksum = records->checksum();
-  if (!reader.reader_.ok()) return bad_payload(*rows, field_cut_short);
+  if (!reader.reader_.ok()) return invalid_payload(*rows, field_truncated);
   return reader;
 }
 
 Result<bool> PartReader::next() {
   if (rows_read_ == header_.row_count) {
-    if (!reader_.at_end()) return bad_payload(record_, "it goes on behind its last row");
+    if (!reader_.at_end()) return invalid_payload(record_, "it goes on behind its last row");
     return false;
   }
   if (const char* bad = read_row()) {
-    return bad_payload(record_, "row " + std::to_string(rows_read_ + 1) + ": " + bad);
+    return invalid_payload(record_, "row " + std::to_string(rows_read_ + 1) + ": " + bad);
   }
   ++rows_read_;
   return true;
@@ -147,7 +148,7 @@ Result<bool> PartReader::next() {
 
 const char* PartReader::read_row() {
   const std::uint64_t tag = reader_.varint();
-  if (!reader_.ok()) return field_cut_short;
+  if (!reader_.ok()) return field_truncated;
   std::uint64_t shape = tag >> 1;
   if (shape > shapes_.size()) return "it has a shape that is not there";
   if (shape == 0) {
@@ -170,7 +171,7 @@ const char* PartReader::read_key(bool new_partition) {
     return "it has no partition";
   }
   key_.row = reader_.bytes();
-  if (!reader_.ok()) return field_cut_short;
+  if (!reader_.ok()) return field_truncated;
   // A partition that goes on has been checked, and is the one before.
   const KeyView unchecked = {new_partition ? key_.partition : std::string_view(), key_.row};
   if (const char* bad = check_stored_key(unchecked)) return bad;
@@ -187,7 +188,7 @@ const char* PartReader::read_key(bool new_partition) {
 }
 
 Entity PartReader::entity() const {
-  return Entity{EntityKey(key_.partition, key_.row), timestamp_, owned(properties_)};
+  return Entity{EntityKey(key_.partition, key_.row), timestamp_, owned_properties(properties_)};
 }
 
 Result<Part> decode_part(std::string_view file) {

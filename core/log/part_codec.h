@@ -52,7 +52,7 @@ class PartWriter {
   std::string finish() &&;
 
  private:
-  FileWriter file_;
+  RecordWriter file_;
   std::string* bytes_;    // of file_, whose last record stays open until finish()
   std::size_t count_at_;  // where the number of rows goes in the end
   RowShapes shapes_;

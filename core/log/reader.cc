@@ -53,7 +53,7 @@ std::string_view kind_name(FileKind kind) {
   return "file";
 }
 
-std::string place_of(std::uint8_t type, std::uint32_t number, std::size_t offset) {
+std::string location_of(std::uint8_t type, std::uint32_t number, std::size_t offset) {
   const char* name = name_of(type);
   std::string place = "record " + std::to_string(number) + " (";
   place += name != nullptr ? name : "type " + std::to_string(type);
@@ -61,21 +61,21 @@ std::string place_of(std::uint8_t type, std::uint32_t number, std::size_t offset
 }
 
 Error corrupted(std::string place, std::string_view reason) {
-  return Error(Code::corrupted, place.append(": ").append(reason));
+  return Error(ErrorCode::corrupted, place.append(": ").append(reason));
 }
 
 Error too_new(const Record& record, std::string_view reason) {
-  return Error(Code::format_too_new, place_of(record).append(": ").append(reason));
+  return Error(ErrorCode::format_too_new, location_of(record).append(": ").append(reason));
 }
 
 }  // namespace
 
-std::string place_of(const Record& record) {
-  return place_of(static_cast<std::uint8_t>(record.type), record.number, record.offset);
+std::string location_of(const Record& record) {
+  return location_of(static_cast<std::uint8_t>(record.type), record.number, record.offset);
 }
 
-Error bad_payload(const Record& record, std::string_view reason) {
-  return corrupted(place_of(record), reason);
+Error invalid_payload(const Record& record, std::string_view reason) {
+  return corrupted(location_of(record), reason);
 }
 
 Result<RecordReader> RecordReader::open(std::string_view file, FileKind kind) {
@@ -95,9 +95,9 @@ Result<RecordReader> RecordReader::open(std::string_view file, FileKind kind) {
     return corrupted("header", "the checksum is wrong");
   }
   if (major > format_major) {
-    return Error(Code::format_too_new, "header: the format is version " + std::to_string(major) +
-                                           ", this program reads up to " +
-                                           std::to_string(format_major));
+    return Error(ErrorCode::format_too_new,
+                 "header: the format is version " + std::to_string(major) +
+                     ", this program reads up to " + std::to_string(format_major));
   }
   if (major < 1) return corrupted("header", "there is no such format version");
   RecordReader records(file);
@@ -117,7 +117,7 @@ Result<Record> RecordReader::read_record() {
   const std::uint8_t type = reader.u8();
   const std::uint8_t flags = reader.u8();
   const std::uint64_t length = reader.u32();
-  const auto place = [&] { return place_of(type, records_ + 1, offset); };
+  const auto place = [&] { return location_of(type, records_ + 1, offset); };
   if (!reader.ok() || length + record_layout::checksum_bytes > reader.remaining()) {
     return corrupted(place(), "it runs past the end of the file");
   }
@@ -142,10 +142,10 @@ Result<RecordReader::Step> RecordReader::step() {
   const Result<Record> record = read_record();
   if (!record.ok()) return record.error();
   const bool known = name_of(static_cast<std::uint8_t>(record->type)) != nullptr;
-  if (!known && (record->flags & record_skippable) == 0) {
+  if (!known && (record->flags & record_flag_skippable) == 0) {
     return too_new(*record, "this program does not know such records");
   }
-  if (known && (record->flags & ~record_skippable) != 0) {
+  if (known && (record->flags & ~record_flag_skippable) != 0) {
     return too_new(*record, "this program does not know its flags");
   }
   if (record->type == RecordType::end) {
@@ -162,29 +162,29 @@ std::optional<Error> RecordReader::check_end(const Record& end) {
   ByteReader reader(end.payload);
   const std::uint32_t records = reader.u32();
   end_checksum_ = reader.u32();
-  if (!reader.ok() || !reader.at_end()) return bad_payload(end, "it has the wrong length");
+  if (!reader.ok() || !reader.at_end()) return invalid_payload(end, "it has the wrong length");
   if (records != records_) {
-    return bad_payload(end, "it counts " + std::to_string(records) + " records, there are " +
-                                std::to_string(records_));
+    return invalid_payload(end, "it counts " + std::to_string(records) + " records, there are " +
+                                    std::to_string(records_));
   }
   if (end_checksum_ != masked_crc32c({}, chain_)) {
-    return bad_payload(end, "the records are not those that were written");
+    return invalid_payload(end, "the records are not those that were written");
   }
-  if (at_ != file_.size()) return bad_payload(end, "the file goes on behind it");
+  if (at_ != file_.size()) return invalid_payload(end, "the file goes on behind it");
   return std::nullopt;
 }
 
-void RecordStream::add(std::string_view piece) {
+void RecordStream::add(std::string_view chunk) {
   if (reader_.has_value()) {
     bytes_.erase(0, reader_->at_);
     reader_->dropped_ += reader_->at_;
     reader_->at_ = 0;
   }
-  bytes_.append(piece);
+  bytes_.append(chunk);
 }
 
 // The bytes up to the end of the next record, if it is there whole; else 0.
-std::size_t RecordStream::whole_record() const {
+std::size_t RecordStream::complete_record_end() const {
   ByteReader reader(std::string_view(bytes_).substr(reader_->at_));
   reader.u16();  // type and flags
   const std::uint64_t length = reader.u32();
@@ -201,7 +201,7 @@ Result<std::optional<Record>> RecordStream::next() {
     reader_.emplace(*opened);
   }
   while (!ended_) {
-    const std::size_t end = whole_record();
+    const std::size_t end = complete_record_end();
     if (end == 0) return std::optional<Record>();
     reader_->file_ = std::string_view(bytes_).substr(0, end);
     const auto read = reader_->step();

@@ -22,9 +22,9 @@ struct Record {
 };
 
 // "record 3 (commit) at byte 48"
-std::string place_of(const Record& record);
+std::string location_of(const Record& record);
 // The error of a record whose checksum is right and whose payload makes no sense.
-Error bad_payload(const Record& record, std::string_view reason);
+Error invalid_payload(const Record& record, std::string_view reason);
 
 class RecordReader {
  public:
@@ -61,17 +61,17 @@ class RecordReader {
   std::uint32_t end_checksum_ = 0;
 };
 
-// The same of a file that comes piece by piece.
+// The same of a file that comes chunk by chunk.
 //
-//   stream.add(piece);
+//   stream.add(chunk);
 //   for (auto record = stream.next(); record.ok() && *record; record = stream.next())
-//   use(**record); … and when all pieces were added: stream.finish()
+//   use(**record); … and when all chunks were added: stream.finish()
 class RecordStream {
  public:
   explicit RecordStream(FileKind kind) : kind_(kind) {}
 
   // Payloads given before are invalid from here on.
-  void add(std::string_view piece);
+  void add(std::string_view chunk);
   // The next record, or nothing: more must be added, or the file has ended. Errors as
   // RecordReader's.
   Result<std::optional<Record>> next();
@@ -80,7 +80,7 @@ class RecordStream {
   Result<void> finish() const;
 
  private:
-  std::size_t whole_record() const;
+  std::size_t complete_record_end() const;
 
   FileKind kind_;
   std::string bytes_;  // what was added, without what was read before the last add()

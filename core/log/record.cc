@@ -38,7 +38,7 @@ std::string header_of(FileKind kind, std::uint16_t major, std::uint16_t minor) {
 
 }  // namespace
 
-FileWriter::FileWriter(FileKind kind, std::size_t room) {
+RecordWriter::RecordWriter(FileKind kind, std::size_t room) {
   // A segment is made for every write that is stored alone.
   static const std::string of_segment = header_of(FileKind::segment, format_major, format_minor);
   file_.reserve(record_layout::header_bytes + room);
@@ -47,17 +47,17 @@ FileWriter::FileWriter(FileKind kind, std::size_t room) {
   begin_chain();
 }
 
-FileWriter::FileWriter(FileKind kind, std::uint16_t major, std::uint16_t minor)
+RecordWriter::RecordWriter(FileKind kind, std::uint16_t major, std::uint16_t minor)
     : file_(header_of(kind, major, minor)) {
   begin_chain();
 }
 
-void FileWriter::begin_chain() {
+void RecordWriter::begin_chain() {
   chain_ = crc32c(std::string_view(file_).substr(file_.size() - record_layout::checksum_bytes));
 }
 
-std::string& FileWriter::begin(RecordType type, std::uint8_t flags) {
-  ENTITABLE_CHECK(open_at_ == none_open);
+std::string& RecordWriter::begin(RecordType type, std::uint8_t flags) {
+  ENTITABLE_CHECK(open_at_ == no_open_record);
   open_at_ = file_.size();
   const char prefix[record_layout::prefix_bytes] = {static_cast<char>(type),
                                                     static_cast<char>(flags)};
@@ -65,8 +65,8 @@ std::string& FileWriter::begin(RecordType type, std::uint8_t flags) {
   return file_;
 }
 
-void FileWriter::end() {
-  ENTITABLE_CHECK(open_at_ != none_open);
+void RecordWriter::end() {
+  ENTITABLE_CHECK(open_at_ != no_open_record);
   const std::size_t length = file_.size() - open_at_ - record_layout::prefix_bytes;
   ENTITABLE_CHECK(length <= std::numeric_limits<std::uint32_t>::max());
   for (std::size_t i = 0; i < 4; ++i) {
@@ -77,15 +77,15 @@ void FileWriter::end() {
   chain_ =
       crc32c(std::string_view(file_).substr(file_.size() - record_layout::checksum_bytes), chain_);
   ++records_;
-  open_at_ = none_open;
+  open_at_ = no_open_record;
 }
 
-std::string FileWriter::take() {
-  ENTITABLE_CHECK(open_at_ == none_open);
+std::string RecordWriter::take() {
+  ENTITABLE_CHECK(open_at_ == no_open_record);
   return std::exchange(file_, {});
 }
 
-std::string FileWriter::finish() && {
+std::string RecordWriter::finish() && {
   const std::uint32_t records = records_;
   const std::uint32_t chain = masked_crc32c({}, chain_);
   ByteWriter writer(begin(RecordType::end));

@@ -45,7 +45,8 @@ enum class RecordType : std::uint8_t {
 };
 
 // Flags of a record; all other bits are zero in this version.
-inline constexpr std::uint8_t record_skippable = 1;  // who does not know its type may pass over it
+inline constexpr std::uint8_t record_flag_skippable =
+    1;  // who does not know its type may pass over it
 
 namespace record_layout {
 inline constexpr std::size_t magic_bytes = 8;
@@ -61,12 +62,12 @@ std::string magic_of(FileKind kind);
 std::uint32_t masked_crc32c(std::string_view bytes, std::uint32_t seed = 0);
 
 // Writes a file, record by record.
-class FileWriter {
+class RecordWriter {
  public:
   // `room`: bytes behind the header for which room is made at once.
-  explicit FileWriter(FileKind kind, std::size_t room = 0);
+  explicit RecordWriter(FileKind kind, std::size_t room = 0);
   // For tests: another version.
-  FileWriter(FileKind kind, std::uint16_t major, std::uint16_t minor);
+  RecordWriter(FileKind kind, std::uint16_t major, std::uint16_t minor);
 
   // Opens a record and gives the file's bytes, to which its payload is to be appended; what is
   // already there must not be touched. REQUIRES: no record is open.
@@ -82,10 +83,10 @@ class FileWriter {
  private:
   void begin_chain();
 
-  static constexpr std::size_t none_open = static_cast<std::size_t>(-1);
+  static constexpr std::size_t no_open_record = static_cast<std::size_t>(-1);
 
   std::string file_;
-  std::size_t open_at_ = none_open;  // where the open record starts
+  std::size_t open_at_ = no_open_record;  // where the open record starts
   std::uint32_t records_ = 0;
   std::uint32_t chain_ = 0;  // plain CRC-32C of the checksums so far
 };

@@ -81,7 +81,7 @@ Integer load(const char* from) {
 
 const char* read_text(Cursor& cursor, EdmType type, ValueView& value) {
   std::string_view bytes;
-  if (!cursor.take_bytes(bytes)) return field_cut_short;
+  if (!cursor.take_bytes(bytes)) return field_truncated;
   value = type == EdmType::string ? ValueView::of_string(bytes) : ValueView::of_binary(bytes);
   if (type == EdmType::string && !is_text(bytes)) return "a String is no text";
   // A unit takes at least a byte, so most texts need no counting.
@@ -97,27 +97,27 @@ const char* read_value(Cursor& cursor, EdmType type, ValueView& value) {
     case EdmType::binary:
       return read_text(cursor, type, value);
     case EdmType::boolean:
-      if ((from = cursor.take(1)) == nullptr) return field_cut_short;
+      if ((from = cursor.take(1)) == nullptr) return field_truncated;
       value = ValueView::of_boolean(*from != 0);
       return *from == 0 || *from == 1 ? nullptr : "a Boolean is neither true nor false";
     case EdmType::date_time:
-      if ((from = cursor.take(8)) == nullptr) return field_cut_short;
+      if ((from = cursor.take(8)) == nullptr) return field_truncated;
       value = ValueView::of_date_time(static_cast<Ticks>(load<std::uint64_t>(from)));
-      return is_date(value.date_time()) ? nullptr : "a DateTime is out of range";
+      return is_date_time_in_range(value.date_time()) ? nullptr : "a DateTime is out of range";
     case EdmType::float64:
-      if ((from = cursor.take(8)) == nullptr) return field_cut_short;
+      if ((from = cursor.take(8)) == nullptr) return field_truncated;
       value = ValueView::from_parts(type, static_cast<std::int64_t>(load<std::uint64_t>(from)), {});
       return nullptr;
     case EdmType::int64:
-      if ((from = cursor.take(8)) == nullptr) return field_cut_short;
+      if ((from = cursor.take(8)) == nullptr) return field_truncated;
       value = ValueView::of_int64(static_cast<std::int64_t>(load<std::uint64_t>(from)));
       return nullptr;
     case EdmType::guid:
-      if ((from = cursor.take(guid_bytes)) == nullptr) return field_cut_short;
+      if ((from = cursor.take(guid_bytes)) == nullptr) return field_truncated;
       value = ValueView::of_guid({from, guid_bytes});
       return nullptr;
     case EdmType::int32:
-      if ((from = cursor.take(4)) == nullptr) return field_cut_short;
+      if ((from = cursor.take(4)) == nullptr) return field_truncated;
       value = ValueView::of_int32(static_cast<std::int32_t>(load<std::uint32_t>(from)));
       return nullptr;
   }
@@ -129,7 +129,7 @@ bool has_text(EdmType type) {
 }
 
 std::size_t text_bytes(const ValueView& value) {
-  return value.type() == EdmType::string   ? 2 * utf16_units(value.string())
+  return value.type() == EdmType::string   ? 2 * utf16_length(value.string())
          : value.type() == EdmType::binary ? value.binary().size()
                                            : 0;
 }
@@ -139,14 +139,14 @@ std::size_t text_bytes(const ValueView& value) {
 bool is_too_large(std::size_t bytes_bound, std::size_t shape_bytes, const KeyView& key,
                   std::span<const PropertyView> properties) {
   if (bytes_bound <= limits::entity_bytes_max) return false;
-  std::size_t bytes = 4 + 2 * (utf16_units(key.partition) + utf16_units(key.row)) + shape_bytes;
+  std::size_t bytes = 4 + 2 * (utf16_length(key.partition) + utf16_length(key.row)) + shape_bytes;
   for (const PropertyView& property : properties) bytes += text_bytes(property.value);
   return bytes > limits::entity_bytes_max;
 }
 
 }  // namespace
 
-std::size_t values_room(std::span<const PropertyView> properties) {
+std::size_t values_bytes_max(std::span<const PropertyView> properties) {
   std::size_t room = 0;
   for (const PropertyView& property : properties) {
     room += property.value.type() == EdmType::guid ? guid_bytes : value_room(property.value);
@@ -160,18 +160,18 @@ char* put_values(char* at, std::span<const PropertyView> properties) {
 }
 
 void append_values(std::span<const PropertyView> properties, std::string& out) {
-  append_in_room(out, values_room(properties),
+  append_bounded(out, values_bytes_max(properties),
                  [&](char* at) { return put_values(at, properties); });
 }
 
-const char* read_values(ByteReader& reader, const LoggedShape& shape, const KeyView& key,
+const char* read_values(ByteReader& reader, const DecodedShape& shape, const KeyView& key,
                         std::span<PropertyView> out) {
   ENTITABLE_DCHECK(out.size() == shape.properties.size());
-  if (!reader.ok()) return field_cut_short;
+  if (!reader.ok()) return field_truncated;
   ByteReader ahead = reader;
   const std::string_view rest = ahead.raw(reader.remaining());
   Cursor cursor{rest.data(), rest.data() + rest.size()};
-  std::size_t bytes_bound = 4 + 2 * (key.partition.size() + key.row.size()) + shape.entity_bytes;
+  std::size_t bytes_bound = 4 + 2 * (key.partition.size() + key.row.size()) + shape.entity_size;
   // Values are made in their places: to copy them there would cost more than to read them.
   PropertyView* place = out.data();
   for (const ShapeProperty& property : shape.properties) {
@@ -181,7 +181,7 @@ const char* read_values(ByteReader& reader, const LoggedShape& shape, const KeyV
     ++place;
   }
   reader.raw(rest.size() - static_cast<std::size_t>(cursor.end - cursor.at));
-  return is_too_large(bytes_bound, shape.entity_bytes, key, out) ? "the row is too large" : nullptr;
+  return is_too_large(bytes_bound, shape.entity_size, key, out) ? "the row is too large" : nullptr;
 }
 
 }  // namespace entitable

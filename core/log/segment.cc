@@ -18,30 +18,30 @@ struct SegmentHeader {
 };
 
 Result<SegmentHeader> read_header(const std::optional<Record>& record) {
-  if (!record) return Error(Code::corrupted, "the segment has no header");
+  if (!record) return Error(ErrorCode::corrupted, "the segment has no header");
   if (record->type != RecordType::segment_header) {
-    return bad_payload(*record, "a segment does not start so");
+    return invalid_payload(*record, "a segment does not start so");
   }
   ByteReader reader(record->payload);
   SegmentHeader header{};
   header.sequence = reader.u64();
   header.epoch = reader.varint();
   header.first_commit = reader.varint();
-  if (!reader.ok() || !reader.at_end()) return bad_payload(*record, "it has the wrong length");
+  if (!reader.ok() || !reader.at_end()) return invalid_payload(*record, "it has the wrong length");
   if (header.sequence == 0 || header.epoch == 0) {
-    return bad_payload(*record, "the sequence or the epoch is 0");
+    return invalid_payload(*record, "the sequence or the epoch is 0");
   }
   return header;
 }
 
 Result<Commit> read_commit(const Record& record, std::uint64_t number, ShapeDictionary& shapes,
                            PropertyArena& rows) {
-  if (record.type != RecordType::commit) return bad_payload(record, "it belongs elsewhere");
+  if (record.type != RecordType::commit) return invalid_payload(record, "it belongs elsewhere");
   Result<Commit> commit = decode_commit(record.payload, shapes, rows);
-  if (!commit.ok()) return bad_payload(record, commit.error().message);
+  if (!commit.ok()) return invalid_payload(record, commit.error().message);
   if (commit->number != number) {
-    return bad_payload(record, "it is commit " + std::to_string(commit->number) +
-                                   " in the place of " + std::to_string(number));
+    return invalid_payload(record, "it is commit " + std::to_string(commit->number) +
+                                       " in the place of " + std::to_string(number));
   }
   return commit;
 }
@@ -49,7 +49,7 @@ Result<Commit> read_commit(const Record& record, std::uint64_t number, ShapeDict
 constexpr std::size_t frame_bytes = record_layout::prefix_bytes + record_layout::checksum_bytes;
 constexpr std::size_t header_bytes_max = frame_bytes + 8 + 10 + 10;
 
-std::size_t room_for(const SegmentWriter::Load& load) {
+std::size_t room_for(const SegmentWriter::Capacity& load) {
   return header_bytes_max + load.bytes + load.commits * frame_bytes + record_layout::end_bytes;
 }
 
@@ -60,11 +60,11 @@ SegmentWriter::SegmentWriter(std::uint64_t sequence, std::uint64_t epoch)
   ENTITABLE_CHECK(sequence > 0 && epoch > 0);
 }
 
-SegmentWriter::SegmentWriter(std::uint64_t sequence, std::uint64_t epoch, const Load& load)
+SegmentWriter::SegmentWriter(std::uint64_t sequence, std::uint64_t epoch, const Capacity& load)
     : file_(FileKind::segment, room_for(load)),
       sequence_(sequence),
       epoch_(epoch),
-      alone_(load.commits == 1) {
+      has_one_commit_(load.commits == 1) {
   ENTITABLE_CHECK(sequence > 0 && epoch > 0);
 }
 
@@ -81,10 +81,10 @@ void SegmentWriter::add(std::string_view commit) {
   if (last_commit_ == 0) {
     write_header(number);
   } else {
-    ENTITABLE_CHECK(number == last_commit_ + 1 && !alone_);
+    ENTITABLE_CHECK(number == last_commit_ + 1 && !has_one_commit_);
   }
   std::string& payload = file_.begin(RecordType::commit);
-  if (alone_) {
+  if (has_one_commit_) {
     payload.append(commit);  // all its shapes are new to the segment
   } else {
     append_commit(commit, shapes_, payload);
@@ -111,8 +111,8 @@ Result<Segment> decode_segment(std::string_view file, std::uint64_t expected_seq
   const Result<SegmentHeader> header = read_header(*record);
   if (!header.ok()) return header.error();
   if (header->sequence != expected_sequence) {
-    return bad_payload(**record, "it is segment " + std::to_string(header->sequence) +
-                                     " in the place of " + std::to_string(expected_sequence));
+    return invalid_payload(**record, "it is segment " + std::to_string(header->sequence) +
+                                         " in the place of " + std::to_string(expected_sequence));
   }
   Segment segment{header->sequence, header->epoch, {}, {}};
   ShapeDictionary shapes;
@@ -121,13 +121,13 @@ Result<Segment> decode_segment(std::string_view file, std::uint64_t expected_seq
     record = records->next();
     if (!record.ok()) return record.error();
     if (!*record) break;
-    if (next_commit == 0) return bad_payload(**record, "the segment is to have no commits");
+    if (next_commit == 0) return invalid_payload(**record, "the segment is to have no commits");
     Result<Commit> commit = read_commit(**record, next_commit++, shapes, segment.rows);
     if (!commit.ok()) return commit.error();
     segment.commits.push_back(std::move(*commit));
   }
   if (header->first_commit != 0 && segment.commits.empty()) {
-    return Error(Code::corrupted, "the segment has none of its commits");
+    return Error(ErrorCode::corrupted, "the segment has none of its commits");
   }
   return segment;
 }

@@ -33,13 +33,13 @@ struct Segment {
 class SegmentWriter {
  public:
   // What is going to be added, at most; room is made for it.
-  struct Load {
+  struct Capacity {
     std::size_t commits;
     std::size_t bytes;  // of all commits
   };
   // REQUIRES: sequence > 0, epoch > 0.
   SegmentWriter(std::uint64_t sequence, std::uint64_t epoch);
-  SegmentWriter(std::uint64_t sequence, std::uint64_t epoch, const Load& load);
+  SegmentWriter(std::uint64_t sequence, std::uint64_t epoch, const Capacity& load);
   // REQUIRES: `commit` came from encode_commit, and its number is one above that of the commit
   // added before.
   void add(std::string_view commit);
@@ -51,12 +51,12 @@ class SegmentWriter {
  private:
   void write_header(std::uint64_t first_commit);
 
-  FileWriter file_;
+  RecordWriter file_;
   ShapeNumbers shapes_;
   std::uint64_t sequence_;
   std::uint64_t epoch_;
   std::uint64_t last_commit_ = 0;
-  bool alone_ = false;  // there will be one commit
+  bool has_one_commit_ = false;  // there will be one commit
 };
 
 // Everything in the file, or nothing of it: Code::corrupted with what and where, or

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t property_bytes_min = 3;  // type, length, one character
 
-// What value_bytes counts apart from the text of a String and the bytes of a Binary.
+// What value_size counts apart from the text of a String and the bytes of a Binary.
 std::size_t value_bytes_without_text(EdmType type) {
   switch (type) {
     case EdmType::string:
@@ -49,15 +49,15 @@ bool has_twins(const std::vector<ShapeProperty>& properties, std::vector<std::st
 }
 
 // Whole rows are written with plain stores (row_codec.cc), and so is this: a write of one row
-// defines its shape. note(i, at): where the name of property i is.
-template <typename Note>
-char* put_noted(char* at, std::span<const PropertyView> properties, Note note) {
+// defines its shape. on_name(i, at): where the name of property i is.
+template <typename OnName>
+char* put_definition_with(char* at, std::span<const PropertyView> properties, OnName on_name) {
   at = put_varint(at, properties.size());
   for (std::size_t i = 0; i < properties.size(); ++i) {
     const auto& [name, value] = properties[i];
     *at++ = static_cast<char>(value.type());
     at = put_varint(at, name.size());
-    note(i, at);
+    on_name(i, at);
     std::memcpy(at, name.data(), name.size());
     at += name.size();
   }
@@ -66,7 +66,7 @@ char* put_noted(char* at, std::span<const PropertyView> properties, Note note) {
 
 }  // namespace
 
-std::size_t definition_room(std::span<const PropertyView> properties) {
+std::size_t definition_bytes_max(std::span<const PropertyView> properties) {
   constexpr std::size_t length_bytes_max = 3;  // of a name, which has at most 765 bytes
   std::size_t room = length_bytes_max;
   for (const PropertyView& property : properties) {
@@ -76,11 +76,11 @@ std::size_t definition_room(std::span<const PropertyView> properties) {
 }
 
 char* put_definition(char* at, std::span<const PropertyView> properties) {
-  return put_noted(at, properties, [](std::size_t, const char*) {});
+  return put_definition_with(at, properties, [](std::size_t, const char*) {});
 }
 
 void append_definition(std::span<const PropertyView> properties, std::string& out) {
-  append_in_room(out, definition_room(properties),
+  append_bounded(out, definition_bytes_max(properties),
                  [&](char* at) { return put_definition(at, properties); });
 }
 
@@ -119,8 +119,8 @@ ShapeNumbers::Numbered RowShapes::number_of(std::span<const PropertyView> proper
 void RowShapes::define(std::span<const PropertyView> properties) {
   definition_.clear();
   last_.resize(properties.size());
-  append_in_room(definition_, definition_room(properties), [&](char* at) {
-    return put_noted(at, properties, [&](std::size_t i, const char* name) {
+  append_bounded(definition_, definition_bytes_max(properties), [&](char* at) {
+    return put_definition_with(at, properties, [&](std::size_t i, const char* name) {
       const auto name_at = static_cast<std::size_t>(name - definition_.data());
       last_[i] = {name_at, properties[i].name.size(), properties[i].value.type()};
     });
@@ -131,7 +131,7 @@ const char* ShapeDictionary::read_definition(ByteReader& reader) {
   const std::size_t count = reader.count(property_bytes_min);
   if (!reader.ok()) return "the shape of a row is cut short";
   if (count > limits::custom_properties_max) return "a shape has too many properties";
-  LoggedShape shape;
+  DecodedShape shape;
   shape.properties.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     const std::optional<EdmType> type = edm_from_number(reader.u8());
@@ -140,7 +140,7 @@ const char* ShapeDictionary::read_definition(ByteReader& reader) {
     if (!type) return "a property has an unknown type";
     if (const char* bad = check_name(name)) return bad;
     shape.properties.push_back({name, *type});
-    shape.entity_bytes += 8 + 2 * utf16_units(name) + value_bytes_without_text(*type);
+    shape.entity_size += 8 + 2 * utf16_length(name) + value_bytes_without_text(*type);
   }
   if (has_twins(shape.properties, names_)) return "a shape has a property twice";
   shapes_.push_back(std::move(shape));

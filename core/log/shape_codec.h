@@ -30,7 +30,7 @@ struct ShapeProperty {
 
 void append_definition(std::span<const PropertyView> properties, std::string& out);
 // The same by plain stores, where there is room for what it takes at most.
-std::size_t definition_room(std::span<const PropertyView> properties);
+std::size_t definition_bytes_max(std::span<const PropertyView> properties);
 char* put_definition(char* at, std::span<const PropertyView> properties);
 
 // Gives numbers to definitions, from 1 in order of first use.
@@ -45,7 +45,7 @@ class ShapeNumbers {
   static constexpr Numbered first{1, false};
   // That definition, if `bytes` start with it (no definition is the start of another); else
   // nothing.
-  std::string_view first_in(std::string_view bytes) const {
+  std::string_view match_first(std::string_view bytes) const {
     const std::string_view start = bytes.substr(0, first_.size());
     return same_text(start, first_) ? start : std::string_view();
   }
@@ -81,10 +81,10 @@ class RowShapes {
 };
 
 // A shape as read. Names look into the bytes it was read from.
-struct LoggedShape {
+struct DecodedShape {
   std::vector<ShapeProperty> properties;
-  // What entity_bytes counts for the names and for all values, their text and bytes left out.
-  std::size_t entity_bytes = 0;
+  // What entity_size counts for the names and for all values, their text and bytes left out.
+  std::size_t entity_size = 0;
 };
 
 // Numbers back to shapes: the reading side. Everything that holds for the properties of a storable
@@ -96,13 +96,13 @@ class ShapeDictionary {
   // Reads a shape of either form. Null and the shape's number, or why it is bad.
   const char* read(ByteReader& reader, std::uint64_t& number);
   // REQUIRES: 0 < number <= size().
-  const LoggedShape& shape(std::uint64_t number) const {
+  const DecodedShape& shape(std::uint64_t number) const {
     return shapes_[static_cast<std::size_t>(number - 1)];
   }
   std::size_t size() const { return shapes_.size(); }
 
  private:
-  std::vector<LoggedShape> shapes_;
+  std::vector<DecodedShape> shapes_;
   std::vector<std::string_view> names_;  // scratch
 };
 

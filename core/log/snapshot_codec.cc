@@ -84,7 +84,7 @@ Result<SnapshotReader::Step> SnapshotReader::next() {
   }
   if (!records_.ended()) return Step::more;
   if (!has_header_ || tables_ != header_.tables || rows_left_ != 0 || all_rows_left_ != 0) {
-    return Error(Code::corrupted, "the snapshot has not all of its tables and rows");
+    return Error(ErrorCode::corrupted, "the snapshot has not all of its tables and rows");
   }
   return Step::end;
 }
@@ -96,7 +96,7 @@ Result<void> SnapshotReader::finish() const {
 // False: the part is at its end.
 Result<bool> SnapshotReader::next_row() {
   const auto inside = [this](const Error& error) {
-    return bad_payload(*record_, std::string("in the part: ").append(error.message));
+    return invalid_payload(*record_, std::string("in the part: ").append(error.message));
   };
   const bool first = std::exchange(first_row_, false);
   if (!first) last_key_ = EntityKey(part_->key().partition, part_->key().row);
@@ -107,7 +107,7 @@ Result<bool> SnapshotReader::next_row() {
     return false;
   }
   if (first && compare(part_->key(), part_->header().lower.view()) != 0) {
-    return bad_payload(*record_, "the part does not begin with its first row");
+    return invalid_payload(*record_, "the part does not begin with its first row");
   }
   return true;
 }
@@ -116,17 +116,18 @@ Result<bool> SnapshotReader::next_row() {
 Result<std::optional<SnapshotReader::Step>> SnapshotReader::read(const Record& record) {
   const bool first = !std::exchange(has_header_, true);
   if (first != (record.type == RecordType::snapshot_header)) {
-    return bad_payload(record, first ? "a snapshot does not start so" : "it belongs elsewhere");
+    return invalid_payload(record, first ? "a snapshot does not start so" : "it belongs elsewhere");
   }
   if (first) {
-    if (const char* bad = read_header(record.payload)) return bad_payload(record, bad);
+    if (const char* bad = read_header(record.payload)) return invalid_payload(record, bad);
     return std::optional<Step>();
   }
   if (record.type == RecordType::snapshot_table) {
-    if (const char* bad = read_table(record.payload)) return bad_payload(record, bad);
+    if (const char* bad = read_table(record.payload)) return invalid_payload(record, bad);
     return std::optional<Step>(Step::table);
   }
-  if (record.type != RecordType::snapshot_part) return bad_payload(record, "it belongs elsewhere");
+  if (record.type != RecordType::snapshot_part)
+    return invalid_payload(record, "it belongs elsewhere");
   if (auto error = open_part(record)) return std::move(*error);
   return std::optional<Step>();
 }
@@ -148,7 +149,7 @@ const char* SnapshotReader::read_table(std::string_view payload) {
   table_ = SnapshotTable();
   ByteReader reader(payload);
   table_.name = reader.bytes();
-  if (!reader.ok()) return field_cut_short;
+  if (!reader.ok()) return field_truncated;
   if (!TableName::parse(table_.name).ok()) return "the table has a name that is not allowed";
   if (tables_ > 1 && before >= fold_table_name(table_.name)) return "the tables are not in order";
   if (const char* bad = read_policies(reader, table_.acl)) return bad;
@@ -165,10 +166,10 @@ const char* SnapshotReader::read_table(std::string_view payload) {
 std::optional<Error> SnapshotReader::open_part(const Record& record) {
   auto part = PartReader::open(record.payload);
   if (!part.ok()) {
-    if (part.error().code == Code::format_too_new) return part.error();
-    return bad_payload(record, std::string("in the part: ").append(part.error().message));
+    if (part.error().code == ErrorCode::format_too_new) return part.error();
+    return invalid_payload(record, std::string("in the part: ").append(part.error().message));
   }
-  if (const char* bad = check_part(part->header())) return bad_payload(record, bad);
+  if (const char* bad = check_part(part->header())) return invalid_payload(record, bad);
   ++parts_;
   rows_left_ -= part->header().row_count;
   record_ = record;

@@ -66,7 +66,7 @@ class SnapshotWriter {
  private:
   void end_part();
 
-  FileWriter file_;
+  RecordWriter file_;
   std::optional<PartWriter> part_;
   std::vector<PropertyView> properties_;  // of the row between begin_row and end_row
   std::uint64_t tables_left_;
@@ -75,12 +75,12 @@ class SnapshotWriter {
   PartId parts_ = 0;
 };
 
-// Reads a snapshot that comes piece by piece.
+// Reads a snapshot that comes chunk by chunk.
 class SnapshotReader {
  public:
   enum class Step { more, table, row, end };  // more: bytes must be added first
 
-  void add(std::string_view piece) { records_.add(piece); }
+  void add(std::string_view chunk) { records_.add(chunk); }
   // What comes next. Code::corrupted with what and where, or Code::format_too_new. Until finish()
   // was well, what was read may be of a file that turns out to be bad.
   Result<Step> next();

@@ -33,7 +33,7 @@ struct AccessPolicy {
 
 // Says of a list of names and types that the index of a table has held it against its own
 // (core/index/shape.h). 0: it has not, or knows no such list.
-using Seen = std::uint64_t;
+using ShapeHint = std::uint64_t;
 
 // A row as it is after the write, timestamp included. What it looks at is owned by whoever made the
 // commit, and outlives it.
@@ -44,20 +44,20 @@ struct PutRow {
   std::span<const PropertyView> properties;
   // Whether their names and types are surely those of the PutRow before it in the commit, in the
   // same order: then nobody has to compare them. False says nothing, and it is no part of the row.
-  bool alike = false;
-  Seen seen = 0;  // what the table's index said of them; as little part of the row
+  bool same_shape_as_previous = false;
+  ShapeHint shape_hint = 0;  // what the table's index said of them; as little part of the row
   // They as the log writes them (core/log/shape_codec.h), if somebody keeps that; or nothing.
-  std::string_view definition{};
+  std::string_view encoded_definition{};
 };
 inline bool operator==(const PutRow& a, const PutRow& b) {
   return a.table == b.table && compare(a.key, b.key) == 0 && a.timestamp == b.timestamp &&
          std::equal(a.properties.begin(), a.properties.end(), b.properties.begin(),
                     b.properties.end());
 }
-struct DeleteEntity {
+struct DeleteRow {
   TableId table;
   EntityKey key;
-  friend bool operator==(const DeleteEntity&, const DeleteEntity&) = default;
+  friend bool operator==(const DeleteRow&, const DeleteRow&) = default;
 };
 struct CreateTable {
   TableId table;
@@ -79,7 +79,7 @@ struct SetServiceProperties {  // opaque here; the protocol room owns the docume
 };
 
 using Mutation =
-    std::variant<PutRow, DeleteEntity, CreateTable, DropTable, SetTableAcl, SetServiceProperties>;
+    std::variant<PutRow, DeleteRow, CreateTable, DropTable, SetTableAcl, SetServiceProperties>;
 
 // Who asked, so that a call sent again after a hand-over is answered and not applied twice.
 using ClientId = std::array<std::uint8_t, 16>;

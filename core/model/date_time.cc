@@ -61,7 +61,7 @@ class Scanner {
   explicit Scanner(std::string_view text) : text_(text) {}
 
   bool at_end() const { return text_.empty(); }
-  bool take(char c) {
+  bool consume(char c) {
     if (text_.empty() || text_.front() != c) return false;
     text_.remove_prefix(1);
     return true;
@@ -98,8 +98,8 @@ class Scanner {
 };
 
 bool scan_date(Scanner& in, Date& date) {
-  return in.number(4, 1, 9999, date.year) && in.take('-') && in.number(2, 1, 12, date.month) &&
-         in.take('-') && in.number(2, 1, days_in_month(date.year, date.month), date.day);
+  return in.number(4, 1, 9999, date.year) && in.consume('-') && in.number(2, 1, 12, date.month) &&
+         in.consume('-') && in.number(2, 1, days_in_month(date.year, date.month), date.day);
 }
 
 // hh:mm[:ss[.f…]] in ticks since midnight.
@@ -108,10 +108,10 @@ bool scan_time(Scanner& in, std::int64_t& ticks) {
   int minute = 0;
   int second = 0;
   std::int64_t fraction = 0;
-  if (!in.number(2, 0, 23, hour) || !in.take(':') || !in.number(2, 0, 59, minute)) return false;
-  if (in.take(':')) {
+  if (!in.number(2, 0, 23, hour) || !in.consume(':') || !in.number(2, 0, 59, minute)) return false;
+  if (in.consume(':')) {
     if (!in.number(2, 0, 59, second)) return false;
-    if (in.take('.') && !in.fraction(fraction)) return false;
+    if (in.consume('.') && !in.fraction(fraction)) return false;
   }
   ticks = ((hour * 60 + minute) * 60 + second) * ticks_per_second + fraction;
   return true;
@@ -120,12 +120,12 @@ bool scan_time(Scanner& in, std::int64_t& ticks) {
 // Z, ±hh:mm (at most 14 hours, as in XML Schema) or nothing, in ticks east of UTC.
 bool scan_zone(Scanner& in, std::int64_t& ticks) {
   ticks = 0;
-  if (in.at_end() || in.take('Z')) return true;
-  const bool west = in.take('-');
-  if (!west && !in.take('+')) return false;
+  if (in.at_end() || in.consume('Z')) return true;
+  const bool west = in.consume('-');
+  if (!west && !in.consume('+')) return false;
   int hour = 0;
   int minute = 0;
-  if (!in.number(2, 0, 14, hour) || !in.take(':') ||
+  if (!in.number(2, 0, 14, hour) || !in.consume(':') ||
       !in.number(2, 0, hour == 14 ? 0 : 59, minute)) {
     return false;
   }
@@ -140,7 +140,7 @@ std::optional<Ticks> scan(std::string_view text) {
   std::int64_t time = 0;
   std::int64_t zone = 0;
   if (!scan_date(in, date)) return std::nullopt;
-  if (in.take('T') && !scan_time(in, time)) return std::nullopt;
+  if (in.consume('T') && !scan_time(in, time)) return std::nullopt;
   if (!scan_zone(in, zone) || !in.at_end()) return std::nullopt;
   return days_from_date(date) * ticks_per_day + time - zone;
 }
@@ -161,7 +161,7 @@ char* put_year(char* to, std::int32_t year, char behind) {
   return put_two(put_two(to, year / 100), year % 100, behind);
 }
 
-char* put_clock(char* to, std::int64_t ticks_of_day) {
+char* put_time_of_day(char* to, std::int64_t ticks_of_day) {
   const auto seconds = static_cast<std::int32_t>(ticks_of_day / ticks_per_second);
   to = put_two(to, seconds / 3600, ':');
   to = put_two(to, seconds / 60 % 60, ':');
@@ -177,7 +177,7 @@ std::string invariant_text(Ticks ticks) {
   char* end = put_two(text, date.month, '/');
   end = put_two(end, date.day, '/');
   end = put_year(end, date.year, ' ');
-  end = put_clock(end, ticks % ticks_per_day);
+  end = put_time_of_day(end, ticks % ticks_per_day);
   return std::string(text, end);
 }
 
@@ -185,15 +185,16 @@ std::string invariant_text(Ticks ticks) {
 
 Result<Ticks> parse_date_time(std::string_view text, std::string_view property) {
   const std::optional<Ticks> ticks = scan(text);
-  if (!ticks) return Error(Code::invalid_input, "An error occurred while processing this request.");
-  return checked_date_time(*ticks, property);
+  if (!ticks)
+    return Error(ErrorCode::invalid_input, "An error occurred while processing this request.");
+  return check_date_time_range(*ticks, property);
 }
 
-Result<Ticks> checked_date_time(Ticks ticks, std::string_view property) {
-  if (is_date(ticks)) return ticks;
+Result<Ticks> check_date_time_range(Ticks ticks, std::string_view property) {
+  if (is_date_time_in_range(ticks)) return ticks;
   std::string message = "The '";
   message.append(property).append("' parameter of value '").append(invariant_text(ticks));
-  return Error(Code::out_of_range_input, message.append("' is out of range."));
+  return Error(ErrorCode::out_of_range_input, message.append("' is out of range."));
 }
 
 std::string_view write_date_time(Ticks ticks, DateTimeBuffer& buffer) {
@@ -201,7 +202,7 @@ std::string_view write_date_time(Ticks ticks, DateTimeBuffer& buffer) {
   char* end = put_year(buffer.data(), date.year, '-');
   end = put_two(end, date.month, '-');
   end = put_two(end, date.day, 'T');
-  end = put_clock(end, ticks % ticks_per_day);
+  end = put_time_of_day(end, ticks % ticks_per_day);
   if (const auto fraction = static_cast<std::uint32_t>(ticks % ticks_per_second); fraction != 0) {
     *end++ = '.';
     put_seven_digits(end, fraction);

@@ -26,12 +26,12 @@ inline constexpr Ticks ticks_at_unix_epoch = 621'355'968'000'000'000;
 Result<Ticks> parse_date_time(std::string_view text, std::string_view property);
 
 // Whether a DateTime may have these ticks.
-inline bool is_date(Ticks ticks) {
+inline bool is_date_time_in_range(Ticks ticks) {
   return ticks >= limits::date_time_ticks_min && ticks <= limits::date_time_ticks_max;
 }
 
 // Checks a tick count against the range; errors as above.
-Result<Ticks> checked_date_time(Ticks ticks, std::string_view property);
+Result<Ticks> check_date_time_range(Ticks ticks, std::string_view property);
 
 // "2020-07-24T14:34:48.4767Z": fraction of 0 to 7 digits, trailing zeros removed.
 // REQUIRES: ticks in range.

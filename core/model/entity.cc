@@ -30,7 +30,7 @@ bool has_duplicates(std::span<const PropertyView> properties) {
 
 }  // namespace
 
-std::vector<PropertyView> views_of(const std::vector<Property>& properties) {
+std::vector<PropertyView> property_views(const std::vector<Property>& properties) {
   std::vector<PropertyView> views;
   views.reserve(properties.size());
   for (const Property& property : properties) {
@@ -39,7 +39,7 @@ std::vector<PropertyView> views_of(const std::vector<Property>& properties) {
   return views;
 }
 
-std::vector<Property> owned(std::span<const PropertyView> properties) {
+std::vector<Property> owned_properties(std::span<const PropertyView> properties) {
   std::vector<Property> copies;
   copies.reserve(properties.size());
   for (const PropertyView& property : properties) {
@@ -54,7 +54,7 @@ bool same_names(std::span<const PropertyView> a, std::span<const PropertyView> b
       [](const PropertyView& x, const PropertyView& y) { return same_text(x.name, y.name); });
 }
 
-bool same_columns(std::span<const PropertyView> a, std::span<const PropertyView> b) {
+bool same_names_and_types(std::span<const PropertyView> a, std::span<const PropertyView> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const PropertyView& x, const PropertyView& y) {
                       return x.value.type() == y.value.type() && same_text(x.name, y.name);
@@ -68,10 +68,10 @@ const Property* Entity::find(std::string_view name) const {
   return nullptr;
 }
 
-std::size_t value_bytes(const ValueView& value) {
+std::size_t value_size(const ValueView& value) {
   switch (value.type()) {
     case EdmType::string:
-      return 4 + 2 * utf16_units(value.string());
+      return 4 + 2 * utf16_length(value.string());
     case EdmType::binary:
       return 4 + value.binary().size();
     case EdmType::date_time:
@@ -88,35 +88,36 @@ std::size_t value_bytes(const ValueView& value) {
   ENTITABLE_CHECK(false);
 }
 
-std::size_t entity_bytes(const KeyView& key, std::span<const PropertyView> properties) {
-  std::size_t bytes = 4 + 2 * (utf16_units(key.partition) + utf16_units(key.row));
+std::size_t entity_size(const KeyView& key, std::span<const PropertyView> properties) {
+  std::size_t bytes = 4 + 2 * (utf16_length(key.partition) + utf16_length(key.row));
   for (const PropertyView& property : properties) {
-    bytes += 8 + 2 * utf16_units(property.name) + value_bytes(property.value);
+    bytes += 8 + 2 * utf16_length(property.name) + value_size(property.value);
   }
   return bytes;
 }
 
-std::size_t entity_bytes(const Entity& entity) {
-  return entity_bytes(entity.key.view(), views_of(entity.properties));
+std::size_t entity_size(const Entity& entity) {
+  return entity_size(entity.key.view(), property_views(entity.properties));
 }
 
 Result<void> check_properties(std::span<const PropertyView> properties) {
   for (const PropertyView& property : properties) {
-    if (is_system_property(property.name)) return Error(Code::property_name_invalid);
+    if (is_system_property(property.name)) return Error(ErrorCode::property_name_invalid);
     if (Result<void> name = check_property_name(property.name); !name.ok()) return name;
   }
-  if (has_duplicates(properties)) return Error(Code::duplicate_properties);
-  if (properties.size() > limits::custom_properties_max) return Error(Code::too_many_properties);
+  if (has_duplicates(properties)) return Error(ErrorCode::duplicate_properties);
+  if (properties.size() > limits::custom_properties_max)
+    return Error(ErrorCode::too_many_properties);
   return check_values(properties);
 }
 
 Result<void> check_properties(const std::vector<Property>& properties) {
-  return check_properties(views_of(properties));
+  return check_properties(property_views(properties));
 }
 
 Result<void> check_values(std::span<const PropertyView> properties) {
   for (const PropertyView& property : properties) {
-    if (surely_fits(property.value)) continue;
+    if (is_trivially_valid(property.value)) continue;
     if (Result<void> value = check_value(property.value, property.name); !value.ok()) return value;
   }
   return {};
@@ -127,7 +128,7 @@ Result<void> check_entity(const Entity& entity) {
   if (Result<void> properties = check_properties(entity.properties); !properties.ok()) {
     return properties;
   }
-  if (entity_bytes(entity) > limits::entity_bytes_max) return Error(Code::entity_too_large);
+  if (entity_size(entity) > limits::entity_bytes_max) return Error(ErrorCode::entity_too_large);
   return {};
 }
 

@@ -27,13 +27,13 @@ struct PropertyView {
   friend bool operator==(const PropertyView&, const PropertyView&) = default;
 };
 
-std::vector<PropertyView> views_of(const std::vector<Property>& properties);
-std::vector<Property> owned(std::span<const PropertyView> properties);
+std::vector<PropertyView> property_views(const std::vector<Property>& properties);
+std::vector<Property> owned_properties(std::span<const PropertyView> properties);
 
 // Whether both have the same names in the same order. Quick where they come of one table of names.
 bool same_names(std::span<const PropertyView> a, std::span<const PropertyView> b);
 // The same with types.
-bool same_columns(std::span<const PropertyView> a, std::span<const PropertyView> b);
+bool same_names_and_types(std::span<const PropertyView> a, std::span<const PropertyView> b);
 
 struct Entity {
   EntityKey key;
@@ -48,9 +48,9 @@ struct Entity {
 //   4 + 2*(units(PK) + units(RK)) + sum over custom properties of 8 + 2*units(name) + value
 //   value: String 4 + 2*units, Binary 4 + bytes, DateTime, Int64 and Double 8, Guid 16, Int32 4,
 //   Boolean 1
-std::size_t entity_bytes(const KeyView& key, std::span<const PropertyView> properties);
-std::size_t entity_bytes(const Entity& entity);
-std::size_t value_bytes(const ValueView& value);
+std::size_t entity_size(const KeyView& key, std::span<const PropertyView> properties);
+std::size_t entity_size(const Entity& entity);
+std::size_t value_size(const ValueView& value);
 
 // What a write may store, checked in this order: names (property_name.h), no duplicates
 // (DuplicatePropertiesSpecified), at most 252 (TooManyProperties), each value within its limits.

@@ -56,7 +56,7 @@ Result<IfMatch> IfMatch::parse(std::string_view text) {
       "' specified in one of the request headers is not valid. Please make sure only one etag "
       "value "
       "is specified and is valid.");
-  return Error(Code::invalid_input, std::move(message));
+  return Error(ErrorCode::invalid_input, std::move(message));
 }
 
 bool IfMatch::matches(Ticks timestamp) const {

@@ -26,7 +26,7 @@ class IfMatch {
   // one etag value is specified and is valid." Empty text is no condition.
   static Result<IfMatch> parse(std::string_view text);
 
-  bool given() const { return kind_ != Kind::none; }
+  bool has_condition() const { return kind_ != Kind::none; }
   // Whole-string comparison, as the service does it. True if no condition was given.
   bool matches(Ticks timestamp) const;
 

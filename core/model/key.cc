@@ -25,7 +25,7 @@ bool is_plain(std::string_view text) {
 }
 
 bool is_too_long(std::string_view text) {
-  return text.size() > limits::key_units_max && utf16_units(text) > limits::key_units_max;
+  return text.size() > limits::key_units_max && utf16_length(text) > limits::key_units_max;
 }
 
 bool has_forbidden_character(std::string_view text) {
@@ -40,38 +40,38 @@ bool has_forbidden_character(std::string_view text) {
 }
 
 Result<void> check_part(std::string_view name, std::string_view text) {
-  if (is_too_long(text)) return Error(Code::property_value_too_large);
+  if (is_too_long(text)) return Error(ErrorCode::property_value_too_large);
   if (has_forbidden_character(text)) {
     std::string message = "The '";
     message.append(name).append("' parameter of value '").append(text);
-    return Error(Code::out_of_range_input, message.append("' is out of range."));
+    return Error(ErrorCode::out_of_range_input, message.append("' is out of range."));
   }
   return {};
 }
 
 }  // namespace
 
-bool is_plain_key(const KeyView& key) {
+bool is_trivially_valid_key(const KeyView& key) {
   return is_plain(key.partition) && is_plain(key.row);
 }
 
 Result<void> check_key(const KeyView& key) {
-  if (is_plain_key(key)) return {};
+  if (is_trivially_valid_key(key)) return {};
   if (Result<void> partition = check_part("PartitionKey", key.partition); !partition.ok()) {
     return partition;
   }
   return check_part("RowKey", key.row);
 }
 
-Result<void> check_address(const KeyView& key) {
-  if (is_plain_key(key)) return {};
+Result<void> check_url_key(const KeyView& key) {
+  if (is_trivially_valid_key(key)) return {};
   for (const std::string_view text : {key.partition, key.row}) {
     if (text.find_first_of("/\\") != std::string_view::npos) {
-      return Error(Code::invalid_input, "Bad Request - Error in query syntax.");
+      return Error(ErrorCode::invalid_input, "Bad Request - Error in query syntax.");
     }
   }
   if (has_forbidden_character(key.partition) || has_forbidden_character(key.row)) {
-    return Error(Code::out_of_range_input);
+    return Error(ErrorCode::out_of_range_input);
   }
   return {};
 }

@@ -31,9 +31,9 @@ inline int compare(const KeyView& a, const KeyView& b) {
   return order != 0 ? order : compare_utf16(a.row, b.row);
 }
 
-// True only for a key that check_key() and check_address() would not refuse, whatever its bytes:
+// True only for a key that check_key() and check_url_key() would not refuse, whatever its bytes:
 // nearly all are plain.
-bool is_plain_key(const KeyView& key);
+bool is_trivially_valid_key(const KeyView& key);
 
 // A key that may be stored: at most 512 units (PropertyValueTooLarge) and none of the forbidden
 // characters / \ # ? U+0000..U+001F U+007F..U+009F (OutOfRangeInput "The 'PartitionKey' parameter
@@ -45,7 +45,7 @@ Result<void> check_key(const KeyView& key);
 // is InvalidInput "Bad Request - Error in query syntax.", any other forbidden character
 // OutOfRangeInput with its standard text. Length is not looked at: no entity has a key that is too
 // long. REQUIRES: is_wtf8 of both.
-Result<void> check_address(const KeyView& key);
+Result<void> check_url_key(const KeyView& key);
 
 // The smallest string above `text`: text + U+0000, which no stored key can contain.
 std::string successor(std::string_view text);

@@ -44,17 +44,19 @@ bool is_identifier_part(char32_t c) {
 }
 
 Result<void> check_property_name(std::string_view name) {
-  if (name.empty()) return Error(Code::property_name_invalid);
+  if (name.empty()) return Error(ErrorCode::property_name_invalid);
   // Length first: what is checked character by character is then short, whoever sends it.
   if (name.size() > limits::property_name_units_max &&
-      utf16_units(name) > limits::property_name_units_max) {
-    return Error(Code::property_name_too_long);
+      utf16_length(name) > limits::property_name_units_max) {
+    return Error(ErrorCode::property_name_too_long);
   }
   if (is_plain_name(name)) return {};
   std::size_t at = 0;
-  if (!is_identifier_start(next_code_point(name, at))) return Error(Code::property_name_invalid);
+  if (!is_identifier_start(next_code_point(name, at)))
+    return Error(ErrorCode::property_name_invalid);
   while (at < name.size()) {
-    if (!is_identifier_part(next_code_point(name, at))) return Error(Code::property_name_invalid);
+    if (!is_identifier_part(next_code_point(name, at)))
+      return Error(ErrorCode::property_name_invalid);
   }
   return {};
 }

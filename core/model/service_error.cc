@@ -9,7 +9,7 @@ namespace entitable {
 namespace {
 
 struct Line {
-  Code code;
+  ErrorCode code;
   ServiceError error;
   bool at_commit = false;
 };
@@ -22,142 +22,145 @@ constexpr bool at_commit = true;
 // In the order of the codes. Status, service code and text are the service's; the exceptions say
 // so.
 constexpr Line lines[] = {
-    {Code::invalid_input, {400, "InvalidInput", "One of the request inputs is not valid."}},
-    {Code::out_of_range_input,
+    {ErrorCode::invalid_input, {400, "InvalidInput", "One of the request inputs is not valid."}},
+    {ErrorCode::out_of_range_input,
      {400, "OutOfRangeInput", "One of the request inputs is out of range."}},
-    {Code::not_implemented,
+    {ErrorCode::not_implemented,
      {501, "NotImplemented",
       "The requested operation is not implemented on the specified resource."}},
-    {Code::request_body_too_large,
+    {ErrorCode::request_body_too_large,
      {413, "RequestBodyTooLarge",
       "The request body is too large and exceeds the maximum permissible limit."}},
-    {Code::duplicate_properties,
+    {ErrorCode::duplicate_properties,
      {400, "DuplicatePropertiesSpecified", "A property is specified more than one time."}},
-    {Code::properties_need_value,
+    {ErrorCode::properties_need_value,
      {400, "PropertiesNeedValue",
       "The values are not specified for all properties in the entity."}},
-    {Code::property_name_invalid, {400, "PropertyNameInvalid", "The property name is invalid."}},
-    {Code::property_name_too_long,
+    {ErrorCode::property_name_invalid,
+     {400, "PropertyNameInvalid", "The property name is invalid."}},
+    {ErrorCode::property_name_too_long,
      {400, "PropertyNameTooLong", "The property name exceeds the maximum allowed length (255)."}},
-    {Code::property_value_too_large,
+    {ErrorCode::property_value_too_large,
      {400, "PropertyValueTooLarge",
       "The property value exceeds the maximum allowed size (64KB). If the property value is a "
       "string, it is UTF-16 encoded and the maximum number of characters should be 32K or less."},
      at_commit},
-    {Code::too_many_properties,
+    {ErrorCode::too_many_properties,
      {400, "TooManyProperties",
       "The entity contains more properties than allowed. Each entity can include up to 252 "
       "properties to store data. Each entity also has 3 system properties."}},
-    {Code::entity_too_large,
+    {ErrorCode::entity_too_large,
      {400, "EntityTooLarge", "The entity is larger than the maximum allowed size (1MB)."},
      at_commit},
-    {Code::invalid_resource_name,  // the service's own spelling
+    {ErrorCode::invalid_resource_name,  // the service's own spelling
      {400, "InvalidResourceName", "The specifed resource name contains invalid characters."}},
-    {Code::primary_key_type_invalid,  // our text: the service's is not known
+    {ErrorCode::primary_key_type_invalid,  // our text: the service's is not known
      {400, "PrimaryKeyPropertyIsInvalidType", "PartitionKey and RowKey must be strings."}},
-    {Code::table_not_found, {404, "TableNotFound", "The table specified does not exist."}},
-    {Code::table_already_exists,
+    {ErrorCode::table_not_found, {404, "TableNotFound", "The table specified does not exist."}},
+    {ErrorCode::table_already_exists,
      {409, "TableAlreadyExists", "The table specified already exists."}},
-    {Code::resource_not_found,
+    {ErrorCode::resource_not_found,
      {404, "ResourceNotFound", "The specified resource does not exist."},
      at_commit},
-    {Code::entity_already_exists,
+    {ErrorCode::entity_already_exists,
      {409, "EntityAlreadyExists", "The specified entity already exists."},
      at_commit},
-    {Code::update_condition_not_satisfied,
+    {ErrorCode::update_condition_not_satisfied,
      {412, "UpdateConditionNotSatisfied",
       "The update condition specified in the request was not satisfied."},
      at_commit},
-    {Code::batch_partitions_differ,
+    {ErrorCode::batch_partitions_differ,
      {400, "CommandsInBatchActOnDifferentPartitions",
       "All commands in a batch must operate on same entity group."}},
-    {Code::batch_duplicate_row,
+    {ErrorCode::batch_duplicate_row,
      {400, "InvalidDuplicateRow",
       "The batch request contains multiple changes with same row key. An entity can appear only "
       "once in a batch request."}},
-    {Code::invalid_uri,
+    {ErrorCode::invalid_uri,
      {400, "InvalidUri", "The requested URI does not represent any resource on the server."}},
-    {Code::invalid_http_verb,
+    {ErrorCode::invalid_http_verb,
      {400, "InvalidHttpVerb", "The HTTP verb specified was not recognized by the server."}},
-    {Code::method_not_allowed,
+    {ErrorCode::method_not_allowed,
      {405, "MethodNotAllowed", "The requested method is not allowed on the specified resource."}},
-    {Code::x_method_incorrect_count,
+    {ErrorCode::x_method_incorrect_count,
      {400, "XMethodIncorrectCount", "More than one X-HTTP-Method is specified."}},
-    {Code::x_method_incorrect_value,
+    {ErrorCode::x_method_incorrect_value,
      {400, "XMethodIncorrectValue", "The specified X-HTTP-Method is invalid."}},
-    {Code::x_method_not_using_post,
+    {ErrorCode::x_method_not_using_post,
      {400, "XMethodNotUsingPost",
       "The request uses X-HTTP-Method with an HTTP verb other than POST."}},
-    {Code::media_type_not_supported,
+    {ErrorCode::media_type_not_supported,
      {415, "MediaTypeNotSupported", "None of the provided media types are supported."}},
-    {Code::atom_format_not_supported,
+    {ErrorCode::atom_format_not_supported,
      {415, "AtomFormatNotSupported", "Atom format is not supported."}},
-    {Code::json_verbose_not_supported,  // our text: the service's is not known
+    {ErrorCode::json_verbose_not_supported,  // our text: the service's is not known
      {415, "JsonVerboseFormatNotSupported", "JSON verbose format is not supported."}},
-    {Code::invalid_header_value,
+    {ErrorCode::invalid_header_value,
      {400, "InvalidHeaderValue",
       "The value for one of the HTTP headers is not in the correct format."}},
-    {Code::invalid_query_parameter,
+    {ErrorCode::invalid_query_parameter,
      {400, "InvalidQueryParameterValue",
       "Value for one of the query parameters specified in the request URI is invalid."}},
-    {Code::query_parameter_out_of_range,
+    {ErrorCode::query_parameter_out_of_range,
      {400, "OutOfRangeQueryParameterValue",
       "One of the query parameters specified in the request URI is outside the permissible "
       "range."}},
-    {Code::invalid_xml_document,
+    {ErrorCode::invalid_xml_document,
      {400, "InvalidXmlDocument", "XML specified is not syntactically valid."}},
-    {Code::invalid_xml_node_value,
+    {ErrorCode::invalid_xml_node_value,
      {400, "InvalidXmlNodeValue",
       "The value for one of the XML nodes is not in the correct format."}},
-    {Code::missing_xml_node,
+    {ErrorCode::missing_xml_node,
      {400, "MissingRequiredXmlNode", "A required XML node was not specified in the request body."}},
-    {Code::unsupported_xml_node,
+    {ErrorCode::unsupported_xml_node,
      {400, "UnsupportedXmlNode",
       "One of the XML nodes specified in the request body is not supported."}},
-    {Code::cors_preflight_failure,
+    {ErrorCode::cors_preflight_failure,
      {403, "CorsPreflightFailure", "CORS not enabled or no matching rule found for this request."}},
-    {Code::authentication_failed,
+    {ErrorCode::authentication_failed,
      {403, "AuthenticationFailed",
       "Server failed to authenticate the request. Make sure the value of Authorization header is "
       "formed correctly including the signature."}},
-    {Code::invalid_authentication_info,
+    {ErrorCode::invalid_authentication_info,
      {400, "InvalidAuthenticationInfo",
       "Authentication information is not given in the correct format. Check the value of "
       "Authorization header."}},
-    {Code::authorization_failure,
+    {ErrorCode::authorization_failure,
      {403, "AuthorizationFailure", "This request is not authorized to perform this operation."}},
-    {Code::permission_mismatch,
+    {ErrorCode::permission_mismatch,
      {403, "AuthorizationPermissionMismatch",
       "This request is not authorized to perform this operation using this permission."}},
-    {Code::protocol_mismatch,
+    {ErrorCode::protocol_mismatch,
      {403, "AuthorizationProtocolMismatch",
       "This request is not authorized to perform this operation using this protocol."}},
-    {Code::source_ip_mismatch,  // the door puts the address before the full stop
+    {ErrorCode::source_ip_mismatch,  // the door puts the address before the full stop
      {403, "AuthorizationSourceIPMismatch",
       "This request is not authorized to perform this operation using this source IP."}},
-    {Code::service_mismatch,
+    {ErrorCode::service_mismatch,
      {403, "AuthorizationServiceMismatch",
       "This request is not authorized to perform this operation using this service."}},
-    {Code::resource_type_mismatch,
+    {ErrorCode::resource_type_mismatch,
      {403, "AuthorizationResourceTypeMismatch",
       "This request is not authorized to perform this operation using this resource type."}},
-    {Code::secondary_is_read_only,
+    {ErrorCode::secondary_is_read_only,
      {403, "InsufficientAccountPermissions", "Write operations are not allowed."}},
-    {Code::internal_error,
+    {ErrorCode::internal_error,
      {500, "InternalError",
       "Server encountered an internal error. Please try again after some time."},
      at_commit},
     // Our own codes, for what only happens to a store on this machine. The official clients repeat
     // a request after 408 and 5xx other than 501 and 505, so what repeating cannot help is not one
     // of those, save damage, which is nobody's request's fault.
-    {Code::out_of_memory,
+    {ErrorCode::out_of_memory,
      {507, "OutOfMemory", "There is not enough memory for this operation. Nothing was changed."},
      at_commit},
-    {Code::corrupted, {500, "Corrupted", "Stored data is damaged and cannot be read."}, at_commit},
-    {Code::format_too_new,
+    {ErrorCode::corrupted,
+     {500, "Corrupted", "Stored data is damaged and cannot be read."},
+     at_commit},
+    {ErrorCode::format_too_new,
      {501, "FormatTooNew", "The store was written by a newer version of this software."},
      at_commit},
-    {Code::read_only,
+    {ErrorCode::read_only,
      {403, "ReadOnly", "The store is open for reading only. Write operations are not allowed."},
      at_commit},
 };
@@ -187,11 +190,11 @@ constexpr bool is_complete() {
   for (std::size_t i = 0; i < std::size(lines); ++i) {
     if (static_cast<std::size_t>(lines[i].code) != i) return false;
   }
-  return std::size(lines) == static_cast<std::size_t>(Code::read_only) + 1;
+  return std::size(lines) == static_cast<std::size_t>(ErrorCode::read_only) + 1;
 }
-static_assert(is_complete(), "one line for each code of core/base/status.h, in its order");
+static_assert(is_complete(), "one line for each code of core/base/error.h, in its order");
 
-const Line& line_of(Code code) {
+const Line& line_of(ErrorCode code) {
   const auto index = static_cast<std::size_t>(code);
   ENTITABLE_CHECK(index < std::size(lines));
   return lines[index];
@@ -199,7 +202,7 @@ const Line& line_of(Code code) {
 
 }  // namespace
 
-const ServiceError& service_error(Code code) {
+const ServiceError& service_error(ErrorCode code) {
   return line_of(code).error;
 }
 
@@ -213,11 +216,11 @@ const ServiceError* find_service_error(std::string_view code) {
   return nullptr;
 }
 
-std::string_view message_of(const Error& error) {
+std::string_view error_message(const Error& error) {
   return error.message.empty() ? service_error(error.code).message : error.message;
 }
 
-bool found_at_commit(Code code) {
+bool is_commit_time_error(ErrorCode code) {
   return line_of(code).at_commit;
 }
 

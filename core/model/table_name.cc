@@ -24,14 +24,14 @@ Result<TableName> TableName::parse(std::string_view text) {
   TableName name;
   name.text_ = text;
   name.folded_ = fold_table_name(text);
-  if (name.folded_ == "tables") return Error(Code::invalid_input);
-  const std::size_t units = utf16_units(text);
+  if (name.folded_ == "tables") return Error(ErrorCode::invalid_input);
+  const std::size_t units = utf16_length(text);
   if (units < limits::table_name_units_min || units > limits::table_name_units_max) {
-    return Error(Code::out_of_range_input,
+    return Error(ErrorCode::out_of_range_input,
                  "The specified resource name length is not within the permissible limits.");
   }
   if (!is_letter(text.front()) || !std::all_of(text.begin(), text.end(), is_letter_or_digit)) {
-    return Error(Code::invalid_resource_name);
+    return Error(ErrorCode::invalid_resource_name);
   }
   return name;
 }

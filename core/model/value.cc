@@ -30,7 +30,7 @@ Ordering order_of_bytes(const ValueView& a, const ValueView& b) {
 }
 
 Error does_not_fit() {
-  return Error(Code::invalid_input, "An error occurred while processing this request.");
+  return Error(ErrorCode::invalid_input, "An error occurred while processing this request.");
 }
 
 // A value of a type that has no limit of its own, or the error if the text was none.
@@ -86,7 +86,7 @@ bool string_fits(std::string_view text) {
   // A unit takes one to three bytes, so most strings need no counting.
   if (text.size() <= limits::string_units_max) return true;
   return text.size() <= 3 * limits::string_units_max &&
-         utf16_units(text) <= limits::string_units_max;
+         utf16_length(text) <= limits::string_units_max;
 }
 
 }  // namespace
@@ -140,15 +140,15 @@ Ordering compare_values(const ValueView& a, const ValueView& b) {
 Result<void> check_value(const ValueView& value, std::string_view property) {
   switch (value.type()) {
     case EdmType::string:
-      if (!string_fits(value.string())) return Error(Code::property_value_too_large);
+      if (!string_fits(value.string())) return Error(ErrorCode::property_value_too_large);
       return {};
     case EdmType::binary:
       if (value.binary().size() > limits::binary_bytes_max) {
-        return Error(Code::property_value_too_large);
+        return Error(ErrorCode::property_value_too_large);
       }
       return {};
     case EdmType::date_time: {
-      const Result<Ticks> ticks = checked_date_time(value.date_time(), property);
+      const Result<Ticks> ticks = check_date_time_range(value.date_time(), property);
       if (!ticks.ok()) return ticks.error();
       return {};
     }

@@ -93,13 +93,13 @@ Ordering compare_values(const ValueView& a, const ValueView& b);
 Result<void> check_value(const ValueView& value, std::string_view property);
 
 // True only for a value that needs no closer look, which nearly all do not.
-inline bool surely_fits(const ValueView& value) {
+inline bool is_trivially_valid(const ValueView& value) {
   switch (value.type()) {
     case EdmType::string:
     case EdmType::binary:
       return value.bytes().size() <= limits::string_units_max;  // a unit takes at least one byte
     case EdmType::date_time:
-      return is_date(value.date_time());
+      return is_date_time_in_range(value.date_time());
     case EdmType::boolean:
     case EdmType::float64:
     case EdmType::guid:

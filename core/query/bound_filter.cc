@@ -10,7 +10,7 @@
 namespace entitable {
 namespace {
 
-bool stands(int side, Ordering ordering) {
+bool is_ordering(int side, Ordering ordering) {
   return ordering == Ordering::less      ? side < 0
          : ordering == Ordering::greater ? side > 0
                                          : side == 0;
@@ -29,7 +29,7 @@ bool holds_by_name(const FilterNode& node, const RowView& row) {
 
 // The sign of an ordered text against its literal.
 template <BoundFilter::TestKind kind>
-int BoundFilter::side(const Test& test, const RowView& row) {
+int BoundFilter::compare_with_literal(const Test& test, const RowView& row) {
   if constexpr (kind == TestKind::text_units) {
     return compare_utf16(row.text(test.slot), test.text);
   } else if constexpr (kind == TestKind::text_bytes) {
@@ -46,7 +46,7 @@ int BoundFilter::side(const Test& test, const RowView& row) {
 
 // How the values that such a test compares can lie side by side, if they can.
 template <BoundFilter::TestKind kind>
-constexpr std::optional<ColumnForm> BoundFilter::form() {
+constexpr std::optional<ColumnForm> BoundFilter::column_form() {
   if constexpr (kind == TestKind::boolean) {
     return ColumnForm::one_byte;
   } else if constexpr (kind == TestKind::int32) {
@@ -63,15 +63,15 @@ constexpr std::optional<ColumnForm> BoundFilter::form() {
 // Whether it holds for a value as form<kind>() has it. For a digest that is true where it may hold.
 template <BoundFilter::TestKind kind>
 bool BoundFilter::value_holds(const Test& test, const char* value) {
-  const auto among = [&test](std::int64_t integer) {
+  const auto in_range = [&test](std::int64_t integer) {
     return static_cast<std::uint64_t>(integer) - test.integers.low <= test.integers.span;
   };
   if constexpr (kind == TestKind::int32) {
-    return among(row_layout::load<std::int32_t>(value));
+    return in_range(row_layout::load<std::int32_t>(value));
   } else if constexpr (kind == TestKind::int64) {
-    return among(row_layout::load<std::int64_t>(value));
+    return in_range(row_layout::load<std::int64_t>(value));
   } else if constexpr (kind == TestKind::boolean) {
-    return among(*value != 0);
+    return in_range(*value != 0);
   } else if constexpr (kind == TestKind::same_text) {
     return row_layout::load<std::uint32_t>(value) == test.digest;
   } else {
@@ -85,7 +85,7 @@ template <BoundFilter::TestKind kind>
 bool BoundFilter::holds_as(const Test& test, const RowView& row) {
   if constexpr (kind == TestKind::same_text) {
     return same_text(row.text(test.slot), test.text);
-  } else if constexpr (form<kind>().has_value()) {
+  } else if constexpr (column_form<kind>().has_value()) {
     return value_holds<kind>(test, row.bytes_at(test.slot));
   } else if constexpr (kind == TestKind::same_partition) {
     return same_text(row.partition(), test.text);
@@ -94,13 +94,13 @@ bool BoundFilter::holds_as(const Test& test, const RowView& row) {
   } else if constexpr (kind == TestKind::by_name) {
     return holds_by_name(*test.node, row);
   } else {
-    return stands(side<kind>(test, row), test.ordering);
+    return is_ordering(compare_with_literal<kind>(test, row), test.ordering);
   }
 }
 
 // Calls use.operator()<kind>(): what is known of a kind when compiled is settled once.
 template <typename Use>
-auto BoundFilter::with_kind(TestKind kind, Use use) {
+auto BoundFilter::dispatch_on_kind(TestKind kind, Use use) {
   switch (kind) {
     case TestKind::int32:
       return use.template operator()<TestKind::int32>();
@@ -133,71 +133,72 @@ auto BoundFilter::with_kind(TestKind kind, Use use) {
 }
 
 bool BoundFilter::holds(const Test& test, const RowView& row) {
-  return with_kind(test.kind, [&]<TestKind kind>() { return holds_as<kind>(test, row); });
+  return dispatch_on_kind(test.kind, [&]<TestKind kind>() { return holds_as<kind>(test, row); });
 }
 
 // What the values that lie together say of a row, without a look at it. A digest that is the same
 // is taken for the text: that is wrong at times, but where only the row's being refused would hang
 // on it, what follows may refuse it as well. Out of the loops of next(), whose rows would otherwise
 // have to be in memory.
-[[gnu::noinline]] BoundFilter::Verdict BoundFilter::verdict(Target at, const RowRun& run,
-                                                            std::size_t position) const {
+[[gnu::noinline]] BoundFilter::MatchResult BoundFilter::match_columns(Target at,
+                                                                      const RowBatch& run,
+                                                                      std::size_t position) const {
   bool sure = true;
   while (at < reject) {
     const Test& test = tests_[at];
     const char* const values = run.values(test.column);
-    if (values == nullptr) return Verdict::maybe;
-    const bool holds = with_kind(test.kind, [&]<TestKind kind>() {
-      if constexpr (form<kind>().has_value()) {
-        return value_holds<kind>(test, values + position * bytes_of(*form<kind>()));
+    if (values == nullptr) return MatchResult::maybe;
+    const bool holds = dispatch_on_kind(test.kind, [&]<TestKind kind>() {
+      if constexpr (column_form<kind>().has_value()) {
+        return value_holds<kind>(test, values + position * bytes_of(*column_form<kind>()));
       } else {
         return false;  // it has no values
       }
     });
     if (holds && test.kind == TestKind::same_text) {
-      if (test.if_fails != reject) return Verdict::maybe;
+      if (test.if_fails != reject) return MatchResult::maybe;
       sure = false;
     }
     at = holds ? test.if_holds : test.if_fails;
   }
-  return at == reject ? Verdict::no : sure ? Verdict::yes : Verdict::maybe;
+  return at == reject ? MatchResult::no : sure ? MatchResult::yes : MatchResult::maybe;
 }
 
-[[gnu::noinline]] bool BoundFilter::matches_elsewhere(Target at, const RowView& row) const {
+[[gnu::noinline]] bool BoundFilter::matches_from_noinline(Target at, const RowView& row) const {
   return matches_from(at, row);
 }
 
 // In the order in which tests are met, from the first one on.
 void BoundFilter::choose_columns() {
   for (auto test = tests_.rbegin(); test != tests_.rend(); ++test) {
-    const auto form =
-        with_kind(test->kind, []<TestKind kind>() { return BoundFilter::form<kind>(); });
+    const auto form = dispatch_on_kind(
+        test->kind, []<TestKind kind>() { return BoundFilter::column_form<kind>(); });
     if (!form.has_value()) continue;
-    const auto same = [test](const ColumnUse& use) { return use.slot == test->slot; };
+    const auto same = [test](const TestedColumn& use) { return use.slot == test->slot; };
     const auto found = std::find_if(columns_.begin(), columns_.end(), same);
     test->column = static_cast<std::uint32_t>(found - columns_.begin());
-    if (found == columns_.end() && columns_.size() < scan_columns_max) {
+    if (found == columns_.end() && columns_.size() < cached_columns_max) {
       columns_.push_back({test->slot, *form});
     }
   }
 }
 
-void BoundFilter::prepare(RowRun& run) const {
+void BoundFilter::prepare(RowBatch& run) const {
   for (std::uint32_t i = 0; i < columns_.size(); ++i) {
-    run.find_values(i, columns_[i].slot, columns_[i].form);
+    run.find_cached_values(i, columns_[i].slot, columns_[i].form);
   }
 }
 
 // The first test decides most rows: its kind is known here, so that a row it fails costs a few
 // loads.
 template <BoundFilter::TestKind kind>
-BoundFilter::Candidate BoundFilter::next_row(const RowRun& run, std::size_t from) const {
+BoundFilter::Candidate BoundFilter::next_in_rows(const RowBatch& run, std::size_t from) const {
   const Test first = tests_[entry_];
-  const RowRun rows = run;  // these two are copies that can stay in registers
+  const RowBatch rows = run;  // these two are copies that can stay in registers
   for (std::size_t at = from; at < rows.size(); ++at) {
     const RowView row = rows[at];
     const Target then = holds_as<kind>(first, row) ? first.if_holds : first.if_fails;
-    if (then != reject && (then == accept || matches_elsewhere(then, row))) return {at, true};
+    if (then != reject && (then == accept || matches_from_noinline(then, row))) return {at, true};
   }
   return {rows.size(), true};
 }
@@ -205,9 +206,9 @@ BoundFilter::Candidate BoundFilter::next_row(const RowRun& run, std::size_t from
 // The same where the values of the first test lie together: most time goes here, and it goes
 // without a look at the rows.
 template <BoundFilter::TestKind kind>
-BoundFilter::Candidate BoundFilter::next_value(const RowRun& run, const char* values,
-                                               std::size_t from) const {
-  constexpr std::size_t width = bytes_of(*form<kind>());
+BoundFilter::Candidate BoundFilter::next_in_column(const RowBatch& run, const char* values,
+                                                   std::size_t from) const {
+  constexpr std::size_t width = bytes_of(*column_form<kind>());
   const Test first = tests_[entry_];
   // What a digest says has to be remembered.
   const Target then_if_holds = kind == TestKind::same_text ? entry_ : first.if_holds;
@@ -221,35 +222,35 @@ BoundFilter::Candidate BoundFilter::next_value(const RowRun& run, const char* va
     const bool holds = value_holds<kind>(first, values + at * width);
     const Target then = holds ? then_if_holds : first.if_fails;
     if (then == reject) continue;
-    const Verdict said = then == accept ? Verdict::yes : verdict(then, run, at);
-    if (said != Verdict::no) return {at, said == Verdict::yes};
+    const MatchResult match = then == accept ? MatchResult::yes : match_columns(then, run, at);
+    if (match != MatchResult::no) return {at, match == MatchResult::yes};
   }
   return {size, true};
 }
 
-BoundFilter::Candidate BoundFilter::next(const RowRun& run, std::size_t from) const {
-  if (always()) return {from, true};
-  if (never()) return {run.size(), true};
+BoundFilter::Candidate BoundFilter::next(const RowBatch& run, std::size_t from) const {
+  if (accepts_all()) return {from, true};
+  if (rejects_all()) return {run.size(), true};
   const char* const values = run.values(tests_[entry_].column);
-  return with_kind(tests_[entry_].kind, [&]<TestKind kind>() {
-    if constexpr (form<kind>().has_value()) {
-      if (values != nullptr) return next_value<kind>(run, values, from);
+  return dispatch_on_kind(tests_[entry_].kind, [&]<TestKind kind>() {
+    if constexpr (column_form<kind>().has_value()) {
+      if (values != nullptr) return next_in_column<kind>(run, values, from);
     }
-    return next_row<kind>(run, from);
+    return next_in_rows<kind>(run, from);
   });
 }
 
 // ---- All shapes ----
 
-ShapeFilters::ShapeFilters(const Filter& filter, const std::vector<char>& implied)
+BoundFilterCache::BoundFilterCache(const Filter& filter, const std::vector<char>& implied)
     : filter_(filter), implied_(implied) {}
 
-bool ShapeFilters::knows_shapes() const {
+bool BoundFilterCache::has_all_shapes() const {
   const bool generic = !bound_.empty() && bound_[generic_shape_id] != nullptr;
   return by_name_ == nullptr && !generic;
 }
 
-const BoundFilter& ShapeFilters::bind(const Shape& shape) {
+const BoundFilter& BoundFilterCache::bind(const Shape& shape) {
   if (tests_ >= bound_tests_max) {
     if (by_name_ == nullptr) by_name_ = std::make_unique<BoundFilter>(filter_, implied_);
     return *by_name_;

@@ -33,17 +33,17 @@ class BoundFilter {
   // For rows of any shape: looks properties up by name, row by row.
   BoundFilter(const Filter& filter, const std::vector<char>& implied);
 
-  bool always() const { return entry_ == accept; }
-  bool never() const { return entry_ == reject; }
+  bool accepts_all() const { return entry_ == accept; }
+  bool rejects_all() const { return entry_ == reject; }
   std::size_t size() const { return tests_.size(); }
   // REQUIRES: row is of the shape.
   bool matches(const RowView& row) const { return matches_from(entry_, row); }
   // Makes ready for next(), once for a run that is of the shape: what the tests compare is looked
   // for where it lies together.
-  void prepare(RowRun& run) const;
+  void prepare(RowBatch& run) const;
   // Has in caches what next() looks at first, after prepare(). REQUIRES: all rows are of the shape.
-  void touch_columns(const Leaf& leaf) const {
-    for (const ColumnUse& use : columns_) leaf.touch_column(use.slot, use.form);
+  void prefetch_columns(const Leaf& leaf) const {
+    for (const TestedColumn& use : columns_) leaf.prefetch_column(use.slot, use.form);
   }
   // A row that matches, if that is `sure`, or else may match: what lies together does not tell.
   struct Candidate {
@@ -52,7 +52,7 @@ class BoundFilter {
   };
   // The next one in `run`, from `from` on; at run.size() there is none. REQUIRES: from <
   // run.size(), and the run is of the shape.
-  Candidate next(const RowRun& run, std::size_t from) const;
+  Candidate next(const RowBatch& run, std::size_t from) const;
 
  private:
   using Target = std::uint32_t;  // a position in tests_, or
@@ -77,7 +77,7 @@ class BoundFilter {
     by_name,
   };
   // From `low` on, `span` more: one comparison without a sign tells whether a value is among them.
-  struct Integers {
+  struct IntegerRange {
     std::uint64_t low = 0;
     std::uint64_t span = 0;
     static std::uint64_t span_of(std::int64_t low, std::int64_t high) {
@@ -85,7 +85,7 @@ class BoundFilter {
     }
   };
   // low <= value <= high, which never holds for a NaN.
-  struct Numbers {
+  struct DoubleRange {
     double low;
     double high;
   };
@@ -93,19 +93,19 @@ class BoundFilter {
     TestKind kind = TestKind::by_name;
     Ordering ordering = Ordering::equal;  // of text and literal, for it to hold
     std::uint32_t slot = 0;
-    std::uint32_t column = scan_columns_max;  // in columns_; scan_columns_max: in none
+    std::uint32_t column = cached_columns_max;  // in columns_; cached_columns_max: in none
     Target if_holds = accept;
     Target if_fails = reject;
     union {
-      Integers integers{};
-      Numbers numbers;
+      IntegerRange integers{};
+      DoubleRange numbers;
       std::uint32_t digest;  // same_text: of the text
     };
     std::string_view text;
     const FilterNode* node = nullptr;  // by_name
   };
   // Values that tests compare, wanted side by side.
-  struct ColumnUse {
+  struct TestedColumn {
     std::uint32_t slot;
     ColumnForm form;
   };
@@ -120,35 +120,35 @@ class BoundFilter {
   }
   static bool holds(const Test& test, const RowView& row);
   template <typename Use>
-  static auto with_kind(TestKind kind, Use use);
+  static auto dispatch_on_kind(TestKind kind, Use use);
   template <TestKind kind>
-  static int side(const Test& test, const RowView& row);
+  static int compare_with_literal(const Test& test, const RowView& row);
   template <TestKind kind>
   static bool holds_as(const Test& test, const RowView& row);
   template <TestKind kind>
-  static constexpr std::optional<ColumnForm> form();
+  static constexpr std::optional<ColumnForm> column_form();
   template <TestKind kind>
   static bool value_holds(const Test& test, const char* value);
-  enum class Verdict : std::uint8_t { no, maybe, yes };
-  Verdict verdict(Target at, const RowRun& run, std::size_t position) const;
-  bool matches_elsewhere(Target at, const RowView& row) const;
+  enum class MatchResult : std::uint8_t { no, maybe, yes };
+  MatchResult match_columns(Target at, const RowBatch& run, std::size_t position) const;
+  bool matches_from_noinline(Target at, const RowView& row) const;
   void choose_columns();
   template <TestKind kind>
-  Candidate next_row(const RowRun& run, std::size_t from) const;
+  Candidate next_in_rows(const RowBatch& run, std::size_t from) const;
   template <TestKind kind>
-  Candidate next_value(const RowRun& run, const char* values, std::size_t from) const;
+  Candidate next_in_column(const RowBatch& run, const char* values, std::size_t from) const;
 
-  std::vector<Test> tests_;         // the first one to be met is the last
-  std::vector<ColumnUse> columns_;  // at most scan_columns_max
+  std::vector<Test> tests_;            // the first one to be met is the last
+  std::vector<TestedColumn> columns_;  // at most cached_columns_max
   Target entry_ = accept;
 };
 
 // A filter on rows of all shapes: binds each shape when it is first met. When all that is bound
 // has grown to bound_tests_max tests, further shapes look properties up by name.
-class ShapeFilters {
+class BoundFilterCache {
  public:
   // REQUIRES: the filter and `implied` outlive this.
-  ShapeFilters(const Filter& filter, const std::vector<char>& implied);
+  BoundFilterCache(const Filter& filter, const std::vector<char>& implied);
 
   const BoundFilter& of(const Shape& shape) {
     if (shape.id() < bound_.size() && bound_[shape.id()] != nullptr) return *bound_[shape.id()];
@@ -157,7 +157,7 @@ class ShapeFilters {
   // The shapes met so far, and whether these are all: beyond bound_tests_max they are not kept, and
   // the generic shape says nothing about its rows.
   const std::vector<const Shape*>& shapes() const { return shapes_; }
-  bool knows_shapes() const;
+  bool has_all_shapes() const;
 
  private:
   const BoundFilter& bind(const Shape& shape);

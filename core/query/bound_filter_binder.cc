@@ -14,7 +14,7 @@ namespace {
 // Operators are three orderings and their opposites, where there is no NaN.
 struct Relation {
   Ordering ordering;
-  bool opposite;
+  bool negated;
 };
 
 Relation relation_of(CompareOp op) {
@@ -37,39 +37,40 @@ Relation relation_of(CompareOp op) {
 
 // Of how many rows each node holds, roughly, as far as its form tells: equality is rare, a bound
 // in between; what is implied holds for all. REQUIRES: a node comes behind those below it.
-std::vector<double> shares(const Filter& filter, const std::vector<char>& implied) {
-  std::vector<double> shares;
-  shares.reserve(filter.nodes.size());
+std::vector<double> selectivities(const Filter& filter, const std::vector<char>& implied) {
+  std::vector<double> selectivities;
+  selectivities.reserve(filter.nodes.size());
   for (const FilterNode& node : filter.nodes) {
-    if (shares.size() < implied.size() && implied[shares.size()]) {
-      shares.push_back(1);
+    if (selectivities.size() < implied.size() && implied[selectivities.size()]) {
+      selectivities.push_back(1);
       continue;
     }
     switch (node.kind) {
       case FilterKind::all_of:
-        shares.push_back(shares[node.left] * shares[node.right]);
+        selectivities.push_back(selectivities[node.left] * selectivities[node.right]);
         break;
       case FilterKind::any_of:
-        shares.push_back(1 - (1 - shares[node.left]) * (1 - shares[node.right]));
+        selectivities.push_back(1 -
+                                (1 - selectivities[node.left]) * (1 - selectivities[node.right]));
         break;
       case FilterKind::negation:
-        shares.push_back(1 - shares[node.left]);
+        selectivities.push_back(1 - selectivities[node.left]);
         break;
       case FilterKind::comparison: {
         const bool boolean = node.literal.type() == EdmType::boolean;
         const double equal = boolean ? 0.5 : 0.05;
-        shares.push_back(node.op == CompareOp::eq   ? equal
-                         : node.op == CompareOp::ne ? 1 - equal
-                                                    : 0.4);
+        selectivities.push_back(node.op == CompareOp::eq   ? equal
+                                : node.op == CompareOp::ne ? 1 - equal
+                                                           : 0.4);
         break;
       }
       case FilterKind::flag:
       case FilterKind::constant:
-        shares.push_back(0.5);
+        selectivities.push_back(0.5);
         break;
     }
   }
-  return shares;
+  return selectivities;
 }
 
 }  // namespace
@@ -85,7 +86,7 @@ class BoundFilter::Binder {
         implied_(implied),
         shape_(shape),
         out_(out),
-        shares_(shares(filter, implied)) {}
+        selectivities_(selectivities(filter, implied)) {}
 
   void bind() {
     tasks_.push_back({static_cast<std::uint32_t>(filter_.nodes.size() - 1), accept, reject});
@@ -134,15 +135,15 @@ class BoundFilter::Binder {
         bind_flag(node, task);
         return;
       case FilterKind::constant:
-        settle(node.literal.view().boolean(), task);
+        bind_constant(node.literal.view().boolean(), task);
         return;
     }
   }
 
   // `and` is over when its first side fails, `or` when it holds.
   bool right_first(const FilterNode& node) const {
-    const double left = shares_[node.left];
-    const double right = shares_[node.right];
+    const double left = selectivities_[node.left];
+    const double right = selectivities_[node.right];
     return node.kind == FilterKind::all_of ? right < left : right > left;
   }
 
@@ -156,11 +157,13 @@ class BoundFilter::Binder {
     }
   }
 
-  void settle(bool answer, const Task& task) { start_ = answer ? task.if_holds : task.if_fails; }
+  void bind_constant(bool answer, const Task& task) {
+    start_ = answer ? task.if_holds : task.if_fails;
+  }
 
-  void add(Test test, const Task& task, bool opposite = false) {
-    test.if_holds = opposite ? task.if_fails : task.if_holds;
-    test.if_fails = opposite ? task.if_holds : task.if_fails;
+  void add(Test test, const Task& task, bool negated = false) {
+    test.if_holds = negated ? task.if_fails : task.if_holds;
+    test.if_fails = negated ? task.if_holds : task.if_fails;
     start_ = static_cast<Target>(out_.tests_.size());
     out_.tests_.push_back(test);
   }
@@ -169,24 +172,24 @@ class BoundFilter::Binder {
     const EdmType literal = node.literal.type();
     if (node.property == "PartitionKey" || node.property == "RowKey") {
       const bool partition = node.property == "PartitionKey";
-      if (comparable(EdmType::string, literal) == Comparable::mismatch) {
-        return settle(mismatch_answer(node.op), task);
+      if (comparison_kind(EdmType::string, literal) == ComparisonKind::mismatch) {
+        return bind_constant(holds_on_mismatch(node.op), task);
       }
       return partition ? add_text(TestKind::same_partition, TestKind::partition, node, task)
                        : add_text(TestKind::same_row, TestKind::row, node, task);
     }
     if (node.property == "Timestamp") {
-      if (comparable(EdmType::date_time, literal) == Comparable::mismatch) {
-        return settle(mismatch_answer(node.op), task);
+      if (comparison_kind(EdmType::date_time, literal) == ComparisonKind::mismatch) {
+        return bind_constant(holds_on_mismatch(node.op), task);
       }
       return add_integers(TestKind::int64, node, task, row_layout::timestamp_at);
     }
     if (shape_ == nullptr) return add(by_name(node), task);
     const std::optional<std::uint32_t> found = shape_->find(node.property);
-    if (!found.has_value()) return settle(false, task);
+    if (!found.has_value()) return bind_constant(false, task);
     const Column& column = shape_->columns()[*found];
-    if (comparable(column.type, literal) == Comparable::mismatch) {
-      return settle(mismatch_answer(node.op), task);
+    if (comparison_kind(column.type, literal) == ComparisonKind::mismatch) {
+      return bind_constant(holds_on_mismatch(node.op), task);
     }
     add_column(column, node, task);
   }
@@ -194,12 +197,12 @@ class BoundFilter::Binder {
   void bind_flag(const FilterNode& node, const Task& task) {
     if (node.property == "PartitionKey" || node.property == "RowKey" ||
         node.property == "Timestamp") {
-      return settle(false, task);
+      return bind_constant(false, task);
     }
     if (shape_ == nullptr) return add(by_name(node), task);
     const std::optional<std::uint32_t> found = shape_->find(node.property);
     if (!found.has_value() || shape_->columns()[*found].type != EdmType::boolean) {
-      return settle(false, task);
+      return bind_constant(false, task);
     }
     add_range(TestKind::boolean, shape_->columns()[*found].slot, {1, 0}, false, task);
   }
@@ -221,7 +224,7 @@ class BoundFilter::Binder {
     test.slot = slot;
     test.text = node.literal.view().bytes();
     if (test.kind == TestKind::same_text) test.digest = text_digest(test.text);
-    add(test, task, relation.opposite);
+    add(test, task, relation.negated);
   }
 
   // REQUIRES: the literal is of an integral type.
@@ -232,49 +235,50 @@ class BoundFilter::Binder {
     std::int64_t low = literal;
     std::int64_t high = literal;
     if (relation.ordering == Ordering::less) {
-      if (literal == Limits::min()) return settle(relation.opposite, task);
+      if (literal == Limits::min()) return bind_constant(relation.negated, task);
       low = Limits::min();
       --high;
     } else if (relation.ordering == Ordering::greater) {
-      if (literal == Limits::max()) return settle(relation.opposite, task);
+      if (literal == Limits::max()) return bind_constant(relation.negated, task);
       ++low;
       high = Limits::max();
     }
-    add_range(kind, slot, {static_cast<std::uint64_t>(low), Integers::span_of(low, high)},
-              relation.opposite, task);
+    add_range(kind, slot, {static_cast<std::uint64_t>(low), IntegerRange::span_of(low, high)},
+              relation.negated, task);
   }
 
   // What fails is out, if either is: the opposite of a range is one too, round the end of numbers.
   // REQUIRES: the range is not everything.
-  void add_range(TestKind kind, std::uint32_t slot, Integers range, bool opposite,
+  void add_range(TestKind kind, std::uint32_t slot, IntegerRange range, bool negated,
                  const Task& task) {
-    const Target if_holds = opposite ? task.if_fails : task.if_holds;
+    const Target if_holds = negated ? task.if_fails : task.if_holds;
     if (if_holds == reject) {
       range = {range.low + range.span + 1, ~range.span - 1};
-      opposite = !opposite;
+      negated = !negated;
     }
     Test test;
     test.kind = kind;
     test.slot = slot;
     test.integers = range;
-    add(test, task, opposite);
+    add(test, task, negated);
   }
 
   // The numbers for which an operator holds; for ne, those for which it does not.
-  static Numbers numbers_of(CompareOp op, double literal) {
+  static DoubleRange double_range_of(CompareOp op, double literal) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
-    constexpr Numbers nothing = {infinity, -infinity};
+    constexpr DoubleRange nothing = {infinity, -infinity};
     switch (op) {
       case CompareOp::eq:
       case CompareOp::ne:
         return {literal, literal};
       case CompareOp::lt:
         return literal == -infinity ? nothing
-                                    : Numbers{-infinity, std::nextafter(literal, -infinity)};
+                                    : DoubleRange{-infinity, std::nextafter(literal, -infinity)};
       case CompareOp::le:
         return {-infinity, literal};
       case CompareOp::gt:
-        return literal == infinity ? nothing : Numbers{std::nextafter(literal, infinity), infinity};
+        return literal == infinity ? nothing
+                                   : DoubleRange{std::nextafter(literal, infinity), infinity};
       case CompareOp::ge:
         return {literal, infinity};
     }
@@ -286,9 +290,9 @@ class BoundFilter::Binder {
     Test test;
     test.kind = TestKind::float64;
     test.slot = slot;
-    test.numbers = numbers_of(node.op, literal.type() == EdmType::float64
-                                           ? literal.float64()
-                                           : static_cast<double>(literal.bits()));
+    test.numbers = double_range_of(node.op, literal.type() == EdmType::float64
+                                                ? literal.float64()
+                                                : static_cast<double>(literal.bits()));
     add(test, task, node.op == CompareOp::ne);
   }
 
@@ -319,7 +323,7 @@ class BoundFilter::Binder {
   const std::vector<char>& implied_;
   const Shape* shape_;  // null: any
   BoundFilter& out_;
-  const std::vector<double> shares_;
+  const std::vector<double> selectivities_;
   std::vector<Task> tasks_;
   Target start_ = accept;  // of what was bound last
 };

@@ -35,7 +35,7 @@ std::optional<std::string> to_base64_alphabet(std::string text) {
 }
 
 Error bad_token() {
-  return Error(Code::invalid_input);
+  return Error(ErrorCode::invalid_input);
 }
 
 }  // namespace

@@ -13,8 +13,8 @@ namespace entitable {
 namespace {
 
 // REQUIRES: query.top > 0.
-std::variant<Page, NeedParts> read_page(const TableIndex& index, const Query& query,
-                                        const Plan& plan, AtAbsent at_absent) {
+std::variant<Page, PartsNeeded> read_page(const TableIndex& index, const Query& query,
+                                          const Plan& plan, OnUnloaded on_unloaded) {
   Page page{index, {}, std::nullopt, 0};
   Scan scan(index, query.filter, plan, query.from);
   std::uint64_t bytes = 0;
@@ -29,10 +29,10 @@ std::variant<Page, NeedParts> read_page(const TableIndex& index, const Query& qu
         return true;
       },
       query.top + std::uint64_t{1});
-  if (scan.need_part() != 0) {
-    if (at_absent == AtAbsent::ask || scan.rows_read() == 0) {
+  if (scan.part_needed() != 0) {
+    if (on_unloaded == OnUnloaded::return_parts_needed || scan.rows_read() == 0) {
       // One more than the page holds, since a page looks ahead for its continuation.
-      return NeedParts{scan.parts_ahead(query.top + std::uint64_t{1} - page.rows.size())};
+      return PartsNeeded{scan.parts_ahead(query.top + std::uint64_t{1} - page.rows.size())};
     }
     page.next = Continuation{scan.stopped_at()};
   }
@@ -47,18 +47,18 @@ Plan plan_of(const KeyRange& range, const Filter& filter) {
 
 }  // namespace
 
-std::variant<RowAnswer, Error, NeedParts> get_row(const TableIndex& index, const KeyView& key) {
+std::variant<RowResult, Error, PartsNeeded> get_row(const TableIndex& index, const KeyView& key) {
   const TableIndex::Found found = index.find(key);
-  if (found.need_part != 0) return NeedParts{{found.need_part}};
-  if (!found.row.has_value()) return Error(Code::resource_not_found);
-  return RowAnswer{index, *found.row};
+  if (found.part_needed != 0) return PartsNeeded{{found.part_needed}};
+  if (!found.row.has_value()) return Error(ErrorCode::resource_not_found);
+  return RowResult{index, *found.row};
 }
 
 Page get_rows(const TableIndex& index, std::span<const KeyView> keys) {
   Page page{index, {}, std::nullopt, 0};
   page.rows.reserve(keys.size());
   std::vector<TableIndex::Found> found(keys.size());
-  index.find_each(keys, found);
+  index.find_many(keys, found);
   std::uint64_t bytes = 0;
   for (const TableIndex::Found& each : found) {
     if (!each.row.has_value() || bytes >= limits::page_bytes_max) break;
@@ -69,14 +69,14 @@ Page get_rows(const TableIndex& index, std::span<const KeyView> keys) {
   return page;
 }
 
-std::variant<Page, NeedParts> execute(const TableIndex& index, const Query& query,
-                                      AtAbsent at_absent) {
+std::variant<Page, PartsNeeded> execute(const TableIndex& index, const Query& query,
+                                        OnUnloaded on_unloaded) {
   ENTITABLE_CHECK(query.top <= limits::page_rows_max);
   if (query.top == 0) return Page{index, {}, std::nullopt, 0};
-  return read_page(index, query, make_plan(query.filter), at_absent);
+  return read_page(index, query, make_plan(query.filter), on_unloaded);
 }
 
-std::variant<Page, NeedParts> execute_as_service(const TableIndex& index, const Query& query) {
+std::variant<Page, PartsNeeded> execute_as_service(const TableIndex& index, const Query& query) {
   ENTITABLE_CHECK(query.top <= limits::page_rows_max);
   const ServicePlan service = make_service_plan(query.filter);
   const Page nothing{index, {}, std::nullopt, 0};
@@ -84,19 +84,20 @@ std::variant<Page, NeedParts> execute_as_service(const TableIndex& index, const 
   KeyRange range = service.range;
   if (query.from.has_value()) range = intersect(range, KeyRange{query.from->next, std::nullopt});
   Cursor cursor(index, range);
-  if (cursor.need_part() != 0) return NeedParts{{cursor.need_part()}};
+  if (cursor.part_needed() != 0) return PartsNeeded{{cursor.part_needed()}};
   if (cursor.at_end()) return nothing;
 
   const std::string partition(cursor.row().partition());
   const EntityKey behind(successor(partition), "");
   const KeyRange own = intersect(range, KeyRange{EntityKey(partition, ""), behind});
-  auto answer = read_page(index, query, plan_of(own, query.filter), AtAbsent::ask);
+  auto answer =
+      read_page(index, query, plan_of(own, query.filter), OnUnloaded::return_parts_needed);
   Page* const page = std::get_if<Page>(&answer);
   if (page == nullptr) return answer;
   page->partition = partition;
   if (page->next.has_value()) return answer;
   cursor.seek(behind.view());
-  if (cursor.need_part() != 0) return NeedParts{{cursor.need_part()}};
+  if (cursor.part_needed() != 0) return PartsNeeded{{cursor.part_needed()}};
   if (cursor.valid()) page->next = Continuation{cursor.position()};
   return answer;
 }

@@ -26,13 +26,13 @@ struct Page {
   std::optional<std::string> partition = {};  // that it is of, if execute_as_service() made it
 };
 
-struct RowAnswer {
+struct RowResult {
   TableIndex pin;
   RowView row;
 };
 
 // ResourceNotFound if there is no such row. The key may be one that cannot be stored.
-std::variant<RowAnswer, Error, NeedParts> get_row(const TableIndex& index, const KeyView& key);
+std::variant<RowResult, Error, PartsNeeded> get_row(const TableIndex& index, const KeyView& key);
 
 // The rows of the first so many keys that all have one in memory, and that a page may hold.
 Page get_rows(const TableIndex& index, std::span<const KeyView> keys);
@@ -41,13 +41,13 @@ Page get_rows(const TableIndex& index, std::span<const KeyView> keys);
 // is an empty page that reads nothing and has no continuation. A page of huge rows ends before
 // `top`, at limits::page_bytes_max. REQUIRES: query.top <= limits::page_rows_max; query.filter
 // outlives the call.
-std::variant<Page, NeedParts> execute(const TableIndex& index, const Query& query,
-                                      AtAbsent at_absent = AtAbsent::ask);
+std::variant<Page, PartsNeeded> execute(const TableIndex& index, const Query& query,
+                                        OnUnloaded on_unloaded = OnUnloaded::return_parts_needed);
 
 // The same rows, page after page, but read as the model of the real service does (explain.h): row
 // by row through its one contiguous range, and a page ends where it leaves a partition, be it
 // empty, with a continuation if the range has rows behind it. A query takes as many pages as
 // explain() counts round trips. REQUIRES: as execute().
-std::variant<Page, NeedParts> execute_as_service(const TableIndex& index, const Query& query);
+std::variant<Page, PartsNeeded> execute_as_service(const TableIndex& index, const Query& query);
 
 }  // namespace entitable

@@ -41,7 +41,7 @@ class ResponseCounter {
 
 struct PartitionCount {
   std::uint64_t partitions = 0;  // that have rows in the range
-  PartId need_part = 0;          // not 0: not all were counted
+  PartId part_needed = 0;        // not 0: not all were counted
 };
 
 PartitionCount count_partitions(const TableIndex& index, const KeyRange& range) {
@@ -49,7 +49,7 @@ PartitionCount count_partitions(const TableIndex& index, const KeyRange& range) 
   Cursor cursor(index, range);
   std::string last;
   while (cursor.valid()) {
-    const RowRun run = cursor.run();
+    const RowBatch run = cursor.batch();
     if (count.partitions > 0 && run[run.size() - 1].partition() == last) {
       cursor.seek({successor(last), ""});  // it goes on from leaf to leaf: jump to its end
       continue;
@@ -62,7 +62,7 @@ PartitionCount count_partitions(const TableIndex& index, const KeyRange& range) 
     }
     cursor.skip(run.size());
   }
-  count.need_part = cursor.need_part();
+  count.part_needed = cursor.part_needed();
   return count;
 }
 
@@ -80,7 +80,7 @@ std::uint64_t count_bytes(const TableIndex& index, const std::vector<KeyRange>& 
 
 }  // namespace
 
-std::variant<Explain, NeedParts> explain(const TableIndex& index, const Query& query) {
+std::variant<Explain, PartsNeeded> explain(const TableIndex& index, const Query& query) {
   ENTITABLE_CHECK(query.top <= limits::page_rows_max);
   Plan plan = make_plan(query.filter);
   ServicePlan service = make_service_plan(query.filter);
@@ -97,9 +97,9 @@ std::variant<Explain, NeedParts> explain(const TableIndex& index, const Query& q
       responses.add(row.partition());
       return true;
     });
-    if (scan.need_part() != 0) return NeedParts{scan.parts_ahead(index.rows())};
+    if (scan.part_needed() != 0) return PartsNeeded{scan.parts_ahead(index.rows())};
     if (service.kind != PlanKind::empty) visited = count_partitions(index, service.range);
-    if (visited.need_part != 0) return NeedParts{{visited.need_part}};
+    if (visited.part_needed != 0) return PartsNeeded{{visited.part_needed}};
     explain.bytes_read = count_bytes(index, plan.ranges, query.from);
   }
   explain.kind = plan.kind;
@@ -109,7 +109,7 @@ std::variant<Explain, NeedParts> explain(const TableIndex& index, const Query& q
   explain.service_round_trips = std::max<std::uint64_t>(1, visited.partitions + responses.extra());
   explain.service_transactions = explain.service_round_trips;
   explain.warnings = explain_warnings({query.filter, plan, service, scan.rows_read(),
-                                       scan.filters().shapes(), scan.filters().knows_shapes()});
+                                       scan.filters().shapes(), scan.filters().has_all_shapes()});
   explain.ranges = std::move(plan.ranges);
   return explain;
 }

@@ -38,6 +38,6 @@ struct Explain {
 };
 
 // REQUIRES: as execute().
-std::variant<Explain, NeedParts> explain(const TableIndex& index, const Query& query);
+std::variant<Explain, PartsNeeded> explain(const TableIndex& index, const Query& query);
 
 }  // namespace entitable

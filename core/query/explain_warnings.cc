@@ -14,14 +14,14 @@ namespace entitable {
 namespace {
 
 // A filter may have thousands of comparisons; the first ones tell enough.
-constexpr std::size_t comparisons_told_max = 32;
+constexpr std::size_t comparisons_reported_max = 32;
 
 std::string quoted(std::string_view text) {
   return "'" + std::string(text) + "'";
 }
 
 std::string comparison_text(const FilterNode& node) {
-  return node.property + " " + std::string(op_name(node.op)) + " " +
+  return node.property + " " + std::string(operator_name(node.op)) + " " +
          literal_text(node.literal.view());
 }
 
@@ -60,7 +60,7 @@ ExplainWarning type_mismatch(const FilterNode& node, EdmType type, bool system) 
                         std::string(edm_name(node.literal.type())) + ", but " + node.property;
   if (system) {
     message += " is an " + name + ", so the answer is always ";
-    message += mismatch_answer(node.op) ? "yes." : "no.";
+    message += holds_on_mismatch(node.op) ? "yes." : "no.";
   } else {
     message += " is an " + name + " in rows that were read; such a value counts as less.";
   }
@@ -116,11 +116,11 @@ class Warnings {
   }
 
   void add_comparisons() {
-    std::set<std::tuple<std::string_view, FilterKind, EdmType>> told;
+    std::set<std::tuple<std::string_view, FilterKind, EdmType>> reported;
     for (const FilterNode& node : findings_.filter.nodes) {
       if (node.kind != FilterKind::comparison && node.kind != FilterKind::flag) continue;
-      if (!told.insert({node.property, node.kind, node.literal.type()}).second) continue;
-      if (told.size() > comparisons_told_max) return;
+      if (!reported.insert({node.property, node.kind, node.literal.type()}).second) continue;
+      if (reported.size() > comparisons_reported_max) return;
       if (const auto type = system_type(node.property)) {
         add_system_comparison(node, *type);
       } else if (findings_.shapes_complete && !findings_.shapes.empty()) {
@@ -131,7 +131,7 @@ class Warnings {
 
   void add_system_comparison(const FilterNode& node, EdmType type) {
     if (node.kind == FilterKind::comparison &&
-        comparable(type, node.literal.type()) == Comparable::mismatch) {
+        comparison_kind(type, node.literal.type()) == ComparisonKind::mismatch) {
       warnings_.push_back(type_mismatch(node, type, true));
     }
   }
@@ -144,7 +144,7 @@ class Warnings {
       if (!column.has_value()) continue;
       found = true;
       const EdmType type = shape->columns()[*column].type;
-      if (comparable(type, node.literal.type()) == Comparable::mismatch) other = type;
+      if (comparison_kind(type, node.literal.type()) == ComparisonKind::mismatch) other = type;
     }
     if (!found) {
       add("UnknownProperty",

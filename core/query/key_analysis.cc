@@ -11,57 +11,58 @@ namespace {
 
 // ---- Single nodes ----
 
-KeyKnowledge constant(bool value) {
-  return KeyKnowledge::exactly(value ? all_keys() : KeySet{});
+KeySetApproximation constant(bool value) {
+  return KeySetApproximation::exactly(value ? all_keys() : KeySet{});
 }
 
 // Of a comparison, a flag or a constant. Keys compare as String, Timestamp as DateTime.
-KeyKnowledge leaf_knowledge(const FilterNode& node) {
+KeySetApproximation analyse_leaf(const FilterNode& node) {
   if (node.kind == FilterKind::constant) return constant(node.literal.view().boolean());
   const bool partition = node.property == "PartitionKey";
   const bool row = node.property == "RowKey";
   const bool timestamp = node.property == "Timestamp";
-  if (!partition && !row && !timestamp) return KeyKnowledge::none();
+  if (!partition && !row && !timestamp) return KeySetApproximation::unknown();
   if (node.kind == FilterKind::flag) return constant(false);
 
   const EdmType type = timestamp ? EdmType::date_time : EdmType::string;
-  if (comparable(type, node.literal.type()) == Comparable::mismatch) {
-    return constant(mismatch_answer(node.op));
+  if (comparison_kind(type, node.literal.type()) == ComparisonKind::mismatch) {
+    return constant(holds_on_mismatch(node.op));
   }
-  if (timestamp) return KeyKnowledge::none();
+  if (timestamp) return KeySetApproximation::unknown();
   KeySet keys;
-  for (const KeyInterval& strings : strings_with(node.op, node.literal.view().string())) {
+  for (const KeyInterval& strings : intervals_matching(node.op, node.literal.view().string())) {
     const KeySet some =
         partition ? keys_with(strings, KeyInterval::all()) : keys_with(KeyInterval::all(), strings);
     keys = unite(keys, some, Rounding::up);  // two pieces at most: exact
   }
-  return KeyKnowledge::exactly(std::move(keys));
+  return KeySetApproximation::exactly(std::move(keys));
 }
 
 // ---- Operations ----
 
-std::size_t pieces(const KeySet& set) {
+std::size_t interval_count(const KeySet& set) {
   std::size_t count = 0;
-  for (const KeySegment& segment : set) count += segment.rows.size();
+  for (const PartitionInterval& segment : set) count += segment.rows.size();
   return count;
 }
 
-std::size_t pieces(const KeyKnowledge& known) {
-  return pieces(known.may()) + (known.exact() ? 0 : pieces(known.must()));
+std::size_t interval_count(const KeySetApproximation& known) {
+  return interval_count(known.may()) + (known.exact() ? 0 : interval_count(known.must()));
 }
 
 // Combines knowledge as long as there is work left to spend, in pieces of sets that are looked at.
 // After that it knows less, which is never wrong: *may* holds too much and *must* too little.
 class Combiner {
  public:
-  KeyKnowledge negation(const KeyKnowledge& operand) {
-    if (operand.is_none() || !spend(pieces(operand))) return KeyKnowledge::none();
-    if (operand.exact()) return KeyKnowledge::exactly(complement(operand.may()));
-    return KeyKnowledge::between(complement(operand.may()), complement(operand.must()));
+  KeySetApproximation negation(const KeySetApproximation& operand) {
+    if (operand.is_unknown() || !spend(interval_count(operand)))
+      return KeySetApproximation::unknown();
+    if (operand.exact()) return KeySetApproximation::exactly(complement(operand.may()));
+    return KeySetApproximation::between(complement(operand.may()), complement(operand.must()));
   }
 
   // In pairs, then pairs of pairs, so that a long chain takes n log n.
-  KeyKnowledge chain(FilterKind kind, std::vector<KeyKnowledge> operands) {
+  KeySetApproximation chain(FilterKind kind, std::vector<KeySetApproximation> operands) {
     while (operands.size() > 1) {
       std::size_t kept = 0;
       for (std::size_t i = 0; i < operands.size(); i += 2, ++kept) {
@@ -77,26 +78,29 @@ class Combiner {
   }
 
  private:
-  KeyKnowledge pair(FilterKind kind, KeyKnowledge a, KeyKnowledge b) {
-    if (kind == FilterKind::all_of && a.is_none()) return std::move(b).and_none();
-    if (kind == FilterKind::all_of && b.is_none()) return std::move(a).and_none();
-    if (!spend(pieces(a) + pieces(b))) return roughly(kind, a, b);
+  KeySetApproximation pair(FilterKind kind, KeySetApproximation a, KeySetApproximation b) {
+    if (kind == FilterKind::all_of && a.is_unknown()) return std::move(b).and_unknown();
+    if (kind == FilterKind::all_of && b.is_unknown()) return std::move(a).and_unknown();
+    if (!spend(interval_count(a) + interval_count(b))) return roughly(kind, a, b);
     bool rounded = false;
     const auto combined = [&](const KeySet& x, const KeySet& y, Rounding rounding) {
       return kind == FilterKind::all_of ? intersect(x, y, rounding, &rounded)
                                         : unite(x, y, rounding, &rounded);
     };
     KeySet may = combined(a.may(), b.may(), Rounding::up);
-    if (a.exact() && b.exact() && !rounded) return KeyKnowledge::exactly(std::move(may));
-    return KeyKnowledge::between(combined(a.must(), b.must(), Rounding::down), std::move(may));
+    if (a.exact() && b.exact() && !rounded) return KeySetApproximation::exactly(std::move(may));
+    return KeySetApproximation::between(combined(a.must(), b.must(), Rounding::down),
+                                        std::move(may));
   }
 
   // What `and` leaves lies in either operand: the simpler one is kept, which is mostly a fixed
   // partition.
-  static KeyKnowledge roughly(FilterKind kind, const KeyKnowledge& a, const KeyKnowledge& b) {
-    if (kind == FilterKind::any_of) return KeyKnowledge::none();
-    const bool keep_a = !is_all(a.may()) && (is_all(b.may()) || pieces(a) <= pieces(b));
-    return KeyKnowledge::between({}, keep_a ? a.may() : b.may());
+  static KeySetApproximation roughly(FilterKind kind, const KeySetApproximation& a,
+                                     const KeySetApproximation& b) {
+    if (kind == FilterKind::any_of) return KeySetApproximation::unknown();
+    const bool keep_a =
+        !is_all(a.may()) && (is_all(b.may()) || interval_count(a) <= interval_count(b));
+    return KeySetApproximation::between({}, keep_a ? a.may() : b.may());
   }
 
   bool spend(std::size_t work) {
@@ -104,7 +108,7 @@ class Combiner {
     return left_ > 0;
   }
 
-  std::size_t left_ = key_analysis_pieces_max;
+  std::size_t left_ = key_analysis_intervals_max;
 };
 
 // ---- Chains ----
@@ -124,18 +128,18 @@ std::vector<bool> inside_chains(const Filter& filter) {
   return inside;
 }
 
-KeyCondition condition(std::uint32_t node, const KeyKnowledge& known) {
+KeyCondition condition(std::uint32_t node, const KeySetApproximation& known) {
   return {node, known.exact(), known.exact() ? known.may() : KeySet{}};
 }
 
 }  // namespace
 
-const KeySet& KeyKnowledge::may() const {
+const KeySet& KeySetApproximation::may() const {
   static const KeySet all = all_keys();
-  return is_none() ? all : may_;
+  return is_unknown() ? all : may_;
 }
 
-std::vector<KeyInterval> strings_with(CompareOp op, std::string_view text) {
+std::vector<KeyInterval> intervals_matching(CompareOp op, std::string_view text) {
   const KeyBound before = KeyBound::before(text);
   const KeyBound after = KeyBound::after(text);
   const KeyInterval below{KeyBound::start(), before};
@@ -180,7 +184,7 @@ KeyAnalysis analyse_keys(const Filter& filter) {
   ENTITABLE_CHECK(!filter.empty());
   const auto root = static_cast<std::uint32_t>(filter.nodes.size() - 1);
   const std::vector<bool> inside = inside_chains(filter);
-  std::vector<KeyKnowledge> known(filter.nodes.size());
+  std::vector<KeySetApproximation> known(filter.nodes.size());
   KeyAnalysis analysis;
   Combiner combiner;
   for (std::uint32_t i = 0; i <= root; ++i) {
@@ -189,7 +193,7 @@ KeyAnalysis analyse_keys(const Filter& filter) {
     if (node.kind == FilterKind::negation) {
       known[i] = combiner.negation(known[node.left]);
     } else if (is_chain(node.kind)) {
-      std::vector<KeyKnowledge> operands;
+      std::vector<KeySetApproximation> operands;
       for (const std::uint32_t operand : chain_operands(filter, i, node.kind)) {
         if (i == root && node.kind == FilterKind::all_of) {
           analysis.conditions.push_back(condition(operand, known[operand]));
@@ -198,7 +202,7 @@ KeyAnalysis analyse_keys(const Filter& filter) {
       }
       known[i] = combiner.chain(node.kind, std::move(operands));
     } else {
-      known[i] = leaf_knowledge(node);
+      known[i] = analyse_leaf(node);
     }
   }
   if (analysis.conditions.empty()) analysis.conditions.push_back(condition(root, known[root]));

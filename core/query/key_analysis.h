@@ -18,28 +18,30 @@
 
 namespace entitable {
 
-class KeyKnowledge {
+class KeySetApproximation {
  public:
   // Both sets are the same.
-  static KeyKnowledge exactly(KeySet keys) { return {std::move(keys), {}, Kind::exact}; }
-  static KeyKnowledge between(KeySet must, KeySet may) {
+  static KeySetApproximation exactly(KeySet keys) { return {std::move(keys), {}, Kind::exact}; }
+  static KeySetApproximation between(KeySet must, KeySet may) {
     if (must == may) return exactly(std::move(may));
     return {std::move(may), std::move(must), Kind::between};
   }
   // Between nothing and all keys: so it is with most comparisons, and it takes no memory.
-  static KeyKnowledge none() { return {{}, {}, Kind::none}; }
-  KeyKnowledge() : KeyKnowledge({}, {}, Kind::exact) {}
+  static KeySetApproximation unknown() { return {{}, {}, Kind::none}; }
+  KeySetApproximation() : KeySetApproximation({}, {}, Kind::exact) {}
 
   const KeySet& may() const;
   const KeySet& must() const { return exact() ? may_ : must_; }
   bool exact() const { return kind_ == Kind::exact; }
-  bool is_none() const { return kind_ == Kind::none; }
+  bool is_unknown() const { return kind_ == Kind::none; }
   // What is known if something must hold, too, of which nothing is known.
-  KeyKnowledge and_none() && { return is_none() ? none() : between({}, std::move(may_)); }
+  KeySetApproximation and_unknown() && {
+    return is_unknown() ? unknown() : between({}, std::move(may_));
+  }
 
  private:
   enum class Kind : std::uint8_t { exact, between, none };
-  KeyKnowledge(KeySet may, KeySet must, Kind kind)
+  KeySetApproximation(KeySet may, KeySet must, Kind kind)
       : may_(std::move(may)), must_(std::move(must)), kind_(kind) {}
   KeySet may_;   // empty if none
   KeySet must_;  // likewise, and if exact
@@ -54,20 +56,20 @@ struct KeyCondition {
 };
 
 struct KeyAnalysis {
-  KeyKnowledge filter;
+  KeySetApproximation filter;
   std::vector<KeyCondition> conditions;  // left to right
 };
 
 // The pieces of sets that one analysis looks at, so that its time is bounded: as many as a chain of
 // all the comparisons that fit into a filter needs, three times over. Only hundreds of nested
 // `and`s and `or`s of lists of keys need more; what comes after that is known roughly.
-inline constexpr std::size_t key_analysis_pieces_max = 32 * key_set_pieces_max;
+inline constexpr std::size_t key_analysis_intervals_max = 32 * key_set_intervals_max;
 
 // REQUIRES: !filter.empty(), and the filter outlives the result.
 KeyAnalysis analyse_keys(const Filter& filter);
 
 // The strings that compare so with `text`, in one or two intervals; below '' it may be empty().
-std::vector<KeyInterval> strings_with(CompareOp op, std::string_view text);
+std::vector<KeyInterval> intervals_matching(CompareOp op, std::string_view text);
 // The positions in filter.nodes of the operands of a chain `a and b and c` (or of ors), however it
 // is nested, left to right; of a node of another kind, its own.
 std::vector<std::uint32_t> chain_operands(const Filter& filter, std::uint32_t root,

@@ -7,7 +7,7 @@ namespace {
 
 // From the first row to the last of many partitions. If not all of their rows are in the set, the
 // range holds more than the segment.
-KeyRange range_over_partitions(const KeySegment& segment) {
+KeyRange range_over_partitions(const PartitionInterval& segment) {
   const KeyInterval& partitions = segment.partitions;
   KeyRange range;
   range.lower = EntityKey(partitions.lower.key(), segment.rows.front().lower.key());
@@ -27,7 +27,7 @@ void append(std::vector<KeyRange>& ranges, KeyRange range) {
   }
 }
 
-bool has_all_rows(const KeySegment& segment) {
+bool has_all_rows(const PartitionInterval& segment) {
   return segment.rows.size() == 1 && segment.rows.front() == KeyInterval::all();
 }
 
@@ -43,7 +43,7 @@ KeyRange range_in_partition(std::string_view partition, const KeyInterval& rows)
 
 CoveringRanges ranges_of(const KeySet& set) {
   CoveringRanges covering;
-  for (const KeySegment& segment : set) {
+  for (const PartitionInterval& segment : set) {
     if (segment.partitions.single()) {
       for (const KeyInterval& rows : segment.rows) {
         append(covering.ranges, range_in_partition(segment.partitions.upper.text(), rows));

@@ -140,22 +140,22 @@ RowSet combine_rows(Rows a, Rows b, SetOperation operation) {
 }
 
 // The most pieces that combine_rows() gives.
-std::size_t pieces(Rows a, Rows b, SetOperation operation) {
+std::size_t interval_count(Rows a, Rows b, SetOperation operation) {
   if (operation == SetOperation::unite) return a.size() + b.size();
   return a.empty() || b.empty() ? 0 : a.size() + b.size() - 1;
 }
 
 // Joins neighbours, or drops the last ones, until there are few enough.
 void limit_segments(KeySet& set, Rounding rounding) {
-  if (set.size() <= key_set_pieces_max) return;
+  if (set.size() <= key_set_intervals_max) return;
   if (rounding == Rounding::down) {
-    set.erase(set.begin() + key_set_pieces_max, set.end());
+    set.erase(set.begin() + key_set_intervals_max, set.end());
     return;
   }
-  const std::size_t group = (set.size() + key_set_pieces_max - 1) / key_set_pieces_max;
+  const std::size_t group = (set.size() + key_set_intervals_max - 1) / key_set_intervals_max;
   KeySet joined;
   for (std::size_t first = 0; first < set.size(); first += group) {
-    KeySegment segment = set[first];
+    PartitionInterval segment = set[first];
     for (std::size_t i = first + 1; i < std::min(first + group, set.size()); ++i) {
       segment.partitions.upper = set[i].partitions.upper;
       segment.rows = hull(unite(segment.rows, set[i].rows));
@@ -170,17 +170,17 @@ KeySet combine(const KeySet& a, const KeySet& b, SetOperation operation, Roundin
   std::size_t segments = 0;
   std::size_t total = 0;
   sweep_both(a, b, [&](const KeyInterval&, Rows rows_a, Rows rows_b) {
-    const std::size_t here = pieces(rows_a, rows_b, operation);
+    const std::size_t here = interval_count(rows_a, rows_b, operation);
     segments += here > 0;
     total += here;
   });
-  const bool fits = total <= key_set_pieces_max;
+  const bool fits = total <= key_set_intervals_max;
   const std::size_t share =
-      std::max<std::size_t>(1, key_set_pieces_max / std::max<std::size_t>(1, segments));
+      std::max<std::size_t>(1, key_set_intervals_max / std::max<std::size_t>(1, segments));
 
   KeySet result;
   sweep_both(a, b, [&](const KeyInterval& partitions, Rows rows_a, Rows rows_b) {
-    if (fits || pieces(rows_a, rows_b, operation) <= share) {
+    if (fits || interval_count(rows_a, rows_b, operation) <= share) {
       append(result, partitions, combine_rows(rows_a, rows_b, operation));
     } else if (rounding == Rounding::up) {
       append(result, partitions, hull(combine_rows(hull(rows_a), hull(rows_b), operation)));
@@ -250,7 +250,7 @@ KeySet complement(const KeySet& set) {
   const RowSet all{KeyInterval::all()};
   KeySet rest;
   KeyBound from = KeyBound::start();
-  for (const KeySegment& segment : set) {
+  for (const PartitionInterval& segment : set) {
     append(rest, {from, segment.partitions.lower}, all);
     append(rest, segment.partitions, complement(segment.rows));
     from = segment.partitions.upper;

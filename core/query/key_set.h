@@ -60,18 +60,18 @@ struct KeyInterval {
 
 using RowSet = std::vector<KeyInterval>;
 
-struct KeySegment {
+struct PartitionInterval {
   KeyInterval partitions;
   RowSet rows;
-  friend bool operator==(const KeySegment&, const KeySegment&) = default;
+  friend bool operator==(const PartitionInterval&, const PartitionInterval&) = default;
 };
 
-using KeySet = std::vector<KeySegment>;  // empty: no key
+using KeySet = std::vector<PartitionInterval>;  // empty: no key
 
 // The most intervals that an operation gives, over all segments. More than `or` can name in one
 // filter (limits::filter_bytes_max / 16 bytes of the shortest comparison); only products of lists
 // of partitions and lists of rows come near it.
-inline constexpr std::size_t key_set_pieces_max = 4096;
+inline constexpr std::size_t key_set_intervals_max = 4096;
 
 // Which way a result that would have more pieces is off.
 enum class Rounding : std::uint8_t {

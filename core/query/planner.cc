@@ -26,7 +26,7 @@ KeySet common_keys(std::vector<KeySet> sets) {
 
 // Whether the exact conditions hold for all keys that may match. Mostly there is one, which made
 // these keys.
-bool exact_hold(const KeyAnalysis& analysis) {
+bool exact_conditions_hold(const KeyAnalysis& analysis) {
   const KeySet& may = analysis.filter.may();
   std::vector<KeySet> others;
   for (const KeyCondition& condition : analysis.conditions) {
@@ -40,7 +40,7 @@ bool exact_hold(const KeyAnalysis& analysis) {
 void mark_implied(const KeyAnalysis& analysis, bool ranges_exact, Plan& plan) {
   plan.residual = true;
   if (!ranges_exact) return;
-  if (!exact_hold(analysis)) return;
+  if (!exact_conditions_hold(analysis)) return;
   plan.residual = false;
   for (const KeyCondition& condition : analysis.conditions) {
     plan.implied[condition.node] = condition.exact;

@@ -10,8 +10,8 @@
 //   PartitionKey gt 'b' and PartitionKey lt 'a'                nothing
 //
 // The same rows in the same order as reading the whole table would give. Time and size are bounded:
-// above key_set_pieces_max ranges neighbours are joined, and then tested; what an analysis of
-// key_analysis_pieces_max pieces has not settled is read wholly, and tested.
+// above key_set_intervals_max ranges neighbours are joined, and then tested; what an analysis of
+// key_analysis_intervals_max pieces has not settled is read wholly, and tested.
 #pragma once
 
 #include <cstdint>

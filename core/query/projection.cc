@@ -48,7 +48,7 @@ Result<std::vector<std::string>> normalize_select(const std::vector<std::string_
     if (bytes <= select_bytes_max) selected.emplace_back(name);
   }
   if (selected.size() > select_names_max || bytes > select_bytes_max) {
-    return Error(Code::invalid_input);
+    return Error(ErrorCode::invalid_input);
   }
   return selected;
 }

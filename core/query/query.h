@@ -16,14 +16,14 @@ namespace entitable {
 // Parts that are not in memory (leaves may be absent). The first one must be loaded before the call
 // is made again; the others are what it would meet next, in that order, so that loading some of
 // them saves round trips.
-struct NeedParts {
+struct PartsNeeded {
   std::vector<PartId> ids;
 };
 
 // What a page does where rows are absent.
-enum class AtAbsent {
-  ask,  // asks for their part
-  end,  // ends there, with a continuation, if it has read any row before
+enum class OnUnloaded {
+  return_parts_needed,  // returns PartsNeeded
+  end_page,             // ends there, with a continuation, if it has read any row before
 };
 
 // Where a page starts: the first key that it may return. Unlike a stored key it may name an entity

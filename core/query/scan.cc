@@ -19,20 +19,20 @@ class PartList {
   void add(PartId id) {
     if (std::find(ids_.begin(), ids_.end(), id) == ids_.end()) ids_.push_back(id);
   }
-  std::vector<PartId> take() { return std::move(ids_); }
+  std::vector<PartId> release_ids() { return std::move(ids_); }
 
  private:
   std::vector<PartId> ids_;
 };
 
 // Adds the missing parts of the leaves that start in the range, until they are enough for `rows`.
-void add_missing(const TableIndex& index, const KeyRange& range, std::uint64_t& rows,
-                 PartList& parts) {
-  for (LeafWalk walk(index, range.lower.view()); !walk.done() && !parts.full() && rows > 0;
+void add_unloaded(const TableIndex& index, const KeyRange& range, std::uint64_t& rows,
+                  PartList& parts) {
+  for (LeafIterator walk(index, range.lower.view()); !walk.done() && !parts.full() && rows > 0;
        walk.next()) {
     if (range.upper.has_value() && compare(walk.lower(), range.upper->view()) >= 0) return;
-    const LeafSpan leaf = walk.span();
-    if (leaf.absent) parts.add(leaf.part);
+    const LeafInfo leaf = walk.info();
+    if (leaf.unloaded) parts.add(leaf.part);
     rows -= std::min(rows, leaf.rows);
   }
 }
@@ -52,14 +52,14 @@ Scan::Scan(const TableIndex& index, const Filter& filter, const Plan& plan,
 
 // Has in caches what testing the rows of some leaves reads first, if they are like those before.
 // Gives how many leaves: at least one.
-std::size_t Scan::touch_ahead(const Cursor& cursor) const {
+std::size_t Scan::prefetch_leaves(const Cursor& cursor) const {
   if (!plan_.residual) return std::numeric_limits<std::size_t>::max();
   if (bound_ == nullptr) return 1;
   std::array<const Leaf*, 8> room;
   const std::span<const Leaf*> leaves(room.data(), cursor.leaves_ahead(room));
-  for (const Leaf* leaf : leaves) leaf->touch();
+  for (const Leaf* leaf : leaves) leaf->prefetch();
   for (const Leaf* leaf : leaves) {
-    if (leaf->size() != 0 && leaf->shape() == shape_->id()) bound_->touch_columns(*leaf);
+    if (leaf->size() != 0 && leaf->shape() == shape_->id()) bound_->prefetch_columns(*leaf);
   }
   return leaves.size();
 }
@@ -73,18 +73,18 @@ KeyRange Scan::current_range() const {
 }
 
 std::vector<PartId> Scan::parts_ahead(std::uint64_t rows) const {
-  ENTITABLE_CHECK(need_part_ != 0);
-  PartList parts(need_part_);
+  ENTITABLE_CHECK(part_needed_ != 0);
+  PartList parts(part_needed_);
   KeyRange range = plan_.ranges[range_];
   range.lower = stopped_at_;
   std::uint64_t wanted = plan_.residual ? index_.rows() : rows;
-  add_missing(index_, range, wanted, parts);
+  add_unloaded(index_, range, wanted, parts);
   for (std::size_t i = range_ + 1; i < plan_.ranges.size() && !parts.full() && wanted > 0; ++i) {
     const Cursor start(index_, plan_.ranges[i]);
-    if (start.need_part() != 0) parts.add(start.need_part());
-    add_missing(index_, plan_.ranges[i], wanted, parts);
+    if (start.part_needed() != 0) parts.add(start.part_needed());
+    add_unloaded(index_, plan_.ranges[i], wanted, parts);
   }
-  return parts.take();
+  return parts.release_ids();
 }
 
 }  // namespace entitable

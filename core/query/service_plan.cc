@@ -9,7 +9,7 @@ namespace {
 // The part of `bounds` in which the comparison holds.
 KeyInterval narrowed(const KeyInterval& bounds, const FilterNode& comparison) {
   const KeyInterval strings =
-      strings_with(comparison.op, comparison.literal.view().string()).front();
+      intervals_matching(comparison.op, comparison.literal.view().string()).front();
   KeyInterval narrow = bounds;
   if (compare(narrow.lower, strings.lower) < 0) narrow.lower = strings.lower;
   if (compare(strings.upper, narrow.upper) < 0) narrow.upper = strings.upper;

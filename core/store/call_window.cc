@@ -21,21 +21,21 @@ const ClientCall* CallWindow::find(const ClientId& client, std::uint64_t number)
 }
 
 // A client that is new gets the place of the one that has not called for longest.
-CallWindow::Client& CallWindow::place_for(const ClientId& id) {
+CallWindow::Client& CallWindow::find_or_add_client(const ClientId& id) {
   const std::size_t at = position(id);
   if (at < clients_.size()) return clients_[at];
   Client fresh{id, {}};
   fresh.ring.reserve(calls_per_client);
   if (clients_.size() < clients_max) return clients_.emplace_back(std::move(fresh));
-  Client& idlest =
+  Client& least_recent =
       *std::min_element(clients_.begin(), clients_.end(),
                         [](const Client& a, const Client& b) { return a.last_use < b.last_use; });
-  idlest = std::move(fresh);
-  return idlest;
+  least_recent = std::move(fresh);
+  return least_recent;
 }
 
 void CallWindow::reserve(const std::vector<ClientCall>& calls) {
-  for (const ClientCall& call : calls) place_for(call.client).last_use = ++uses_;
+  for (const ClientCall& call : calls) find_or_add_client(call.client).last_use = ++uses_;
 }
 
 void CallWindow::add(ClientCall&& call) noexcept {

@@ -42,7 +42,7 @@ class CallWindow {
   };
 
   std::size_t position(const ClientId& id) const;  // clients_.size() if it is not there
-  Client& place_for(const ClientId& id);
+  Client& find_or_add_client(const ClientId& id);
 
   std::vector<Client> clients_;
   std::uint64_t uses_ = 0;

@@ -12,7 +12,7 @@ namespace {
 
 // The node itself if this is its only holder, else a copy of its own.
 template <typename T>
-T& own(Ref<T>& node) {
+T& mutable_copy(Ref<T>& node) {
   if (!node.unique()) node = make_ref<T>(*node);
   return *node;
 }
@@ -47,7 +47,7 @@ void append(std::vector<PartId>& parts, const std::vector<PartId>& more) {
 }
 
 bool changes_a_row(const Mutation& mutation) {
-  return std::holds_alternative<PutRow>(mutation) || std::holds_alternative<DeleteEntity>(mutation);
+  return std::holds_alternative<PutRow>(mutation) || std::holds_alternative<DeleteRow>(mutation);
 }
 
 }  // namespace
@@ -70,32 +70,32 @@ const Table* Catalog::find(TableId id) const {
   return at != tables_->list.end() && (*at)->id() == id ? at->get() : nullptr;
 }
 
-std::vector<PartId> Catalog::overlaid_parts() const {
+std::vector<PartId> Catalog::parts_with_overlay() const {
   std::vector<PartId> parts;
-  for (const Ref<Table>& table : tables()) append(parts, table->index.overlaid_parts());
+  for (const Ref<Table>& table : tables()) append(parts, table->index.parts_with_overlay());
   return parts;
 }
 
-std::vector<PartId> Catalog::uncounted_parts() const {
+std::vector<PartId> Catalog::parts_with_inexact_counts() const {
   std::vector<PartId> parts;
-  for (const Ref<Table>& table : tables()) append(parts, table->index.uncounted_parts());
+  for (const Ref<Table>& table : tables()) append(parts, table->index.parts_with_inexact_counts());
   return parts;
 }
 
 Table* Catalog::mutable_table(TableId id) {
   if (find(id) == nullptr) return nullptr;
-  std::vector<Ref<Table>>& list = own(tables_).list;
-  Table& table = own(list[static_cast<std::size_t>(position_of(list, id) - list.begin())]);
+  std::vector<Ref<Table>>& list = mutable_copy(tables_).list;
+  Table& table = mutable_copy(list[static_cast<std::size_t>(position_of(list, id) - list.begin())]);
   if (table.branch != branch_) {
-    table.index.branch();
+    table.index.fork_schema();
     table.branch = branch_;
   }
   return &table;
 }
 
 void Catalog::apply(const Commit& commit) {
-  Table* table = nullptr;           // mutations of one commit are nearly always of one table
-  const Table* put_last = nullptr;  // which the row before went into
+  Table* table = nullptr;                 // mutations of one commit are nearly always of one table
+  const Table* last_put_table = nullptr;  // which the row before went into
   const auto open = [&](TableId id) -> Table& {
     if (table == nullptr || table->id() != id) table = mutable_table(id);
     ENTITABLE_CHECK(table != nullptr);
@@ -104,23 +104,24 @@ void Catalog::apply(const Commit& commit) {
   for (const Mutation& mutation : commit.mutations) {
     if (const auto* row = std::get_if<PutRow>(&mutation)) {
       Table& into = open(row->table);
-      const bool alike = row->alike && put_last == &into;
-      into.index.put(row->key, row->timestamp, row->properties, alike, row->seen);
-      put_last = &into;
-    } else if (const auto* erase = std::get_if<DeleteEntity>(&mutation)) {
+      const bool same_shape_as_previous = row->same_shape_as_previous && last_put_table == &into;
+      into.index.put(row->key, row->timestamp, row->properties, same_shape_as_previous,
+                     row->shape_hint);
+      last_put_table = &into;
+    } else if (const auto* erase = std::get_if<DeleteRow>(&mutation)) {
       open(erase->table).index.erase(erase->key.view());
     } else if (const auto* make = std::get_if<CreateTable>(&mutation)) {
       table = nullptr;
-      put_last = nullptr;
+      last_put_table = nullptr;
       create(*make);
     } else if (const auto* remove = std::get_if<DropTable>(&mutation)) {
       table = nullptr;
-      put_last = nullptr;
+      last_put_table = nullptr;
       drop(remove->table);
     } else if (const auto* acl = std::get_if<SetTableAcl>(&mutation)) {
       open(acl->table).acl = acl->policies;
     } else if (const auto* properties = std::get_if<SetServiceProperties>(&mutation)) {
-      own(service_).document = properties->document;
+      mutable_copy(service_).document = properties->document;
     }
   }
 }
@@ -132,14 +133,14 @@ bool Catalog::apply_in_place(const Commit& commit) {
   const auto at = position_of(tables_->list, row->table);
   ENTITABLE_CHECK(at != tables_->list.end() && (*at)->id() == row->table);
   if (!at->unique() || (*at)->branch != branch_) return false;
-  return (*at)->index.put_in_place(row->key, row->timestamp, row->properties, row->seen);
+  return (*at)->index.put_in_place(row->key, row->timestamp, row->properties, row->shape_hint);
 }
 
 std::string Catalog::check(const Commit& commit) const {
   // The tables as they are after the mutations looked at so far, as far as those changed them.
   std::map<std::string, TableId> names;  // folded; 0: dropped
   std::map<TableId, std::string> ids;    // folded name; empty: dropped
-  TableId seen = 0;                      // the table found last, as most mutations are of one table
+  TableId last_checked = 0;              // the table found last, as most mutations are of one table
   TableId last_id = tables_->list.empty() ? 0 : tables_->list.back()->id();
   const auto name_of = [&](TableId id) -> std::string {
     if (const auto at = ids.find(id); at != ids.end()) return at->second;
@@ -153,7 +154,7 @@ std::string Catalog::check(const Commit& commit) const {
   for (const Mutation& mutation : commit.mutations) {
     if (std::holds_alternative<SetServiceProperties>(mutation)) continue;
     const TableId id = table_of(mutation);
-    if (changes_a_row(mutation) && id == seen) continue;
+    if (changes_a_row(mutation) && id == last_checked) continue;
     if (const auto* make = std::get_if<CreateTable>(&mutation)) {
       const auto name = TableName::parse(make->name);
       if (!name.ok()) return "a table has an impossible name";
@@ -166,11 +167,11 @@ std::string Catalog::check(const Commit& commit) const {
     }
     const std::string name = name_of(id);
     if (name.empty()) return "a table that is not there is changed";
-    seen = id;
+    last_checked = id;
     if (std::holds_alternative<DropTable>(mutation)) {
       names[name] = 0;
       ids[id].clear();
-      seen = 0;
+      last_checked = 0;
     }
   }
   return {};
@@ -183,12 +184,12 @@ void Catalog::create(const CreateTable& mutation) {
 }
 
 Table& Catalog::restore_table(TableId id, TableName name, std::vector<AccessPolicy> acl) {
-  auto& names = own(names_).list;
+  auto& names = mutable_copy(names_).list;
   const auto at = position_of(names, name.folded());
   ENTITABLE_CHECK(at == names.end() || (*at)->name.folded() != name.folded());
   auto identity = make_ref<TableIdentity>(id, std::move(name));
   names.insert(at, identity);
-  auto& tables = own(tables_).list;
+  auto& tables = mutable_copy(tables_).list;
   ENTITABLE_CHECK(tables.empty() || tables.back()->id() < id);
   tables.push_back(make_ref<Table>(std::move(identity), branch_));
   tables.back()->acl = std::move(acl);
@@ -196,15 +197,15 @@ Table& Catalog::restore_table(TableId id, TableName name, std::vector<AccessPoli
 }
 
 void Catalog::restore_service_properties(std::string document) {
-  own(service_).document = std::move(document);
+  mutable_copy(service_).document = std::move(document);
 }
 
 void Catalog::drop(TableId id) {
   const Table* table = find(id);
   ENTITABLE_CHECK(table != nullptr);
-  auto& names = own(names_).list;
+  auto& names = mutable_copy(names_).list;
   names.erase(position_of(names, table->identity->name.folded()));
-  auto& tables = own(tables_).list;
+  auto& tables = mutable_copy(tables_).list;
   tables.erase(position_of(tables, id));
 }
 

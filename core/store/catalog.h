@@ -54,8 +54,8 @@ class Catalog {
   const std::vector<Ref<TableIdentity>>& names() const { return names_->list; }
   const std::string& service_properties() const { return service_->document; }
   // Of all tables (core/index/table_index.h).
-  std::vector<PartId> overlaid_parts() const;
-  std::vector<PartId> uncounted_parts() const;
+  std::vector<PartId> parts_with_overlay() const;
+  std::vector<PartId> parts_with_inexact_counts() const;
 
   // REQUIRES: the commit was staged against this version (live) or by check() (recovery).
   // Allocates; on std::bad_alloc this version is to be dropped.
@@ -70,12 +70,12 @@ class Catalog {
   // Recovery: a table as the manifest describes it. REQUIRES: ids ascending, name not taken.
   Table& restore_table(TableId id, TableName name, std::vector<AccessPolicy> acl);
   void restore_service_properties(std::string document);
-  // The table for filling absent leaves; the version must not be shared.
+  // The table for filling unloaded leaves; the version must not be shared.
   Table* mutable_table(TableId id);
 
   // Begins another branch: nothing that is applied to this version from now on shows in others, not
   // even in the order of columns. REQUIRES: the others, if they are changed, begin another one too.
-  void branch() { branch_ = make_ref<Branch>(); }
+  void start_branch() { branch_ = make_ref<Branch>(); }
 
  private:
   struct Tables : RefCounted<Tables> {

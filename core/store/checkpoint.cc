@@ -51,11 +51,11 @@ Checkpoint::Checkpoint(const Version& version, const CallWindow& window, const M
 
 void Checkpoint::plan_table(const Table& table, const StoredParts& stored) {
   manifest_.tables.push_back({table.id(), table.name(), table.acl, {}});
-  std::vector<LeafSpan> leaves;
-  table.index.for_each_leaf([&](const LeafSpan& leaf) { leaves.push_back(leaf); });
-  const auto absent = [](const LeafSpan& leaf) { return leaf.absent; };
-  // An absent part stays listed though it is empty: readers still ask for it.
-  if (table.index.rows() == 0 && std::none_of(leaves.begin(), leaves.end(), absent)) return;
+  std::vector<LeafInfo> leaves;
+  table.index.for_each_leaf([&](const LeafInfo& leaf) { leaves.push_back(leaf); });
+  const auto unloaded = [](const LeafInfo& leaf) { return leaf.unloaded; };
+  // An unloaded part stays listed though it is empty: readers still ask for it.
+  if (table.index.rows() == 0 && std::none_of(leaves.begin(), leaves.end(), unloaded)) return;
 
   std::uint64_t open_bytes = 0;  // of the new part that is being collected; 0: none is
   std::size_t next = 0;
@@ -80,13 +80,13 @@ void Checkpoint::plan_table(const Table& table, const StoredParts& stored) {
 }
 
 // How many leaves from `first` on make up a part that is still good; 0 if that leaf is dirty.
-std::size_t Checkpoint::clean_run(const std::vector<LeafSpan>& leaves, std::size_t first,
+std::size_t Checkpoint::clean_run(const std::vector<LeafInfo>& leaves, std::size_t first,
                                   const StoredParts& stored) {
-  const LeafSpan& leaf = leaves[first];
+  const LeafInfo& leaf = leaves[first];
   if (stored.find(leaf.part) == nullptr) return 0;
-  ENTITABLE_CHECK(!leaf.absent || !leaf.overlaid);
-  if (leaf.overlaid) return 0;
-  if (leaf.absent) return 1;
+  ENTITABLE_CHECK(!leaf.unloaded || !leaf.has_overlay);
+  if (leaf.has_overlay) return 0;
+  if (leaf.unloaded) return 1;
   std::size_t run = 0;
   while (first + run < leaves.size() && leaves[first + run].part == leaf.part) ++run;
   return run == leaf.part_leaves ? run : 0;

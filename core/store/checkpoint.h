@@ -59,7 +59,7 @@ class Checkpoint {
   class StoredParts;
 
   void plan_table(const Table& table, const StoredParts& stored);
-  static std::size_t clean_run(const std::vector<LeafSpan>& leaves, std::size_t first,
+  static std::size_t clean_run(const std::vector<LeafInfo>& leaves, std::size_t first,
                                const StoredParts& stored);
   void collect_obsolete(const Manifest& previous);
 

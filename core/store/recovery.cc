@@ -15,7 +15,7 @@ Result<Recovery> Recovery::begin(std::optional<std::string_view> manifest,
   if (!manifest.has_value()) return recovery;
   auto decoded = decode_manifest(*manifest);
   if (!decoded.ok()) {
-    if (decoded.error().code == Code::format_too_new) return decoded.error();
+    if (decoded.error().code == ErrorCode::format_too_new) return decoded.error();
     // Without the manifest nothing says where rows belong or which segments count.
     recovery.report(manifest_name, decoded.error().message);
     recovery.replaying_ = false;
@@ -38,14 +38,14 @@ void Recovery::restore_tables() {
     auto name = TableName::parse(table.name);
     ENTITABLE_CHECK(name.ok());  // decode_manifest has looked
     Table& restored = version_.catalog.restore_table(table.id, std::move(*name), table.acl);
-    std::vector<AbsentPart> absent;
-    absent.reserve(table.parts.size());
+    std::vector<UnloadedPart> unloaded;
+    unloaded.reserve(table.parts.size());
     for (std::size_t i = 0; i < table.parts.size(); ++i) {
       ListedPart listed = listed_part(table, i);
       const ManifestPart& part = listed.part;
-      absent.push_back({std::move(listed.place), part.id, part.rows, part.bytes});
+      unloaded.push_back({std::move(listed.range), part.id, part.rows, part.bytes});
     }
-    restored.index.add_absent(absent);
+    restored.index.add_unloaded(unloaded);
   }
 }
 
@@ -61,7 +61,7 @@ Result<void> Recovery::load_part(PartId id, std::optional<std::string_view> byte
   const std::optional<ListedPart> listed = find_part(manifest_, id);
   ENTITABLE_CHECK(listed.has_value());
   Table* const table = version_.catalog.mutable_table(listed->table);
-  if (table == nullptr || !is_absent(table->index, *listed)) return {};
+  if (table == nullptr || !is_unloaded(table->index, *listed)) return {};
   return load_stored_part(*listed, bytes, {&table->index}, *damage_);
 }
 
@@ -72,7 +72,7 @@ Result<void> Recovery::replay(std::uint64_t sequence, std::string_view bytes) {
   }
   auto segment = decode_segment(bytes, sequence);
   if (!segment.ok()) {
-    if (segment.error().code == Code::format_too_new) return segment.error();
+    if (segment.error().code == ErrorCode::format_too_new) return segment.error();
     return end_replay(segment_name(sequence), segment.error().message);
   }
   if (segment->epoch < epoch_) {

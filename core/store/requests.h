@@ -18,8 +18,8 @@ namespace entitable {
 struct WriteEntities {
   std::string table;  // any spelling
   std::vector<Operation> operations;
-  bool transaction = false;  // false: a single write, whose error has no index prefix
-  bool measured = false;     // the door has held the request's bytes to the limit of a group
+  bool transaction = false;   // false: a single write, whose error has no index prefix
+  bool size_checked = false;  // the door has held the request's bytes to the limit of a group
   // What properties look at, if it is neither theirs nor in bytes that outlive the request.
   std::shared_ptr<const void> texts{};
 };
@@ -51,10 +51,10 @@ struct WriteRequest {
       body;
 };
 
-struct WriteDone {
+struct WriteSuccess {
   std::vector<Ticks> timestamps;  // one per operation; 0 where it has no ETag
 };
 
-using WriteAnswer = std::variant<WriteDone, GroupFailure>;
+using WriteResult = std::variant<WriteSuccess, GroupFailure>;
 
 }  // namespace entitable

@@ -15,8 +15,8 @@ constexpr std::size_t merge_bytes = 1'000'000;
 
 }  // namespace
 
-Result<void> Restore::add(std::string_view piece) {
-  reader_.add(piece);
+Result<void> Restore::add(std::string_view chunk) {
+  reader_.add(chunk);
   while (!ended_) {
     const auto step = reader_.next();
     if (!step.ok()) return step.error();
@@ -41,9 +41,9 @@ Result<void> Restore::add(std::string_view piece) {
 
 void Restore::begin_table() {
   auto table = std::make_unique<RestoredTable>();
-  table->about = reader_.table();
-  if (table->about.rows > 0) {
-    table->index.add_absent(KeyRange(), whole_table, table->about.rows, 0);
+  table->info = reader_.table();
+  if (table->info.rows > 0) {
+    table->index.add_unloaded(KeyRange(), whole_table, table->info.rows, 0);
     table->loader = std::make_unique<PartLoader>(table->index, whole_table);
   }
   tables_.push_back(std::move(table));
@@ -61,14 +61,14 @@ Result<RestoreReport> Restore::finish() {
   return RestoreReport{reader_.header().tables, reader_.header().rows};
 }
 
-Version Restore::replacing(const Version& now) && {
+Version Restore::make_replacement(const Version& now) && {
   Version version = now;
   version.catalog = Catalog();
   for (const auto& table : tables_) {
-    auto name = TableName::parse(table->about.name);
+    auto name = TableName::parse(table->info.name);
     ENTITABLE_CHECK(name.ok());
     Table& restored = version.catalog.restore_table(version.next_table++, std::move(*name),
-                                                    std::move(table->about.acl));
+                                                    std::move(table->info.acl));
     restored.index = std::move(table->index);
   }
   version.catalog.restore_service_properties(reader_.header().service_properties);
@@ -81,10 +81,10 @@ std::vector<WriteRequest> Restore::next_merge(const Catalog& now) {
   std::vector<WriteRequest> requests;
   while (requests.empty() && merged_.tables < tables_.size()) {
     const RestoredTable& table = *tables_[merged_.tables];
-    if (now.find(table.about.name) == nullptr) {
-      requests.push_back({std::nullopt, WriteCreateTable{table.about.name}});
-      if (!table.about.acl.empty()) {
-        requests.push_back({std::nullopt, WriteTableAcl{table.about.name, table.about.acl}});
+    if (now.find(table.info.name) == nullptr) {
+      requests.push_back({std::nullopt, WriteCreateTable{table.info.name}});
+      if (!table.info.acl.empty()) {
+        requests.push_back({std::nullopt, WriteTableAcl{table.info.name, table.info.acl}});
       }
     }
     merge_rows(table, requests);
@@ -92,7 +92,7 @@ std::vector<WriteRequest> Restore::next_merge(const Catalog& now) {
   return requests;
 }
 
-void Restore::take_back() {
+void Restore::rewind_merge() {
   merged_ = merged_before_;
 }
 
@@ -101,7 +101,7 @@ void Restore::merge_rows(const RestoredTable& table, std::vector<WriteRequest>& 
   if (merged_.next.has_value()) range.lower = *merged_.next;
   Cursor rows(table.index, range);
   std::size_t bytes = 0;
-  WriteEntities write{table.about.name, {}, true, false};
+  WriteEntities write{table.info.name, {}, true, false};
   std::size_t group_bytes = 0;
   const auto end_group = [&] {
     if (!write.operations.empty()) requests.push_back({std::nullopt, write});
@@ -110,7 +110,7 @@ void Restore::merge_rows(const RestoredTable& table, std::vector<WriteRequest>& 
   };
   for (; rows.valid() && bytes < merge_bytes; rows.next()) {
     Entity entity = rows.row().materialize();
-    const std::size_t size = entity_bytes(entity);
+    const std::size_t size = entity_size(entity);
     const bool full = write.operations.size() == limits::group_operations_max ||
                       group_bytes + size > limits::group_bytes_max;
     const bool beside =

@@ -26,23 +26,23 @@ class Restore {
  public:
   // The next bytes of the file. Code::corrupted or Code::format_too_new; then this is to be
   // dropped.
-  Result<void> add(std::string_view piece);
+  Result<void> add(std::string_view chunk);
   // All bytes were added. Only after this was well, one of the following.
   Result<RestoreReport> finish();
 
   // `now` with the snapshot's content in place of its own. Timestamps issued from then on are newer
   // than all of both. Once.
-  Version replacing(const Version& now) &&;
+  Version make_replacement(const Version& now) &&;
   // Requests that write the next rows: insert or replace, each of one partition and so small that
   // the service would take it, all together about a megabyte; tables that are not in `now` are made
   // first. Nothing: that was all. REQUIRES: what was given before is in `now`.
   std::vector<WriteRequest> next_merge(const Catalog& now);
   // What next_merge() gave last was not written: it gives it again.
-  void take_back();
+  void rewind_merge();
 
  private:
   struct RestoredTable {
-    SnapshotTable about;
+    SnapshotTable info;
     TableIndex index;
     std::unique_ptr<PartLoader> loader;  // while rows come
   };

@@ -19,8 +19,8 @@ Snapshot::Snapshot(const Catalog& catalog) : catalog_(catalog) {}
 
 // The header says how many rows there are.
 bool Snapshot::begin() {
-  need_parts_ = catalog_.uncounted_parts();
-  if (!need_parts_.empty()) return false;
+  parts_needed_ = catalog_.parts_with_inexact_counts();
+  if (!parts_needed_.empty()) return false;
   begun_ = true;
   writer_.emplace(header_of(catalog_));
   return true;
@@ -28,12 +28,12 @@ bool Snapshot::begin() {
 
 std::optional<std::string> Snapshot::next() {
   if (!begun_ && !begin()) return std::nullopt;
-  need_parts_.clear();
+  parts_needed_.clear();
   if (!writer_.has_value()) return std::nullopt;
   while (writer_->size() < snapshot_part_bytes) {
     if (rows_.has_value()) {
       write_rows();
-      if (!need_parts_.empty()) return std::nullopt;
+      if (!parts_needed_.empty()) return std::nullopt;
     } else if (next_table_ < catalog_.names().size()) {
       const Table* table = catalog_.find(catalog_.names()[next_table_++]->id);
       writer_->begin_table({table->name(), table->acl, table->index.rows()});
@@ -47,10 +47,10 @@ std::optional<std::string> Snapshot::next() {
   return writer_->take();
 }
 
-// Up to the end of the table, of a piece, or to where rows are absent; from there on with a new
+// Up to the end of the table, of a chunk, or to where rows are absent; from there on with a new
 // cursor.
 void Snapshot::write_rows() {
-  if (rows_->need_part() != 0) {
+  if (rows_->part_needed() != 0) {
     const Table* table = catalog_.find(catalog_.names()[next_table_ - 1]->id);
     rows_.emplace(table->index, KeyRange{rows_->position(), std::nullopt});
   }
@@ -62,7 +62,7 @@ void Snapshot::write_rows() {
     writer_->end_row();
     rows_->next();
   }
-  if (rows_->need_part() != 0) need_parts_ = {rows_->need_part()};
+  if (rows_->part_needed() != 0) parts_needed_ = {rows_->part_needed()};
   if (rows_->at_end()) rows_.reset();
 }
 

@@ -19,7 +19,7 @@ class Snapshot {
   // The next bytes of the file, about 250 kB; nothing after the last ones.
   std::optional<std::string> next();
   // Not empty: next() gave no bytes because of these parts, which are absent in tables().
-  const std::vector<PartId>& need_parts() const { return need_parts_; }
+  const std::vector<PartId>& parts_needed() const { return parts_needed_; }
   Catalog& tables() { return catalog_; }
 
  private:
@@ -31,7 +31,7 @@ class Snapshot {
   std::optional<SnapshotWriter> writer_;  // nothing: not begun, or the end was given
   std::size_t next_table_ = 0;            // position in the names
   std::optional<Cursor> rows_;            // of the table before that
-  std::vector<PartId> need_parts_;
+  std::vector<PartId> parts_needed_;
 };
 
 }  // namespace entitable

@@ -11,8 +11,8 @@
 #include "core/filter/evaluate.h"
 #include "core/log/segment.h"
 #include "core/query/planner.h"
+#include "core/store/memory_limit.h"
 #include "core/store/recovery.h"
-#include "core/store/residency.h"
 #include "core/store/snapshot.h"
 #include "core/store/stored_part.h"
 #include "core/store/verify.h"
@@ -25,8 +25,9 @@ std::size_t share_of(std::size_t count, double share) {
 }
 
 // Of the records from `at` on, the first ones, until they have `enough` bytes; one at least.
-SegmentWriter::Load load_of(const PendingRecords& records, std::size_t at, std::size_t enough) {
-  SegmentWriter::Load load{0, 0};
+SegmentWriter::Capacity capacity_for(const PendingRecords& records, std::size_t at,
+                                     std::size_t enough) {
+  SegmentWriter::Capacity load{0, 0};
   for (; at < records.size() && (load.commits == 0 || load.bytes < enough); ++at) {
     ++load.commits;
     load.bytes += records[at].size();
@@ -35,7 +36,7 @@ SegmentWriter::Load load_of(const PendingRecords& records, std::size_t at, std::
 }
 
 // Each once, ascending.
-void add_parts(std::vector<PartId>& ids, const NeedParts& need) {
+void add_parts(std::vector<PartId>& ids, const PartsNeeded& need) {
   ids.insert(ids.end(), need.ids.begin(), need.ids.end());
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -78,20 +79,20 @@ struct Store::State {
   bool as_service = false;           // how queries are read
   std::vector<Damage> damage;
 
-  struct Kept {
+  struct KeptVersion {
     Version version;
     CallWindow window;
   };
-  std::map<std::uint64_t, Kept> kept;
+  std::map<std::uint64_t, KeptVersion> kept;
   std::uint64_t last_kept = 0;
-  bool has_absent = false;  // parts, or may have
-  bool branched = false;    // shares what it holds with other stores, or kept versions
+  bool has_unloaded_parts = false;  // parts, or may have
+  bool branched = false;            // shares what it holds with other stores, or kept versions
 
   // From now on what this store holds is not all its own.
   void branch() {
-    ENTITABLE_CHECK(!recovery.has_value() && !has_absent && damage.empty() &&
+    ENTITABLE_CHECK(!recovery.has_value() && !has_unloaded_parts && damage.empty() &&
                     !candidate.has_value() && !checkpoint.has_value());
-    published.catalog.branch();
+    published.catalog.start_branch();
     branched = true;
   }
 
@@ -100,7 +101,7 @@ struct Store::State {
     for (const Ref<Table>& table : published.catalog.tables()) bytes += table->index.memory_bytes();
     return bytes;
   }
-  std::vector<TableIndex*> versions_lacking(const ListedPart& listed);
+  std::vector<TableIndex*> versions_without(const ListedPart& listed);
 
   // REQUIRES: there is room for its calls.
   void publish(Candidate& made) {
@@ -109,11 +110,11 @@ struct Store::State {
   }
   void discard() {
     candidate.reset();
-    pending.drop_behind(published.last_commit);
+    pending.drop_after(published.last_commit);
   }
 
   // What was given out before is not stored, and not going to be.
-  void unseal() {
+  void reset_sealed() {
     sealed_through = stored_commit;
     sealed_bytes = sealed_segments = 0;
   }
@@ -145,10 +146,10 @@ Result<void> Store::replay(std::uint64_t sequence, std::string_view bytes) {
   return state_->recovery->replay(sequence, bytes);
 }
 
-void Store::recovered() {
+void Store::finish_recovery() {
   ENTITABLE_CHECK(state_->recovery.has_value());
   Recovery& recovery = *state_->recovery;
-  state_->has_absent = !recovery.parts().empty();
+  state_->has_unloaded_parts = !recovery.parts().empty();
   state_->published = std::move(recovery.version());
   state_->window = std::move(recovery.window());
   state_->manifest = std::move(recovery.manifest());
@@ -163,17 +164,17 @@ Result<void> Store::load_part(PartId id, std::optional<std::string_view> bytes) 
   if (state_->recovery.has_value()) return state_->recovery->load_part(id, bytes);
   const std::optional<ListedPart> listed = find_part(state_->manifest, id);
   if (!listed.has_value()) return {};
-  const std::vector<TableIndex*> versions = state_->versions_lacking(*listed);
+  const std::vector<TableIndex*> versions = state_->versions_without(*listed);
   if (versions.empty()) return {};
   return load_stored_part(*listed, bytes, versions, state_->damage);
 }
 
 // Of the part's table, those in which it is absent, ready to be changed.
-std::vector<TableIndex*> Store::State::versions_lacking(const ListedPart& listed) {
+std::vector<TableIndex*> Store::State::versions_without(const ListedPart& listed) {
   std::vector<TableIndex*> versions;
   const auto add = [&](Catalog& catalog) {
     const Table* table = catalog.find(listed.table);
-    if (table == nullptr || !is_absent(table->index, listed)) return;
+    if (table == nullptr || !is_unloaded(table->index, listed)) return;
     versions.push_back(&catalog.mutable_table(listed.table)->index);
   };
   add(published.catalog);
@@ -182,20 +183,20 @@ std::vector<TableIndex*> Store::State::versions_lacking(const ListedPart& listed
   return versions;
 }
 
-void Store::limit_memory(std::uint64_t bytes) {
+void Store::set_memory_limit(std::uint64_t bytes) {
   state_->memory_limit = bytes;
 }
 
 // What other versions hold would stay in memory all the same, so it waits until there are none.
-void Store::trim() {
+void Store::enforce_memory_limit() {
   if (state_->memory_limit == 0 || state_->memory() <= state_->memory_limit) return;
   if (state_->candidate.has_value() || state_->checkpoint.has_value() ||
       state_->snapshot.has_value() || state_->recovery.has_value()) {
     return;
   }
   if (state_->branched) return;
-  state_->has_absent = true;
-  trim_parts(state_->published.catalog, state_->memory() - state_->memory_limit / 8 * 7);
+  state_->has_unloaded_parts = true;
+  unload_unused_parts(state_->published.catalog, state_->memory() - state_->memory_limit / 8 * 7);
 }
 
 std::uint64_t Store::first_live_sequence() const {
@@ -217,13 +218,13 @@ void Store::report_damage(Damage damage) {
 
 // ---- Reading ------------------------------------------------------------------------------------
 
-std::variant<RowAnswer, Error, NeedParts> Store::get(std::string_view table,
-                                                     const KeyView& key) const {
+std::variant<RowResult, Error, PartsNeeded> Store::get(std::string_view table,
+                                                       const KeyView& key) const {
   const Table* found = state_->published.catalog.find(table);
-  if (found == nullptr) return Error(Code::table_not_found);
+  if (found == nullptr) return Error(ErrorCode::table_not_found);
   auto answer = get_row(found->index, key);
-  if (std::holds_alternative<RowAnswer>(answer)) return answer;  // a key that is stored is valid
-  if (const auto checked = check_address(key); !checked.ok()) return checked.error();
+  if (std::holds_alternative<RowResult>(answer)) return answer;  // a key that is stored is valid
+  if (const auto checked = check_url_key(key); !checked.ok()) return checked.error();
   return answer;
 }
 
@@ -233,17 +234,17 @@ std::optional<Page> Store::get_each(std::string_view table, std::span<const KeyV
   return get_rows(found->index, keys);
 }
 
-std::variant<Page, Error, NeedParts> Store::query(std::string_view table,
-                                                  const Query& query) const {
+std::variant<Page, Error, PartsNeeded> Store::query(std::string_view table,
+                                                    const Query& query) const {
   const Table* found = state_->published.catalog.find(table);
-  if (found == nullptr) return Error(Code::table_not_found);
+  if (found == nullptr) return Error(ErrorCode::table_not_found);
   auto page =
       state_->as_service ? execute_as_service(found->index, query) : execute(found->index, query);
-  const bool absent = std::holds_alternative<NeedParts>(page);
-  if (absent && state_->memory_limit != 0 && state_->memory() > state_->memory_limit) {
-    page = execute(found->index, query, AtAbsent::end);
+  const bool unloaded = std::holds_alternative<PartsNeeded>(page);
+  if (unloaded && state_->memory_limit != 0 && state_->memory() > state_->memory_limit) {
+    page = execute(found->index, query, OnUnloaded::end_page);
   }
-  if (auto* need = std::get_if<NeedParts>(&page)) return std::move(*need);
+  if (auto* need = std::get_if<PartsNeeded>(&page)) return std::move(*need);
   Page& whole = std::get<Page>(page);
   if (const std::size_t share = share_of(whole.rows.size(), state_->page_share);
       share < whole.rows.size()) {
@@ -254,12 +255,12 @@ std::variant<Page, Error, NeedParts> Store::query(std::string_view table,
   return std::move(whole);
 }
 
-std::variant<Explain, Error, NeedParts> Store::explain(std::string_view table,
-                                                       const Query& query) const {
+std::variant<Explain, Error, PartsNeeded> Store::explain(std::string_view table,
+                                                         const Query& query) const {
   const Table* found = state_->published.catalog.find(table);
-  if (found == nullptr) return Error(Code::table_not_found);
+  if (found == nullptr) return Error(ErrorCode::table_not_found);
   auto explained = entitable::explain(found->index, query);
-  if (auto* need = std::get_if<NeedParts>(&explained)) return std::move(*need);
+  if (auto* need = std::get_if<PartsNeeded>(&explained)) return std::move(*need);
   return std::move(std::get<Explain>(explained));
 }
 
@@ -268,7 +269,7 @@ Result<TablePage> Store::tables(const Filter& filter, std::uint32_t top,
   for (const FilterNode& node : filter.nodes) {
     const bool names_property =
         node.kind == FilterKind::comparison || node.kind == FilterKind::flag;
-    if (names_property && node.property != "TableName") return Error(Code::invalid_input);
+    if (names_property && node.property != "TableName") return Error(ErrorCode::invalid_input);
   }
   const std::string start = fold_table_name(from);
   TablePage page;
@@ -293,17 +294,17 @@ Result<TablePage> Store::tables(const Filter& filter, std::uint32_t top,
   return page;
 }
 
-void Store::cut_pages(double share) {
+void Store::set_page_fraction(double share) {
   state_->page_share = share;
 }
 
-void Store::read_as_service(bool on) {
+void Store::set_service_read_mode(bool on) {
   state_->as_service = on;
 }
 
 Result<std::vector<AccessPolicy>> Store::table_acl(std::string_view table) const {
   const Table* found = state_->published.catalog.find(table);
-  if (found == nullptr) return Error(Code::table_not_found);
+  if (found == nullptr) return Error(ErrorCode::table_not_found);
   return found->acl;
 }
 
@@ -321,7 +322,7 @@ StoreStats Store::stats() const {
     stats.memory_bytes += index.memory_bytes();
   }
   stats.last_commit = state_->published.last_commit;
-  stats.pending_commits = state_->pending.through(stats.last_commit);
+  stats.pending_commits = state_->pending.count_through(stats.last_commit);
   for (std::size_t i = 0; i < stats.pending_commits; ++i) {
     stats.pending_bytes += state_->pending[i].size();
   }
@@ -332,8 +333,8 @@ StoreStats Store::stats() const {
   return stats;
 }
 
-std::vector<PartId> Store::uncounted_parts() const {
-  return state_->published.catalog.uncounted_parts();
+std::vector<PartId> Store::parts_with_inexact_counts() const {
+  return state_->published.catalog.parts_with_inexact_counts();
 }
 
 std::string Store::verify() const {
@@ -342,12 +343,12 @@ std::string Store::verify() const {
 
 // ---- Writing ------------------------------------------------------------------------------------
 
-Staged Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
+StageResult Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
   ENTITABLE_CHECK(!state_->candidate.has_value() && !state_->recovery.has_value());
-  Staged staged;
-  staged.answers.reserve(requests.size());
+  StageResult staged;
+  staged.results.reserve(requests.size());
   if (read_only()) {
-    staged.answers.assign(requests.size(), GroupFailure{Error(Code::read_only), 0, false});
+    staged.results.assign(requests.size(), GroupFailure{Error(ErrorCode::read_only), 0, false});
     return staged;
   }
   struct DiscardUnlessStaged {
@@ -358,12 +359,12 @@ Staged Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
   } discard{*state_};
   Candidate candidate(state_->published, state_->window, state_->pending, state_->scratch);
   for (const WriteRequest& request : requests) {
-    const auto need = candidate.add(request, now, staged.answers.emplace_back());
+    const auto need = candidate.add(request, now, staged.results.emplace_back());
     // Goes on, to learn what the others need.
-    if (need.has_value()) add_parts(staged.need_parts, *need);
+    if (need.has_value()) add_parts(staged.parts_needed, *need);
   }
-  if (!staged.need_parts.empty()) {
-    staged.answers.clear();
+  if (!staged.parts_needed.empty()) {
+    staged.results.clear();
     return staged;
   }
   staged.changes = candidate.changes();
@@ -374,21 +375,21 @@ Staged Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
   return staged;
 }
 
-Staged Store::write(const WriteRequest& request, Ticks now, Staged memory) {
+StageResult Store::write(const WriteRequest& request, Ticks now, StageResult memory) {
   ENTITABLE_CHECK(!state_->candidate.has_value() && !state_->recovery.has_value());
   ENTITABLE_CHECK(!request.call.has_value());
   if (read_only()) return stage({request}, now);
-  memory.answers.resize(1);
-  memory.need_parts.clear();
+  memory.results.resize(1);
+  memory.parts_needed.clear();
   // Takes the published version, so that nothing else holds it, and gives it back in any case.
   struct Taken {
     State& state;
     Candidate candidate{std::move(state.published), state.window, state.pending, state.scratch};
     ~Taken() { state.publish(candidate); }
   } taken{*state_};
-  if (const auto need = taken.candidate.add(request, now, memory.answers.front())) {
-    memory.answers.clear();
-    add_parts(memory.need_parts, *need);
+  if (const auto need = taken.candidate.add(request, now, memory.results.front())) {
+    memory.results.clear();
+    add_parts(memory.parts_needed, *need);
   }
   memory.changes = taken.candidate.changes();
   return memory;
@@ -405,14 +406,14 @@ void Store::discard() {
 }
 
 std::optional<SealedSegment> Store::seal(std::size_t bytes_max) {
-  state_->unseal();
+  state_->reset_sealed();
   return seal_next(bytes_max);
 }
 
 std::optional<SealedSegment> Store::seal_next(std::size_t bytes_max) {
   const PendingRecords& records = state_->pending;
-  const std::size_t first = records.through(state_->sealed_through);
-  const SegmentWriter::Load load = load_of(records, first, bytes_max);
+  const std::size_t first = records.count_through(state_->sealed_through);
+  const SegmentWriter::Capacity load = capacity_for(records, first, bytes_max);
   if (load.commits == 0) return std::nullopt;
   SegmentWriter writer(state_->sealed_sequence(), state_->epoch, load);
   for (std::size_t at = first; at < first + load.commits; ++at) {
@@ -426,30 +427,30 @@ std::optional<SealedSegment> Store::seal_next(std::size_t bytes_max) {
 SealedSegment Store::claim() {
   ENTITABLE_CHECK(state_->pending.empty() && !state_->candidate.has_value() &&
                   !state_->recovery.has_value() && !read_only());
-  state_->unseal();
+  state_->reset_sealed();
   ++state_->epoch;
   return state_->seal(SegmentWriter(state_->next_sequence, state_->epoch));
 }
 
-void Store::stored(std::uint64_t sequence) {
+void Store::mark_stored(std::uint64_t sequence) {
   ENTITABLE_CHECK(state_->sealed_segments > 0 && sequence == state_->sealed_sequence() - 1);
   state_->stored_commit = state_->sealed_through;
   state_->pending.drop_through(state_->stored_commit);
   state_->next_sequence += state_->sealed_segments;
   state_->segment_bytes += state_->sealed_bytes;
-  state_->unseal();
+  state_->reset_sealed();
 }
 
 // ---- Checkpoint ---------------------------------------------------------------------------------
 
-std::variant<bool, NeedParts> Store::begin_checkpoint() {
+std::variant<bool, PartsNeeded> Store::begin_checkpoint() {
   ENTITABLE_CHECK(!state_->checkpoint.has_value() && !state_->recovery.has_value() &&
                   !state_->branched);
   const bool changed = state_->published.last_commit != state_->manifest.last_commit;
   const bool covers = state_->next_sequence != state_->manifest.first_live_sequence;
   if (read_only() || !(changed || covers) || state_->snapshot.has_value()) return false;
-  std::vector<PartId> overlaid = state_->published.catalog.overlaid_parts();
-  if (!overlaid.empty()) return NeedParts{std::move(overlaid)};
+  std::vector<PartId> overlaid = state_->published.catalog.parts_with_overlay();
+  if (!overlaid.empty()) return PartsNeeded{std::move(overlaid)};
   // A segment that is being stored right now has the number next_sequence, so it stays live;
   // recovery skips the commits in it that the manifest covers already.
   state_->checkpoint.emplace(state_->published, state_->window, state_->manifest,
@@ -461,7 +462,7 @@ std::variant<bool, NeedParts> Store::begin_checkpoint() {
 std::uint64_t Store::checkpoint_bytes() const {
   std::uint64_t bytes = 0;
   for (const Ref<Table>& table : state_->published.catalog.tables()) {
-    bytes += table->index.unstored_bytes();
+    bytes += table->index.dirty_bytes();
   }
   return bytes;
 }
@@ -478,7 +479,7 @@ CheckpointEnd Store::finish_checkpoint() {
           checkpoint.obsolete_parts()};
 }
 
-void Store::checkpoint_committed() {
+void Store::mark_checkpoint_committed() {
   ENTITABLE_CHECK(state_->checkpoint.has_value());
   state_->checkpoint->mark_stored();
   if (state_->replacement.has_value()) {
@@ -507,16 +508,16 @@ void Store::begin_snapshot() {
   state_->snapshot.emplace(state_->published.catalog);
 }
 
-std::variant<std::string, SnapshotEnd, NeedParts> Store::next_snapshot_piece() {
+std::variant<std::string, SnapshotEnd, PartsNeeded> Store::next_snapshot_chunk() {
   ENTITABLE_CHECK(state_->snapshot.has_value());
-  std::optional<std::string> piece = state_->snapshot->next();
-  if (piece.has_value()) return std::move(*piece);
-  const std::vector<PartId>& parts = state_->snapshot->need_parts();
-  if (!parts.empty()) return NeedParts{parts};
+  std::optional<std::string> chunk = state_->snapshot->next();
+  if (chunk.has_value()) return std::move(*chunk);
+  const std::vector<PartId>& parts = state_->snapshot->parts_needed();
+  if (!parts.empty()) return PartsNeeded{parts};
   return SnapshotEnd{};
 }
 
-void Store::end_snapshot() {
+void Store::close_snapshot() {
   state_->snapshot.reset();
 }
 
@@ -525,12 +526,12 @@ void Store::begin_restore() {
   state_->restore.emplace();
 }
 
-Result<void> Store::restore(std::string_view piece) {
+Result<void> Store::add_restore_chunk(std::string_view chunk) {
   ENTITABLE_CHECK(state_->restore.has_value());
-  return state_->restore->add(piece);
+  return state_->restore->add(chunk);
 }
 
-Result<RestoreReport> Store::restored() {
+Result<RestoreReport> Store::finish_restore() {
   ENTITABLE_CHECK(state_->restore.has_value());
   return state_->restore->finish();
 }
@@ -540,7 +541,8 @@ bool Store::begin_replace(const std::optional<ClientCall>& call) {
                   !state_->candidate.has_value() && !state_->snapshot.has_value() &&
                   state_->pending.empty() && !read_only());
   if (call.has_value() && state_->window.find(call->client, call->number) != nullptr) return false;
-  State::Replacement next{std::move(*state_->restore).replacing(state_->published), state_->window};
+  State::Replacement next{std::move(*state_->restore).make_replacement(state_->published),
+                          state_->window};
   state_->restore.reset();
   if (call.has_value()) {
     next.window.reserve({*call});
@@ -553,16 +555,16 @@ bool Store::begin_replace(const std::optional<ClientCall>& call) {
   return true;
 }
 
-std::variant<Store::Merge, Error, NeedParts> Store::stage_merge(Ticks now) {
+std::variant<Store::Merge, Error, PartsNeeded> Store::stage_merge(Ticks now) {
   ENTITABLE_CHECK(state_->restore.has_value());
   const std::vector<WriteRequest> requests = state_->restore->next_merge(state_->published.catalog);
   if (requests.empty()) return Merge::done;
-  Staged staged = stage(requests, now);
-  if (!staged.need_parts.empty()) {
-    state_->restore->take_back();
-    return NeedParts{std::move(staged.need_parts)};
+  StageResult staged = stage(requests, now);
+  if (!staged.parts_needed.empty()) {
+    state_->restore->rewind_merge();
+    return PartsNeeded{std::move(staged.parts_needed)};
   }
-  for (const WriteAnswer& answer : staged.answers) {
+  for (const WriteResult& answer : staged.results) {
     if (const auto* failed = std::get_if<GroupFailure>(&answer)) {
       discard();
       return failed->error;
@@ -571,7 +573,7 @@ std::variant<Store::Merge, Error, NeedParts> Store::stage_merge(Ticks now) {
   return Merge::staged;
 }
 
-void Store::end_restore() {
+void Store::close_restore() {
   state_->restore.reset();
 }
 
@@ -588,25 +590,26 @@ Store Store::fork() {
   return fork;
 }
 
-std::uint64_t Store::keep() {
+std::uint64_t Store::keep_version() {
   state_->branch();
-  state_->kept.emplace(state_->last_kept + 1, State::Kept{state_->published, state_->window});
+  state_->kept.emplace(state_->last_kept + 1,
+                       State::KeptVersion{state_->published, state_->window});
   return ++state_->last_kept;
 }
 
 void Store::rollback(std::uint64_t version) {
   const auto at = state_->kept.find(version);
   ENTITABLE_CHECK(at != state_->kept.end() && state_->sealed_segments == 0);
-  State::Kept back = at->second;
+  State::KeptVersion back = at->second;
   state_->branch();
-  back.version.catalog.branch();
+  back.version.catalog.start_branch();
   state_->published = std::move(back.version);
   state_->window = std::move(back.window);
   state_->pending = {};
   state_->stored_commit = state_->sealed_through = state_->published.last_commit;
 }
 
-void Store::forget(std::uint64_t version) {
+void Store::release_version(std::uint64_t version) {
   ENTITABLE_CHECK(state_->kept.erase(version) == 1);
 }
 

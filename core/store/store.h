@@ -12,7 +12,7 @@
 //                         fail.
 //   write(request, now)   stage and publish in one, of one request. A single row is then written
 //                         where it stands, unless somebody holds the version before.
-//   stored(sequence)      the host's word that the segments up to that one are stored.
+//   mark_stored(sequence)      the host's word that the segments up to that one are stored.
 //   discard()             drops the candidate: memory is as it was before stage().
 //
 // Strict and relaxed: stage, seal, [the host stores], stored, publish, answer. Deferred: stage and
@@ -20,43 +20,43 @@
 // in order, so what is stored is always a prefix of what was acknowledged. There is at most one
 // candidate at a time.
 //
-// Opening: recover(manifest), replay each segment in sequence, then recovered(). Everything else
-// REQUIRES that to be done. Whoever is going to write claims the log first: claim(), [the host
+// Opening: recover(manifest), replay each segment in sequence, then finish_recovery(). Everything
+// else REQUIRES that to be done. Whoever is going to write claims the log first: claim(), [the host
 // stores], stored.
 //
 // Parts: of what the manifest lists nothing is in memory at first. What segments change in the rows
 // of a part waits beside it (core/index/overlay.h). Whoever needs a part (a read, stage, a
 // checkpoint, a snapshot) says so and does nothing; load_part, and the same call again, in one go.
-// Parts may be loaded at any time, also before anybody asks. With a memory_limit, trim() drops
-// those that were not used lately.
+// Parts may be loaded at any time, also before anybody asks. With a memory_limit,
+// enforce_memory_limit() drops those that were not used lately.
 //
 // Checkpoint: begin_checkpoint pins the published version, for which all parts must be there that
 // segments changed and no checkpoint has covered since; next_checkpoint_part gives one part of
 // about 250 kB at a time (only dirty key ranges are written), finish_checkpoint gives the manifest
 // and what it makes obsolete. Writes go on meanwhile.
 //
-// Snapshot: begin_snapshot pins the published version, next_snapshot_piece gives its file about
+// Snapshot: begin_snapshot pins the published version, next_snapshot_chunk gives its file about
 // 250 kB at a time.
 //
-// Restoring: begin_restore, restore for each piece of the file, restored. Nothing is changed by
-// that, whatever is in the file. Then either
+// Restoring: begin_restore, add_restore_chunk for each chunk of the file, finish_restore. Nothing
+// is changed by that, whatever is in the file. Then either
 //
 //   replace   begin_replace, and on as with a checkpoint: the parts of the new content are written
 //             beside the old ones, and the manifest, one file that is replaced atomically, names
 //             them alone and covers every segment. So a crash leaves the old content or the new
-//             one, and checkpoint_committed publishes it. Nothing is staged in between: a segment
-//             stored meanwhile would be of the old content.
+//             one, and mark_checkpoint_committed publishes it. Nothing is staged in between: a
+//             segment stored meanwhile would be of the old content.
 //   merge     stage_merge, until there is no more: each a candidate, to be sealed and stored like
 //             every other. Each commit is whole; the file is not one commit.
 //
-// Versions: fork() gives another store that begins with the published version, and keep() keeps
-// that version for rollback(). All of these take constant time, and what is the same in several
-// versions is in memory once; memory_bytes counts it in each store. From then on neither sees
-// anything of the other: the same calls get the same answers, byte for byte, whatever its forks do,
-// and after every rollback. So a rollback sets the clock back too, and ETags come again that were
-// given out before. A store with versions has no log: it may be given segments' sequences (stored)
-// to keep the order of calls, but makes no checkpoint, apart from a replacement, and is never
-// trimmed.
+// Versions: fork() gives another store that begins with the published version, and keep_version()
+// keeps that version for rollback(). All of these take constant time, and what is the same in
+// several versions is in memory once; memory_bytes counts it in each store. From then on neither
+// sees anything of the other: the same calls get the same answers, byte for byte, whatever its
+// forks do, and after every rollback. So a rollback sets the clock back too, and ETags come again
+// that were given out before. A store with versions has no log: it may be given segments' sequences
+// (stored) to keep the order of calls, but makes no checkpoint, apart from a replacement, and is
+// never trimmed.
 #pragma once
 
 #include <cstdint>
@@ -80,9 +80,9 @@ namespace entitable {
 
 // ---- Writing ------------------------------------------------------------------------------------
 
-struct Staged {
-  std::vector<WriteAnswer> answers;  // one per request, in order
-  std::vector<PartId> need_parts;    // not empty: nothing was staged, load all of these first
+struct StageResult {
+  std::vector<WriteResult> results;  // one per request, in order
+  std::vector<PartId> parts_needed;  // not empty: nothing was staged, load all of these first
   bool changes = false;              // false: no request wrote; nothing to store or publish
 };
 
@@ -124,7 +124,7 @@ struct SnapshotEnd {};  // that was all
 
 struct CheckpointEnd {
   std::string manifest;
-  std::uint64_t segments_below;  // segments with a smaller sequence are covered
+  std::uint64_t first_live_sequence;  // segments with a smaller sequence are covered
   std::vector<PartId> obsolete_parts;
 };
 
@@ -143,50 +143,52 @@ class Store {
   // REQUIRES: ascending sequences. A gap, a bad checksum or an undecodable record is damage: it and
   // everything after it is not applied.
   Result<void> replay(std::uint64_t sequence, std::string_view bytes);
-  void recovered();
+  void finish_recovery();
   // Also later, at any time. No bytes: the file is missing. A part that nobody needs any more is
   // ignored. Damage leaves the part's range empty, and FormatTooNew all as it was.
   Result<void> load_part(PartId id, std::optional<std::string_view> bytes);
-  // 0: no limit. Beyond it pages end where rows are absent, and trim() drops parts until memory is
-  // well below it again. What has changed since the last checkpoint is never dropped.
-  void limit_memory(std::uint64_t bytes);
-  void trim();
+  // 0: no limit. Beyond it pages end where rows are absent, and enforce_memory_limit() drops parts
+  // until memory is well below it again. What has changed since the last checkpoint is never
+  // dropped.
+  void set_memory_limit(std::uint64_t bytes);
+  void enforce_memory_limit();
   std::uint64_t first_live_sequence() const;  // segments below it are covered by the manifest
   bool read_only() const;
   const std::vector<Damage>& damage() const;
   void report_damage(Damage damage);  // a file that the host could not find or read
 
   // Reading: the published version only. TableNotFound first; the key of get() is one in an address
-  // (check_address).
-  std::variant<RowAnswer, Error, NeedParts> get(std::string_view table, const KeyView& key) const;
+  // (check_url_key).
+  std::variant<RowResult, Error, PartsNeeded> get(std::string_view table, const KeyView& key) const;
   // The rows of the first so many keys that all have one in memory, and that a page may hold.
   // Whoever wants to know why a key has none asks for that one alone.
   std::optional<Page> get_each(std::string_view table, std::span<const KeyView> keys) const;
-  std::variant<Page, Error, NeedParts> query(std::string_view table, const Query& query) const;
-  std::variant<Explain, Error, NeedParts> explain(std::string_view table, const Query& query) const;
+  std::variant<Page, Error, PartsNeeded> query(std::string_view table, const Query& query) const;
+  std::variant<Explain, Error, PartsNeeded> explain(std::string_view table,
+                                                    const Query& query) const;
   // In the order of folded names. A filter may name TableName only (else InvalidInput). `from`:
   // where a page before ended.
   Result<TablePage> tables(const Filter& filter, std::uint32_t top, std::string_view from) const;
   // From now on pages, of rows and of tables, end after this share of what they would hold, rounded
   // up, with a continuation: as if the service had run out of time. 0: they are empty, if there is
   // anything to hold; 1: as ever. For those who test what follows continuations.
-  void cut_pages(double share);
+  void set_page_fraction(double share);
   // From now on queries read what the real service would (execute_as_service), or again as ever.
   // REQUIRES: no rows are absent, nor will be.
-  void read_as_service(bool on);
+  void set_service_read_mode(bool on);
   Result<std::vector<AccessPolicy>> table_acl(std::string_view table) const;
   const std::string& service_properties() const;
   StoreStats stats() const;
   // The parts without which rows and bytes in stats() are not exact: after opening, segments have
   // changed some of their rows, and whether those were there before is not known.
-  std::vector<PartId> uncounted_parts() const;
+  std::vector<PartId> parts_with_inexact_counts() const;
   std::string verify() const;  // empty: every invariant holds
 
   // Writing.
-  Staged stage(const std::vector<WriteRequest>& requests, Ticks now);
+  StageResult stage(const std::vector<WriteRequest>& requests, Ticks now);
   // If it needs parts or throws std::bad_alloc, nothing was done. `memory`: an answer nobody needs
   // any more, to be used again. REQUIRES: it is no call.
-  Staged write(const WriteRequest& request, Ticks now, Staged memory = {});
+  StageResult write(const WriteRequest& request, Ticks now, StageResult memory = {});
   void publish();
   void discard();
   // Of commits that are not stored as many as fit, but at least one; nothing: there are none.
@@ -197,44 +199,45 @@ class Store {
   // number that an owner before would use next. REQUIRES: nothing is pending. If it can't be
   // stored, the next segment is of the new epoch and does the same.
   SealedSegment claim();
-  void stored(std::uint64_t sequence);  // of the segment that was sealed last
+  void mark_stored(std::uint64_t sequence);  // of the segment that was sealed last
 
   // Checkpoint.
   // False: there is no segment that it would cover, and no change; or a snapshot is being taken,
   // which may need parts that a checkpoint would make obsolete.
-  std::variant<bool, NeedParts> begin_checkpoint();
+  std::variant<bool, PartsNeeded> begin_checkpoint();
   // Packed bytes of the rows that one would write now, about. Looks at every leaf.
   std::uint64_t checkpoint_bytes() const;
   std::optional<CheckpointPart> next_checkpoint_part();  // nothing: no more parts
   CheckpointEnd finish_checkpoint();  // all parts are stored: the manifest to commit
-  void checkpoint_committed();        // the manifest is stored
+  void mark_checkpoint_committed();   // the manifest is stored
   void abandon_checkpoint();
 
   // Snapshot and restore.
   void begin_snapshot();
-  std::variant<std::string, SnapshotEnd, NeedParts> next_snapshot_piece();
-  void end_snapshot();  // before its end, or after
+  std::variant<std::string, SnapshotEnd, PartsNeeded> next_snapshot_chunk();
+  void close_snapshot();  // before its end, or after
   void begin_restore();
-  Result<void> restore(std::string_view piece);
-  Result<RestoreReport> restored();
+  Result<void> add_restore_chunk(std::string_view chunk);
+  Result<RestoreReport> finish_restore();
   // Whose `call` it is, is remembered with the answer. False: that call has been done before.
-  // REQUIRES: restored() was well; nothing is pending, no candidate, no checkpoint, no snapshot.
+  // REQUIRES: finish_restore() was well; nothing is pending, no candidate, no checkpoint, no
+  // snapshot.
   bool begin_replace(const std::optional<ClientCall>& call);
-  // REQUIRES: restored() was well; no candidate. Only `staged` leaves one.
+  // REQUIRES: finish_restore() was well; no candidate. Only `staged` leaves one.
   enum class Merge { staged, done };
-  std::variant<Merge, Error, NeedParts> stage_merge(Ticks now);
-  void end_restore();  // at any time
+  std::variant<Merge, Error, PartsNeeded> stage_merge(Ticks now);
+  void close_restore();  // at any time
 
   // Versions. REQUIRES of the first three: opened without parts, never trimmed, not damaged; no
   // candidate, no checkpoint. What is pending is in the fork too, but it has nothing to store of
   // it; it has no memory limit and keeps no version yet.
   Store fork();
   // Its number, for the two below: a new one each time.
-  std::uint64_t keep();
+  std::uint64_t keep_version();
   // What was published since is dropped, stored or not. REQUIRES: it is kept; no segment is being
   // stored.
   void rollback(std::uint64_t version);
-  void forget(std::uint64_t version);  // REQUIRES: it is kept
+  void release_version(std::uint64_t version);  // REQUIRES: it is kept
 
  private:
   struct State;

@@ -7,8 +7,8 @@ namespace entitable {
 
 ListedPart listed_part(const ManifestTable& table, std::size_t position) {
   ListedPart listed{table.id, table.parts[position], {}};
-  if (position > 0) listed.place.lower = table.parts[position].lower;
-  if (position + 1 < table.parts.size()) listed.place.upper = table.parts[position + 1].lower;
+  if (position > 0) listed.range.lower = table.parts[position].lower;
+  if (position + 1 < table.parts.size()) listed.range.upper = table.parts[position + 1].lower;
   return listed;
 }
 
@@ -21,8 +21,8 @@ std::optional<ListedPart> find_part(const Manifest& manifest, PartId id) {
   return std::nullopt;
 }
 
-bool is_absent(const TableIndex& index, const ListedPart& listed) {
-  return index.find_absent(listed.part.id, listed.place).has_value();
+bool is_unloaded(const TableIndex& index, const ListedPart& listed) {
+  return index.find_unloaded(listed.part.id, listed.range).has_value();
 }
 
 namespace {
@@ -35,7 +35,7 @@ Result<void> read_rows(const ListedPart& listed, std::string_view file,
   const PartHeader& header = reader->header();
   if (header.id != listed.part.id || header.table != listed.table ||
       header.row_count != listed.part.rows || header.checksum != listed.part.checksum) {
-    return Error(Code::corrupted, "the file is not the part that the manifest lists");
+    return Error(ErrorCode::corrupted, "the file is not the part that the manifest lists");
   }
   // Rows rise, so the first and the last tell whether all are in the part's place.
   PartLoader loader(*versions.front(), header.id);
@@ -44,12 +44,12 @@ Result<void> read_rows(const ListedPart& listed, std::string_view file,
     const auto more = reader->next();
     if (!more.ok()) return more.error();
     if (!*more) break;
-    if (row == 1 || row == header.row_count) in_place &= listed.place.contains(reader->key());
+    if (row == 1 || row == header.row_count) in_place &= listed.range.contains(reader->key());
     if (in_place) loader.add(reader->key(), reader->timestamp(), reader->properties());
   }
-  if (!in_place) return Error(Code::corrupted, "its rows belong elsewhere");
+  if (!in_place) return Error(ErrorCode::corrupted, "its rows belong elsewhere");
   loader.finish();
-  for (std::size_t i = 1; i < versions.size(); ++i) loader.finish_in(*versions[i]);
+  for (std::size_t i = 1; i < versions.size(); ++i) loader.install_in(*versions[i]);
   return {};
 }
 
@@ -59,8 +59,8 @@ Result<void> load_stored_part(const ListedPart& listed, std::optional<std::strin
                               const std::vector<TableIndex*>& versions,
                               std::vector<Damage>& damage) {
   Result<void> loaded = file.has_value() ? read_rows(listed, *file, versions)
-                                         : Error(Code::corrupted, "the file is missing");
-  if (loaded.ok() || loaded.error().code == Code::format_too_new) return loaded;
+                                         : Error(ErrorCode::corrupted, "the file is missing");
+  if (loaded.ok() || loaded.error().code == ErrorCode::format_too_new) return loaded;
   damage.push_back({part_name(listed.part.id), loaded.error().message});
   for (TableIndex* index : versions) index->load_part(listed.part.id, {});
   return {};

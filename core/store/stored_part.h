@@ -23,14 +23,14 @@ struct ListedPart {
   TableId table;
   ManifestPart part;
   KeyRange
-      place;  // from its lower bound to the next part's; the first one reaches down to the start
+      range;  // from its lower bound to the next part's; the first one reaches down to the start
 };
 
 ListedPart listed_part(const ManifestTable& table, std::size_t position);
 std::optional<ListedPart> find_part(const Manifest& manifest, PartId id);
 
 // Whether the part's leaf is absent: its rows are still to be loaded.
-bool is_absent(const TableIndex& index, const ListedPart& listed);
+bool is_unloaded(const TableIndex& index, const ListedPart& listed);
 
 // Reads the file into each of these versions of the table. No file, or one that is not the part
 // that is listed, whole and in its place, is recorded as damage and leaves the place empty; of a

@@ -15,7 +15,7 @@
 namespace entitable {
 namespace {
 
-GroupFailure failure(Code code) {
+GroupFailure failure(ErrorCode code) {
   return GroupFailure{Error(code), 0, false};
 }
 
@@ -29,22 +29,22 @@ bool is_permission(std::string_view text) {
   return true;
 }
 
-bool is_date(const std::optional<Ticks>& ticks) {
-  return !ticks.has_value() || entitable::is_date(*ticks);
+bool is_date_time_in_range(const std::optional<Ticks>& ticks) {
+  return !ticks.has_value() || entitable::is_date_time_in_range(*ticks);
 }
 
-std::optional<Code> check_policies(const std::vector<AccessPolicy>& policies) {
-  if (policies.size() > limits::access_policies_max) return Code::invalid_xml_document;
+std::optional<ErrorCode> check_policies(const std::vector<AccessPolicy>& policies) {
+  if (policies.size() > limits::access_policies_max) return ErrorCode::invalid_xml_document;
   std::set<std::string_view> ids;
   for (const AccessPolicy& policy : policies) {
-    if (policy.id.empty() || !is_wtf8(policy.id)) return Code::invalid_xml_document;
-    if (utf16_units(policy.id) > limits::access_policy_id_units_max) {
-      return Code::invalid_xml_node_value;
+    if (policy.id.empty() || !is_wtf8(policy.id)) return ErrorCode::invalid_xml_document;
+    if (utf16_length(policy.id) > limits::access_policy_id_units_max) {
+      return ErrorCode::invalid_xml_node_value;
     }
-    if (!ids.insert(policy.id).second) return Code::invalid_xml_document;
-    if (!is_date(policy.start) || !is_date(policy.expiry) ||
+    if (!ids.insert(policy.id).second) return ErrorCode::invalid_xml_document;
+    if (!is_date_time_in_range(policy.start) || !is_date_time_in_range(policy.expiry) ||
         !is_permission(policy.permission.value_or(""))) {
-      return Code::invalid_xml_node_value;
+      return ErrorCode::invalid_xml_node_value;
     }
   }
   return std::nullopt;
@@ -52,48 +52,48 @@ std::optional<Code> check_policies(const std::vector<AccessPolicy>& policies) {
 
 }  // namespace
 
-std::optional<NeedParts> Candidate::add(const WriteRequest& request, Ticks now,
-                                        WriteAnswer& answer) {
+std::optional<PartsNeeded> Candidate::add(const WriteRequest& request, Ticks now,
+                                          WriteResult& answer) {
   if (request.call.has_value()) {
-    if (const ClientCall* call = answered(*request.call)) {
-      answer = WriteDone{call->timestamps};
+    if (const ClientCall* call = find_answered(*request.call)) {
+      answer = WriteSuccess{call->timestamps};
       return std::nullopt;
     }
   }
-  if (auto* done = std::get_if<WriteDone>(&answer)) {
+  if (auto* done = std::get_if<WriteSuccess>(&answer)) {
     staged().timestamps = std::move(done->timestamps);
   }
   auto reason = std::visit([&](const auto& body) { return prepare(body, now); }, request.body);
   if (!reason.has_value()) {
     commit(request.call);
-    answer = WriteDone{std::move(staged().timestamps)};
+    answer = WriteSuccess{std::move(staged().timestamps)};
   }
-  leave();
+  recycle_scratch();
   if (!reason.has_value()) return std::nullopt;
-  if (auto* need = std::get_if<NeedParts>(&*reason)) return std::move(*need);
+  if (auto* need = std::get_if<PartsNeeded>(&*reason)) return std::move(*need);
   answer = std::move(std::get<GroupFailure>(*reason));
   return std::nullopt;
 }
 
-const ClientCall* Candidate::answered(const ClientCall& call) const {
+const ClientCall* Candidate::find_answered(const ClientCall& call) const {
   for (const ClientCall& earlier : calls_) {
     if (earlier.number == call.number && earlier.client == call.client) return &earlier;
   }
-  return answered_.find(call.client, call.number);
+  return call_window_.find(call.client, call.number);
 }
 
 // A list of names and types mostly comes again, as it was given, and so the log's form of it is
 // kept with it. For single writes: in a group it is written once.
-void Candidate::keep_definition(const Schema& schema) {
+void Candidate::cache_definition(const Schema& schema) {
   constexpr std::size_t kept_max = 4096;
   std::vector<Mutation>& mutations = staged().mutations;
   auto* const row = mutations.size() == 1 ? std::get_if<PutRow>(mutations.data()) : nullptr;
-  std::string* const kept = row == nullptr ? nullptr : schema.note(row->seen);
+  std::string* const kept = row == nullptr ? nullptr : schema.encoded_definition(row->shape_hint);
   if (kept == nullptr) return;
-  if (kept->empty() && definition_room(row->properties) <= kept_max) {
+  if (kept->empty() && definition_bytes_max(row->properties) <= kept_max) {
     append_definition(row->properties, *kept);
   }
-  row->definition = *kept;
+  row->encoded_definition = *kept;
 }
 
 void Candidate::commit(const std::optional<ClientCall>& call) {
@@ -109,7 +109,7 @@ void Candidate::commit(const std::optional<ClientCall>& call) {
   if (changes_) {
     version_.catalog.apply(commit);
   } else {
-    apply_first(commit);
+    apply_first_commit(commit);
   }
   records_.add(commit.number, record_bytes);
   changes_ = true;
@@ -119,7 +119,7 @@ void Candidate::commit(const std::optional<ClientCall>& call) {
 
 // What a request took serves the next one. That counts for single writes, and what large groups
 // took is not kept.
-void Candidate::leave() {
+void Candidate::recycle_scratch() {
   if (staged().mutations.capacity() > 1) {
     staged() = StagedMutations();
   } else {
@@ -128,7 +128,7 @@ void Candidate::leave() {
 }
 
 // Whoever gave away a version gets it back as it was if memory runs out half-way.
-void Candidate::apply_first(const Commit& commit) {
+void Candidate::apply_first_commit(const Commit& commit) {
   if (version_.catalog.apply_in_place(commit)) return;
   Catalog changed = version_.catalog;
   changed.apply(commit);
@@ -141,49 +141,53 @@ void Candidate::stage(Mutation mutation) {
   staged().timestamps.assign(1, 0);
 }
 
-std::optional<Candidate::NotPrepared> Candidate::prepare(const WriteEntities& write, Ticks now) {
+std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteEntities& write, Ticks now) {
   const Table* table = version_.catalog.find(write.table);
   const Schema* schema = table == nullptr ? nullptr : &table->index.schema();
-  Seen seen = 0;
-  if (auto failed = check_group(write.operations, write.transaction, write.measured, schema, &seen))
+  ShapeHint shape_hint = 0;
+  if (auto failed =
+          check_group(write.operations, write.transaction, write.size_checked, schema, &shape_hint))
     return std::move(*failed);
-  if (table == nullptr) return GroupFailure{Error(Code::table_not_found), 0, write.transaction};
+  if (table == nullptr)
+    return GroupFailure{Error(ErrorCode::table_not_found), 0, write.transaction};
   auto reason = stage_group(
       table->id(), table->index, write.operations, write.transaction,
-      [&] { return version_.clock.next(now); }, seen, staged());
+      [&] { return version_.clock.next(now); }, shape_hint, staged());
   if (!reason.has_value()) {
-    keep_definition(table->index.schema());
+    cache_definition(table->index.schema());
     return std::nullopt;
   }
-  if (auto* need = std::get_if<NeedPartsToStage>(&*reason)) return NeedParts{std::move(need->ids)};
+  if (auto* need = std::get_if<PartsNeededToStage>(&*reason))
+    return PartsNeeded{std::move(need->ids)};
   return std::move(std::get<GroupFailure>(*reason));
 }
 
-std::optional<Candidate::NotPrepared> Candidate::prepare(const WriteCreateTable& write, Ticks) {
+std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteCreateTable& write, Ticks) {
   const auto name = TableName::parse(write.table);
   if (!name.ok()) return GroupFailure{name.error(), 0, false};
-  if (version_.catalog.find(write.table) != nullptr) return failure(Code::table_already_exists);
+  if (version_.catalog.find(write.table) != nullptr)
+    return failure(ErrorCode::table_already_exists);
   stage(CreateTable{version_.next_table++, write.table});
   return std::nullopt;
 }
 
-std::optional<Candidate::NotPrepared> Candidate::prepare(const WriteDropTable& write, Ticks) {
+std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteDropTable& write, Ticks) {
   const Table* table = version_.catalog.find(write.table);
-  if (table == nullptr) return failure(Code::resource_not_found);
+  if (table == nullptr) return failure(ErrorCode::resource_not_found);
   stage(DropTable{table->id()});
   return std::nullopt;
 }
 
-std::optional<Candidate::NotPrepared> Candidate::prepare(const WriteTableAcl& write, Ticks) {
+std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteTableAcl& write, Ticks) {
   if (const auto wrong = check_policies(write.policies)) return failure(*wrong);
   const Table* table = version_.catalog.find(write.table);
-  if (table == nullptr) return failure(Code::table_not_found);
+  if (table == nullptr) return failure(ErrorCode::table_not_found);
   stage(SetTableAcl{table->id(), write.policies});
   return std::nullopt;
 }
 
-std::optional<Candidate::NotPrepared> Candidate::prepare(const WriteServiceProperties& write,
-                                                         Ticks) {
+std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteServiceProperties& write,
+                                                            Ticks) {
   stage(SetServiceProperties{write.change(version_.catalog.service_properties())});
   return std::nullopt;
 }

@@ -37,13 +37,13 @@ class Candidate {
   // `answered` is the window of calls answered before. The records of its commits are added to
   // `records`, and stay there if it is dropped.
   Candidate(Version base, const CallWindow& answered, PendingRecords& records, Scratch& scratch)
-      : version_(std::move(base)), answered_(answered), records_(records), scratch_(scratch) {}
+      : version_(std::move(base)), call_window_(answered), records_(records), scratch_(scratch) {}
 
   // Checks one request against this candidate and, if it holds, applies it. Nothing of a failed
-  // request stays, except that timestamps it drew are not given out again. NeedParts: nothing was
+  // request stays, except that timestamps it drew are not given out again. PartsNeeded: nothing was
   // applied or answered. On std::bad_alloc the first request has failed like that, and after a
   // later one the candidate is to be dropped. Uses the memory of what `answer` was.
-  std::optional<NeedParts> add(const WriteRequest& request, Ticks now, WriteAnswer& answer);
+  std::optional<PartsNeeded> add(const WriteRequest& request, Ticks now, WriteResult& answer);
 
   bool changes() const { return changes_; }
   Version& version() { return version_; }
@@ -51,23 +51,23 @@ class Candidate {
 
  private:
   // What a request means, before it is applied: in staged(), unless there is a reason why not.
-  using NotPrepared = std::variant<GroupFailure, NeedParts>;
+  using PrepareFailure = std::variant<GroupFailure, PartsNeeded>;
 
-  std::optional<NotPrepared> prepare(const WriteEntities& write, Ticks now);
-  std::optional<NotPrepared> prepare(const WriteCreateTable& write, Ticks now);
-  std::optional<NotPrepared> prepare(const WriteDropTable& write, Ticks now);
-  std::optional<NotPrepared> prepare(const WriteTableAcl& write, Ticks now);
-  std::optional<NotPrepared> prepare(const WriteServiceProperties& write, Ticks now);
+  std::optional<PrepareFailure> prepare(const WriteEntities& write, Ticks now);
+  std::optional<PrepareFailure> prepare(const WriteCreateTable& write, Ticks now);
+  std::optional<PrepareFailure> prepare(const WriteDropTable& write, Ticks now);
+  std::optional<PrepareFailure> prepare(const WriteTableAcl& write, Ticks now);
+  std::optional<PrepareFailure> prepare(const WriteServiceProperties& write, Ticks now);
   StagedMutations& staged() { return scratch_.staged; }
   void stage(Mutation mutation);
-  const ClientCall* answered(const ClientCall& call) const;
+  const ClientCall* find_answered(const ClientCall& call) const;
   void commit(const std::optional<ClientCall>& call);
-  void keep_definition(const Schema& schema);
-  void apply_first(const Commit& commit);
-  void leave();
+  void cache_definition(const Schema& schema);
+  void apply_first_commit(const Commit& commit);
+  void recycle_scratch();
 
   Version version_;
-  const CallWindow& answered_;
+  const CallWindow& call_window_;
   PendingRecords& records_;
   Scratch& scratch_;
   bool changes_ = false;

@@ -7,20 +7,20 @@
 #include "core/base/check.h"
 #include "core/model/limits.h"
 #include "core/model/service_error.h"
-#include "core/txn/size_bound.h"
+#include "core/txn/entity_size_bound.h"
 
 namespace entitable {
 namespace {
 
-bool fits_into_group(const std::vector<Operation>& operations) {
+bool is_within_group_size(const std::vector<Operation>& operations) {
   std::size_t bound = 0;
   for (const Operation& operation : operations) {
-    bound += entity_bytes_bound(operation.key.view(), operation.properties);
+    bound += entity_size_bound(operation.key.view(), operation.properties);
   }
   if (bound <= limits::group_bytes_max) return true;
   std::size_t bytes = 0;
   for (const Operation& operation : operations) {
-    bytes += entity_bytes(operation.key.view(), operation.properties);
+    bytes += entity_size(operation.key.view(), operation.properties);
   }
   return bytes <= limits::group_bytes_max;
 }
@@ -51,15 +51,15 @@ class SeenRows {
 
 // Whether the names of its properties were checked before: with the operation `before` it, since
 // those of a group mostly have the same, or with a row that was stored.
-bool has_checked_names(const Operation& operation, const Operation* before, Seen seen) {
-  if (before == nullptr) return seen != 0;
-  return operation.alike || same_names(operation.properties, before->properties);
+bool has_checked_names(const Operation& operation, const Operation* before, ShapeHint shape_hint) {
+  if (before == nullptr) return shape_hint != 0;
+  return operation.same_shape_as_previous || same_names(operation.properties, before->properties);
 }
 
 // What an operation must hold by itself.
 std::optional<Error> check_operation(const Operation& operation, bool names_checked) {
-  if (operation.kind == OperationKind::remove && !operation.if_match.given()) {
-    return Error(Code::invalid_input);
+  if (operation.kind == OperationKind::remove && !operation.if_match.has_condition()) {
+    return Error(ErrorCode::invalid_input);
   }
   const Result<void> checked =
       names_checked ? check_values(operation.properties) : check_properties(operation.properties);
@@ -68,7 +68,7 @@ std::optional<Error> check_operation(const Operation& operation, bool names_chec
 }
 
 GroupFailure too_many_operations(std::size_t operations, bool transaction) {
-  Error error(Code::invalid_input,
+  Error error(ErrorCode::invalid_input,
               "The batch request operation exceeds the maximum 100 changes per change set.");
   return operation_failure(std::move(error), limits::group_operations_max - 1, operations,
                            transaction);
@@ -78,30 +78,31 @@ GroupFailure too_many_operations(std::size_t operations, bool transaction) {
 
 GroupFailure operation_failure(Error error, std::size_t index, std::size_t operations,
                                bool transaction) {
-  const bool prefixed = transaction && (operations > 1 || !found_at_commit(error.code));
+  const bool prefixed = transaction && (operations > 1 || !is_commit_time_error(error.code));
   return {std::move(error), static_cast<std::uint32_t>(index), prefixed};
 }
 
 std::optional<GroupFailure> check_group(const std::vector<Operation>& operations, bool transaction,
-                                        bool measured, const Schema* schema, Seen* seen) {
+                                        bool size_checked, const Schema* schema,
+                                        ShapeHint* shape_hint) {
   ENTITABLE_CHECK(transaction || operations.size() <= 1);
-  if (operations.empty()) return GroupFailure{Error(Code::invalid_input), 0, false};
-  if (!measured && !fits_into_group(operations)) {
-    return GroupFailure{Error(Code::request_body_too_large), 0, false};
+  if (operations.empty()) return GroupFailure{Error(ErrorCode::invalid_input), 0, false};
+  if (!size_checked && !is_within_group_size(operations)) {
+    return GroupFailure{Error(ErrorCode::request_body_too_large), 0, false};
   }
   if (operations.size() > limits::group_operations_max) {
     return too_many_operations(operations.size(), transaction);
   }
-  const Seen first = schema == nullptr ? 0 : schema->saw(operations.front().properties);
-  if (seen != nullptr) *seen = first;
+  const ShapeHint first = schema == nullptr ? 0 : schema->find_hint(operations.front().properties);
+  if (shape_hint != nullptr) *shape_hint = first;
   SeenRows rows(operations);
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const Operation& operation = operations[i];
     std::optional<Error> error;
     if (operation.key.partition != operations.front().key.partition) {
-      error = Error(Code::batch_partitions_differ);
+      error = Error(ErrorCode::batch_partitions_differ);
     } else if (!rows.add()) {
-      error = Error(Code::batch_duplicate_row);
+      error = Error(ErrorCode::batch_duplicate_row);
     } else {
       const Operation* const before = i == 0 ? nullptr : &operations[i - 1];
       error = check_operation(operation, has_checked_names(operation, before, first));

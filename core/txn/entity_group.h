@@ -27,9 +27,9 @@ GroupFailure operation_failure(Error error, std::size_t index, std::size_t opera
 // In this order:
 //
 //   1. no operation: InvalidInput, no prefix
-//   2. more than 4 MiB: RequestBodyTooLarge, no prefix. Measured as the sum of entity_bytes() of
-//      what each operation carries, its key included. Left out if `measured`: a door that has the
-//      request's bytes measures those itself.
+//   2. more than 4 MiB: RequestBodyTooLarge, no prefix. Measured as the sum of entity_size() of
+//      what each operation carries, its key included. Left out if `size_checked`: a door that has
+//      the request's bytes measures those itself.
 //   3. more than 100 operations: InvalidInput "The batch request operation exceeds the maximum 100
 //      changes per change set.", index 99
 //   4. operation by operation: another partition than the first one's
@@ -38,10 +38,10 @@ GroupFailure operation_failure(Error error, std::size_t index, std::size_t opera
 //
 // Keys are checked when staging, since a missing table comes first (spec §3.2). `transaction` false
 // is a single write; REQUIRES: then there is at most one operation. `schema`: of the table, if it
-// is there; spares the check of names that it knows, and `seen` gets what it says of those of the
-// first operation.
+// is there; spares the check of names that it knows, and `shape_hint` gets what it says of those of
+// the first operation.
 std::optional<GroupFailure> check_group(const std::vector<Operation>& operations, bool transaction,
-                                        bool measured = false, const Schema* schema = nullptr,
-                                        Seen* seen = nullptr);
+                                        bool size_checked = false, const Schema* schema = nullptr,
+                                        ShapeHint* shape_hint = nullptr);
 
 }  // namespace entitable

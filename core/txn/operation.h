@@ -25,7 +25,7 @@ struct Operation {
   IfMatch if_match;         // replace, merge, remove
   // Whether the properties have surely the names and types of those of the operation before it in
   // the group, in the same order.
-  bool alike = false;
+  bool same_shape_as_previous = false;
 };
 
 }  // namespace entitable

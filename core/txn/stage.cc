@@ -8,7 +8,7 @@
 
 #include "core/base/check.h"
 #include "core/model/limits.h"
-#include "core/txn/size_bound.h"
+#include "core/txn/entity_size_bound.h"
 
 namespace entitable {
 namespace {
@@ -23,10 +23,10 @@ bool merges(OperationKind kind) {
 }
 
 // The key of an insert is in its body, that of the others in their address.
-std::optional<Error> check_place(const Operation& operation) {
+std::optional<Error> check_operation_key(const Operation& operation) {
   const KeyView key = operation.key.view();
   if (operation.kind != OperationKind::insert) {
-    if (const auto checked = check_address(key); !checked.ok()) return checked.error();
+    if (const auto checked = check_url_key(key); !checked.ok()) return checked.error();
   }
   if (creates(operation.kind)) {
     if (const auto checked = check_key(key); !checked.ok()) return checked.error();
@@ -34,10 +34,11 @@ std::optional<Error> check_place(const Operation& operation) {
   return std::nullopt;
 }
 
-std::optional<Error> check_state(const Operation& operation, const std::optional<RowView>& row) {
+std::optional<Error> check_precondition(const Operation& operation,
+                                        const std::optional<RowView>& row) {
   switch (operation.kind) {
     case OperationKind::insert:
-      if (row.has_value()) return Error(Code::entity_already_exists);
+      if (row.has_value()) return Error(ErrorCode::entity_already_exists);
       return std::nullopt;
     case OperationKind::insert_or_replace:
     case OperationKind::insert_or_merge:
@@ -45,9 +46,9 @@ std::optional<Error> check_state(const Operation& operation, const std::optional
     case OperationKind::replace:
     case OperationKind::merge:
     case OperationKind::remove:
-      if (!row.has_value()) return Error(Code::resource_not_found);
+      if (!row.has_value()) return Error(ErrorCode::resource_not_found);
       if (!operation.if_match.matches(row->timestamp())) {
-        return Error(Code::update_condition_not_satisfied);
+        return Error(ErrorCode::update_condition_not_satisfied);
       }
       return std::nullopt;
   }
@@ -56,10 +57,10 @@ std::optional<Error> check_state(const Operation& operation, const std::optional
 
 // What the row has after a merge. Other operations of its group may come to change the row's leaf
 // before it is applied.
-void merge_row(const RowView& row, std::span<const PropertyView> update, bool alone,
+void merge_row(const RowView& row, std::span<const PropertyView> update, bool is_single,
                MergedRow& merged) {
-  merged.base.resize(alone ? 0 : row.packed_bytes());
-  const RowView base = alone ? row : row.copy_to(merged.base.data());
+  merged.base.resize(is_single ? 0 : row.packed_bytes());
+  const RowView base = is_single ? row : row.copy_to(merged.base.data());
   merged.properties.clear();
   merged.properties.reserve(row.shape().columns().size() + update.size());
   base.for_each_property([&](std::string_view name, const ValueView& value) {
@@ -70,10 +71,11 @@ void merge_row(const RowView& row, std::span<const PropertyView> update, bool al
 
 // Limits of the whole; key, names and values are checked already.
 std::optional<Error> check_size(const KeyView& key, std::span<const PropertyView> properties) {
-  if (properties.size() > limits::custom_properties_max) return Error(Code::too_many_properties);
-  if (entity_bytes_bound(key, properties) > limits::entity_bytes_max &&
-      entity_bytes(key, properties) > limits::entity_bytes_max) {
-    return Error(Code::entity_too_large);
+  if (properties.size() > limits::custom_properties_max)
+    return Error(ErrorCode::too_many_properties);
+  if (entity_size_bound(key, properties) > limits::entity_bytes_max &&
+      entity_size(key, properties) > limits::entity_bytes_max) {
+    return Error(ErrorCode::entity_too_large);
   }
   return std::nullopt;
 }
@@ -81,25 +83,26 @@ std::optional<Error> check_size(const KeyView& key, std::span<const PropertyView
 // Adds the mutation, its timestamp still to be drawn; or why not. `merged`: how many rows have
 // been.
 std::optional<Error> stage_operation(TableId table, const Schema& schema,
-                                     const Operation& operation, bool alone,
+                                     const Operation& operation, bool is_single,
                                      const std::optional<RowView>& row, StagedMutations& staged,
                                      std::size_t& merged) {
-  if (auto error = check_place(operation)) return error;
-  if (auto error = check_state(operation, row)) return error;
+  if (auto error = check_operation_key(operation)) return error;
+  if (auto error = check_precondition(operation, row)) return error;
   if (operation.kind == OperationKind::remove) {
-    staged.mutations.emplace_back(DeleteEntity{table, operation.key});
+    staged.mutations.emplace_back(DeleteRow{table, operation.key});
     return std::nullopt;
   }
   std::span<const PropertyView> properties = operation.properties;
-  Seen seen = 0;
+  ShapeHint shape_hint = 0;
   if (merges(operation.kind) && row.has_value()) {
     if (merged == staged.merged.size()) staged.merged.emplace_back();
-    merge_row(*row, properties, alone, staged.merged[merged]);
+    merge_row(*row, properties, is_single, staged.merged[merged]);
     properties = staged.merged[merged++].properties;
-    if (alone) seen = schema.saw(properties);
+    if (is_single) shape_hint = schema.find_hint(properties);
   }
   if (auto error = check_size(operation.key.view(), properties)) return error;
-  staged.mutations.emplace_back(PutRow{table, operation.key.view(), 0, properties, false, seen});
+  staged.mutations.emplace_back(
+      PutRow{table, operation.key.view(), 0, properties, false, shape_hint});
   return std::nullopt;
 }
 
@@ -111,7 +114,7 @@ bool puts_as_given(const Mutation& mutation, const Operation& operation) {
 
 // What only shows when all is staged: timestamps, and which rows are alike.
 void finish(const std::vector<Operation>& operations, const TimestampSource& next_timestamp,
-            Seen seen, StagedMutations& staged) {
+            ShapeHint shape_hint, StagedMutations& staged) {
   bool before_as_given = false;
   for (std::size_t i = 0; i < operations.size(); ++i) {
     auto* put = std::get_if<PutRow>(&staged.mutations[i]);
@@ -119,8 +122,9 @@ void finish(const std::vector<Operation>& operations, const TimestampSource& nex
     const bool as_given = puts_as_given(staged.mutations[i], operations[i]);
     if (put != nullptr) {
       put->timestamp = staged.timestamps.back();
-      put->alike = operations[i].alike && before_as_given && as_given;
-      if (i == 0 && as_given) put->seen = seen;
+      put->same_shape_as_previous =
+          operations[i].same_shape_as_previous && before_as_given && as_given;
+      if (i == 0 && as_given) put->shape_hint = shape_hint;
     }
     before_as_given = as_given;
   }
@@ -128,18 +132,18 @@ void finish(const std::vector<Operation>& operations, const TimestampSource& nex
 
 }  // namespace
 
-std::optional<NotStaged> stage_group(TableId table, const TableIndex& index,
-                                     const std::vector<Operation>& operations, bool transaction,
-                                     const TimestampSource& next_timestamp, Seen seen,
-                                     StagedMutations& staged) {
+std::optional<StageFailure> stage_group(TableId table, const TableIndex& index,
+                                        const std::vector<Operation>& operations, bool transaction,
+                                        const TimestampSource& next_timestamp, ShapeHint shape_hint,
+                                        StagedMutations& staged) {
   std::array<TableIndex::Found, 1> single;
   std::vector<TableIndex::Found> many(operations.size() > 1 ? operations.size() : 0);
   const std::span<TableIndex::Found> found =
       many.empty() ? std::span<TableIndex::Found>(single) : many;
-  NeedPartsToStage need;
+  PartsNeededToStage need;
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    found[i] = index.find_to_change(operations[i].key.view());
-    if (found[i].need_part != 0) need.ids.push_back(found[i].need_part);
+    found[i] = index.find_for_update(operations[i].key.view());
+    if (found[i].part_needed != 0) need.ids.push_back(found[i].part_needed);
   }
   if (!need.ids.empty()) {
     std::sort(need.ids.begin(), need.ids.end());
@@ -158,7 +162,7 @@ std::optional<NotStaged> stage_group(TableId table, const TableIndex& index,
       return operation_failure(std::move(*error), i, operations.size(), transaction);
     }
   }
-  finish(operations, next_timestamp, seen, staged);
+  finish(operations, next_timestamp, shape_hint, staged);
   return std::nullopt;
 }
 

@@ -1,7 +1,7 @@
 // The page's side of forks.ts.
 
 import type { Checkpoint, MockStore } from "../../web/src/testing/index.ts";
-import { dexie } from "./peers/contestants/dexie.ts";
+import { dexie } from "./peers/adapters/dexie.ts";
 import { timed } from "./peers/timing.ts";
 import { entityAt, groupRows, keyOf, random } from "./peers/workload.ts";
 
@@ -39,10 +39,10 @@ async function measure(entities: number): Promise<Times> {
   const store = await filled(entities);
   const change = (of: MockStore, i: number) =>
     of.table(table, { durability: "deferred" }).updateEntity({ ...key(i), count: i });
-  const moments: Checkpoint[] = [store.checkpoint()];
+  const checkpoints: Checkpoint[] = [store.checkpoint()];
   await change(store, 1);
-  moments.push(store.checkpoint());
-  const [before, after] = moments as [Checkpoint, Checkpoint];
+  checkpoints.push(store.checkpoint());
+  const [before, after] = checkpoints as [Checkpoint, Checkpoint];
   const times = {
     fork: await timed(() => store.fork().close()),
     rollback: await timed((i) => store.rollback(i % 2 === 0 ? before : after)),

@@ -7,11 +7,11 @@ import type { Page } from "puppeteer-core";
 import { newProfile } from "../browser/support/browser.ts";
 import { launch } from "../browser/support/puppeteer.ts";
 import type { bench as Bench, Times } from "./forks-page.ts";
-import { libraries } from "./peers/roster.ts";
+import { libraries } from "./peers/databases.ts";
 import { count } from "./peers/table.ts";
 import { memoryOf } from "./support/memory.ts";
 import { markdownTable, writeTable } from "./support/readme.ts";
-import { newPage, served } from "./support/served.ts";
+import { newPage, serveBench } from "./support/serve-bench.ts";
 
 declare const bench: typeof Bench; // inside the page
 
@@ -36,7 +36,7 @@ const dexie = await build({
   minify: true,
   write: false,
 });
-const site = await served(new URL("forks-page.ts", import.meta.url), {
+const site = await serveBench(new URL("forks-page.ts", import.meta.url), {
   "/library/dexie.js": dexie.outputFiles[0]?.text ?? "",
 });
 const profile = await newProfile();

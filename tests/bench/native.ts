@@ -1,6 +1,6 @@
-// What each room of the core takes, natively: nanoseconds of one operation (a row, an entity, a key), by the size of the store.
+// What each module of the core takes, natively: nanoseconds of one operation (a row, an entity, a key), by the size of the store.
 //
-//   native [room] [--write]     all rooms unless told; --write puts the table into README.md
+//   native [module] [--write]     all modules unless told; --write puts the table into README.md
 
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -21,15 +21,16 @@ const run = (...words: string[]) =>
   execFileSync(program, words, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
 
 const names = run("--benchmark_list_tests").trim().split("\n");
-const rooms = [...new Set(names.map((name) => name.split("_")[0] as string))];
-const chosen = rooms.filter((room) => room.startsWith(wanted));
-if (chosen.length === 0) throw new Error(`There is no room ${wanted} among ${rooms.join(", ")}.`);
+const modules = [...new Set(names.map((name) => name.split("_")[0] as string))];
+const chosen = modules.filter((module) => module.startsWith(wanted));
+if (chosen.length === 0)
+  throw new Error(`There is no module ${wanted} among ${modules.join(", ")}.`);
 
-// A process for each room, which takes its stores along.
-function measure(room: string): Measured[] {
-  console.error(`${room}…`);
+// A process for each module, which takes its stores along.
+function measure(module: string): Measured[] {
+  console.error(`${module}…`);
   const output = run(
-    `--benchmark_filter=^${room}_`,
+    `--benchmark_filter=^${module}_`,
     "--benchmark_format=json",
     "--benchmark_min_time=0.3",
   );
@@ -56,9 +57,9 @@ const cell = (ns: number | undefined) => (ns === undefined ? "" : n(ns));
 const table = markdownTable(
   ["ns", "any size", ...sizes.map((size) => Number(size).toLocaleString("en"))],
   [...rows].map(([what, row]) => {
-    const [room = "", ...words] = what.split("_");
+    const [module = "", ...words] = what.split("_");
     const cells = ["", ...sizes].map((size) => cell(row.get(size)));
-    return [`${room}: ${words.join(" ")}`, ...cells];
+    return [`${module}: ${words.join(" ")}`, ...cells];
   }),
 );
 console.log(table);

@@ -8,12 +8,12 @@ import { parseArgs } from "node:util";
 import type { Browser } from "puppeteer-core";
 import { flags, newProfile } from "../browser/support/browser.ts";
 import { launch } from "../browser/support/puppeteer.ts";
+import { databases } from "./peers/databases.ts";
 import { expected } from "./peers/expected.ts";
 import { Results } from "./peers/results.ts";
-import { roster } from "./peers/roster.ts";
 import { type RoundResult, runRound } from "./peers/round.ts";
 import { type PeerSite, peerSite, staging } from "./peers/site.ts";
-import { count, functionsOfRows, partsOfRows, report } from "./peers/table.ts";
+import { componentTable, count, functionTable, report } from "./peers/table.ts";
 import { shuffled } from "./peers/workload.ts";
 import { writeTable } from "./support/readme.ts";
 
@@ -40,39 +40,46 @@ const roundsOf = (size: number) =>
     .slice(0, size + 1)
     .at(-1) ?? 1;
 
-// Seconds that a contestant gets for a step: by far the longest that all but the slowest need on a quiet machine.
+// Seconds that a database gets for a step: by far the longest that all but the slowest need on a quiet machine.
 const budgetOf = (entities: number) => Number(options.budget ?? Math.max(10, entities / 4000));
 
 // Seconds of a round after which a peer takes part in no further one.
-const patienceOf = (entities: number) => Math.max(20, entities / 2000);
+const roundLimitOf = (entities: number) => Math.max(20, entities / 2000);
 
 const all: Results[] = [];
 
-interface Where {
+interface BenchEnvironment {
   browser: Browser;
   site: PeerSite;
   node: { package: string; folder: string };
 }
 
-// All rounds of one size. A contestant that stops before its end takes no part in later ones, nor does a peer that takes too long.
-async function measure({ browser, site, node }: Where, size: number): Promise<void> {
+// All rounds of one size. A database that stops before its end takes no part in later ones, nor does a peer that takes too long.
+async function measure({ browser, site, node }: BenchEnvironment, size: number): Promise<void> {
   const entities = sizes[size] as number;
   const rounds = roundsOf(size);
   const results = new Results(entities, rounds);
   all.push(results);
-  const wanted = expected(entities);
+  const expectedDigests = expected(entities);
   const budgetMs = budgetOf(entities) * 1000;
-  const out = new Set(roster.filter(({ id }) => only?.includes(id) === false));
+  const dropped = new Set(databases.filter(({ id }) => only?.includes(id) === false));
   for (let round = 1; round <= rounds; ++round) {
-    for (const entry of shuffled(roster, seed + round)) {
-      if (out.has(entry)) continue;
-      const where = entry.place === "node" ? node : undefined;
+    for (const entry of shuffled(databases, seed + round)) {
+      if (dropped.has(entry)) continue;
+      const where = entry.runsIn === "node" ? node : undefined;
       const session = { id: entry.id, entities, seed: seed + round, budgetMs, node: where };
       const { profile } = options;
-      const result = await runRound({ browser, site, entry, session, expected: wanted, profile });
+      const result = await runRound({
+        browser,
+        site,
+        entry,
+        session,
+        expected: expectedDigests,
+        profile,
+      });
       results.add(entry.id, result);
-      const tooLong = entry.ours !== true && result.seconds > patienceOf(entities);
-      if (result.stopped !== undefined || tooLong) out.add(entry);
+      const tooLong = entry.ours !== true && result.seconds > roundLimitOf(entities);
+      if (result.stopped !== undefined || tooLong) dropped.add(entry);
       console.error(`${count(entities)}, round ${round}: ${entry.title}, ${spent(result)}`);
       if (options.write) write(); // what is done is not lost
     }
@@ -81,7 +88,7 @@ async function measure({ browser, site, node }: Where, size: number): Promise<vo
 
 // Times of a run that was profiled are nobody's.
 function write(): void {
-  if (options.profile) writeTable("profile", partsOfRows(machine, all));
+  if (options.profile) writeTable("profile", componentTable(machine, all));
   else writeTable("peers", report(machine, all));
 }
 
@@ -101,7 +108,7 @@ try {
   for (const size of sizes.keys()) await measure({ browser, site, node }, size);
   console.log(report(machine, all));
   if (options.profile)
-    console.log(partsOfRows(machine, all), all.map(functionsOfRows).join("\n\n"));
+    console.log(componentTable(machine, all), all.map(functionTable).join("\n\n"));
 } finally {
   await browser.close();
   await site.close();

@@ -6,14 +6,14 @@ import { newProfile } from "../browser/support/browser.ts";
 import { launch } from "../browser/support/puppeteer.ts";
 import type { bench as Bench } from "./persistence-page.ts";
 import { memoryOf } from "./support/memory.ts";
-import { newPage, served } from "./support/served.ts";
+import { newPage, serveBench } from "./support/serve-bench.ts";
 
 declare const bench: typeof Bench; // inside the page
 
 const entities = Number(process.argv[2] ?? 1_000_000);
 const sizes = [entities / 100, entities / 10, entities];
 
-const site = await served(new URL("persistence-page.ts", import.meta.url));
+const site = await serveBench(new URL("persistence-page.ts", import.meta.url));
 
 const n = (value: number, digits = 1) =>
   value.toLocaleString("en", { maximumFractionDigits: digits, minimumFractionDigits: digits });

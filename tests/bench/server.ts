@@ -10,15 +10,15 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { TableClient } from "@azure/data-tables";
 import type { HttpClient } from "../../web/src/types.ts";
-import { spawnAzurite } from "../differential/sides.ts";
+import { spawnAzurite } from "../differential/backends.ts";
 import { openStore, packageFolder } from "../web/support/package.ts";
 import { emulatorKey } from "../web/support/server-process.ts";
 import {
   CannedHeaders,
   type CannedResponse,
+  CannedSequence,
   CannedServer,
   Recorder,
-  Round,
 } from "./support/canned.ts";
 import { markdownTable, writeTable } from "./support/readme.ts";
 import { type Step, steps } from "./support/sdk-workload.ts";
@@ -38,14 +38,14 @@ function client(base: string, httpClient?: HttpClient): TableClient {
 
 // ---- Who answers --------------------------------------------------------------------------------------------------------
 
-interface Answerer {
+interface Responder {
   table: TableClient;
   child?: ChildProcess; // of which processor time and memory are told
   before?(step: Step): Promise<void>;
   stop(): Promise<void>;
 }
 
-async function ofProcess(child: ChildProcess, base: string): Promise<Answerer> {
+async function ofProcess(child: ChildProcess, base: string): Promise<Responder> {
   const exited = once(child, "exit");
   const table = client(base);
   await table.createTable();
@@ -56,12 +56,12 @@ async function ofProcess(child: ChildProcess, base: string): Promise<Answerer> {
   return { table, child, stop };
 }
 
-async function azurite(): Promise<Answerer> {
+async function azurite(): Promise<Responder> {
   const { child, base } = await spawnAzurite();
   return await ofProcess(child, base);
 }
 
-async function server(): Promise<Answerer> {
+async function server(): Promise<Responder> {
   const command = fileURLToPath(new URL("dist/server/cli.js", packageFolder));
   const child = spawn(process.execPath, [command, "serve", "--port", "0", "--in-memory"], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -73,7 +73,7 @@ async function server(): Promise<Answerer> {
 const account = { name: "devstoreaccount1", keys: [emulatorKey], authorize: true };
 const inPage = "http://127.0.0.1:10002/devstoreaccount1";
 
-async function inThisProcess(): Promise<Answerer> {
+async function inThisProcess(): Promise<Responder> {
   const store = await openStore({ persistence: "memory", account });
   const table = client(inPage, store.httpClient);
   await table.createTable();
@@ -101,8 +101,8 @@ async function record(): Promise<Map<string, CannedResponse[]>> {
 
 const recorded = await record();
 
-async function nobody(): Promise<Answerer> {
-  let round = new Round([]);
+async function nobody(): Promise<Responder> {
+  let round = new CannedSequence([]);
   const transport: HttpClient = {
     async sendRequest(request) {
       const { status, headers, body } = round.next();
@@ -112,13 +112,13 @@ async function nobody(): Promise<Answerer> {
   return {
     table: client(inPage, transport),
     async before({ name }) {
-      round = new Round(recorded.get(name) ?? []);
+      round = new CannedSequence(recorded.get(name) ?? []);
     },
     async stop() {},
   };
 }
 
-async function node(): Promise<Answerer> {
+async function node(): Promise<Responder> {
   const canned = await CannedServer.start();
   return {
     table: client(canned.base),
@@ -128,9 +128,9 @@ async function node(): Promise<Answerer> {
   };
 }
 
-const answerers = { azurite, server, inThisProcess, nobody, node };
-type Who = keyof typeof answerers;
-const whos = Object.keys(answerers) as Who[];
+const responders = { azurite, server, inThisProcess, nobody, node };
+type ResponderId = keyof typeof responders;
+const responderIds = Object.keys(responders) as ResponderId[];
 
 // ---- Measuring ----------------------------------------------------------------------------------------------------------
 
@@ -144,9 +144,9 @@ interface Figures {
 // The answers of each step, by who really answers: compared with those of whoever came first.
 const answers = new Map<string, number>();
 
-async function measure(who: Who): Promise<Figures> {
+async function measure(who: ResponderId): Promise<Figures> {
   const began = performance.now();
-  const { table, child, before, stop } = await answerers[who]();
+  const { table, child, before, stop } = await responders[who]();
   const start = (performance.now() - began) / 1000;
   const seconds = new Map<string, number>();
   const busy = new Map<string, number>();
@@ -183,9 +183,11 @@ function memoryOf({ pid }: ChildProcess): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
 }
 
-const figures = new Map<Who, Figures[]>(whos.map((who) => [who, []]));
+const figures = new Map<ResponderId, Figures[]>(responderIds.map((who) => [who, []]));
 for (let round = 0; round < rounds; ++round) {
-  const order = whos.map((who) => ({ who, dice: Math.random() })).sort((a, b) => a.dice - b.dice);
+  const order = responderIds
+    .map((who) => ({ who, sortKey: Math.random() }))
+    .sort((a, b) => a.sortKey - b.sortKey);
   for (const { who } of order) {
     console.error(`round ${round + 1} of ${rounds}: ${who}…`);
     figures.get(who)?.push(await measure(who));
@@ -195,7 +197,7 @@ for (let round = 0; round < rounds; ++round) {
 // ---- Telling ------------------------------------------------------------------------------------------------------------
 
 const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] as number;
-const of = (who: Who, value: (figures: Figures) => number) =>
+const of = (who: ResponderId, value: (figures: Figures) => number) =>
   median((figures.get(who) ?? []).map(value));
 
 const n = (value: number, digits = 2) =>
@@ -207,11 +209,11 @@ const ratio = (a: number, b: number) => (b <= 0 ? "–" : `${n(a / b, 1)} ×`);
 function compared(
   what: "seconds" | "busy",
   title: string,
-  ours: Who,
+  ours: ResponderId,
   floorTitle: string,
-  floor: Who,
+  floor: ResponderId,
 ): string {
-  const inAll = (who: Who) => (step: Step) =>
+  const inAll = (who: ResponderId) => (step: Step) =>
     of(who, (figures) => (figures[what].get(step.name) ?? 0) * step.scale);
   const [theirTime, ourTime, floorTime] = [inAll("azurite"), inAll(ours), inAll(floor)];
   const rows = work.map((step) => {

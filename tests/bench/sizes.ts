@@ -58,7 +58,7 @@ async function bundled(source: string, platform: BuildOptions["platform"] = "bro
     .map(({ contents }) => contents);
 }
 
-const wasm = shipped("dist/wasm/entitable-tables.wasm");
+const wasm = shipped("dist/wasm/entitable.core.wasm");
 const page = await bundled(`
   import { openStore } from "entitable";
   const table = (await openStore({ name: "app" })).table("people");
@@ -69,12 +69,12 @@ const dropIn = await bundled(everything("entitable/data-tables"));
 
 const rows: [string, readonly Uint8Array[]][] = [
   ["**a page that opens a store and uses a table, all in all**", [wasm, ...page]],
-  ["of it entitable-tables.wasm", [wasm]],
+  ["of it entitable.core.wasm", [wasm]],
   ["of it JavaScript", page],
   ["with `entitable/data-tables` instead", [wasm, ...dropIn]],
   [
-    "entitable-more.wasm, with the first request, plan, snapshot or `verify`",
-    [shipped("dist/wasm/entitable-more.wasm")],
+    "entitable.rest.wasm, with the first request, plan, snapshot or `verify`",
+    [shipped("dist/wasm/entitable.rest.wasm")],
   ],
   [
     "entitable.wasm, both in one, for `mockStore` and Service Workers",

@@ -2,12 +2,12 @@
 
 import { newProfile } from "../browser/support/browser.ts";
 import { launch } from "../browser/support/puppeteer.ts";
-import { newPage, served } from "./support/served.ts";
+import { newPage, serveBench } from "./support/serve-bench.ts";
 import type { bench as Bench } from "./threads-page.ts";
 
 declare const bench: typeof Bench; // inside the page
 
-const site = await served(new URL("threads-page.ts", import.meta.url));
+const site = await serveBench(new URL("threads-page.ts", import.meta.url));
 const profile = await newProfile();
 const browser = await launch(profile);
 const page = await newPage(browser, site);

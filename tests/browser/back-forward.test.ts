@@ -69,7 +69,7 @@ describe("a page in the back/forward cache", () => {
     void page
       .evaluate(async () => {
         Object.assign(globalThis, { written: 0 });
-        for (let i = 0; ; written = ++i) await user.own("away", i);
+        for (let i = 0; ; written = ++i) await user.writeOwnGroup("away", i);
       })
       .catch(() => {});
     const count = () => page.evaluate(() => written);

@@ -80,7 +80,7 @@ describe("a write", () => {
         const page = who === "owner" ? owner : follower;
         const { isHeld, isAnswered, asked, letGo } = await held(page, durability);
         await until(isHeld);
-        await page.evaluate(() => user.find()); // asked later, answered at once
+        await page.evaluate(() => user.readState()); // asked later, answered at once
         assert.equal(await isAnswered(), false);
         assert.deepEqual(await asked(), [durability]);
         await letGo();
@@ -135,7 +135,7 @@ describe("what was deferred is stored at once when the page", () => {
         assert((await page.evaluate(() => user.status().pendingBytes)) > 0);
         await leave(page, tabs);
         const later = await tabs.tab();
-        assert.equal((await later.evaluate(() => user.find())).rows.length, 3);
+        assert.equal((await later.evaluate(() => user.readState())).rows.length, 3);
       });
     }
   }

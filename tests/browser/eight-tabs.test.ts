@@ -9,14 +9,14 @@ import { crash, lifecycle, ownerOf, SharedTabs, until } from "./support/shared-t
 
 declare const user: typeof User; // inside the page
 
-const places = 8;
+const slotCount = 8;
 const entities = Number(process.env["ENTITABLE_ENTITIES"] ?? 400); // of each place
 const writes = Math.ceil(entities / 4); // of each kind: three rows, and one
 const deaths = Number(process.env["ENTITABLE_DEATHS"] ?? 2);
 const freezes = Number(process.env["ENTITABLE_FREEZES"] ?? 1);
 
 // One of the eight. Whoever crashes is followed by a new tab, which does the rest.
-class Place {
+class TabSlot {
   readonly tabs: SharedTabs;
   readonly number: number;
   page: Page | undefined; // in which somebody works
@@ -38,7 +38,7 @@ class Place {
   async state(): Promise<string> {
     const { page, number, done } = this;
     if (page === undefined) return `${number}: ${done ? "done" : "between two pages"}`;
-    const said = page.evaluate(() => ({ ...user.status(), doing: user.doing() }));
+    const said = page.evaluate(() => ({ ...user.status(), doing: user.currentStep() }));
     const { owner, state, doing } = await said;
     return `${number}: owner ${owner}, ${state}, ${doing}`;
   }
@@ -48,7 +48,7 @@ class Place {
     while (left.own > 0 || left.logged > 0) {
       const name = `tab${this.number}life${++this.#lives}`;
       const page = await this.open();
-      await this.tabs.hurry(page, name, left);
+      await this.tabs.writeConcurrently(page, name, left);
       this.page = undefined;
       assert.deepEqual(this.tabs.problems, []);
       for (const { tab, kind } of this.tabs.reports) if (tab === name) left[kind] -= 1;
@@ -59,41 +59,41 @@ class Place {
 }
 
 // The place that owns the store, as soon as there is one.
-async function owner(eight: readonly Place[]): Promise<Place> {
-  let found: Place | undefined;
+async function owner(eight: readonly TabSlot[]): Promise<TabSlot> {
+  let found: TabSlot | undefined;
   await until(async () => {
-    for (const place of eight) {
-      const { page, frozen } = place;
+    for (const slot of eight) {
+      const { page, frozen } = slot;
       if (page === undefined || frozen) continue;
-      if ((await ownerOf(page).catch(() => "nobody")) === "self") found = place;
+      if ((await ownerOf(page).catch(() => "nobody")) === "self") found = slot;
     }
     return found !== undefined || eight.every(({ done }) => done);
   });
-  return found ?? (eight[0] as Place);
+  return found ?? (eight[0] as TabSlot);
 }
 
 async function disturb(
-  eight: readonly Place[],
-  place: Place,
+  eight: readonly TabSlot[],
+  slot: TabSlot,
   what: "crash" | "freeze",
 ): Promise<void> {
-  const { page, tabs } = place;
+  const { page, tabs } = slot;
   if (page === undefined) return;
   if (what === "crash") {
     await crash(page);
     return;
   }
-  place.frozen = true;
+  slot.frozen = true;
   await lifecycle(page, "frozen");
   const before = tabs.reports.length;
-  const others = eight.filter((other) => other !== place);
+  const others = eight.filter((other) => other !== slot);
   const goOn = () => tabs.reports.length > before + 40 || others.every(({ done }) => done);
   await until(goOn, 20_000, async () => {
     const states = await Promise.all(others.map((other) => other.state()));
     return [`${tabs.reports.length - before} reports`, ...states, ...tabs.problems].join("\n");
   });
   await lifecycle(page, "active");
-  place.frozen = false;
+  slot.frozen = false;
 }
 
 describe(`eight tabs write ${entities} entities each`, () => {
@@ -101,14 +101,14 @@ describe(`eight tabs write ${entities} entities each`, () => {
   test(`while owners crash ${deaths} times and freeze ${freezes} times`, { timeout }, async (t) => {
     const tabs = await SharedTabs.start();
     t.after(() => tabs.stop());
-    const eight = Array.from({ length: places }, (_, number) => new Place(tabs, number));
-    await Promise.all(eight.map((place) => place.open()));
-    const working = Promise.all(eight.map((place) => place.work()));
+    const eight = Array.from({ length: slotCount }, (_, number) => new TabSlot(tabs, number));
+    await Promise.all(eight.map((slot) => slot.open()));
+    const working = Promise.all(eight.map((slot) => slot.work()));
     working.catch(() => {});
 
     const events = deaths + freezes;
     for (let event = 1; event <= events; ++event) {
-      const due = (event / (events + 1)) * places * writes * 2;
+      const due = (event / (events + 1)) * slotCount * writes * 2;
       await Promise.race([working, until(() => tabs.reports.length >= due, timeout)]);
       const freezesNow = Math.floor((event * freezes) / events);
       const froze = Math.floor(((event - 1) * freezes) / events);
@@ -117,7 +117,7 @@ describe(`eight tabs write ${entities} entities each`, () => {
     await working;
 
     const found = await tabs.check(await tabs.tab());
-    assert(found.rows.length >= places * writes * 4);
+    assert(found.rows.length >= slotCount * writes * 4);
     t.diagnostic(`${found.rows.length} rows, the counter at ${found.counter}`);
   });
 });

@@ -8,8 +8,8 @@ import type { BrowserContext, Locator, Page } from "playwright-core";
 import { accessibilityProblems } from "./support/axe.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
 import { bundleReact } from "./support/react.ts";
+import { scrollShadowsOf } from "./support/scroll-shadows.ts";
 import { type Site, serve } from "./support/server.ts";
-import { shadesOf } from "./support/shades.ts";
 
 const root = new URL("../../", import.meta.url);
 const staging = fileURLToPath(new URL("build/package/staging/", root));
@@ -778,11 +778,11 @@ describe("<table-explorer> in a plain page", () => {
     await ran(page);
     const grid = explorer(page).locator(".grid");
     const scrollTo = (x: number) => grid.evaluate((element, x) => element.scrollTo(x, 0), x);
-    assert.deepEqual(await shadesOf(grid), [false, true]);
+    assert.deepEqual(await scrollShadowsOf(grid), [false, true]);
     await scrollTo(200);
-    assert.deepEqual(await shadesOf(grid), [true, true]);
+    assert.deepEqual(await scrollShadowsOf(grid), [true, true]);
     await scrollTo(100_000);
-    assert.deepEqual(await shadesOf(grid), [true, false]);
+    assert.deepEqual(await scrollShadowsOf(grid), [true, false]);
     await page.close();
   });
 

@@ -26,7 +26,7 @@ const insert = (page: Page) =>
     ),
   );
 
-const rows = (page: Page) => page.evaluate(async () => (await user.find()).rows.length);
+const rows = (page: Page) => page.evaluate(async () => (await user.readState()).rows.length);
 
 test("without Web Locks the tab that opened the store last has it, and nothing is lost", async (t) => {
   const tabs = await start(t);

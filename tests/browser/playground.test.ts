@@ -361,7 +361,11 @@ describe("<table-playground>", () => {
       Promise.all(blocks.map((block) => (block as TablePlayground).run())),
     );
     assert.deepEqual(
-      runs.map(({ cost, uncounted, error }) => [cost?.requests, uncounted, error]),
+      runs.map(({ cost, hasUncountedRequests, error }) => [
+        cost?.requests,
+        hasUncountedRequests,
+        error,
+      ]),
       [
         [3, false, undefined],
         [5, false, undefined],

@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { newProject } from "../web/support/project.ts";
-import { blockWith } from "../web/support/readme.ts";
+import { codeBlockWith } from "../web/support/readme.ts";
 import { executable, flags } from "./support/browser.ts";
 import { serve } from "./support/server.ts";
 
@@ -34,7 +34,7 @@ test("entitable/playwright", async (t) => {
   copyFileSync(spec, join(project, "tables.spec.ts"));
   writeFileSync(
     join(project, "readme.spec.ts"),
-    blockWith("web/README.md", "js", "entitable/playwright"),
+    codeBlockWith("web/README.md", "js", "entitable/playwright"),
   );
   const site = await serve(project, { override: () => ({ body: app }) });
   t.after(() => site.close());

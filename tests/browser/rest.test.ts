@@ -21,8 +21,8 @@ import { build } from "esbuild";
 import type { BrowserContext, Page } from "playwright-core";
 import type { Store } from "../../web/src/types.ts";
 import { newProject } from "../web/support/project.ts";
-import { blockWith } from "../web/support/readme.ts";
-import { describeSurface, type Runner } from "../web/support/sdk-places.ts";
+import { codeBlockWith } from "../web/support/readme.ts";
+import { describeSurface, type Runner } from "../web/support/sdk-environments.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
 import { type Site, type SiteOptions, serve } from "./support/server.ts";
 
@@ -393,11 +393,11 @@ describe("a Service Worker", () => {
     const project = newProject();
     t.after(() => rmSync(project, { recursive: true }));
     mkdirSync(join(project, "public"));
-    execFileSync("sh", ["-ec", blockWith("web/README.md", "sh", "public/")], { cwd: project });
+    execFileSync("sh", ["-ec", codeBlockWith("web/README.md", "sh", "public/")], { cwd: project });
     const fresh = await serve(join(project, "public"), { override: beside });
     t.after(() => fresh.close());
     await page.goto(fresh.url);
-    const script = blockWith("web/README.md", "js", "serviceWorker.register");
+    const script = codeBlockWith("web/README.md", "js", "serviceWorker.register");
     await page.evaluate(`(async () => { ${script} })()`);
     const answered = await ask(`${host}/Tables`);
     assert.equal(answered.status, 200, answered.body);

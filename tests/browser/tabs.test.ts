@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Page } from "puppeteer-core";
-import { randomOf } from "../web/support/random.ts";
+import { seededRandom } from "../web/support/random.ts";
 import type { user as User } from "./fixture/tab-page.ts";
 import { crash, lifecycle, ownerOf, SharedTabs, until } from "./support/shared-tabs.ts";
 
@@ -58,7 +58,7 @@ describe("a browser with several tabs that write", () => {
   test(`is killed ${kills} times`, { timeout: 60_000 + kills * 30_000 }, async (t) => {
     const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000_007);
     t.diagnostic(`ENTITABLE_SEED=${seed}`);
-    const random = randomOf(seed);
+    const random = seededRandom(seed);
     const tabs = await SharedTabs.start();
     t.after(() => tabs.stop());
     let rows = 0;
@@ -69,7 +69,7 @@ describe("a browser with several tabs that write", () => {
       rows = found.rows.length;
       const names = pages.map((_, i) => `kill${kill}tab${i}`);
       pages.forEach((page, i) => void tabs.work(page, names[i] as string));
-      await tabs.haveWritten(pages, names);
+      await tabs.waitForWrites(pages, names);
       await sleep(random.below(700));
       if (random.below(3) === 0) await (pages[0] as Page).close(); // a hand-over is under way
       await sleep(random.below(30));

@@ -52,7 +52,7 @@ for (const who of ["owner", "follower"] as const) {
     assert.deepEqual(await told, { theirs: newer, ours: protocolVersion });
     assert.equal(await codeOf(older), "VersionConflict");
     assert.equal(await codeOf(page), "done");
-    assert.equal((await page.evaluate(() => user.find())).rows.length, 2);
+    assert.equal((await page.evaluate(() => user.readState())).rows.length, 2);
   });
 }
 

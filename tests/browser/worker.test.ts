@@ -179,7 +179,7 @@ describe("a store in a worker", () => {
 });
 
 // Runs in the page: what tables do, then requests, while the server can't give the second half and when it can again.
-async function inHalves(thread: "inline" | "worker"): Promise<unknown[]> {
+async function splitModule(thread: "inline" | "worker"): Promise<unknown[]> {
   const { openStore, deleteStore } = await entitable();
   const seen: unknown[] = [];
   const asked = async () => seen.push(await (await fetch("/asked")).json());
@@ -213,16 +213,16 @@ describe("the module's second half", () => {
           const [name] = /[^/]+\.wasm$/.exec(path) ?? [];
           if (name === undefined) return undefined;
           asked.push(name);
-          const fails = asked.filter((each) => each === "entitable-more.wasm").length === 1;
-          return name === "entitable-more.wasm" && fails ? { status: 503, body: "" } : undefined;
+          const fails = asked.filter((each) => each === "entitable.rest.wasm").length === 1;
+          return name === "entitable.rest.wasm" && fails ? { status: 503, body: "" } : undefined;
         },
       });
-      const [first, second] = ["entitable-tables.wasm", "entitable-more.wasm"];
-      assert.deepEqual(await page.evaluate(inHalves, thread), [
+      const [first, second] = ["entitable.core.wasm", "entitable.rest.wasm"];
+      assert.deepEqual(await page.evaluate(splitModule, thread), [
         7,
         [first],
         "WasmLoadFailed",
-        "entitable-more.wasm could not be loaded: HTTP status 503 for …",
+        "entitable.rest.wasm could not be loaded: HTTP status 503 for …",
         200,
         8,
         200,
@@ -247,7 +247,7 @@ describe("the module's second half", () => {
       });
       const inline = await page.evaluate(tour, {});
       assert.deepEqual(await page.evaluate(tour, { thread: "worker" }), inline);
-      assert.deepEqual([...asked], ["entitable-tables.wasm", "entitable.wasm"]);
+      assert.deepEqual([...asked], ["entitable.core.wasm", "entitable.wasm"]);
       await page.close();
     }
   });

@@ -5,7 +5,12 @@ import { readFileSync } from "node:fs";
 import * as https from "node:https";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { connectionString, emulatorKey, killAll, start } from "../web/support/server-process.ts";
+import {
+  connectionString,
+  emulatorKey,
+  killAllServers,
+  start,
+} from "../web/support/server-process.ts";
 import {
   type AccessPolicy,
   all,
@@ -29,7 +34,7 @@ before(async () => {
   url = served.endpoint();
   service = library.createTableService(connectionString(served));
 });
-after(killAll);
+after(killAllServers);
 
 async function newTable(of = service): Promise<string> {
   const name = `things${++tables}`;

@@ -11,9 +11,9 @@ import { createInterface } from "node:readline";
 import { after, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { emulatorKey, killAll, start } from "../web/support/server-process.ts";
+import { emulatorKey, killAllServers, start } from "../web/support/server-process.ts";
 
-after(killAll);
+after(killAllServers);
 
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const certificate = pathOf("../web/support/localhost.pem");

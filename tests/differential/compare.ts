@@ -1,26 +1,26 @@
 // Where two answers differ.
 
-import type { Difference, Seen } from "./request.ts";
+import type { Difference, NormalisedResponse } from "./request.ts";
 
-export const outcome = ({ status, code, parts }: Seen): string => {
+export const outcome = ({ status, code, parts }: NormalisedResponse): string => {
   const inside = parts?.map((part) => outcome(part)) ?? [];
   return `${status}${parts === undefined && code !== "" ? ` ${code}` : ""}${inside.length > 0 ? ` [${inside}]` : ""}`;
 };
 
 // Nothing but the outcome where that differs: all else follows from it.
-export function compare(ours: Seen, theirs: Seen): Difference[] {
+export function compare(ours: NormalisedResponse, theirs: NormalisedResponse): Difference[] {
   const [a, b] = [outcome(ours), outcome(theirs)];
   if (a !== b) return [{ path: "outcome", ours: a, theirs: b }];
   const out: Difference[] = [];
-  walk(
+  compareTrees(
     "",
     { headers: ours.headers, body: ours.body },
     { headers: theirs.headers, body: theirs.body },
     out,
   );
   for (const [i, part] of (ours.parts ?? []).entries()) {
-    const other = theirs.parts?.[i] as Seen;
-    walk(
+    const other = theirs.parts?.[i] as NormalisedResponse;
+    compareTrees(
       `.parts.${i}`,
       { headers: part.headers, body: part.body },
       { headers: other.headers, body: other.body },
@@ -33,7 +33,7 @@ export function compare(ours: Seen, theirs: Seen): Difference[] {
 const isTree = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !("number" in value);
 
-function walk(path: string, ours: unknown, theirs: unknown, out: Difference[]): void {
+function compareTrees(path: string, ours: unknown, theirs: unknown, out: Difference[]): void {
   if (isTree(ours) && isTree(theirs) && Array.isArray(ours) === Array.isArray(theirs)) {
     // Rows of different lists are different rows: no use in comparing them one by one.
     if (Array.isArray(ours) && namesOf(ours) !== namesOf(theirs)) {
@@ -41,7 +41,7 @@ function walk(path: string, ours: unknown, theirs: unknown, out: Difference[]): 
       return;
     }
     for (const name of new Set([...Object.keys(ours), ...Object.keys(theirs)])) {
-      walk(`${path}.${name}`, ours[name], theirs[name], out);
+      compareTrees(`${path}.${name}`, ours[name], theirs[name], out);
     }
   } else if (JSON.stringify(ours) !== JSON.stringify(theirs)) {
     out.push({ path: path.slice(1), ours, theirs });

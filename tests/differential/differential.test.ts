@@ -1,46 +1,46 @@
 // The REST door against Azurite's table service: the same seeded requests to both. Where they differ, the specification has
-// said so before (exceptions.ts), or the test fails and shows what was asked and answered.
+// said so before (known-differences.ts), or the test fails and shows what was asked and answered.
 //
 //   ENTITABLE_REQUESTS=500 ENTITABLE_SEED=7 tests/run --only differential
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { batchClaims } from "./batch-claims.ts";
-import { batchSasClaims } from "./batch-sas-claims.ts";
-import { Conversation, type Failure } from "./conversation.ts";
-import { type Exception, exceptions } from "./exceptions.ts";
-import { followed, pageClaims } from "./page-claims.ts";
-import { policyClaims } from "./policy-claims.ts";
-import { queryClaims } from "./query-claims.ts";
-import { readClaims } from "./read-claims.ts";
-import { sasClaims } from "./sas-claims.ts";
-import { serviceClaims } from "./service-claims.ts";
-import { openEntitable, startAzurite } from "./sides.ts";
-import { tableClaims } from "./table-claims.ts";
-import { writeClaims } from "./write-claims.ts";
+import { openEntitable, startAzurite } from "./backends.ts";
+import { batchSasScenarios } from "./batch-sas-scenarios.ts";
+import { batchScenarios } from "./batch-scenarios.ts";
+import { DifferentialSession, type Failure } from "./differential-session.ts";
+import { type KnownDifference, knownDifferences } from "./known-differences.ts";
+import { followed, pageScenarios } from "./page-scenarios.ts";
+import { policyScenarios } from "./policy-scenarios.ts";
+import { queryScenarios } from "./query-scenarios.ts";
+import { readScenarios } from "./read-scenarios.ts";
+import { sasScenarios } from "./sas-scenarios.ts";
+import { serviceScenarios } from "./service-scenarios.ts";
+import { tableScenarios } from "./table-scenarios.ts";
+import { writeScenarios } from "./write-scenarios.ts";
 
 const seed = Number(process.env.ENTITABLE_SEED ?? 1);
 const wholeRun = 10_000; // in so many requests nothing that is claimed or excepted may be missing
 const requests = Number(process.env.ENTITABLE_REQUESTS ?? wholeRun);
 const failuresMax = 100;
-const claims = [
-  ...writeClaims,
-  ...readClaims,
-  ...queryClaims,
-  ...tableClaims,
-  ...serviceClaims,
-  ...pageClaims,
-  ...sasClaims,
-  ...policyClaims,
-  ...batchClaims,
-  ...batchSasClaims,
+const scenarios = [
+  ...writeScenarios,
+  ...readScenarios,
+  ...queryScenarios,
+  ...tableScenarios,
+  ...serviceScenarios,
+  ...pageScenarios,
+  ...sasScenarios,
+  ...policyScenarios,
+  ...batchScenarios,
+  ...batchSasScenarios,
 ];
 
 const shortened = (text: string) => (text.length > 600 ? `${text.slice(0, 600)} …` : text);
 
 function describe({ step, difference, requests: [request], responses }: Failure): string {
   const lines = [
-    `${step.operation}, about: ${[...step.about].join(", ")}`,
+    `${step.operation}, tags: ${[...step.tags].join(", ")}`,
     `  ${difference.path}: ours ${JSON.stringify(difference.ours)}, Azurite's ${JSON.stringify(difference.theirs)}`,
     `  ${request.method} ${request.url}`,
     ...request.headers.map(([name, value]) => `  ${name}: ${value}`),
@@ -63,19 +63,19 @@ function summary(failures: readonly Failure[]): string {
     const pair = shortened(
       `${JSON.stringify(difference.ours)} / ${JSON.stringify(difference.theirs)}`,
     );
-    const line = `${step.operation} [${[...step.about]}] ${path}: ${pair}`;
+    const line = `${step.operation} [${[...step.tags]}] ${path}: ${pair}`;
     counts.set(line, (counts.get(line) ?? 0) + 1);
   }
   const sorted = [...counts].sort(([, a], [, b]) => b - a);
   return sorted.map(([line, count]) => `${`${count}`.padStart(6)}  ${line}`).join("\n");
 }
 
-function explained(exception: Exception): string {
-  const why = "unlisted" in exception ? ` | not in §10: ${exception.unlisted}` : "";
-  return exception.reason + why;
+function explained(knownDifference: KnownDifference): string {
+  const why = "unlisted" in knownDifference ? ` | not in §10: ${knownDifference.unlisted}` : "";
+  return knownDifference.reason + why;
 }
 
-function mustAgree({ failures }: Conversation): void {
+function mustAgree({ failures }: DifferentialSession): void {
   if (failures.length === 0) return;
   const shown = failures.slice(0, 10).map(describe).join("\n\n");
   assert.fail(
@@ -86,47 +86,47 @@ function mustAgree({ failures }: Conversation): void {
 test("two Azurites do not differ", async () => {
   await using one = await startAzurite();
   await using other = await startAzurite();
-  const conversation = new Conversation({
+  const session = new DifferentialSession({
     seed,
-    sides: [one, other],
-    claims,
+    backends: [one, other],
+    scenarios,
     followed,
-    exceptions: [],
-    judges: false,
+    knownDifferences: [],
+    enforcesRules: false,
   });
-  await conversation.run(Math.min(requests, 500), failuresMax);
-  mustAgree(conversation);
+  await session.run(Math.min(requests, 500), failuresMax);
+  mustAgree(session);
 });
 
 test("the REST door differs from Azurite as the specification says", async () => {
   await using azurite = await startAzurite();
   await using store = await openEntitable(azurite.base);
-  const conversation = new Conversation({
+  const session = new DifferentialSession({
     seed,
-    sides: [store, azurite],
-    claims,
+    backends: [store, azurite],
+    scenarios,
     followed,
-    exceptions,
-    judges: true,
+    knownDifferences,
+    enforcesRules: true,
   });
-  await conversation.run(requests, failuresMax);
-  console.log(`ENTITABLE_SEED=${seed} ENTITABLE_REQUESTS=${conversation.requests}`);
-  console.log(conversation.coverage.lines().join("\n"));
-  const { rounds, pagesMax, coverage } = conversation;
+  await session.run(requests, failuresMax);
+  console.log(`ENTITABLE_SEED=${seed} ENTITABLE_REQUESTS=${session.requests}`);
+  console.log(session.coverage.lines().join("\n"));
+  const { rounds, pagesMax, coverage } = session;
   console.log(
-    `${claims.length} claims, all dealt ${rounds} times, each answered as it says ${coverage.least()} times or more`,
+    `${scenarios.length} scenarios, all dealt ${rounds} times, each answered as it says ${coverage.leastExpected()} times or more`,
   );
   console.log(`longest query: ${pagesMax} pages`);
-  for (const [exception, count] of conversation.hits) {
-    console.log(`${count}`.padStart(6), explained(exception));
+  for (const [knownDifference, count] of session.hits) {
+    console.log(`${count}`.padStart(6), explained(knownDifference));
   }
-  mustAgree(conversation);
+  mustAgree(session);
   if (requests < wholeRun) return;
-  assert.deepEqual(coverage.missed(), [], "claimed, and never answered so");
-  const dead = [...conversation.hits].filter(([, count]) => count === 0);
+  assert.deepEqual(coverage.uncovered(), [], "claimed, and never answered so");
+  const dead = [...session.hits].filter(([, count]) => count === 0);
   assert.deepEqual(
     dead.map(([{ reason }]) => reason),
     [],
-    "exceptions that nothing needed",
+    "known differences that nothing needed",
   );
 });

@@ -5,7 +5,7 @@ import { execFile, execFileSync, spawn } from "node:child_process";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { spawnAzurite } from "./sides.ts";
+import { spawnAzurite } from "./backends.ts";
 
 const cwd = fileURLToPath(new URL("../../demo/example", import.meta.url));
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AzureNamedKeyCredential, TableClient } from "@azure/data-tables";
 import { LargeValues } from "../../web/src/large-values/index.ts";
-import { spawnAzurite } from "./sides.ts";
+import { spawnAzurite } from "./backends.ts";
 import { account, key } from "./sign.ts";
 
 test("large values over Azurite", { timeout: 60_000 }, async () => {

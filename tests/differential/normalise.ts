@@ -1,10 +1,17 @@
-// From an answer to what it says: ids, dates, tokens and ETags become names, so that two sides' answers can be compared.
+// From an answer to what it says: ids, dates, tokens and ETags become names, so that two backends' answers can be compared.
 
-import { childOf, type Part, parseBatch, parseJson, parseXml, xmlTree } from "./documents.ts";
-import type { Key, RawResponse, Seen, Side, Step } from "./request.ts";
+import type { Backend, Key, NormalisedResponse, RawResponse, Step } from "./request.ts";
+import {
+  type BatchPart,
+  childOf,
+  parseBatch,
+  parseJson,
+  parseXml,
+  xmlTree,
+} from "./response-bodies.ts";
 import { signedFields } from "./sas.ts";
 
-// Headers of which the value must be the same, once normalised. The others are each side's own affair (spec §8.2).
+// Headers of which the value must be the same, once normalised. The others are each backend's own affair (spec §8.2).
 const compared = [
   "content-type",
   "etag",
@@ -25,23 +32,23 @@ const compared = [
 ];
 
 // Of which the order means nothing.
-const lists = new Set(["access-control-expose-headers", "access-control-allow-headers"]);
+const unorderedLists = new Set(["access-control-expose-headers", "access-control-allow-headers"]);
 
 const guid = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 // What every message ends with.
-const tail = new RegExp(`\\s*RequestId:${guid}\\s*Time:\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z$`);
+const messageSuffix = new RegExp(`\\s*RequestId:${guid}\\s*Time:\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z$`);
 const etagForm = /^W\/"datetime'(.+)'"$/;
 
-const placeOf = (table: string, { pk, rk }: Key) => JSON.stringify([table.toLowerCase(), pk, rk]);
+const addressOf = (table: string, { pk, rk }: Key) => JSON.stringify([table.toLowerCase(), pk, rk]);
 
-// What one side has said before: the ETags of its entities, and where its next page begins.
-export class Memory {
+// What one backend has said before: the ETags of its entities, and where its next page begins.
+export class BackendState {
   readonly base: string;
   next: string | undefined;
   readonly #batchTable: string | undefined;
   readonly #etags = new Map<string, string>(); // place -> ETag
 
-  constructor({ base, batchTable }: Pick<Side, "base" | "batchTable">) {
+  constructor({ base, batchTable }: Pick<Backend, "base" | "batchTable">) {
     this.base = base;
     this.#batchTable = batchTable;
   }
@@ -52,15 +59,15 @@ export class Memory {
   }
 
   etag(table: string, key: Key): string | undefined {
-    return this.#etags.get(placeOf(table, key));
+    return this.#etags.get(addressOf(table, key));
   }
 
   // New for a place: remembered. Otherwise whether it is the one that was given last.
-  meet(table: string, key: Key, etag: string, written: boolean): string {
+  describeEtag(table: string, key: Key, etag: string, written: boolean): string {
     if (!etagForm.test(etag)) return etag;
-    const place = placeOf(table, key);
-    const last = this.#etags.get(place);
-    this.#etags.set(place, etag);
+    const address = addressOf(table, key);
+    const last = this.#etags.get(address);
+    this.#etags.set(address, etag);
     if (written) return etag === last ? "<unchanged etag>" : "<new etag>";
     return last === undefined || last === etag ? "<current etag>" : "<changed etag>";
   }
@@ -71,59 +78,64 @@ export class Memory {
   }
 }
 
-// Placeholders of `text` as this side has to read them.
-export function fill(text: string, step: Step, memory: Memory): string {
+// Placeholders of `text` as this backend has to read them.
+export function fillPlaceholders(text: string, step: Step, state: BackendState): string {
   return text
-    .replaceAll("{{base}}", memory.base)
-    .replaceAll("{{next}}", memory.next ?? "NextPartitionKey=none")
-    .replaceAll("{{sas}}", () => memory.batchSas(step))
+    .replaceAll("{{base}}", state.base)
+    .replaceAll("{{next}}", state.next ?? "NextPartitionKey=none")
+    .replaceAll("{{sas}}", () => state.batchSas(step))
     .replaceAll(/\{\{etag (\d)\}\}/g, (_, n) => {
       const key = step.entities[Number(n)];
-      return (key && memory.etag(step.table ?? "", key)) ?? "*";
+      return (key && state.etag(step.table ?? "", key)) ?? "*";
     });
 }
 
-export function normalise(step: Step, response: RawResponse, memory: Memory): Seen {
-  memory.next = undefined;
-  const seen = seenOf(step, response, memory, step.entities[0]);
+export function normalise(
+  step: Step,
+  response: RawResponse,
+  state: BackendState,
+): NormalisedResponse {
+  state.next = undefined;
+  const normalised = normalisedResponseOf(step, response, state, step.entities[0]);
   const type = response.headers.get("content-type") ?? "";
   if (type.startsWith("multipart/mixed") && response.status === 202) {
-    seen.headers["content-type"] = type.replace(/_.*$/, "_<id>");
-    seen.parts = parseBatch(response.body).map((part, i) => partOf(step, part, memory, i));
-    seen.code = seen.parts.find(({ code }) => code !== "")?.code ?? "";
-    seen.body = undefined;
+    normalised.headers["content-type"] = type.replace(/_.*$/, "_<id>");
+    normalised.parts = parseBatch(response.body).map((part, i) => partOf(step, part, state, i));
+    normalised.code = normalised.parts.find(({ code }) => code !== "")?.code ?? "";
+    normalised.body = undefined;
   }
-  return seen;
+  return normalised;
 }
 
-function partOf(step: Step, part: Part, memory: Memory, i: number): Seen {
-  return seenOf(step, part, memory, step.entities[i]);
+function partOf(step: Step, part: BatchPart, state: BackendState, i: number): NormalisedResponse {
+  return normalisedResponseOf(step, part, state, step.entities[i]);
 }
 
-function seenOf(
+function normalisedResponseOf(
   step: Step,
-  response: RawResponse | Part,
-  memory: Memory,
+  response: RawResponse | BatchPart,
+  state: BackendState,
   key: Key | undefined,
-): Seen {
+): NormalisedResponse {
   const headers: Record<string, string> = {};
   for (const name of compared) {
     const value = response.headers.get(name);
-    if (value !== undefined) headers[name] = value.replaceAll(memory.base, "<base>");
-    if (value !== undefined && lists.has(name)) headers[name] = value.split(/, */).sort().join(",");
+    if (value !== undefined) headers[name] = value.replaceAll(state.base, "<base>");
+    if (value !== undefined && unorderedLists.has(name))
+      headers[name] = value.split(/, */).sort().join(",");
   }
   const etag = headers["etag"];
   if (etag !== undefined && key !== undefined) {
-    headers["etag"] = memory.meet(step.table ?? "", key, etag, step.writes);
+    headers["etag"] = state.describeEtag(step.table ?? "", key, etag, step.writes);
   }
   const tokens = [...response.headers].filter(([name]) => name.startsWith("x-ms-continuation-"));
   for (const [name] of tokens) headers[name] = "<token>";
   if (tokens.length > 0) {
-    memory.next = tokens
+    state.next = tokens
       .map(([name, value]) => `${tokenNames[name] ?? name}=${encodeURIComponent(value)}`)
       .join("&");
   }
-  const { code, body } = bodyOf(step, response, memory);
+  const { code, body } = bodyOf(step, response, state);
   return { status: response.status, code, headers, body };
 }
 
@@ -135,13 +147,13 @@ const tokenNames: Record<string, string> = {
 
 function bodyOf(
   step: Step,
-  response: RawResponse | Part,
-  memory: Memory,
-): Pick<Seen, "code" | "body"> {
+  response: RawResponse | BatchPart,
+  state: BackendState,
+): Pick<NormalisedResponse, "code" | "body"> {
   const type = response.headers.get("content-type") ?? "";
-  const text = response.body.replaceAll(memory.base, "<base>");
+  const text = response.body.replaceAll(state.base, "<base>");
   if (text === "" || type.startsWith("multipart/")) return { code: "", body: undefined };
-  if (type.startsWith("application/json")) return jsonBody(step, parseJson(text), memory);
+  if (type.startsWith("application/json")) return jsonBody(step, parseJson(text), state);
   if (type.startsWith("application/xml")) {
     const root = parseXml(text);
     const code = childOf(root, "code") ?? childOf(root, "Code");
@@ -149,7 +161,7 @@ function bodyOf(
     if (code === undefined) return { code: "", body: { [root.name]: xmlTree(root) } };
     return {
       code: code.text,
-      body: { root: root.name, message: message?.text.replace(tail, "<ids>") },
+      body: { root: root.name, message: message?.text.replace(messageSuffix, "<ids>") },
     };
   }
   return { code: "", body: text };
@@ -160,22 +172,26 @@ interface ErrorBody {
   message: { lang: string; value: string };
 }
 
-function jsonBody(step: Step, value: unknown, memory: Memory): Pick<Seen, "code" | "body"> {
+function jsonBody(
+  step: Step,
+  value: unknown,
+  state: BackendState,
+): Pick<NormalisedResponse, "code" | "body"> {
   const error = (value as { "odata.error"?: ErrorBody })["odata.error"];
-  if (error === undefined) return { code: "", body: withNames(step, value, memory) };
+  if (error === undefined) return { code: "", body: withNames(step, value, state) };
   const { lang, value: text } = error.message;
-  return { code: error.code, body: { lang, message: text.replace(tail, "<ids>") } };
+  return { code: error.code, body: { lang, message: text.replace(messageSuffix, "<ids>") } };
 }
 
 // An entity, or a list of entities, with its ETags and timestamps replaced.
-function withNames(step: Step, value: unknown, memory: Memory): unknown {
-  if (Array.isArray(value)) return value.map((item) => withNames(step, item, memory));
+function withNames(step: Step, value: unknown, state: BackendState): unknown {
+  if (Array.isArray(value)) return value.map((item) => withNames(step, item, state));
   if (typeof value !== "object" || value === null || "number" in value) return value;
   const out: Record<string, unknown> = { ...value };
-  if (Array.isArray(out["value"])) out["value"] = withNames(step, out["value"], memory);
+  if (Array.isArray(out["value"])) out["value"] = withNames(step, out["value"], state);
   const etag = out["odata.etag"];
   const stamp = out["Timestamp"];
-  if (typeof etag === "string") out["odata.etag"] = nameOfEtag(step, out, etag, memory);
+  if (typeof etag === "string") out["odata.etag"] = nameOfEtag(step, out, etag, state);
   if (typeof stamp === "string" && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(stamp)) {
     const matches = etag === undefined || etag === `W/"datetime'${encodeURIComponent(stamp)}'"`;
     out["Timestamp"] = matches ? "<time of etag>" : "<another time>";
@@ -187,13 +203,13 @@ function nameOfEtag(
   step: Step,
   entity: Record<string, unknown>,
   etag: string,
-  memory: Memory,
+  state: BackendState,
 ): string {
   const { PartitionKey: pk, RowKey: rk } = entity;
   if (typeof pk === "string" && typeof rk === "string" && step.table !== undefined) {
-    return memory.meet(step.table, { pk, rk }, etag, false);
+    return state.describeEtag(step.table, { pk, rk }, etag, false);
   }
   const key = step.entities[0];
-  const known = memory.isKnown(etag) || (key !== undefined && step.operation === "get");
+  const known = state.isKnown(etag) || (key !== undefined && step.operation === "get");
   return known ? "<current etag>" : "<unknown etag>";
 }

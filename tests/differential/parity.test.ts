@@ -11,7 +11,7 @@ import {
 } from "@azure/data-tables";
 import type { ParityDifference, ParityScript } from "../../web/src/testing/index.ts";
 import { packageFolder } from "../web/support/package.ts";
-import { spawnAzurite } from "./sides.ts";
+import { spawnAzurite } from "./backends.ts";
 import { account, key } from "./sign.ts";
 
 type Testing = typeof import("../../web/src/testing/index.ts");

@@ -1,7 +1,7 @@
 // Stored access policies, and the requests that store them.
 
-import type { Dice } from "./dice.ts";
 import type { Step } from "./request.ts";
+import type { SeededRandom } from "./seeded-random.ts";
 import { commonHeaders, type Header, makeStep } from "./steps.ts";
 
 export interface Policy {
@@ -12,7 +12,7 @@ export interface Policy {
 }
 
 export const xmlType: Header = ["Content-Type", "application/xml"];
-// In the form that both sides give back.
+// In the form that both backends give back.
 export const validDates = {
   start: "2024-01-01T00:00:00.0000000Z",
   expiry: "2099-01-01T00:00:00.0000000Z",
@@ -43,12 +43,16 @@ export function policyDocument(policies: readonly Policy[]): string {
   return `<?xml version="1.0" encoding="utf-8"?><SignedIdentifiers>${identifiers.join("")}</SignedIdentifiers>`;
 }
 
-export function setPolicies(dice: Dice, table: string, policies: readonly Policy[]): Step {
+export function setPolicies(
+  random: SeededRandom,
+  table: string,
+  policies: readonly Policy[],
+): Step {
   return makeStep({
     operation: "set acl",
     method: "PUT",
     target: `/${table}?comp=acl`,
-    headers: [...commonHeaders(dice), xmlType],
+    headers: [...commonHeaders(random), xmlType],
     body: policyDocument(policies),
     table,
     writes: true,

@@ -1,4 +1,4 @@
-// What travels: a request as the generator means it, and what a side answered.
+// What travels: a request as the generator means it, and what a backend answered.
 
 import type { Fields } from "./sas.ts";
 
@@ -20,8 +20,8 @@ export interface Key {
 }
 
 // An entity that a request asks for or writes; gone: it deletes it.
-export interface Touched extends Key {
-  gone?: boolean;
+export interface TouchedEntity extends Key {
+  isDeleted?: boolean;
 }
 
 // What a query finds, as far as the generator knows, before it is cut into pages.
@@ -30,26 +30,26 @@ export interface Pages {
   size?: number; // of each page but the last
 }
 
-// A request, and what it is about. The same text goes to both sides but for placeholders: {{etag N}} is what the side gave
-// `entities[N]` last, {{next}} its continuation parameters, {{sas}} `sas` as the side wants it signed.
+// A request, and what it is about. The same text goes to both backends but for placeholders: {{etag N}} is what the backend gave
+// `entities[N]` last, {{next}} its continuation parameters, {{sas}} `sas` as the backend wants it signed.
 export interface Step {
-  operation: string; // one of those that claims.ts counts
+  operation: string; // one of those that scenarios.ts counts
   types: readonly EdmType[]; // of the values in body or filter
   method: string;
   target: string; // behind the account: "/Tables", with query
   headers: readonly (readonly [string, string])[];
   body?: string;
   table?: string;
-  entities: readonly Touched[];
+  entities: readonly TouchedEntity[];
   writes: boolean;
   tables: readonly string[]; // that it creates or deletes
-  about: ReadonlySet<string>; // what exceptions.ts needs to know
+  tags: ReadonlySet<string>; // what known-differences.ts needs to know
   expected?: string; // code of our answer, or "ok"
   pages?: Pages; // of a query that is continued while there is more
   sas?: Fields; // of a table's signature, for a batch
   first?: readonly Step[]; // requests before it
   after?: readonly Step[]; // requests behind it
-  leaves?: boolean; // what only one side did is undone by the requests behind it
+  isUndoneByFollowUps?: boolean; // what only one backend did is undone by the requests behind it
 }
 
 export function headerOf(step: Step, name: string): string | undefined {
@@ -70,19 +70,19 @@ export interface RawResponse {
 }
 
 // One of the two that are compared.
-export interface Side extends AsyncDisposable {
+export interface Backend extends AsyncDisposable {
   readonly base: string; // URL of the account
   readonly batchTable?: string; // for what table a signature has to be that is to let a batch in; else the batch's own
   send(request: RawRequest): Promise<RawResponse>;
 }
 
 // What an answer says, with everything that may differ replaced by names: comparable as it is.
-export interface Seen {
+export interface NormalisedResponse {
   status: number;
   code: string; // of the error, or ""
   headers: Record<string, string>;
   body: unknown;
-  parts?: Seen[]; // of a batch
+  parts?: NormalisedResponse[]; // of a batch
 }
 
 export interface Difference {

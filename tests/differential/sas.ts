@@ -1,8 +1,8 @@
 // Shared access signatures: their fields, and what is signed (spec §7.2, §7.3).
 
-import type { Dice } from "./dice.ts";
+import type { SeededRandom } from "./seeded-random.ts";
 import { account, hmac } from "./sign.ts";
-import { inQuery } from "./steps.ts";
+import { encodeQueryValue } from "./steps.ts";
 
 export type Fields = Readonly<Record<string, string | undefined>>; // undefined: not given
 
@@ -10,16 +10,16 @@ const versions = ["2019-02-02", "2018-03-28", "2020-12-06"];
 const valid: Fields = { st: "2024-01-01T00:00:00Z", se: "2099-01-01T00:00:00Z" };
 export const expired: Fields = { st: "2020-01-01T00:00:00Z", se: "2021-01-01T00:00:00Z" };
 // For what a stored policy says.
-export const unsaid: Fields = { st: undefined, se: undefined, sp: undefined };
+export const definedByPolicy: Fields = { st: undefined, se: undefined, sp: undefined };
 
 const queryOf = (fields: Fields) =>
   Object.entries(fields)
-    .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${inQuery(value)}`]))
+    .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeQueryValue(value)}`]))
     .join("&");
 
 // All fields but the signature: those that are not given are such that they hold.
-export function tableFields(dice: Dice, table: string, given: Fields): Fields {
-  return { sv: dice.pick(versions), tn: table, ...valid, ...given };
+export function tableFields(random: SeededRandom, table: string, given: Fields): Fields {
+  return { sv: random.pick(versions), tn: table, ...valid, ...given };
 }
 
 // As parameters of a query. `table` is the name that is signed.
@@ -30,12 +30,12 @@ export function signedFields(fields: Fields, table: string): string {
   return queryOf({ ...fields, sig: hmac(lines.map((line) => line ?? "").join("\n")) });
 }
 
-export function tableSas(dice: Dice, table: string, given: Fields): string {
-  return signedFields(tableFields(dice, table, given), table);
+export function tableSas(random: SeededRandom, table: string, given: Fields): string {
+  return signedFields(tableFields(random, table, given), table);
 }
 
-export function accountSas(dice: Dice, given: Fields): string {
-  const sv = dice.pick(versions);
+export function accountSas(random: SeededRandom, given: Fields): string {
+  const sv = random.pick(versions);
   const fields = { sv, ss: "t", srt: "sco", sp: "rwdlau", ...valid, ...given } as Fields;
   const { sp, ss, srt, st, se, sip = "", spr = "" } = fields;
   const scope = sv >= "2020-12-06" ? "\n" : "";

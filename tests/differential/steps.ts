@@ -1,11 +1,11 @@
 // How requests are put together.
 
-import type { Dice } from "./dice.ts";
 import type { EdmType, Key, Step } from "./request.ts";
+import type { SeededRandom } from "./seeded-random.ts";
 import type { Member } from "./values.ts";
 
 const json = "application/json";
-export const levels = [
+export const metadataLevels = [
   `${json};odata=nometadata`,
   `${json};odata=minimalmetadata`,
   `${json};odata=fullmetadata`,
@@ -21,28 +21,28 @@ export function makeStep(
   parts: Pick<Step, "operation" | "method" | "target"> & Partial<Step>,
 ): Step {
   const nothing = { types: [], headers: [], entities: [], tables: [], writes: false };
-  return { ...nothing, about: new Set(), ...parts };
+  return { ...nothing, tags: new Set(), ...parts };
 }
 
 // Headers that any request may have.
-export function commonHeaders(dice: Dice): Header[] {
-  const headers: Header[] = [["Accept", dice.pick(levels)]];
-  if (!dice.oneIn(5)) headers.push(["x-ms-version", dice.pick(versions)]);
-  if (dice.oneIn(4)) headers.push(["x-ms-client-request-id", `id-${dice.below(1000)}`]);
-  if (dice.oneIn(4)) headers.push(["DataServiceVersion", "3.0"]);
+export function commonHeaders(random: SeededRandom): Header[] {
+  const headers: Header[] = [["Accept", random.pick(metadataLevels)]];
+  if (!random.oneIn(5)) headers.push(["x-ms-version", random.pick(versions)]);
+  if (random.oneIn(4)) headers.push(["x-ms-client-request-id", `id-${random.below(1000)}`]);
+  if (random.oneIn(4)) headers.push(["DataServiceVersion", "3.0"]);
   return headers;
 }
 
-export function keyInUrl(text: string): string {
+export function encodeKey(text: string): string {
   return encodeURIComponent(text.replaceAll("'", "''"));
 }
 
 export function entityPath(table: string, { pk, rk }: Key): string {
-  return `/${table}(PartitionKey='${keyInUrl(pk)}',RowKey='${keyInUrl(rk)}')`;
+  return `/${table}(PartitionKey='${encodeKey(pk)}',RowKey='${encodeKey(rk)}')`;
 }
 
 // For what stands behind a question mark.
-export function inQuery(text: string): string {
+export function encodeQueryValue(text: string): string {
   return encodeURIComponent(text).replaceAll("'", "%27");
 }
 
@@ -51,7 +51,11 @@ export interface Named extends Member {
 }
 
 // An entity as JSON; keys are left out where undefined.
-export function entityBody(dice: Dice, keys: Partial<Key>, members: readonly Named[]): string {
+export function entityBody(
+  random: SeededRandom,
+  keys: Partial<Key>,
+  members: readonly Named[],
+): string {
   const out: string[] = [];
   if (keys.pk !== undefined) out.push(`"PartitionKey":${JSON.stringify(keys.pk)}`);
   if (keys.rk !== undefined) out.push(`"RowKey":${JSON.stringify(keys.rk)}`);
@@ -59,7 +63,7 @@ export function entityBody(dice: Dice, keys: Partial<Key>, members: readonly Nam
     const pair = [`${JSON.stringify(name)}:${value}`];
     if (annotation !== undefined) {
       const type = `${JSON.stringify(`${name}@odata.type`)}:"Edm.${annotation}"`;
-      if (dice.oneIn(4)) pair.push(type);
+      if (random.oneIn(4)) pair.push(type);
       else pair.unshift(type);
     }
     out.push(...pair);

@@ -1,7 +1,7 @@
 // Values of every Edm type as JSON text: good ones, good ones that can be written in several ways, and bad ones.
 
-import type { Dice } from "./dice.ts";
 import type { EdmType } from "./request.ts";
+import type { SeededRandom } from "./seeded-random.ts";
 
 export interface Member {
   json: string; // the value
@@ -15,66 +15,66 @@ const hex = "0123456789abcdef";
 
 const texts = ["", "a", "b", "o'x", "\u00fc \u20ac \u{1f600}", "line\nbreak\ttab", '<&>"\\', "Z"];
 
-function dateText(dice: Dice): string {
-  const day = `${1700 + dice.below(600)}-${two(1 + dice.below(12))}-${two(1 + dice.below(28))}`;
-  const time = `${two(dice.below(24))}:${two(dice.below(60))}:${two(dice.below(60))}`;
-  const fraction = dice.oneIn(2) ? `.${dice.text(dice.below(7), "0123456789")}1` : "";
+function dateText(random: SeededRandom): string {
+  const day = `${1700 + random.below(600)}-${two(1 + random.below(12))}-${two(1 + random.below(28))}`;
+  const time = `${two(random.below(24))}:${two(random.below(60))}:${two(random.below(60))}`;
+  const fraction = random.oneIn(2) ? `.${random.text(random.below(7), "0123456789")}1` : "";
   return `${day}T${time}${fraction}Z`;
 }
 
-function guidText(dice: Dice): string {
-  return [8, 4, 4, 4, 12].map((length) => dice.text(length, hex)).join("-");
+function guidText(random: SeededRandom): string {
+  return [8, 4, 4, 4, 12].map((length) => random.text(length, hex)).join("-");
 }
 
-function int64Text(dice: Dice): string {
-  const digits = `${1 + dice.below(9)}${dice.text(dice.below(18), "0123456789")}`;
-  return dice.pick([digits, `-${digits}`, "0", "9223372036854775807", "-9223372036854775808"]);
+function int64Text(random: SeededRandom): string {
+  const digits = `${1 + random.below(9)}${random.text(random.below(18), "0123456789")}`;
+  return random.pick([digits, `-${digits}`, "0", "9223372036854775807", "-9223372036854775808"]);
 }
 
 // In the form that the service gives back.
-export function goodValue(dice: Dice, type: EdmType): Member {
+export function validValue(random: SeededRandom, type: EdmType): Member {
   switch (type) {
     case "String": {
-      const text = dice.oneIn(9) ? dice.text(200, "abc ") : dice.pick(texts);
+      const text = random.oneIn(9) ? random.text(200, "abc ") : random.pick(texts);
       return { json: quoted(text), literal: `'${text.replaceAll("'", "''")}'` };
     }
     case "Binary": {
-      const bytes = Buffer.from(dice.text(2 * dice.below(20), hex), "hex");
+      const bytes = Buffer.from(random.text(2 * random.below(20), hex), "hex");
       const literal = `X'${bytes.toString("hex")}'`;
       return { json: quoted(bytes.toString("base64")), annotation: "Binary", literal };
     }
     case "Boolean": {
-      const json = dice.pick(["true", "false"]);
-      return { json, literal: json, ...(dice.oneIn(4) ? { annotation: "Boolean" } : {}) };
+      const json = random.pick(["true", "false"]);
+      return { json, literal: json, ...(random.oneIn(4) ? { annotation: "Boolean" } : {}) };
     }
     case "DateTime": {
-      const text = dateText(dice);
+      const text = dateText(random);
       return { json: quoted(text), annotation: "DateTime", literal: `datetime'${text}'` };
     }
     case "Double": {
-      const number = dice.pick([1.5, -0.25, 1e-7, 1.7976931348623157e308, 2.5, 1234.0625]);
+      const number = random.pick([1.5, -0.25, 1e-7, 1.7976931348623157e308, 2.5, 1234.0625]);
       const json = `${number}`;
-      // Azurite's filters know no exponents; the claims about other literals ask for those.
+      // Azurite's filters know no exponents; the scenarios about other literals ask for those.
       const literal = json.includes("e") ? "2.5" : json;
-      return { json, literal, ...(dice.oneIn(3) ? { annotation: "Double" } : {}) };
+      return { json, literal, ...(random.oneIn(3) ? { annotation: "Double" } : {}) };
     }
     case "Guid": {
-      const text = guidText(dice);
+      const text = guidText(random);
       return { json: quoted(text), annotation: "Guid", literal: `guid'${text}'` };
     }
     case "Int32": {
-      const json = `${dice.pick([dice.below(100), -dice.below(100), 2147483647, -2147483648])}`;
-      return { json, literal: json, ...(dice.oneIn(4) ? { annotation: "Int32" } : {}) };
+      const json = `${random.pick([random.below(100), -random.below(100), 2147483647, -2147483648])}`;
+      return { json, literal: json, ...(random.oneIn(4) ? { annotation: "Int32" } : {}) };
     }
     case "Int64": {
-      const text = int64Text(dice);
+      const text = int64Text(random);
       return { json: quoted(text), annotation: "Int64", literal: `${text}L` };
     }
   }
 }
 
 // Accepted by the service, which gives it back in another form or as another type.
-export function oddValue(dice: Dice, type: EdmType): Member {
+export function unusualValue(random: SeededRandom, type: EdmType): Member {
   switch (type) {
     case "DateTime": {
       const forms = [
@@ -85,7 +85,7 @@ export function oddValue(dice: Dice, type: EdmType): Member {
         "1601-01-01T00:00:00Z",
         "9999-12-31T23:59:59.9999999Z",
       ];
-      return { json: quoted(dice.pick(forms)), annotation: "DateTime" };
+      return { json: quoted(random.pick(forms)), annotation: "DateTime" };
     }
     case "Double": {
       const annotated: readonly string[] = [
@@ -97,26 +97,26 @@ export function oddValue(dice: Dice, type: EdmType): Member {
         '"-Infinity"',
       ];
       const bare = ["3.0", "-0.0", "1e3", "5000000000", "-2147483649"];
-      return dice.oneIn(2)
-        ? { json: dice.pick(annotated), annotation: "Double" }
-        : { json: dice.pick(bare) };
+      return random.oneIn(2)
+        ? { json: random.pick(annotated), annotation: "Double" }
+        : { json: random.pick(bare) };
     }
     case "Guid":
-      return { json: quoted(guidText(dice).toUpperCase()), annotation: "Guid" };
+      return { json: quoted(guidText(random).toUpperCase()), annotation: "Guid" };
     case "Int32":
-      return { json: quoted(`${dice.below(1000)}`), annotation: "Int32" };
+      return { json: quoted(`${random.below(1000)}`), annotation: "Int32" };
     case "String":
       return {
-        json: quoted(dice.pick(["2024-01-02T03:04:05Z", "5", "true"])),
+        json: quoted(random.pick(["2024-01-02T03:04:05Z", "5", "true"])),
         annotation: "String",
       };
     default:
-      return goodValue(dice, type);
+      return validValue(random, type);
   }
 }
 
 // Refused: what does not fit its type.
-export function badValue(dice: Dice, type: EdmType): Member {
+export function invalidValue(random: SeededRandom, type: EdmType): Member {
   const bad: Record<EdmType, readonly string[]> = {
     String: ['{"a":1}', "[]", '["a"]'],
     Binary: ['"!!!"', '"YQ"', "5"],
@@ -127,7 +127,7 @@ export function badValue(dice: Dice, type: EdmType): Member {
     Int32: ['"abc"', "2147483648", "1.5", "true"],
     Int64: ['"abc"', '"9223372036854775808"', '"1.5"', "true"],
   };
-  const json = dice.pick(bad[type]);
+  const json = random.pick(bad[type]);
   return type === "String" || json === "1e400" ? { json } : { json, annotation: type };
 }
 

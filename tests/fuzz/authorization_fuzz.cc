@@ -10,13 +10,13 @@
 
 #include "core/base/check.h"
 #include "core/filter/evaluate.h"
-#include "core/protocol/authorization.h"
-#include "core/protocol/http_date.h"
-#include "tests/core/protocol/signed_urls.h"
+#include "core/rest/authorization.h"
+#include "core/rest/http_date.h"
+#include "tests/core/rest/signed_urls.h"
 #include "tests/support/filter_text.h"
 
 using namespace entitable;
-using namespace entitable::protocol;
+using namespace entitable::rest;
 
 namespace {
 
@@ -26,7 +26,7 @@ Account account_of_test() {
   Account account;
   account.name = "acct";
   account.keys = {test::secret};
-  account.hmac = test::stand_in_hmac;
+  account.hmac = test::fake_hmac;
   account.authorize = true;
   return account;
 }
@@ -46,14 +46,14 @@ Input lines_of(std::string_view text) {
 
 void check_refusal(const Error& error) {
   switch (error.code) {
-    case Code::invalid_authentication_info:
-    case Code::authentication_failed:
-    case Code::authorization_failure:
-    case Code::permission_mismatch:
-    case Code::protocol_mismatch:
-    case Code::source_ip_mismatch:
-    case Code::service_mismatch:
-    case Code::resource_type_mismatch:
+    case ErrorCode::invalid_authentication_info:
+    case ErrorCode::authentication_failed:
+    case ErrorCode::authorization_failure:
+    case ErrorCode::permission_mismatch:
+    case ErrorCode::protocol_mismatch:
+    case ErrorCode::source_ip_mismatch:
+    case ErrorCode::service_mismatch:
+    case ErrorCode::resource_type_mismatch:
       return;
     default:
       ENTITABLE_CHECK(false);
@@ -62,8 +62,9 @@ void check_refusal(const Error& error) {
 
 // The same from a point and from a query, for keys at and around the bounds.
 void check_range(const SasKeyRange& range) {
-  const Filter cut = range.cut({});
-  ENTITABLE_CHECK(cut.empty() == range.is_all() && test::soundness(cut) == "sound");
+  const Filter restrict_filter = range.restrict_filter({});
+  ENTITABLE_CHECK(restrict_filter.empty() == range.is_all() &&
+                  test::check_structure(restrict_filter) == "sound");
   for (const std::string& partition :
        {std::string(), range.first_partition, range.first_partition + "a", range.last_partition,
         range.last_partition + "a"}) {
@@ -71,21 +72,22 @@ void check_range(const SasKeyRange& range) {
                                    range.last_row, range.last_row + "a"}) {
       Entity entity;
       entity.key = EntityKey(partition, row);
-      ENTITABLE_CHECK((cut.empty() || matches(cut, entity)) == range.contains({partition, row}));
+      ENTITABLE_CHECK((restrict_filter.empty() || matches(restrict_filter, entity)) ==
+                      range.contains({partition, row}));
     }
   }
 }
 
 void check_sas(std::string_view raw_query) {
-  const auto read = read_sas(raw_query);
+  const auto read = parse_sas_fields(raw_query);
   if (!read.ok() || !read->has_value()) return;
   SasFields fields = **read;
-  const auto again = read_sas(test::query_of(fields));
+  const auto again = parse_sas_fields(test::query_of(fields));
   ENTITABLE_CHECK(again.ok() && again->has_value());
   ENTITABLE_CHECK(test::query_of(**again) == test::query_of(fields));
   if (fields.sv.size() != 10 || fields.sv < sas_version_min) return;
   const bool whole = !fields.ss.empty() || !fields.srt.empty();
-  fields.sig = sign(test::stand_in_hmac, test::secret,
+  fields.sig = sign(test::fake_hmac, test::secret,
                     whole ? account_sas_text(fields, "acct") : table_sas_text(fields, "acct"));
   const FindPolicy find = [](std::string_view, std::string_view id) {
     return id == "pol" ? std::optional(AccessPolicy{"pol", now, now + 1, "r"}) : std::nullopt;
@@ -104,7 +106,7 @@ void check_shared_key(const Input& input, const Uri& uri, const Store& store) {
   parts.account = "acct";
   parts.raw_path = uri.raw_path;
   const std::string signature =
-      "SharedKeyLite acct:" + sign(test::stand_in_hmac, test::secret, shared_key_lite_text(parts));
+      "SharedKeyLite acct:" + sign(test::fake_hmac, test::secret, shared_key_lite_text(parts));
   const Request request{
       input.method, input.url, {{"x-ms-date", input.date}, {"Authorization", signature}}, {}, {}};
   const auto access =

@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (key.ok()) {
     ENTITABLE_CHECK(encode_token(*key) == text);
   } else {
-    ENTITABLE_CHECK(key.error() == Error(Code::invalid_input));
+    ENTITABLE_CHECK(key.error() == Error(ErrorCode::invalid_input));
   }
   // The same bytes as a key, if they are text.
   if (is_wtf8(text)) {

@@ -24,7 +24,8 @@ std::size_t position_of(const std::string& message) {
 }
 
 void check_error(std::string_view text, const Error& error) {
-  ENTITABLE_CHECK(error.code == Code::invalid_input || error.code == Code::not_implemented);
+  ENTITABLE_CHECK(error.code == ErrorCode::invalid_input ||
+                  error.code == ErrorCode::not_implemented);
   if (text.size() >= limits::filter_bytes_max) return;
   // A blank in front moves the position and nothing else.
   const std::string shifted = " " + std::string(text);
@@ -33,11 +34,11 @@ void check_error(std::string_view text, const Error& error) {
   const std::size_t position = position_of(error.message);
   const std::size_t moved = position_of(again.error().message);
   ENTITABLE_CHECK(moved == (position == 0 ? 0 : position + 1));
-  if (position > 0) ENTITABLE_CHECK(position <= utf16_units(text));
+  if (position > 0) ENTITABLE_CHECK(position <= utf16_length(text));
 }
 
 void check_tree(std::string_view text, const Filter& filter) {
-  ENTITABLE_CHECK(test::soundness(filter) == "sound");
+  ENTITABLE_CHECK(test::check_structure(filter) == "sound");
   const std::string tree = to_sexpr(filter);
   for (const std::string& other : {" " + std::string(text) + "\n", test::to_filter_text(filter)}) {
     if (other.size() > limits::filter_bytes_max) continue;

@@ -8,13 +8,13 @@
 
 #include "core/base/check.h"
 #include "core/model/limits.h"
-#include "core/protocol/batch_request.h"
-#include "core/protocol/http_codec.h"
-#include "core/protocol/multipart.h"
+#include "core/rest/batch_request.h"
+#include "core/rest/http_codec.h"
+#include "core/rest/multipart.h"
 
 namespace {
 
-namespace protocol = entitable::protocol;
+namespace rest = entitable::rest;
 
 void check_inside(std::string_view part, std::string_view whole) {
   if (part.empty()) return;
@@ -22,11 +22,11 @@ void check_inside(std::string_view part, std::string_view whole) {
   ENTITABLE_CHECK(part.data() + part.size() <= whole.data() + whole.size());
 }
 
-void check_request(const protocol::Request& request, std::string_view whole) {
+void check_request(const rest::Request& request, std::string_view whole) {
   check_inside(request.method, whole);
   check_inside(request.url, whole);
   check_inside(request.body, whole);
-  for (const protocol::HeaderView& header : request.headers) {
+  for (const rest::HeaderView& header : request.headers) {
     check_inside(header.name, whole);
     check_inside(header.value, whole);
   }
@@ -36,7 +36,8 @@ void check_request(const protocol::Request& request, std::string_view whole) {
 void check_no_delimiter(std::string_view body, std::string_view boundary) {
   const std::string again = "--" + std::string(boundary) + "\n\n" + std::string(body) + "\n--" +
                             std::string(boundary) + "--";
-  const auto parts = protocol::read_parts(again, boundary, entitable::limits::group_operations_max);
+  const auto parts =
+      rest::parse_multipart(again, boundary, entitable::limits::group_operations_max);
   ENTITABLE_CHECK(parts.ok() && parts->size() == 1);
 }
 
@@ -48,23 +49,23 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (line == std::string_view::npos) return 0;
   const std::string type = "multipart/mixed; boundary=" + std::string(input.substr(0, line));
   const std::string_view body = input.substr(line + 1);
-  const protocol::Request request{"POST", "http://h/$batch", {{"Content-Type", type}}, body, {}};
-  const auto batch = protocol::read_batch(request);
+  const rest::Request request{"POST", "http://h/$batch", {{"Content-Type", type}}, body, {}};
+  const auto batch = rest::parse_batch(request);
   if (batch.ok()) {
     ENTITABLE_CHECK(!batch->operations.empty());
     ENTITABLE_CHECK(batch->operations.size() <= entitable::limits::group_operations_max + 1);
-    for (const protocol::Request& operation : batch->operations) check_request(operation, body);
+    for (const rest::Request& operation : batch->operations) check_request(operation, body);
   }
-  const auto boundary = protocol::multipart_boundary(type);
+  const auto boundary = rest::multipart_boundary(type);
   if (boundary.has_value()) {
-    const auto parts = protocol::read_parts(body, *boundary, 10);
+    const auto parts = rest::parse_multipart(body, *boundary, 10);
     if (parts.ok()) {
-      for (const protocol::Part& part : *parts) check_no_delimiter(part.body, *boundary);
+      for (const rest::BodyPart& part : *parts) check_no_delimiter(part.body, *boundary);
     }
   }
-  const auto part = protocol::read_http_part(body);
+  const auto part = rest::parse_http_part(body);
   if (part.ok()) check_request(*part, body);
-  const auto block = protocol::read_request(input);
-  if (block.has_value()) check_request(block->request, input);
+  const auto message = rest::decode_http_request(input);
+  if (message.has_value()) check_request(message->request, input);
   return 0;
 }

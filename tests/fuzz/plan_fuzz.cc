@@ -49,7 +49,7 @@ Table make_table() {
 }
 
 void check_ranges(const Plan& plan) {
-  ENTITABLE_CHECK(plan.ranges.size() <= key_set_pieces_max);
+  ENTITABLE_CHECK(plan.ranges.size() <= key_set_intervals_max);
   for (std::size_t i = 0; i < plan.ranges.size(); ++i) {
     ENTITABLE_CHECK(!plan.ranges[i].empty());
     if (i == 0) continue;

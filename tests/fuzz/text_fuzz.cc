@@ -32,10 +32,11 @@ void typed_values(std::string_view text) {
     const EdmType type = *edm_from_number(number);
     const Result<Value> value = parse_value(type, text, "p");
     if (!value.ok()) {
-      require(value.error().code == Code::invalid_input ||
-              (type == EdmType::date_time && value.error().code == Code::out_of_range_input) ||
-              (type == EdmType::string && value.error().code == Code::property_value_too_large) ||
-              (type == EdmType::binary && value.error().code == Code::property_value_too_large));
+      require(
+          value.error().code == ErrorCode::invalid_input ||
+          (type == EdmType::date_time && value.error().code == ErrorCode::out_of_range_input) ||
+          (type == EdmType::string && value.error().code == ErrorCode::property_value_too_large) ||
+          (type == EdmType::binary && value.error().code == ErrorCode::property_value_too_large));
       continue;
     }
     require(check_value(value->view(), "p").ok());
@@ -82,7 +83,7 @@ void byte_reader(std::string_view bytes) {
 void wtf8(std::string_view text) {
   if (!is_wtf8(text)) return;
   const std::u16string units = utf16_from_wtf8(text);
-  require(units.size() == utf16_units(text));
+  require(units.size() == utf16_length(text));
   require(wtf8_from_utf16(units) == text);
   std::string rebuilt;
   bool surrogates = false;
@@ -104,7 +105,7 @@ void names_and_keys(std::string_view text) {
     require(name->text() == text && name->folded() == fold_table_name(text));
   }
   if (const Result<IfMatch> condition = IfMatch::parse(text); condition.ok()) {
-    require(condition->given() == !text.empty());
+    require(condition->has_condition() == !text.empty());
     require(condition->matches(limits::date_time_ticks_min) ==
             (text.empty() || text == "*" || text == etag_text(limits::date_time_ticks_min)));
   }
@@ -113,8 +114,8 @@ void names_and_keys(std::string_view text) {
   require(!property.ok() || (!text.empty() && is_well_formed(text)));
   const Result<void> key = check_key({text, ""});
   require(!key.ok() || text.find_first_of("/\\#?") == std::string_view::npos);
-  const bool too_long = !key.ok() && key.error().code == Code::property_value_too_large;
-  require(too_long || check_address({"", text}).ok() == key.ok());
+  const bool too_long = !key.ok() && key.error().code == ErrorCode::property_value_too_large;
+  require(too_long || check_url_key({"", text}).ok() == key.ok());
 }
 
 }  // namespace

@@ -8,12 +8,12 @@
 #include "core/base/check.h"
 #include "core/base/utf8.h"
 #include "core/model/limits.h"
-#include "core/protocol/access_policies.h"
-#include "core/protocol/service_properties.h"
-#include "core/protocol/xml.h"
+#include "core/rest/access_policies.h"
+#include "core/rest/service_properties.h"
+#include "core/rest/xml.h"
 
 using namespace entitable;
-using namespace entitable::protocol;
+using namespace entitable::rest;
 
 namespace {
 
@@ -27,23 +27,23 @@ void print(const XmlElement& element, XmlWriter& xml) {  // as deep as xml_depth
 
 void check_tree(std::string_view document) {
   const auto root = parse_xml(document);
-  if (!root.ok()) return ENTITABLE_CHECK(root.error() == Error(Code::invalid_xml_document));
+  if (!root.ok()) return ENTITABLE_CHECK(root.error() == Error(ErrorCode::invalid_xml_document));
   XmlWriter xml;
   print(*root, xml);
-  const auto again = parse_xml(xml.take());
+  const auto again = parse_xml(xml.finish());
   ENTITABLE_CHECK(again.ok() && *again == *root);
 }
 
 void check_policies(std::string_view body) {
   const auto policies = parse_access_policies(body);
   if (!policies.ok()) {
-    ENTITABLE_CHECK(policies.error().code == Code::invalid_xml_document ||
-                    policies.error().code == Code::invalid_xml_node_value);
+    ENTITABLE_CHECK(policies.error().code == ErrorCode::invalid_xml_document ||
+                    policies.error().code == ErrorCode::invalid_xml_node_value);
     return;
   }
   ENTITABLE_CHECK(policies->size() <= limits::access_policies_max);
   for (const AccessPolicy& policy : *policies) {
-    ENTITABLE_CHECK(utf16_units(policy.id) <= limits::access_policy_id_units_max);
+    ENTITABLE_CHECK(utf16_length(policy.id) <= limits::access_policy_id_units_max);
   }
   const auto again = parse_access_policies(access_policies_document(*policies));
   ENTITABLE_CHECK(again.ok() && *again == *policies);
@@ -52,9 +52,9 @@ void check_policies(std::string_view body) {
 void check_properties(std::string_view body) {
   const auto change = parse_service_properties(body);
   if (!change.ok()) return;
-  const ServiceProperties properties = changed({}, *change);
+  const ServiceProperties properties = with_changes({}, *change);
   ENTITABLE_CHECK(properties.cors.size() <= cors_rules_max);
-  ENTITABLE_CHECK(changed(properties, *change) == properties);
+  ENTITABLE_CHECK(with_changes(properties, *change) == properties);
   const std::string document = service_properties_document(properties);
   ENTITABLE_CHECK(stored_service_properties(document) == properties);
   ENTITABLE_CHECK(parse_service_properties(document).ok());

@@ -6,20 +6,20 @@
 #include <map>
 
 #include "tests/support/catch.h"
-#include "tests/support/disk.h"
+#include "tests/support/env_number.h"
 #include "tests/support/generators.h"
 #include "tests/support/model_store.h"
 #include "tests/support/prng.h"
-#include "tests/support/setting.h"
-#include "tests/support/store_verbs.h"
+#include "tests/support/store_helpers.h"
+#include "tests/support/test_host.h"
 
 namespace entitable {
 namespace {
 
 using test::ModelStore;
+using test::number_from_env;
 using test::pick;
 using test::Prng;
-using test::setting;
 
 const std::vector<std::string> tables = {"people", "Orders"};
 const std::vector<std::string> partitions = {"", "a", "b"};
@@ -103,17 +103,17 @@ class Forest {
       call.requests.push_back(random_request());
     }
     ModelStore after = node.past.model;
-    const Staged staged = node.store.stage(call.requests, call.now);
-    REQUIRE(staged.answers.size() == call.requests.size());
+    const StageResult staged = node.store.stage(call.requests, call.now);
+    REQUIRE(staged.results.size() == call.requests.size());
     for (std::size_t i = 0; i < call.requests.size(); ++i) {
       const auto expected = after.check(call.requests[i]);
-      const auto* done = std::get_if<WriteDone>(&staged.answers[i]);
+      const auto* done = std::get_if<WriteSuccess>(&staged.results[i]);
       REQUIRE(expected.has_value() == (done == nullptr));
       if (done != nullptr) after.apply(call.requests[i], done->timestamps);
     }
     if (!staged.changes) return;
     node.store.publish();
-    if (prng_.chance(2)) node.store.stored(node.store.seal()->sequence);
+    if (prng_.chance(2)) node.store.mark_stored(node.store.seal()->sequence);
     node.past.model = std::move(after);
     node.past.calls.push_back(std::move(call));
   }
@@ -122,7 +122,7 @@ class Forest {
     if (nodes_.size() == stores_max) return;
     nodes_.push_back({node.store.fork(), node.past, {}});
   }
-  void keep(Node& node) { node.kept[node.store.keep()] = node.past; }
+  void keep(Node& node) { node.kept[node.store.keep_version()] = node.past; }
   void rollback(Node& node) {
     if (node.kept.empty()) return;
     const auto at =
@@ -132,7 +132,7 @@ class Forest {
   }
   void forget(Node& node) {
     if (node.kept.empty()) return;
-    node.store.forget(node.kept.begin()->first);
+    node.store.release_version(node.kept.begin()->first);
     node.kept.erase(node.kept.begin());
   }
 
@@ -154,8 +154,8 @@ class Forest {
       alone.stage(call.requests, call.now);
       alone.publish();
     }
-    test::Disk disk;
-    REQUIRE(disk.snapshot(node.store) == disk.snapshot(alone));
+    test::TestHost host;
+    REQUIRE(host.snapshot(node.store) == host.snapshot(alone));
   }
 
   Prng prng_;
@@ -168,8 +168,8 @@ constexpr std::uint64_t steps_max = 20'000;
 }  // namespace
 
 TEST_CASE("each store of a tree of forks agrees with its model, and with one that was alone") {
-  const std::uint64_t seed = setting("ENTITABLE_SEED", 20261122);
-  const std::uint64_t steps = std::min(setting("ENTITABLE_STEPS", 3000), steps_max);
+  const std::uint64_t seed = number_from_env("ENTITABLE_SEED", 20261122);
+  const std::uint64_t steps = std::min(number_from_env("ENTITABLE_STEPS", 3000), steps_max);
   INFO("replay with ENTITABLE_SEED=" << seed);
   Forest forest(seed);
   for (std::uint64_t step = 0; step < steps; ++step) {

@@ -4,18 +4,18 @@
 
 #include "core/filter/parser.h"
 #include "tests/support/catch.h"
-#include "tests/support/disk.h"
+#include "tests/support/env_number.h"
 #include "tests/support/model_store.h"
 #include "tests/support/prng.h"
-#include "tests/support/setting.h"
+#include "tests/support/test_host.h"
 
 namespace entitable {
 namespace {
 
-using test::Disk;
 using test::ModelStore;
+using test::number_from_env;
 using test::Prng;
-using test::setting;
+using test::TestHost;
 
 const std::vector<std::string> tables = {"people", "Orders", "x12"};
 const std::vector<std::string> partitions = {
@@ -61,7 +61,7 @@ Value random_value(Prng& prng) {
 
 class Run {
  public:
-  explicit Run(std::uint64_t seed) : prng_(seed), store_(std::move(*disk_.open())) {}
+  explicit Run(std::uint64_t seed) : prng_(seed), store_(std::move(*host_.open())) {}
 
   void step() {
     now_ += static_cast<Ticks>(prng_.below(30)) - 10;  // a clock that also runs backwards
@@ -70,7 +70,7 @@ class Run {
     if (prng_.chance(200)) compare_everything();
     if (prng_.chance(150)) checkpoint();
     if (prng_.chance(300)) reopen();
-    if (prng_.chance(10)) trim();
+    if (prng_.chance(10)) enforce_memory_limit();
     if (prng_.chance(50)) compare_counts();
     if (prng_.chance(500)) move_by_snapshot();
   }
@@ -138,9 +138,9 @@ class Run {
     const WriteRequest request = random_request();
     ModelStore after = model_;
     staged_timestamp_ = last_timestamp_;
-    const Staged staged = disk_.write(store_, request, now_);
-    REQUIRE(staged.answers.size() == 1);
-    check_answer(after, request, staged.answers[0]);
+    const StageResult staged = host_.write(store_, request, now_);
+    REQUIRE(staged.results.size() == 1);
+    check_answer(after, request, staged.results[0]);
     if (!staged.changes) return;
     accept(std::move(after));
     if (prng_.chance(4)) store_now();
@@ -152,12 +152,12 @@ class Run {
       requests.push_back(random_request());
     ModelStore after = model_;
     staged_timestamp_ = last_timestamp_;
-    const Staged staged = disk_.stage(store_, requests, now_);
-    REQUIRE(staged.answers.size() == requests.size());
+    const StageResult staged = host_.stage(store_, requests, now_);
+    REQUIRE(staged.results.size() == requests.size());
     for (std::size_t i = 0; i < requests.size(); ++i)
-      check_answer(after, requests[i], staged.answers[i]);
+      check_answer(after, requests[i], staged.results[i]);
     if (!staged.changes) return;
-    disk_.segment_bytes = prng_.chance(2) ? Store::no_limit : prng_.below(1000);
+    host_.segment_bytes = prng_.chance(2) ? Store::no_limit : prng_.below(1000);
     switch (prng_.below(8)) {
       case 0:  // the host could not store it
         if (prng_.chance(2)) store_.seal(prng_.below(500));
@@ -170,7 +170,7 @@ class Run {
         if (prng_.chance(4)) store_now();
         return;
       default:
-        disk_.store_pending(store_);
+        host_.store_pending(store_);
         store_.publish();
         accept(std::move(after));
         stored_model_ = model_;
@@ -183,7 +183,7 @@ class Run {
     last_timestamp_ = staged_timestamp_;
   }
 
-  void check_answer(ModelStore& after, const WriteRequest& request, const WriteAnswer& answer) {
+  void check_answer(ModelStore& after, const WriteRequest& request, const WriteResult& answer) {
     const auto expected = after.check(request);
     if (expected.has_value()) {
       const auto* failure = std::get_if<GroupFailure>(&answer);
@@ -192,7 +192,7 @@ class Run {
       REQUIRE(failure->index == expected->index);
       return;
     }
-    const auto* done = std::get_if<WriteDone>(&answer);
+    const auto* done = std::get_if<WriteSuccess>(&answer);
     REQUIRE(done != nullptr);
     for (const Ticks timestamp : done->timestamps) {
       if (timestamp == 0) continue;
@@ -204,46 +204,47 @@ class Run {
   }
 
   void store_now() {
-    disk_.store_pending(store_);
+    host_.store_pending(store_);
     stored_model_ = model_;
   }
 
   void checkpoint() {
     if (prng_.chance(3)) {  // the host dies on the way
-      if (disk_.checkpoint(store_, prng_.below(4))) stored_model_ = model_;
+      if (host_.checkpoint(store_, prng_.below(4))) stored_model_ = model_;
       store_.abandon_checkpoint();
       reopen();
       return;
     }
     // The manifest covers what is published, stored or not.
-    disk_.checkpoint(store_);
+    host_.checkpoint(store_);
     stored_model_ = model_;
   }
 
   // On in another store, which had other content before.
   void move_by_snapshot() {
-    Disk disk;
-    Store next = std::move(*disk.open());
+    TestHost host;
+    Store next = std::move(*host.open());
     next.stage({{std::nullopt, WriteCreateTable{"other"}}, {std::nullopt, WriteCreateTable{"X12"}}},
                now_);
-    disk.store_pending(next);
+    host.store_pending(next);
     next.publish();
     next.begin_restore();
-    REQUIRE(next.restore(disk_.snapshot(store_)).ok());
-    const auto report = next.restored();
+    REQUIRE(next.add_restore_chunk(host_.snapshot(store_)).ok());
+    const auto report = next.finish_restore();
     REQUIRE(report.ok());
     REQUIRE(report->tables == model_.tables().size());
     REQUIRE(next.begin_replace(std::nullopt));
-    disk.write_checkpoint(next);
+    host.write_checkpoint(next);
     store_ = std::move(next);
-    disk_ = std::move(disk);
+    host_ = std::move(host);
     stored_model_ = model_;
     reopen();
   }
 
   // Whatever was not stored is gone; what was stored is all there, in order.
   void reopen() {
-    auto opened = disk_.open(prng_.chance(4) ? Disk::Load::everything : Disk::Load::what_is_needed);
+    auto opened =
+        host_.open(prng_.chance(4) ? TestHost::Load::all_parts : TestHost::Load::on_demand);
     REQUIRE(opened.ok());
     store_ = std::move(*opened);
     REQUIRE(store_.damage().empty());
@@ -257,18 +258,19 @@ class Run {
   }
 
   // Drops parts, as far as there are any that can be; pages may end early from then on.
-  void trim() {
+  void enforce_memory_limit() {
     const std::uint64_t rows = store_.stats().rows;
-    store_.limit_memory(prng_.chance(3) ? 0 : 1 + prng_.below(200'000));
-    store_.trim();
+    store_.set_memory_limit(prng_.chance(3) ? 0 : 1 + prng_.below(200'000));
+    store_.enforce_memory_limit();
     REQUIRE(store_.stats().rows == rows);
     REQUIRE(store_.verify().empty());
   }
 
   // As exactly after opening, when the log has changed rows of parts that nobody has read.
   void compare_counts() {
-    for (auto parts = store_.uncounted_parts(); !parts.empty(); parts = store_.uncounted_parts()) {
-      disk_.load_parts(store_, {parts.front()});
+    for (auto parts = store_.parts_with_inexact_counts(); !parts.empty();
+         parts = store_.parts_with_inexact_counts()) {
+      host_.load_parts(store_, {parts.front()});
     }
     std::uint64_t rows = 0;
     for (const auto& [folded, table] : model_.tables()) rows += table.rows.size();
@@ -297,7 +299,7 @@ class Run {
     query.top = static_cast<std::uint32_t>(1 + prng_.below(200));
     std::size_t at = 0;
     do {
-      const auto answer = disk_.with_parts(store_, [&] { return store_.query(table, query); });
+      const auto answer = host_.with_parts(store_, [&] { return store_.query(table, query); });
       const auto* page = std::get_if<Page>(&answer);
       REQUIRE(page != nullptr);
       REQUIRE(page->rows.size() <= query.top);
@@ -312,7 +314,7 @@ class Run {
   }
 
   Prng prng_;
-  Disk disk_;
+  TestHost host_;
   Store store_;
   ModelStore model_;
   ModelStore stored_model_;
@@ -324,8 +326,8 @@ class Run {
 }  // namespace
 
 TEST_CASE("random operations agree with the model after each step") {
-  const std::uint64_t seed = setting("ENTITABLE_SEED", 20261121);
-  const std::uint64_t steps = setting("ENTITABLE_STEPS", 3000);
+  const std::uint64_t seed = number_from_env("ENTITABLE_SEED", 20261121);
+  const std::uint64_t steps = number_from_env("ENTITABLE_STEPS", 3000);
   INFO("replay with ENTITABLE_SEED=" << seed);
   Run run(seed);
   for (std::uint64_t step = 0; step < steps; ++step) {

@@ -66,7 +66,7 @@ inline std::string to_filter_text(const Filter& filter) {
         later(node.left, binding(FilterKind::negation));
         break;
       case FilterKind::comparison:
-        out.append(node.property).append(" ").append(op_name(node.op)).append(" ");
+        out.append(node.property).append(" ").append(operator_name(node.op)).append(" ");
         out.append(literal_text(node.literal.view()));
         break;
       case FilterKind::flag:
@@ -81,7 +81,7 @@ inline std::string to_filter_text(const Filter& filter) {
 }
 
 // "sound" if the nodes keep the promises of ast.h, else which one they break.
-inline std::string soundness(const Filter& filter) {
+inline std::string check_structure(const Filter& filter) {
   std::uint32_t comparisons = 0;
   std::vector<std::uint32_t> roots;  // of the trees that have no parent yet, from left to right
   for (std::uint32_t at = 0; at < filter.nodes.size(); ++at) {

@@ -42,10 +42,10 @@ class GoldenFile {
       lines_.emplace_back(text.substr(at, end - at));
       at = end + 1;
     }
-    parted_by_dashes_ = std::count(lines_.begin(), lines_.end(), "---") > 0;
+    separated_by_dashes_ = std::count(lines_.begin(), lines_.end(), "---") > 0;
     std::size_t begin = 0;
     for (std::size_t i = 0; i <= lines_.size(); ++i) {
-      if (i < lines_.size() && !parts_cases(lines_[i])) continue;
+      if (i < lines_.size() && !is_case_separator(lines_[i])) continue;
       read_case(begin, i);
       begin = i + 1;
     }
@@ -70,8 +70,8 @@ class GoldenFile {
   }
 
  private:
-  bool parts_cases(const std::string& line) const {
-    return parted_by_dashes_ ? line == "---" : line.empty();
+  bool is_case_separator(const std::string& line) const {
+    return separated_by_dashes_ ? line == "---" : line.empty();
   }
   static bool is_marked(const std::string& line) { return line.rfind("=>", 0) == 0; }
 
@@ -111,7 +111,7 @@ class GoldenFile {
   }
 
   std::vector<std::string> lines_;
-  bool parted_by_dashes_ = false;
+  bool separated_by_dashes_ = false;
   std::vector<GoldenCase> cases_;
 };
 

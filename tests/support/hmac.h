@@ -19,7 +19,7 @@ namespace entitable::test {
 inline constexpr bool hmac_is_real = ENTITABLE_REAL_HMAC == 1;
 
 // 32 bytes that depend on every byte of both. No cryptography: enough to tell texts apart.
-inline std::string stand_in_hmac(std::string_view key, std::string_view message) {
+inline std::string fake_hmac(std::string_view key, std::string_view message) {
   std::uint64_t state = 0xcbf29ce484222325;
   const auto mix = [&](std::string_view bytes) {
     for (const char c : bytes) state = (state ^ static_cast<std::uint8_t>(c)) * 0x100000001b3;
@@ -49,7 +49,7 @@ inline std::string hmac(std::string_view key, std::string_view message) {
 }
 #else
 inline std::string hmac(std::string_view key, std::string_view message) {
-  return stand_in_hmac(key, message);
+  return fake_hmac(key, message);
 }
 #endif
 

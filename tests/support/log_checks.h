@@ -14,7 +14,7 @@
 namespace entitable::test {
 
 inline void check_error(const Error& error) {
-  ENTITABLE_CHECK(error.code == Code::corrupted || error.code == Code::format_too_new);
+  ENTITABLE_CHECK(error.code == ErrorCode::corrupted || error.code == ErrorCode::format_too_new);
   ENTITABLE_CHECK(!error.message.empty());
 }
 
@@ -49,10 +49,10 @@ inline void check_manifest_bytes(std::string_view file) {
 
 inline void check_snapshot_bytes(std::string_view file) {
   const Result<SnapshotContent> content = read_snapshot(file);
-  const Result<SnapshotContent> in_pieces = read_snapshot(file, 1 + file.size() % 13);
-  ENTITABLE_CHECK(content.ok() == in_pieces.ok());
+  const Result<SnapshotContent> in_chunks = read_snapshot(file, 1 + file.size() % 13);
+  ENTITABLE_CHECK(content.ok() == in_chunks.ok());
   if (!content.ok()) return check_error(content.error());
-  ENTITABLE_CHECK(*in_pieces == *content);
+  ENTITABLE_CHECK(*in_chunks == *content);
   const std::string written = bytes_of(*content);
   const Result<SnapshotContent> again = read_snapshot(written);
   ENTITABLE_CHECK(again.ok() && again->header == content->header);

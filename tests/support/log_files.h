@@ -26,7 +26,7 @@ namespace entitable::test {
 
 // ---- Random model values -----------------------------------------------------------------------
 
-inline Ticks random_issued(Prng& prng, Ticks last) {
+inline Ticks random_issued_timestamp(Prng& prng, Ticks last) {
   if (prng.chance(2)) return last - static_cast<Ticks>(prng.below(200));
   return 1 + static_cast<Ticks>(prng.below(static_cast<std::uint64_t>(last)));
 }
@@ -40,7 +40,7 @@ inline ClientCall random_call(Prng& prng, Ticks last) {
   call.client = random_guid(prng);
   call.number = prng.next() >> prng.below(64);
   for (std::uint64_t i = prng.below(4); i > 0; --i) {
-    call.timestamps.push_back(prng.chance(3) ? 0 : random_issued(prng, last));
+    call.timestamps.push_back(prng.chance(3) ? 0 : random_issued_timestamp(prng, last));
   }
   return call;
 }
@@ -73,10 +73,10 @@ inline Mutation random_mutation(Prng& prng, Ticks last) {
       return SetServiceProperties{random_bytes(prng, 20)};
     case 4:
     case 5:
-      return DeleteEntity{table, random_entity_key(prng)};
+      return DeleteRow{table, random_entity_key(prng)};
     default: {
       Entity entity = random_entity(prng);
-      entity.timestamp = random_issued(prng, last);
+      entity.timestamp = random_issued_timestamp(prng, last);
       return put_row(table, std::move(entity));
     }
   }
@@ -177,7 +177,7 @@ struct RawRecord {
 // A file of any records with the right checksums, whatever they say.
 inline std::string file_of(FileKind kind, const std::vector<RawRecord>& records,
                            std::uint16_t major = format_major, std::uint16_t minor = format_minor) {
-  FileWriter file(kind, major, minor);
+  RecordWriter file(kind, major, minor);
   for (const RawRecord& record : records) {
     file.begin(static_cast<RecordType>(record.type), record.flags).append(record.payload);
     file.end();
@@ -201,7 +201,7 @@ inline std::vector<RawRecord> records_of(std::string_view file) {
 }
 
 // Bytes in hex, blanks ignored: "01 0a ff".
-inline std::string from_hex(std::string_view hex) {
+inline std::string bytes_from_hex(std::string_view hex) {
   std::string bytes;
   int high = -1;
   for (const char c : hex) {

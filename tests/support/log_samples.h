@@ -54,7 +54,7 @@ inline Segment sample_segment() {
   rows.mutations = {
       put_row(1, {EntityKey("CH", "1"), sample_time - 1, properties_of_every_type()}),
       put_row(1, {EntityKey("CH", "2"), sample_time, {{"Count", Value::of_int32(1)}}}),
-      DeleteEntity{1, EntityKey("CH", "3")}, DeleteEntity{3, EntityKey("", "")},
+      DeleteRow{1, EntityKey("CH", "3")}, DeleteRow{3, EntityKey("", "")},
       put_row(3, {EntityKey("", "\xED\xB8\x80"), 1, {}})};
   Commit more;
   more.number = 42;
@@ -116,7 +116,7 @@ inline std::string segment_with_unknown_record() {
   Segment segment = sample_segment();
   segment.sequence = sample_sequence + 2;
   std::vector<RawRecord> records = records_of(bytes_of(segment));
-  records.insert(records.begin() + 2, RawRecord(200, "from the future", record_skippable));
+  records.insert(records.begin() + 2, RawRecord(200, "from the future", record_flag_skippable));
   return file_of(FileKind::segment, records, format_major, 1);
 }
 

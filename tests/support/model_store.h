@@ -39,7 +39,7 @@ class ModelStore {
  public:
   // What the store must answer: nothing for success, else code and failing operation.
   struct Expected {
-    Code code;
+    ErrorCode code;
     std::uint32_t index = 0;
     friend bool operator==(const Expected&, const Expected&) = default;
   };
@@ -50,9 +50,9 @@ class ModelStore {
     if (const auto* create = std::get_if<WriteCreateTable>(&request.body)) {
       const auto name = TableName::parse(create->table);
       if (!name.ok()) return Expected{name.error().code};
-      if (find(create->table) != nullptr) return Expected{Code::table_already_exists};
+      if (find(create->table) != nullptr) return Expected{ErrorCode::table_already_exists};
     } else if (const auto* drop = std::get_if<WriteDropTable>(&request.body)) {
-      if (find(drop->table) == nullptr) return Expected{Code::resource_not_found};
+      if (find(drop->table) == nullptr) return Expected{ErrorCode::resource_not_found};
     }
     return std::nullopt;
   }
@@ -104,7 +104,7 @@ class ModelStore {
   }
 
   static Entity after(const ModelRows& rows, const Operation& operation) {
-    Entity entity{operation.key, 0, owned(operation.properties)};
+    Entity entity{operation.key, 0, owned_properties(operation.properties)};
     const auto at = rows.find(ModelKey(operation.key));
     if (!merges(operation.kind) || at == rows.end()) return entity;
     for (const Property& old : at->second.properties) {
@@ -114,26 +114,26 @@ class ModelStore {
   }
 
   std::optional<Expected> check_entities(const WriteEntities& write) const {
-    if (write.operations.empty()) return Expected{Code::invalid_input};
+    if (write.operations.empty()) return Expected{ErrorCode::invalid_input};
     const ModelTable* table = find(write.table);
-    if (table == nullptr) return Expected{Code::table_not_found};
+    if (table == nullptr) return Expected{ErrorCode::table_not_found};
     for (std::uint32_t i = 0; i < write.operations.size(); ++i) {
       const Operation& operation = write.operations[i];
       const auto at = table->rows.find(ModelKey(operation.key));
       const bool exists = at != table->rows.end();
-      if (must_exist(operation.kind) && !exists) return Expected{Code::resource_not_found, i};
+      if (must_exist(operation.kind) && !exists) return Expected{ErrorCode::resource_not_found, i};
       if (operation.kind == OperationKind::insert && exists)
-        return Expected{Code::entity_already_exists, i};
+        return Expected{ErrorCode::entity_already_exists, i};
       if (exists && must_exist(operation.kind) &&
           !operation.if_match.matches(at->second.timestamp)) {
-        return Expected{Code::update_condition_not_satisfied, i};
+        return Expected{ErrorCode::update_condition_not_satisfied, i};
       }
       if (operation.kind != OperationKind::remove) {
         const Entity entity = after(table->rows, operation);
         if (entity.properties.size() > limits::custom_properties_max)
-          return Expected{Code::too_many_properties, i};
-        if (entity_bytes(entity) > limits::entity_bytes_max)
-          return Expected{Code::entity_too_large, i};
+          return Expected{ErrorCode::too_many_properties, i};
+        if (entity_size(entity) > limits::entity_bytes_max)
+          return Expected{ErrorCode::entity_too_large, i};
       }
     }
     return std::nullopt;

@@ -12,7 +12,7 @@ namespace entitable::test {
 
 struct SnapshotContent {
   struct Table {
-    SnapshotTable about;
+    SnapshotTable info;
     std::vector<Entity> rows;
     friend bool operator==(const Table&, const Table&) = default;
   };
@@ -25,7 +25,7 @@ inline std::string bytes_of(const SnapshotContent& content) {
   SnapshotWriter writer(content.header);
   std::string bytes;
   for (const SnapshotContent::Table& table : content.tables) {
-    writer.begin_table(table.about);
+    writer.begin_table(table.info);
     for (const Entity& row : table.rows) {
       writer.begin_row(row.key.partition, row.key.row, row.timestamp);
       for (const Property& p : row.properties) writer.property(p.name, p.value.view());
@@ -36,12 +36,12 @@ inline std::string bytes_of(const SnapshotContent& content) {
   return bytes + std::move(writer).finish();
 }
 
-// As it comes out in pieces of this size.
-inline Result<SnapshotContent> read_snapshot(std::string_view file, std::size_t piece_bytes) {
+// As it comes out in chunks of this size.
+inline Result<SnapshotContent> read_snapshot(std::string_view file, std::size_t chunk_bytes) {
   SnapshotReader reader;
   SnapshotContent content;
-  for (std::size_t at = 0; at < file.size(); at += piece_bytes) {
-    reader.add(file.substr(at, piece_bytes));
+  for (std::size_t at = 0; at < file.size(); at += chunk_bytes) {
+    reader.add(file.substr(at, chunk_bytes));
     while (true) {
       const auto step = reader.next();
       if (!step.ok()) return step.error();
@@ -51,7 +51,7 @@ inline Result<SnapshotContent> read_snapshot(std::string_view file, std::size_t 
       } else {
         content.tables.back().rows.push_back(
             Entity{EntityKey(reader.key().partition, reader.key().row), reader.timestamp(),
-                   owned(reader.properties())});
+                   owned_properties(reader.properties())});
       }
     }
   }

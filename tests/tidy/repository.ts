@@ -30,7 +30,7 @@ export function readRepository(root: string): Repository {
   return { text, bytes };
 }
 
-export function sketch(files: Record<string, string>): Repository {
+export function repositoryOf(files: Record<string, string>): Repository {
   const text = new Map(Object.entries(files));
   const bytes = new Map([...text].map(([path, contents]) => [path, Buffer.byteLength(contents)]));
   return { text, bytes };

@@ -2,21 +2,21 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Rule, readRepository, sketch } from "./repository.ts";
+import { type Rule, readRepository, repositoryOf } from "./repository.ts";
 import {
+  everyFileIsReferenced,
   everyFuzzTargetHasSeeds,
   everyGoldenFileIsUsed,
-  linksLeadSomewhere,
-  noFileIsDead,
+  linksResolve,
 } from "./rules/documents.ts";
-import { functionsGetShorter, longestFunction, recordFile } from "./rules/functions.ts";
-import { demoUsesThePackage, importsFollowPicture } from "./rules/imports.ts";
+import { longestFunction, longestFunctionsDoNotGrow, recordFile } from "./rules/functions.ts";
+import { demoUsesThePackage, importsFollowModuleMap } from "./rules/imports.ts";
 import {
-  arrowsGoDown,
   coreIsPure,
-  linksFollowPicture,
+  includesFollowModuleMap,
+  linksFollowModuleMap,
+  moduleMapIsComplete,
   onlyBindingsKnowEmscripten,
-  pictureIsComplete,
 } from "./rules/includes.ts";
 import {
   headersIntroduceThemselves,
@@ -30,37 +30,43 @@ import {
 
 const repository = readRepository(`${import.meta.dirname}/../..`);
 
-// Two rooms, one above the other, and a package of three modules.
-const architecture = [
-  "```rooms",
-  "core/base   uses nothing",
-  "  low       what is below",
-  "  high      and above",
-  "core/model  uses core/base",
-  "  key",
-  "```",
-  "```web",
-  "errors      uses nothing",
-  "host        uses errors",
-  "client      uses errors",
-  "```",
-  "",
-].join("\n");
+// Two modules of the core, one above the other, and three modules of the package.
+const moduleMaps = {
+  "ARCHITECTURE.md": "See core/MODULES.md and web/src/MODULES.md.\n",
+  "core/MODULES.md": [
+    "```modules",
+    "core/base   uses nothing",
+    "  low       what is below",
+    "  high      and above",
+    "core/model  uses core/base",
+    "  key",
+    "```",
+    "",
+  ].join("\n"),
+  "web/src/MODULES.md": [
+    "```modules",
+    "errors      uses nothing",
+    "host        uses errors",
+    "client      uses errors",
+    "```",
+    "",
+  ].join("\n"),
+};
 
 type Files = Record<string, string>;
 
-// The rule holds here, and breaks for each of the sketches, which are given without ARCHITECTURE.md.
+// The rule holds here, and breaks for each of the sketches, which are given without the module maps.
 function rule(name: string, check: Rule, broken: Files[], fine: Files): void {
   describe(name, () => {
     test("holds", () => assert.equal(check(repository).join("\n"), ""));
     test("lets pass what is right", () => {
-      const complaints = check(sketch({ "ARCHITECTURE.md": architecture, ...fine }));
-      assert.equal(complaints.join("\n"), "");
+      const violations = check(repositoryOf({ ...moduleMaps, ...fine }));
+      assert.equal(violations.join("\n"), "");
     });
     broken.forEach((files, index) => {
       test(`canary ${index + 1}: ${Object.keys(files).join(", ")}`, () => {
-        const complaints = check(sketch({ "ARCHITECTURE.md": architecture, ...files }));
-        assert.equal(complaints.length, 1, complaints.join("\n"));
+        const violations = check(repositoryOf({ ...moduleMaps, ...files }));
+        assert.equal(violations.length, 1, violations.join("\n"));
       });
     });
   });
@@ -70,7 +76,7 @@ const includes = (path: string) => `#include "${path}"\n`;
 
 rule(
   "includes go down",
-  arrowsGoDown,
+  includesFollowModuleMap,
   [
     { "core/base/low.h": includes("core/model/key.h") },
     { "core/base/low.cc": includes("core/base/high.h") },
@@ -85,8 +91,8 @@ rule(
 const allFiles = { "core/base/low.h": "", "core/base/high.h": "", "core/model/key.cc": "" };
 
 rule(
-  "the picture names every file of the rooms",
-  pictureIsComplete,
+  "the module map names every file of the modules",
+  moduleMapIsComplete,
   [
     { ...allFiles, "core/base/other.h": "" },
     { "core/base/low.h": "", "core/model/key.h": "" },
@@ -97,9 +103,9 @@ rule(
 
 rule(
   "libraries are linked as drawn",
-  linksFollowPicture,
-  [{ "core/CMakeLists.txt": "entitable_room(base)\nentitable_room(model)\n" }],
-  { "core/CMakeLists.txt": "entitable_room(base)\nentitable_room(model base)\n" },
+  linksFollowModuleMap,
+  [{ "core/CMakeLists.txt": "entitable_module(base)\nentitable_module(model)\n" }],
+  { "core/CMakeLists.txt": "entitable_module(base)\nentitable_module(model base)\n" },
 );
 
 rule(
@@ -117,12 +123,15 @@ rule(
     { "core/base/low.cc": "#include <chrono>\n" },
     { "core/base/low.cc": '  printf("here");\n' },
   ],
-  { "core/base/low.cc": "#include <string>\n", "tests/support/disk.h": "#include <fstream>\n" },
+  {
+    "core/base/low.cc": "#include <string>\n",
+    "tests/support/test_host.h": "#include <fstream>\n",
+  },
 );
 
 rule(
-  "imports follow the picture",
-  importsFollowPicture,
+  "imports follow the module map",
+  importsFollowModuleMap,
   [
     { "web/src/client/a.ts": 'import { x } from "../host/b.ts";\n' },
     { "web/src/host/b.ts": 'import type { X } from "somewhere";\n' },
@@ -161,8 +170,8 @@ rule(
 rule(
   "the package prints nothing",
   packagePrintsNothing,
-  [{ "web/src/open.ts": "  console.log(1);\n" }, { "web/src/open.ts": "debugger;\n" }],
-  { "web/src/open.ts": " * console.log(1);\n", "web/build.mjs": "console.log(1);\n" },
+  [{ "web/src/open-store.ts": "  console.log(1);\n" }, { "web/src/open-store.ts": "debugger;\n" }],
+  { "web/src/open-store.ts": " * console.log(1);\n", "web/build.mjs": "console.log(1);\n" },
 );
 
 rule(
@@ -205,7 +214,7 @@ rule("nothing is big", nothingIsBig, [{ "a.bin": "x".repeat((1 << 20) + 1) }], {
 
 rule(
   "links lead somewhere",
-  linksLeadSomewhere,
+  linksResolve,
   [
     { "docs/a.md": "[b](b.md)\n" },
     { "a.md": "# One\n\n[x](#two)\n" },
@@ -219,7 +228,7 @@ rule(
 
 rule(
   "no file is dead",
-  noFileIsDead,
+  everyFileIsReferenced,
   [{ "core/base/a.h": "// See a.h.\n" }, { "web/src/b.ts": "", "web/src/c.test.ts": "b.tsx" }],
   { "core/base/a.h": "", "core/base/b.cc": includes("core/base/a.h"), "web/src/index.test.ts": "" },
 );
@@ -240,7 +249,7 @@ const threeLines = "int f() {\n  return 1;\n}\n";
 
 rule(
   "functions get shorter",
-  functionsGetShorter,
+  longestFunctionsDoNotGrow,
   [
     { "core/base/low.cc": threeLines, [recordFile]: '{ "core": 2 }' },
     { "core/base/low.cc": threeLines, [recordFile]: '{ "core": 4 }' },

@@ -2,26 +2,26 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { slabBytes, slabCopy, slabPieceBytes } from "../../web/src/slab.ts";
-import { portChannel, whole } from "../../web/src/tabs/channel.ts";
+import { ownBuffer, portChannel } from "../../web/src/tabs/channel.ts";
+import { arenaBytes, arenaCopyBytesMax, copyToArena } from "../../web/src/util/byte-arena.ts";
 
-const bytes = Uint8Array.from({ length: 3 * slabPieceBytes }, (_, i) => i);
+const bytes = Uint8Array.from({ length: 3 * arenaCopyBytesMax }, (_, i) => i);
 
 test("small pieces share a buffer, and stay what they were", () => {
-  const pieces = Array.from({ length: 3000 }, (_, i) => slabCopy(bytes, i, i + 1 + (i % 200)));
+  const pieces = Array.from({ length: 3000 }, (_, i) => copyToArena(bytes, i, i + 1 + (i % 200)));
   for (const [i, piece] of pieces.entries()) {
     assert.deepEqual(piece, bytes.slice(i, i + 1 + (i % 200)));
     assert.equal(piece.byteOffset % 8, 0);
-    assert.equal(piece.buffer.byteLength, slabBytes);
+    assert.equal(piece.buffer.byteLength, arenaBytes);
   }
   assert.ok(new Set(pieces.map(({ buffer }) => buffer)).size < 10);
 });
 
 test("a big piece has a buffer to itself", () => {
-  assert.equal(slabCopy(bytes, 0, slabPieceBytes).buffer.byteLength, slabBytes);
-  const big = slabCopy(bytes, 7, 8 + slabPieceBytes);
-  assert.equal(big.buffer.byteLength, 1 + slabPieceBytes);
-  assert.deepEqual(big, bytes.slice(7, 8 + slabPieceBytes));
+  assert.equal(copyToArena(bytes, 0, arenaCopyBytesMax).buffer.byteLength, arenaBytes);
+  const big = copyToArena(bytes, 7, 8 + arenaCopyBytesMax);
+  assert.equal(big.buffer.byteLength, 1 + arenaCopyBytesMax);
+  assert.deepEqual(big, bytes.slice(7, 8 + arenaCopyBytesMax));
 });
 
 test("a part of a buffer travels as a copy, a whole one is moved", async () => {
@@ -30,9 +30,9 @@ test("a part of a buffer travels as a copy, a whole one is moved", async () => {
     port2.onmessage = ({ data }) => resolve(data);
   });
   const channel = portChannel(port1, () => {});
-  const part = slabCopy(bytes, 0, 5);
+  const part = copyToArena(bytes, 0, 5);
   const own = bytes.slice(0, 9);
-  const sent = [whole(part), whole(own)];
+  const sent = [ownBuffer(part), ownBuffer(own)];
   channel.post(sent, sent);
   const [first, second] = await arrived;
   assert.deepEqual([first, second], [bytes.slice(0, 5), bytes.slice(0, 9)]);

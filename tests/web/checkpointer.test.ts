@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { Checkpointer, type CheckpointerOptions } from "../../web/src/host/checkpointer.ts";
 import { StorageError } from "../../web/src/storage/log-storage.ts";
-import { type Random, randomOf } from "./support/random.ts";
+import { type Random, seededRandom } from "./support/random.ts";
 
 // Throws when it is asked out of turn.
 class Engine {
@@ -70,11 +70,11 @@ async function live(t: TestContext, random: Random): Promise<void> {
   const checkpointer = new Checkpointer({
     engine: engine.options,
     storage: { putPart: call, commitManifest: call, dropParts: call },
-    parts: { answer: () => assert.fail("all parts are there") },
+    parts: { loadAndRetry: () => assert.fail("all parts are there") },
     orphans: [99],
     memoryLimit: 0,
     automatic: true,
-    free: () => (random.below(10) === 0 ? turn() : undefined),
+    blocker: () => (random.below(10) === 0 ? turn() : undefined),
     onFailure() {},
     onCheckpoint() {},
   });
@@ -85,14 +85,14 @@ async function live(t: TestContext, random: Random): Promise<void> {
     const what = random.below(100);
     if (what < 40)
       for (let n = random.below(80); n > 0; --n)
-        checkpointer.noteStored({ segments: 1, bytes: 1000 });
+        checkpointer.onSegmentsStored({ segments: 1, bytes: 1000 });
     else if (what < 60) t.mock.timers.tick(random.below(300));
     else if (what < 61) ask(checkpointer.compact());
     else if (what < 62) ask(checkpointer.replace(undefined));
     else for (let turns = random.below(5); turns > 0; --turns) await turn();
   }
   let over = false;
-  const ending = (random.below(2) === 0 ? checkpointer.last() : Promise.resolve())
+  const ending = (random.below(2) === 0 ? checkpointer.checkpointOnClose() : Promise.resolve())
     .then(() => checkpointer.stop())
     .then(() => Promise.all(asked))
     .then(() => {
@@ -108,7 +108,7 @@ test("checkpoints are made one at a time, and end when somebody waits for that, 
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000_007);
   t.diagnostic(`ENTITABLE_SEED=${seed}`);
-  const random = randomOf(seed);
+  const random = seededRandom(seed);
   const rounds = process.env["ENTITABLE_ALL"] ? 1000 : 100;
   for (let round = 0; round < rounds; ++round) await live(t, random);
 });

@@ -6,13 +6,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "../../web/src/errors.ts";
 import { CommitQueue } from "../../web/src/host/commit-queue.ts";
 import type { LogSize } from "../../web/src/host/log-growth.ts";
-import { Parts } from "../../web/src/host/parts.ts";
+import { PartLoader } from "../../web/src/host/part-loader.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import type { Durability } from "../../web/src/types.ts";
-import { NeededHalf } from "../../web/src/wasm/engine.ts";
+import { DeferredModuleNeeded } from "../../web/src/wasm/engine.ts";
+import { ControlledStorage } from "./support/controlled-storage.ts";
 import { decode, encode, FakeEngine } from "./support/fake-engine.ts";
-import { FaultyStorage } from "./support/faulty-storage.ts";
-import { randomOf } from "./support/random.ts";
+import { seededRandom } from "./support/random.ts";
 import { loadAll } from "./support/storage-contract.ts";
 import { until } from "./support/until.ts";
 
@@ -29,7 +29,7 @@ interface PersistError {
 class Bench {
   readonly files = new Map<string, Uint8Array>();
   readonly engine = new FakeEngine();
-  readonly storage = new FaultyStorage(new MemoryStorage(this.files));
+  readonly storage = new ControlledStorage(new MemoryStorage(this.files));
   readonly persistErrors: PersistError[] = [];
   hidden = false;
   stored: LogSize[] = [];
@@ -39,9 +39,9 @@ class Bench {
     this.queue = new CommitQueue({
       engine: this.engine,
       storage: this.storage,
-      parts: new Parts({ engine: this.engine, storage: this.storage, onDamage() {} }),
+      parts: new PartLoader({ engine: this.engine, storage: this.storage, onDamage() {} }),
       durability: options.durability ?? "strict",
-      keepsUnstored: true,
+      tracksUnstored: true,
       deferredDelayMs: options.deferredDelayMs ?? 5,
       now: () => 0,
       hidden: () => this.hidden,
@@ -186,7 +186,7 @@ describe("a store that fails", () => {
       bench.storage.failing = undefined;
       assert.deepEqual(await bench.insert("a"), { ok: "a" });
       assert.deepEqual(await bench.onDisk(), bench.inMemory());
-      assert.equal(bench.queue.failed, undefined);
+      assert.equal(bench.queue.fatalError, undefined);
     });
   }
 
@@ -364,7 +364,7 @@ describe("a store that fails", () => {
     const bench = new Bench();
     await assert.rejects(bench.write({ fail: "trap" }), { message: "trap" });
     await assert.rejects(bench.insert("a"), { message: "trap" });
-    assert.equal(bench.queue.failed?.message, "trap");
+    assert.equal(bench.queue.fatalError?.message, "trap");
   });
 });
 
@@ -400,13 +400,13 @@ describe("deferred writes", () => {
     await Promise.all([strict, ...waiting]);
     write(3);
     write(4);
-    const places = () => bench.queue.unstored.map(({ place }) => place);
-    assert.deepEqual(places(), [13, 14], "the others were stored with the strict one");
-    for (const { block, place } of bench.queue.unstored) {
-      assert.deepEqual(block, blocks[(place as number) - 10]);
+    const callNumbers = () => bench.queue.unstored.map(({ callNumber }) => callNumber);
+    assert.deepEqual(callNumbers(), [13, 14], "the others were stored with the strict one");
+    for (const { request: block, callNumber } of bench.queue.unstored) {
+      assert.deepEqual(block, blocks[(callNumber as number) - 10]);
     }
     await bench.queue.flush();
-    assert.deepEqual(places(), []);
+    assert.deepEqual(callNumbers(), []);
     assert.deepEqual(await bench.onDisk(), bench.inMemory());
   });
 
@@ -449,7 +449,7 @@ describe("deferred writes", () => {
     const bench = new Bench({ deferredDelayMs: 1000 });
     await bench.insert("a", "deferred"); // its timer is still there when the page is hidden
     bench.hidden = true;
-    bench.queue.storeNow();
+    bench.queue.storePendingNow();
     t.mock.method(globalThis, "setTimeout", () => undefined);
     for (const key of ["b", "c"]) await bench.insert(key, "deferred");
     await new Promise((resolve) => setImmediate(resolve));
@@ -459,7 +459,7 @@ describe("deferred writes", () => {
   test("are stored at once when the page may go", async () => {
     const bench = new Bench({ deferredDelayMs: 1000 });
     const write = bench.insert("a", "deferred");
-    bench.queue.storeNow(); // also what is still in the queue
+    bench.queue.storePendingNow(); // also what is still in the queue
     await write;
     assert.equal(bench.storage.calls.length, 1);
   });
@@ -630,7 +630,7 @@ describe("a write that waits for what its engine needs", () => {
     const isB = (block: Uint8Array) => decode(block).put === "b";
     bench.engine.stage = (blocks, nowMs) => {
       const lacks = !isThere && blocks.some(isB);
-      return lacks ? new NeededHalf(() => promise, isB) : stage(blocks, nowMs);
+      return lacks ? new DeferredModuleNeeded(() => promise, isB) : stage(blocks, nowMs);
     };
     const arrive = () => {
       isThere = true;
@@ -705,7 +705,7 @@ describe("what is stored is a prefix of what was acknowledged", () => {
 });
 
 async function randomRun(seed: number): Promise<void> {
-  const random = randomOf(seed);
+  const random = seededRandom(seed);
   const bench = new Bench({ deferredDelayMs: random.below(3) });
   bench.storage.auto = false;
   const acknowledged: string[] = []; // keys, in order of acknowledgement

@@ -4,19 +4,25 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { SignedIdentifier, TransactionAction, UpdateMode } from "@azure/data-tables";
-import { agree, all, type Both, type Call, openBoth } from "./support/both-clients.ts";
+import {
+  all,
+  assertSameOutcome,
+  type Call,
+  type ClientPair,
+  openClientPair,
+} from "./support/client-pair.ts";
 
-let both: Both;
+let both: ClientPair;
 before(async () => {
-  both = await openBoth();
+  both = await openClientPair();
 });
 after(() => both.close());
 
 // Cases run in order, on what those before them left.
 function same(name: string, call: Call): void {
   test(name, async () => {
-    both.tick();
-    await agree(both, call);
+    both.advanceClock();
+    await assertSameOutcome(both, call);
   });
 }
 

@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
-import { all, type Both, openBoth } from "./support/both-clients.ts";
+import { all, type ClientPair, openClientPair } from "./support/client-pair.ts";
 import { dataTables } from "./support/data-tables.ts";
 import { openStore } from "./support/package.ts";
 
-let both: Both;
+let both: ClientPair;
 before(async () => {
-  both = await openBoth();
+  both = await openClientPair();
   await both.official.table().createTable();
   await both.ours.table().createTable();
 });

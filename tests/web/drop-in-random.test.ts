@@ -2,12 +2,12 @@
 
 import { test } from "node:test";
 import type { TransactionAction } from "@azure/data-tables";
-import { agree, all, type Call, openBoth } from "./support/both-clients.ts";
-import { randomOf } from "./support/random.ts";
+import { all, assertSameOutcome, type Call, openClientPair } from "./support/client-pair.ts";
+import { seededRandom } from "./support/random.ts";
 
 const steps = process.env.ENTITABLE_ALL ? 10000 : 1000;
 const seed = Number(process.env.ENTITABLE_SEED ?? Date.now() % 1e9);
-const { below } = randomOf(seed);
+const { below } = seededRandom(seed);
 const pick = <T>(values: readonly T[]): T => values[below(values.length)] as T;
 
 const rowKeys = ["", "0", "1", "o'x", "\u00fc 1%", "a,b)(", "a/b", "k".repeat(513)];
@@ -133,15 +133,15 @@ function anyCall(): Call {
   }
 }
 
-test(`${steps} random steps agree, seed ${seed}`, async () => {
-  const both = await openBoth();
+test(`${steps} random steps assertSameOutcome, seed ${seed}`, async () => {
+  const both = await openClientPair();
   for (let step = 0; step < steps; ++step) {
-    both.tick();
-    await agree(both, anyCall(), `step ${step}, seed ${seed}`);
+    both.advanceClock();
+    await assertSameOutcome(both, anyCall(), `step ${step}, seed ${seed}`);
   }
-  await agree(both, ({ service }) => all(service.listTables()));
+  await assertSameOutcome(both, ({ service }) => all(service.listTables()));
   for (const name of ["people", "places"]) {
-    await agree(both, ({ table }) => all(table(name).listEntities()));
+    await assertSameOutcome(both, ({ table }) => all(table(name).listEntities()));
   }
   await both.close();
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import * as official from "@azure/data-tables";
 import type { Store } from "../../web/src/types.ts";
-import { all } from "./support/both-clients.ts";
+import { all } from "./support/client-pair.ts";
 import { dataTables } from "./support/data-tables.ts";
 import { openStore } from "./support/package.ts";
 

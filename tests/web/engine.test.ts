@@ -2,12 +2,17 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { decodePage, decodeWrite } from "../../web/src/client/block.ts";
+import { decodePage, decodeWriteEtags } from "../../web/src/client/rpc-messages.ts";
 import { RestError, StoreError } from "../../web/src/errors.ts";
 import { createEngine, type Engine } from "../../web/src/wasm/engine.ts";
-import { encodeCreateTable, encodeGet, encodeQuery, encodeWrite } from "./support/own-blocks.ts";
-import { present } from "./support/present.ts";
-import { wasmWithPages } from "./support/small-memory.ts";
+import { assertLoaded } from "./support/assert-loaded.ts";
+import {
+  encodeCreateTable,
+  encodeGet,
+  encodeQuery,
+  encodeWrite,
+} from "./support/copied-messages.ts";
+import { wasmWithMaxPages } from "./support/limited-memory.ts";
 
 const now = Date.UTC(2026, 0, 1);
 
@@ -28,7 +33,7 @@ class Files {
       if (sequence < engine.firstLiveSequence) continue;
       engine.replay(sequence, this.segments.get(sequence) as Uint8Array);
     }
-    engine.recovered();
+    engine.finishRecovery();
     return engine;
   }
 
@@ -36,15 +41,15 @@ class Files {
     for (let sealed = engine.seal(); sealed !== undefined; sealed = engine.seal()) {
       const { sequence, segments } = sealed;
       for (const [i, bytes] of segments.entries()) this.segments.set(sequence + i, bytes);
-      engine.stored(sequence + segments.length - 1);
+      engine.markStored(sequence + segments.length - 1);
     }
   }
 
   commit(engine: Engine, ...blocks: Uint8Array[]): Uint8Array[] {
-    const staged = present(engine.stage(blocks, now));
+    const staged = assertLoaded(engine.stage(blocks, now));
     if (staged.changes) engine.publish();
     this.store(engine);
-    return staged.replies;
+    return staged.responses;
   }
 
   checkpoint(engine: Engine): void {
@@ -67,14 +72,16 @@ function insert(rowKey: string, entity: object = {}): Uint8Array {
   return encodeWrite("people", [{ kind: "insert", partitionKey: "p", rowKey, entity }], false);
 }
 function rows(engine: Engine): unknown[] {
-  return decodePage(present(engine.read(encodeQuery("people", {})))).rows.map((row) => row.rowKey);
+  return decodePage(assertLoaded(engine.read(encodeQuery("people", {})))).rows.map(
+    (row) => row.rowKey,
+  );
 }
 
 describe("opening", () => {
   test("a new store has nothing to load", async () => {
     const engine = await createEngine();
     assert.deepEqual(engine.recover(undefined), []);
-    engine.recovered();
+    engine.finishRecovery();
     assert.equal(engine.readOnly, false);
     assert.deepEqual(engine.damage(), []);
     assert.equal(engine.verify(), "");
@@ -87,10 +94,10 @@ describe("opening", () => {
     const first = await files.open();
     files.commit(first, create, insert("1", { v: 1.5 }), insert("2"));
     files.commit(first, insert("3", { text: "\ud83d" }));
-    const before = decodePage(present(first.read(encodeQuery("people", {}))));
+    const before = decodePage(assertLoaded(first.read(encodeQuery("people", {}))));
     first.close();
     const second = await files.open();
-    assert.deepEqual(decodePage(present(second.read(encodeQuery("people", {})))), before);
+    assert.deepEqual(decodePage(assertLoaded(second.read(encodeQuery("people", {})))), before);
     assert.equal(second.verify(), "");
   });
 
@@ -103,9 +110,9 @@ describe("opening", () => {
     assert.ok(files.parts.size > 0);
     files.commit(first, insert("3"));
     assert.equal(files.segments.size, 1);
-    const before = decodePage(present(first.read(encodeQuery("people", {}))));
+    const before = decodePage(assertLoaded(first.read(encodeQuery("people", {}))));
     const second = await files.open();
-    assert.deepEqual(decodePage(present(second.read(encodeQuery("people", {})))), before);
+    assert.deepEqual(decodePage(assertLoaded(second.read(encodeQuery("people", {})))), before);
     assert.ok(second.firstLiveSequence > 1);
     files.commit(second, insert("4"));
     files.checkpoint(second);
@@ -136,7 +143,7 @@ describe("opening", () => {
     assert.equal(second.damage().length, 1);
     assert.match((second.damage()[0] as { file: string }).file, /^wal-/);
     assert.deepEqual(rows(second), ["1"]);
-    const { failed, changes } = present(second.stage([insert("9")], now));
+    const { failed, changes } = assertLoaded(second.stage([insert("9")], now));
     assert.deepEqual([failed, changes], [[true], false]);
   });
 
@@ -150,7 +157,7 @@ describe("opening", () => {
     const parts = engine.recover(files.manifest);
     assert.equal(parts.length, 1);
     engine.loadPart(parts[0]?.id as number, undefined);
-    engine.recovered();
+    engine.finishRecovery();
     assert.equal(engine.readOnly, true);
     assert.deepEqual(rows(engine), []);
     assert.equal(engine.stats().tables.length, 1);
@@ -160,7 +167,7 @@ describe("opening", () => {
     const engine = await createEngine();
     engine.recover(undefined);
     engine.reportDamage({ file: "wal-é", message: "could not be read – 💥" });
-    engine.recovered();
+    engine.finishRecovery();
     assert.deepEqual(engine.damage(), [{ file: "wal-é", message: "could not be read – 💥" }]);
     assert.equal(engine.readOnly, true);
   });
@@ -175,7 +182,7 @@ describe("opening", () => {
     assert.throws(
       () => {
         engine.recover(garbage);
-        engine.recovered();
+        engine.finishRecovery();
         if (engine.readOnly) throw new StoreError("Corrupted", "damage was reported");
       },
       (error: StoreError) => ["Corrupted", "FormatTooNew"].includes(error.code),
@@ -188,11 +195,11 @@ describe("groups", () => {
     const files = new Files();
     const engine = await files.open();
     files.commit(engine, create);
-    const staged = present(engine.stage([insert("1"), insert("1"), insert("2")], now));
+    const staged = assertLoaded(engine.stage([insert("1"), insert("1"), insert("2")], now));
     assert.deepEqual(staged.failed, [false, true, false]);
     assert.equal(staged.changes, true);
-    assert.equal(decodeWrite(staged.replies[0] as Uint8Array).etags.length, 1);
-    assert.throws(() => decodeWrite(staged.replies[1] as Uint8Array), {
+    assert.equal(decodeWriteEtags(staged.responses[0] as Uint8Array).etags.length, 1);
+    assert.throws(() => decodeWriteEtags(staged.responses[1] as Uint8Array), {
       code: "EntityAlreadyExists",
     });
     assert.deepEqual(rows(engine), [], "readers see the published version only");
@@ -204,13 +211,13 @@ describe("groups", () => {
     const files = new Files();
     const engine = await files.open();
     files.commit(engine, create);
-    const one = present(engine.write([insert("1")], now));
+    const one = assertLoaded(engine.write([insert("1")], now));
     assert.deepEqual([one.failed, one.changes], [[false], true]);
-    assert.equal(decodeWrite(one.replies[0] as Uint8Array).etags.length, 1);
+    assert.equal(decodeWriteEtags(one.responses[0] as Uint8Array).etags.length, 1);
     assert.deepEqual(rows(engine), ["1"]);
-    const again = present(engine.write([insert("1")], now));
+    const again = assertLoaded(engine.write([insert("1")], now));
     assert.deepEqual([again.failed, again.changes], [[true], false]);
-    const more = present(engine.write([insert("1"), insert("2"), insert("3")], now));
+    const more = assertLoaded(engine.write([insert("1"), insert("2"), insert("3")], now));
     assert.deepEqual([more.failed, more.changes], [[true, false, false], true]);
     assert.deepEqual(rows(engine), ["1", "2", "3"]);
     files.store(engine);
@@ -233,13 +240,15 @@ describe("groups", () => {
     const files = new Files();
     const engine = await files.open();
     files.commit(engine, create);
-    const staged = present(
+    const staged = assertLoaded(
       engine.stage([create, encodeGet("people", "p", "r"), new Uint8Array(3)], now),
     );
     assert.deepEqual(staged.failed, [true, true, true]);
     assert.equal(staged.changes, false);
-    assert.throws(() => decodeWrite(staged.replies[1] as Uint8Array), { code: "InvalidInput" });
-    assert.deepEqual(engine.stage([], now), { replies: [], failed: [], changes: false });
+    assert.throws(() => decodeWriteEtags(staged.responses[1] as Uint8Array), {
+      code: "InvalidInput",
+    });
+    assert.deepEqual(engine.stage([], now), { responses: [], failed: [], changes: false });
   });
 
   test("several published groups are sealed into one segment, in order", async () => {
@@ -262,7 +271,7 @@ describe("groups", () => {
     files.commit(engine, create, insert("1"));
     engine.stage([insert("2")], now - 1e9);
     engine.publish();
-    const page = decodePage(present(engine.read(encodeQuery("people", {})))).rows;
+    const page = decodePage(assertLoaded(engine.read(encodeQuery("people", {})))).rows;
     assert.ok(String(page[1]?.timestamp) > String(page[0]?.timestamp));
   });
 });
@@ -272,14 +281,14 @@ describe("memory", () => {
     const files = new Files();
     const engine = await files.open();
     files.commit(engine, create);
-    const { replies } = present(engine.stage([insert("1", { v: "x" })], now));
+    const { responses } = assertLoaded(engine.stage([insert("1", { v: "x" })], now));
     engine.publish();
     const sealed = engine.seal();
     const bytes = sealed?.segments[0];
     assert.ok(sealed !== undefined && bytes !== undefined);
     assert.equal(bytes.buffer.byteLength, bytes.length);
-    const reply = (replies[0] as Uint8Array).slice();
-    engine.stored(sealed.sequence);
+    const reply = (responses[0] as Uint8Array).slice();
+    engine.markStored(sealed.sequence);
     const copy = bytes.slice();
     for (let i = 0; i < 40; ++i) {
       const operations = Array.from({ length: 50 }, (_, j) => ({
@@ -291,9 +300,9 @@ describe("memory", () => {
       files.commit(engine, encodeWrite("people", operations, true));
     }
     assert.deepEqual(bytes, copy);
-    assert.deepEqual(replies[0], reply);
-    assert.equal(decodeWrite(replies[0] as Uint8Array).etags.length, 1);
-    const page = decodePage(present(engine.read(encodeQuery("people", {}))));
+    assert.deepEqual(responses[0], reply);
+    assert.equal(decodeWriteEtags(responses[0] as Uint8Array).etags.length, 1);
+    const page = decodePage(assertLoaded(engine.read(encodeQuery("people", {}))));
     assert.equal(page.rows.length, 1000);
     assert.ok(
       page.rows.every((row) => row.partitionKey !== "big" || row.text === "y".repeat(20000)),
@@ -302,9 +311,9 @@ describe("memory", () => {
   });
 
   test("running out of it rejects what did not fit and leaves the store usable", async () => {
-    const engine = await createEngine({ wasm: await wasmWithPages(400) });
+    const engine = await createEngine({ wasm: await wasmWithMaxPages(400) });
     engine.recover(undefined);
-    engine.recovered();
+    engine.finishRecovery();
     const files = new Files();
     files.commit(engine, create);
     let stored = 0;
@@ -334,14 +343,14 @@ describe("memory", () => {
     assert.ok(stored > 50);
     assert.equal(engine.verify(), "");
     assert.ok(engine.stats().rows >= stored * 10);
-    const first = decodePage(present(engine.read(encodeQuery("people", { top: 1 })))).rows[0];
+    const first = decodePage(assertLoaded(engine.read(encodeQuery("people", { top: 1 })))).rows[0];
     assert.ok(first !== undefined);
     const remove = encodeWrite(
       "people",
       [{ kind: "delete", partitionKey: "p", rowKey: String(first.rowKey), etag: "*" }],
       false,
     );
-    assert.deepEqual(present(engine.stage([remove], now)).failed, [false]);
+    assert.deepEqual(assertLoaded(engine.stage([remove], now)).failed, [false]);
     engine.publish();
     assert.equal(engine.verify(), "");
   });
@@ -400,7 +409,7 @@ describe("failures", () => {
     const engine = await files.open();
     files.commit(engine, create, insert("1"));
     const fork = engine.fork();
-    const version = engine.keep();
+    const version = engine.retainVersion();
     const nowhere = new Files();
     nowhere.commit(fork, insert("2"));
     files.commit(engine, insert("3"));
@@ -408,7 +417,7 @@ describe("failures", () => {
     assert.deepEqual(rows(engine), ["1", "3"]);
     engine.rollback(version);
     assert.deepEqual(rows(engine), ["1"]);
-    engine.forget(version);
+    engine.releaseVersion(version);
     engine.close();
     assert.deepEqual(rows(fork), ["1", "2"]);
     const second = fork.fork();
@@ -424,8 +433,8 @@ describe("failures", () => {
     const files = new Files();
     const engine = await files.open();
     files.commit(engine, create, insert("1"));
-    const version = engine.keep();
-    engine.forget(version);
+    const version = engine.retainVersion();
+    engine.releaseVersion(version);
     assert.throws(() => engine.rollback(version), { code: "InternalError" });
     assert.equal(engine.readOnly, true);
     assert.deepEqual(rows(engine.fork()), ["1"]);
@@ -436,7 +445,7 @@ describe("failures", () => {
     files.checkpoint(other);
     const lazy = await createEngine();
     lazy.recover(files.manifest);
-    lazy.recovered();
+    lazy.finishRecovery();
     assert.throws(() => lazy.fork(), { code: "InternalError" }); // its part is not in memory
   });
 
@@ -450,7 +459,7 @@ describe("failures", () => {
   test("IndexedDB is missing here, which is an error and not an abort", async () => {
     const engine = await createEngine();
     await assert.rejects(
-      engine.idbfs("/entitable/none"),
+      engine.openIdbfsDatabase("/entitable/none"),
       (error: StoreError) => error.code === "PersistenceUnavailable",
     );
   });

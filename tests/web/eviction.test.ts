@@ -5,22 +5,22 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import "fake-indexeddb/auto";
-import { noPage } from "../../web/src/host/page-life.ts";
-import { deleteStore } from "../../web/src/open.ts";
-import type { Surroundings } from "../../web/src/opening/environment.ts";
-import { openHost } from "../../web/src/opening/open-host.ts";
-import { checkOptions } from "../../web/src/opening/options.ts";
-import { traceOf } from "../../web/src/opening/trace.ts";
+import { noPageLifecycle } from "../../web/src/host/page-lifecycle.ts";
+import type { PageServices } from "../../web/src/open/environment.ts";
+import { lastSeenMarker } from "../../web/src/open/last-seen-marker.ts";
+import { openHost } from "../../web/src/open/open-host.ts";
+import { checkOptions } from "../../web/src/open/options.ts";
+import { deleteStore } from "../../web/src/open-store.ts";
 import { deleteDatabase, mountPoint } from "../../web/src/storage/idbfs-database.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { OpenOptions } from "../../web/src/types.ts";
 import { until } from "./support/until.ts";
 
-const around: Surroundings = {
-  life: noPage,
+const pageServices: PageServices = {
+  lifecycle: noPageLifecycle,
   persist: async () => false,
   estimate: async () => undefined,
-  traceOf,
+  lastSeenMarker,
 };
 
 let remembered = new Map<string, string>();
@@ -64,7 +64,7 @@ const newName = () => `evicted-${++stores}`;
 
 async function open(name: string, options: OpenOptions = {}) {
   const settings = checkOptions({ name, persistence: "indexeddb", ...options });
-  const store = new StoreHandle(name, await openHost(settings, around));
+  const store = new StoreHandle(name, await openHost(settings, pageServices));
   const told: Date[] = [];
   store.on("evicted", ({ lastSeen }) => told.push(lastSeen)); // right after it was opened
   return { store, told };

@@ -8,9 +8,9 @@ import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { Durability, Store } from "../../web/src/types.ts";
 import { createEngine } from "../../web/src/wasm/engine.ts";
-import { BadDisk } from "./support/bad-disk.ts";
 import { openHost } from "./support/open-host.ts";
-import { type Random, randomOf } from "./support/random.ts";
+import { type Random, seededRandom } from "./support/random.ts";
+import { RandomFaultStorage } from "./support/random-fault-storage.ts";
 
 interface Write {
   key: string;
@@ -20,18 +20,18 @@ interface Write {
 }
 
 class Life {
-  readonly disk: BadDisk;
+  readonly disk: RandomFaultStorage;
   readonly store: Store;
   readonly writes: Write[] = [];
   acknowledgements = 0;
 
-  constructor(disk: BadDisk, store: Store) {
+  constructor(disk: RandomFaultStorage, store: Store) {
     this.disk = disk;
     this.store = store;
   }
 
   static async begin(files: Map<string, Uint8Array>, random: Random): Promise<Life> {
-    const disk = new BadDisk(new MemoryStorage(files), { random, faults: true });
+    const disk = new RandomFaultStorage(new MemoryStorage(files), { random, faults: true });
     const engine = await createEngine();
     const host = await openHost({ name: "bad", engine, storage: disk, deferredDelayMs: 1 });
     return new Life(disk, new StoreHandle("bad", host));
@@ -77,19 +77,19 @@ test("acknowledged is there, rejected is not, whatever the disk does and wheneve
   const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000_007);
   const lives = Number(process.env["ENTITABLE_LIVES"] ?? 60);
   t.diagnostic(`ENTITABLE_SEED=${seed}`);
-  const random = randomOf(seed);
+  const random = seededRandom(seed);
   const files = new Map<string, Uint8Array>();
   const count = { acknowledged: 0, rejected: 0, unknown: 0, lost: 0 };
   const first = await Life.begin(files, random);
-  first.disk.good = true;
+  first.disk.isHealthy = true;
   await first.store.table("rows").createTable();
   await first.store.close();
   let kept = new Set<string>();
   for (let n = 0; n < lives; ++n) {
     const life = await Life.begin(files, random);
-    life.disk.good = true; // or reading may fail, too
+    life.disk.isHealthy = true; // or reading may fail, too
     const found = await keysOf(life.store);
-    life.disk.good = false;
+    life.disk.isHealthy = false;
     for (const key of kept) assert(found.has(key), `a life later: ${key}`);
     for (let i = 0; i < 60; ++i) {
       const durability = (["strict", "relaxed", "deferred"] as const)[
@@ -99,12 +99,12 @@ test("acknowledged is there, rejected is not, whatever the disk does and wheneve
       for (let turns = random.below(4); turns > 0; --turns) await new Promise(setImmediate);
     }
     if (random.below(3) === 0) {
-      life.disk.good = true;
+      life.disk.isHealthy = true;
       await life.store.close().catch(() => {}); // deferred writes that can't be stored are lost, and that is said
     }
     life.disk.dead = true;
     const next = await Life.begin(files, random);
-    next.disk.good = true;
+    next.disk.isHealthy = true;
     kept = await keysOf(next.store);
     await next.store.close();
     life.check(kept);

@@ -3,27 +3,27 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { nextTurn } from "../../web/src/event-loop.ts";
 import { Emitter } from "../../web/src/host/emitter.ts";
 import type { LocalHost, LocalHostOptions } from "../../web/src/host/local-host.ts";
-import { own } from "../../web/src/host/ownership.ts";
+import { acquireOwnership } from "../../web/src/host/ownership.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import type { StoreWarning } from "../../web/src/types.ts";
+import { yieldToEventLoop } from "../../web/src/util/event-loop.ts";
+import { ControlledStorage } from "./support/controlled-storage.ts";
 import { decode, encode, FakeEngine } from "./support/fake-engine.ts";
-import { FaultyStorage } from "./support/faulty-storage.ts";
 import { openHost } from "./support/open-host.ts";
 import { until } from "./support/until.ts";
 
 class Bench {
   readonly files = new Map<string, Uint8Array>();
   engine = new FakeEngine();
-  storage = new FaultyStorage(new MemoryStorage(this.files));
+  storage = new ControlledStorage(new MemoryStorage(this.files));
   warnings: StoreWarning[] = [];
   released = 0;
 
   open(options: Partial<LocalHostOptions> = {}): Promise<LocalHost> {
     this.engine = new FakeEngine();
-    this.storage = new FaultyStorage(new MemoryStorage(this.files));
+    this.storage = new ControlledStorage(new MemoryStorage(this.files));
     return openHost({
       engine: this.engine,
       storage: this.storage,
@@ -69,7 +69,7 @@ describe("a host", () => {
   test("that had no room for its claim makes it before a checkpoint: others are fenced by both", async () => {
     const bench = new Bench();
     const before = new MemoryStorage(bench.files);
-    const storage = new FaultyStorage(before);
+    const storage = new ControlledStorage(before);
     storage.failing = "quota";
     const host = await bench.open({ storage });
     assert.deepEqual(bench.names("wal-"), []);
@@ -95,7 +95,7 @@ describe("a host", () => {
       let call = await before.next();
       for (; call.name !== "commitManifest"; call = await before.next()) await call.succeed();
       before.auto = true;
-      const storage = new FaultyStorage(new MemoryStorage(bench.files));
+      const storage = new ControlledStorage(new MemoryStorage(bench.files));
       storage.failing = "quota";
       const host = await bench.open({ storage });
       storage.failing = undefined;
@@ -178,12 +178,12 @@ describe("a host", () => {
   test("has versions only in memory, and only while it is open", async () => {
     const host = await new Bench().open();
     const clock = { now: () => 0 };
-    const calls = [() => host.fork(clock), () => host.keep(), () => host.rollback(1)];
+    const calls = [() => host.fork(clock), () => host.retainVersion(), () => host.rollback(1)];
     for (const call of calls) assert.throws(call, { code: "NotSupported", message: /in memory/ });
     await host.close();
     for (const call of calls) assert.throws(call, { code: "StoreClosed" });
     await assert.rejects(
-      host.rollbackNext(1, () => {}),
+      host.rollbackWhenIdle(1, () => {}),
       { code: "StoreClosed" },
     );
   });
@@ -232,9 +232,9 @@ describe("a host", () => {
     await host.write(put("a", 1));
     assert.deepEqual(events, [new Date(1_000_000)]);
     assert.deepEqual(host.status.lastPersistedAt, new Date(1_000_000));
-    host.reopened();
+    host.emitReopened();
     off();
-    host.reopened();
+    host.emitReopened();
     bench.storage.failing = "gone";
     await assert.rejects(async () => host.write(put("b", 1)));
     assert.deepEqual(events.slice(1), ["reopened", ["injected: gone", undefined]]);
@@ -303,7 +303,7 @@ describe("checkpoints", () => {
   const large = "x".repeat(1_500_000);
 
   async function someTurns(): Promise<void> {
-    for (let turn = 0; turn < 20; ++turn) await nextTurn();
+    for (let turn = 0; turn < 20; ++turn) await yieldToEventLoop();
   }
   // When so much time has passed, by the test's clock.
   async function isCheckpointed(bench: Bench, t: TestContext, ms: number): Promise<boolean> {
@@ -332,7 +332,7 @@ describe("checkpoints", () => {
     const first = await bench.open();
     for (let i = 0; i < 250; ++i) await first.write(put("k", i));
     assert.equal(bench.files.has("manifest"), false);
-    await first.letGo();
+    await first.closeForTakeover();
     const second = await bench.open();
     for (let i = 0; i < 6; ++i) await second.write(put("k", i));
     await until(() => bench.files.has("manifest"));
@@ -386,7 +386,7 @@ describe("checkpoints", () => {
       for (; !bench.storage.calls.some(({ name }) => name === "putPart"); ++stored) {
         await host.write(put("k", large));
         t.mock.timers.tick(100); // a pause
-        for (let turn = 0; turn < 5; ++turn) await nextTurn();
+        for (let turn = 0; turn < 5; ++turn) await yieldToEventLoop();
       }
       await host.close();
       return (stored * large.length) / megabyte;
@@ -517,7 +517,7 @@ describe("checkpoints", () => {
 
     test("end while they give way, when the store is let go of", async (t) => {
       const { bench, host, parts } = await waiting(t);
-      await host.letGo();
+      await host.closeForTakeover();
       assert.equal(parts(), 1);
       assert.equal(bench.files.has("manifest"), false);
       assert.deepEqual(bench.names("part-"), []);
@@ -641,14 +641,14 @@ describe("checkpoints", () => {
 
   test("under way end when the store is let go of; what they left is swept at the next opening", async () => {
     const { bench, host, part } = await atPart();
-    const closing = host.letGo();
+    const closing = host.closeForTakeover();
     await part.succeed();
     await closing;
     assert.equal(bench.files.has("manifest"), false);
     bench.files.set("part-0000000000000009", encode([]));
     const again = await bench.open();
     await until(() => bench.names("part-").length === 0);
-    await again.letGo();
+    await again.closeForTakeover();
   });
 
   test("under way are finished when the store is closed", async () => {
@@ -706,19 +706,19 @@ describe("ownership", () => {
   const locks = navigator.locks;
 
   test("a second owner waits, then is told StoreLocked", async () => {
-    const first = await own("o1", { locks, waitMs: 1000 });
-    await assert.rejects(own("o1", { locks, waitMs: 20 }), {
+    const first = await acquireOwnership("o1", { locks, waitMs: 1000 });
+    await assert.rejects(acquireOwnership("o1", { locks, waitMs: 20 }), {
       name: "StoreError",
       code: "StoreLocked",
     });
-    const other = await own("o2", { locks, waitMs: 20 });
+    const other = await acquireOwnership("o2", { locks, waitMs: 20 });
     first.release();
     other.release();
   });
 
   test("a second owner gets it when the first releases in time", async () => {
-    const first = await own("o3", { locks, waitMs: 1000 });
-    const second = own("o3", { locks, waitMs: 1000 });
+    const first = await acquireOwnership("o3", { locks, waitMs: 1000 });
+    const second = acquireOwnership("o3", { locks, waitMs: 1000 });
     await sleep(5);
     first.release();
     first.release(); // again is fine
@@ -726,15 +726,18 @@ describe("ownership", () => {
   });
 
   test("an aborted wait rejects with AbortError and leaves nothing behind", async () => {
-    const first = await own("o4", { locks, waitMs: 1000 });
+    const first = await acquireOwnership("o4", { locks, waitMs: 1000 });
     const abort = new AbortController();
-    const waiting = own("o4", { locks, waitMs: 1000, signal: abort.signal });
+    const waiting = acquireOwnership("o4", { locks, waitMs: 1000, signal: abort.signal });
     await sleep(5);
     abort.abort();
     await assert.rejects(waiting, { name: "AbortError" });
-    await assert.rejects(own("o4", { locks, waitMs: 1000, signal: AbortSignal.abort() }), {
-      name: "AbortError",
-    });
+    await assert.rejects(
+      acquireOwnership("o4", { locks, waitMs: 1000, signal: AbortSignal.abort() }),
+      {
+        name: "AbortError",
+      },
+    );
     first.release();
     await sleep(5);
     const { held, pending } = await locks.query();
@@ -744,14 +747,14 @@ describe("ownership", () => {
   test("where the browser forbids Web Locks it forbids storage too, and says so", async () => {
     const request = () => Promise.reject(new DOMException("denied", "SecurityError"));
     const forbidding = { request, query: locks.query } as unknown as LockManager;
-    await assert.rejects(own("o6", { locks: forbidding, waitMs: 20 }), {
+    await assert.rejects(acquireOwnership("o6", { locks: forbidding, waitMs: 20 }), {
       name: "StoreError",
       code: "PersistenceUnavailable",
     });
   });
 
   test("without Web Locks a store opens without one", async () => {
-    (await own("o5", { locks: undefined, waitMs: 1 })).release();
+    (await acquireOwnership("o5", { locks: undefined, waitMs: 1 })).release();
   });
 });
 

@@ -2,25 +2,25 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkAccount } from "../../web/src/rest/account.ts";
-import { fileStore, mountPoint } from "../../web/src/storage/idbfs-database.ts";
+import { accountFromOptions } from "../../web/src/rest/account.ts";
+import { fileStoreName, mountPoint } from "../../web/src/storage/idbfs-database.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import { createEngine } from "../../web/src/wasm/engine.ts";
-import { IdbfsPlace, idbfsDatabase } from "./support/idbfs-place.ts";
+import { IdbfsFixture, idbfsDatabase } from "./support/idbfs-fixture.ts";
 import { openHost } from "./support/open-host.ts";
 
-async function open(place: IdbfsPlace): Promise<StoreHandle> {
+async function open(fixture: IdbfsFixture): Promise<StoreHandle> {
   const engine = await createEngine();
-  engine.configure(checkAccount({}, "shop"), undefined);
-  const host = await openHost({ name: "shop", engine, storage: await place.open() });
+  engine.configure(accountFromOptions({}, "shop"), undefined);
+  const host = await openHost({ name: "shop", engine, storage: await fixture.open() });
   return new StoreHandle("shop", host);
 }
 
-async function deleteManifest(place: IdbfsPlace): Promise<void> {
-  const mount = mountPoint(place.store);
+async function deleteManifest(fixture: IdbfsFixture): Promise<void> {
+  const mount = mountPoint(fixture.store);
   const database = await idbfsDatabase(mount);
-  const deleting = database.transaction(fileStore, "readwrite");
-  deleting.objectStore(fileStore).delete(`${mount}/manifest`);
+  const deleting = database.transaction(fileStoreName, "readwrite");
+  deleting.objectStore(fileStoreName).delete(`${mount}/manifest`);
   await new Promise((done) => {
     deleting.oncomplete = done;
   });
@@ -29,9 +29,9 @@ async function deleteManifest(place: IdbfsPlace): Promise<void> {
 
 test("a store that lost its manifest is damaged, however many owners it had: claims are no log", async () => {
   for (const owners of [1, 2, 3, 12]) {
-    const place = new IdbfsPlace();
+    const fixture = new IdbfsFixture();
     for (let i = 0; i < owners; ++i) {
-      const store = await open(place);
+      const store = await open(fixture);
       const table = store.table("rows");
       if (i === 0) {
         await table.createTable();
@@ -41,11 +41,11 @@ test("a store that lost its manifest is damaged, however many owners it had: cla
       assert.equal((await store.stats()).rows, 1);
       await store.close();
     }
-    await deleteManifest(place);
-    const before = [...(await place.entries()).keys()];
-    const store = await open(place);
+    await deleteManifest(fixture);
+    const before = [...(await fixture.entries()).keys()];
+    const store = await open(fixture);
     assert.equal(store.status.state, "read-only", `${owners}`);
     await store.close();
-    assert.deepEqual([...(await place.entries()).keys()], before);
+    assert.deepEqual([...(await fixture.entries()).keys()], before);
   }
 });

@@ -107,10 +107,10 @@ describe("entitable/msw", () => {
     const all = handlers(store, { baseUrl: /./ });
     const said = async (url: URL) =>
       (await getResponse(all, new Request(url)))?.headers.get("x-msw-intention");
-    const more = new URL("wasm/entitable-more.wasm", entry);
+    const more = new URL("wasm/entitable.rest.wasm", entry);
     assert.equal(await said(more), "passthrough");
     assert.equal(await said(new URL("?v=1", more)), "passthrough");
-    assert.equal(await said(new URL("entitable-more.css", more)), null);
+    assert.equal(await said(new URL("entitable.rest.css", more)), null);
   });
 
   test("says that the store is closed, as a service that is busy does", async () => {

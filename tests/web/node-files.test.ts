@@ -10,16 +10,16 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
-import type { NodeCrypto, NodeFs, NodePath, NodeProcess } from "../../web/src/node.ts";
 import {
   deleteFileStore,
   listFileStores,
   openFileStore,
 } from "../../web/src/storage/file-stores.ts";
 import { lockFolder } from "../../web/src/storage/folder-lock.ts";
-import { deleteFolder, makeFolder } from "../../web/src/storage/folders.ts";
+import { deleteFolder, makeFolder } from "../../web/src/storage/log-folder.ts";
 import type { LogStorage } from "../../web/src/storage/log-storage.ts";
 import { NodeFilesStorage } from "../../web/src/storage/node-files.ts";
+import type { NodeCrypto, NodeFs, NodePath, NodeProcess } from "../../web/src/util/node.ts";
 import { loadAll, storageContract } from "./support/storage-contract.ts";
 
 // What the package says about Node is what Node has.
@@ -392,7 +392,7 @@ describe("a disk that fails", () => {
       () => storage.addSegments(1, [bytes(1)], "strict"),
       () => storage.addSegments(1, [bytes(1)], "strict"),
     ];
-    for (const call of calls) await assert.rejects(call(), { failure: "unknown", final: false });
+    for (const call of calls) await assert.rejects(call(), { failure: "unknown", isFatal: false });
     failing = false;
     await storage.addSegments(1, [bytes(1)], "strict");
     assert.deepEqual((await loadAll(storage)).segments, [[1, [1]]]);
@@ -418,7 +418,7 @@ describe("a disk that fails", () => {
     const storage = await NodeFilesStorage.open(folder);
     await storage.addSegments(1, [bytes(1)], "strict");
     await rm(folder, { recursive: true });
-    const gone = { failure: "gone", final: true };
+    const gone = { failure: "gone", isFatal: true };
     await assert.rejects(storage.addSegments(2, [bytes(2)], "strict"), gone);
     await assert.rejects(storage.putPart(2, bytes(2)), gone);
     assert(!fs.existsSync(folder));

@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { odata } from "../../web/src/data-tables/odata.ts";
-import { checkAccount } from "../../web/src/rest/account.ts";
+import { accountFromOptions } from "../../web/src/rest/account.ts";
 import { StorageError } from "../../web/src/storage/log-storage.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { StoreWarning } from "../../web/src/types.ts";
 import { createEngine } from "../../web/src/wasm/engine.ts";
-import { FaultyStorage } from "./support/faulty-storage.ts";
+import { ControlledStorage } from "./support/controlled-storage.ts";
 import { openHost } from "./support/open-host.ts";
 
 const text = "x".repeat(20_000);
@@ -21,7 +21,7 @@ const rows = 500; // about 10 MB
 class Bench {
   readonly files = new Map<string, Uint8Array>();
   readonly warnings: StoreWarning[] = [];
-  storage = new FaultyStorage(new MemoryStorage(this.files));
+  storage = new ControlledStorage(new MemoryStorage(this.files));
 
   // About forty parts, and nothing besides.
   static async filled(): Promise<Bench> {
@@ -48,9 +48,9 @@ class Bench {
   }
 
   async open(memoryLimit = 0): Promise<StoreHandle> {
-    this.storage = new FaultyStorage(new MemoryStorage(this.files));
+    this.storage = new ControlledStorage(new MemoryStorage(this.files));
     const engine = await createEngine();
-    engine.configure(checkAccount({}, "parts"), undefined);
+    engine.configure(accountFromOptions({}, "parts"), undefined);
     const host = await openHost({
       name: "parts",
       engine,

@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import "fake-indexeddb/auto";
-import { noPage } from "../../web/src/host/page-life.ts";
+import { noPageLifecycle } from "../../web/src/host/page-lifecycle.ts";
 import { QuotaWatch } from "../../web/src/host/quota-watch.ts";
-import { estimate, type Surroundings } from "../../web/src/opening/environment.ts";
-import { openHost } from "../../web/src/opening/open-host.ts";
-import { checkOptions } from "../../web/src/opening/options.ts";
+import { estimate, type PageServices } from "../../web/src/open/environment.ts";
+import { openHost } from "../../web/src/open/open-host.ts";
+import { checkOptions } from "../../web/src/open/options.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { StoreEvents } from "../../web/src/types.ts";
 import { until } from "./support/until.ts";
@@ -24,9 +24,9 @@ describe("a watch over the quota", () => {
     let looked = 0;
     const watch: QuotaWatch = new QuotaWatch({
       estimate: async () => looks[looked++],
-      tell: (event) => {
+      onNearlyFull: (event) => {
         told.push(event.usage);
-        watch.heard(event);
+        watch.noteReported(event);
       },
       now: () => now,
     });
@@ -59,7 +59,7 @@ describe("a watch over the quota", () => {
 
   test("does not repeat what was told by another tab", async () => {
     const { told, check, watch } = watchOf(used(910, 960));
-    watch.heard({ usage: 900, quota: 1000 });
+    watch.noteReported({ usage: 900, quota: 1000 });
     await check();
     await check();
     assert.deepEqual(told, [960]);
@@ -88,19 +88,19 @@ describe("a watch over the quota", () => {
 
 describe("a store whose origin is nearly full", () => {
   let looks = 0;
-  const around: Surroundings = {
-    life: noPage,
+  const pageServices: PageServices = {
+    lifecycle: noPageLifecycle,
     persist: async () => false,
     estimate: async () => {
       looks += 1;
       return { usage: 90, quota: 100 };
     },
-    traceOf: () => undefined,
+    lastSeenMarker: () => undefined,
   };
   const open = async (name: string, persistence: "indexeddb" | "memory" = "indexeddb") => {
     const store = new StoreHandle(
       name,
-      await openHost(checkOptions({ name, persistence }), around),
+      await openHost(checkOptions({ name, persistence }), pageServices),
     );
     const told: Told[] = [];
     store.on("quota", (event) => told.push(event)); // right after it was opened
@@ -125,7 +125,7 @@ describe("a store whose origin is nearly full", () => {
     let usage = 10;
     let now = performance.now();
     t.mock.method(performance, "now", () => now);
-    t.mock.method(around, "estimate", async () => ({ usage, quota: 100 }));
+    t.mock.method(pageServices, "estimate", async () => ({ usage, quota: 100 }));
     const owner = await open("filling");
     const follower = await open("filling");
     await turn();

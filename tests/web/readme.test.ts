@@ -9,7 +9,7 @@ import { after, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { format } from "node:util";
 import { newProject } from "./support/project.ts";
-import { blocksOf } from "./support/readme.ts";
+import { codeBlocksOf } from "./support/readme.ts";
 
 // The blocks are put where their imports find the built package and what goes with it, as in a user's project.
 const project = newProject(["@azure/data-tables", "msw"]);
@@ -21,7 +21,7 @@ declare global {
 
 for (const name of ["README.md", "web/README.md", "demo/example/README.md"]) {
   describe(name, () => {
-    const blocks = blocksOf(name, "ts");
+    const blocks = codeBlocksOf(name, "ts");
 
     test("has blocks to run", () => assert(blocks.length > 0));
 

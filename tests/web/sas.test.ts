@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, mock, test } from "node:test";
 import * as official from "@azure/data-tables";
 import { dataTables as ours } from "./support/data-tables.ts";
-import { randomOf } from "./support/random.ts";
+import { seededRandom } from "./support/random.ts";
 
 const key =
   "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
@@ -92,7 +92,7 @@ describe("generateAccountSas", () => {
 
 describe("a thousand signatures at random are the official ones", () => {
   const seed = Number(process.env.ENTITABLE_SEED ?? Date.now() % 1e9);
-  const { below } = randomOf(seed);
+  const { below } = seededRandom(seed);
   const pick = <T>(values: readonly T[]): T => values[below(values.length)] as T;
   // An option that is there or not.
   function maybe<N extends string, T>(name: N, value: () => T): { [K in N]?: T } {

@@ -12,7 +12,7 @@ import {
 } from "@azure/data-tables";
 import type { Store } from "../../web/src/types.ts";
 import { openStore } from "./support/package.ts";
-import { describeSurface, placeWithKey } from "./support/sdk-places.ts";
+import { describeSurface, environmentWithKey } from "./support/sdk-environments.ts";
 import { runCheck } from "./support/sdk-surface/index.ts";
 
 // Which methods of the client's classes the suite has called.
@@ -51,7 +51,7 @@ describeSurface("the official client over store.httpClient", "node", async () =>
   const store = await openStore({ persistence: "memory", account });
   const endpoint = "https://acct.table.core.windows.net";
   const { httpClient } = store;
-  const place = placeWithKey("node", { endpoint, options: { httpClient } }, key);
+  const place = environmentWithKey("node", { endpoint, options: { httpClient } }, key);
   return { run: (check) => runCheck(check, place), close: () => store.close() };
 });
 

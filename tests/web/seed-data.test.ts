@@ -11,15 +11,15 @@ import { mockStore } from "../../web/src/testing/index.ts";
 import {
   connectionString,
   emulatorKey,
-  killAll,
+  killAllServers,
   run,
-  type Served,
+  type ServerProcess,
   start,
 } from "./support/server-process.ts";
 
 const root = mkdtempSync(join(tmpdir(), "entitable-seed-"));
 after(async () => {
-  await killAll();
+  await killAllServers();
   rmSync(root, { recursive: true });
 });
 
@@ -133,7 +133,7 @@ describe("fixtures from files", () => {
 describe("entitable serve --seed-data", () => {
   const fixtures = folder({ "people.json": JSON.stringify([officials, services]) });
 
-  async function people(served: Served): Promise<unknown[]> {
+  async function people(served: ServerProcess): Promise<unknown[]> {
     const options = { allowInsecureConnection: true };
     const table = TableClient.fromConnectionString(connectionString(served), "people", options);
     const rows: unknown[] = [];

@@ -7,11 +7,17 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { TableClient } from "@azure/data-tables";
 import { readFaultFile } from "../../web/src/server/fault-file.ts";
-import { connectionString, killAll, run, type Served, start } from "./support/server-process.ts";
+import {
+  connectionString,
+  killAllServers,
+  run,
+  type ServerProcess,
+  start,
+} from "./support/server-process.ts";
 
 const root = mkdtempSync(join(tmpdir(), "entitable-faults-"));
 after(async () => {
-  await killAll();
+  await killAllServers();
   rmSync(root, { recursive: true });
 });
 
@@ -73,7 +79,7 @@ describe("fault rules from a file", () => {
 });
 
 describe("entitable serve", () => {
-  function official(served: Served, maxRetries = 3): TableClient {
+  function official(served: ServerProcess, maxRetries = 3): TableClient {
     return TableClient.fromConnectionString(connectionString(served), "lamps", {
       allowInsecureConnection: true,
       retryOptions: { maxRetries, retryDelayInMs: 1, maxRetryDelayInMs: 1 },

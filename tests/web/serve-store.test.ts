@@ -15,15 +15,19 @@ import {
   type TableServiceClientOptions,
 } from "@azure/data-tables";
 import { openStore, packageFolder } from "./support/package.ts";
-import { anyHostHere, describeSurface, placeWithKey } from "./support/sdk-places.ts";
+import {
+  describeSurface,
+  environmentWithKey,
+  resolveEveryHostToLoopback,
+} from "./support/sdk-environments.ts";
 import { runCheck } from "./support/sdk-surface/index.ts";
 import {
   connectionString,
-  type Ended,
+  type ExitResult,
   emulatorKey,
-  killAll,
+  killAllServers,
   run,
-  type Served,
+  type ServerProcess,
   start,
 } from "./support/server-process.ts";
 import { until } from "./support/until.ts";
@@ -44,18 +48,21 @@ before(async () => {
   root = await mkdtemp(join(tmpdir(), "entitable-"));
 });
 after(async () => {
-  await killAll();
+  await killAllServers();
   await rm(root, { recursive: true });
 });
 const newFolder = () => join(root, String(++folders));
 
-const stopped: Ended = { code: 0, out: "", err: "" };
-async function stop(served: Served, signal: "SIGTERM" | "SIGINT" = "SIGTERM"): Promise<void> {
+const stopped: ExitResult = { code: 0, out: "", err: "" };
+async function stop(
+  served: ServerProcess,
+  signal: "SIGTERM" | "SIGINT" = "SIGTERM",
+): Promise<void> {
   const { code, err } = await served.signal(signal);
   assert.deepEqual({ code, err }, { code: stopped.code, err: stopped.err });
 }
 
-function table(served: Served, name: string, account = 0, key?: string): TableClient {
+function table(served: ServerProcess, name: string, account = 0, key?: string): TableClient {
   return TableClient.fromConnectionString(connectionString(served, account, key), name, once);
 }
 
@@ -77,11 +84,16 @@ for (const kind of ["http", "https"] as const) {
     const options = { ...once, ...(kind === "https" ? { tlsOptions: { ca: pem } } : {}) };
     const key = new AzureNamedKeyCredential("devstoreaccount1", emulatorKey);
     const host = `${key.name}.table.${kind === "https" ? "core.windows.net" : "localhost"}`;
-    const byHost = {
+    const hostStyle = {
       endpoint: `${kind}://${host}:${served.port}`,
-      options: { ...once, ...anyHostHere(kind === "https" ? pem : undefined) },
+      options: { ...once, ...resolveEveryHostToLoopback(kind === "https" ? pem : undefined) },
     };
-    const place = placeWithKey(kind, { endpoint: served.endpoint(), options }, key, byHost);
+    const place = environmentWithKey(
+      kind,
+      { endpoint: served.endpoint(), options },
+      key,
+      hostStyle,
+    );
     return { run: (check) => runCheck(check, place), close: () => stop(served) };
   });
 }
@@ -271,7 +283,7 @@ describe("the command", () => {
   });
 
   test("logs requests only when asked, and no secrets", async () => {
-    const request = (served: Served) => fetch(`${served.endpoint()}/Tables?sv=x&sig=secret`);
+    const request = (served: ServerProcess) => fetch(`${served.endpoint()}/Tables?sv=x&sig=secret`);
     const silent = await start(["--in-memory"]);
     await request(silent);
     await stop(silent);

@@ -10,10 +10,9 @@ import { describe, type TestContext, test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { StoreError } from "../../web/src/errors.ts";
-import type { NodeHttp, NodeProcess, NodeRequest, NodeResponse } from "../../web/src/node.ts";
-import type { ResponseParts } from "../../web/src/rest/block.ts";
-import type { RestDoor, RestRequest } from "../../web/src/rest/door.ts";
-import { type ExchangeOptions, exchange } from "../../web/src/server/exchange.ts";
+import type { RestEntryPoint, RestRequest } from "../../web/src/rest/entry-point.ts";
+import type { HttpResponse } from "../../web/src/rest/http-message.ts";
+import { handleRequest, type RequestHandlerOptions } from "../../web/src/server/request-handler.ts";
 import {
   type ServedRequest,
   type ServeOptions,
@@ -21,6 +20,7 @@ import {
   type TableServer,
 } from "../../web/src/server/serve.ts";
 import type { Store } from "../../web/src/types.ts";
+import type { NodeHttp, NodeProcess, NodeRequest, NodeResponse } from "../../web/src/util/node.ts";
 
 // What the package says about Node is what Node has.
 http satisfies NodeHttp;
@@ -30,15 +30,15 @@ process satisfies NodeProcess;
 const pem = readFileSync(new URL("support/localhost.pem", import.meta.url), "utf8"); // of no use to anybody
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-type Answer = (request: RestRequest) => Promise<ResponseParts> | ResponseParts;
+type Answer = (request: RestRequest) => Promise<HttpResponse> | HttpResponse;
 
-function ok(body = "", headers: [string, string][] = []): ResponseParts {
+function ok(body = "", headers: [string, string][] = []): HttpResponse {
   return { status: 200, reason: "OK", headers, body: bytes(body) };
 }
 
 function storeOf(answer: Answer): Store {
-  const door = { send: async (request: RestRequest) => await answer(request) };
-  return { fetch() {}, door } as unknown as Store;
+  const restEntryPoint = { send: async (request: RestRequest) => await answer(request) };
+  return { fetch() {}, restEntryPoint } as unknown as Store;
 }
 
 async function serving(t: TestContext, answer: Answer, options: ServeOptions = {}) {
@@ -89,9 +89,17 @@ const responseToNobody: NodeResponse = {
   destroy() {},
 };
 
-function exchangeOptions(store: Store): ExchangeOptions {
-  const doors = new Map([["acct", (store as unknown as { door: RestDoor }).door]]);
-  return { doors, scheme: "http", authority: "x", stopping: () => false, onRequest: undefined };
+function handlerOptions(store: Store): RequestHandlerOptions {
+  const entryPoints = new Map([
+    ["acct", (store as unknown as { restEntryPoint: RestEntryPoint }).restEntryPoint],
+  ]);
+  return {
+    entryPoints,
+    scheme: "http",
+    authority: "x",
+    stopping: () => false,
+    onRequest: undefined,
+  };
 }
 
 function collectGarbage(): void {
@@ -131,7 +139,7 @@ describe("a request", () => {
       return ok();
     });
     const request = requestOf({ method: "DELETE", url: "/t" });
-    await exchange(request, responseToNobody, exchangeOptions(store));
+    await handleRequest(request, responseToNobody, handlerOptions(store));
     assert.equal(clientIp, "unknown");
   });
 
@@ -229,7 +237,7 @@ describe("a body", () => {
       headers: { "transfer-encoding": "chunked" },
       on: (event, listener) => (listeners[event] = listener),
     });
-    const served = exchange(request, responseToNobody, exchangeOptions(store));
+    const served = handleRequest(request, responseToNobody, handlerOptions(store));
     const send = (byte: number) => {
       const chunk = Uint8Array.of(byte);
       listeners["data"]?.(chunk);
@@ -292,7 +300,7 @@ describe("a body", () => {
 
 describe("a response", () => {
   test("goes out as the store gave it", async (t) => {
-    const answer: ResponseParts = {
+    const answer: HttpResponse = {
       status: 201,
       reason: "Made",
       headers: [

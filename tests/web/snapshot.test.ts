@@ -10,10 +10,10 @@ import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { OpenOptions, Store } from "../../web/src/types.ts";
 import { createEngine } from "../../web/src/wasm/engine.ts";
-import { FaultyStorage } from "./support/faulty-storage.ts";
+import { ControlledStorage } from "./support/controlled-storage.ts";
 import { openHost } from "./support/open-host.ts";
 import { openStore } from "./support/package.ts";
-import { Origin, Tab } from "./support/tabs.ts";
+import { Origin, Tab } from "./support/simulated-tabs.ts";
 
 let root: string;
 let folders = 0;
@@ -244,11 +244,11 @@ describe("restoring", () => {
 
 class Bench {
   readonly files = new Map<string, Uint8Array>();
-  storage = new FaultyStorage(new MemoryStorage(this.files));
+  storage = new ControlledStorage(new MemoryStorage(this.files));
   fail = false; // from the start
 
   async open(): Promise<Store> {
-    this.storage = new FaultyStorage(new MemoryStorage(this.files));
+    this.storage = new ControlledStorage(new MemoryStorage(this.files));
     if (this.fail) this.storage.failing = "quota";
     const engine = await createEngine();
     const host = await openHost({ engine, storage: this.storage, persisted: false });

@@ -7,16 +7,16 @@ import { forceCloseDatabase } from "fake-indexeddb";
 import { IdbfsStorage } from "../../web/src/storage/idbfs.ts";
 import {
   deleteDatabase,
-  fileStore,
+  fileStoreName,
   listDatabases,
   mountPoint,
 } from "../../web/src/storage/idbfs-database.ts";
-import { numberInName, partName, segmentName } from "../../web/src/storage/log-storage.ts";
+import { numberFromName, partName, segmentName } from "../../web/src/storage/log-storage.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
-import { IdbfsPlace, idbfsDatabase } from "./support/idbfs-place.ts";
+import { IdbfsFixture, idbfsDatabase } from "./support/idbfs-fixture.ts";
 import { loadAll, storageContract } from "./support/storage-contract.ts";
 
-class SharedPlace extends IdbfsPlace {
+class SharedFixture extends IdbfsFixture {
   // A later owner: it claims the log as it finds it, and covers it with a checkpoint.
   async takeOver(manifest: number, firstSegment: number): Promise<IdbfsStorage> {
     const storage = await this.open();
@@ -74,14 +74,14 @@ test("idbfs reads while the browser begins a new log, and writes once it has", a
 });
 
 describe("idbfs keeps the storage contract", () => {
-  for (const { name, run } of storageContract) test(name, () => run(new SharedPlace()));
+  for (const { name, run } of storageContract) test(name, () => run(new SharedFixture()));
 });
 
 describe("idbfs", () => {
   const bytes = Uint8Array.from([1, 2, 3]);
 
   test("stores entries as IDBFS does", async () => {
-    const place = new SharedPlace();
+    const place = new SharedFixture();
     const storage = await place.open();
     await storage.claim(25, bytes);
     await storage.addSegments(26, [bytes], "strict");
@@ -108,16 +108,16 @@ describe("idbfs", () => {
   });
 
   test("other files of the folder, and entries that hold no bytes, disturb nothing", async () => {
-    const place = new SharedPlace();
+    const place = new SharedFixture();
     const storage = await place.open();
     await storage.addSegments(1, [bytes], "strict");
     await storage.addSegments(2, [bytes], "strict");
     await storage.putPart(1, bytes);
     await storage.putPart(2, bytes);
     const database = await idbfsDatabase(mountPoint(place.store));
-    const writing = database.transaction(fileStore, "readwrite");
+    const writing = database.transaction(fileStoreName, "readwrite");
     const folder = `/entitable/${place.store}`;
-    const files = writing.objectStore(fileStore);
+    const files = writing.objectStore(fileStoreName);
     files.put(
       { timestamp: new Date(), mode: 33188, contents: bytes },
       `${folder}/wal-000000000000001x`,
@@ -145,7 +145,7 @@ describe("idbfs", () => {
   });
 
   test("a lost connection is made anew, and the write goes on", async () => {
-    const place = new SharedPlace();
+    const place = new SharedFixture();
     const storage = await place.open();
     await storage.addSegments(1, [bytes], "strict");
     forceCloseDatabase(place.databases[0] as never);
@@ -160,7 +160,7 @@ describe("idbfs", () => {
 
   test("a connection that breaks under a write: whether or not it arrived, it is stored once", async () => {
     for (const arrived of [false, true]) {
-      const place = new SharedPlace();
+      const place = new SharedFixture();
       const storage = await place.open();
       const database = place.databases[0] as IDBDatabase;
       breakNextTransaction(database, arrived);
@@ -176,7 +176,7 @@ describe("idbfs", () => {
 
   test("a connection that breaks under a claim: it is made, or fenced by what arrived and made on top of that", async () => {
     for (const arrived of [false, true]) {
-      const place = new SharedPlace();
+      const place = new SharedFixture();
       const storage = await place.open();
       await loadAll(storage);
       breakNextTransaction(place.databases[0] as IDBDatabase, arrived);
@@ -193,7 +193,7 @@ describe("idbfs", () => {
   });
 
   test("what is loaded again is claimed again", async () => {
-    const place = new SharedPlace();
+    const place = new SharedFixture();
     const storage = await place.open();
     for (const sequence of [1, 2]) {
       await loadAll(storage);
@@ -205,7 +205,7 @@ describe("idbfs", () => {
   });
 
   test("a connection that closes and never ends what runs on it", async () => {
-    const place = new SharedPlace();
+    const place = new SharedFixture();
     const storage = await place.open();
     const database = place.databases[0] as IDBDatabase;
     onNextTransaction(database, (tx) => {
@@ -225,7 +225,7 @@ describe("idbfs", () => {
     const real = indexedDB.open;
     const ends = calls.flatMap((call) =>
       [true, false].map(async (arrived) => {
-        const place = new SharedPlace();
+        const place = new SharedFixture();
         const storage = await place.open();
         breakNextTransaction(place.databases[0] as IDBDatabase, arrived);
         const first = call(storage);
@@ -239,7 +239,7 @@ describe("idbfs", () => {
     };
     try {
       for (const { first } of places)
-        await assert.rejects(first, { failure: "unknown", final: false });
+        await assert.rejects(first, { failure: "unknown", isFatal: false });
       const [segment] = places;
       await assert.rejects(segment?.call(segment.storage) as Promise<void>, { failure: "unknown" });
       const other = segment?.storage.putPart(1, bytes) as Promise<void>;
@@ -256,7 +256,7 @@ describe("idbfs", () => {
   });
 
   test("a connection that breaks while another owner takes the number: fenced", async () => {
-    const place = new SharedPlace();
+    const place = new SharedFixture();
     const storage = await place.open();
     const other = await place.open();
     breakNextTransaction(place.databases[0] as IDBDatabase, false);
@@ -273,7 +273,7 @@ describe("idbfs", () => {
     ];
     const real = indexedDB.open;
     for (const call of calls) {
-      const place = new SharedPlace();
+      const place = new SharedFixture();
       const storage = await place.open();
       await storage.claim(1, bytes);
       const other = await place.open();
@@ -299,7 +299,7 @@ describe("idbfs", () => {
   describe("an owner before", () => {
     // Whether it is fenced when so many have taken over since, so many ms later.
     async function isFenced(others: number, ms: number, written: number): Promise<boolean> {
-      const place = new SharedPlace();
+      const place = new SharedFixture();
       const before = await place.open();
       await loadAll(before);
       await before.claim(1, bytes);
@@ -336,7 +336,7 @@ describe("idbfs", () => {
   });
 
   test("checkpoints leave the last claims, and nothing else", async () => {
-    const place = new SharedPlace();
+    const place = new SharedFixture();
     const first = await place.open();
     await loadAll(first);
     await first.addSegments(1, [bytes], "strict"); // there was no room for a claim: this is one
@@ -357,7 +357,7 @@ describe("idbfs", () => {
   });
 
   test("a segment looks at the log before it if none was stored for a second, or on this connection", async (t) => {
-    const place = new SharedPlace();
+    const place = new SharedFixture();
     const storage = await place.open();
     await loadAll(storage);
     await storage.claim(1, bytes);
@@ -382,11 +382,11 @@ describe("idbfs", () => {
   });
 
   test("a full disk shows as quota, nothing is stored, and a later write may succeed", async () => {
-    const place = new SharedPlace();
+    const place = new SharedFixture();
     const storage = await place.open();
     const database = place.databases[0] as IDBDatabase;
     abortNextTransaction(database, new DOMException("full", "QuotaExceededError"));
-    const failure = { failure: "quota", code: "QuotaExceeded", final: false };
+    const failure = { failure: "quota", code: "QuotaExceeded", isFatal: false };
     await assert.rejects(storage.addSegments(1, [bytes], "strict"), failure);
     assert.deepEqual((await loadAll(storage)).segments, []);
     await storage.addSegments(1, [bytes], "strict");
@@ -407,7 +407,7 @@ describe("idbfs", () => {
       (storage) => storage.commitManifest(bytes, { segmentsBelow: 0, obsoleteParts: [] }),
     ];
     for (const call of calls) {
-      const place = new SharedPlace();
+      const place = new SharedFixture();
       const storage = await place.open();
       await loadAll(storage);
       onNextTransaction(place.databases[0] as IDBDatabase, (tx) => {
@@ -424,11 +424,11 @@ describe("idbfs", () => {
   });
 
   test("a deleted database is not made anew as an empty one", async () => {
-    const place = new SharedPlace();
+    const place = new SharedFixture();
     const storage = await place.open();
     await storage.addSegments(1, [bytes], "strict");
     await deleteDatabase(indexedDB, mountPoint(place.store), 1000); // the connection gives way
-    const gone = { failure: "gone", code: "ConnectionLost", final: true };
+    const gone = { failure: "gone", code: "ConnectionLost", isFatal: true };
     await assert.rejects(storage.addSegments(2, [bytes], "strict"), gone);
     await assert.rejects(storage.addSegments(2, [bytes], "strict"), gone);
     assert(!(await listDatabases(indexedDB)).includes(place.store));
@@ -436,7 +436,7 @@ describe("idbfs", () => {
   });
 
   test("deleting waits for a connection that stays, then says StoreLocked", async () => {
-    const place = new SharedPlace();
+    const place = new SharedFixture();
     const stubborn = await idbfsDatabase(mountPoint(place.store));
     await assert.rejects(deleteDatabase(indexedDB, mountPoint(place.store), 50), {
       code: "StoreLocked",
@@ -445,7 +445,7 @@ describe("idbfs", () => {
   });
 
   test("databases of other programs are not listed", async () => {
-    const place = new SharedPlace();
+    const place = new SharedFixture();
     (await idbfsDatabase("/somebody/else")).close();
     await (await place.open()).close();
     const names = await listDatabases(indexedDB);
@@ -457,8 +457,8 @@ describe("idbfs", () => {
 describe("names of entries", () => {
   test("there and back", () => {
     for (const n of [0, 1, 255, 2 ** 32, Number.MAX_SAFE_INTEGER]) {
-      assert.equal(numberInName("wal-", segmentName(n)), n);
-      assert.equal(numberInName("part-", partName(n)), n);
+      assert.equal(numberFromName("wal-", segmentName(n)), n);
+      assert.equal(numberFromName("part-", partName(n)), n);
     }
   });
   test("what is no such name", () => {
@@ -471,7 +471,7 @@ describe("names of entries", () => {
       "part-0000000000000001",
       "wal-ffffffffffffffff", // beyond what a number holds exactly
     ]) {
-      assert.equal(numberInName("wal-", name), undefined, name);
+      assert.equal(numberFromName("wal-", name), undefined, name);
     }
   });
 });

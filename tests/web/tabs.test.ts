@@ -1,5 +1,5 @@
 // Tabs that share a store: what one writes the others see, and nothing is lost or done twice when the owner closes, dies,
-// freezes or sleeps. In one process, with locks and channels of the test's own (support/tabs.ts); tests/browser has real ones.
+// freezes or sleeps. In one process, with locks and channels of the test's own (support/simulated-tabs.ts); tests/browser has real ones.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -7,11 +7,11 @@ import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises"
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { SharedHostOptions } from "../../web/src/tabs/shared-host.ts";
-import { claimStore } from "../../web/src/tabs/store-lock.ts";
+import { requestStoreLock } from "../../web/src/tabs/store-lock.ts";
 import type { Store } from "../../web/src/types.ts";
-import { FaultyStorage } from "./support/faulty-storage.ts";
-import { type Random, randomOf } from "./support/random.ts";
-import { Origin, Tab } from "./support/tabs.ts";
+import { ControlledStorage } from "./support/controlled-storage.ts";
+import { type Random, seededRandom } from "./support/random.ts";
+import { Origin, Tab } from "./support/simulated-tabs.ts";
 import { until } from "./support/until.ts";
 
 const tabsIn = (origin: Origin, count: number) =>
@@ -114,13 +114,13 @@ describe("two tabs", () => {
       if (end === "close") await first.close();
       if (end === "kill") a.kill();
       if (end === "freeze") a.freeze();
-      if (end === "suspend") a.tell("suspend");
+      if (end === "suspend") a.dispatch("suspend");
       await under;
       await second.table("people").createEntity(row("5"));
       assert.equal(second.status.owner, "self", end);
       assert.equal((await second.stats()).rows, 5, end);
       if (end === "freeze") a.thaw();
-      if (end === "suspend") a.tell("resume");
+      if (end === "suspend") a.dispatch("resume");
       if (end === "freeze" || end === "suspend") {
         await first.table("people").createEntity(row("6"));
         assert.equal(first.status.owner, "other-tab", end);
@@ -236,12 +236,12 @@ describe("what a tab writes one after another, while its store is taken away", (
         write();
         await Promise.resolve(); // it is being stored
         for (let i = 0; i < 5; ++i) write(); // these wait
-        if (how === "suspend") a.tell("suspend");
+        if (how === "suspend") a.dispatch("suspend");
         write();
         a.freeze();
         await second.table("people").createEntity(row("2"));
         a.thaw();
-        if (how === "suspend") a.tell("resume");
+        if (how === "suspend") a.dispatch("resume");
         for (let i = 0; i < 40; ++i) {
           write();
           await turn();
@@ -326,7 +326,7 @@ test("a tab whom the owner takes for new once more has its writes done in order"
 test("a lock that was taken away before its holder heard that it had it is lost, not forbidden", async () => {
   const heard: string[] = [];
   const locks = { request: () => Promise.reject(new DOMException("stolen", "AbortError")) };
-  claimStore(locks as unknown as LockManager, "shop", "queue", {
+  requestStoreLock(locks as unknown as LockManager, "shop", "queue", {
     held: () => heard.push("held"),
     lost: () => heard.push("lost"),
     failed: () => heard.push("failed"),
@@ -338,7 +338,7 @@ test("a lock that was taken away before its holder heard that it had it is lost,
 test("a write that was sent twice, and refused the second time, may be there from the first", async () => {
   const origin = new Origin();
   const [a, b, c] = tabsIn(origin, 3) as [Tab, Tab, Tab];
-  const disk = new FaultyStorage(new MemoryStorage(origin.files));
+  const disk = new ControlledStorage(new MemoryStorage(origin.files));
   origin.disk = () => disk;
   const first = await open(a);
   await first.table("people").createTable();
@@ -367,7 +367,7 @@ test("a write that was sent twice, and refused the second time, may be there fro
 
 test("two who both think they are the owner don't make the others ask them in turn for ever", async () => {
   const origin = new Origin();
-  origin.lockNewsMs = () => 200;
+  origin.lockLossDelayMs = () => 200;
   const [a, b, c, ...rest] = tabsIn(origin, 8) as [Tab, Tab, Tab, ...Tab[]];
   const first = await open(a);
   await first.table("people").createTable();
@@ -387,7 +387,7 @@ test("two who both think they are the owner don't make the others ask them in tu
 
 test("an owner gives way to one that claimed the log after it, though the lock is its own", async () => {
   const origin = new Origin();
-  origin.lockNewsMs = () => 500;
+  origin.lockLossDelayMs = () => 500;
   const [a, b, c, d] = tabsIn(origin, 4) as [Tab, Tab, Tab, Tab];
   const second = await heirAsleep(a, b);
   const third = await open(c); // takes the lock of the one that sleeps
@@ -407,7 +407,7 @@ test("an owner gives way to one that claimed the log after it, though the lock i
 
 test("an owner gives way to one that claimed the log after it, though it was still opening the store then", async () => {
   const origin = new Origin();
-  origin.lockNewsMs = () => 2000;
+  origin.lockLossDelayMs = () => 2000;
   const [a, b, c] = tabsIn(origin, 3) as [Tab, Tab, Tab];
   let claimed = () => {};
   const held = new Promise<void>((resolve) => {
@@ -437,21 +437,21 @@ test("an owner gives way to one that claimed the log after it, though it was sti
 });
 
 describe("a tab that is about to sleep", () => {
-  const silenceMs = 600_000; // nobody takes the lock away
+  const ownerTimeoutMs = 600_000; // nobody takes the lock away
 
   test("lets go of the store although something is being stored: it may never wake", async () => {
     const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
-    const first = await open(a, { silenceMs });
-    const second = await open(b, { silenceMs });
+    const first = await open(a, { ownerTimeoutMs });
+    const second = await open(b, { ownerTimeoutMs });
     await first.table("people").createTable();
     const written = first.table("people").createEntity(row("1"));
     await Promise.resolve(); // it is being stored
-    a.tell("suspend");
+    a.dispatch("suspend");
     a.freeze();
     await second.table("people").createEntity(row("2"));
     assert.equal(second.status.owner, "self");
     a.thaw();
-    a.tell("resume");
+    a.dispatch("resume");
     await written;
     assert.equal((await second.stats()).rows, 2);
     await first.close();
@@ -460,13 +460,13 @@ describe("a tab that is about to sleep", () => {
 
   test("and is closed before it wakes has done what it was asked for before it is closed", async () => {
     const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
-    const first = await open(a, { silenceMs });
-    const second = await open(b, { silenceMs });
+    const first = await open(a, { ownerTimeoutMs });
+    const second = await open(b, { ownerTimeoutMs });
     await first.table("people").createTable();
-    a.tell("suspend");
+    a.dispatch("suspend");
     const written = first.table("people").createEntity(row("1"));
     const closed = first.close();
-    a.tell("resume");
+    a.dispatch("resume");
     await Promise.all([written, closed]);
     assert.equal((await second.stats()).rows, 1);
     await second.close();
@@ -474,19 +474,19 @@ describe("a tab that is about to sleep", () => {
 
   test("takes deferred writes with it that the next owner got ahead of", async () => {
     const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
-    const first = await open(a, { silenceMs });
-    const second = await open(b, { silenceMs });
+    const first = await open(a, { ownerTimeoutMs });
+    const second = await open(b, { ownerTimeoutMs });
     await first.table("people").createTable();
     const deferred = first.table("people", { durability: "deferred" });
     await deferred.createEntity(row("1"));
     const flushed = first.flush();
     await Promise.resolve(); // it is being stored, and what comes now waits for that
     await deferred.createEntity(row("2"));
-    a.tell("suspend");
+    a.dispatch("suspend");
     a.freeze();
     await second.table("people").createEntity(row("3"));
     a.thaw();
-    a.tell("resume");
+    a.dispatch("resume");
     await flushed;
     await first.flush();
     assert.equal((await second.stats()).rows, 3);
@@ -550,7 +550,7 @@ class User {
 test("tabs that are killed, frozen, suspended and closed at random lose nothing and do nothing twice", async (t) => {
   const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000_007);
   t.diagnostic(`ENTITABLE_SEED=${seed}`);
-  const random = randomOf(seed);
+  const random = seededRandom(seed);
   const rounds = Number(process.env["ENTITABLE_ROUNDS"] ?? (process.env["ENTITABLE_ALL"] ? 30 : 5));
   for (let round = 0; round < rounds; ++round) {
     const origin = new Origin();
@@ -581,8 +581,8 @@ test("tabs that are killed, frozen, suspended and closed at random lose nothing 
         setTimeout(() => tab.thaw(), random.below(400));
       }
       if (what === "suspend") {
-        tab.tell("suspend");
-        setTimeout(() => tab.tell("resume"), random.below(200));
+        tab.dispatch("suspend");
+        setTimeout(() => tab.dispatch("resume"), random.below(200));
       }
       if (what === "start") void start();
     }

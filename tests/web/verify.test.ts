@@ -10,11 +10,11 @@ import type { LocalHost } from "../../web/src/host/local-host.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { Store, StoreWarning, VerifyReport } from "../../web/src/types.ts";
+import { ControlledStorage } from "./support/controlled-storage.ts";
 import { encode, FakeEngine } from "./support/fake-engine.ts";
-import { FaultyStorage } from "./support/faulty-storage.ts";
 import { openHost } from "./support/open-host.ts";
 import { openStore } from "./support/package.ts";
-import { Origin, Tab } from "./support/tabs.ts";
+import { Origin, Tab } from "./support/simulated-tabs.ts";
 
 let root: string;
 let folders = 0;
@@ -224,7 +224,7 @@ describe("tabs that share a store", () => {
 
 class Bench {
   readonly files = new Map<string, Uint8Array>();
-  readonly storage = new FaultyStorage(new MemoryStorage(this.files));
+  readonly storage = new ControlledStorage(new MemoryStorage(this.files));
   readonly warnings: StoreWarning[] = [];
 
   open(): Promise<LocalHost> {

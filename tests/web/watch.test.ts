@@ -3,16 +3,21 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { TableClient } from "@azure/data-tables";
-import { decodePage, decodeWrite, type WriteOperation } from "../../web/src/client/block.ts";
+import {
+  decodePage,
+  decodeWriteEtags,
+  type WriteOperation,
+} from "../../web/src/client/rpc-messages.ts";
 import { RestError, StoreError } from "../../web/src/errors.ts";
-import { platformRandom } from "../../web/src/random.ts";
-import { checkAccount } from "../../web/src/rest/account.ts";
-import { decodeResponse, encodeRequest } from "../../web/src/rest/block.ts";
-import { RestDoor } from "../../web/src/rest/door.ts";
-import { httpClientOf } from "../../web/src/rest/http-client.ts";
+import { accountFromOptions } from "../../web/src/rest/account.ts";
+import { RestEntryPoint } from "../../web/src/rest/entry-point.ts";
+import { createHttpClient } from "../../web/src/rest/http-client.ts";
+import { decodeHttpResponse, encodeHttpRequest } from "../../web/src/rest/http-message.ts";
 import type { Transport } from "../../web/src/transport.ts";
 import type { RequestDescription } from "../../web/src/types.ts";
-import { createEngine, type Engine, type Refusal } from "../../web/src/wasm/engine.ts";
+import { platformRandom } from "../../web/src/util/random.ts";
+import { createEngine, type Engine, type SimulatedError } from "../../web/src/wasm/engine.ts";
+import { assertLoaded } from "./support/assert-loaded.ts";
 import {
   encodeCreateTable,
   encodeExplain,
@@ -20,8 +25,7 @@ import {
   encodeListTables,
   encodeQuery,
   encodeWrite,
-} from "./support/own-blocks.ts";
-import { present } from "./support/present.ts";
+} from "./support/copied-messages.ts";
 
 const now = Date.UTC(2026, 0, 1);
 const base = "http://127.0.0.1:10002/acct";
@@ -31,8 +35,8 @@ const described = { table: "people", ...key };
 async function open(): Promise<Engine> {
   const engine = await createEngine();
   engine.recover(undefined);
-  engine.recovered();
-  engine.configure(checkAccount({}, "acct"), undefined);
+  engine.finishRecovery();
+  engine.configure(accountFromOptions({}, "acct"), undefined);
   return engine;
 }
 
@@ -48,14 +52,14 @@ function http(
 ): Uint8Array {
   const bytes = new TextEncoder().encode(body);
   const parts = { method, url: `${base}/${path}`, headers, body: bytes, clientIp: "" };
-  return encodeRequest(parts, platformRandom);
+  return encodeHttpRequest(parts, platformRandom);
 }
 
 function commit(engine: Engine, block: Uint8Array): Uint8Array {
-  const staged = present(engine.stage([block], now));
+  const staged = assertLoaded(engine.stage([block], now));
   if (staged.changes) engine.publish();
   else engine.discard();
-  return staged.replies[0] as Uint8Array;
+  return staged.responses[0] as Uint8Array;
 }
 
 describe("what a request asks for", () => {
@@ -108,8 +112,8 @@ describe("what a request asks for", () => {
   for (const [name, expected, direct, rest] of same) {
     test(`${name}: the same through both doors`, async () => {
       const engine = await open();
-      assert.deepEqual(engine.describe(direct), expected);
-      assert.deepEqual(engine.describe(rest), expected);
+      assert.deepEqual(engine.describeRequest(direct), expected);
+      assert.deepEqual(engine.describeRequest(rest), expected);
     });
   }
 
@@ -120,7 +124,7 @@ describe("what a request asks for", () => {
       { kind: "merge", partitionKey: "p", rowKey: "2", entity: {}, etag: "*" },
     ];
     const table = { table: "people", partitionKey: "p" };
-    assert.deepEqual(engine.describe(encodeWrite("people", operations, true)), {
+    assert.deepEqual(engine.describeRequest(encodeWrite("people", operations, true)), {
       operation: "batch",
       ...table,
       operations: [
@@ -132,39 +136,39 @@ describe("what a request asks for", () => {
 
   test("what only one door has, and what nobody understands", async () => {
     const engine = await open();
-    assert.equal(engine.describe(encodeExplain("people", {})).operation, "explain");
-    assert.equal(engine.describe(http("GET", "people?comp=acl")).operation, "getAcl");
-    assert.deepEqual(engine.describe(http("DELETE", "people")), {
+    assert.equal(engine.describeRequest(encodeExplain("people", {})).operation, "explain");
+    assert.equal(engine.describeRequest(http("GET", "people?comp=acl")).operation, "getAcl");
+    assert.deepEqual(engine.describeRequest(http("DELETE", "people")), {
       operation: "unknown",
       table: "people",
     });
-    assert.deepEqual(engine.describe(new Uint8Array(0)), { operation: "unknown" });
+    assert.deepEqual(engine.describeRequest(new Uint8Array(0)), { operation: "unknown" });
   });
 
   test("nothing is done", async () => {
     const engine = await open();
-    engine.describe(encodeCreateTable("people"));
+    engine.describeRequest(encodeCreateTable("people"));
     assert.deepEqual(engine.stats().tables, []);
   });
 });
 
 // What a client of each door makes of a refusal.
-function directError(engine: Engine, refusal: Refusal): RestError {
-  const reply = engine.refuse(encodeCreateTable("people"), refusal, now);
-  return thrown(() => decodeWrite(reply)) as RestError;
+function directError(engine: Engine, refusal: SimulatedError): RestError {
+  const reply = engine.makeErrorResponse(encodeCreateTable("people"), refusal, now);
+  return thrown(() => decodeWriteEtags(reply)) as RestError;
 }
 
-async function officialError(engine: Engine, refusal: Refusal): Promise<RestError> {
+async function officialError(engine: Engine, refusal: SimulatedError): Promise<RestError> {
   const refusing: Transport = {
-    read: (block) => engine.refuse(block, refusal, now),
-    write: async (block) => engine.refuse(block, refusal, now),
-    handle: (block) => engine.refuse(block, refusal, now),
+    read: (block) => engine.makeErrorResponse(block, refusal, now),
+    write: async (block) => engine.makeErrorResponse(block, refusal, now),
+    handle: (block) => engine.makeErrorResponse(block, refusal, now),
     now: () => now,
   };
   const client = new TableClient(base, "people", {
     allowInsecureConnection: true,
     retryOptions: { maxRetries: 0 },
-    httpClient: httpClientOf(new RestDoor(refusing, platformRandom)),
+    httpClient: createHttpClient(new RestEntryPoint(refusing, platformRandom)),
   });
   return (await client.getEntity("p", "r").catch((error: unknown) => error)) as RestError;
 }
@@ -179,7 +183,7 @@ function thrown(call: () => unknown): unknown {
 }
 
 describe("how a request would be refused", () => {
-  const refusals: Refusal[] = [
+  const refusals: SimulatedError[] = [
     { code: "ServerBusy", headers: { "Retry-After": "1" } },
     { code: "OperationTimedOut" },
     { code: "OutOfMemory" },
@@ -213,14 +217,16 @@ describe("how a request would be refused", () => {
       ["Accept", "application/json;odata=nometadata"],
     ] as const;
     const block = http("GET", "people", "", headers);
-    const response = decodeResponse(engine.refuse(block, { code: "ServerBusy" }, now));
+    const response = decodeHttpResponse(
+      engine.makeErrorResponse(block, { code: "ServerBusy" }, now),
+    );
     assert.equal(response.status, 503);
     const got = new Map(response.headers);
     assert.equal(got.get("x-ms-client-request-id"), "mine");
     assert.match(got.get("Content-Type") ?? "", /odata=nometadata/);
     assert.equal(got.get("Date"), new Date(now).toUTCString());
-    const xml = decodeResponse(
-      engine.refuse(http("GET", "people?comp=acl"), { code: "ServerBusy" }, now),
+    const xml = decodeHttpResponse(
+      engine.makeErrorResponse(http("GET", "people?comp=acl"), { code: "ServerBusy" }, now),
     );
     assert.match(new TextDecoder().decode(xml.body), /^<\?xml.*<m:code>ServerBusy<\/m:code>/);
   });
@@ -228,13 +234,13 @@ describe("how a request would be refused", () => {
   test("a refusal that nobody could say is an error of whoever asks for it", async () => {
     const engine = await open();
     const block = encodeCreateTable("people");
-    const bad: [Refusal, RegExp][] = [
+    const bad: [SimulatedError, RegExp][] = [
       [{ code: "NoSuchCode" }, /needs a status/],
       [{ code: "ServerBusy", status: 200 }, /300 to 599/],
       [{ code: "ServerBusy", headers: { a: "b\r\nc: d" } }, /headers that HTTP can carry/],
     ];
     for (const [refusal, message] of bad) {
-      const error = thrown(() => engine.refuse(block, refusal, now));
+      const error = thrown(() => engine.makeErrorResponse(block, refusal, now));
       assert.ok(error instanceof StoreError);
       assert.equal(error.code, "ValidationFailed");
       assert.match(error.message, message);
@@ -247,7 +253,7 @@ describe("how a request would be refused", () => {
 describe("what became of a request", () => {
   test("as both doors say it", async () => {
     const engine = await open();
-    const outcome = (block: Uint8Array) => engine.outcome(block, commit(engine, block));
+    const outcome = (block: Uint8Array) => engine.responseOutcome(block, commit(engine, block));
     const rest = http("POST", "people", '{"PartitionKey":"p","RowKey":"2"}');
     const direct = write({ kind: "insert", partitionKey: "p", rowKey: "1", entity: {} });
     const batch = encodeWrite(
@@ -262,7 +268,7 @@ describe("what became of a request", () => {
     assert.deepEqual(outcome(rest), { status: 201 });
     assert.deepEqual(outcome(batch), { status: 409, code: "EntityAlreadyExists" });
     const get = encodeGet("people", "p", "1");
-    assert.deepEqual(engine.outcome(get, present(engine.read(get))), { status: 200 }); // of a view of its memory
+    assert.deepEqual(engine.responseOutcome(get, assertLoaded(engine.read(get))), { status: 200 }); // of a view of its memory
   });
 
   test("how many rows a read took", async () => {
@@ -271,7 +277,7 @@ describe("what became of a request", () => {
     for (const rowKey of ["1", "2", "3"]) {
       commit(engine, write({ kind: "insert", partitionKey: "p", rowKey, entity: { n: 1 } }));
     }
-    assert.equal(decodePage(present(engine.read(encodeQuery("people", {})))).rows.length, 3);
+    assert.equal(decodePage(assertLoaded(engine.read(encodeQuery("people", {})))).rows.length, 3);
     assert.deepEqual(engine.lastRead, { read: 3, returned: 3 });
     engine.read(encodeQuery("people", { filter: "n eq 2" }));
     assert.deepEqual(engine.lastRead, { read: 3, returned: 0 });
@@ -284,14 +290,14 @@ describe("what became of a request", () => {
     assert.deepEqual(engine.lastRead, { read: 0, returned: 0 });
 
     const either = encodeQuery("people", { filter: "RowKey eq '1' or RowKey eq '2'" });
-    engine.readAsService(true);
+    engine.emulateServiceScans(true);
     engine.read(either);
     assert.deepEqual(engine.lastRead, { read: 3, returned: 2, partition: "p" });
     engine.handle(http("GET", "people"), now);
     assert.deepEqual(engine.lastRead, { read: 3, returned: 3, partition: "p" });
     engine.handle(http("GET", "nowhere"), now);
     assert.deepEqual(engine.lastRead, { read: 0, returned: 0 });
-    engine.readAsService(false);
+    engine.emulateServiceScans(false);
     engine.read(either);
     assert.equal(engine.lastRead.partition, undefined);
   });

@@ -7,11 +7,15 @@ import { setImmediate as turn } from "node:timers/promises";
 import "fake-indexeddb/auto";
 import { StoreError } from "../../web/src/errors.ts";
 import { Emitter } from "../../web/src/host/emitter.ts";
-import { type LifeEvent, noPage, type PageLife } from "../../web/src/host/page-life.ts";
-import type { Surroundings } from "../../web/src/opening/environment.ts";
-import { openHost } from "../../web/src/opening/open-host.ts";
-import { checkOptions } from "../../web/src/opening/options.ts";
-import { fenced } from "../../web/src/storage/log-storage.ts";
+import {
+  type LifecycleEvent,
+  noPageLifecycle,
+  type PageLifecycle,
+} from "../../web/src/host/page-lifecycle.ts";
+import type { PageServices } from "../../web/src/open/environment.ts";
+import { openHost } from "../../web/src/open/open-host.ts";
+import { checkOptions } from "../../web/src/open/options.ts";
+import { fencedError } from "../../web/src/storage/log-storage.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import { protocolVersion } from "../../web/src/tabs/messages.ts";
 import type { Host } from "../../web/src/transport.ts";
@@ -23,10 +27,10 @@ import type {
   StoreWarning,
   VerifyReport,
 } from "../../web/src/types.ts";
+import { deferredModuleUrl } from "../../web/src/wasm/deferred-module.ts";
 import { buildId, compileModule } from "../../web/src/wasm/module.ts";
-import { secondHalf } from "../../web/src/wasm/second-half.ts";
-import { type Means, serveStore } from "../../web/src/worker/serve.ts";
-import { startWorker, WorkerUnavailable } from "../../web/src/worker/start.ts";
+import { startWorker, WorkerUnavailable } from "../../web/src/worker/start-worker.ts";
+import { serveStore, type WorkerEnvironment } from "../../web/src/worker/store-server.ts";
 import { WorkerHost } from "../../web/src/worker/worker-host.ts";
 import { openStore as openPacked } from "./support/package.ts";
 import { until } from "./support/until.ts";
@@ -38,16 +42,16 @@ const newName = () => `in-worker-${++stores}`;
 
 class Page {
   readonly warnings: StoreWarning[] = [];
-  readonly #listeners = new Set<(event: LifeEvent) => void>();
+  readonly #listeners = new Set<(event: LifecycleEvent) => void>();
   hidden = false;
   asked = 0; // not to evict
   lastSeen: Date | undefined; // the trace of its stores
   wiped = 0;
   ended = 0;
-  around: Surroundings | undefined; // the worker's
+  pageServices: PageServices | undefined; // the worker's
   workerPort: MessagePort | undefined;
   fail: (reason: string) => void = () => {};
-  readonly life: PageLife = {
+  readonly lifecycle: PageLifecycle = {
     hidden: () => this.hidden,
     watch: (listener) => {
       this.#listeners.add(listener);
@@ -55,7 +59,7 @@ class Page {
     },
   };
 
-  tell(event: LifeEvent): void {
+  tell(event: LifecycleEvent): void {
     for (const listener of [...this.#listeners]) listener(event);
   }
   get listeners(): number {
@@ -65,15 +69,15 @@ class Page {
   async host(
     options: OpenOptions = {},
     serve = serveStore,
-    open: Means["open"] = openHost,
+    open: WorkerEnvironment["open"] = openHost,
   ): Promise<WorkerHost> {
     const { port1, port2 } = new MessageChannel();
     this.workerPort = port2;
     serve(port2, {
       locks,
-      open: (settings, around) => {
-        this.around = around;
-        return open(settings, around);
+      open: (settings, pageServices) => {
+        this.pageServices = pageServices;
+        return open(settings, pageServices);
       },
     });
     const failure = new Promise<string>((resolve) => {
@@ -89,23 +93,23 @@ class Page {
     return await WorkerHost.open({
       settings: {
         ...given,
-        wasm: await compileModule(given.wasm, "first half"),
-        more: secondHalf(),
+        wasm: await compileModule(given.wasm, "primary"),
+        more: deferredModuleUrl(),
       },
       thread: { port: port1, failure, end: () => void ++this.ended },
-      around: {
-        life: this.life,
+      pageServices: {
+        lifecycle: this.lifecycle,
         persist: async () => {
           this.asked += 1;
           return true;
         },
         estimate: async () => undefined,
-        traceOf: () => ({
+        lastSeenMarker: () => ({
           lastSeen: async () => this.lastSeen,
-          leave: (at) => {
+          set: (at) => {
             this.lastSeen = at;
           },
-          wipe: () => {
+          clear: () => {
             this.wiped += 1;
             this.lastSeen = undefined;
           },
@@ -128,7 +132,7 @@ class Page {
 // A host that answers each call with what it got, and whose events are told by hand.
 class EchoHost implements Host {
   readonly events = new Emitter<StoreEvents>();
-  readonly replies: Uint8Array[] = [];
+  readonly responses: Uint8Array[] = [];
   readonly status: StoreStatus = {
     state: "open",
     persistence: "memory",
@@ -150,7 +154,7 @@ class EchoHost implements Host {
   write = async (block: Uint8Array, durability?: Durability) => {
     this.durability = durability;
     const reply = this.read(block).slice();
-    this.replies.push(reply);
+    this.responses.push(reply);
     return reply;
   };
   now = () => 0;
@@ -297,12 +301,12 @@ describe("a store in a worker", () => {
         if (data.type === "open") {
           port.postMessage({ from: "worker", type: "ready", status });
         } else if (data.type === "close") {
-          port.postMessage({ type: "leave-trace", at, wakes: 0 });
+          port.postMessage({ type: "set-last-seen", at, resumeCount: 0 });
           port.postMessage({ type: "closed" });
         } else if (data.event === "suspend") {
-          port.postMessage({ type: "leave-trace", at, wakes: 0 });
+          port.postMessage({ type: "set-last-seen", at, resumeCount: 0 });
         } else if (data.event === "resume") {
-          port.postMessage({ type: "leave-trace", at, wakes: 0 }); // said before it was suspended
+          port.postMessage({ type: "set-last-seen", at, resumeCount: 0 }); // said before it was suspended
           port.postMessage({ type: "persist" });
         }
       };
@@ -334,7 +338,7 @@ describe("between a page and the host in its worker", () => {
   const open = async (host: EchoHost) =>
     await new Page().host({}, serveStore, () => Promise.resolve(host));
 
-  test("blocks and values travel, and replies are moved, not copied", async () => {
+  test("blocks and values travel, and responses are moved, not copied", async () => {
     const there = new EchoHost();
     const host = await open(there);
     const block = Uint8Array.of(1, 2, 3);
@@ -342,7 +346,7 @@ describe("between a page and the host in its worker", () => {
     assert.deepEqual(await host.handle(block), block);
     assert.deepEqual(await host.write(block, "relaxed"), block);
     assert.equal(there.durability, "relaxed");
-    assert.equal(there.replies[0]?.buffer.byteLength, 0, "it was given away");
+    assert.equal(there.responses[0]?.buffer.byteLength, 0, "it was given away");
     assert.equal(block.length, 3, "the page's own is its own");
     await host.flush();
     await host.compact();
@@ -358,7 +362,7 @@ describe("between a page and the host in its worker", () => {
     there.refusal = new StoreError("StoreClosed", "The store is closed.");
     const calls = [() => host.read(Uint8Array.of(1)), () => host.write(Uint8Array.of(1))];
     for (const call of calls) await assert.rejects(call, { code: "StoreClosed" });
-    there.refusal = fenced("anything");
+    there.refusal = fencedError("anything");
     for (const call of calls) await assert.rejects(call, { code: "StoreLocked" });
     await host.close().catch(() => {});
   });
@@ -487,13 +491,14 @@ describe("a worker that dies", () => {
     const store = await page.open({ name: "by-lock" });
     const lives = async () =>
       ((await locks.query()).held ?? []).filter(({ name }) => name?.includes("by-lock/client/"));
-    const [life] = await lives();
-    const waiting = async () => (await locks.query()).pending?.some((p) => p.name === life?.name);
+    const [lifecycle] = await lives();
+    const waiting = async () =>
+      (await locks.query()).pending?.some((p) => p.name === lifecycle?.name);
     while (!(await waiting())) await turn();
     const closed = new Promise<void>((resolve) => {
       store.on("status", ({ state }) => state === "closed" && resolve());
     });
-    await locks.request(life?.name as string, { steal: true }, async () => {});
+    await locks.request(lifecycle?.name as string, { steal: true }, async () => {});
     await closed;
     page.kill();
   });
@@ -516,11 +521,11 @@ describe("what happens to the page", () => {
       durability: "deferred",
       deferredDelayMs: 1000,
     });
-    const life = page.around?.life ?? noPage;
-    assert.equal(life.hidden(), true);
+    const lifecycle = page.pageServices?.lifecycle ?? noPageLifecycle;
+    assert.equal(lifecycle.hidden(), true);
     page.hidden = false;
     page.tell("shown");
-    await until(() => !life.hidden());
+    await until(() => !lifecycle.hidden());
     await store.table("people").createTable();
     const persisted = new Promise((resolve) => store.on("persisted", resolve));
     page.hidden = true;
@@ -537,7 +542,7 @@ describe("what happens to the page", () => {
     t.after(() => host.close().catch(() => {}));
     let looks = 0;
     t.mock.method(performance, "now", () => ++looks);
-    const looksAt = (event: LifeEvent) => {
+    const looksAt = (event: LifecycleEvent) => {
       looks = 0;
       page.tell(event);
       return looks;

@@ -48,13 +48,13 @@ export class RestError extends Error {
   }
 }
 
-// An answer that was cut off on its way, as a store for tests can have it. `reply` is the block of the whole: some doors show a half of it.
-export class TruncatedReply extends RestError {
-  declare readonly reply: Uint8Array;
+// An answer that was cut off on its way, as a store for tests can have it. `responseMessage` is the block of the whole: some doors show a half of it.
+export class TruncatedResponseError extends RestError {
+  declare readonly responseMessage: Uint8Array;
 
-  constructor(message: string, reply: Uint8Array, code = RestError.PARSE_ERROR) {
+  constructor(message: string, responseMessage: Uint8Array, code = RestError.PARSE_ERROR) {
     super(message, { code });
-    Object.defineProperty(this, "reply", { value: reply, enumerable: false });
+    Object.defineProperty(this, "responseMessage", { value: responseMessage, enumerable: false });
   }
 }
 

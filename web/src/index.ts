@@ -1,7 +1,7 @@
 // Everything that the package exports, and nothing else.
 
 export { TableTransaction } from "./client/transaction.ts";
-export { edm } from "./edm.ts";
+export { edm } from "./edm/edm.ts";
 export type {
   ODataError,
   RestErrorDetails,
@@ -10,5 +10,5 @@ export type {
   StoreErrorOptions,
 } from "./errors.ts";
 export { RestError, StoreError } from "./errors.ts";
-export { deleteStore, listStores, openStore } from "./open.ts";
+export { deleteStore, listStores, openStore } from "./open-store.ts";
 export type * from "./types.ts";

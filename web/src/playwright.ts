@@ -12,9 +12,9 @@ import {
   type Route,
   type TestType,
 } from "@playwright/test";
-import { urlPattern } from "./rest/address.ts";
-import type { RestDoor } from "./rest/door.ts";
-import { failure, isNetworkFailure } from "./rest/failure.ts";
+import type { RestEntryPoint } from "./rest/entry-point.ts";
+import { isSimulatedNetworkError, responseFromError } from "./rest/error-response.ts";
+import { serviceUrlPattern } from "./rest/service-url.ts";
 import type { StoreHandle } from "./store.ts";
 import { mockStore } from "./testing/mock-store.ts";
 import type { MockOptions, MockStore } from "./testing/types.ts";
@@ -35,9 +35,9 @@ export async function routeTables(
   store: Store,
   options: RouteOptions = {},
 ): Promise<void> {
-  const { door } = store as StoreHandle;
-  await context.route(urlPattern(options.baseUrl), (route, request) =>
-    answer(door, route, request),
+  const { restEntryPoint } = store as StoreHandle;
+  await context.route(serviceUrlPattern(options.baseUrl), (route, request) =>
+    handleRequest(restEntryPoint, route, request),
   );
 }
 
@@ -58,12 +58,12 @@ export interface TablesFixtures {
 export const test: TestType<
   PlaywrightTestArgs & PlaywrightTestOptions & TablesFixtures,
   PlaywrightWorkerArgs & PlaywrightWorkerOptions
-> = base.extend<TablesFixtures, { tablesOrigin: Origin }>({
+> = base.extend<TablesFixtures, { tablesOrigin: StoreCache }>({
   tablesOptions: [{}, { option: true }],
   tablesOrigin: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright reads from the pattern what a fixture uses
     async ({}, use) => {
-      await using origin = new Origin();
+      await using origin = new StoreCache();
       await use(origin);
     },
     { scope: "worker" },
@@ -81,7 +81,7 @@ export const test: TestType<
 const emulator: AccountOptions = { name: "devstoreaccount1", permissiveCors: true };
 
 // The store that a worker's tests fork. Tests that share options follow each other, so it is enough to keep that of the last ones.
-class Origin {
+class StoreCache {
   #options: MockOptions | undefined;
   #store: Promise<MockStore> | undefined;
 
@@ -103,26 +103,32 @@ class Origin {
 }
 
 // How a browser says what the network did.
-const networkErrors: Readonly<Record<string, string>> = {
+const abortReasons: Readonly<Record<string, string>> = {
   ENOTFOUND: "internetdisconnected",
   ECONNRESET: "connectionreset",
   ETIMEDOUT: "timedout",
   PARSE_ERROR: "connectionclosed", // half an answer can't be given
 };
 
-async function answer(door: RestDoor, route: Route, request: Request): Promise<void> {
-  const answered = await door
+async function handleRequest(
+  restEntryPoint: RestEntryPoint,
+  route: Route,
+  request: Request,
+): Promise<void> {
+  const response = await restEntryPoint
     .send({
       method: request.method(),
       url: request.url(),
       headers: Object.entries(request.headers()),
       body: request.postDataBuffer() ?? new Uint8Array(),
     })
-    .catch((cause: unknown) => (isNetworkFailure(cause) ? cause : failure(cause, door.random)));
-  if (isNetworkFailure(answered)) {
-    await route.abort(networkErrors[answered.code ?? ""] ?? "failed");
+    .catch((cause: unknown) =>
+      isSimulatedNetworkError(cause) ? cause : responseFromError(cause, restEntryPoint.random),
+    );
+  if (isSimulatedNetworkError(response)) {
+    await route.abort(abortReasons[response.code ?? ""] ?? "failed");
     return;
   }
-  const { status, headers, body } = answered;
+  const { status, headers, body } = response;
   await route.fulfill({ status, headers: Object.fromEntries(headers), body: Buffer.from(body) });
 }

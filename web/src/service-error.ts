@@ -5,21 +5,21 @@ export interface ServiceError {
   readonly code: string | undefined;
   readonly message: string;
   /** Which action of a transaction it is about, from 0, where it says so. */
-  readonly failedAt: number | undefined;
+  readonly failedIndex: number | undefined;
 }
 
-interface Shape {
+interface ErrorFields {
   code?: string;
   message?: string;
   details?: { odataError?: { code?: string; message?: { value?: string } } };
 }
 
 /** By shape, as the classes of errors differ between clients. Of what isn't the service's, what it calls itself. */
-export function serviceErrorOf(error: unknown): ServiceError {
-  const { code, message, details } = (error ?? {}) as Shape;
-  const said = details?.odataError;
-  const text = said?.message?.value ?? message ?? "";
+export function parseServiceError(error: unknown): ServiceError {
+  const { code, message, details } = (error ?? {}) as ErrorFields;
+  const odataError = details?.odataError;
+  const text = odataError?.message?.value ?? message ?? "";
   const [, index] = /^(\d+):/.exec(text) ?? [];
-  const failedAt = index === undefined ? undefined : Number(index);
-  return { code: said?.code ?? code, message: text, failedAt };
+  const failedIndex = index === undefined ? undefined : Number(index);
+  return { code: odataError?.code ?? code, message: text, failedIndex };
 }

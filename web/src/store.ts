@@ -1,15 +1,12 @@
 // The handle of an open store: gives out clients, and passes the rest to its host.
 
-import { letGo } from "./client/block.ts";
+import { releaseViews } from "./client/rpc-messages.ts";
 import { TableHandle } from "./client/table-client.ts";
 import { ServiceHandle } from "./client/table-service-client.ts";
 import { AbortError, StoreError } from "./errors.ts";
-import { nextTurn } from "./event-loop.ts";
-import { chunksOf } from "./pieces.ts";
-import { platformRandom } from "./random.ts";
-import { RestDoor } from "./rest/door.ts";
-import { fetchOf } from "./rest/fetch.ts";
-import { httpClientOf } from "./rest/http-client.ts";
+import { RestEntryPoint } from "./rest/entry-point.ts";
+import { createFetch } from "./rest/fetch.ts";
+import { createHttpClient } from "./rest/http-client.ts";
 import type { Host } from "./transport.ts";
 import type {
   EdmTypes,
@@ -30,20 +27,23 @@ import type {
   TableServiceClient,
   VerifyReport,
 } from "./types.ts";
+import { chunksFrom } from "./util/chunks.ts";
+import { yieldToEventLoop } from "./util/event-loop.ts";
+import { platformRandom } from "./util/random.ts";
 
 export class StoreHandle implements Store {
   readonly name: string;
   readonly fetch: Store["fetch"];
   readonly httpClient: HttpClient;
-  readonly door: RestDoor; // for adapters of this package
+  readonly restEntryPoint: RestEntryPoint; // for adapters of this package
   readonly #host: Host;
 
   constructor(name: string, host: Host, random = platformRandom) {
     this.name = name;
     this.#host = host;
-    this.door = new RestDoor(host, random);
-    this.fetch = fetchOf(this.door);
-    this.httpClient = httpClientOf(this.door);
+    this.restEntryPoint = new RestEntryPoint(host, random);
+    this.fetch = createFetch(this.restEntryPoint);
+    this.httpClient = createHttpClient(this.restEntryPoint);
   }
 
   get status(): StoreStatus {
@@ -100,8 +100,8 @@ export class StoreHandle implements Store {
   }
 
   async import(source: ImportSource, options: ImportOptions): Promise<ImportReport> {
-    const { importFile } = await import("./transfer/importing.ts");
-    return await importFile(this.tableClient(options.table), source, options, shared);
+    const { importFile } = await import("./transfer/import.ts");
+    return await importFile(this.tableClient(options.table), source, options, dependencies);
   }
 
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
@@ -112,7 +112,7 @@ export class StoreHandle implements Store {
     try {
       await this.#host.close();
     } finally {
-      letGo();
+      releaseViews();
     }
   }
 
@@ -121,7 +121,7 @@ export class StoreHandle implements Store {
   }
 }
 
-const shared = { AbortError, StoreError, nextTurn, chunksOf };
+const dependencies = { AbortError, StoreError, yieldToEventLoop, chunksFrom };
 
 // What writes files is loaded when somebody wants one.
 function exportSource(
@@ -131,7 +131,7 @@ function exportSource(
   let chunks: AsyncIterator<Uint8Array> | undefined;
   return {
     async pull(controller) {
-      chunks ??= (await import("./transfer/exporting.ts")).exportFile(client, options, shared);
+      chunks ??= (await import("./transfer/export.ts")).exportFile(client, options, dependencies);
       const { done, value } = await chunks.next();
       if (done) controller.close();
       else controller.enqueue(value);

@@ -192,7 +192,7 @@ export interface BulkFailure {
 export interface BulkResult extends Omit<BulkProgress, "failed"> {
   failed: BulkFailure[];
   /** Those that were read but never tried, since it stopped: their indexes. What comes after the last that was read wasn't either. */
-  left: number[];
+  notAttempted: number[];
 }
 
 // ---- Paging -----------------------------------------------------------------------------------------------------
@@ -460,7 +460,7 @@ export interface OpenOptions {
    * since the last checkpoint always stay, and so does everything of a store in memory.
    */
   memoryLimit?: number;
-  /** The module: where it is, or what it is. Default: entitable-tables.wasm beside this package's code, and entitable-more.wasm when it is needed. */
+  /** The module: where it is, or what it is. Default: entitable.core.wasm beside this package's code, and entitable.rest.wasm when it is needed. */
   wasm?: string | URL | Response | BufferSource | WebAssembly.Module;
   /**
    * Of stores in IndexedDB. "shared" (default): one tab runs the store and answers the others, which don't notice. "exclusive": a

@@ -42,7 +42,7 @@ export function App({ list }: { list: ShoppingList }) {
     attempt(async () => {
       const changed = await list.change(item, mine);
       setItems((shown) => shown.map((one) => (one === item ? changed.item : one)));
-      return changed.theirs === undefined ? "" : tell(item, changed.theirs);
+      return changed.theirs === undefined ? "" : describeChange(item, changed.theirs);
     });
 
   return (
@@ -106,7 +106,7 @@ function Line({ item, onChange }: { item: Item; onChange: (mine: Change) => void
   );
 }
 
-function tell({ name }: Item, { amount, done }: Change): string {
+function describeChange({ name }: Item, { amount, done }: Change): string {
   const what = [];
   if (amount !== undefined) what.push(`changed the amount to ${amount}`);
   if (done !== undefined) what.push(done ? "ticked it" : "unticked it");

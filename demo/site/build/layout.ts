@@ -46,7 +46,7 @@ export function documentOf(page: Page, pages: readonly Page[]): string {
 <header class="title"><p class="group">${escapeHtml(page.group)}</p><h1>${escapeHtml(page.title)}</h1><p class="summary">${escapeHtml(page.summary)}</p></header>
 ${text}
 </article>
-${around(page, pages)}
+${previousAndNext(page, pages)}
 </main>
 </div>
 <footer class="end"><p>${runs.test(text) ? "All code on this page runs in your browser; there is no server. " : ""}<a href="${up}workbench/">The cities workbench</a> lets you query 135,233 rows.</p></footer>
@@ -71,7 +71,7 @@ function entry(target: Page, from: Page): string {
   return `<li><a href="${upFrom(from)}${target.path}"${current}>${escapeHtml(target.title)}</a></li>`;
 }
 
-function around(page: Page, pages: readonly Page[]): string {
+function previousAndNext(page: Page, pages: readonly Page[]): string {
   const index = pages.indexOf(page);
   const link = (target: Page | undefined, word: string, rel: string) =>
     target === undefined

@@ -38,7 +38,7 @@ export function render(page: Page): string {
     const isPane = words.includes("naive") || words.includes("pattern");
     const opening = isPane && !inVersus ? '<div class="versus">\n' : "";
     inVersus = isPane && isPaneFence(tokens[index + 1]?.info);
-    const closing = isPane && !inVersus ? `</div>\n${verdict}` : "";
+    const closing = isPane && !inVersus ? `</div>\n${costComparison}` : "";
     const heading = tokens.findLast(
       ({ type }, place) => place < index && type === "inline" && isHeading(tokens[place - 1]?.type),
     );
@@ -78,7 +78,7 @@ function isPaneFence(info: string | undefined): boolean {
 }
 
 /** Returns code as HTML, with the syntax highlighting of the playground. */
-function coloured(code: string): string {
+function highlighted(code: string): string {
   return highlight(code)
     .map(({ kind, text }) =>
       kind === "plain" ? escapeHtml(text) : `<span class="${kind}">${escapeHtml(text)}</span>`,
@@ -87,20 +87,20 @@ function coloured(code: string): string {
 }
 
 function plain({ language, code }: Fence): string {
-  const body = language === "text" || language === "" ? escapeHtml(code) : coloured(code);
+  const body = language === "text" || language === "" ? escapeHtml(code) : highlighted(code);
   return `<pre class="code" tabindex="0"><code>${body}</code></pre>\n`;
 }
 
 function setupBlock({ code, title }: Fence): string {
   return (
     `<details class="setup"><summary>${escapeHtml(title ?? "Setup for every code block")}</summary>` +
-    `<pre class="code" tabindex="0"><code id="setup">${coloured(code)}</code></pre></details>\n`
+    `<pre class="code" tabindex="0"><code id="setup">${highlighted(code)}</code></pre></details>\n`
   );
 }
 
-// The comparison below two panes; src/verdict.ts fills it.
-const verdict =
-  '<div class="verdict"><button type="button" hidden>Run both</button><div class="bars" aria-live="polite"></div></div>\n';
+// The comparison below two panes; src/cost-comparison.ts fills it.
+const costComparison =
+  '<div class="cost-comparison"><button type="button" hidden>Run both</button><div class="bars" aria-live="polite"></div></div>\n';
 
 const paneTitles = { naive: "Naive design", pattern: "Pattern" };
 
@@ -115,7 +115,7 @@ function liveBlock({ code, words, title }: Fence, setup: boolean, heading: strin
     words.includes("throttle") ? ' throttle="azure"' : "",
     words.includes("kept") ? ' store="guide"' : "",
   ].join("");
-  const element = `<table-playground${attributes}><pre>${coloured(code)}</pre></table-playground>\n`;
+  const element = `<table-playground${attributes}><pre>${highlighted(code)}</pre></table-playground>\n`;
   if (kind === "") return `<div class="live">${element}</div>\n`;
   return `<section class="pane ${kind}"><h3><span class="label">${kind}</span> ${escapeHtml(label)}</h3>${element}</section>\n`;
 }

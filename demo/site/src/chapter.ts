@@ -5,10 +5,10 @@ import {
   type PlaygroundStartEvent,
   TablePlayground,
 } from "entitable/explorer";
+import { CostComparison } from "./cost-comparison.ts";
 import { HeatMap } from "./heat-map.ts";
-import { workOf } from "./partition-access.ts";
-import { ServerPicture } from "./server-picture.ts";
-import { Verdict } from "./verdict.ts";
+import { partitionRequestsOf } from "./partition-access.ts";
+import { ServerChart } from "./server-chart.ts";
 
 // The modules that code in the pages may import.
 TablePlayground.modules = {
@@ -29,7 +29,7 @@ TablePlayground.editor = async (options) => {
 };
 
 for (const versus of document.querySelectorAll(".versus")) {
-  if (versus.nextElementSibling !== null) new Verdict(versus, versus.nextElementSibling);
+  if (versus.nextElementSibling !== null) new CostComparison(versus, versus.nextElementSibling);
 }
 
 document.addEventListener("playground-start", (event) => {
@@ -43,29 +43,29 @@ document.addEventListener("playground-run", (event) => {
   if (!(target instanceof HTMLElement) || detail.before === undefined) return;
   if (target.dataset["heat"] !== undefined) void heatMapOf(target).end(detail);
   if (target.dataset["servers"] !== undefined)
-    serverPictureOf(target).show(workOf(detail.requests));
+    serverChartOf(target).show(partitionRequestsOf(detail.requests));
 });
 
 const heatMaps = new WeakMap<Element, HeatMap>();
 
 function heatMapOf(block: HTMLElement): HeatMap {
-  let picture = heatMaps.get(block);
-  if (picture === undefined) {
-    picture = new HeatMap();
-    heatMaps.set(block, picture);
-    block.after(picture.element);
+  let chart = heatMaps.get(block);
+  if (chart === undefined) {
+    chart = new HeatMap();
+    heatMaps.set(block, chart);
+    block.after(chart.element);
   }
-  return picture;
+  return chart;
 }
 
-const serverPictures = new WeakMap<Element, ServerPicture>();
+const serverCharts = new WeakMap<Element, ServerChart>();
 
-function serverPictureOf(block: HTMLElement): ServerPicture {
-  let picture = serverPictures.get(block);
-  if (picture === undefined) {
-    picture = new ServerPicture();
-    serverPictures.set(block, picture);
-    block.parentElement?.append(picture.element);
+function serverChartOf(block: HTMLElement): ServerChart {
+  let chart = serverCharts.get(block);
+  if (chart === undefined) {
+    chart = new ServerChart();
+    serverCharts.set(block, chart);
+    block.parentElement?.append(chart.element);
   }
-  return picture;
+  return chart;
 }

@@ -44,7 +44,7 @@ const look = EditorView.theme({
 
 // When a reader types over a selection, Chromium keeps the old formatting in a `style` attribute. A
 // strict Content-Security-Policy forbids that, and Chromium logs a violation. So insert it here.
-const typedOver = EditorView.domEventHandlers({
+const replaceSelectionOnTyping = EditorView.domEventHandlers({
   beforeinput: ({ inputType, data, isComposing }, view) => {
     const isTyped = inputType === "insertText" && data !== null && !isComposing;
     if (!isTyped || view.state.selection.main.empty) return false;
@@ -71,7 +71,7 @@ const always: Extension = [
   EditorState.tabSize.of(2),
   EditorView.lineWrapping,
   EditorView.contentAttributes.of({ "aria-label": "Code" }),
-  typedOver,
+  replaceSelectionOnTyping,
   look,
 ];
 

@@ -3,7 +3,7 @@
 // pages.
 
 /** `up` is the relative URL of the site's start page. */
-export function keepOffline(up: string): void {
+export function registerOfflineCopy(up: string): void {
   const workers = navigator.serviceWorker as ServiceWorkerContainer | undefined;
   if (workers === undefined) return;
   const keep = () => {

@@ -7,15 +7,15 @@
 const prefix = `site ${self.registration.scope} `;
 const current = prefix + version;
 
-self.addEventListener("install", (event) => event.waitUntil(putAway()));
+self.addEventListener("install", (event) => event.waitUntil(cacheSite()));
 self.addEventListener("activate", (event) => event.waitUntil(takeOver()));
-self.addEventListener("message", (event) => event.waitUntil(putAwayTheRest()));
+self.addEventListener("message", (event) => event.waitUntil(cacheOptionalFiles()));
 self.addEventListener("fetch", (event) => {
   const { method, url } = event.request;
-  if (method === "GET" && url.startsWith(self.registration.scope)) event.respondWith(answer(url));
+  if (method === "GET" && url.startsWith(self.registration.scope)) event.respondWith(respond(url));
 });
 
-async function putAway() {
+async function cacheSite() {
   const cache = await caches.open(current);
   const requests = files.map((file) => {
     const url = new URL(file.replace(/(^|\/)index\.html$/, "$1"), self.registration.scope);
@@ -26,8 +26,8 @@ async function putAway() {
 
 // Runs when a page is idle. If caching a file fails, the next page requests it again.
 let rest;
-function putAwayTheRest() {
-  rest ??= putAwayMissing(later)
+function cacheOptionalFiles() {
+  rest ??= cacheMissingFiles(later)
     .catch(() => {})
     .finally(() => {
       rest = undefined;
@@ -35,7 +35,7 @@ function putAwayTheRest() {
   return rest;
 }
 
-async function putAwayMissing(wanted) {
+async function cacheMissingFiles(wanted) {
   const cache = await caches.open(current);
   for (const file of wanted) {
     const url = new URL(file, self.registration.scope);
@@ -50,7 +50,7 @@ async function takeOver() {
   await self.clients.claim();
 }
 
-async function answer(url) {
+async function respond(url) {
   const cache = await caches.open(current);
   const address = url.replace(/[?#].*$/, "").replace(/\/index\.html$/, "/");
   const kept = await cache.match(address);

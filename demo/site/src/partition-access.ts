@@ -2,7 +2,7 @@
 // partitions that existed before it.
 import type { Store } from "entitable";
 import type { PlaygroundStart } from "entitable/explorer";
-import type { Work } from "./partition-servers.ts";
+import type { PartitionRequest } from "./partition-servers.ts";
 
 type Request = PlaygroundStart["requests"][number];
 
@@ -21,7 +21,7 @@ export interface Access {
   refusedWrites: number;
 }
 
-const untouched = {
+const emptyAccess = {
   reads: 0,
   writes: 0,
   deletes: 0,
@@ -34,7 +34,7 @@ const readers = ["get", "query"];
 const writers = ["insert", "update", "merge", "upsert", "delete", "batch"];
 
 /** Returns the load on the servers: the requests that name a partition, in order. */
-export function workOf(requests: readonly Request[]): Work[] {
+export function partitionRequestsOf(requests: readonly Request[]): PartitionRequest[] {
   return requests.flatMap(({ operation, partitionKey, partitionRead, operations, rowsRead }) => {
     const partition = partitionRead ?? partitionKey;
     if (partition === undefined || ![...readers, ...writers].includes(operation)) return [];
@@ -107,7 +107,7 @@ export class Accesses {
     const partitions = this.#partitionsOf(table);
     let access = partitions.get(partition);
     if (access === undefined) {
-      access = { table, partition, ...untouched };
+      access = { table, partition, ...emptyAccess };
       partitions.set(partition, access);
       this.#version += 1;
     }

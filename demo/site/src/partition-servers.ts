@@ -26,12 +26,12 @@ export const model: Model = {
 };
 
 /** A request to one partition, with its number of entities. */
-export interface Work {
+export interface PartitionRequest {
   readonly partition: string;
   readonly entities: number;
 }
 
-export type Refusal = "account" | "partition" | "server" | "moving";
+export type ThrottleReason = "account" | "partition" | "server" | "moving";
 
 export interface Second {
   /** Number of requests, by server. */
@@ -39,7 +39,7 @@ export interface Second {
   /** Number of entities in these requests, by server. */
   readonly entities: readonly number[];
   /** Number of rejected requests, by reason. */
-  readonly refused: Readonly<Record<Refusal, number>>;
+  readonly throttled: Readonly<Record<ThrottleReason, number>>;
   /** The actions of the balancer at the end of the second. */
   readonly events: readonly string[];
 }
@@ -62,30 +62,34 @@ export interface Simulation {
  * Simulates a new table on one server that receives `rate` requests a second. The requests are
  * those of `run`, in order, repeated from the start.
  */
-export function simulate(run: readonly Work[], rate: number, seconds: number): Simulation {
+export function simulate(
+  run: readonly PartitionRequest[],
+  rate: number,
+  seconds: number,
+): Simulation {
   let ranges: readonly Range[] = [{ from: "", server: 0, movingUntil: 0 }];
   const history: Second[] = [];
   for (let second = 0; second < seconds && run.length > 0; second += 1) {
     const arriving = Array.from(
       { length: rate },
-      (_, i) => run[(second * rate + i) % run.length] as Work,
+      (_, i) => run[(second * rate + i) % run.length] as PartitionRequest,
     );
-    const { served, entities, refused, offered } = serve(arriving, ranges, second);
+    const { served, entities, throttled, offered } = serve(arriving, ranges, second);
     const events: string[] = [];
     if ((second + 1) % model.balanceEvery === 0) {
       ranges = balance(ranges, offered, second + 1, events);
     }
-    history.push({ served, entities, refused, events });
+    history.push({ served, entities, throttled, events });
   }
   return { seconds: history, ranges };
 }
 
 // ---- A second -----------------------------------------------------------------------------------
 
-interface Served {
+interface ServedSecond {
   served: number[];
   entities: number[];
-  refused: Record<Refusal, number>;
+  throttled: Record<ThrottleReason, number>;
   /** Number of entities requested from each partition, including rejected requests. */
   offered: Map<string, number>;
 }
@@ -97,10 +101,14 @@ interface Partition {
   served: number;
 }
 
-function serve(arriving: readonly Work[], ranges: readonly Range[], second: number): Served {
+function serve(
+  arriving: readonly PartitionRequest[],
+  ranges: readonly Range[],
+  second: number,
+): ServedSecond {
   const served = Array<number>(model.servers).fill(0);
   const entities = Array<number>(model.servers).fill(0);
-  const refused = { account: 0, partition: 0, server: 0, moving: 0 };
+  const throttled = { account: 0, partition: 0, server: 0, moving: 0 };
   const partitions = new Map<string, Partition>();
   let accepted = 0;
   for (const work of arriving) {
@@ -113,10 +121,10 @@ function serve(arriving: readonly Work[], ranges: readonly Range[], second: numb
     partition.offered += work.entities;
     const { server, movingUntil } = partition.home;
     const here = entities[server] as number;
-    if (accepted >= model.accountLimit) refused.account += 1;
-    else if (second < movingUntil) refused.moving += 1;
-    else if (partition.served + work.entities > model.partitionLimit) refused.partition += 1;
-    else if (here + work.entities > model.serverLimit) refused.server += 1;
+    if (accepted >= model.accountLimit) throttled.account += 1;
+    else if (second < movingUntil) throttled.moving += 1;
+    else if (partition.served + work.entities > model.partitionLimit) throttled.partition += 1;
+    else if (here + work.entities > model.serverLimit) throttled.server += 1;
     else {
       served[server] = (served[server] as number) + 1;
       entities[server] = here + work.entities;
@@ -125,7 +133,7 @@ function serve(arriving: readonly Work[], ranges: readonly Range[], second: numb
     }
   }
   const offered = new Map([...partitions].map(([key, partition]) => [key, partition.offered]));
-  return { served, entities, refused, offered };
+  return { served, entities, throttled, offered };
 }
 
 function rangeOf(ranges: readonly Range[], partition: string): Range {

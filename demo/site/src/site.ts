@@ -1,7 +1,7 @@
 // Runs on every page: the colour theme, the contents menu on small screens, and the runnable code
 // blocks if the page has any.
 
-import { keepOffline } from "./offline-copy.ts";
+import { registerOfflineCopy } from "./offline-copy.ts";
 
 const themes = ["system", "light", "dark"] as const;
 type Theme = (typeof themes)[number];
@@ -52,7 +52,7 @@ const contents = document.querySelector<HTMLElement>(".guide");
 const here = contents?.querySelector<HTMLElement>("[aria-current]");
 if (contents && here && wide.matches) contents.scrollTop = here.offsetTop - innerHeight / 2;
 
-keepOffline(document.body.dataset["up"] ?? "./");
+registerOfflineCopy(document.body.dataset["up"] ?? "./");
 
 if (document.querySelector("table-playground") !== null) await import("./chapter.ts");
 if (document.querySelector("table-explorer") !== null) await import("./explorer.ts");

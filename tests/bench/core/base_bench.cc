@@ -19,7 +19,7 @@ void base_utf16_length_of_30_bytes(benchmark::State& state) {
   for (auto _ : state) {
     std::string_view view = text;
     benchmark::DoNotOptimize(view);
-    benchmark::DoNotOptimize(utf16_units(view));
+    benchmark::DoNotOptimize(utf16_length(view));
   }
   per_operation(state, 1);
 }

@@ -56,7 +56,7 @@ void index_find(benchmark::State& state) {
 }
 BENCHMARK(index_find)->Apply(at_each_size);
 
-void index_insert_behind(benchmark::State& state) {
+void index_append(benchmark::State& state) {
   constexpr std::size_t batch = 1000;
   TableIndex& index = shared_index(rows_of(state));
   std::vector<Entity> added;
@@ -69,7 +69,7 @@ void index_insert_behind(benchmark::State& state) {
   }
   per_operation(state, batch);
 }
-BENCHMARK(index_insert_behind)->Apply(at_each_size);
+BENCHMARK(index_append)->Apply(at_each_size);
 
 void index_insert_between(benchmark::State& state) {
   constexpr std::size_t batch = 1000;
@@ -99,7 +99,7 @@ void index_scan(benchmark::State& state) {
   for (auto _ : state) {
     Ticks sum = 0;
     for (Cursor cursor(index, KeyRange{}); cursor.valid();) {
-      const RowRun run = cursor.run();
+      const RowBatch run = cursor.batch();
       for (std::size_t i = 0; i < run.size(); ++i) sum += run[i].timestamp();
       cursor.skip(run.size());
     }

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/base/check.h"
-#include "core/direct/calls.h"
-#include "core/doors/group.h"
+#include "core/dispatch/dispatcher.h"
+#include "core/rpc/operations.h"
 #include "tests/bench/core/workload.h"
 
 namespace entitable::bench {
@@ -34,8 +34,8 @@ void count(const char* name, const char* unit, std::size_t operations, Work work
   std::fflush(stdout);
 }
 
-std::uint8_t kind_of(const direct::ReplyBuffer& reply) {
-  return static_cast<std::uint8_t>(reply.view().front());
+std::uint8_t kind_of(const rpc::ResponseBuffer& response) {
+  return static_cast<std::uint8_t>(response.view().front());
 }
 
 // ---- Reads --------------------------------------------------------------------------------------
@@ -43,21 +43,21 @@ std::uint8_t kind_of(const direct::ReplyBuffer& reply) {
 class Reader {
  public:
   explicit Reader(const Store& store) : store_(store) {}
-  void read(const std::string& block) {
-    direct::read(store_, block, pages_, reply_);
-    ENTITABLE_CHECK(kind_of(reply_) == static_cast<std::uint8_t>(direct::ReplyKind::page));
+  void read(const std::string& message) {
+    rpc::handle_read(store_, message, pages_, response_);
+    ENTITABLE_CHECK(kind_of(response_) == static_cast<std::uint8_t>(rpc::ResponseKind::page));
   }
-  void handle(const std::string& block) {
-    doors::handle(account_, store_, block, noon, reply_);
-    const auto status = static_cast<std::uint8_t>(reply_.view()[2]);
+  void handle(const std::string& message) {
+    dispatch::handle_rest_read(account_, store_, message, noon, response_);
+    const auto status = static_cast<std::uint8_t>(response_.view()[2]);
     ENTITABLE_CHECK(status == 200);
   }
 
  private:
   const Store& store_;
-  protocol::Account account_;
-  direct::PageWriter pages_;
-  direct::ReplyBuffer reply_;
+  rest::Account account_;
+  rpc::PageWriter pages_;
+  rpc::ResponseBuffer response_;
 };
 
 void count_reads(const Store& store) {
@@ -67,29 +67,29 @@ void count_reads(const Store& store) {
   std::vector<std::string> gets;
   std::vector<std::string> rest_gets;
   for (std::size_t i = 0; i < 2 * reads; ++i) {
-    gets.push_back(get_block(key(order[i])));
-    rest_gets.push_back(rest_get(key(order[i])).block());
+    gets.push_back(get_message(key(order[i])));
+    rest_gets.push_back(rest_get(key(order[i])).message());
   }
   count("point read", "read", reads, [&](std::size_t round) {
     for (std::size_t i = 0; i < reads; ++i) reader.read(gets[round * reads + i]);
   });
-  const std::string page = query_block("", 1000);
+  const std::string page = query_message("", 1000);
   count("page of 1000", "row", 10'000, [&](std::size_t) {
     for (int i = 0; i < 10; ++i) reader.read(page);
   });
-  const std::string scan = query_block(filter_nothing, 1000);
+  const std::string scan = query_message(filter_nothing, 1000);
   reader.read(scan);  // so that what a second scan keeps for later ones is there
   count("scan, nothing out", "row", store_rows, [&](std::size_t) { reader.read(scan); });
   const std::string filter =
       "PartitionKey eq '" + key(0).partition + "' and " + std::string(filter_one_percent);
-  const std::string partition = query_block(filter, 1000);
+  const std::string partition = query_message(filter, 1000);
   for (int i = 0; i < 2; ++i) reader.read(partition);
   count("partition scan, 1 % out", "row", partition_rows,
         [&](std::size_t) { reader.read(partition); });
   count("REST: point read", "read", reads, [&](std::size_t round) {
     for (std::size_t i = 0; i < reads; ++i) reader.handle(rest_gets[round * reads + i]);
   });
-  const std::string rest_page = rest_query("", 1000).block();
+  const std::string rest_page = rest_query("", 1000).message();
   count("REST: page of 1000", "row", 10'000, [&](std::size_t) {
     for (int i = 0; i < 10; ++i) reader.handle(rest_page);
   });
@@ -97,24 +97,24 @@ void count_reads(const Store& store) {
 
 // ---- Writes -------------------------------------------------------------------------------------
 
-using Blocks = std::vector<std::string_view>;
+using Messages = std::vector<std::string_view>;
 
 class Writer {
  public:
   explicit Writer(Store& store) : store_(store) {}
-  // From the blocks to the bytes of the segment, as the host does it with what waits together.
-  void defer(const Blocks& blocks) {
-    doors::write(account_, store_, blocks, noon, staged_);
+  // From the messages to the bytes of the segment, as the host does it with what waits together.
+  void defer(const Messages& messages) {
+    dispatch::stage_and_publish(account_, store_, messages, noon, staged_);
     ENTITABLE_CHECK(staged_.changes);
   }
-  void store_deferred() { store_.stored(store_.seal()->sequence); }
-  void write(const Blocks& blocks) {
-    defer(blocks);
+  void store_deferred() { store_.mark_stored(store_.seal()->sequence); }
+  void write(const Messages& messages) {
+    defer(messages);
     store_deferred();
   }
   // The same where nobody is to see them before they are stored.
-  void stage(const Blocks& blocks) {
-    doors::stage(account_, store_, blocks, noon, staged_);
+  void stage(const Messages& messages) {
+    dispatch::stage(account_, store_, messages, noon, staged_);
     ENTITABLE_CHECK(staged_.changes);
     store_deferred();
     store_.publish();
@@ -122,96 +122,96 @@ class Writer {
 
  private:
   Store& store_;
-  protocol::Account account_;
-  doors::StagedReplies staged_;
+  rest::Account account_;
+  dispatch::StagedResponses staged_;
 };
 
 constexpr std::size_t writes = 1000;
 
-// block_of(i): the i-th block of 2 * writes; write(blocks): writes half of them.
-template <typename BlockOf, typename Write>
-void count_blocks(const char* name, BlockOf block_of, Write write) {
-  std::vector<std::string> blocks;
-  for (std::size_t i = 0; i < 2 * writes; ++i) blocks.push_back(block_of(i));
+// message_of(i): the i-th message of 2 * writes; write(messages): writes half of them.
+template <typename MessageOf, typename Write>
+void count_messages(const char* name, MessageOf message_of, Write write) {
+  std::vector<std::string> messages;
+  for (std::size_t i = 0; i < 2 * writes; ++i) messages.push_back(message_of(i));
   count(name, "write", writes, [&](std::size_t round) {
-    const auto first = blocks.begin() + static_cast<std::ptrdiff_t>(round * writes);
-    write(Blocks(first, first + writes));
+    const auto first = messages.begin() + static_cast<std::ptrdiff_t>(round * writes);
+    write(Messages(first, first + writes));
   });
 }
 
 // Each stored alone.
-template <typename BlockOf>
-void count_singles(const char* name, Store& store, BlockOf block_of) {
-  count_blocks(name, block_of, [&](const Blocks& blocks) {
+template <typename MessageOf>
+void count_singles(const char* name, Store& store, MessageOf message_of) {
+  count_messages(name, message_of, [&](const Messages& messages) {
     Writer writer(store);
-    Blocks one(1);
-    for (const std::string_view block : blocks) {
-      one[0] = block;
+    Messages one(1);
+    for (const std::string_view message : messages) {
+      one[0] = message;
       writer.write(one);
     }
   });
 }
 
-// block_of(first): the group of the entities from the first one on.
-template <typename BlockOf>
-void count_groups(const char* name, Store& store, std::size_t from, BlockOf block_of) {
+// message_of(first): the group of the entities from the first one on.
+template <typename MessageOf>
+void count_groups(const char* name, Store& store, std::size_t from, MessageOf message_of) {
   constexpr std::size_t groups = writes / group_rows;
-  std::vector<std::string> blocks;
+  std::vector<std::string> messages;
   for (std::size_t i = 0; i < 2 * writes; i += group_rows) {
-    blocks.push_back(block_of(from + i));
+    messages.push_back(message_of(from + i));
   }
   count(name, "entity", writes, [&](std::size_t round) {
     Writer writer(store);
-    for (std::size_t i = 0; i < groups; ++i) writer.write({blocks[round * groups + i]});
+    for (std::size_t i = 0; i < groups; ++i) writer.write({messages[round * groups + i]});
   });
 }
 
 // Rows between others, in the ways that the host has.
 void count_inserts_between(Store& store, const std::vector<std::size_t>& order) {
   std::size_t from = 0;  // each way has keys of its own
-  const auto block_of = [&](std::size_t i) {
-    return write_block({insert_operation(new_key(order[from + i]), i)});
+  const auto message_of = [&](std::size_t i) {
+    return write_message({insert_operation(new_key(order[from + i]), i)});
   };
   Writer writer(store);
-  count_singles("insert, between others", store, block_of);
+  count_singles("insert, between others", store, message_of);
   from += 2 * writes;
-  count_blocks("insert, between others, stored later", block_of, [&](const Blocks& blocks) {
-    Blocks one(1);
-    for (const std::string_view block : blocks) {
-      one[0] = block;
+  count_messages("insert, between others, stored later", message_of, [&](const Messages& messages) {
+    Messages one(1);
+    for (const std::string_view message : messages) {
+      one[0] = message;
       writer.defer(one);
     }
     writer.store_deferred();
   });
   from += 2 * writes;
-  count_blocks("insert, between others, staged", block_of, [&](const Blocks& blocks) {
-    for (const std::string_view block : blocks) writer.stage({block});
+  count_messages("insert, between others, staged", message_of, [&](const Messages& messages) {
+    for (const std::string_view message : messages) writer.stage({message});
   });
   from += 2 * writes;
-  count_blocks("insert, between others, 1,000 staged together", block_of,
-               [&](const Blocks& blocks) { writer.stage(blocks); });
+  count_messages("insert, between others, 1,000 staged together", message_of,
+                 [&](const Messages& messages) { writer.stage(messages); });
 }
 
 void count_writes(Store& store) {
   std::size_t end = store_rows;  // keys from here on are behind all that are there
   const std::vector<std::size_t> order = shuffled(store_rows);
   count_groups("insert, in groups of 100", store, end,
-               [](std::size_t first) { return write_block(insert_group(first)); });
+               [](std::size_t first) { return write_message(insert_group(first)); });
   end += 2 * writes;
   count_singles("insert, behind all others", store,
-                [&](std::size_t i) { return write_block({insert_operation(key(end + i), i)}); });
+                [&](std::size_t i) { return write_message({insert_operation(key(end + i), i)}); });
   end += 2 * writes;
   count_inserts_between(store, order);
   count_singles("merge of one property", store, [&](std::size_t i) {
     Operation merge{OperationKind::merge, key(order[i]), {}, IfMatch::any()};
     merge.properties.push_back({"version", Value::of_int32(2)});
-    return write_block({merge});
+    return write_message({merge});
   });
   count_singles("REST: insert, behind all others", store,
-                [&](std::size_t i) { return rest_insert(key(end + i), i).block(); });
+                [&](std::size_t i) { return rest_insert(key(end + i), i).message(); });
   end += 2 * writes;
   count_groups("REST: insert, in groups of 100", store, end,
-               [](std::size_t first) { return rest_batch(first).block(); });
+               [](std::size_t first) { return rest_batch(first).message(); });
 }
 
 // ---- Opening ------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ void count_opening(Store& store) {
   std::vector<std::string> segments;
   Store logged;
   ENTITABLE_CHECK(logged.recover(std::nullopt).ok());
-  logged.recovered();
+  logged.finish_recovery();
   segments.push_back(commit(logged, {{std::nullopt, WriteCreateTable{std::string(table)}}}));
   for (std::size_t i = 0; i < rows; i += group_rows) {
     segments.push_back(commit(logged, {group_request(insert_group(i))}));
@@ -232,7 +232,7 @@ void count_opening(Store& store) {
     for (std::size_t i = 0; i < segments.size(); ++i) {
       ENTITABLE_CHECK(opened.replay(i + 1, segments[i]).ok());
     }
-    opened.recovered();
+    opened.finish_recovery();
     ENTITABLE_CHECK(opened.stats().rows == rows);
   });
 
@@ -246,7 +246,7 @@ void count_opening(Store& store) {
     for (const CheckpointPart& part : files.parts) {
       ENTITABLE_CHECK(opened.load_part(part.id, part.bytes).ok());
     }
-    opened.recovered();
+    opened.finish_recovery();
     ENTITABLE_CHECK(opened.stats().rows == store.stats().rows);
   });
 }

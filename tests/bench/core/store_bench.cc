@@ -52,7 +52,7 @@ void store_get(benchmark::State& state) {
   std::size_t at = 0;
   for (auto _ : state) {
     const auto answer = store.get(table, next_of(keys, at).view());
-    benchmark::DoNotOptimize(std::get<RowAnswer>(answer).row.timestamp());
+    benchmark::DoNotOptimize(std::get<RowResult>(answer).row.timestamp());
   }
   per_operation(state, 1);
 }
@@ -66,16 +66,16 @@ void store_fork(benchmark::State& state) {
 }
 BENCHMARK(store_fork)->Apply(at_each_size);
 
-void store_keep_and_roll_back(benchmark::State& state) {
+void store_checkpoint_and_roll_back(benchmark::State& state) {
   Store store = shared_store(rows_of(state)).fork();
   for (auto _ : state) {
-    const std::uint64_t version = store.keep();
+    const std::uint64_t version = store.keep_version();
     store.rollback(version);
-    store.forget(version);
+    store.release_version(version);
   }
   per_operation(state, 1);
 }
-BENCHMARK(store_keep_and_roll_back)->Apply(at_each_size);
+BENCHMARK(store_checkpoint_and_roll_back)->Apply(at_each_size);
 
 // Only the first checkpoint of a store writes everything.
 void store_checkpoint(benchmark::State& state) {
@@ -94,7 +94,7 @@ void store_open_from_checkpoint(benchmark::State& state) {
     for (const CheckpointPart& part : files.parts) {
       ENTITABLE_CHECK(store.load_part(part.id, part.bytes).ok());
     }
-    store.recovered();
+    store.finish_recovery();
     ENTITABLE_CHECK(store.stats().rows == rows_of(state));
     state.PauseTiming();  // what closing it takes is not asked
     store = Store();
@@ -108,7 +108,7 @@ void store_open_from_segments(benchmark::State& state) {
   constexpr std::size_t rows = 10'000;
   Store source;
   ENTITABLE_CHECK(source.recover(std::nullopt).ok());
-  source.recovered();
+  source.finish_recovery();
   std::vector<std::string> segments;
   segments.push_back(commit(source, {{std::nullopt, WriteCreateTable{std::string(table)}}}));
   for (std::size_t i = 0; i < rows; i += group_rows) {
@@ -120,7 +120,7 @@ void store_open_from_segments(benchmark::State& state) {
     for (std::size_t i = 0; i < segments.size(); ++i) {
       ENTITABLE_CHECK(store.replay(i + 1, segments[i]).ok());
     }
-    store.recovered();
+    store.finish_recovery();
     ENTITABLE_CHECK(store.stats().rows == rows);
   }
   per_operation(state, rows);

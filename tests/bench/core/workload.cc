@@ -8,14 +8,14 @@
 
 #include "core/base/check.h"
 #include "core/filter/parser.h"
-#include "tests/core/direct/request_builder.h"
-#include "tests/core/protocol/request_block.h"
+#include "tests/core/rest/http_request_message.h"
+#include "tests/core/rpc/request_builder.h"
 #include "tests/support/prng.h"
 
 namespace entitable::bench {
 namespace {
 
-using direct::RequestKind;
+using rpc::RequestKind;
 using test::Prng;
 using test::RequestBuilder;
 
@@ -47,7 +47,7 @@ std::vector<Property> properties(std::size_t i) {
 std::uint64_t payload(const ValueView& value) {
   switch (value.type()) {
     case EdmType::string:
-      return utf16_units(value.string());
+      return utf16_length(value.string());
     case EdmType::binary:
       return value.binary().size();
     case EdmType::date_time: {
@@ -62,8 +62,8 @@ std::uint64_t payload(const ValueView& value) {
 
 void add_property(RequestBuilder& out, std::uint32_t name, const ValueView& value) {
   out.word(name).word(static_cast<std::uint32_t>(value.type())).two_words(payload(value));
-  if (value.type() == EdmType::string) out.text_only(value.string());
-  if (value.type() == EdmType::binary) out.binary_only(value.binary());
+  if (value.type() == EdmType::string) out.append_text(value.string());
+  if (value.type() == EdmType::binary) out.append_binary(value.binary());
 }
 
 std::string json_of(const EntityKey& key, const std::vector<Property>& properties) {
@@ -148,7 +148,7 @@ WriteRequest group_request(std::vector<Operation> operations) {
   return {std::nullopt, WriteEntities{std::string(table), std::move(operations), transaction}};
 }
 
-std::string write_block(const std::vector<Operation>& operations) {
+std::string write_message(const std::vector<Operation>& operations) {
   std::vector<std::string> names;
   std::map<std::string, std::uint32_t> name_at;
   for (const Operation& operation : operations) {
@@ -160,7 +160,7 @@ std::string write_block(const std::vector<Operation>& operations) {
   RequestBuilder out(RequestKind::write);
   out.word(operations.size() > 1 ? 1 : 0).word(static_cast<std::uint32_t>(operations.size()));
   out.word(static_cast<std::uint32_t>(names.size())).text(table);
-  for (const std::string& name : names) out.text_only(name);
+  for (const std::string& name : names) out.append_text(name);
   for (const Operation& operation : operations) {
     const auto count = static_cast<std::uint32_t>(operation.properties.size());
     out.word(static_cast<std::uint32_t>(operation.kind) | count << 8);
@@ -174,7 +174,7 @@ std::string write_block(const std::vector<Operation>& operations) {
   return out.build();
 }
 
-std::string get_block(const EntityKey& key) {
+std::string get_message(const EntityKey& key) {
   return RequestBuilder(RequestKind::get)
       .text(table)
       .text(key.partition)
@@ -183,7 +183,7 @@ std::string get_block(const EntityKey& key) {
       .build();
 }
 
-std::string query_block(std::string_view filter, std::uint32_t top, const KeyView* from) {
+std::string query_message(std::string_view filter, std::uint32_t top, const KeyView* from) {
   RequestBuilder out(RequestKind::query);
   out.text(table);
   filter.empty() ? out.no_text() : out.text(filter);
@@ -192,8 +192,8 @@ std::string query_block(std::string_view filter, std::uint32_t top, const KeyVie
   return out.word(0).build();
 }
 
-protocol::Request RestRequest::request() const {
-  protocol::Request result;
+rest::Request RestRequest::request() const {
+  rest::Request result;
   result.method = method;
   result.url = url;
   result.headers = {{"accept", "application/json;odata=minimalmetadata"},
@@ -211,8 +211,8 @@ protocol::Request RestRequest::request() const {
   return result;
 }
 
-std::string RestRequest::block() const {
-  return test::request_block(request());
+std::string RestRequest::message() const {
+  return test::http_request_message(request());
 }
 
 RestRequest rest_get(const EntityKey& key) {
@@ -254,20 +254,20 @@ RestRequest rest_query(std::string_view filter, std::uint32_t top) {
 Store new_store() {
   Store store;
   ENTITABLE_CHECK(store.recover(std::nullopt).ok());
-  store.recovered();
+  store.finish_recovery();
   commit(store, {{std::nullopt, WriteCreateTable{std::string(table)}}});
   return store;
 }
 
 std::string commit(Store& store, const std::vector<WriteRequest>& requests) {
-  const Staged staged = store.stage(requests, noon);
-  for (const WriteAnswer& answer : staged.answers) {
-    ENTITABLE_CHECK(std::holds_alternative<WriteDone>(answer));
+  const StageResult staged = store.stage(requests, noon);
+  for (const WriteResult& answer : staged.results) {
+    ENTITABLE_CHECK(std::holds_alternative<WriteSuccess>(answer));
   }
   store.publish();
   std::optional<SealedSegment> segment = store.seal();
   ENTITABLE_CHECK(segment.has_value());
-  store.stored(segment->sequence);
+  store.mark_stored(segment->sequence);
   return std::move(segment->bytes);
 }
 
@@ -294,7 +294,7 @@ Files checkpoint(Store& store) {
     files.parts.push_back(*std::move(part));
   }
   files.manifest = store.finish_checkpoint().manifest;
-  store.checkpoint_committed();
+  store.mark_checkpoint_committed();
   return files;
 }
 

@@ -1,4 +1,4 @@
-// What every benchmark of the core works on: the entities, the blocks in which they cross, and
+// What every benchmark of the core works on: the entities, the messages in which they cross, and
 // stores that are full of them. The same data on every machine and in every run.
 //
 // Entity i has 12 properties with its keys, about 190 bytes packed; a thousand entities are a
@@ -13,8 +13,8 @@
 
 #include "core/log/part_codec.h"
 #include "core/model/entity.h"
-#include "core/protocol/account.h"
-#include "core/protocol/http.h"
+#include "core/rest/account.h"
+#include "core/rest/http.h"
 #include "core/store/store.h"
 
 namespace entitable::bench {
@@ -49,20 +49,21 @@ Operation insert_operation(const EntityKey& key, std::size_t i);  // with the va
 std::vector<Operation> insert_group(std::size_t first);  // of entities first, first + 1, …
 WriteRequest group_request(std::vector<Operation> operations);
 
-// Blocks of the direct door (core/direct/LAYOUT.md).
-std::string write_block(const std::vector<Operation>& operations);
-std::string get_block(const EntityKey& key);
-std::string query_block(std::string_view filter, std::uint32_t top, const KeyView* from = nullptr);
+// Messages of the direct door (core/rpc/LAYOUT.md).
+std::string write_message(const std::vector<Operation>& operations);
+std::string get_message(const EntityKey& key);
+std::string query_message(std::string_view filter, std::uint32_t top,
+                          const KeyView* from = nullptr);
 
-// Requests of the REST door, as the official client sends them, and their blocks
-// (core/protocol/http_codec.h).
+// Requests of the REST door, as the official client sends them, and their messages
+// (core/rest/http_codec.h).
 struct RestRequest {
   std::string method;
   std::string url;
   std::string body;
   std::string content_type = "application/json";
-  protocol::Request request() const;  // looks into this
-  std::string block() const;
+  rest::Request request() const;  // looks into this
+  std::string message() const;
 };
 RestRequest rest_get(const EntityKey& key);
 RestRequest rest_insert(const EntityKey& key, std::size_t i);

@@ -1,4 +1,4 @@
-// What the contestants have to find, worked out from the entities themselves.
+// What the databases have to find, worked out from the entities themselves.
 
 import {
   add,

@@ -1,10 +1,10 @@
 // The script of a process of Node that the driver starts: it hands the driver's steps to a session.
 
 import { Session as Inspector } from "node:inspector/promises";
-import { watchMemories } from "./memories.ts";
-import { answering } from "./messages.ts";
 import type { SessionOptions } from "./session.ts";
-import { type Call, coldOpen, here, type Step } from "./steps.ts";
+import { stepHandler } from "./step-messages.ts";
+import { type Call, coldOpen, localCall, type Step } from "./steps.ts";
+import { trackWasmMemories } from "./wasm-memory.ts";
 
 let call: Call = () => Promise.reject(new Error("it was not started"));
 let inspector: Inspector | undefined;
@@ -23,10 +23,10 @@ async function devtools(method: string, params?: object): Promise<unknown> {
   );
 }
 
-async function does(step: string, args: unknown[]): Promise<unknown> {
+async function runStep(step: string, args: unknown[]): Promise<unknown> {
   switch (step) {
     case "start":
-      call = here(args[0] as SessionOptions);
+      call = localCall(args[0] as SessionOptions);
       return undefined;
     case "cold-open":
       return await coldOpen(call, ...(args as [string, string]));
@@ -39,6 +39,6 @@ async function does(step: string, args: unknown[]): Promise<unknown> {
   }
 }
 
-watchMemories();
-const receive = answering(does, (answer) => process.send?.(answer));
+trackWasmMemories();
+const receive = stepHandler(runStep, (answer) => process.send?.(answer));
 process.on("message", receive as (message: unknown) => void);

@@ -1,30 +1,30 @@
-// The script of the page and, for contestants that run in one, of the worker: it hands the driver's steps to a session.
+// The script of the page and, for databases that run in one, of the worker: it hands the driver's steps to a session.
 
-import { watchMemories } from "./memories.ts";
-import { type Answer, Asker, answering } from "./messages.ts";
 import type { SessionOptions } from "./session.ts";
-import { type Call, coldOpen, here, type Step } from "./steps.ts";
+import { StepClient, type StepResponse, stepHandler } from "./step-messages.ts";
+import { type Call, coldOpen, localCall, type Step } from "./steps.ts";
 import { timed } from "./timing.ts";
+import { trackWasmMemories } from "./wasm-memory.ts";
 
-function inWorker(options: SessionOptions): Call {
+function workerCall(options: SessionOptions): Call {
   const worker = new Worker("/page.js", { type: "module" });
-  const asker = new Asker((message) => worker.postMessage(message));
-  worker.onmessage = ({ data }: MessageEvent<Answer>) => asker.receive(data);
-  const started = asker.ask("start", [options]);
+  const stepClient = new StepClient((message) => worker.postMessage(message));
+  worker.onmessage = ({ data }: MessageEvent<StepResponse>) => stepClient.receive(data);
+  const started = stepClient.call("start", [options]);
   return async (step, args) => {
     await started;
-    return await asker.ask(step, args);
+    return await stepClient.call(step, args);
   };
 }
 
-function answer(): void {
+function serveSteps(): void {
   let call: Call | undefined;
-  const does = async (step: string, args: unknown[]) => {
+  const runStep = async (step: string, args: unknown[]) => {
     if (step !== "start") return await call?.(step as Step, args);
-    call = here(args[0] as SessionOptions);
+    call = localCall(args[0] as SessionOptions);
     return undefined;
   };
-  const receive = answering(does, (message) => globalThis.postMessage(message));
+  const receive = stepHandler(runStep, (message) => globalThis.postMessage(message));
   globalThis.onmessage = ({ data }) => receive(data);
 }
 
@@ -34,7 +34,7 @@ let call: Call;
 
 // A session in this page, or in a worker of it.
 function start(options: SessionOptions, worker: boolean): void {
-  call = worker ? inWorker(options) : here(options);
+  call = worker ? workerCall(options) : localCall(options);
 }
 
 export const bench = {
@@ -45,6 +45,6 @@ export const bench = {
   readFromPage: () => timed((i) => call("one", [i])),
 };
 
-watchMemories();
-if (typeof document === "undefined") answer();
+trackWasmMemories();
+if (typeof document === "undefined") serveSteps();
 else Object.assign(globalThis, { bench });

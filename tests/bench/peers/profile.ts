@@ -2,12 +2,12 @@
 
 import type { Protocol } from "puppeteer-core";
 import { shortName } from "../support/callgrind.ts";
-import { partsOf } from "./parts.ts";
-import { type CpuProfile, type Share, sharesOf } from "./shares.ts";
+import { componentShares } from "./components.ts";
+import { type CpuProfile, type Share, sharesOf } from "./profile-shares.ts";
 import { startClock } from "./timing.ts";
 
 export interface Profile {
-  parts: Share[]; // of entitable, of all the time
+  components: Share[]; // of entitable, of all the time
   functions: Share[]; // of what was not idle
 }
 
@@ -22,17 +22,17 @@ const idle = new Set(["(idle)", startClock.name]);
 
 // Of the main thread. Without a profile, nothing was on its clock.
 export async function profiled<T>(
-  place: Profiled,
+  runner: Profiled,
   work: () => Promise<T>,
 ): Promise<{ value: T; profile?: Profile }> {
-  await place.devtools("Profiler.enable");
-  await place.devtools("Profiler.setSamplingInterval", { interval: 100 });
+  await runner.devtools("Profiler.enable");
+  await runner.devtools("Profiler.setSamplingInterval", { interval: 100 });
   const value = await work();
-  await place.devtools("Profiler.disable"); // whose answer comes behind the profiles
-  const profiles = await place.takeProfiles();
+  await runner.devtools("Profiler.disable"); // whose answer comes behind the profiles
+  const profiles = await runner.takeProfiles();
   if (profiles.length === 0) return { value };
   const functions = sharesOf(profiles, functionsIn).slice(0, shown);
-  return { value, profile: { parts: partsOf(profiles), functions } };
+  return { value, profile: { components: componentShares(profiles), functions } };
 }
 
 function functionsIn({ nodes }: CpuProfile): Map<number, string> {

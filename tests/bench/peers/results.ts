@@ -1,72 +1,72 @@
 // What all rounds of one size gave.
 
-import { type Level, levelLetters } from "./contestant.ts";
+import { type Level, levelLetters } from "./database-adapter.ts";
+import type { ComparedDatabase, DatabaseId } from "./databases.ts";
+import { databases } from "./databases.ts";
 import type { Profile } from "./profile.ts";
-import type { ContestantId, Entry } from "./roster.ts";
-import { roster } from "./roster.ts";
 import type { RoundResult } from "./round.ts";
 import type { Row } from "./rows.ts";
 import { median } from "./timing.ts";
 
 export interface Measured {
   median: number;
-  least: number;
-  most: number;
+  min: number;
+  max: number;
 }
 
 export class Results {
   readonly entities: number;
   readonly rounds: number;
-  readonly #rounds = new Map<ContestantId, RoundResult[]>();
+  readonly #rounds = new Map<DatabaseId, RoundResult[]>();
 
   constructor(entities: number, rounds: number) {
     this.entities = entities;
     this.rounds = rounds;
   }
 
-  add(id: ContestantId, result: RoundResult): void {
+  add(id: DatabaseId, result: RoundResult): void {
     const rounds = this.#rounds.get(id);
     if (rounds === undefined) this.#rounds.set(id, [result]);
     else rounds.push(result);
   }
 
-  get entries(): Entry[] {
-    return roster.filter(({ id }) => this.#rounds.has(id));
+  get entries(): ComparedDatabase[] {
+    return databases.filter(({ id }) => this.#rounds.has(id));
   }
 
-  of(id: ContestantId, row: string): Measured | undefined {
+  of(id: DatabaseId, row: string): Measured | undefined {
     const rounds = this.#rounds.get(id) ?? [];
     const values = rounds.flatMap(({ values: { [row]: value } }) => value ?? []);
     if (values.length === 0) return undefined;
-    return { median: median(values), least: Math.min(...values), most: Math.max(...values) };
+    return { median: median(values), min: Math.min(...values), max: Math.max(...values) };
   }
 
   // Where and why it did not go on, if so.
-  stopped(id: ContestantId): RoundResult["stopped"] {
+  stopped(id: DatabaseId): RoundResult["stopped"] {
     return this.#rounds.get(id)?.find(({ stopped }) => stopped !== undefined)?.stopped;
   }
 
   // The rounds that it took part in, and how long one took.
-  took(id: ContestantId): { rounds: number; seconds: number } {
+  participation(id: DatabaseId): { rounds: number; seconds: number } {
     const all = (this.#rounds.get(id) ?? []).map(({ seconds }) => seconds);
     return { rounds: all.length, seconds: all.length === 0 ? 0 : median(all) };
   }
 
   // Where its time went in the first round, by row.
-  profiles(id: ContestantId): Record<string, Profile> {
+  profiles(id: DatabaseId): Record<string, Profile> {
     return this.#rounds.get(id)?.[0]?.profiles ?? {};
   }
 
   // The level at which it does what the row is about.
-  level(id: ContestantId, row: Row): Level {
+  level(id: DatabaseId, row: Row): Level {
     const levels = this.#rounds.get(id)?.[0]?.levels ?? [];
     const exact = levels.find((level) => level === row.level);
     return exact ?? levels[0] ?? "memory";
   }
 
   // The quickest peer whose writes are acknowledged at one of these levels, without plain JavaScript.
-  best(row: Row, levels: readonly Level[]): { entry: Entry; value: number } | undefined {
-    let best: { entry: Entry; value: number } | undefined;
+  best(row: Row, levels: readonly Level[]): { entry: ComparedDatabase; value: number } | undefined {
+    let best: { entry: ComparedDatabase; value: number } | undefined;
     for (const entry of this.entries) {
       if (entry.ours || entry.id === "plain") continue;
       const value = this.of(entry.id, row.id)?.median;
@@ -77,14 +77,14 @@ export class Results {
   }
 
   // What entitable is held against: who acknowledges at the same level, and for reads everybody that keeps its data.
-  rival(row: Row): { entry: Entry; value: number } | undefined {
-    if (row.aside) return undefined;
-    return this.best(row, row.level === undefined ? keeping : [row.level]);
+  bestComparable(row: Row): { entry: ComparedDatabase; value: number } | undefined {
+    if (row.isReference) return undefined;
+    return this.best(row, row.level === undefined ? persistentLevels : [row.level]);
   }
 
-  letter(id: ContestantId, row: Row): string {
+  letter(id: DatabaseId, row: Row): string {
     return levelLetters[this.level(id, row)];
   }
 }
 
-const keeping: readonly Level[] = ["deferred", "relaxed", "strict"];
+const persistentLevels: readonly Level[] = ["deferred", "relaxed", "strict"];

@@ -1,6 +1,6 @@
 // The rows of the table: what is measured, in which unit, and what entitable has set itself as a target.
 
-import type { Level } from "./contestant.ts";
+import type { Level } from "./database-adapter.ts";
 
 export type Unit = "µs" | "ms" | "MB" | "KB" | "×";
 
@@ -10,7 +10,7 @@ export interface Row {
   readonly unit: Unit;
   // For that many entities; undefined: none.
   readonly target?: (entities: number) => number | undefined;
-  readonly aside?: true; // what the others are held against: nobody is quicker or slower at it
+  readonly isReference?: true; // what the others are held against: nobody is quicker or slower at it
   // Of writes: who acknowledges them at this level is compared. Without it, everybody that keeps anything is.
   readonly level?: Level;
 }
@@ -24,12 +24,12 @@ const memoryTarget = (entities: number) =>
   entities >= 1_000_000 ? (260 * entities) / 1_000_000 : entities >= 100_000 ? 30 : undefined;
 
 // Rows of one measurement.
-function besideFloor(level: "relaxed" | "strict"): Row[] {
+function insertAndFloorRows(level: "relaxed" | "strict"): Row[] {
   const title = `insert, awaited, ${level}`;
   const raw = `one raw put of as many bytes, ${level}`;
   return [
     { id: `insert-${level}`, title, unit: "µs", level },
-    { id: `put-${level}`, title: raw, unit: "µs", level, aside: true },
+    { id: `put-${level}`, title: raw, unit: "µs", level, isReference: true },
     {
       id: `insert-puts-${level}`,
       title: `${title}, as a multiple of such a put`,
@@ -42,38 +42,38 @@ function besideFloor(level: "relaxed" | "strict"): Row[] {
       title: `one raw put of as many bytes in the form of IDBFS, ${level}`,
       unit: "µs",
       level,
-      aside: true,
+      isReference: true,
     },
     {
       id: `insert-put-files-${level}`,
       title: `${title}, as a multiple of a put in that form`,
       unit: "×",
       level,
-      aside: true,
+      isReference: true,
     },
   ];
 }
 
 function putFloors(row: string, title: string, level: "relaxed" | "strict"): Row[] {
   return [
-    { id: `${row}-${level}`, title: `${title}, ${level}`, unit: "µs", level, aside: true },
+    { id: `${row}-${level}`, title: `${title}, ${level}`, unit: "µs", level, isReference: true },
     {
       id: `${row}-file-${level}`,
       title: `${title}, in the form of IDBFS, ${level}`,
       unit: "µs",
       level,
-      aside: true,
+      isReference: true,
     },
   ];
 }
 
 // Of a row before it, whose figure is the mean.
-const ofBatches = (id: string): Row => ({
+const batchMedianRow = (id: string): Row => ({
   id,
   title: "the same, in half of the batches at most",
   unit: "µs",
   level: "deferred",
-  aside: true,
+  isReference: true,
 });
 
 const load = "load in transactions of 100, each entity";
@@ -113,23 +113,23 @@ export const rows: readonly Row[] = [
     target: always(4),
     level: "deferred",
   },
-  ofBatches("insert-median"),
+  batchMedianRow("insert-median"),
   {
     id: "insert-first",
     title: "the same, of the first thousand of a page",
     unit: "µs",
     level: "deferred",
-    aside: true,
+    isReference: true,
   },
   {
     id: "hand-over",
     title: "handing as many bytes to IndexedDB, in the form of IDBFS: what the page's thread takes",
     unit: "µs",
     level: "deferred",
-    aside: true,
+    isReference: true,
   },
-  ...besideFloor("relaxed"),
-  ...besideFloor("strict"),
+  ...insertAndFloorRows("relaxed"),
+  ...insertAndFloorRows("strict"),
   {
     id: "in-flight",
     title: "1,000 inserts in flight, strict, each",
@@ -157,7 +157,7 @@ export const rows: readonly Row[] = [
     target: always(4),
     level: "deferred",
   },
-  ofBatches("merge-median"),
+  batchMedianRow("merge-median"),
   {
     id: "merge-if",
     title: "merge one property by key, If-Match",
@@ -165,21 +165,21 @@ export const rows: readonly Row[] = [
     target: always(5),
     level: "deferred",
   },
-  ofBatches("merge-if-median"),
+  batchMedianRow("merge-if-median"),
   { id: "all", title: "all entities as JavaScript objects, each", unit: "µs", target: always(1.2) },
   { id: "open", title: "cold open: import, open, first read", unit: "ms", target: always(80) },
   {
     id: "open-floor",
     title: "import of the same bundle, compiling, a lock, a database, as many entries read and put",
     unit: "ms",
-    aside: true,
+    isReference: true,
   },
   { id: "memory-load", title: "memory after load", unit: "MB", target: memoryTarget },
   {
     id: "memory-floor",
     title: "memory of a page that makes the same entities and only puts as many bytes",
     unit: "MB",
-    aside: true,
+    isReference: true,
   },
   { id: "memory-open", title: "memory after opening", unit: "MB", target: memoryTarget },
   { id: "wasm", title: "of that, wasm memory", unit: "MB" },

@@ -1,24 +1,24 @@
-// One contestant for one round, in one page, its worker, or a process of Node: loads it, checks it, measures it. Each method is a step that the
+// One database for one round, in one page, its worker, or a process of Node: loads it, checks it, measures it. Each method is a step that the
 // driver asks for; what it returns can be sent.
 
-import type { Contestant, Database, Level, MaybePromise } from "./contestant.ts";
-import { aloneBytes, floorIn, handOver, insertBytes } from "./contestants/floor.ts";
-import { contestants } from "./contestants/index.ts";
-import { wasmBytes } from "./memories.ts";
-import type { ContestantId, FloorId } from "./roster.ts";
+import { aloneBytes, floorIn, handOverToBrowser, insertBytes } from "./adapters/floor.ts";
+import { adapters } from "./adapters/index.ts";
+import { type CommitPhases, CommitTimer } from "./commit-timing.ts";
+import type { Database, DatabaseAdapter, Level, MaybePromise } from "./database-adapter.ts";
+import type { DatabaseId, FloorId } from "./databases.ts";
 import {
-  breath,
-  grown,
   median,
   now,
+  promoteToOldSpace,
   startClock,
   stopClock,
   type Timed,
   timed,
-  timedInTurn,
+  timedInterleaved,
   timedUpTo,
+  yieldToEventLoop,
 } from "./timing.ts";
-import { type Waited, Waits } from "./waits.ts";
+import { wasmMemoryBytes } from "./wasm-memory.ts";
 import {
   add,
   type Digest,
@@ -38,7 +38,7 @@ import {
 } from "./workload.ts";
 
 export interface SessionOptions {
-  id: ContestantId | FloorId;
+  id: DatabaseId | FloorId;
   entities: number;
   seed: number; // of what is asked for, another in each round
   budgetMs: number; // for a load
@@ -57,7 +57,7 @@ export const overBudget = "over budget";
 export interface Load {
   each: number; // microseconds
   growth: number; // the last tenth, as a multiple of the first
-  waited?: Waited; // each transaction
+  phases?: CommitPhases; // each transaction
 }
 
 // Single writes that nobody waits to have stored: microseconds.
@@ -83,18 +83,18 @@ export interface RawPuts {
 export interface PutFloor {
   put: number;
   file?: number; // in the form of IDBFS
-  waited?: Waited; // each of those puts
+  phases?: CommitPhases; // each of those puts
 }
 
 export type Values = Record<string, number>;
 
 // Of an insert and of puts in turn with it: milliseconds, and how often it contains such a put.
-export interface Beside {
+export interface InterleavedTimes {
   insert: number;
   put: number;
   puts: number;
-  file?: { put: number; puts: number; waited?: Waited };
-  waited?: Waited; // of the inserts
+  file?: { put: number; puts: number; phases?: CommitPhases };
+  phases?: CommitPhases; // of the inserts
 }
 
 const insertsDurable = 200;
@@ -105,35 +105,35 @@ const handedOver = 6000; // at a time: about as many as one transaction has
 export const inFlight = 1000;
 const inFlightBatches = 20;
 const merges = 30_000;
-const restMs = 2000; // at least, and what a checkpoint of all that there is takes:
-const restMsEach = 0.01; // of an entity
+const idleMs = 2000; // at least, and what a checkpoint of all that there is takes:
+const idleMsPerEntity = 0.01; // of an entity
 const deletedMs = 200; // the browser is still busy with a database when it says that it is deleted
 
 export class Session {
   readonly #o: SessionOptions;
-  readonly #who: Contestant;
+  readonly #adapter: DatabaseAdapter;
   #db: Database | undefined;
   #keys: Key[] = []; // that are read, in random order
   #inserted = 0; // how many new entities there are
 
   constructor(options: SessionOptions) {
     this.#o = options;
-    this.#who = contestants[options.id](options.node);
-    this.#keys = Array.from({ length: 4096 }, (_, k) => keyOf(this.#pick(k)));
+    this.#adapter = adapters[options.id](options.node);
+    this.#keys = Array.from({ length: 4096 }, (_, k) => keyOf(this.#randomIndex(k)));
   }
 
   levels(): Level[] {
-    return [...this.#who.levels];
+    return [...this.#adapter.levels];
   }
 
   async prepare(): Promise<void> {
-    await this.#who.prepare();
+    await this.#adapter.prepare();
   }
 
   // Removes what an earlier round, or nobody, left.
   async open(name: string, level: Level, fresh: boolean): Promise<void> {
-    if (fresh) await this.#who.remove(name).catch(() => {});
-    this.#db = await this.#who.open(name, level, fresh);
+    if (fresh) await this.#adapter.remove(name).catch(() => {});
+    this.#db = await this.#adapter.open(name, level, fresh);
   }
 
   async close(): Promise<void> {
@@ -141,17 +141,17 @@ export class Session {
     this.#db = undefined;
   }
 
-  async settle(): Promise<void> {
-    await this.#database.settle();
+  async flush(): Promise<void> {
+    await this.#database.flush();
   }
 
   // What writes have left to be done is over then.
-  async rest(): Promise<void> {
-    await sleep(Math.max(restMs, restMsEach * this.#o.entities));
+  async idle(): Promise<void> {
+    await sleep(Math.max(idleMs, idleMsPerEntity * this.#o.entities));
   }
 
   async remove(name: string): Promise<void> {
-    await this.#who.remove(name);
+    await this.#adapter.remove(name);
   }
 
   // ---- Loading ----------------------------------------------------------------------------------------------------------
@@ -159,38 +159,38 @@ export class Session {
   // So many entities, `together` transactions at a time: microseconds each. After `enoughMs` no more than what it has begun.
   // `watch`: also what it waits for.
   async load(count: number, together: number, enoughMs: number, watch: boolean): Promise<Load> {
-    const waits = watch ? new Waits() : undefined;
+    const commitTimer = watch ? new CommitTimer() : undefined;
     const tenth = Math.max(count / 10, groupRows);
     const tenths: number[] = [];
     let total = 0;
     let loaded = 0;
     for (; loaded < count && total < enoughMs; loaded += tenth) {
       const first = loaded;
-      const groups = grown(groupsOf(first, Math.min(tenth, count - first)));
-      const ms = await this.#loadGroups(groups, together, waits);
+      const groups = promoteToOldSpace(groupsOf(first, Math.min(tenth, count - first)));
+      const ms = await this.#loadGroups(groups, together, commitTimer);
       tenths.push(ms);
       total += ms;
       if (total > this.#o.budgetMs) throw new Error(overBudget);
     }
     const growth = (tenths.at(-1) as number) / (tenths[0] as number);
-    waits?.end();
-    return { each: (total * 1000) / loaded, growth, ...waitedIn(waits) };
+    commitTimer?.end();
+    return { each: (total * 1000) / loaded, growth, ...phasesIn(commitTimer) };
   }
 
   async #loadGroups(
     groups: Entity[][],
     together: number,
-    waits: Waits | undefined,
+    commitTimer: CommitTimer | undefined,
   ): Promise<number> {
     const db = this.#database;
     const insert = () => db.insertGroup(groups[next++] as Entity[]);
     let next = 0;
     const loader = async () => {
-      for (let breathed = now(); next < groups.length; ) {
-        await (waits === undefined ? insert() : waits.measure(insert));
-        if (now() - breathed < 50) continue;
-        await breath();
-        breathed = now();
+      for (let yieldedAt = now(); next < groups.length; ) {
+        await (commitTimer === undefined ? insert() : commitTimer.measure(insert));
+        if (now() - yieldedAt < 50) continue;
+        await yieldToEventLoop();
+        yieldedAt = now();
       }
     };
     const started = startClock();
@@ -255,7 +255,10 @@ export class Session {
       case "get-many":
         return (await timed((i) => this.#database.getMany(this.#hundred(i)))) / 100;
       case "range":
-        return await this.#rows((i) => this.#database.range(rangeAt(this.#pick(i))), rangeRows);
+        return await this.#rows(
+          (i) => this.#database.range(rangeAt(this.#randomIndex(i))),
+          rangeRows,
+        );
       case "partition":
         return await this.#rows((i) => {
           const { partitionKey } = this.#key(i);
@@ -266,13 +269,13 @@ export class Session {
       case "scan-none":
         return await this.#rows(() => this.#database.scan(filterForNothing), 0);
       case "all":
-        return (await timed(() => this.#exported())) / entities;
+        return (await timed(() => this.#readAll())) / entities;
       default:
         throw new Error(`no such row: ${row}`);
     }
   }
 
-  // One point read; the page asks for it where the contestant runs in a worker.
+  // One point read; the page asks for it where the database runs in a worker.
   one(i: number): MaybePromise<unknown> {
     const { partitionKey, rowKey } = this.#key(i);
     return this.#database.get(partitionKey, rowKey);
@@ -289,7 +292,7 @@ export class Session {
     });
   }
 
-  async #exported(): Promise<void> {
+  async #readAll(): Promise<void> {
     let count = 0;
     let sum = 0; // so that each is really looked at
     await this.#database.all((rows) => {
@@ -314,34 +317,43 @@ export class Session {
   }
 
   // In turn with the least that its storage asks for such a write; with files, also for one that is to be a file.
-  async insertBesideFloor(level: Level, files: boolean): Promise<Beside> {
+  async insertInterleavedWithFloor(level: Level, files: boolean): Promise<InterleavedTimes> {
     const entities = this.#new(insertsDurable);
     const { put, putFile, remove } = await floorIn(this.#o.node?.folder, level, aloneBytes);
     const insert = (i: number) => this.#database.insert(entities[i] as Entity);
-    const waits = files && putFile !== undefined ? new Waits() : undefined;
+    const commitTimer = files && putFile !== undefined ? new CommitTimer() : undefined;
     const kinds =
-      waits === undefined || putFile === undefined
+      commitTimer === undefined || putFile === undefined
         ? [insert, put]
         : [
-            (i: number) => waits.measure(() => insert(i)),
+            (i: number) => commitTimer.measure(() => insert(i)),
             put,
-            (i: number) => waits.measure(() => putFile(i), "file"),
+            (i: number) => commitTimer.measure(() => putFile(i), "file"),
           ];
-    const [first, second, third] = await timedInTurn(kinds, entities.length);
-    waits?.end();
+    const [first, second, third] = await timedInterleaved(kinds, entities.length);
+    commitTimer?.end();
     await remove();
     await sleep(deletedMs);
     same(await this.#entity(entities[0] as Entity), entities[0]);
     if (first === undefined || second === undefined) throw new Error("nothing was timed");
-    const times = { insert: first.ms, put: second.ms, puts: second.ratio, ...waitedIn(waits) };
+    const times = {
+      insert: first.ms,
+      put: second.ms,
+      puts: second.ratio,
+      ...phasesIn(commitTimer),
+    };
     if (third === undefined) return times;
-    return { ...times, file: { put: third.ms, puts: third.ratio, ...waitedIn(waits, "file") } };
+    return {
+      ...times,
+      file: { put: third.ms, puts: third.ratio, ...phasesIn(commitTimer, "file") },
+    };
   }
 
   // What handing over as many bytes as inserts leave to be stored takes of this thread: microseconds for each of them.
   async handOver(): Promise<number> {
     const times: number[] = [];
-    for (let i = 0; i < handOvers; ++i) times.push(await handOver(handedOver * insertBytes));
+    for (let i = 0; i < handOvers; ++i)
+      times.push(await handOverToBrowser(handedOver * insertBytes));
     return (median(times) * 1000) / handedOver;
   }
 
@@ -355,11 +367,11 @@ export class Session {
       return ((now() - started) * 1000) / (done * together);
     };
     const raw = await each(put);
-    const waits = putFile && new Waits();
-    const file = waits && (await each((i) => waits.measure(() => putFile(i))));
-    waits?.end();
+    const commitTimer = putFile && new CommitTimer();
+    const file = commitTimer && (await each((i) => commitTimer.measure(() => putFile(i))));
+    commitTimer?.end();
     await remove();
-    return file === undefined ? { put: raw } : { put: raw, file, ...waitedIn(waits) };
+    return file === undefined ? { put: raw } : { put: raw, file, ...phasesIn(commitTimer) };
   }
 
   async insertInFlight(): Promise<number> {
@@ -380,7 +392,7 @@ export class Session {
       tokens.push(db.token(await db.get(partitionKey, rowKey)));
       if (now() - began > 1000) break;
     }
-    grown([keys, tokens]);
+    promoteToOldSpace([keys, tokens]);
     const times = await timedUpTo(conditional ? tokens.length : keys.length, async (i) => {
       const { partitionKey, rowKey } = keys[i] as Key;
       const applied = conditional
@@ -394,7 +406,7 @@ export class Session {
 
   // Of all memories, in bytes.
   memory(): number {
-    return wasmBytes();
+    return wasmMemoryBytes();
   }
 
   // ---- Parts --------------------------------------------------------------------------------------------------------------
@@ -408,7 +420,7 @@ export class Session {
     return this.#database.entity(await this.#database.get(partitionKey, rowKey));
   }
 
-  #pick(i: number): number {
+  #randomIndex(i: number): number {
     return random(i, this.#o.seed) % this.#o.entities;
   }
 
@@ -425,13 +437,15 @@ export class Session {
     const { entities } = this.#o;
     const step = 7919; // prime, and no divisor of a power of ten
     const keys = Math.min(count, entities);
-    return Array.from({ length: keys }, (_, k) => keyOf((this.#pick(0) + k * step) % entities));
+    return Array.from({ length: keys }, (_, k) =>
+      keyOf((this.#randomIndex(0) + k * step) % entities),
+    );
   }
 
   #new(count: number): Entity[] {
     const entities = newEntities(this.#o.entities + this.#inserted, count);
     this.#inserted += count;
-    return grown(entities);
+    return promoteToOldSpace(entities);
   }
 }
 
@@ -444,9 +458,9 @@ const sleep = (ms: number) => new Promise((over) => setTimeout(over, ms));
 
 const written = ({ mean, median }: Timed): Writes => ({ each: mean * 1000, median: median * 1000 });
 
-function waitedIn(waits: Waits | undefined, kind?: string): { waited?: Waited } {
-  const waited = waits?.of(kind);
-  return waited === undefined ? {} : { waited };
+function phasesIn(commitTimer: CommitTimer | undefined, kind?: string): { phases?: CommitPhases } {
+  const phases = commitTimer?.of(kind);
+  return phases === undefined ? {} : { phases };
 }
 
 function same(found: Entity, wanted: Entity | undefined): void {

@@ -1,4 +1,4 @@
-// The site that the contestants are measured on: an empty page, its script, and each library as its user would bundle it.
+// The site that the databases are measured on: an empty page, its script, and each library as its user would bundle it.
 
 import { copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { brotliCompressSync } from "node:zlib";
 import { build } from "esbuild";
 import { serve } from "../../browser/support/server.ts";
-import { libraries } from "./roster.ts";
+import { libraries } from "./databases.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const folder = join(root, "build/bench/site");

@@ -6,7 +6,7 @@ import { startClock, stopClock } from "./timing.ts";
 export type Step = keyof Session;
 export type Call = (step: Step, args: unknown[]) => Promise<unknown>;
 
-export function here(options: SessionOptions): Call {
+export function localCall(options: SessionOptions): Call {
   const session = new Session(options);
   return async (step, args) => await (session[step] as (...a: unknown[]) => unknown)(...args);
 }

@@ -1,12 +1,12 @@
 // The results as Markdown.
 
 import { markdownTable } from "../support/readme.ts";
-import type { Level } from "./contestant.ts";
-import { partNames } from "./parts.ts";
+import { componentNames } from "./components.ts";
+import type { Level } from "./database-adapter.ts";
+import type { DatabaseId } from "./databases.ts";
+import { missedTargetReasons } from "./missed-targets.ts";
 import type { Profile } from "./profile.ts";
-import { remarks } from "./remarks.ts";
 import type { Measured, Results } from "./results.ts";
-import type { ContestantId } from "./roster.ts";
 import { type Row, rows } from "./rows.ts";
 
 type Cells = string[];
@@ -33,9 +33,9 @@ export function report(machine: string, all: readonly Results[]): string {
     parts.push(
       `### ${count(results.entities)} entities, ${of}`,
       summary(results),
-      explained(results),
+      missedTargets(results),
     );
-    parts.push(`Everybody${spread}:`, everybody(results), stops(results));
+    parts.push(`Everybody${spread}:`, allResults(results), stoppedRuns(results));
   }
   if (all.length > 1) parts.push("### What grows", growth(all));
   return parts
@@ -75,13 +75,13 @@ function line(results: Results, row: Row): Cells {
   const ours = results.of("entitable", row.id)?.median;
   const plain = results.of("plain", row.id)?.median;
   const target = row.target?.(results.entities);
-  const elsewhere = (id: ContestantId) => shown(results.of(id, row.id)?.median, row);
+  const elsewhere = (id: DatabaseId) => shown(results.of(id, row.id)?.median, row);
   const peer = (...levels: Level[]) => named(results.best(row, levels), row);
   return [
     row.title,
     target === undefined ? "–" : `≤ ${shown(target, row)}`,
     `**${shown(ours, row)}**`,
-    verdict(ours, target),
+    targetStatus(ours, target),
     elsewhere("entitable-worker"),
     elsewhere("entitable-node"),
     elsewhere("entitable-node-memory"),
@@ -89,33 +89,33 @@ function line(results: Results, row: Row): Cells {
     peer("memory"),
     peer("deferred"),
     peer("relaxed", "strict"),
-    ratio(ours, results.rival(row)?.value),
+    ratio(ours, results.bestComparable(row)?.value),
     ratio(ours, plain),
   ];
 }
 
 // Why the targets that were missed were missed.
-function explained(results: Results): string {
+function missedTargets(results: Results): string {
   const missed = rows.filter((row) => {
     const target = row.target?.(results.entities);
     return (results.of("entitable", row.id)?.median ?? 0) > (target ?? Number.POSITIVE_INFINITY);
   });
   return missed
     .flatMap(({ id, title }) => {
-      const remark = remarks[id];
-      return remark === undefined ? [] : `- ${title}: ${filled(remark, results)}`;
+      const reason = missedTargetReasons[id];
+      return reason === undefined ? [] : `- ${title}: ${filled(reason, results)}`;
     })
     .join("\n");
 }
 
 // {row} is entitable's figure in that row.
-const filled = (remark: string, results: Results) =>
-  remark.replace(/{([a-z-]+)}/g, (_, row: string) => {
+const filled = (reason: string, results: Results) =>
+  reason.replace(/{([a-z-]+)}/g, (_, row: string) => {
     const found = results.of("entitable", row)?.median;
     return found === undefined ? "–" : figure(found);
   });
 
-function verdict(ours: number | undefined, target: number | undefined): string {
+function targetStatus(ours: number | undefined, target: number | undefined): string {
   if (ours === undefined || target === undefined) return "";
   return ours <= target ? "met" : `not met: ${figure(ours / target)} ×`;
 }
@@ -128,7 +128,7 @@ const ratio = (ours: number | undefined, other: number | undefined) =>
 
 // ---- Everybody ----------------------------------------------------------------------------------------------------------
 
-function everybody(results: Results): string {
+function allResults(results: Results): string {
   const { entries } = results;
   const body = rows
     .filter((row) => measured(results, row))
@@ -139,21 +139,21 @@ function everybody(results: Results): string {
   return markdownTable(["", ...entries.map(({ title }) => title)], body);
 }
 
-function cell(results: Results, id: ContestantId, row: Row): string {
+function cell(results: Results, id: DatabaseId, row: Row): string {
   const found = results.of(id, row.id);
   if (found === undefined) {
     const stopped = results.stopped(id);
     return stopped?.at === row.id ? (stopped.why.split(":")[0] ?? "") : "–";
   }
-  const letter = row.aside ? "" : ` ${results.letter(id, row)}`;
+  const letter = row.isReference ? "" : ` ${results.letter(id, row)}`;
   return `${figure(found.median)}${letter}${spread(found)}`;
 }
 
-const spread = ({ median, least, most }: Measured) =>
-  least === most || median === 0 ? "" : ` <sub>${figure(least)}–${figure(most)}</sub>`;
+const spread = ({ median, min, max }: Measured) =>
+  min === max || median === 0 ? "" : ` <sub>${figure(min)}–${figure(max)}</sub>`;
 
 // Who did not come to the end, or not in each round, and why.
-function stops(results: Results): string {
+function stoppedRuns(results: Results): string {
   const lines: string[] = [];
   for (const { id, title } of results.entries) {
     const stopped = results.stopped(id);
@@ -162,9 +162,11 @@ function stops(results: Results): string {
     lines.push(`- ${title} stopped at "${where}": ${stopped.why}`);
   }
   for (const { id, title } of results.entries) {
-    const { rounds, seconds } = results.took(id);
+    const { rounds, seconds } = results.participation(id);
     if (results.stopped(id) !== undefined || rounds === results.rounds) continue;
-    lines.push(`- ${title} took part in ${rounds} of ${results.rounds}: ${figure(seconds)} s each`);
+    lines.push(
+      `- ${title} participation part in ${rounds} of ${results.rounds}: ${figure(seconds)} s each`,
+    );
   }
   return lines.join("\n");
 }
@@ -198,7 +200,7 @@ function growth(sizes: readonly Results[]): string {
   return markdownTable(["", "", ...sizes.map(({ entities }) => count(entities))], body);
 }
 
-function perRow(results: Results, id: ContestantId, row: Row): number | undefined {
+function perRow(results: Results, id: DatabaseId, row: Row): number | undefined {
   const found = results.of(id, row.id)?.median;
   if (found === undefined || row.id !== "scan-none") return found;
   return (found * 1e6) / results.entities;
@@ -207,32 +209,32 @@ function perRow(results: Results, id: ContestantId, row: Row): number | undefine
 // ---- Profiles -----------------------------------------------------------------------------------------------------------
 
 // What each part of entitable takes of a row's figure. A profiled run is slower than others.
-export function partsOfRows(machine: string, all: readonly Results[]): string {
+export function componentTable(machine: string, all: readonly Results[]): string {
   const parts = [machine];
   for (const results of all) {
     const found = results.profiles("entitable");
     const body = rows.flatMap((row) => {
       const ours = results.of("entitable", row.id)?.median;
       const profile = found[row.id];
-      return ours === undefined || profile === undefined ? [] : [partsLine(row, ours, profile)];
+      return ours === undefined || profile === undefined ? [] : [componentLine(row, ours, profile)];
     });
     parts.push(
       `### ${count(results.entities)} entities`,
-      markdownTable(["", "in all", ...partNames], body),
+      markdownTable(["", "in all", ...componentNames], body),
     );
   }
   return parts.map((part) => part.trim()).join("\n\n");
 }
 
-function partsLine(row: Row, ours: number, { parts }: Profile): Cells {
-  const cells = partNames.map((part) => {
-    const { percent = 0 } = parts.find(({ name }) => name === part) ?? {};
+function componentLine(row: Row, ours: number, { components }: Profile): Cells {
+  const cells = componentNames.map((component) => {
+    const { percent = 0 } = components.find(({ name }) => name === component) ?? {};
     return percent < 0.5 ? "" : figure((ours * percent) / 100, 2);
   });
   return [row.title, shown(ours, row), ...cells];
 }
 
-export function functionsOfRows(results: Results): string {
+export function functionTable(results: Results): string {
   const parts: string[] = [];
   for (const { id, title } of results.entries) {
     const found = results.profiles(id);

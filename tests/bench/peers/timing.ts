@@ -1,7 +1,7 @@
 // Milliseconds that a call takes, though the page's clock is coarse and the first calls run unoptimised.
 // Runs where V8 was asked to expose its collector.
 
-import type { MaybePromise } from "./contestant.ts";
+import type { MaybePromise } from "./database-adapter.ts";
 
 // Milliseconds of a call.
 export interface Timed {
@@ -13,11 +13,11 @@ const warmUpMs = 150;
 const warmUpShare = 1 / 3; // of calls of which there are only so many, at most
 const warmUpBatches = 8; // of long calls: the first of a scan find nothing compiled and nothing prepared
 const batchMs = 0.5; // shorter than what a scheduler gives others: most batches then run undisturbed
-const breathMs = 10;
-const enoughMs = 300;
-const tooLongMs = 1500;
+const yieldIntervalMs = 10;
+const minDurationMs = 300;
+const maxDurationMs = 1500;
 const longMs = 500; // a call of so long is as quick the first time
-const turnCalls = 4;
+const callsPerTurn = 4;
 
 export const now = () => performance.now();
 
@@ -61,12 +61,12 @@ export async function timedUpTo(most: number, call: Call): Promise<Timed> {
   }
   const each = warmUp < longMs ? [] : [warmUp];
   if (each.length === 0) started = startClock();
-  for (let breathed = now(); now() - started < enoughMs || each.length < 5; ) {
-    if (done + calls > most || (now() - started > tooLongMs && each.length > 0)) break;
+  for (let yieldedAt = now(); now() - started < minDurationMs || each.length < 5; ) {
+    if (done + calls > most || (now() - started > maxDurationMs && each.length > 0)) break;
     each.push((await batch(calls)) / calls);
-    if (now() - breathed < breathMs) continue;
-    await breath();
-    breathed = now();
+    if (now() - yieldedAt < yieldIntervalMs) continue;
+    await yieldToEventLoop();
+    yieldedAt = now();
   }
   const ms = stopClock(started);
   if (each.length === 0) throw new Error("it could not be called often enough to be timed");
@@ -75,23 +75,26 @@ export async function timedUpTo(most: number, call: Call): Promise<Timed> {
 
 // What several kinds of calls take when they are made in turn, a few of each at a time: all meet the same machine then, whatever else
 // it does. Of each kind milliseconds, and the median of how often the first kind contains it.
-export interface InTurn {
+export interface InterleavedTiming {
   ms: number;
   ratio: number;
 }
 
-export async function timedInTurn(kinds: readonly Call[], most: number): Promise<InTurn[]> {
+export async function timedInterleaved(
+  kinds: readonly Call[],
+  most: number,
+): Promise<InterleavedTiming[]> {
   const turns: number[][] = []; // of each kind what a call took
   const began = now();
-  for (let first = 0; first + turnCalls <= most; first += turnCalls) {
+  for (let first = 0; first + callsPerTurn <= most; first += callsPerTurn) {
     const turn: number[] = [];
     for (const call of kinds) {
       const started = now();
-      for (let i = first; i < first + turnCalls; ++i) await call(i);
-      turn.push((now() - started) / turnCalls);
+      for (let i = first; i < first + callsPerTurn; ++i) await call(i);
+      turn.push((now() - started) / callsPerTurn);
     }
     if (first > 0) turns.push(turn); // else to warm up
-    if (now() - began > tooLongMs && turns.length >= 5) break;
+    if (now() - began > maxDurationMs && turns.length >= 5) break;
   }
   return kinds.map((_, kind) => ({
     ms: median(turns.map((turn) => turn[kind] as number)),
@@ -108,14 +111,14 @@ export function median(values: readonly number[]): number {
 
 // Of entities that were made to be written. A young object is copied twice before the collector leaves it where it is: that of twenty
 // thousand entities takes as long as they take to write, and would be counted if it came while the clock runs.
-export function grown<T>(entities: T): T {
+export function promoteToOldSpace<T>(entities: T): T {
   for (let i = 0; i < 2; ++i) gc({ type: "minor" });
   return entities;
 }
 declare function gc(options: { type: "minor" }): void;
 
 // Lets the event loop have its turn, as a page has to.
-export function breath(): Promise<void> {
+export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {

@@ -1,4 +1,4 @@
-// What every contestant stores and is asked, the same on every machine. 1,000 entities to a partition, in the order of their keys:
+// What every database stores and is asked, the same on every machine. 1,000 entities to a partition, in the order of their keys:
 // at 100,000 entities there are 100 partitions, and a partition or a range means the same at any size.
 
 // No interface: only such a type fits where any object does.
@@ -30,7 +30,7 @@ export interface Range {
   to: string;
 }
 
-// `count ge … and city eq …`: one in a hundred, if there is such a city. No contestant has an index over these two.
+// `count ge … and city eq …`: one in a hundred, if there is such a city. No database has an index over these two.
 export interface Filter {
   city: string;
   count: number;

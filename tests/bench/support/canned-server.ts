@@ -2,11 +2,11 @@
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type CannedResponse, Round } from "./canned.ts";
+import { type CannedResponse, CannedSequence } from "./canned.ts";
 
-let round = new Round([]);
+let round = new CannedSequence([]);
 process.on("message", (responses) => {
-  round = new Round(responses as CannedResponse[]);
+  round = new CannedSequence(responses as CannedResponse[]);
   process.send?.("ready");
 });
 

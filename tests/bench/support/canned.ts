@@ -43,7 +43,7 @@ export class CannedHeaders extends Map<string, string> {
 }
 
 // Gives them in their order, and then from the first one again.
-export class Round {
+export class CannedSequence {
   readonly #responses: readonly CannedResponse[];
   #at = 0;
 

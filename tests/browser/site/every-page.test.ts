@@ -23,7 +23,7 @@ describe("every page of the guide", () => {
       }
       const runs = blocks + (await page.locator("table-explorer").count()) > 0;
       const foot = await page.getByRole("contentinfo").textContent();
-      assert.equal(foot?.includes("Everything on this page runs in it"), runs, `${foot}`);
+      assert.equal(foot?.includes("All code on this page runs in your browser"), runs, `${foot}`);
       assert.deepEqual(await accessibilityProblems(page), [], "light");
       await page.emulateMedia({ colorScheme: "dark" });
       assert.deepEqual(await accessibilityProblems(page, ["color-contrast"]), [], "dark");

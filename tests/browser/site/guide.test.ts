@@ -41,7 +41,7 @@ test("index: a table scan and a point query", async () => {
 test("both panes are run by one button, and compared", async () => {
   const page = await guide.open("");
   await page.getByRole("button", { name: "Run both" }).click();
-  const told = page.locator(".verdict .bars");
+  const told = page.locator(".cost-comparison .bars");
   await told.getByText("20,000 times fewer").waitFor();
   const [rows, requests] = await told.locator(".comparison").allTextContents();
   assert.equal(rows, "Rows read: 20,000 times fewer20,000 naive1 pattern");

@@ -1,10 +1,10 @@
 // What the pictures of a run count, by itself.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Accesses, workOf } from "../../../demo/site/src/partition-access.ts";
+import { Accesses, partitionRequestsOf } from "../../../demo/site/src/partition-access.ts";
 import { type LoggedRequest, mockStore } from "../../../web/src/testing/index.ts";
 import type { TransactionAction } from "../../../web/src/types.ts";
-import { all } from "../../web/support/both-clients.ts";
+import { all } from "../../web/support/client-pair.ts";
 
 const rows = (partitionKey: string, count: number) =>
   Array.from({ length: count }, (_, i) => ({ partitionKey, rowKey: String(i) }));
@@ -100,7 +100,7 @@ test("the work of servers: a transaction is one request about its rows, a page a
   assert.equal(found.length, 3);
   await store.table("Bulbs").createTable();
   const requests: readonly LoggedRequest[] = store.requests.all();
-  assert.deepEqual(workOf(requests), [
+  assert.deepEqual(partitionRequestsOf(requests), [
     { partition: "wall", entities: 4 },
     { partition: "desk", entities: 1 },
     { partition: "desk", entities: 3 },

@@ -3,26 +3,26 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
   model,
+  type PartitionRequest,
   type Second,
   simulate,
-  type Work,
 } from "../../../demo/site/src/partition-servers.ts";
 
-const about = (entities: number, ...partitions: string[]): Work[] =>
+const about = (entities: number, ...partitions: string[]): PartitionRequest[] =>
   partitions.map((partition) => ({ partition, entities }));
 const users = Array.from({ length: 100 }, (_, i) => `user-${String(i).padStart(3, "0")}`);
 const onePartition = about(1, "today");
 const hundred = about(1, ...users);
 
 const served = ({ served: servers }: Second) => servers.reduce((sum, one) => sum + one, 0);
-const refused = (second: Second) =>
-  Object.values(second.refused).reduce((sum, one) => sum + one, 0);
+const throttled = (second: Second) =>
+  Object.values(second.throttled).reduce((sum, one) => sum + one, 0);
 
 describe("the simulation of servers", () => {
   test("nothing is refused, and nothing moves, while one server can do it all", () => {
     const { seconds, ranges } = simulate(hundred, 2800, 30);
     assert.equal(seconds.length, 30);
-    assert(seconds.every((second) => served(second) === 2800 && refused(second) === 0));
+    assert(seconds.every((second) => served(second) === 2800 && throttled(second) === 0));
     assert.deepEqual(ranges, [{ from: "", server: 0, movingUntil: 0 }]);
   });
 
@@ -30,7 +30,7 @@ describe("the simulation of servers", () => {
     const { seconds, ranges } = simulate(onePartition, 5000, 30);
     for (const second of seconds) {
       assert.deepEqual(second.served, [2000, 0, 0, 0, 0]);
-      assert.deepEqual(second.refused, { account: 0, partition: 3000, server: 0, moving: 0 });
+      assert.deepEqual(second.throttled, { account: 0, partition: 3000, server: 0, moving: 0 });
     }
     assert.equal(ranges.length, 1);
     assert.deepEqual(seconds[2]?.events, [
@@ -41,13 +41,13 @@ describe("the simulation of servers", () => {
   test("many partitions are spread until nothing is refused", () => {
     const { seconds, ranges } = simulate(hundred, 10_000, 30);
     assert.deepEqual(seconds[0]?.served, [model.serverLimit, 0, 0, 0, 0]);
-    assert.equal(seconds[0]?.refused.server, 6000);
+    assert.equal(seconds[0]?.throttled.server, 6000);
     assert.match(
       seconds[2]?.events.join() ?? "",
       /^a range is split at “user-050”; the upper half moves to server 2$/,
     );
-    assert.equal(seconds[3]?.refused.moving, 5000);
-    assert.equal(refused(seconds.at(-1) as Second), 0);
+    assert.equal(seconds[3]?.throttled.moving, 5000);
+    assert.equal(throttled(seconds.at(-1) as Second), 0);
     assert.equal(new Set(ranges.map(({ server }) => server)).size, 4); // 2,500 each: none is busy
     assert.deepEqual(
       ranges.map(({ from }) => from),
@@ -60,12 +60,12 @@ describe("the simulation of servers", () => {
     for (const second of packed.seconds) {
       assert.deepEqual(second.served, [20, 0, 0, 0, 0]);
       assert.deepEqual(second.entities, [2000, 0, 0, 0, 0]);
-      assert.equal(second.refused.partition, 480);
+      assert.equal(second.throttled.partition, 480);
     }
     // 500 requests for 10,000 entities a second, over all servers: far below what the account takes.
     const spread = simulate(about(20, ...users), 500, 30);
     const last = spread.seconds.at(-1) as Second;
-    assert.deepEqual([served(last), refused(last)], [500, 0]);
+    assert.deepEqual([served(last), throttled(last)], [500, 0]);
     assert.equal(
       last.entities.reduce((sum, one) => sum + one, 0),
       10_000,
@@ -73,7 +73,7 @@ describe("the simulation of servers", () => {
     // Requests that are about nothing, such as for rows that are not there, are requests.
     const idle = simulate(about(0, ...users), 25_000, 1);
     assert.deepEqual(
-      [served(idle.seconds[0] as Second), idle.seconds[0]?.refused.account],
+      [served(idle.seconds[0] as Second), idle.seconds[0]?.throttled.account],
       [20_000, 5000],
     );
   });
@@ -82,9 +82,9 @@ describe("the simulation of servers", () => {
     const { seconds } = simulate(hundred, 40_000, 30);
     for (const second of seconds) {
       assert(served(second) <= model.accountLimit);
-      assert.equal(served(second) + refused(second), 40_000);
+      assert.equal(served(second) + throttled(second), 40_000);
     }
-    assert.equal((seconds.at(-1) as Second).refused.account > 0, true);
+    assert.equal((seconds.at(-1) as Second).throttled.account > 0, true);
   });
 
   test("what arrives is served or refused, at any rate and for any keys", () => {
@@ -97,7 +97,7 @@ describe("the simulation of servers", () => {
         [...about(100, "a"), ...about(1, "a", "b"), ...about(0, "c")],
       ]) {
         for (const second of simulate(run, rate, 12).seconds) {
-          assert.equal(served(second) + refused(second), rate);
+          assert.equal(served(second) + throttled(second), rate);
           assert(second.entities.every((one) => one <= model.serverLimit));
         }
       }

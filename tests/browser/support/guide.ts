@@ -9,7 +9,7 @@ const build = new URL("../../../build/", import.meta.url);
 const folder = fileURLToPath(new URL("site/", build));
 
 /** What a live block shows after its button was pressed. */
-export interface Shown {
+export interface RunResult {
   /** By name: "Rows read" to "2,000". Without the time. */
   readonly figures: Record<string, string>;
   /** The tables that were shown: their rows, cell by cell. */
@@ -64,7 +64,7 @@ export async function openGuide(): Promise<Guide> {
 }
 
 /** Presses the button of the live block number `index`, from 0, and waits for what is shown then. */
-export async function runBlock(page: Page, index: number): Promise<Shown> {
+export async function runBlock(page: Page, index: number): Promise<RunResult> {
   const block = page.locator("table-playground").nth(index);
   await block.scrollIntoViewIfNeeded();
   const ended = block.evaluate(
@@ -97,7 +97,7 @@ export async function writeCode(block: Locator, code: string): Promise<void> {
 }
 
 // Runs in the page.
-function readBlock(block: Element): Shown {
+function readBlock(block: Element): RunResult {
   const root = block.shadowRoot as ShadowRoot;
   const all = (selector: string, inside: ParentNode = root) => [
     ...inside.querySelectorAll<HTMLElement>(selector),

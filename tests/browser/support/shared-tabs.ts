@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import type { Browser, Page } from "puppeteer-core";
-import type { Found, Report, user as User } from "../fixture/tab-page.ts";
+import type { Report, StoredState, user as User } from "../fixture/tab-page.ts";
 import { flags, newProfile, type Profile } from "./browser.ts";
 import { launch } from "./puppeteer.ts";
 import { type Site, serve } from "./server.ts";
@@ -20,7 +20,7 @@ const fixture = fileURLToPath(new URL("../fixture/tab-page.ts", import.meta.url)
 export async function until(
   condition: () => boolean | Promise<boolean>,
   timeoutMs = 20_000,
-  otherwise: () => string | Promise<string> = () => "it did not come to pass",
+  otherwise: () => string | Promise<string> = () => "the condition did not become true in time",
 ): Promise<void> {
   const started = performance.now();
   while (!(await condition())) {
@@ -113,13 +113,21 @@ export class SharedTabs {
 
   // Writes until the tab ends, or as often as told. Rejections are problems unless the tab ended.
   work(page: Page, tab: string, writes?: number): Promise<void> {
-    const working = page.evaluate((name, count) => user.work(name, count), tab, writes);
+    const working = page.evaluate((name, count) => user.writeInTurn(name, count), tab, writes);
     return this.#unlessEnded(page, tab, working);
   }
 
   // So many writes of each kind, several at a time.
-  hurry(page: Page, tab: string, writes: Record<Report["kind"], number>): Promise<void> {
-    const working = page.evaluate((name, counts) => user.hurry(name, counts), tab, writes);
+  writeConcurrently(
+    page: Page,
+    tab: string,
+    writes: Record<Report["kind"], number>,
+  ): Promise<void> {
+    const working = page.evaluate(
+      (name, counts) => user.writeConcurrently(name, counts),
+      tab,
+      writes,
+    );
     return this.#unlessEnded(page, tab, working);
   }
 
@@ -133,14 +141,14 @@ export class SharedTabs {
   }
 
   // Every one of them has written something.
-  async haveWritten(pages: readonly Page[], names: readonly string[]): Promise<void> {
+  async waitForWrites(pages: readonly Page[], names: readonly string[]): Promise<void> {
     const state = async (page: Page, i: number) => {
-      const { owner, state, doing } = await page.evaluate(() => ({
+      const { owner, state, currentStep } = await page.evaluate(() => ({
         ...user.status(),
-        doing: user.doing(),
+        currentStep: user.currentStep(),
       }));
       const name = names[i] as string;
-      return `${name}: ${this.reported(name)} reports, owner ${owner}, ${state}, ${doing}`;
+      return `${name}: ${this.reported(name)} reports, owner ${owner}, ${state}, ${currentStep}`;
     };
     await until(
       () => names.every((name) => this.reported(name) > 2),
@@ -176,9 +184,9 @@ export class SharedTabs {
   }
 
   // What must hold of everything that was written so far, whoever died.
-  async check(page: Page): Promise<Found> {
+  async check(page: Page): Promise<StoredState> {
     const acknowledged = [...this.reports]; // before it looks: tabs may still be writing
-    const found = await page.evaluate(() => user.find());
+    const found = await page.evaluate(() => user.readState());
     assert.deepEqual(this.violations, []);
     assert.deepEqual(this.problems, []);
     assert.equal(found.state, "open");

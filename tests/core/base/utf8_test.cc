@@ -116,7 +116,7 @@ TEST_CASE("every code point encodes to WTF-8 and reads back") {
     const bool surrogate = c >= 0xD800 && c <= 0xDFFF;
     const bool good = is_wtf8(text) && is_well_formed(text) != surrogate &&
                       next_code_point(text, at) == c && at == text.size() &&
-                      utf16_units(text) == (c < 0x10000 ? 1 : 2) &&
+                      utf16_length(text) == (c < 0x10000 ? 1 : 2) &&
                       wtf8_from_utf16(utf16_from_wtf8(text)) == text;
     if (!good) {
       CAPTURE(static_cast<std::uint32_t>(c));
@@ -218,7 +218,7 @@ TEST_CASE("random UTF-16 round-trips and compares as units") {
       b[prng.below(b.size())] = edge_units[prng.below(edge_units.size())];
     }
     const std::string text = wtf8_from_utf16(a);
-    const bool good = is_wtf8(text) && utf16_from_wtf8(text) == a && utf16_units(text) == a.size();
+    const bool good = is_wtf8(text) && utf16_from_wtf8(text) == a && utf16_length(text) == a.size();
     if (!good) {
       CAPTURE(text);
       REQUIRE(good);

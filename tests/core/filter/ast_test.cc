@@ -64,19 +64,19 @@ TEST_CASE("a tree as deep as a million nodes prints") {
 }
 
 TEST_CASE("mirroring exchanges the sides of an operator") {
-  CHECK(mirrored(CompareOp::eq) == CompareOp::eq);
-  CHECK(mirrored(CompareOp::ne) == CompareOp::ne);
-  CHECK(mirrored(CompareOp::gt) == CompareOp::lt);
-  CHECK(mirrored(CompareOp::lt) == CompareOp::gt);
-  CHECK(mirrored(CompareOp::ge) == CompareOp::le);
-  CHECK(mirrored(CompareOp::le) == CompareOp::ge);
+  CHECK(mirror(CompareOp::eq) == CompareOp::eq);
+  CHECK(mirror(CompareOp::ne) == CompareOp::ne);
+  CHECK(mirror(CompareOp::gt) == CompareOp::lt);
+  CHECK(mirror(CompareOp::lt) == CompareOp::gt);
+  CHECK(mirror(CompareOp::ge) == CompareOp::le);
+  CHECK(mirror(CompareOp::le) == CompareOp::ge);
 }
 
 TEST_CASE("operators have their OData names") {
-  CHECK(op_name(CompareOp::eq) == "eq");
-  CHECK(op_name(CompareOp::ne) == "ne");
-  CHECK(op_name(CompareOp::gt) == "gt");
-  CHECK(op_name(CompareOp::ge) == "ge");
-  CHECK(op_name(CompareOp::lt) == "lt");
-  CHECK(op_name(CompareOp::le) == "le");
+  CHECK(operator_name(CompareOp::eq) == "eq");
+  CHECK(operator_name(CompareOp::ne) == "ne");
+  CHECK(operator_name(CompareOp::gt) == "gt");
+  CHECK(operator_name(CompareOp::ge) == "ge");
+  CHECK(operator_name(CompareOp::lt) == "lt");
+  CHECK(operator_name(CompareOp::le) == "le");
 }

@@ -73,7 +73,7 @@ std::string true_ops(const Value& property, const Value& literal) {
   std::string names;
   for (const CompareOp op : all_ops) {
     if (!compare_property(property.view(), op, literal.view())) continue;
-    names.append(names.empty() ? "" : " ").append(op_name(op));
+    names.append(names.empty() ? "" : " ").append(operator_name(op));
   }
   return names;
 }
@@ -105,7 +105,7 @@ TEST_CASE("an operator holds for the orderings it names, and for no NaN but ne")
   const auto holding = [](Ordering ordering) {
     std::string names;
     for (const CompareOp op : all_ops) {
-      if (holds(op, ordering)) names.append(op_name(op)).append(" ");
+      if (holds(op, ordering)) names.append(operator_name(op)).append(" ");
     }
     return names;
   };
@@ -116,22 +116,24 @@ TEST_CASE("an operator holds for the orderings it names, and for no NaN but ne")
 }
 
 TEST_CASE("a mismatch is less, whatever the operator") {
-  for (const CompareOp op : all_ops) CHECK(mismatch_answer(op) == holds(op, Ordering::less));
+  for (const CompareOp op : all_ops) CHECK(holds_on_mismatch(op) == holds(op, Ordering::less));
 }
 
 TEST_CASE("numbers of two types compare when the literal is the narrower") {
   for (const EdmType property : all_types) {
     for (const EdmType literal : all_types) {
-      Comparable expected = property == literal ? Comparable::same_type : Comparable::mismatch;
-      if (property == EdmType::int64 && literal == EdmType::int32) expected = Comparable::as_number;
+      ComparisonKind expected =
+          property == literal ? ComparisonKind::same_type : ComparisonKind::mismatch;
+      if (property == EdmType::int64 && literal == EdmType::int32)
+        expected = ComparisonKind::as_number;
       if (property == EdmType::float64 && literal == EdmType::int32) {
-        expected = Comparable::as_number;
+        expected = ComparisonKind::as_number;
       }
       if (property == EdmType::float64 && literal == EdmType::int64) {
-        expected = Comparable::as_number;
+        expected = ComparisonKind::as_number;
       }
       CAPTURE(edm_name(property), edm_name(literal));
-      CHECK(comparable(property, literal) == expected);
+      CHECK(comparison_kind(property, literal) == expected);
     }
   }
 }
@@ -201,7 +203,7 @@ TEST_CASE("every other pair of types makes the property less, whatever the value
   test::Prng prng(seed);
   for (const EdmType property : all_types) {
     for (const EdmType literal : all_types) {
-      if (comparable(property, literal) != Comparable::mismatch) continue;
+      if (comparison_kind(property, literal) != ComparisonKind::mismatch) continue;
       CAPTURE(edm_name(property), edm_name(literal));
       for (int i = 0; i < 10; ++i) {
         CHECK(true_ops(test::random_value(prng, property), test::random_value(prng, literal)) ==
@@ -224,9 +226,9 @@ TEST_CASE("a constant on the left asks the same as the property on the left") {
     const CompareOp op = all_ops[prng.below(all_ops.size())];
     const std::string text = literal_text(literal.view());
     std::string left = text;
-    left.append(" ").append(op_name(mirrored(op))).append(" p");
+    left.append(" ").append(operator_name(mirror(op))).append(" p");
     std::string right = "p ";
-    right.append(op_name(op)).append(" ").append(text);
+    right.append(operator_name(op)).append(" ").append(text);
     const bool expected = compare_property(entity.properties[0].value.view(), op, literal.view());
     CAPTURE(i, left, literal_text(entity.properties[0].value.view()));
     CHECK(matches(filter_of(left), entity) == expected);

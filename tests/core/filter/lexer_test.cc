@@ -19,7 +19,7 @@ std::string kind_name(TokenKind kind) {
       return "number";
     case TokenKind::string:
       return "string";
-    case TokenKind::typed:
+    case TokenKind::typed_literal:
       return "typed";
     case TokenKind::open:
       return "open";
@@ -29,7 +29,7 @@ std::string kind_name(TokenKind kind) {
       return "comma";
     case TokenKind::minus:
       return "minus";
-    case TokenKind::bad:
+    case TokenKind::invalid:
       return "bad";
   }
   return {};
@@ -42,7 +42,7 @@ std::string tokens(std::string_view text) {
   for (Token token = lexer.next(); token.kind != TokenKind::end; token = lexer.next()) {
     CHECK(token.text.data() + token.text.size() == text.data() + token.end);
     if (!result.empty()) result.append(" ");
-    if (token.after_blank) result.append("_");
+    if (token.follows_blank) result.append("_");
     result.append(kind_name(token.kind)).append(":").append(token.text);
   }
   return result;
@@ -134,14 +134,14 @@ TEST_CASE("the end is said again and again") {
   }
 }
 
-TEST_CASE("at_open sees a parenthesis that follows directly") {
+TEST_CASE("is_before_parenthesis sees a parenthesis that follows directly") {
   Lexer glued("f(");
   glued.next();
-  CHECK(glued.at_open());
+  CHECK(glued.is_before_parenthesis());
   Lexer parted("f (");
   parted.next();
-  CHECK_FALSE(parted.at_open());
+  CHECK_FALSE(parted.is_before_parenthesis());
   Lexer last("f");
   last.next();
-  CHECK_FALSE(last.at_open());
+  CHECK_FALSE(last.is_before_parenthesis());
 }

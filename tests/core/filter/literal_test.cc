@@ -32,7 +32,7 @@ std::string message_of_error(std::string_view text) {
   CAPTURE(text);
   const Result<Value> value = parse(text);
   REQUIRE_FALSE(value.ok());
-  CHECK(value.error().code == Code::invalid_input);
+  CHECK(value.error().code == ErrorCode::invalid_input);
   return value.error().message;
 }
 

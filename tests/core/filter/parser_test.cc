@@ -17,11 +17,11 @@ namespace {
 std::string tree_or_error(std::string_view text) {
   const Result<Filter> filter = parse_filter(text);
   if (filter.ok()) {
-    CHECK(test::soundness(*filter) == "sound");
+    CHECK(test::check_structure(*filter) == "sound");
     return to_sexpr(*filter);
   }
   return std::string(service_error(filter.error().code).code) + ": " +
-         std::string(message_of(filter.error()));
+         std::string(error_message(filter.error()));
 }
 
 Error error_of(std::string_view text) {
@@ -34,11 +34,11 @@ Error error_of(std::string_view text) {
 void check_answered(std::string_view text) {
   const Result<Filter> filter = parse_filter(text);
   if (filter.ok()) {
-    CHECK(test::soundness(*filter) == "sound");
+    CHECK(test::check_structure(*filter) == "sound");
     return;
   }
-  const Code code = filter.error().code;
-  CHECK((code == Code::invalid_input || code == Code::not_implemented));
+  const ErrorCode code = filter.error().code;
+  CHECK((code == ErrorCode::invalid_input || code == ErrorCode::not_implemented));
 }
 
 std::string repeated(std::string_view text, std::size_t times) {
@@ -73,15 +73,17 @@ TEST_CASE("golden: legal and not run") {
 
 TEST_CASE("the service's own error positions") {
   CHECK(error_of("aaa bbb ccc") ==
-        Error(Code::invalid_input, "Syntax error at position 7 in 'aaa bbb ccc'."));
-  CHECK(error_of("property1 eq 1'invalid'") ==
-        Error(Code::invalid_input, "Syntax error at position 23 in 'property1 eq 1'invalid''."));
+        Error(ErrorCode::invalid_input, "Syntax error at position 7 in 'aaa bbb ccc'."));
+  CHECK(
+      error_of("property1 eq 1'invalid'") ==
+      Error(ErrorCode::invalid_input, "Syntax error at position 23 in 'property1 eq 1'invalid''."));
 }
 
 TEST_CASE("positions count UTF-16 units") {
   // U+1F600 is four bytes and two units, a-umlaut two bytes and one.
   CHECK(error_of("a eq '\xF0\x9F\x98\x80' b") ==
-        Error(Code::invalid_input, "Syntax error at position 11 in 'a eq '\xF0\x9F\x98\x80' b'."));
+        Error(ErrorCode::invalid_input,
+              "Syntax error at position 11 in 'a eq '\xF0\x9F\x98\x80' b'."));
   CHECK(error_of("\xC3\xA4 b").message == "Syntax error at position 3 in '\xC3\xA4 b'.");
   CHECK(error_of("a \xF0\x9F\x98\x80").message ==
         "Syntax error at position 4 in 'a \xF0\x9F\x98\x80'.");
@@ -100,7 +102,7 @@ TEST_CASE("a blank text is no filter") {
 TEST_CASE("a text that is not WTF-8 is refused") {
   for (const char* text : {"a eq '\xFF'", "\xC3", "a eq '\xF0\x9F\x98'", "a eq '\xC0\x80'",
                            "a eq '\xED\xA0\xBD\xED\xB8\x80'"}) {
-    CHECK(error_of(text) == Error(Code::invalid_input));
+    CHECK(error_of(text) == Error(ErrorCode::invalid_input));
   }
   const Result<Filter> unpaired = parse_filter("a eq '\xED\xA0\xBD'");
   REQUIRE(unpaired.ok());
@@ -113,12 +115,13 @@ TEST_CASE("a text may be as long as the limit and not longer") {
       start + std::string(limits::filter_bytes_max - start.size() - 1, 'x') + "'";
   REQUIRE(longest.size() == limits::filter_bytes_max);
   CHECK(parse_filter(longest).ok());
-  CHECK(error_of(longest + " ") == Error(Code::invalid_input));
+  CHECK(error_of(longest + " ") == Error(ErrorCode::invalid_input));
   CHECK(parse_filter(std::string(limits::filter_bytes_max, ' ')).ok());
-  CHECK(error_of(std::string(limits::filter_bytes_max + 1, ' ')) == Error(Code::invalid_input));
+  CHECK(error_of(std::string(limits::filter_bytes_max + 1, ' ')) ==
+        Error(ErrorCode::invalid_input));
   // Bytes, not units: these are half as many units.
   CHECK(error_of(start + repeated("\xC3\xA4", limits::filter_bytes_max / 2) + "'") ==
-        Error(Code::invalid_input));
+        Error(ErrorCode::invalid_input));
 }
 
 TEST_CASE("nesting may be as deep as the limit and not deeper") {
@@ -127,28 +130,28 @@ TEST_CASE("nesting may be as deep as the limit and not deeper") {
     return repeated("(", depth) + "a" + repeated(")", depth);
   };
   CHECK(tree_or_error(parentheses(deepest)) == "a");
-  CHECK(error_of(parentheses(deepest + 1)) == Error(Code::invalid_input));
+  CHECK(error_of(parentheses(deepest + 1)) == Error(ErrorCode::invalid_input));
 
   const auto negations = [](std::size_t depth) { return repeated("not ", depth) + "a"; };
   CHECK(tree_or_error(negations(deepest)) ==
         repeated("(not ", deepest) + "a" + repeated(")", deepest));
-  CHECK(error_of(negations(deepest + 1)) == Error(Code::invalid_input));
+  CHECK(error_of(negations(deepest + 1)) == Error(ErrorCode::invalid_input));
 
   const auto both = [](std::size_t depth) {
     return repeated("not(", depth / 2) + "a" + repeated(")", depth / 2);
   };
   CHECK(parse_filter(both(deepest)).ok());
-  CHECK(error_of(both(deepest + 2)) == Error(Code::invalid_input));
+  CHECK(error_of(both(deepest + 2)) == Error(ErrorCode::invalid_input));
 
   const auto signs = [](std::size_t depth) { return repeated("- ", depth) + "a eq 1"; };
-  CHECK(error_of(signs(deepest)) == Error(Code::not_implemented));
-  CHECK(error_of(signs(deepest + 1)) == Error(Code::invalid_input));
+  CHECK(error_of(signs(deepest)) == Error(ErrorCode::not_implemented));
+  CHECK(error_of(signs(deepest + 1)) == Error(ErrorCode::invalid_input));
 
   const auto calls = [](std::size_t depth) {
     return repeated("f(", depth) + "a" + repeated(")", depth);
   };
-  CHECK(error_of(calls(deepest)) == Error(Code::not_implemented));
-  CHECK(error_of(calls(deepest + 1)) == Error(Code::invalid_input));
+  CHECK(error_of(calls(deepest)) == Error(ErrorCode::not_implemented));
+  CHECK(error_of(calls(deepest + 1)) == Error(ErrorCode::invalid_input));
 }
 
 TEST_CASE("nesting is what is open at one place, however often") {
@@ -157,7 +160,7 @@ TEST_CASE("nesting is what is open at one place, however often") {
   CHECK(parse_filter(text).ok());
   std::string calls = "f(a)";
   for (std::size_t i = 0; i < 2 * limits::filter_depth_max; ++i) calls += " and f(a,-b)";
-  CHECK(error_of(calls) == Error(Code::not_implemented));
+  CHECK(error_of(calls) == Error(ErrorCode::not_implemented));
 }
 
 TEST_CASE("a chain is as long as the text may be and leans to the left") {
@@ -168,7 +171,7 @@ TEST_CASE("a chain is as long as the text may be and leans to the left") {
   const Result<Filter> filter = parse_filter(text);
   REQUIRE(filter.ok());
   CHECK(filter->nodes.size() == 2 * links + 1);
-  CHECK(test::soundness(*filter) == "sound");
+  CHECK(test::check_structure(*filter) == "sound");
   CHECK(to_sexpr(*filter) == repeated("(or ", links) + "a" + repeated(" b)", links));
 }
 
@@ -236,12 +239,12 @@ std::string random_blanks(test::Prng& prng, bool needed) {
 }
 
 // The tree as somebody might have written it: spare parentheses and blanks, constants on the left.
-std::string written(test::Prng& prng, const Filter& filter, std::uint32_t at) {
+std::string format_filter(test::Prng& prng, const Filter& filter, std::uint32_t at) {
   const FilterNode& node = filter.nodes[at];
   std::string text;
   int own = test::binding(node.kind);
   const auto child = [&](std::uint32_t index, int least) {
-    std::string inner = written(prng, filter, index);
+    std::string inner = format_filter(prng, filter, index);
     if (test::binding(filter.nodes[index].kind) >= least) return inner;
     return "(" + random_blanks(prng, false) + inner + random_blanks(prng, false) + ")";
   };
@@ -259,8 +262,8 @@ std::string written(test::Prng& prng, const Filter& filter, std::uint32_t at) {
       break;
     case FilterKind::comparison: {
       const std::string literal = literal_text(node.literal.view());
-      text = prng.chance(2) ? node.property + around(op_name(node.op)) + literal
-                            : literal + around(op_name(mirrored(node.op))) + node.property;
+      text = prng.chance(2) ? node.property + around(operator_name(node.op)) + literal
+                            : literal + around(operator_name(mirror(node.op))) + node.property;
       break;
     }
     case FilterKind::flag:
@@ -282,11 +285,11 @@ TEST_CASE("random trees survive being written and parsed") {
   for (int i = 0; i < 2000; ++i) {
     Filter filter;
     add_random_tree(prng, static_cast<int>(prng.below(6)), filter);
-    REQUIRE(test::soundness(filter) == "sound");
+    REQUIRE(test::check_structure(filter) == "sound");
     const std::string tree = to_sexpr(filter);
     const std::string shortest = test::to_filter_text(filter);
     const std::string loose =
-        written(prng, filter, static_cast<std::uint32_t>(filter.nodes.size() - 1));
+        format_filter(prng, filter, static_cast<std::uint32_t>(filter.nodes.size() - 1));
     for (const std::string& text : {shortest, loose}) {
       if (text.size() > limits::filter_bytes_max) continue;
       CAPTURE(i, text);

@@ -34,7 +34,7 @@ std::vector<std::string> expected_keys(std::string_view partition, std::uint64_t
 std::vector<std::string> keys_by_runs(const TableIndex& index, const KeyRange& range) {
   std::vector<std::string> keys;
   for (Cursor cursor(index, range); cursor.valid();) {
-    const RowRun run = cursor.run();
+    const RowBatch run = cursor.batch();
     REQUIRE(run.size() > 0);
     for (std::size_t i = 0; i < run.size(); ++i) {
       REQUIRE((run.shape() == nullptr || &run[i].shape() == run.shape()));
@@ -80,7 +80,7 @@ TEST_CASE("runs may be left part of the way") {
   const TableIndex index = three_partitions();
   std::vector<std::string> keys;
   for (Cursor cursor(index, {}); cursor.valid();) {
-    const RowRun run = cursor.run();
+    const RowBatch run = cursor.batch();
     const std::size_t step = run.size() < 3 ? run.size() : 3;
     for (std::size_t i = 0; i < step; ++i) {
       keys.push_back(std::string(run[i].partition()) + "|" + std::string(run[i].row()));
@@ -102,7 +102,7 @@ TEST_CASE("a run has the partitions of a leaf, however many they are") {
   CHECK(keys_by_runs(index, {}) == expected);
   std::vector<std::string> keys;
   for (Cursor cursor(index, {}); cursor.valid();) {  // left in the middle of a partition, or behind
-    const RowRun run = cursor.run();
+    const RowBatch run = cursor.batch();
     const std::size_t step = std::min<std::size_t>(run.size(), 1 + keys.size() % 7);
     for (std::size_t i = 0; i < step; ++i) {
       keys.push_back(std::string(run[i].partition()) + "|" + std::string(run[i].row()));
@@ -118,15 +118,15 @@ TEST_CASE("a run says the shape of its rows, where they have one") {
     index.put(entity("p", digits(i), 1, {{std::move(name), Value::of_int32(1)}}));
   };
   const auto name_of = [&index](std::size_t i) {
-    return Cursor(index, {}).run()[i].shape().columns()[0].name;
+    return Cursor(index, {}).batch()[i].shape().columns()[0].name;
   };
   for (std::uint64_t i = 0; i < 9; ++i) put(i, "a");
-  REQUIRE(Cursor(index, {}).run().size() == 9);
-  REQUIRE(Cursor(index, {}).run().shape() != nullptr);
-  CHECK(Cursor(index, {}).run().shape()->columns()[0].name == "a");
+  REQUIRE(Cursor(index, {}).batch().size() == 9);
+  REQUIRE(Cursor(index, {}).batch().shape() != nullptr);
+  CHECK(Cursor(index, {}).batch().shape()->columns()[0].name == "a");
   for (std::uint64_t i : {2, 3, 8}) put(i, "b");
-  REQUIRE(Cursor(index, {}).run().size() == 9);
-  CHECK(Cursor(index, {}).run().shape() == nullptr);
+  REQUIRE(Cursor(index, {}).batch().size() == 9);
+  CHECK(Cursor(index, {}).batch().shape() == nullptr);
   for (std::uint64_t i = 0; i < 9; ++i) {
     CHECK(name_of(i) == (i == 2 || i == 3 || i == 8 ? "b" : "a"));
   }
@@ -141,11 +141,11 @@ TEST_CASE("values are found side by side when they are asked for again") {
   const auto runs_with_values = [&index] {
     int runs = 0;
     for (Cursor cursor(index, KeyRange{EntityKey("p", digits(3)), std::nullopt}); cursor.valid();) {
-      RowRun run = cursor.run();
+      RowBatch run = cursor.batch();
       cursor.skip(run.size());
       if (run.shape() == nullptr) continue;
       const std::uint32_t slot = run.shape()->columns()[0].slot;
-      run.find_values(0, slot, ColumnForm::eight_bytes);
+      run.find_cached_values(0, slot, ColumnForm::eight_bytes);
       if (run.values(0) != nullptr) ++runs;
       for (std::size_t i = 0; i < run.size() && run.values(0) != nullptr; ++i) {
         REQUIRE(row_layout::load<std::int64_t>(run.values(0) + 8 * i) ==
@@ -242,11 +242,11 @@ TEST_CASE("a cursor holds the version that it walks") {
   CHECK(keys == expected_keys("b", 0, 200));
 }
 
-TEST_CASE("a cursor stops at an absent leaf in its range, and nowhere else") {
+TEST_CASE("a cursor stops at an unloaded leaf in its range, and nowhere else") {
   TableIndex index;
-  index.add_absent({EntityKey("a", ""), EntityKey("b", "5")}, 11, 10, 100);
-  index.add_absent({EntityKey("b", "5"), EntityKey("c", "")}, 12, 10, 100);
-  index.add_absent({EntityKey("d", ""), std::nullopt}, 13, 10, 100);
+  index.add_unloaded({EntityKey("a", ""), EntityKey("b", "5")}, 11, 10, 100);
+  index.add_unloaded({EntityKey("b", "5"), EntityKey("c", "")}, 12, 10, 100);
+  index.add_unloaded({EntityKey("d", ""), std::nullopt}, 13, 10, 100);
   index.put(entity("c", "1"));
   index.put(entity("c", "2"));
   index.put(entity("A", "1"));
@@ -258,21 +258,21 @@ TEST_CASE("a cursor stops at an absent leaf in its range, and nowhere else") {
   all.next();
   CHECK_FALSE(all.valid());
   CHECK_FALSE(all.at_end());
-  CHECK(all.need_part() == 11);
+  CHECK(all.part_needed() == 11);
   CHECK(all.position() == EntityKey("a", ""));
 
   Cursor inside(index, KeyRange::point({"b", "3"}));
-  CHECK(inside.need_part() == 11);
+  CHECK(inside.part_needed() == 11);
   CHECK(inside.position() == EntityKey("b", "3"));
   inside.seek({"b", "4"});
   CHECK(inside.at_end());
 
   CHECK(Cursor(index, KeyRange::partition("c")).valid());
   CHECK(keys_in(index, KeyRange::partition("c")) == std::vector<std::string>{"c|1", "c|2"});
-  CHECK(Cursor(index, KeyRange{EntityKey("b", "5"), EntityKey("b", "6")}).need_part() == 12);
-  CHECK(Cursor(index, KeyRange{EntityKey("e", ""), std::nullopt}).need_part() == 13);
+  CHECK(Cursor(index, KeyRange{EntityKey("b", "5"), EntityKey("b", "6")}).part_needed() == 12);
+  CHECK(Cursor(index, KeyRange{EntityKey("e", ""), std::nullopt}).part_needed() == 13);
 
-  // A range that ends where an absent leaf starts does not need it.
+  // A range that ends where an unloaded leaf starts does not need it.
   Cursor before(index, KeyRange{EntityKey("c", ""), EntityKey("d", "")});
   before.next();
   CHECK(before.valid());
@@ -281,7 +281,7 @@ TEST_CASE("a cursor stops at an absent leaf in its range, and nowhere else") {
   Cursor into(index, KeyRange{EntityKey("c", "2"), EntityKey("d", "0")});
   REQUIRE(into.valid());
   into.next();
-  CHECK(into.need_part() == 13);
+  CHECK(into.part_needed() == 13);
   CHECK(into.position() == EntityKey("d", ""));
 }
 

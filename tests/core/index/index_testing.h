@@ -46,9 +46,9 @@ inline std::vector<std::string> keys_in(const TableIndex& index, const KeyRange&
   return keys;
 }
 
-inline std::vector<LeafSpan> leaves_of(const TableIndex& index) {
-  std::vector<LeafSpan> leaves;
-  index.for_each_leaf([&leaves](const LeafSpan& leaf) { leaves.push_back(leaf); });
+inline std::vector<LeafInfo> leaves_of(const TableIndex& index) {
+  std::vector<LeafInfo> leaves;
+  index.for_each_leaf([&leaves](const LeafInfo& leaf) { leaves.push_back(leaf); });
   return leaves;
 }
 

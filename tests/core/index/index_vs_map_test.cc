@@ -5,13 +5,13 @@
 
 #include "tests/core/index/index_testing.h"
 #include "tests/support/catch.h"
-#include "tests/support/setting.h"
+#include "tests/support/env_number.h"
 
 namespace entitable {
 
 using test::digits;
+using test::number_from_env;
 using test::Prng;
-using test::setting;
 
 namespace {
 
@@ -120,7 +120,7 @@ class Run {
 
   void put(EntityKey key) {
     auto made = std::make_shared<const Entity>(new_entity(std::move(key)));
-    const std::vector<PropertyView> properties = views_of(made->properties);
+    const std::vector<PropertyView> properties = property_views(made->properties);
     const bool done =
         random_.chance(2) && index_.put_in_place(made->key.view(), made->timestamp, properties);
     if (!done) index_.put(*made);
@@ -147,8 +147,8 @@ class Run {
     const auto expected = model_.find(key);
     for (const bool to_change : {false, true}) {
       const TableIndex::Found found =
-          to_change ? index_.find_to_change(key.view()) : index_.find(key.view());
-      REQUIRE(found.need_part == 0);
+          to_change ? index_.find_for_update(key.view()) : index_.find(key.view());
+      REQUIRE(found.part_needed == 0);
       REQUIRE(found.row.has_value() == (expected != model_.end()));
       if (found.row) compare_row(*found.row, *expected->second);
     }
@@ -184,7 +184,7 @@ class Run {
       expected = static_cast<std::uint64_t>(std::distance(model_.lower_bound(range.lower), end));
     }
     REQUIRE(counted.rows == expected);
-    REQUIRE(counted.complete);
+    REQUIRE(counted.exact);
   }
 
   void scan() {
@@ -253,8 +253,8 @@ class Run {
 };
 
 void run(std::uint64_t seed, Habits habits) {
-  seed = setting("ENTITABLE_SEED", seed);
-  const std::uint64_t steps = setting("ENTITABLE_STEPS", 20'000);
+  seed = number_from_env("ENTITABLE_SEED", seed);
+  const std::uint64_t steps = number_from_env("ENTITABLE_STEPS", 20'000);
   CAPTURE(seed, steps);
   Run one(seed, habits);
   for (std::uint64_t step = 0; step < steps; ++step) {

@@ -96,7 +96,7 @@ TEST_CASE("search agrees with a plain search of the keys") {
       if (random.chance(4)) probe = hard_text(random, 6);
       if (random.chance(6)) probe = successor(probe);
       const auto expected = std::lower_bound(keys.begin(), keys.end(), probe, below);
-      const Position position = search(
+      const SearchResult position = search(
           0, static_cast<std::uint32_t>(keys.size()), prefix, std::string_view(probe),
           [&](std::uint32_t i) { return head_of(keys[i], prefix); },
           [&](std::uint32_t i) { return std::string_view(keys[i]); });
@@ -108,12 +108,12 @@ TEST_CASE("search agrees with a plain search of the keys") {
 
 TEST_CASE("a position's run is found") {
   const KeyRun runs[] = {{0, 0, 0, 0, 1}, {0, 0, 0, 0, 4}, {0, 0, 0, 0, 5}};
-  CHECK(run_holding(runs, 1, 7) == 0);
-  CHECK(run_holding(runs, 3, 1) == 0);
-  CHECK(run_holding(runs, 3, 3) == 0);
-  CHECK(run_holding(runs, 3, 4) == 1);
-  CHECK(run_holding(runs, 3, 5) == 2);
-  CHECK(run_holding(runs, 3, 9) == 2);
+  CHECK(run_containing(runs, 1, 7) == 0);
+  CHECK(run_containing(runs, 3, 1) == 0);
+  CHECK(run_containing(runs, 3, 3) == 0);
+  CHECK(run_containing(runs, 3, 4) == 1);
+  CHECK(run_containing(runs, 3, 5) == 2);
+  CHECK(run_containing(runs, 3, 9) == 2);
 }
 
 TEST_CASE("equal heads are told apart by the keys") {
@@ -123,7 +123,7 @@ TEST_CASE("equal heads are told apart by the keys") {
   keys.insert(keys.begin(), "a");
   keys.push_back("\xEF\xBF\xBF");  // the same head, but not below the pairs
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const Position position = search(
+    const SearchResult position = search(
         0, static_cast<std::uint32_t>(keys.size()), 0, std::string_view(keys[i]),
         [&](std::uint32_t k) { return head_of(keys[k], 0); },
         [&](std::uint32_t k) { return std::string_view(keys[k]); });
@@ -133,7 +133,7 @@ TEST_CASE("equal heads are told apart by the keys") {
 }
 
 TEST_CASE("search of nothing finds nothing") {
-  const Position position = search(
+  const SearchResult position = search(
       3, 3, 0, std::string_view("x"), [](std::uint32_t) { return 0u; },
       [](std::uint32_t) { return std::string_view(); });
   CHECK(position.index == 3);

@@ -25,27 +25,28 @@ struct LeafFixture {
   }
   void put(std::string_view partition, std::string_view row, std::string_view text = "text") {
     const std::string packed = pack(row, text);
-    const Leaf::Place place = leaf->find({partition, row});
+    const Leaf::FindResult position = leaf->find({partition, row});
     const auto key_bytes = static_cast<std::uint32_t>(row.size());
-    if (place.found) {
-      leaf->replace(place.slot, packed, key_bytes);
+    if (position.found) {
+      leaf->replace(position.slot, packed, key_bytes);
     } else {
-      leaf->insert(place, partition, packed, key_bytes);
+      leaf->insert(position, partition, packed, key_bytes);
     }
     check();
   }
   bool erase(std::string_view partition, std::string_view row) {
-    const Leaf::Place place = leaf->find({partition, row});
-    if (!place.found) return false;
-    leaf->erase(place);
+    const Leaf::FindResult position = leaf->find({partition, row});
+    if (!position.found) return false;
+    leaf->erase(position);
     check();
     return true;
   }
   std::string text(std::string_view partition, std::string_view row) {
-    const Leaf::Place place = leaf->find({partition, row});
-    if (!place.found) return "(none)";
-    const char* const base = leaf->base(place.slot);
-    const RowView view(base, schema.shape(row_layout::shape_id(base)), leaf->partition(place.run));
+    const Leaf::FindResult position = leaf->find({partition, row});
+    if (!position.found) return "(none)";
+    const char* const base = leaf->base(position.slot);
+    const RowView view(base, schema.shape(row_layout::shape_id(base)),
+                       leaf->partition(position.run));
     return std::string(view.find("text")->string());
   }
   std::string keys() const {
@@ -62,16 +63,16 @@ struct LeafFixture {
 
 TEST_CASE("an empty leaf is present, has nothing and finds nothing") {
   const LeafFixture t;
-  CHECK_FALSE(t.leaf->is_absent());
+  CHECK_FALSE(t.leaf->is_unloaded());
   CHECK(t.leaf->size() == 0);
-  CHECK(t.leaf->used() == 0);
+  CHECK(t.leaf->used_bytes() == 0);
   CHECK_FALSE(t.leaf->find({"p", "r"}).found);
   t.check();
 }
 
-TEST_CASE("an absent leaf knows its part, rows and bytes") {
-  const Ref<Leaf> leaf = Leaf::make_absent(7, 100, 20'000);
-  CHECK(leaf->is_absent());
+TEST_CASE("an unloaded leaf knows its part, rows and bytes") {
+  const Ref<Leaf> leaf = Leaf::make_unloaded(7, 100, 20'000);
+  CHECK(leaf->is_unloaded());
   CHECK(leaf->part() == 7);
   CHECK(leaf->part_leaves() == 1);
   CHECK(leaf->totals().rows == 100);
@@ -104,41 +105,41 @@ TEST_CASE("places tell where a key would go") {
   t.put("b", "2");
   t.put("b", "4");
   t.put("d", "1");
-  const auto place = [&t](std::string_view partition, std::string_view row) {
+  const auto position = [&t](std::string_view partition, std::string_view row) {
     return t.leaf->find({partition, row});
   };
-  CHECK(place("a", "9").slot == 0);
-  CHECK_FALSE(place("a", "9").run_found);
-  CHECK(place("b", "1").slot == 0);
-  CHECK(place("b", "1").run_found);
-  CHECK(place("b", "3").slot == 1);
-  CHECK(place("b", "5").slot == 2);
-  CHECK(place("b", "5").run == 0);
-  CHECK(place("c", "").slot == 2);
-  CHECK(place("c", "").run == 1);
-  CHECK_FALSE(place("c", "").run_found);
-  CHECK(place("d", "1").found);
-  CHECK(place("e", "").slot == 3);
+  CHECK(position("a", "9").slot == 0);
+  CHECK_FALSE(position("a", "9").run_found);
+  CHECK(position("b", "1").slot == 0);
+  CHECK(position("b", "1").run_found);
+  CHECK(position("b", "3").slot == 1);
+  CHECK(position("b", "5").slot == 2);
+  CHECK(position("b", "5").run == 0);
+  CHECK(position("c", "").slot == 2);
+  CHECK(position("c", "").run == 1);
+  CHECK_FALSE(position("c", "").run_found);
+  CHECK(position("d", "1").found);
+  CHECK(position("e", "").slot == 3);
 }
 
 TEST_CASE("a look near a slot finds what a search finds, or nothing") {
   LeafFixture t;
-  CHECK_FALSE(t.leaf->find_near({"b", "1"}, 0, 0));
+  CHECK_FALSE(t.leaf->find_at_hint({"b", "1"}, 0, 0));
   for (const char* row : {"2", "4", "6", "8"}) t.put("b", row);
   for (const char* row : {"", "3"}) t.put("d", row);
   for (const char* partition : {"a", "b", "c", "d", "e"}) {
     for (const char* row : {"", "1", "2", "3", "4", "5", "6", "7", "8", "9"}) {
-      const Leaf::Place place = t.leaf->find({partition, row});
+      const Leaf::FindResult position = t.leaf->find({partition, row});
       for (std::uint32_t run = 0; run < 4; ++run) {
         for (std::uint32_t slot = 0; slot < 8; ++slot) {
           CAPTURE(partition, row, run, slot);
-          const auto near = t.leaf->find_near({partition, row}, run, slot);
+          const auto near = t.leaf->find_at_hint({partition, row}, run, slot);
           // At its place or just before it, if its partition is there.
-          const bool sure =
-              place.run_found && run == place.run &&
-              (slot == place.slot || (slot + 1 == place.slot && slot >= t.leaf->run_first(run)));
+          const bool sure = position.run_found && run == position.run &&
+                            (slot == position.slot ||
+                             (slot + 1 == position.slot && slot >= t.leaf->run_first(run)));
           REQUIRE(near.has_value() == sure);
-          if (near) CHECK(*near == place);
+          if (near) CHECK(*near == position);
         }
       }
     }
@@ -148,13 +149,13 @@ TEST_CASE("a look near a slot finds what a search finds, or nothing") {
 TEST_CASE("a replaced row keeps its place, larger, smaller or of the same size") {
   LeafFixture t;
   for (int i = 0; i < 5; ++i) t.put("p", digits(static_cast<std::uint64_t>(i)));
-  const std::uint32_t used = t.leaf->used();
+  const std::uint32_t used_bytes = t.leaf->used_bytes();
   t.put("p", digits(2), "TEXT");
-  CHECK(t.leaf->used() == used);
+  CHECK(t.leaf->used_bytes() == used_bytes);
   t.put("p", digits(2), std::string(300, 'y'));
-  CHECK(t.leaf->used() == used + 296);
+  CHECK(t.leaf->used_bytes() == used_bytes + 296);
   t.put("p", digits(2), "z");
-  CHECK(t.leaf->used() == used - 3);
+  CHECK(t.leaf->used_bytes() == used_bytes - 3);
   CHECK(t.text("p", digits(2)) == "z");
   CHECK(t.text("p", digits(1)) == "text");
   CHECK(t.leaf->size() == 5);
@@ -175,7 +176,7 @@ TEST_CASE("memory goes back when rows shrink or go") {
   CHECK_FALSE(t.erase("p", "huge"));
   CHECK(t.leaf->size() == 0);
   CHECK(t.leaf->runs() == 0);
-  CHECK(t.leaf->used() == 0);
+  CHECK(t.leaf->used_bytes() == 0);
   t.put("q", "again");
   CHECK(t.keys() == "q|again ");
 }
@@ -199,7 +200,7 @@ TEST_CASE("a clone is equal, tight, and apart") {
   CHECK(clone->part() == 0);  // it is cloned to be changed
   CHECK(clone->part_leaves() == 0);
   CHECK(clone->verify(t.schema) == "");
-  CHECK(clone->used() == t.leaf->used());
+  CHECK(clone->used_bytes() == t.leaf->used_bytes());
   CHECK(clone->totals().rows == t.leaf->totals().rows);
   CHECK(clone->totals().bytes == t.leaf->totals().bytes);
   CHECK(clone->totals().memory <= t.leaf->totals().memory);
@@ -238,8 +239,8 @@ TEST_CASE("build packs tightly and says so beforehand") {
   REQUIRE(rows.size() == 12);
   const Ref<Leaf> built = Leaf::build(rows);
   CHECK(built->verify(t.schema) == "");
-  CHECK(built->used() == Leaf::bytes_for(rows));
-  CHECK(built->used() == t.leaf->used());
+  CHECK(built->used_bytes() == Leaf::bytes_for(rows));
+  CHECK(built->used_bytes() == t.leaf->used_bytes());
   CHECK(built->runs() == 4);
   CHECK(Leaf::bytes_for({}) == 0);
   CHECK(Leaf::build({})->size() == 0);
@@ -250,14 +251,14 @@ TEST_CASE("a leaf notices rows that come in order") {
   t.put("p", "a");
   t.put("p", "z");
   for (const char* row : {"m1", "m2", "m3", "m4"}) t.put("p", row);
-  CHECK(t.leaf->rising(t.leaf->find({"p", "m5"})));
-  CHECK_FALSE(t.leaf->falling(t.leaf->find({"p", "m5"})));
-  CHECK_FALSE(t.leaf->rising(t.leaf->find({"p", "b"})));
+  CHECK(t.leaf->inserts_ascend(t.leaf->find({"p", "m5"})));
+  CHECK_FALSE(t.leaf->inserts_descend(t.leaf->find({"p", "m5"})));
+  CHECK_FALSE(t.leaf->inserts_ascend(t.leaf->find({"p", "b"})));
   for (const char* row : {"f9", "f8", "f7", "f6"}) t.put("p", row);
-  CHECK(t.leaf->falling(t.leaf->find({"p", "f5"})));
-  CHECK_FALSE(t.leaf->rising(t.leaf->find({"p", "f5"})));
+  CHECK(t.leaf->inserts_descend(t.leaf->find({"p", "f5"})));
+  CHECK_FALSE(t.leaf->inserts_ascend(t.leaf->find({"p", "f5"})));
   t.put("p", "q");
-  CHECK_FALSE(t.leaf->falling(t.leaf->find({"p", "f5"})));
+  CHECK_FALSE(t.leaf->inserts_descend(t.leaf->find({"p", "f5"})));
 }
 
 TEST_CASE("random changes of one leaf agree with a map") {

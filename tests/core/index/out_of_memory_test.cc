@@ -58,7 +58,7 @@ TEST_CASE("memory runs out where a row is put in place, and nothing has changed"
   TableIndex index = two_levels();
   // How often memory ran out before the row was there.
   const auto put = [&index](const Entity& row) {
-    const std::vector<PropertyView> properties = views_of(row.properties);
+    const std::vector<PropertyView> properties = property_views(row.properties);
     const std::uint64_t rows = index.rows();
     const std::uint64_t bytes = index.bytes();
     for (long left = 0;; ++left) {
@@ -124,19 +124,19 @@ TEST_CASE("memory runs out in erasing and merging") {
   });
 }
 
-TEST_CASE("memory runs out in adding absent leaves") {
+TEST_CASE("memory runs out in adding unloaded leaves") {
   TableIndex shared;
-  shared.add_absent({EntityKey(), EntityKey("b", "")}, 1, 10, 1'000);
-  std::vector<AbsentPart> parts;
+  shared.add_unloaded({EntityKey(), EntityKey("b", "")}, 1, 10, 1'000);
+  std::vector<UnloadedPart> parts;
   for (std::uint64_t i = 0; i < 200; ++i) {
     parts.push_back({{EntityKey("b", digits(i)), EntityKey("b", digits(i + 1))}, i + 2, 10, 1'000});
   }
-  fail_everywhere(shared, [&parts](TableIndex& index) { index.add_absent(parts); });
+  fail_everywhere(shared, [&parts](TableIndex& index) { index.add_unloaded(parts); });
 }
 
 TEST_CASE("memory runs out in loading a part") {
   TableIndex shared;
-  shared.add_absent({EntityKey("b", ""), std::nullopt}, 4, 300, 30'000);
+  shared.add_unloaded({EntityKey("b", ""), std::nullopt}, 4, 300, 30'000);
   std::vector<Entity> rows;
   for (std::uint64_t i = 0; i < 300; ++i) rows.push_back(test::sized("b", digits(i), 100));
   fail_everywhere(shared, [&rows](TableIndex& index) { index.load_part(4, rows); });

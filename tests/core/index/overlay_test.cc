@@ -6,7 +6,7 @@
 #include "core/index/leaf.h"
 #include "tests/core/index/index_testing.h"
 #include "tests/support/catch.h"
-#include "tests/support/setting.h"
+#include "tests/support/env_number.h"
 
 namespace entitable {
 
@@ -15,8 +15,8 @@ using test::entity;
 using test::keys_in;
 using test::leaves_of;
 using test::Model;
+using test::number_from_env;
 using test::Prng;
-using test::setting;
 using test::sized;
 using test::sorted;
 
@@ -29,9 +29,9 @@ std::vector<Entity> ten_rows() {
   return rows;
 }
 
-TableIndex ten_absent() {
+TableIndex ten_unloaded() {
   TableIndex index;
-  index.add_absent({EntityKey("b", ""), EntityKey("c", "")}, 3, 10, 1'000);
+  index.add_unloaded({EntityKey("b", ""), EntityKey("c", "")}, 3, 10, 1'000);
   return index;
 }
 
@@ -60,9 +60,9 @@ TEST_CASE("an overlay keeps the last change of each row") {
   CHECK(overlay.memory() > 3 * sizeof(Overlay::Changes::value_type));
 }
 
-TEST_CASE("what is put into an absent leaf, or erased there, waits until it is loaded") {
-  TableIndex index = ten_absent();
-  CHECK(index.uncounted_parts().empty());
+TEST_CASE("what is put into an unloaded leaf, or erased there, waits until it is loaded") {
+  TableIndex index = ten_unloaded();
+  CHECK(index.parts_with_inexact_counts().empty());
   const std::uint64_t memory = index.memory_bytes();
   index.put(sized("b", "15", 60, 9));
   index.put(sized("b", "05", 60, 9));
@@ -70,13 +70,13 @@ TEST_CASE("what is put into an absent leaf, or erased there, waits until it is l
   index.put(sized("b", "25", 60, 9));
   CHECK(index.erase({"b", "12"}));
   CHECK(index.erase({"b", "99"}));  // nobody knows
-  CHECK(index.find({"b", "15"}).need_part == 3);
+  CHECK(index.find({"b", "15"}).part_needed == 3);
   CHECK(index.verify() == "");
   CHECK(index.rows() == 10);  // those of the part
   CHECK(index.memory_bytes() > memory + 4 * 60);
-  CHECK(index.overlaid_parts() == Parts{3});
-  CHECK(index.uncounted_parts() == Parts{3});
-  CHECK(index.unstored_bytes() > 1'000);
+  CHECK(index.parts_with_overlay() == Parts{3});
+  CHECK(index.parts_with_inexact_counts() == Parts{3});
+  CHECK(index.dirty_bytes() > 1'000);
 
   index.load_part(3, ten_rows());
   CHECK(index.verify() == "");
@@ -86,19 +86,19 @@ TEST_CASE("what is put into an absent leaf, or erased there, waits until it is l
                                                    "b|25"});
   CHECK(timestamp_of(index, "15") == 9);
   CHECK(timestamp_of(index, "16") == 7);
-  CHECK(index.overlaid_parts().empty());
-  CHECK(index.uncounted_parts().empty());
-  CHECK(index.unstored_bytes() == index.bytes());
+  CHECK(index.parts_with_overlay().empty());
+  CHECK(index.parts_with_inexact_counts().empty());
+  CHECK(index.dirty_bytes() == index.bytes());
 }
 
-TEST_CASE("an absent leaf is not changed in place by what must be known to be there") {
-  TableIndex index = ten_absent();
+TEST_CASE("an unloaded leaf is not changed in place by what must be known to be there") {
+  TableIndex index = ten_unloaded();
   CHECK_FALSE(index.put_in_place({"b", "15"}, 9, {}));
-  CHECK(index.overlaid_parts().empty());
+  CHECK(index.parts_with_overlay().empty());
 }
 
 TEST_CASE("all rows of a part may go, and a part without rows may get some") {
-  TableIndex index = ten_absent();
+  TableIndex index = ten_unloaded();
   SECTION("go") {
     for (const Entity& row : ten_rows()) index.erase(row.key.view());
     index.load_part(3, ten_rows());
@@ -112,35 +112,35 @@ TEST_CASE("all rows of a part may go, and a part without rows may get some") {
     CHECK(timestamp_of(index, "1") == 9);
   }
   CHECK(index.verify() == "");
-  CHECK(index.find({"b", "1"}).need_part == 0);
+  CHECK(index.find({"b", "1"}).part_needed == 0);
 }
 
 TEST_CASE("what an overlay adds may fill many leaves, or one beyond its size") {
-  TableIndex index = ten_absent();
+  TableIndex index = ten_unloaded();
   index.put(sized("b", "105", 100'000, 9));
   for (std::uint64_t i = 0; i < 5'000; ++i) index.put(sized("b", "2" + digits(i), 100, 9));
   index.load_part(3, ten_rows());
   CHECK(index.verify() == "");
   CHECK(index.rows() == 5'011);
-  const std::vector<LeafSpan> leaves = leaves_of(index);
+  const std::vector<LeafInfo> leaves = leaves_of(index);
   CHECK(leaves.size() > 50);
-  for (const LeafSpan& leaf : leaves) CHECK(leaf.overlaid == (leaf.part == 3));
+  for (const LeafInfo& leaf : leaves) CHECK(leaf.has_overlay == (leaf.part == 3));
 }
 
 TEST_CASE("a loaded part may be dropped with its overlay, and be loaded again") {
-  TableIndex index = ten_absent();
+  TableIndex index = ten_unloaded();
   index.put(sized("b", "15", 60, 9));
   index.put(sized("b", "25", 60, 9));
   index.erase({"b", "12"});
   index.load_part(3, ten_rows());
   const std::vector<ResidentPart> resident = index.resident_parts();
   REQUIRE(resident.size() == 1);
-  index.drop_parts({resident[0].part});
+  index.unload_parts({resident[0].part});
   CHECK(index.verify() == "");
-  CHECK(index.find({"b", "15"}).need_part == 3);
+  CHECK(index.find({"b", "15"}).part_needed == 3);
   CHECK(index.rows() == 10);  // which is exact now
-  CHECK(index.uncounted_parts().empty());
-  CHECK(index.overlaid_parts() == Parts{3});
+  CHECK(index.parts_with_inexact_counts().empty());
+  CHECK(index.parts_with_overlay() == Parts{3});
   index.load_part(3, ten_rows());
   CHECK(index.rows() == 10);
   CHECK(timestamp_of(index, "25") == 9);
@@ -149,7 +149,7 @@ TEST_CASE("a loaded part may be dropped with its overlay, and be loaded again") 
 }
 
 TEST_CASE("a row that changes after loading keeps its part from being dropped") {
-  TableIndex index = ten_absent();
+  TableIndex index = ten_unloaded();
   index.put(sized("b", "15", 60, 9));
   index.load_part(3, ten_rows());
   index.put(sized("b", "15", 60, 11));
@@ -158,45 +158,45 @@ TEST_CASE("a row that changes after loading keeps its part from being dropped") 
 }
 
 TEST_CASE("a new part has the changes in it") {
-  TableIndex index = ten_absent();
+  TableIndex index = ten_unloaded();
   index.put(sized("b", "15", 60, 9));
   index.load_part(3, ten_rows());
   TableIndex::set_part(index, {}, 4);
-  CHECK(index.unstored_bytes() == 0);
-  for (const LeafSpan& leaf : leaves_of(index)) CHECK_FALSE(leaf.overlaid);
+  CHECK(index.dirty_bytes() == 0);
+  for (const LeafInfo& leaf : leaves_of(index)) CHECK_FALSE(leaf.has_overlay);
 }
 
 TEST_CASE("an overlay is of its version") {
-  const TableIndex none = ten_absent();
+  const TableIndex none = ten_unloaded();
   TableIndex one = none;
   one.put(sized("b", "15", 60, 9));
   TableIndex two = one;
   two.erase({"b", "15"});
   TableIndex three = two;
-  CHECK(none.overlaid_parts().empty());
+  CHECK(none.parts_with_overlay().empty());
   for (TableIndex* index : {&one, &two}) index->load_part(3, ten_rows());
   CHECK(timestamp_of(one, "15") == 9);
   CHECK(timestamp_of(two, "15") == 0);
-  CHECK(three.find({"b", "15"}).need_part == 3);
-  CHECK(three.uncounted_parts() == Parts{3});
+  CHECK(three.find({"b", "15"}).part_needed == 3);
+  CHECK(three.parts_with_inexact_counts() == Parts{3});
   CHECK((none.verify() + one.verify() + two.verify() + three.verify()) == "");
 }
 
 TEST_CASE("a loader puts the same leaves into versions with the same overlay") {
-  TableIndex index = ten_absent();
+  TableIndex index = ten_unloaded();
   index.put(sized("b", "15", 60, 9));
   TableIndex other = index;
   PartLoader loader(index, 3);
   for (const Entity& row : ten_rows()) loader.add(row.key.view(), row.timestamp, {});
   loader.finish();
-  loader.finish_in(other);
+  loader.install_in(other);
   CHECK(keys_in(index) == keys_in(other));
-  CHECK(&LeafWalk(index, {"b", ""}).leaf() == &LeafWalk(other, {"b", ""}).leaf());
+  CHECK(&LeafIterator(index, {"b", ""}).leaf() == &LeafIterator(other, {"b", ""}).leaf());
   CHECK(other.verify() == "");
 }
 
 TEST_CASE("a load that is given up leaves the overlay as it was") {
-  TableIndex index = ten_absent();
+  TableIndex index = ten_unloaded();
   index.put(sized("b", "05", 60, 9));
   {
     PartLoader loader(index, 3);
@@ -221,7 +221,7 @@ class OverlayRun {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       KeyRange range{EntityKey(digits(i * 100), ""), std::nullopt};
       if (i + 1 < parts.size()) range.upper = EntityKey(digits((i + 1) * 100), "");
-      index_.add_absent(range, i + 1, parts[i].size(), parts[i].size() * 100);
+      index_.add_unloaded(range, i + 1, parts[i].size(), parts[i].size() * 100);
       for (const auto& [key, row] : parts[i]) {
         stored_[i].push_back(row);
         model_[key] = row;
@@ -249,7 +249,7 @@ class OverlayRun {
       kept_model_ = model_;
     }
     REQUIRE(index_.verify() == "");
-    if (index_.uncounted_parts().empty()) REQUIRE(index_.rows() == model_.size());
+    if (index_.parts_with_inexact_counts().empty()) REQUIRE(index_.rows() == model_.size());
   }
 
   void finish() {
@@ -270,21 +270,21 @@ class OverlayRun {
 
   // As a group does before it changes anything.
   void look_for(const EntityKey& key) {
-    const TableIndex::Found found = index_.find_to_change(key.view());
-    REQUIRE(found.need_part == index_.find(key.view()).need_part);
-    if (found.need_part == 0) REQUIRE(found.row.has_value() == model_.contains(key));
+    const TableIndex::Found found = index_.find_for_update(key.view());
+    REQUIRE(found.part_needed == index_.find(key.view()).part_needed);
+    if (found.part_needed == 0) REQUIRE(found.row.has_value() == model_.contains(key));
   }
 
   void load(std::size_t part) {
-    const std::vector<PartId> absent = absent_in(index_);
-    if (std::find(absent.begin(), absent.end(), part + 1) == absent.end()) return;
+    const std::vector<PartId> unloaded = unloaded_parts_in(index_);
+    if (std::find(unloaded.begin(), unloaded.end(), part + 1) == unloaded.end()) return;
     index_.load_part(part + 1, stored_[part]);
   }
 
-  static std::vector<PartId> absent_in(const TableIndex& index) {
+  static std::vector<PartId> unloaded_parts_in(const TableIndex& index) {
     std::vector<PartId> parts;
-    for (const LeafSpan& leaf : leaves_of(index)) {
-      if (leaf.absent) parts.push_back(leaf.part);
+    for (const LeafInfo& leaf : leaves_of(index)) {
+      if (leaf.unloaded) parts.push_back(leaf.part);
     }
     return parts;
   }
@@ -294,11 +294,11 @@ class OverlayRun {
     for (const ResidentPart& part : index_.resident_parts()) {
       if (random_.chance(2)) dropped.push_back(part.part);
     }
-    index_.drop_parts(dropped);
+    index_.unload_parts(dropped);
   }
 
   void compare(TableIndex index, const Model& model) {
-    for (const PartId part : absent_in(index)) index.load_part(part, stored_[part - 1]);
+    for (const PartId part : unloaded_parts_in(index)) index.load_part(part, stored_[part - 1]);
     REQUIRE(index.verify() == "");
     REQUIRE(index.rows() == model.size());
     Cursor cursor(index, {});
@@ -321,9 +321,10 @@ class OverlayRun {
 }  // namespace
 
 TEST_CASE("random changes of absent, loaded and dropped parts agree with a map") {
-  const std::uint64_t first = setting("ENTITABLE_SEED", 20261122);
+  const std::uint64_t first = number_from_env("ENTITABLE_SEED", 20261122);
   // Each looks at everything, for each of forty seeds.
-  const std::uint64_t steps = std::min<std::uint64_t>(setting("ENTITABLE_STEPS", 300), 3'000);
+  const std::uint64_t steps =
+      std::min<std::uint64_t>(number_from_env("ENTITABLE_STEPS", 300), 3'000);
   for (std::uint64_t seed = first; seed < first + 40; ++seed) {
     INFO("replay with ENTITABLE_SEED=" << seed);
     OverlayRun run(seed);

@@ -23,22 +23,22 @@ std::vector<Entity> rows_of(std::string_view partition, std::uint64_t count,
 
 }  // namespace
 
-TEST_CASE("a loaded part takes the place of its absent leaf and is remembered") {
+TEST_CASE("a loaded part takes the place of its unloaded leaf and is remembered") {
   TableIndex index;
-  index.add_absent({EntityKey("b", ""), EntityKey("c", "")}, 31, 1'000, 130'000);
-  index.add_absent({EntityKey("c", ""), EntityKey("d", "")}, 32, 10, 1'300);
+  index.add_unloaded({EntityKey("b", ""), EntityKey("c", "")}, 31, 1'000, 130'000);
+  index.add_unloaded({EntityKey("c", ""), EntityKey("d", "")}, 32, 10, 1'300);
   index.load_part(31, rows_of("b", 1'000));
   REQUIRE(index.verify() == "");
   CHECK(index.rows() == 1'010);
   CHECK(index.find({"b", digits(500)}).row->timestamp() == 7);
-  CHECK(index.find({"c", "1"}).need_part == 32);
+  CHECK(index.find({"c", "1"}).part_needed == 32);
   std::size_t of_part = 0;
   std::uint32_t part_leaves = 0;
-  index.for_each_leaf([&](const LeafSpan& leaf) {
+  index.for_each_leaf([&](const LeafInfo& leaf) {
     if (leaf.part != 31) return;
     ++of_part;
     part_leaves = leaf.part_leaves;
-    CHECK_FALSE(leaf.absent);
+    CHECK_FALSE(leaf.unloaded);
   });
   CHECK(of_part > 10);
   CHECK(of_part == part_leaves);
@@ -55,7 +55,7 @@ TEST_CASE("a loaded part takes the place of its absent leaf and is remembered") 
 
 TEST_CASE("loaded leaves are full and their memory is tight") {
   TableIndex index;
-  index.add_absent({}, 1, 20'000, 1);
+  index.add_unloaded({}, 1, 20'000, 1);
   index.load_part(1, rows_of("p", 20'000, 150));
   CHECK(index.verify() == "");
   const auto packed = static_cast<double>(index.bytes());
@@ -65,19 +65,19 @@ TEST_CASE("loaded leaves are full and their memory is tight") {
 
 TEST_CASE("loading changes this version only") {
   TableIndex index;
-  index.add_absent({EntityKey("b", ""), std::nullopt}, 31, 100, 13'000);
+  index.add_unloaded({EntityKey("b", ""), std::nullopt}, 31, 100, 13'000);
   const TableIndex before = index;
   index.load_part(31, rows_of("b", 100));
-  CHECK(before.find({"b", digits(5)}).need_part == 31);
+  CHECK(before.find({"b", digits(5)}).part_needed == 31);
   CHECK(before.verify() == "");
   CHECK(index.find({"b", digits(5)}).row);
 }
 
 TEST_CASE("a part may be empty, hold one huge row, or many partitions") {
   TableIndex index;
-  index.add_absent({EntityKey("a", ""), EntityKey("b", "")}, 1, 0, 0);
-  index.add_absent({EntityKey("b", ""), EntityKey("c", "")}, 2, 1, 1'000'000);
-  index.add_absent({EntityKey("c", ""), std::nullopt}, 3, 500, 1);
+  index.add_unloaded({EntityKey("a", ""), EntityKey("b", "")}, 1, 0, 0);
+  index.add_unloaded({EntityKey("b", ""), EntityKey("c", "")}, 2, 1, 1'000'000);
+  index.add_unloaded({EntityKey("c", ""), std::nullopt}, 3, 500, 1);
   index.load_part(1, {});
   index.load_part(2, {sized("b", "huge", 1'000'000)});
   std::vector<Entity> many;
@@ -85,11 +85,11 @@ TEST_CASE("a part may be empty, hold one huge row, or many partitions") {
   index.load_part(3, many);
   CHECK(index.verify() == "");
   CHECK(index.rows() == 501);
-  CHECK(index.find({"a", "x"}).need_part == 0);
+  CHECK(index.find({"a", "x"}).part_needed == 0);
   CHECK_FALSE(index.find({"a", "x"}).row);
   CHECK(index.find({"b", "huge"}).row);
   for (std::uint64_t i = 0; i < 500; ++i) REQUIRE(index.find({"c" + digits(i), "only"}).row);
-  const std::vector<LeafSpan> leaves = leaves_of(index);
+  const std::vector<LeafInfo> leaves = leaves_of(index);
   REQUIRE(leaves.size() > 3);
   CHECK(leaves[1].part == 1);
   CHECK(leaves[1].part_leaves == 1);
@@ -99,13 +99,13 @@ TEST_CASE("a part may be empty, hold one huge row, or many partitions") {
 
 TEST_CASE("a loader that is dropped before finish leaves the index as it was") {
   TableIndex index;
-  index.add_absent({EntityKey("b", ""), std::nullopt}, 31, 100, 13'000);
+  index.add_unloaded({EntityKey("b", ""), std::nullopt}, 31, 100, 13'000);
   {
     PartLoader loader(index, 31);
     const std::vector<PropertyView> properties = {{"a", ValueView::of_int32(1)}};
     for (std::uint64_t i = 0; i < 300; ++i) loader.add({"b", digits(i)}, 1, properties);
   }
-  CHECK(index.find({"b", digits(5)}).need_part == 31);
+  CHECK(index.find({"b", digits(5)}).part_needed == 31);
   CHECK(index.rows() == 100);
   CHECK(index.verify() == "");
 }
@@ -115,14 +115,14 @@ TEST_CASE("many parts make a whole table") {
   for (std::uint64_t i = 0; i < 30'000; ++i)
     table.put(sized("p" + digits(i / 3'000), digits(i), 60));
   // Cut it into parts of 20 leaves, as a checkpoint would.
-  const std::vector<LeafSpan> leaves = leaves_of(table);
+  const std::vector<LeafInfo> leaves = leaves_of(table);
   TableIndex opened;
   std::vector<KeyRange> ranges;
   for (std::size_t i = 0; i < leaves.size(); i += 20) {
     KeyRange range{leaves[i].lower, std::nullopt};
     if (i + 20 < leaves.size()) range.upper = leaves[i + 20].lower;
     const RangeCount count = table.count(range);
-    opened.add_absent(range, ranges.size() + 1, count.rows, count.bytes);
+    opened.add_unloaded(range, ranges.size() + 1, count.rows, count.bytes);
     ranges.push_back(range);
   }
   REQUIRE(opened.verify() == "");
@@ -130,7 +130,7 @@ TEST_CASE("many parts make a whole table") {
   // Loaded in any order.
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const std::size_t part = (i * 7) % ranges.size();
-    if (opened.find(ranges[part].lower.view()).need_part == 0) continue;
+    if (opened.find(ranges[part].lower.view()).part_needed == 0) continue;
     std::vector<Entity> rows;
     for (Cursor cursor(table, ranges[part]); cursor.valid(); cursor.next()) {
       rows.push_back(cursor.row().materialize());
@@ -138,7 +138,7 @@ TEST_CASE("many parts make a whole table") {
     opened.load_part(part + 1, rows);
   }
   for (std::size_t part = 0; part < ranges.size(); ++part) {
-    if (opened.find(ranges[part].lower.view()).need_part == 0) continue;
+    if (opened.find(ranges[part].lower.view()).part_needed == 0) continue;
     std::vector<Entity> rows;
     for (Cursor cursor(table, ranges[part]); cursor.valid(); cursor.next()) {
       rows.push_back(cursor.row().materialize());

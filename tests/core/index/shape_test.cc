@@ -120,14 +120,15 @@ TEST_CASE("intern tells where the columns were") {
 TEST_CASE("a schema tells the properties of the rows that it saw lately, as they were written") {
   Schema schema;
   const std::vector<Property> row = {int32_property("a"), {"b", Value::of_string("x")}};
-  CHECK(schema.saw(views_of(row)) == 0);
+  CHECK(schema.find_hint(property_views(row)) == 0);
   schema.intern(row);
-  CHECK(schema.saw(views_of(row)) != 0);
-  CHECK(schema.saw(views_of({int32_property("a"), {"b", Value::of_string("longer")}})) != 0);
-  CHECK(schema.saw(views_of({int32_property("a"), int32_property("b")})) == 0);
-  CHECK(schema.saw(views_of({int32_property("a"), {"c", Value::of_string("x")}})) == 0);
-  CHECK(schema.saw(views_of({int32_property("a")})) == 0);
-  CHECK(schema.saw({}) == 0);
+  CHECK(schema.find_hint(property_views(row)) != 0);
+  CHECK(schema.find_hint(
+            property_views({int32_property("a"), {"b", Value::of_string("longer")}})) != 0);
+  CHECK(schema.find_hint(property_views({int32_property("a"), int32_property("b")})) == 0);
+  CHECK(schema.find_hint(property_views({int32_property("a"), {"c", Value::of_string("x")}})) == 0);
+  CHECK(schema.find_hint(property_views({int32_property("a")})) == 0);
+  CHECK(schema.find_hint({}) == 0);
 }
 
 TEST_CASE("what a schema has seen is interned without another look, as long as it remembers") {
@@ -135,9 +136,9 @@ TEST_CASE("what a schema has seen is interned without another look, as long as i
   // Two whose names are as long, so that the one makes it forget the other.
   const std::vector<Property> one = {int32_property("bb"), int32_property("a")};
   const std::vector<Property> other = {int32_property("c"), int32_property("dd")};
-  const auto check = [&one](Schema& asked, Seen seen) {
-    const std::vector<PropertyView> properties = views_of(one);
-    const Schema::Interned interned = asked.intern(properties, seen);
+  const auto check = [&one](Schema& asked, ShapeHint shape_hint) {
+    const std::vector<PropertyView> properties = property_views(one);
+    const Schema::Interned interned = asked.intern(properties, shape_hint);
     CHECK(interned.shape == asked.intern(properties).shape);
     REQUIRE(interned.order.size() == 2);
     for (std::size_t i = 0; i < 2; ++i) {
@@ -145,19 +146,19 @@ TEST_CASE("what a schema has seen is interned without another look, as long as i
     }
   };
   schema->intern(one);
-  const Seen seen = schema->saw(views_of(one));
-  REQUIRE(seen != 0);
-  check(*schema, seen);
+  const ShapeHint shape_hint = schema->find_hint(property_views(one));
+  REQUIRE(shape_hint != 0);
+  check(*schema, shape_hint);
   schema->intern(other);
-  CHECK(schema->saw(views_of(one)) == 0);
-  check(*schema, seen);
-  CHECK(schema->saw(views_of(one)) != seen);
+  CHECK(schema->find_hint(property_views(one)) == 0);
+  check(*schema, shape_hint);
+  CHECK(schema->find_hint(property_views(one)) != shape_hint);
 
-  const Seen in_base = schema->saw(views_of(one));
+  const ShapeHint in_base = schema->find_hint(property_views(one));
   const Ref<Schema> later = make_ref<Schema>(schema);  // which remembers nothing yet
   check(*later, in_base);
   later->intern(other);
-  CHECK(later->saw(views_of(other)) != in_base);
+  CHECK(later->find_hint(property_views(other)) != in_base);
   check(*later, in_base);
 }
 
@@ -165,19 +166,19 @@ TEST_CASE("what is kept beside a list of names and types is forgotten with it") 
   Ref<Schema> schema = make_ref<Schema>();
   const std::vector<Property> one = {int32_property("bb"), int32_property("a")};
   const std::vector<Property> other = {int32_property("c"), int32_property("dd")};
-  CHECK(schema->note(0) == nullptr);
-  CHECK(schema->note(1) == nullptr);
+  CHECK(schema->encoded_definition(0) == nullptr);
+  CHECK(schema->encoded_definition(1) == nullptr);
   schema->intern(one);
-  const Seen seen = schema->saw(views_of(one));
-  REQUIRE(schema->note(seen) != nullptr);
-  CHECK(schema->note(seen)->empty());
-  *schema->note(seen) = "of one";
+  const ShapeHint shape_hint = schema->find_hint(property_views(one));
+  REQUIRE(schema->encoded_definition(shape_hint) != nullptr);
+  CHECK(schema->encoded_definition(shape_hint)->empty());
+  *schema->encoded_definition(shape_hint) = "of one";
   schema->intern(one);
-  CHECK(*schema->note(seen) == "of one");
-  CHECK(make_ref<Schema>(schema)->note(seen) == nullptr);
+  CHECK(*schema->encoded_definition(shape_hint) == "of one");
+  CHECK(make_ref<Schema>(schema)->encoded_definition(shape_hint) == nullptr);
   schema->intern(other);
-  CHECK(schema->note(seen) == nullptr);
-  CHECK(schema->note(schema->saw(views_of(other)))->empty());
+  CHECK(schema->encoded_definition(shape_hint) == nullptr);
+  CHECK(schema->encoded_definition(schema->find_hint(property_views(other)))->empty());
 }
 
 TEST_CASE("names that stand side by side are told apart like any others") {
@@ -191,15 +192,15 @@ TEST_CASE("names that stand side by side are told apart like any others") {
     return properties;
   };
   schema.intern(named({{0, 1}, {1, 2}}));
-  const Seen seen = schema.saw(named({{0, 1}, {1, 2}}));
-  REQUIRE(seen != 0);
-  CHECK(schema.saw(named({{6, 1}, {7, 2}})) == seen);  // elsewhere
-  CHECK(schema.saw(named({{0, 1}, {7, 2}})) == seen);  // apart
-  CHECK(schema.saw(named({{0, 2}, {2, 1}})) == 0);     // "ab", "c"
-  CHECK(schema.saw(named({{3, 1}, {4, 2}})) == 0);     // "a", "bd"
-  CHECK(schema.saw(named({{0, 1}, {4, 2}})) == 0);
-  CHECK(schema.saw(named({{0, 1}})) == 0);
-  CHECK(schema.saw(named({{1, 2}, {0, 1}})) == 0);  // in another order
+  const ShapeHint shape_hint = schema.find_hint(named({{0, 1}, {1, 2}}));
+  REQUIRE(shape_hint != 0);
+  CHECK(schema.find_hint(named({{6, 1}, {7, 2}})) == shape_hint);  // elsewhere
+  CHECK(schema.find_hint(named({{0, 1}, {7, 2}})) == shape_hint);  // apart
+  CHECK(schema.find_hint(named({{0, 2}, {2, 1}})) == 0);           // "ab", "c"
+  CHECK(schema.find_hint(named({{3, 1}, {4, 2}})) == 0);           // "a", "bd"
+  CHECK(schema.find_hint(named({{0, 1}, {4, 2}})) == 0);
+  CHECK(schema.find_hint(named({{0, 1}})) == 0);
+  CHECK(schema.find_hint(named({{1, 2}, {0, 1}})) == 0);  // in another order
 }
 
 TEST_CASE("hints never mix up sets that look alike") {
@@ -322,21 +323,21 @@ TEST_CASE("whether a set of properties is known, with room for more and without"
   const auto base = make_ref<Schema>();
   base->intern({int32_property("a"), int32_property("b")});
   Schema schema(base);
-  const auto knows = [](Schema& in, std::vector<std::string> names) {
+  const auto interns_without_growth = [](Schema& in, std::vector<std::string> names) {
     std::vector<PropertyView> views;
     for (const std::string& name : names) views.push_back({name, ValueView::of_int32(1)});
-    return in.knows(views);
+    return in.interns_without_growth(views);
   };
-  CHECK(knows(schema, {"b", "a"}));
-  CHECK_FALSE(knows(schema, {"a"}));       // no shape of that set
-  CHECK_FALSE(knows(schema, {"a", "c"}));  // nor the name
+  CHECK(interns_without_growth(schema, {"b", "a"}));
+  CHECK_FALSE(interns_without_growth(schema, {"a"}));       // no shape of that set
+  CHECK_FALSE(interns_without_growth(schema, {"a", "c"}));  // nor the name
   schema.intern({int32_property("a"), int32_property("c")});
-  CHECK(knows(schema, {"c", "a"}));
-  CHECK_FALSE(knows(*base, {"c", "a"}));
+  CHECK(interns_without_growth(schema, {"c", "a"}));
+  CHECK_FALSE(interns_without_growth(*base, {"c", "a"}));
   for (std::size_t i = 0; schema.shape_count() <= shapes_max; ++i) {
     schema.intern({int32_property("p" + std::to_string(i))});
   }
-  CHECK(knows(schema, {"never seen"}));  // a generic row adds nothing
+  CHECK(interns_without_growth(schema, {"never seen"}));  // a generic row adds nothing
 }
 
 TEST_CASE("schemas on top of schemas find what any of them has, and go away one by one") {

@@ -20,22 +20,22 @@ TEST_CASE("an empty index") {
   CHECK(index.rows() == 0);
   CHECK(index.bytes() == 0);
   CHECK_FALSE(index.find({"p", "r"}).row);
-  CHECK(index.find({"p", "r"}).need_part == 0);
+  CHECK(index.find({"p", "r"}).part_needed == 0);
   CHECK(index.verify() == "");
   CHECK(index.memory_bytes() > 0);
-  const std::vector<LeafSpan> leaves = leaves_of(index);
+  const std::vector<LeafInfo> leaves = leaves_of(index);
   REQUIRE(leaves.size() == 1);
   CHECK(leaves[0].lower == EntityKey());
   CHECK(leaves[0].part == 0);
   CHECK(leaves[0].part_leaves == 0);
   CHECK(leaves[0].rows == 0);
-  CHECK_FALSE(leaves[0].absent);
+  CHECK_FALSE(leaves[0].unloaded);
 }
 
 TEST_CASE("many keys are found as each alone") {
   Prng prng(7);
   TableIndex index;
-  index.add_absent({EntityKey("x", ""), std::nullopt}, 5, 10, 1000);
+  index.add_unloaded({EntityKey("x", ""), std::nullopt}, 5, 10, 1000);
   const auto key_at = [](std::uint64_t i) {
     return EntityKey(std::string(1 + i % 3, 'p'), digits(i));
   };
@@ -53,10 +53,10 @@ TEST_CASE("many keys are found as each alone") {
     std::vector<KeyView> views;
     for (const EntityKey& key : keys) views.push_back(key.view());
     std::vector<TableIndex::Found> found(keys.size());
-    index.find_each(views, found);
+    index.find_many(views, found);
     for (std::size_t i = 0; i < keys.size(); ++i) {
       const TableIndex::Found alone = index.find(views[i]);
-      REQUIRE(found[i].need_part == alone.need_part);
+      REQUIRE(found[i].part_needed == alone.part_needed);
       REQUIRE(found[i].row.has_value() == alone.row.has_value());
       if (alone.row) REQUIRE(found[i].row->bytes_at(0) == alone.row->bytes_at(0));
     }
@@ -66,7 +66,7 @@ TEST_CASE("many keys are found as each alone") {
 TEST_CASE("a row is put in place where that takes no copy and no split") {
   TableIndex index;
   const auto put = [&index](const Entity& row) {
-    return index.put_in_place(row.key.view(), row.timestamp, views_of(row.properties));
+    return index.put_in_place(row.key.view(), row.timestamp, property_views(row.properties));
   };
   for (std::uint64_t i = 0; i < 2'000; ++i) index.put(sized("p", digits(i), 100));
   REQUIRE(leaves_of(index).size() > 2);
@@ -208,8 +208,8 @@ TEST_CASE("branches of a version have schemas of their own as soon as they need 
   put(index, "a", {"known"});
   TableIndex one = index;
   TableIndex two = index;
-  one.branch();
-  two.branch();
+  one.fork_schema();
+  two.fork_schema();
   put(one, "b", {"known"});
   CHECK(&one.schema() == &index.schema());
   put(one, "c", {"x", "y"});
@@ -229,11 +229,11 @@ TEST_CASE("a change clones the path to one leaf, and erasing nothing clones noth
   for (std::uint64_t i = 0; i < 20'000; ++i) index.put(sized("p", digits(i), 100));
   const TableIndex pinned = index;
   CHECK_FALSE(index.erase({"p", "none"}));
-  const std::vector<LeafSpan> leaves = leaves_of(pinned);
+  const std::vector<LeafInfo> leaves = leaves_of(pinned);
   TableIndex::set_part(pinned, {}, 1);  // marks every leaf that is still shared
   index.put(sized("p", digits(10'000), 100, 2));
   std::size_t unmarked = 0;
-  index.for_each_leaf([&unmarked](const LeafSpan& leaf) { unmarked += leaf.part == 0; });
+  index.for_each_leaf([&unmarked](const LeafInfo& leaf) { unmarked += leaf.part == 0; });
   CHECK(unmarked == 1);
   CHECK(leaves.size() > 100);
 }
@@ -331,7 +331,7 @@ TEST_CASE("count agrees with a walk over the rows") {
     const RangeCount counted = index.count(range);
     REQUIRE(counted.rows == expected.rows);
     REQUIRE(counted.bytes == expected.bytes);
-    REQUIRE(counted.complete);
+    REQUIRE(counted.exact);
   }
   CHECK(index.count({}).rows == index.rows());
   CHECK(index.count({}).bytes == index.bytes());
@@ -441,26 +441,26 @@ bool is_checked(Broken broken) {
   return failed;
 }
 
-TableIndex partly_absent() {
+TableIndex partly_unloaded() {
   TableIndex index;
-  index.add_absent({EntityKey("b", ""), EntityKey("c", "")}, 3, 10, 100);
+  index.add_unloaded({EntityKey("b", ""), EntityKey("c", "")}, 3, 10, 100);
   return index;
 }
 
 }  // namespace
 
-TEST_CASE("changing an absent leaf is checked") {
-  TableIndex index = partly_absent();
+TEST_CASE("changing an unloaded leaf is checked") {
+  TableIndex index = partly_unloaded();
   CHECK(is_checked([&index] { TableIndex::set_part(index, {}, 4); }));
   CHECK_FALSE(is_checked([&index] { index.put(entity("c", "1")); }));
   CHECK(index.verify() == "");
 }
 
-TEST_CASE("absent leaves come in ascending order, each with a part and a range") {
+TEST_CASE("unloaded leaves come in ascending order, each with a part and a range") {
   const auto add = [](KeyRange range, PartId part) {
     return is_checked([&] {
-      TableIndex index = partly_absent();
-      index.add_absent(range, part, 1, 1);
+      TableIndex index = partly_unloaded();
+      index.add_unloaded(range, part, 1, 1);
     });
   };
   CHECK_FALSE(add({EntityKey("c", ""), std::nullopt}, 4));
@@ -470,16 +470,16 @@ TEST_CASE("absent leaves come in ascending order, each with a part and a range")
   CHECK(add({EntityKey("d", ""), EntityKey("d", "")}, 4));
   CHECK(add({EntityKey("c", ""), std::nullopt}, 0));
   CHECK(is_checked([] {
-    TableIndex index = partly_absent();
+    TableIndex index = partly_unloaded();
     index.put(entity("z", "1"));  // no longer fresh
-    index.add_absent({EntityKey("d", ""), std::nullopt}, 4, 1, 1);
+    index.add_unloaded({EntityKey("d", ""), std::nullopt}, 4, 1, 1);
   }));
 }
 
 TEST_CASE("a part is loaded where it is absent, in order, and within its range") {
   const auto load = [](PartId part, const std::vector<Entity>& rows) {
     return is_checked([&] {
-      TableIndex index = partly_absent();
+      TableIndex index = partly_unloaded();
       index.load_part(part, rows);
     });
   };
@@ -491,7 +491,7 @@ TEST_CASE("a part is loaded where it is absent, in order, and within its range")
   CHECK(load(3, {entity("a", "1")}));
   CHECK(load(3, {entity("b", "1"), entity("c", "")}));
   CHECK(is_checked([] {
-    TableIndex index = partly_absent();
+    TableIndex index = partly_unloaded();
     index.load_part(3, {entity("b", "1")});
     index.load_part(3, {entity("b", "1")});
   }));
@@ -499,35 +499,35 @@ TEST_CASE("a part is loaded where it is absent, in order, and within its range")
 
 // ---- Parts -------------------------------------------------------------------
 
-TEST_CASE("absent leaves answer need_part, and everything between them is known to be empty") {
+TEST_CASE("unloaded leaves answer part_needed, and everything between them is known to be empty") {
   TableIndex index;
-  index.add_absent({EntityKey("b", ""), EntityKey("d", "5")}, 21, 100, 20'000);
-  index.add_absent({EntityKey("d", "5"), EntityKey("f", "")}, 22, 50, 9'000);
-  index.add_absent({EntityKey("h", ""), std::nullopt}, 23, 7, 700);
+  index.add_unloaded({EntityKey("b", ""), EntityKey("d", "5")}, 21, 100, 20'000);
+  index.add_unloaded({EntityKey("d", "5"), EntityKey("f", "")}, 22, 50, 9'000);
+  index.add_unloaded({EntityKey("h", ""), std::nullopt}, 23, 7, 700);
   CHECK(index.verify() == "");
   CHECK(index.rows() == 157);
   CHECK(index.bytes() == 29'700);
-  CHECK(index.find({"a", "z"}).need_part == 0);
-  CHECK(index.find({"b", ""}).need_part == 21);
-  CHECK(index.find({"d", "4"}).need_part == 21);
-  CHECK(index.find({"d", "5"}).need_part == 22);
-  CHECK(index.find({"f", ""}).need_part == 0);
-  CHECK(index.find({"g", ""}).need_part == 0);
-  CHECK(index.find({"h", "1"}).need_part == 23);
-  CHECK(index.find({"z", "1"}).need_part == 23);
+  CHECK(index.find({"a", "z"}).part_needed == 0);
+  CHECK(index.find({"b", ""}).part_needed == 21);
+  CHECK(index.find({"d", "4"}).part_needed == 21);
+  CHECK(index.find({"d", "5"}).part_needed == 22);
+  CHECK(index.find({"f", ""}).part_needed == 0);
+  CHECK(index.find({"g", ""}).part_needed == 0);
+  CHECK(index.find({"h", "1"}).part_needed == 23);
+  CHECK(index.find({"z", "1"}).part_needed == 23);
 
-  const std::vector<LeafSpan> leaves = leaves_of(index);
+  const std::vector<LeafInfo> leaves = leaves_of(index);
   REQUIRE(leaves.size() == 5);
   CHECK(leaves[0].lower == EntityKey());
-  CHECK_FALSE(leaves[0].absent);
-  CHECK(leaves[1].absent);
+  CHECK_FALSE(leaves[0].unloaded);
+  CHECK(leaves[1].unloaded);
   CHECK(leaves[1].part == 21);
   CHECK(leaves[1].part_leaves == 1);
   CHECK(leaves[1].rows == 100);
   CHECK(leaves[1].lower == EntityKey("b", ""));
   CHECK(leaves[2].part == 22);
   CHECK(leaves[3].lower == EntityKey("f", ""));
-  CHECK_FALSE(leaves[3].absent);
+  CHECK_FALSE(leaves[3].unloaded);
   CHECK(leaves[4].part == 23);
 
   index.put(entity("g", "1"));
@@ -538,24 +538,24 @@ TEST_CASE("absent leaves answer need_part, and everything between them is known 
   CHECK(index.erase({"a", "1"}));
   CHECK(index.verify() == "");
   CHECK(index.rows() == 157);
-  CHECK(index.find({"d", "5"}).need_part == 22);
+  CHECK(index.find({"d", "5"}).part_needed == 22);
 }
 
 TEST_CASE("one part may be all there is") {
   TableIndex index;
-  index.add_absent({}, 9, 3, 30);
+  index.add_unloaded({}, 9, 3, 30);
   CHECK(leaves_of(index).size() == 1);
-  CHECK(index.find({"", ""}).need_part == 9);
+  CHECK(index.find({"", ""}).part_needed == 9);
   CHECK(index.count({}).rows == 3);
-  CHECK(index.count({}).complete);
+  CHECK(index.count({}).exact);
   CHECK(index.verify() == "");
 }
 
 namespace {
 
 // As a manifest lists them: one behind the other, from the first key on; the last one is open.
-std::vector<AbsentPart> contiguous_parts(std::size_t count) {
-  std::vector<AbsentPart> parts;
+std::vector<UnloadedPart> contiguous_parts(std::size_t count) {
+  std::vector<UnloadedPart> parts;
   for (std::size_t i = 0; i < count; ++i) {
     KeyRange range;
     if (i > 0) range.lower = EntityKey(digits(i / 10), digits(i));
@@ -566,17 +566,17 @@ std::vector<AbsentPart> contiguous_parts(std::size_t count) {
 }
 
 // REQUIRES: nothing is between them.
-void check_leaves(const TableIndex& index, const std::vector<AbsentPart>& parts) {
+void check_leaves(const TableIndex& index, const std::vector<UnloadedPart>& parts) {
   CHECK(index.verify() == "");
-  const std::vector<LeafSpan> leaves = leaves_of(index);
+  const std::vector<LeafInfo> leaves = leaves_of(index);
   REQUIRE(leaves.size() == parts.size());
   std::uint64_t rows = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     CHECK(leaves[i].lower == parts[i].range.lower);
     CHECK(leaves[i].part == parts[i].part);
-    CHECK(leaves[i].absent);
+    CHECK(leaves[i].unloaded);
     CHECK(leaves[i].rows == parts[i].rows);
-    CHECK(index.find(parts[i].range.lower.view()).need_part == parts[i].part);
+    CHECK(index.find(parts[i].range.lower.view()).part_needed == parts[i].part);
     rows += parts[i].rows;
   }
   CHECK(index.rows() == rows);
@@ -585,35 +585,35 @@ void check_leaves(const TableIndex& index, const std::vector<AbsentPart>& parts)
 }  // namespace
 
 // Up to 64 in a node; of more at once 56 in each, from which on there are several levels.
-TEST_CASE("any number of absent leaves comes at once, or in two goes") {
+TEST_CASE("any number of unloaded leaves comes at once, or in two goes") {
   for (const std::size_t count : {1u, 2u, 55u, 56u, 57u, 63u, 64u, 65u, 112u, 113u, 4'000u}) {
     CAPTURE(count);
-    const std::vector<AbsentPart> parts = contiguous_parts(count);
+    const std::vector<UnloadedPart> parts = contiguous_parts(count);
     TableIndex at_once;
-    at_once.add_absent(parts);
+    at_once.add_unloaded(parts);
     check_leaves(at_once, parts);
     for (const std::size_t first : {1u, 40u, 64u, 100u}) {
       if (first >= count) continue;
       CAPTURE(first);
-      const std::span<const AbsentPart> all(parts);
+      const std::span<const UnloadedPart> all(parts);
       TableIndex in_two;
-      in_two.add_absent(all.first(first));
-      in_two.add_absent(all.subspan(first));
+      in_two.add_unloaded(all.first(first));
+      in_two.add_unloaded(all.subspan(first));
       check_leaves(in_two, parts);
     }
   }
   TableIndex none;
-  none.add_absent(std::span<const AbsentPart>());
+  none.add_unloaded(std::span<const UnloadedPart>());
   CHECK(none.verify() == "");
   CHECK(leaves_of(none).size() == 1);
 }
 
-TEST_CASE("absent leaves that come at once come in ascending order") {
+TEST_CASE("unloaded leaves that come at once come in ascending order") {
   const auto add = [](KeyRange first, KeyRange second) {
     return is_checked([&] {
       TableIndex index;
-      const AbsentPart parts[] = {{first, 1, 1, 1}, {second, 2, 1, 1}};
-      index.add_absent(parts);
+      const UnloadedPart parts[] = {{first, 1, 1, 1}, {second, 2, 1, 1}};
+      index.add_unloaded(parts);
     });
   };
   const EntityKey a("a", ""), b("b", ""), c("c", "");
@@ -624,10 +624,10 @@ TEST_CASE("absent leaves that come at once come in ascending order") {
   CHECK(add({a, std::nullopt}, {b, c}));
 }
 
-TEST_CASE("counting over absent leaves") {
+TEST_CASE("counting over unloaded leaves") {
   TableIndex index;
-  index.add_absent({EntityKey("b", ""), EntityKey("d", "")}, 21, 100, 20'000);
-  index.add_absent({EntityKey("d", ""), EntityKey("f", "")}, 22, 50, 9'000);
+  index.add_unloaded({EntityKey("b", ""), EntityKey("d", "")}, 21, 100, 20'000);
+  index.add_unloaded({EntityKey("d", ""), EntityKey("f", "")}, 22, 50, 9'000);
   index.put(entity("a", "1"));
   index.put(entity("g", "1"));
   const auto count = [&index](EntityKey lower, std::optional<EntityKey> upper) {
@@ -635,38 +635,38 @@ TEST_CASE("counting over absent leaves") {
   };
   // Whole leaves: exact.
   CHECK(count(EntityKey(), std::nullopt).rows == 152);
-  CHECK(count(EntityKey(), std::nullopt).complete);
+  CHECK(count(EntityKey(), std::nullopt).exact);
   CHECK(count(EntityKey("b", ""), EntityKey("d", "")).rows == 100);
   CHECK(count(EntityKey("b", ""), EntityKey("d", "")).bytes == 20'000);
-  CHECK(count(EntityKey("b", ""), EntityKey("d", "")).complete);
+  CHECK(count(EntityKey("b", ""), EntityKey("d", "")).exact);
   // Torn at the upper end, at the lower end, at both, and twice the same leaf.
   CHECK(count(EntityKey("b", ""), EntityKey("e", "")).rows == 150);
-  CHECK_FALSE(count(EntityKey("b", ""), EntityKey("e", "")).complete);
+  CHECK_FALSE(count(EntityKey("b", ""), EntityKey("e", "")).exact);
   CHECK(count(EntityKey("c", ""), EntityKey("f", "")).rows == 150);
-  CHECK_FALSE(count(EntityKey("c", ""), EntityKey("f", "")).complete);
+  CHECK_FALSE(count(EntityKey("c", ""), EntityKey("f", "")).exact);
   CHECK(count(EntityKey("c", ""), EntityKey("e", "")).rows == 150);
-  CHECK_FALSE(count(EntityKey("c", ""), EntityKey("e", "")).complete);
+  CHECK_FALSE(count(EntityKey("c", ""), EntityKey("e", "")).exact);
   CHECK(count(EntityKey("c", "1"), EntityKey("c", "2")).rows == 100);
   CHECK(count(EntityKey("c", "1"), EntityKey("c", "2")).bytes == 20'000);
-  CHECK_FALSE(count(EntityKey("c", "1"), EntityKey("c", "2")).complete);
+  CHECK_FALSE(count(EntityKey("c", "1"), EntityKey("c", "2")).exact);
   CHECK(count(EntityKey("c", ""), std::nullopt).rows == 151);
   CHECK(count(EntityKey("f", ""), std::nullopt).rows == 1);
-  CHECK(count(EntityKey("f", ""), std::nullopt).complete);
+  CHECK(count(EntityKey("f", ""), std::nullopt).exact);
 }
 
 TEST_CASE("set_part marks the leaves of the pinned version that are still there") {
   TableIndex index;
   for (std::uint64_t i = 0; i < 2'000; ++i) index.put(sized("p", digits(i), 100));
   const TableIndex pinned = index;
-  const std::vector<LeafSpan> leaves = leaves_of(pinned);
+  const std::vector<LeafInfo> leaves = leaves_of(pinned);
   REQUIRE(leaves.size() > 20);
 
   // Written meanwhile: one change in the 5th leaf. Then the part of leaves 0..9 is stored.
   index.put(sized("p", leaves[5].lower.row, 100, 2));
   TableIndex::set_part(pinned, {EntityKey(), leaves[10].lower}, 77);
 
-  const std::vector<LeafSpan> now = leaves_of(index);
-  const std::vector<LeafSpan> then = leaves_of(pinned);
+  const std::vector<LeafInfo> now = leaves_of(index);
+  const std::vector<LeafInfo> then = leaves_of(pinned);
   REQUIRE(now.size() == leaves.size());
   for (std::size_t i = 0; i < now.size(); ++i) {
     CAPTURE(i);
@@ -686,7 +686,7 @@ TEST_CASE("set_part marks the leaves of the pinned version that are still there"
 TEST_CASE("a removed leaf is missed by its part") {
   TableIndex index;
   for (std::uint64_t i = 0; i < 2'000; ++i) index.put(sized("p", digits(i), 100));
-  const std::vector<LeafSpan> leaves = leaves_of(index);
+  const std::vector<LeafInfo> leaves = leaves_of(index);
   TableIndex::set_part(index, {}, 5);
   // Empty the third leaf: it goes, and no other leaf changes.
   for (Cursor cursor(TableIndex(index), {leaves[3].lower, leaves[4].lower}); cursor.valid();
@@ -695,7 +695,7 @@ TEST_CASE("a removed leaf is missed by its part") {
   }
   std::size_t of_part = 0;
   std::uint32_t part_leaves = 0;
-  index.for_each_leaf([&](const LeafSpan& leaf) {
+  index.for_each_leaf([&](const LeafInfo& leaf) {
     of_part += leaf.part == 5;
     if (leaf.part == 5) part_leaves = leaf.part_leaves;
   });
@@ -713,7 +713,7 @@ TEST_CASE("appending leaves the part of the full leaf before it alone") {
     TableIndex::set_part(index, {}, 6);
     index.put(sized("p", digits(next++), 100));
   }
-  const std::vector<LeafSpan> leaves = leaves_of(index);
+  const std::vector<LeafInfo> leaves = leaves_of(index);
   for (std::size_t i = 0; i + 1 < leaves.size(); ++i) CHECK(leaves[i].part == 6);
   CHECK(leaves.back().part == 0);
   CHECK(leaves.back().rows == 1);

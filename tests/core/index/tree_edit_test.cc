@@ -9,10 +9,10 @@ using test::digits;
 
 namespace {
 
-std::vector<Child> absent_leaves(std::uint32_t from, std::uint32_t to) {
+std::vector<Child> unloaded_leaves(std::uint32_t from, std::uint32_t to) {
   std::vector<Child> leaves;
   for (std::uint32_t i = from; i < to; ++i) {
-    leaves.push_back({EntityKey("p", digits(i)), as_node(Leaf::make_absent(i + 1, 1, 10))});
+    leaves.push_back({EntityKey("p", digits(i)), as_node(Leaf::make_unloaded(i + 1, 1, 10))});
   }
   return leaves;
 }
@@ -35,15 +35,15 @@ TEST_CASE("any number of leaves may take the place of one") {
     {
       TreeEdit edit(root);
       edit.descend({"p", ""});
-      edit.replace(absent_leaves(0, count));
+      edit.replace(unloaded_leaves(0, count));
     }
     CHECK(root->totals().rows == count);
     {
       TreeEdit edit(root);
       edit.descend({"p", digits(count / 2)});
       CHECK(edit.leaf().part() == count / 2 + 1);
-      const std::vector<Child> more = absent_leaves(10'000, 10'300);
-      std::vector<Child> between = {{EntityKey(), edit.slot()}};
+      const std::vector<Child> more = unloaded_leaves(10'000, 10'300);
+      std::vector<Child> between = {{EntityKey(), edit.leaf_node()}};
       for (const Child& child : more) {
         between.push_back({EntityKey("p", digits(count / 2) + child.lower.row), child.node});
       }
@@ -64,7 +64,7 @@ TEST_CASE("an edit clones what is shared and nothing else") {
   {
     TreeEdit edit(root);
     edit.descend_to_last();
-    edit.replace(absent_leaves(0, 100));
+    edit.replace(unloaded_leaves(0, 100));
   }
   const Ref<Node> pinned = root;
   {
@@ -80,7 +80,7 @@ TEST_CASE("an edit clones what is shared and nothing else") {
     TreeEdit edit(root);
     edit.descend({"p", digits(50)});
     const Leaf* const leaf = &edit.leaf();
-    CHECK(&edit.own_leaf(0) == leaf);
+    CHECK(&edit.mutable_leaf(0) == leaf);
   }
   CHECK(root.get() == before);
 }
@@ -90,25 +90,25 @@ TEST_CASE("an edit goes where the trail leads that another one left") {
   {
     TreeEdit edit(root);
     edit.descend_to_last();
-    edit.replace(absent_leaves(0, 10'000));
+    edit.replace(unloaded_leaves(0, 10'000));
   }
-  Trail trail;
+  TreePath path;
   const Leaf* leaf = nullptr;
   {
     TreeEdit edit(root);
     edit.descend({"p", digits(5'000)});
     leaf = &edit.leaf();
-    edit.leave(trail);
+    edit.record_path(path);
   }
   TreeEdit along(root);
-  along.descend(trail);
+  along.descend(path);
   CHECK(&along.leaf() == leaf);
   TreeEdit alone(root);
-  CHECK(alone.descend_alone(trail));
+  CHECK(alone.descend_if_unshared(path));
   CHECK(&alone.leaf() == leaf);
   const Ref<Node> pinned = root;
   TreeEdit shared(root);
-  CHECK_FALSE(shared.descend_alone(trail));
+  CHECK_FALSE(shared.descend_if_unshared(path));
 }
 
 }  // namespace entitable

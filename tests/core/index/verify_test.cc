@@ -49,9 +49,9 @@ TEST_CASE("verify notices texts out of place") {
 
 TEST_CASE("verify notices an overlay that is not its leaf's") {
   TableIndex index;
-  index.add_absent({EntityKey("b", ""), EntityKey("c", "")}, 3, 10, 1'000);
-  const LeafWalk walk(index, {"b", ""});
-  REQUIRE(walk.leaf().is_absent());
+  index.add_unloaded({EntityKey("b", ""), EntityKey("c", "")}, 3, 10, 1'000);
+  const LeafIterator walk(index, {"b", ""});
+  REQUIRE(walk.leaf().is_unloaded());
   const auto fault_of = [&](const std::vector<KeyView>& keys) {
     Ref<Overlay> overlay = make_ref<Overlay>();
     for (const KeyView& key : keys) overlay->erase(key);

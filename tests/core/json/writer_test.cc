@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/utf8.h"
-#include "core/json/reader.h"
+#include "core/json/object_parser.h"
 #include "tests/support/catch.h"
 #include "tests/support/prng.h"
 
@@ -89,7 +89,7 @@ TEST_CASE("what is written reads back as the same") {
                                                                 : prng.below(0x110000)));
     }
     const std::string json = "{" + in_quotes(text) + ":" + in_quotes(text) + "}";
-    const auto read = read_object(json);
+    const auto read = parse_object(json);
     REQUIRE(read.ok());
     REQUIRE(read->members.size() == 1);
     CHECK(read->members.front().name == text);

@@ -23,20 +23,20 @@ Result<Commit> decode(std::string_view payload) {
 std::string error_of(std::string_view payload) {
   const Result<Commit> commit = decode(payload);
   if (commit.ok()) return "";
-  CHECK(commit.error().code == Code::corrupted);
+  CHECK(commit.error().code == ErrorCode::corrupted);
   return commit.error().message;
 }
 
 // What stands before the mutations: number 1, one shape {a: Int32}, last timestamp, no call.
 std::string head(std::uint8_t mutations) {
-  std::string out = test::from_hex("01 01 00 01 07 01 61");
+  std::string out = test::bytes_from_hex("01 01 00 01 07 01 61");
   ByteWriter(out).u64(last);
   return out + '\0' + static_cast<char>(mutations);
 }
 
 // put: table 1, partition "p", row "r", ticks `last`, shape 1, value 5
-const std::string put = test::from_hex("01 01 01 70 01 72 01 01 05000000");
-const std::string put_beside = test::from_hex("02 01 73 01 01 06000000");
+const std::string put = test::bytes_from_hex("01 01 01 70 01 72 01 01 05000000");
+const std::string put_beside = test::bytes_from_hex("02 01 73 01 01 06000000");
 
 Entity entity_of(std::string_view row, Ticks timestamp) {
   return Entity{EntityKey("p", row), timestamp, {{"a", Value::of_int32(5)}}};
@@ -51,13 +51,13 @@ TEST_CASE("a commit has the layout of FORMAT.md") {
   commit.mutations = {test::put_row(1, entity_of("r", last))};
   CHECK(encode_commit(commit) == head(1) + put);
   commit.mutations.push_back(test::put_row(1, entity_of("s", last - 1)));
-  CHECK(encode_commit(commit) == head(2) + put + test::from_hex("02 01 73 03 01 05000000"));
-  commit.mutations.push_back(DeleteEntity{1, EntityKey("p", "t")});
-  commit.mutations.push_back(DeleteEntity{2, EntityKey("p", "t")});
-  commit.mutations.push_back(DeleteEntity{2, EntityKey("", "t")});
+  CHECK(encode_commit(commit) == head(2) + put + test::bytes_from_hex("02 01 73 03 01 05000000"));
+  commit.mutations.push_back(DeleteRow{1, EntityKey("p", "t")});
+  commit.mutations.push_back(DeleteRow{2, EntityKey("p", "t")});
+  commit.mutations.push_back(DeleteRow{2, EntityKey("", "t")});
   CHECK(encode_commit(commit) ==
-        head(5) + put + test::from_hex("02 01 73 03 01 05000000 04 01 74 03 02 01 70 01 74") +
-            test::from_hex("03 02 00 01 74"));
+        head(5) + put + test::bytes_from_hex("02 01 73 03 01 05000000 04 01 74 03 02 01 70 01 74") +
+            test::bytes_from_hex("03 02 00 01 74"));
 }
 
 TEST_CASE("what is not about rows has its layout too") {
@@ -67,10 +67,11 @@ TEST_CASE("what is not about rows has its layout too") {
   commit.call = ClientCall{ClientId{1, 2}, 9, {0, last, last - 2}};
   commit.mutations = {CreateTable{1, "Abc"}, DropTable{2}, SetTableAcl{3, {}},
                       SetServiceProperties{"<x/>"}};
-  std::string expected = test::from_hex("ac02 00");
+  std::string expected = test::bytes_from_hex("ac02 00");
   ByteWriter(expected).u64(last);
-  expected += test::from_hex("01 0102") + std::string(14, '\0') + test::from_hex("09 03 00 01 05");
-  expected += test::from_hex("04 05 01 03 416263 06 02 07 03 00 08 04") + "<x/>";
+  expected += test::bytes_from_hex("01 0102") + std::string(14, '\0') +
+              test::bytes_from_hex("09 03 00 01 05");
+  expected += test::bytes_from_hex("04 05 01 03 416263 06 02 07 03 00 08 04") + "<x/>";
   CHECK(encode_commit(commit) == expected);
   const Result<Commit> read = decode(expected);
   REQUIRE(read.ok());
@@ -123,7 +124,7 @@ TEST_CASE("the largest entity and the longest keys come back") {
 
 TEST_CASE("a row owned elsewhere is written as one that the commit owns") {
   const Entity entity = entity_of("r", last);
-  const std::vector<PropertyView> properties = views_of(entity.properties);
+  const std::vector<PropertyView> properties = property_views(entity.properties);
   Commit commit;
   commit.number = 1;
   commit.last_timestamp = last;
@@ -155,7 +156,7 @@ TEST_CASE("a definition that somebody keeps, and records before, show in nothing
     auto& row = std::get<PutRow>(commit.mutations[0]);
     std::string definition;
     append_definition(row.properties, definition);
-    row.definition = definition;
+    row.encoded_definition = definition;
     CHECK(encode_behind(commit) == plain);
     commit.call = ClientCall{{1, 2, 3}, 4, {last}};
     const Result<Commit> read = decode(encode_behind(commit));
@@ -174,16 +175,17 @@ TEST_CASE("rows that are alike are written like any others, and told when they a
     commit.mutations.push_back(test::put_row(1, {EntityKey("p", row), last, properties}));
   }
   const std::string plain = encode_commit(commit);
-  std::get<PutRow>(commit.mutations[1]).alike = true;
-  std::get<PutRow>(commit.mutations[3]).alike = true;
+  std::get<PutRow>(commit.mutations[1]).same_shape_as_previous = true;
+  std::get<PutRow>(commit.mutations[3]).same_shape_as_previous = true;
   CHECK(encode_commit(commit) == plain);
   ShapeDictionary shapes;
   PropertyArena rows;
   const Result<Commit> read = decode_commit(plain, shapes, rows);
   REQUIRE(read.ok());
-  std::vector<bool> alike;
-  for (const Mutation& row : read->mutations) alike.push_back(std::get<PutRow>(row).alike);
-  CHECK(alike == std::vector<bool>{false, true, false, true});
+  std::vector<bool> same_shape_as_previous;
+  for (const Mutation& row : read->mutations)
+    same_shape_as_previous.push_back(std::get<PutRow>(row).same_shape_as_previous);
+  CHECK(same_shape_as_previous == std::vector<bool>{false, true, false, true});
 }
 
 TEST_CASE("shapes that the segment has are not written again") {
@@ -198,7 +200,7 @@ TEST_CASE("shapes that the segment has are not written again") {
   CHECK(first == standalone);
   std::string second = "kept";
   append_commit(standalone, numbers, second);
-  CHECK(second == "kept" + test::from_hex("01 01 01") + standalone.substr(7));
+  CHECK(second == "kept" + test::bytes_from_hex("01 01 01") + standalone.substr(7));
 
   ShapeDictionary shapes;
   PropertyArena rows;
@@ -228,11 +230,11 @@ TEST_CASE("the head of a commit is checked") {
   bytes[0] = 0;
   CHECK(error_of(bytes) == "a commit has the number 0");
 
-  const std::string start = test::from_hex("01 00");
+  const std::string start = test::bytes_from_hex("01 00");
   const auto with_last = [&](Ticks ticks) {
     std::string out = start;
     ByteWriter(out).u64(static_cast<std::uint64_t>(ticks));
-    return out + test::from_hex("00 00");
+    return out + test::bytes_from_hex("00 00");
   };
   CHECK(error_of(with_last(0)).empty());
   CHECK(error_of(with_last(limits::date_time_ticks_max)).empty());
@@ -242,13 +244,13 @@ TEST_CASE("the head of a commit is checked") {
   bytes = with_last(0);
   bytes[10] = 2;
   CHECK(error_of(bytes) == "it neither has a call nor has none");
-  CHECK(error_of(test::from_hex("01 01 01")) == "a row has a shape that is not there");
-  CHECK(error_of(test::from_hex("01 ff7f")) == "it is cut short");
+  CHECK(error_of(test::bytes_from_hex("01 01 01")) == "a row has a shape that is not there");
+  CHECK(error_of(test::bytes_from_hex("01 ff7f")) == "it is cut short");
 }
 
 TEST_CASE("mutations are checked") {
   const auto error = [](std::string_view hex) {
-    return error_of(head(2) + put + test::from_hex(hex));
+    return error_of(head(2) + put + test::bytes_from_hex(hex));
   };
   REQUIRE(error("04 01 73").empty());
   CHECK(error("00 00") == "mutation 2: there is no such kind of mutation");
@@ -273,6 +275,7 @@ TEST_CASE("mutations are checked") {
 
 TEST_CASE("beside needs something to be beside of") {
   CHECK(error_of(head(1) + put_beside) == "mutation 1: it is beside nothing");
-  CHECK(error_of(head(2) + test::from_hex("06 01 04 01 72")) == "mutation 2: it is beside nothing");
-  CHECK(error_of(head(3) + put + test::from_hex("06 01") + put_beside).empty());
+  CHECK(error_of(head(2) + test::bytes_from_hex("06 01 04 01 72")) ==
+        "mutation 2: it is beside nothing");
+  CHECK(error_of(head(3) + put + test::bytes_from_hex("06 01") + put_beside).empty());
 }

@@ -20,10 +20,10 @@ void check_damage(const std::string& file, Decode decode) {
     const auto decoded = decode(damaged);
     ++damages;
     // A macro of the test library for each of these would take most of the time.
-    if (!decoded.ok() && decoded.error().code == Code::corrupted) return;
+    if (!decoded.ok() && decoded.error().code == ErrorCode::corrupted) return;
     CAPTURE(what);
     REQUIRE(!decoded.ok());
-    REQUIRE(decoded.error().code == Code::corrupted);
+    REQUIRE(decoded.error().code == ErrorCode::corrupted);
   });
   CHECK(damages > file.size() * 10);
 }
@@ -142,7 +142,7 @@ TEST_CASE("damage that hits a large part anywhere is noticed") {
     CAPTURE(at);
     const auto part = decode_part(damaged);
     REQUIRE(!part.ok());
-    REQUIRE(part.error().code == Code::corrupted);
+    REQUIRE(part.error().code == ErrorCode::corrupted);
   }
 }
 

@@ -81,10 +81,10 @@ TEST_CASE("a stored key is text and allowed") {
 
 TEST_CASE("ticks near their base are short") {
   constexpr Ticks base = 638'000'000'000'000'000;
-  CHECK(ticks_bytes(0, base) == test::from_hex("00"));
-  CHECK(ticks_bytes(base, base) == test::from_hex("01"));
-  CHECK(ticks_bytes(base + 1, base) == test::from_hex("02"));
-  CHECK(ticks_bytes(base - 1, base) == test::from_hex("03"));
+  CHECK(ticks_bytes(0, base) == test::bytes_from_hex("00"));
+  CHECK(ticks_bytes(base, base) == test::bytes_from_hex("01"));
+  CHECK(ticks_bytes(base + 1, base) == test::bytes_from_hex("02"));
+  CHECK(ticks_bytes(base - 1, base) == test::bytes_from_hex("03"));
   CHECK(ticks_bytes(base - 63, base).size() == 1);
   CHECK(ticks_bytes(base - 64, base).size() == 2);
 }
@@ -132,12 +132,12 @@ TEST_CASE("policies come back with the fields they have") {
 }
 
 TEST_CASE("bad policies are refused") {
-  const std::string head = test::from_hex("01 02") + "id";
+  const std::string head = test::bytes_from_hex("01 02") + "id";
   CHECK(read_policies_error(head + '\x00').empty());
   CHECK(read_policies_error(head + '\x08') == "an access policy has unknown fields");
-  CHECK(read_policies_error(test::from_hex("01 01 ff 00")) ==
+  CHECK(read_policies_error(test::bytes_from_hex("01 01 ff 00")) ==
         "a text of an access policy is no text");
-  CHECK(read_policies_error(head + test::from_hex("04 01 ff")) ==
+  CHECK(read_policies_error(head + test::bytes_from_hex("04 01 ff")) ==
         "a text of an access policy is no text");
   const std::string out_of_range = "a date of an access policy is out of range";
   for (const char field : {'\x01', '\x02'}) {

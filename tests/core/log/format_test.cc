@@ -50,7 +50,7 @@ std::string documented_example() {
     if (!inside || comment == std::string::npos) continue;
     CAPTURE(line);
     CHECK(std::stoul(line.substr(0, 8)) == bytes.size());
-    bytes += from_hex(line.substr(8, comment - 8));
+    bytes += bytes_from_hex(line.substr(8, comment - 8));
   }
   return bytes;
 }

@@ -5,20 +5,21 @@
 #include "tests/support/log_files.h"
 
 using namespace entitable;
+using entitable::test::bytes_from_hex;
 using entitable::test::file_of;
-using entitable::test::from_hex;
 using entitable::test::RawRecord;
 
 namespace {
 
 // Epoch 1, first live sequence 1, last commit 0, last timestamp 1000, next table 9, next part 9.
-const RawRecord state{RecordType::manifest_state, from_hex("01 01 00 e803000000000000 09 09")};
-const RawRecord options{RecordType::manifest_options, from_hex("00")};
-const RawRecord service{RecordType::manifest_service, from_hex("00")};
-const RawRecord calls{RecordType::manifest_calls, from_hex("00")};
+const RawRecord state{RecordType::manifest_state,
+                      bytes_from_hex("01 01 00 e803000000000000 09 09")};
+const RawRecord options{RecordType::manifest_options, bytes_from_hex("00")};
+const RawRecord service{RecordType::manifest_service, bytes_from_hex("00")};
+const RawRecord calls{RecordType::manifest_calls, bytes_from_hex("00")};
 
 RawRecord table(std::string_view hex) {
-  return {RecordType::manifest_table, from_hex(hex)};
+  return {RecordType::manifest_table, bytes_from_hex(hex)};
 }
 
 std::string manifest_file(const std::vector<RawRecord>& tables) {
@@ -30,7 +31,7 @@ std::string manifest_file(const std::vector<RawRecord>& tables) {
 std::string error_of(std::string_view file) {
   const Result<Manifest> manifest = decode_manifest(file);
   if (manifest.ok()) return "";
-  CHECK(manifest.error().code == Code::corrupted);
+  CHECK(manifest.error().code == ErrorCode::corrupted);
   return manifest.error().message;
 }
 
@@ -65,11 +66,11 @@ TEST_CASE("a manifest has the layout of FORMAT.md") {
   manifest.tables.clear();
   CHECK(encode_manifest(manifest) ==
         file_of(FileKind::manifest,
-                {{RecordType::manifest_state, from_hex("02 ac02 05 e803000000000000 09 09")},
-                 {RecordType::manifest_options, from_hex("02 01 61 01 31 01 62 00")},
-                 {RecordType::manifest_service, from_hex("04 3c782f3e")},
+                {{RecordType::manifest_state, bytes_from_hex("02 ac02 05 e803000000000000 09 09")},
+                 {RecordType::manifest_options, bytes_from_hex("02 01 61 01 31 01 62 00")},
+                 {RecordType::manifest_service, bytes_from_hex("04 3c782f3e")},
                  {RecordType::manifest_calls,
-                  from_hex("01 07") + std::string(15, '\0') + from_hex("03 01 01")}}));
+                  bytes_from_hex("01 07") + std::string(15, '\0') + bytes_from_hex("03 01 01")}}));
 }
 
 TEST_CASE("a manifest of nothing comes back") {
@@ -106,7 +107,7 @@ TEST_CASE("ids reach their ends") {
 
 TEST_CASE("the state is checked") {
   const auto reason = [](std::string_view hex) {
-    return reason_of({RecordType::manifest_state, from_hex(hex)}, options, service, calls);
+    return reason_of({RecordType::manifest_state, bytes_from_hex(hex)}, options, service, calls);
   };
   REQUIRE(reason("01 01 00 0000000000000000 01 01").empty());
   CHECK(reason("00 01 00 0000000000000000 01 01") == "the epoch or the first live sequence is 0");
@@ -125,7 +126,7 @@ TEST_CASE("the state is checked") {
 
 TEST_CASE("options are text in order of their keys") {
   const auto reason = [](std::string_view hex) {
-    return reason_of(state, {RecordType::manifest_options, from_hex(hex)}, service, calls);
+    return reason_of(state, {RecordType::manifest_options, bytes_from_hex(hex)}, service, calls);
   };
   REQUIRE(reason("02 01 61 01 31 01 62 00").empty());
   CHECK(reason("02 01 62 01 31 01 61 00") == "the options are not in order");
@@ -138,11 +139,11 @@ TEST_CASE("options are text in order of their keys") {
 }
 
 TEST_CASE("service properties and calls have their length") {
-  CHECK(reason_of(state, options, {RecordType::manifest_service, from_hex("02 61")}, calls) ==
+  CHECK(reason_of(state, options, {RecordType::manifest_service, bytes_from_hex("02 61")}, calls) ==
         "it has the wrong length");
-  CHECK(reason_of(state, options, {RecordType::manifest_service, from_hex("00 61")}, calls) ==
+  CHECK(reason_of(state, options, {RecordType::manifest_service, bytes_from_hex("00 61")}, calls) ==
         "it has the wrong length");
-  const std::string call = std::string(16, 'c') + from_hex("05 01");
+  const std::string call = std::string(16, 'c') + bytes_from_hex("05 01");
   const auto reason = [&](const std::string& payload) {
     return reason_of(state, options, service, {RecordType::manifest_calls, payload});
   };
@@ -214,15 +215,15 @@ TEST_CASE("the records of a manifest have one order") {
 }
 
 TEST_CASE("what newer versions may add to a manifest is passed over or refused") {
-  const RawRecord skippable{200, "whatever", record_skippable};
+  const RawRecord skippable{200, "whatever", record_flag_skippable};
   std::vector<RawRecord> records = {skippable, state, skippable, options,
                                     service,   calls, skippable};
   CHECK(error_of(file_of(FileKind::manifest, records)).empty());
   records.push_back({200, "whatever"});
   const auto needed = decode_manifest(file_of(FileKind::manifest, records));
   REQUIRE(!needed.ok());
-  CHECK(needed.error().code == Code::format_too_new);
+  CHECK(needed.error().code == ErrorCode::format_too_new);
   const auto newer = decode_manifest(file_of(FileKind::manifest, {}, format_major + 1));
   REQUIRE(!newer.ok());
-  CHECK(newer.error().code == Code::format_too_new);
+  CHECK(newer.error().code == ErrorCode::format_too_new);
 }

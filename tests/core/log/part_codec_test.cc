@@ -5,8 +5,8 @@
 #include "tests/support/log_files.h"
 
 using namespace entitable;
+using entitable::test::bytes_from_hex;
 using entitable::test::file_of;
-using entitable::test::from_hex;
 using entitable::test::RawRecord;
 
 namespace {
@@ -18,7 +18,7 @@ Error error_of(std::string_view file) {
 }
 
 // Part 12 of table 3, from ("p", "b") to ("q", "").
-const std::string header = from_hex("0c 03 01 70 01 62 01 01 71 00");
+const std::string header = bytes_from_hex("0c 03 01 70 01 62 01 01 71 00");
 
 std::string part_file(const std::string& rows, const std::string& header_payload = header) {
   return file_of(FileKind::part,
@@ -27,16 +27,16 @@ std::string part_file(const std::string& rows, const std::string& header_payload
 
 std::string rows_error(std::string_view hex) {
   const std::string place = "record 2 (part rows) at byte 36: ";
-  const Error error = error_of(part_file(from_hex(hex)));
-  CHECK(error.code == Code::corrupted);
+  const Error error = error_of(part_file(bytes_from_hex(hex)));
+  CHECK(error.code == ErrorCode::corrupted);
   REQUIRE(error.message.substr(0, place.size()) == place);
   return error.message.substr(place.size());
 }
 
 std::string header_error(std::string_view hex) {
   const std::string place = "record 1 (part header) at byte 16: ";
-  const Error error = error_of(part_file(from_hex("00000000"), from_hex(hex)));
-  CHECK(error.code == Code::corrupted);
+  const Error error = error_of(part_file(bytes_from_hex("00000000"), bytes_from_hex(hex)));
+  CHECK(error.code == ErrorCode::corrupted);
   REQUIRE(error.message.substr(0, place.size()) == place);
   return error.message.substr(place.size());
 }
@@ -54,8 +54,8 @@ TEST_CASE("a part has the layout of FORMAT.md") {
   test::write_row(writer, row_of("pp", "a", 2));
   CHECK(writer.rows() == 3);
   const std::string file = std::move(writer).finish();
-  CHECK(file == part_file(from_hex("03000000  01 01 03 01 61  01 70 01 62  02 01"
-                                   "02 01 63 01 01  03 02 7070 01 61 02 01")));
+  CHECK(file == part_file(bytes_from_hex("03000000  01 01 03 01 61  01 70 01 62  02 01"
+                                         "02 01 63 01 01  03 02 7070 01 61 02 01")));
 }
 
 TEST_CASE("a part comes back with what it says of itself") {
@@ -168,7 +168,7 @@ TEST_CASE("the header of a part is checked") {
 }
 
 TEST_CASE("rows are checked") {
-  REQUIRE(decode_part(part_file(from_hex("01000000 01 01 03 01 61 01 70 01 62 02 01"))).ok());
+  REQUIRE(decode_part(part_file(bytes_from_hex("01000000 01 01 03 01 61 01 70 01 62 02 01"))).ok());
   CHECK(rows_error("00") == "it is cut short");
   CHECK(rows_error("00000000 00") == "it goes on behind its last row");
   CHECK(rows_error("01000000") == "row 1: it is cut short");
@@ -187,7 +187,7 @@ TEST_CASE("rows are checked") {
 }
 
 TEST_CASE("rows are in order, each once, inside the range") {
-  REQUIRE(decode_part(part_file(from_hex("02000000 01 00 01 70 01 62 02 02 01 63 01"))).ok());
+  REQUIRE(decode_part(part_file(bytes_from_hex("02000000 01 00 01 70 01 62 02 02 01 63 01"))).ok());
   const std::string not_above = "row 2: its key is not above that of the row before";
   CHECK(rows_error("02000000 01 00 01 70 01 63 02 02 01 63 01") == not_above);
   CHECK(rows_error("02000000 01 00 01 70 01 63 02 02 01 62 01") == not_above);
@@ -196,7 +196,7 @@ TEST_CASE("rows are in order, each once, inside the range") {
         "row 2: its partition is named once more");
   CHECK(rows_error("01000000 01 00 01 70 01 61 02") == "row 1: it is below the range of the part");
   CHECK(rows_error("01000000 01 00 01 71 00 02") == "row 1: it is above the range of the part");
-  REQUIRE(decode_part(part_file(from_hex("01000000 01 00 02 7070 00 02"))).ok());
+  REQUIRE(decode_part(part_file(bytes_from_hex("01000000 01 00 02 7070 00 02"))).ok());
 }
 
 TEST_CASE("the order is that of UTF-16 units") {
@@ -205,15 +205,15 @@ TEST_CASE("the order is that of UTF-16 units") {
                                     row_of("p", "\xEE\x80\x80", 1)};
   CHECK(decode_part(test::part_of(1, 1, rows)).ok());
   CHECK(error_of(file_of(FileKind::part,
-                         {{RecordType::part_header, from_hex("01 01 00 00 00")},
+                         {{RecordType::part_header, bytes_from_hex("01 01 00 00 00")},
                           {RecordType::part_rows,
-                           from_hex("02000000 01 00 00 03 ee8080 02 02 04 f0908080 01")}}))
+                           bytes_from_hex("02000000 01 00 00 03 ee8080 02 02 04 f0908080 01")}}))
             .message.find("row 2: its key is not above") != std::string::npos);
 }
 
 TEST_CASE("the records of a part are a header and rows") {
   const RawRecord head{RecordType::part_header, header};
-  const RawRecord rows{RecordType::part_rows, from_hex("00000000")};
+  const RawRecord rows{RecordType::part_rows, bytes_from_hex("00000000")};
   REQUIRE(decode_part(file_of(FileKind::part, {head, rows})).ok());
   CHECK(error_of(file_of(FileKind::part, {})).message == "the part has no header or no rows");
   CHECK(error_of(file_of(FileKind::part, {head})).message == "the part has no header or no rows");
@@ -227,11 +227,11 @@ TEST_CASE("the records of a part are a header and rows") {
 
 TEST_CASE("what newer versions may add to a part is passed over or refused") {
   const RawRecord head{RecordType::part_header, header};
-  const RawRecord rows{RecordType::part_rows, from_hex("00000000")};
-  const RawRecord skippable{200, "whatever", record_skippable};
+  const RawRecord rows{RecordType::part_rows, bytes_from_hex("00000000")};
+  const RawRecord skippable{200, "whatever", record_flag_skippable};
   CHECK(decode_part(file_of(FileKind::part, {skippable, head, skippable, rows, skippable})).ok());
   CHECK(error_of(file_of(FileKind::part, {head, {200, "whatever"}, rows})).code ==
-        Code::format_too_new);
+        ErrorCode::format_too_new);
   CHECK(error_of(file_of(FileKind::part, {head, rows}, format_major + 1)).code ==
-        Code::format_too_new);
+        ErrorCode::format_too_new);
 }

@@ -13,7 +13,7 @@ constexpr std::size_t spare = 100;  // what is asked for and not used
 
 void add(PendingRecords& records, std::uint64_t number, std::size_t bytes) {
   const std::string record(bytes, static_cast<char>('a' + number % 26));
-  char* const at = records.room(bytes + spare);
+  char* const at = records.reserve(bytes + spare);
   if (bytes > 0) std::memcpy(at, record.data(), bytes);
   records.add(number, bytes);
 }
@@ -38,10 +38,10 @@ TEST_CASE("records are there in the order in which they came") {
     CHECK(records.number(i) == 7 + i);
     CHECK(holds(records, i, size_of(7 + i)));
   }
-  CHECK(records.through(6) == 0);
-  CHECK(records.through(7) == 1);
-  CHECK(records.through(1006) == 1000);
-  CHECK(records.through(5000) == 1000);
+  CHECK(records.count_through(6) == 0);
+  CHECK(records.count_through(7) == 1);
+  CHECK(records.count_through(1006) == 1000);
+  CHECK(records.count_through(5000) == 1000);
 }
 
 TEST_CASE("records go at both ends, and others come") {
@@ -52,7 +52,7 @@ TEST_CASE("records go at both ends, and others come") {
     for (int i = 0; i < 40; ++i, ++next) add(records, next, size_of(next));
     if (round % 3 == 0) {
       next -= 13;
-      records.drop_behind(next - 1);
+      records.drop_after(next - 1);
     }
     if (round % 4 == 1) first = next - 30;
     if (round % 10 == 9) first = next;
@@ -68,12 +68,12 @@ TEST_CASE("records go at both ends, and others come") {
 TEST_CASE("what is not there does not go") {
   PendingRecords records;
   records.drop_through(9);
-  records.drop_behind(0);
+  records.drop_after(0);
   add(records, 5, 10);
   records.drop_through(4);
-  records.drop_behind(5);
+  records.drop_after(5);
   CHECK(records.size() == 1);
-  records.drop_behind(4);
+  records.drop_after(4);
   CHECK(records.empty());
   add(records, 5, 20);
   CHECK(holds(records, 0, 20));
@@ -82,8 +82,8 @@ TEST_CASE("what is not there does not go") {
 TEST_CASE("room that was asked for in vain changes nothing") {
   PendingRecords records;
   add(records, 1, 10);
-  static_cast<void>(records.room(1'000'000));
-  static_cast<void>(records.room(1));
+  static_cast<void>(records.reserve(1'000'000));
+  static_cast<void>(records.reserve(1));
   CHECK(records.size() == 1);
   CHECK(holds(records, 0, 10));
   add(records, 2, 3000);

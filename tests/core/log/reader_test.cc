@@ -56,25 +56,25 @@ TEST_CASE("records know where they are") {
   const auto second = reader->next();
   REQUIRE(second.ok());
   CHECK((*second)->type == RecordType::part_rows);
-  CHECK(place_of(**second) == "record 2 (part rows) at byte 29");
-  CHECK(bad_payload(**second, "it is bad") ==
-        Error(Code::corrupted, "record 2 (part rows) at byte 29: it is bad"));
+  CHECK(location_of(**second) == "record 2 (part rows) at byte 29");
+  CHECK(invalid_payload(**second, "it is bad") ==
+        Error(ErrorCode::corrupted, "record 2 (part rows) at byte 29: it is bad"));
   REQUIRE(reader->next().ok());
   CHECK(reader->checksum() == part_checksum(file));
 }
 
 TEST_CASE("a file that is not of the kind is corrupted") {
   const std::string file = file_of(FileKind::part, {});
-  CHECK(error_of(file) == Error(Code::corrupted, "header: this is no segment file"));
+  CHECK(error_of(file) == Error(ErrorCode::corrupted, "header: this is no segment file"));
   CHECK(error_of("manifest manifest", FileKind::manifest) ==
-        Error(Code::corrupted, "header: this is no manifest file"));
+        Error(ErrorCode::corrupted, "header: this is no manifest file"));
   CHECK(error_of(file, FileKind::manifest).message == "header: this is no manifest file");
   CHECK(error_of(file_of(FileKind::segment, {}), FileKind::part).message ==
         "header: this is no part file");
 }
 
 TEST_CASE("a file without a whole header is corrupted") {
-  CHECK(error_of("") == Error(Code::corrupted, "header: the file is cut short"));
+  CHECK(error_of("") == Error(ErrorCode::corrupted, "header: the file is cut short"));
   CHECK(error_of(file_of(FileKind::segment, {}).substr(0, 15)).message ==
         "header: the file is cut short");
 }
@@ -82,16 +82,17 @@ TEST_CASE("a file without a whole header is corrupted") {
 TEST_CASE("a newer major version is refused, a newer minor one is not") {
   const std::vector<RawRecord> records = {{RecordType::commit, "x"}};
   CHECK(error_of(file_of(FileKind::segment, records, 2, 0)) ==
-        Error(Code::format_too_new, "header: the format is version 2, this program reads up to 1"));
+        Error(ErrorCode::format_too_new,
+              "header: the format is version 2, this program reads up to 1"));
   CHECK(!read_all(file_of(FileKind::segment, records, 1, 7)).error.has_value());
   CHECK(error_of(file_of(FileKind::segment, records, 0, 9)) ==
-        Error(Code::corrupted, "header: there is no such format version"));
+        Error(ErrorCode::corrupted, "header: there is no such format version"));
 }
 
 TEST_CASE("a damaged version number is damage and not a newer version") {
   std::string file = file_of(FileKind::segment, {});
   file[8] = 2;
-  CHECK(error_of(file) == Error(Code::corrupted, "header: the checksum is wrong"));
+  CHECK(error_of(file) == Error(ErrorCode::corrupted, "header: the checksum is wrong"));
 }
 
 TEST_CASE("unknown records are passed over only if they say so") {
@@ -100,23 +101,23 @@ TEST_CASE("unknown records are passed over only if they say so") {
         FileKind::segment,
         {{RecordType::commit, "a"}, {unknown_type, "?", flags}, {RecordType::commit, "b"}});
   };
-  CHECK(read_all(file(record_skippable)).payloads == std::vector<std::string>{"a", "b"});
-  CHECK(!read_all(file(record_skippable)).error.has_value());
-  CHECK(!read_all(file(0x80 | record_skippable)).error.has_value());
+  CHECK(read_all(file(record_flag_skippable)).payloads == std::vector<std::string>{"a", "b"});
+  CHECK(!read_all(file(record_flag_skippable)).error.has_value());
+  CHECK(!read_all(file(0x80 | record_flag_skippable)).error.has_value());
   const Read read = read_all(file(0));
   CHECK(read.payloads == std::vector<std::string>{"a"});
   CHECK(read.error ==
-        Error(Code::format_too_new,
+        Error(ErrorCode::format_too_new,
               "record 2 (type 99) at byte 27: this program does not know such records"));
 }
 
 TEST_CASE("unknown flags of a known record are of a newer format") {
   CHECK(error_of(file_of(FileKind::segment,
                          {{static_cast<std::uint8_t>(RecordType::commit), "a", 2}})) ==
-        Error(Code::format_too_new,
+        Error(ErrorCode::format_too_new,
               "record 1 (commit) at byte 16: this program does not know its flags"));
-  CHECK(!read_all(file_of(FileKind::segment,
-                          {{static_cast<std::uint8_t>(RecordType::commit), "a", record_skippable}}))
+  CHECK(!read_all(file_of(FileKind::segment, {{static_cast<std::uint8_t>(RecordType::commit), "a",
+                                               record_flag_skippable}}))
              .error.has_value());
 }
 
@@ -128,10 +129,11 @@ TEST_CASE("damage is told with its place") {
     return error_of(bytes);
   };
   CHECK(damaged(22, 'x') ==
-        Error(Code::corrupted, "record 1 (commit) at byte 16: the checksum is wrong"));
+        Error(ErrorCode::corrupted, "record 1 (commit) at byte 16: the checksum is wrong"));
   CHECK(damaged(20, 1).message == "record 1 (commit) at byte 16: it runs past the end of the file");
   CHECK(error_of(file.substr(0, 29)) ==
-        Error(Code::corrupted, "byte 29: the file ends without its end marker; it is cut short"));
+        Error(ErrorCode::corrupted,
+              "byte 29: the file ends without its end marker; it is cut short"));
   CHECK(error_of(file.substr(0, 33)).message ==
         "record 2 (end) at byte 29: it runs past the end of the file");
   CHECK(error_of(file + '\0').message == "record 2 (end) at byte 29: the file goes on behind it");
@@ -144,18 +146,18 @@ TEST_CASE("whole records that are lost or moved are noticed") {
   const std::string file = file_of(FileKind::segment, records);
   constexpr std::size_t record_bytes = 11;
   CHECK(error_of(std::string(file).erase(16, record_bytes)) ==
-        Error(Code::corrupted, "record 3 (end) at byte 38: it counts 3 records, there are 2"));
+        Error(ErrorCode::corrupted, "record 3 (end) at byte 38: it counts 3 records, there are 2"));
   const std::string swapped =
       file.substr(0, 16) + file.substr(27, 11) + file.substr(16, 11) + file.substr(38);
   CHECK(error_of(swapped) ==
-        Error(Code::corrupted,
+        Error(ErrorCode::corrupted,
               "record 4 (end) at byte 49: the records are not those that were written"));
 }
 
 TEST_CASE("an end of the wrong length is no end") {
   std::string file = file_of(FileKind::segment, {});
   file.resize(record_layout::header_bytes);
-  const std::string end = test::from_hex("7f 00 04000000 00000000");
+  const std::string end = test::bytes_from_hex("7f 00 04000000 00000000");
   ByteWriter(file).raw(end);
   ByteWriter(file).u32(masked_crc32c(end));
   CHECK(error_of(file).message == "record 1 (end) at byte 16: it has the wrong length");

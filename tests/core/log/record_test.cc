@@ -5,7 +5,7 @@
 #include "tests/support/log_files.h"
 
 using namespace entitable;
-using entitable::test::from_hex;
+using entitable::test::bytes_from_hex;
 
 TEST_CASE("a checksum is a CRC-32C, rotated and moved") {
   // 0xE3069283 is that of "123456789".
@@ -29,29 +29,29 @@ TEST_CASE("each kind of file starts with its magic") {
 }
 
 TEST_CASE("a file is its header, its records and its end") {
-  FileWriter file(FileKind::part);
+  RecordWriter file(FileKind::part);
   CHECK(file.size() == record_layout::header_bytes);
-  file.begin(RecordType::part_rows, record_skippable).append("payload");
+  file.begin(RecordType::part_rows, record_flag_skippable).append("payload");
   file.end();
   CHECK(file.size() == record_layout::header_bytes + 6 + 7 + 4);
   const std::string bytes = std::move(file).finish();
 
-  std::string expected = "entitabp" + from_hex("0100 0000");
+  std::string expected = "entitabp" + bytes_from_hex("0100 0000");
   const auto checksum = [&](std::size_t from) {
     const std::uint32_t own = masked_crc32c(std::string_view(expected).substr(from));
     ByteWriter(expected).u32(own);
     return std::string_view(expected).substr(expected.size() - 4);
   };
   std::uint32_t chain = crc32c(checksum(0));
-  expected += from_hex("11 01 07000000") + "payload";
+  expected += bytes_from_hex("11 01 07000000") + "payload";
   chain = crc32c(checksum(16), chain);
-  expected += from_hex("7f 00 08000000 01000000");
+  expected += bytes_from_hex("7f 00 08000000 01000000");
   ByteWriter(expected).u32(masked_crc32c({}, chain));
   checksum(33);
   CHECK(bytes == expected);
 }
 
 TEST_CASE("a file without records has an end") {
-  const std::string bytes = FileWriter(FileKind::manifest).finish();
+  const std::string bytes = RecordWriter(FileKind::manifest).finish();
   CHECK(bytes.size() == record_layout::header_bytes + record_layout::end_bytes);
 }

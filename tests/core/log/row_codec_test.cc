@@ -10,7 +10,7 @@ namespace {
 
 std::string values_of(const std::vector<Property>& properties) {
   std::string out;
-  append_values(views_of(properties), out);
+  append_values(property_views(properties), out);
   return out;
 }
 
@@ -18,7 +18,7 @@ std::string values_of(const std::vector<Property>& properties) {
 struct RowReader {
   explicit RowReader(const std::vector<Property>& like) {
     RowShapes numbers;
-    numbers.number_of(views_of(like));
+    numbers.number_of(property_views(like));
     definition = numbers.definition();
     ByteReader reader(definition);
     REQUIRE(shapes.read_definition(reader) == nullptr);
@@ -51,22 +51,22 @@ std::string u64_bytes(std::int64_t value) {
 
 TEST_CASE("each type has its form") {
   const auto bytes = [](Value value) { return values_of({{"a", std::move(value)}}); };
-  CHECK(bytes(Value::of_string("xy")) == test::from_hex("02 7879"));
-  CHECK(bytes(Value::of_binary(std::string("\0\xFF", 2))) == test::from_hex("02 00ff"));
-  CHECK(bytes(Value::of_boolean(true)) == test::from_hex("01"));
-  CHECK(bytes(Value::of_boolean(false)) == test::from_hex("00"));
-  CHECK(bytes(Value::of_date_time(0x0102030405060708)) == test::from_hex("0807060504030201"));
-  CHECK(bytes(Value::of_double(1.0)) == test::from_hex("000000000000f03f"));
-  CHECK(bytes(Value::of_guid(Guid{0xAB})) == test::from_hex("ab") + std::string(15, '\0'));
-  CHECK(bytes(Value::of_int32(-2)) == test::from_hex("feffffff"));
-  CHECK(bytes(Value::of_int64(-2)) == test::from_hex("feffffffffffffff"));
+  CHECK(bytes(Value::of_string("xy")) == test::bytes_from_hex("02 7879"));
+  CHECK(bytes(Value::of_binary(std::string("\0\xFF", 2))) == test::bytes_from_hex("02 00ff"));
+  CHECK(bytes(Value::of_boolean(true)) == test::bytes_from_hex("01"));
+  CHECK(bytes(Value::of_boolean(false)) == test::bytes_from_hex("00"));
+  CHECK(bytes(Value::of_date_time(0x0102030405060708)) == test::bytes_from_hex("0807060504030201"));
+  CHECK(bytes(Value::of_double(1.0)) == test::bytes_from_hex("000000000000f03f"));
+  CHECK(bytes(Value::of_guid(Guid{0xAB})) == test::bytes_from_hex("ab") + std::string(15, '\0'));
+  CHECK(bytes(Value::of_int32(-2)) == test::bytes_from_hex("feffffff"));
+  CHECK(bytes(Value::of_int64(-2)) == test::bytes_from_hex("feffffffffffffff"));
   CHECK(bytes(Value::of_string(std::string(200, 'x'))) ==
-        test::from_hex("c801") + std::string(200, 'x'));
+        test::bytes_from_hex("c801") + std::string(200, 'x'));
 }
 
 TEST_CASE("values are appended to what is there") {
   std::string out = "before";
-  append_values(views_of({{"a", Value::of_boolean(true)}}), out);
+  append_values(property_views({{"a", Value::of_boolean(true)}}), out);
   CHECK(out == "before\x01");
   append_values({}, out);
   CHECK(out == "before\x01");
@@ -81,7 +81,7 @@ TEST_CASE("random rows come back, and no shorter text gives one") {
     const std::string bytes = values_of(entity.properties);
     RowReader reader(entity.properties);
     REQUIRE(reader.read(bytes, entity.key.view()).empty());
-    CHECK(owned(reader.row) == entity.properties);
+    CHECK(owned_properties(reader.row) == entity.properties);
     for (std::size_t size = 0; size < std::min<std::size_t>(bytes.size(), 60); ++size) {
       CHECK(!reader.read(bytes.substr(0, size), entity.key.view()).empty());
     }
@@ -111,10 +111,10 @@ TEST_CASE("binaries have at most 65536 bytes") {
 
 TEST_CASE("a boolean is 0 or 1") {
   RowReader reader({{"a", Value::of_boolean(true)}});
-  CHECK(reader.read(test::from_hex("00")).empty());
-  CHECK(reader.read(test::from_hex("01")).empty());
+  CHECK(reader.read(test::bytes_from_hex("00")).empty());
+  CHECK(reader.read(test::bytes_from_hex("01")).empty());
   CHECK(reader.row[0].value.boolean());
-  CHECK(reader.read(test::from_hex("02")) == "a Boolean is neither true nor false");
+  CHECK(reader.read(test::bytes_from_hex("02")) == "a Boolean is neither true nor false");
 }
 
 TEST_CASE("a date is in range") {
@@ -136,15 +136,15 @@ TEST_CASE("a row is at most 1 MiB as the service counts it, to the byte") {
     entity.properties.push_back({"a" + std::to_string(i), Value::of_string(text)});
   }
   entity.properties.push_back({"rest", Value::of_binary("")});
-  const std::size_t rest = limits::entity_bytes_max - entity_bytes(entity);
+  const std::size_t rest = limits::entity_bytes_max - entity_size(entity);
   REQUIRE(rest < limits::binary_bytes_max);
   RowReader reader(entity.properties);
 
   entity.properties.back().value = Value::of_binary(std::string(rest, 'b'));
-  REQUIRE(entity_bytes(entity) == limits::entity_bytes_max);
+  REQUIRE(entity_size(entity) == limits::entity_bytes_max);
   const std::string bytes = values_of(entity.properties);
   CHECK(reader.read(bytes, entity.key.view()).empty());
-  CHECK(owned(reader.row) == entity.properties);
+  CHECK(owned_properties(reader.row) == entity.properties);
   entity.properties.back().value = Value::of_binary(std::string(rest + 1, 'b'));
   CHECK(reader.read(values_of(entity.properties), entity.key.view()) == "the row is too large");
 }

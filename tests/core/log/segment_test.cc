@@ -5,8 +5,8 @@
 #include "tests/support/log_files.h"
 
 using namespace entitable;
+using entitable::test::bytes_from_hex;
 using entitable::test::file_of;
-using entitable::test::from_hex;
 using entitable::test::RawRecord;
 
 namespace {
@@ -35,7 +35,7 @@ Error error_of(std::string_view file, std::uint64_t sequence = 7) {
 // A segment header: sequence 7, epoch 2.
 RawRecord header(std::uint8_t first_commit) {
   return {RecordType::segment_header,
-          from_hex("0700000000000000 02") + static_cast<char>(first_commit)};
+          bytes_from_hex("0700000000000000 02") + static_cast<char>(first_commit)};
 }
 RawRecord commit_record(std::uint64_t number) {
   return {RecordType::commit, encode_commit(small_commit(number))};
@@ -118,7 +118,7 @@ TEST_CASE("pending commits keep for any segment") {
 
 TEST_CASE("a segment under another name is corrupted") {
   CHECK(error_of(segment_of(8, 1, {})) ==
-        Error(Code::corrupted,
+        Error(ErrorCode::corrupted,
               "record 1 (segment header) at byte 16: it is segment 8 in the place of 7"));
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("the header of a segment is checked") {
   const std::string good = segment_file({header(0)});
   REQUIRE(decode_segment(good, 7).ok());
   const auto with = [](const std::string& hex) {
-    return error_of(segment_file({{RecordType::segment_header, from_hex(hex)}})).message;
+    return error_of(segment_file({{RecordType::segment_header, bytes_from_hex(hex)}})).message;
   };
   const std::string place = "record 1 (segment header) at byte 16: ";
   CHECK(with("0700000000000000 02") == place + "it has the wrong length");
@@ -170,16 +170,17 @@ TEST_CASE("a bad commit is told with its record and mutation") {
 }
 
 TEST_CASE("what newer versions may add is passed over or refused") {
-  const RawRecord skippable{200, "whatever", record_skippable};
+  const RawRecord skippable{200, "whatever", record_flag_skippable};
   const RawRecord needed{200, "whatever"};
   const std::string file =
       segment_file({skippable, header(3), skippable, commit_record(3), skippable});
   const auto read = decode_segment(file, 7);
   REQUIRE(read.ok());
   CHECK(*read == Segment{7, 2, {small_commit(3)}});
-  CHECK(error_of(segment_file({header(3), needed, commit_record(3)})).code == Code::format_too_new);
+  CHECK(error_of(segment_file({header(3), needed, commit_record(3)})).code ==
+        ErrorCode::format_too_new);
   CHECK(error_of(file_of(FileKind::segment, {header(0)}, format_major + 1)).code ==
-        Code::format_too_new);
+        ErrorCode::format_too_new);
   const std::string newer = file_of(FileKind::segment, {header(0)}, format_major, 9);
   CHECK(decode_segment(newer, 7).ok());
 }

@@ -11,7 +11,7 @@ namespace {
 
 std::string definition_of(const std::vector<Property>& properties) {
   RowShapes shapes;
-  shapes.number_of(views_of(properties));
+  shapes.number_of(property_views(properties));
   return std::string(shapes.definition());
 }
 
@@ -37,15 +37,15 @@ const Value some_text = Value::of_string("x");
 }  // namespace
 
 TEST_CASE("a definition is a list of types and names") {
-  CHECK(definition_of({}) == test::from_hex("00"));
+  CHECK(definition_of({}) == test::bytes_from_hex("00"));
   CHECK(definition_of({{"ab", some_int}, {"c", some_text}}) ==
-        test::from_hex("02 07 02 6162 01 01 63"));
+        test::bytes_from_hex("02 07 02 6162 01 01 63"));
 }
 
 TEST_CASE("shapes are numbered in the order of their first use") {
   RowShapes shapes;
   const auto number = [&](const std::vector<Property>& properties) {
-    return shapes.number_of(views_of(properties));
+    return shapes.number_of(property_views(properties));
   };
   const std::vector<Property> a = {{"x", some_int}, {"y", some_text}};
   const std::vector<Property> other_order = {{"y", some_text}, {"x", some_int}};
@@ -73,9 +73,9 @@ TEST_CASE("the shape of the row before is known although its names are gone") {
   auto first = std::make_unique<std::vector<Property>>();
   first->push_back({"a name that is not stored inside the string object", some_int});
   const std::vector<Property> again = *first;
-  CHECK(shapes.number_of(views_of(*first)).is_new);
+  CHECK(shapes.number_of(property_views(*first)).is_new);
   first.reset();
-  CHECK(!shapes.number_of(views_of(again)).is_new);
+  CHECK(!shapes.number_of(property_views(again)).is_new);
 }
 
 TEST_CASE("definitions are numbered too") {
@@ -98,13 +98,13 @@ TEST_CASE("a definition comes back, with what its rows have at least") {
   ByteReader reader(bytes);
   REQUIRE(shapes.read_definition(reader) == nullptr);
   CHECK(reader.at_end());
-  const LoggedShape& shape = shapes.shape(1);
+  const DecodedShape& shape = shapes.shape(1);
   REQUIRE(shape.properties.size() == entity.properties.size());
   for (std::size_t i = 0; i < shape.properties.size(); ++i) {
     CHECK(shape.properties[i].name == entity.properties[i].name);
     CHECK(shape.properties[i].type == entity.properties[i].value.type());
   }
-  CHECK(shape.entity_bytes == entity_bytes(entity) - 4);
+  CHECK(shape.entity_size == entity_size(entity) - 4);
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     CAPTURE(size);
     CHECK(!read_error(bytes.substr(0, size)).empty());
@@ -153,8 +153,8 @@ TEST_CASE("a shape has each property once and not too many") {
 }
 
 TEST_CASE("a shape is read by definition once, then by number") {
-  const std::string bytes =
-      test::from_hex("00 01 07 01 61") + test::from_hex("00 00") + test::from_hex("01 02 03");
+  const std::string bytes = test::bytes_from_hex("00 01 07 01 61") + test::bytes_from_hex("00 00") +
+                            test::bytes_from_hex("01 02 03");
   ShapeDictionary shapes;
   ByteReader reader(bytes);
   std::uint64_t number = 0;

@@ -11,7 +11,7 @@ namespace {
 std::string message_of_bad(const std::vector<RawRecord>& records) {
   const auto content = read_snapshot(file_of(FileKind::snapshot, records));
   REQUIRE(!content.ok());
-  CHECK(content.error().code == Code::corrupted);
+  CHECK(content.error().code == ErrorCode::corrupted);
   return content.error().message;
 }
 
@@ -36,12 +36,12 @@ SnapshotContent large_snapshot() {
 
 }  // namespace
 
-TEST_CASE("a snapshot reads back as it was written, in pieces of any size") {
+TEST_CASE("a snapshot reads back as it was written, in chunks of any size") {
   const SnapshotContent content = sample_snapshot();
   const std::string file = bytes_of(content);
-  for (std::size_t piece = 1; piece <= file.size(); piece += piece < 64 ? 1 : 61) {
-    CAPTURE(piece);
-    const auto read = read_snapshot(file, piece);
+  for (std::size_t chunk = 1; chunk <= file.size(); chunk += chunk < 64 ? 1 : 61) {
+    CAPTURE(chunk);
+    const auto read = read_snapshot(file, chunk);
     REQUIRE(read.ok());
     REQUIRE((*read == content));
   }
@@ -64,8 +64,8 @@ TEST_CASE("rows are cut into parts of bounded size") {
   }
   CHECK(parts > 2);
   CHECK(parts <= file.size() / snapshot_part_bytes + 1);
-  for (const std::size_t piece : {std::size_t{4096}, file.size()}) {
-    const auto read = read_snapshot(file, piece);
+  for (const std::size_t chunk : {std::size_t{4096}, file.size()}) {
+    const auto read = read_snapshot(file, chunk);
     REQUIRE(read.ok());
     CHECK((*read == content));
   }
@@ -84,20 +84,20 @@ TEST_CASE("every damage to a snapshot is noticed") {
   const std::string file = bytes_of(sample_snapshot());
   for_each_damage(file, [&](const std::string& what, const std::string& damaged) {
     const auto read = read_snapshot(damaged);
-    if (!read.ok() && read.error().code == Code::corrupted) return;
+    if (!read.ok() && read.error().code == ErrorCode::corrupted) return;
     CAPTURE(what);
     REQUIRE(!read.ok());
-    REQUIRE(read.error().code == Code::corrupted);
+    REQUIRE(read.error().code == ErrorCode::corrupted);
   });
 }
 
-TEST_CASE("a snapshot cut at any byte is no snapshot, in whatever pieces it comes") {
+TEST_CASE("a snapshot cut at any byte is no snapshot, in whatever chunks it comes") {
   const std::string file = bytes_of(sample_snapshot());
   for (std::size_t size = 0; size < file.size(); ++size) {
     const auto read = read_snapshot(std::string_view(file).substr(0, size), 100);
     CAPTURE(size);
     REQUIRE(!read.ok());
-    REQUIRE(read.error().code == Code::corrupted);
+    REQUIRE(read.error().code == ErrorCode::corrupted);
   }
 }
 
@@ -105,17 +105,17 @@ TEST_CASE("a newer snapshot is too new, and one with skippable records is read")
   const auto records = records_of(bytes_of(sample_snapshot()));
   const auto newer = read_snapshot(file_of(FileKind::snapshot, records, format_major + 1, 0));
   REQUIRE(!newer.ok());
-  CHECK(newer.error().code == Code::format_too_new);
+  CHECK(newer.error().code == ErrorCode::format_too_new);
   auto extended = records;
-  extended.insert(extended.begin() + 1, RawRecord(200, "new", record_skippable));
-  extended.push_back(RawRecord(201, "new", record_skippable));
+  extended.insert(extended.begin() + 1, RawRecord(200, "new", record_flag_skippable));
+  extended.push_back(RawRecord(201, "new", record_flag_skippable));
   const auto read = read_snapshot(file_of(FileKind::snapshot, extended, format_major, 1), 7);
   REQUIRE(read.ok());
   CHECK((*read == sample_snapshot()));
   extended[1].flags = 0;
   const auto unknown = read_snapshot(file_of(FileKind::snapshot, extended, format_major, 1));
   REQUIRE(!unknown.ok());
-  CHECK(unknown.error().code == Code::format_too_new);
+  CHECK(unknown.error().code == ErrorCode::format_too_new);
 }
 
 TEST_CASE("records that make no snapshot are refused with what is wrong") {

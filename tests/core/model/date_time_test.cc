@@ -32,11 +32,11 @@ Error error_of(std::string_view text) {
 }
 
 Error out_of_range(const std::string& shown) {
-  return Error(Code::out_of_range_input,
+  return Error(ErrorCode::out_of_range_input,
                "The 'when' parameter of value '" + shown + "' is out of range.");
 }
 
-const Error malformed(Code::invalid_input, "An error occurred while processing this request.");
+const Error malformed(ErrorCode::invalid_input, "An error occurred while processing this request.");
 
 }  // namespace
 
@@ -146,16 +146,16 @@ TEST_CASE("dates outside the range show as invariant text in UTC") {
 }
 
 TEST_CASE("tick counts are checked on both sides of the range") {
-  CHECK(checked_date_time(limits::date_time_ticks_min, "when").ok());
-  CHECK(checked_date_time(limits::date_time_ticks_max, "when").ok());
-  CHECK(checked_date_time(limits::date_time_ticks_min - 1, "when").error() ==
+  CHECK(check_date_time_range(limits::date_time_ticks_min, "when").ok());
+  CHECK(check_date_time_range(limits::date_time_ticks_max, "when").ok());
+  CHECK(check_date_time_range(limits::date_time_ticks_min - 1, "when").error() ==
         out_of_range("12/31/1600 23:59:59"));
-  CHECK(checked_date_time(limits::date_time_ticks_max + 1, "when").error() ==
+  CHECK(check_date_time_range(limits::date_time_ticks_max + 1, "when").error() ==
         out_of_range("12/31/9999 23:59:59"));
-  CHECK(checked_date_time(0, "when").error() == out_of_range("01/01/0001 00:00:00"));
-  CHECK(checked_date_time(std::numeric_limits<Ticks>::min(), "when").error() ==
+  CHECK(check_date_time_range(0, "when").error() == out_of_range("01/01/0001 00:00:00"));
+  CHECK(check_date_time_range(std::numeric_limits<Ticks>::min(), "when").error() ==
         out_of_range("01/01/0001 00:00:00"));
-  CHECK(checked_date_time(std::numeric_limits<Ticks>::max(), "when").error() ==
+  CHECK(check_date_time_range(std::numeric_limits<Ticks>::max(), "when").error() ==
         out_of_range("12/31/9999 23:59:59"));
 }
 

@@ -28,17 +28,17 @@ TEST_CASE("the ETag is the Timestamp") {
 }
 
 TEST_CASE("no condition and any condition match everything") {
-  CHECK_FALSE(IfMatch().given());
-  CHECK_FALSE(parsed("").given());
+  CHECK_FALSE(IfMatch().has_condition());
+  CHECK_FALSE(parsed("").has_condition());
   CHECK(parsed("").matches(example));
-  CHECK(parsed("*").given());
+  CHECK(parsed("*").has_condition());
   CHECK(parsed("*").matches(example));
-  CHECK(IfMatch::any().given());
+  CHECK(IfMatch::any().has_condition());
   CHECK(IfMatch::any().matches(0));
 }
 
 TEST_CASE("a tag matches as a whole string only") {
-  CHECK(parsed(example_tag).given());
+  CHECK(parsed(example_tag).has_condition());
   CHECK(parsed(example_tag).matches(example));
   CHECK_FALSE(parsed(example_tag).matches(example + 1));
   for (const char* other :
@@ -47,7 +47,7 @@ TEST_CASE("a tag matches as a whole string only") {
         "W/\"datetime'2020-07-24T14%3A34%3A48.4767000Z'\"", "W/\"2020-07-24T14%3A34%3A48.4767Z\"",
         "W/\"datetime'2020-07-24T14%3A34%3A48.4767Z' \"", "W/\"anything\"", "W/\"*\""}) {
     CAPTURE(other);
-    CHECK(parsed(other).given());
+    CHECK(parsed(other).has_condition());
     CHECK_FALSE(parsed(other).matches(example));
   }
 }
@@ -67,7 +67,7 @@ TEST_CASE("what is neither '*' nor one weak tag is refused with the service's te
     CHECK(
         condition.error() ==
         Error(
-            Code::invalid_input,
+            ErrorCode::invalid_input,
             "The etag value '" + bad +
                 "' specified in one of the request headers is not valid. Please make sure only one "
                 "etag value is specified and is valid."));

@@ -43,7 +43,7 @@ TEST_CASE("generated keys collide, and reach the limit") {
   for (int round = 0; round < 5000; ++round) {
     const std::string key = test::random_key(prng);
     keys.insert(key);
-    units_max = std::max(units_max, utf16_units(key));
+    units_max = std::max(units_max, utf16_length(key));
     CHECK(is_wtf8(test::random_probe_key(prng)));
   }
   CHECK(keys.size() > 200);

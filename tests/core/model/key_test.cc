@@ -11,7 +11,7 @@ using namespace std::string_literals;
 namespace {
 
 Error out_of_range(const std::string& name, const std::string& value) {
-  return Error(Code::out_of_range_input,
+  return Error(ErrorCode::out_of_range_input,
                "The '" + name + "' parameter of value '" + value + "' is out of range.");
 }
 
@@ -50,31 +50,31 @@ TEST_CASE("every forbidden character is found, alone and inside, and its neighbo
 
 TEST_CASE(
     "an address has slashes refused as bad syntax, other forbidden characters as out of range") {
-  const Error bad_syntax(Code::invalid_input, "Bad Request - Error in query syntax.");
+  const Error bad_syntax(ErrorCode::invalid_input, "Bad Request - Error in query syntax.");
   for (char32_t c = 0; c <= 0x120; ++c) {
     std::string alone;
     append_code_point(alone, c);
     for (const std::string& key : {alone, "a" + alone + "z", "\xC3\xA4" + alone}) {
       CAPTURE(static_cast<std::uint32_t>(c), key);
       for (const KeyView address : {KeyView{key, "r"}, KeyView{"p", key}}) {
-        const Result<void> checked = check_address(address);
+        const Result<void> checked = check_url_key(address);
         if (c == '/' || c == '\\') {
           CHECK(checked.error() == bad_syntax);
         } else if (!check_key(address).ok()) {
-          CHECK(checked.error() == Error(Code::out_of_range_input));
+          CHECK(checked.error() == Error(ErrorCode::out_of_range_input));
         } else {
           CHECK(checked.ok());
         }
       }
     }
   }
-  CHECK(check_address({"#", "/"}).error() == bad_syntax);
+  CHECK(check_url_key({"#", "/"}).error() == bad_syntax);
 }
 
 TEST_CASE("an address may be longer than any key") {
   const std::string long_text(limits::key_units_max + 1, 'x');
-  CHECK(check_address({long_text, long_text}).ok());
-  CHECK(check_address({"", ""}).ok());
+  CHECK(check_url_key({long_text, long_text}).ok());
+  CHECK(check_url_key({"", ""}).ok());
 }
 
 TEST_CASE("a key has at most 512 units, however many bytes they take") {
@@ -84,8 +84,8 @@ TEST_CASE("a key has at most 512 units, however many bytes they take") {
     CAPTURE(unit);
     CHECK(check_key({key, key}).ok());
     const std::string longer = key + unit;
-    CHECK(check_key({longer, ""}).error() == Error(Code::property_value_too_large));
-    CHECK(check_key({"", longer}).error() == Error(Code::property_value_too_large));
+    CHECK(check_key({longer, ""}).error() == Error(ErrorCode::property_value_too_large));
+    CHECK(check_key({"", longer}).error() == Error(ErrorCode::property_value_too_large));
   }
   std::string pairs;
   for (int i = 0; i < 256; ++i) pairs += "\xF0\x9F\x98\x80";
@@ -96,7 +96,7 @@ TEST_CASE("a key has at most 512 units, however many bytes they take") {
 TEST_CASE("the PartitionKey is judged first, and length before characters") {
   const std::string too_long(513, '/');
   CHECK(check_key({"a/", too_long}).error() == out_of_range("PartitionKey", "a/"));
-  CHECK(check_key({too_long, "a/"}).error() == Error(Code::property_value_too_large));
+  CHECK(check_key({too_long, "a/"}).error() == Error(ErrorCode::property_value_too_large));
   CHECK(check_key({"/", "#"}).error() == out_of_range("PartitionKey", "/"));
 }
 

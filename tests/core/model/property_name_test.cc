@@ -10,8 +10,8 @@ using namespace std::string_literals;
 
 namespace {
 
-const Error invalid(Code::property_name_invalid);
-const Error too_long(Code::property_name_too_long);
+const Error invalid(ErrorCode::property_name_invalid);
+const Error too_long(ErrorCode::property_name_too_long);
 
 std::string utf8(char32_t c) {
   std::string text;

@@ -9,7 +9,7 @@ using namespace entitable;
 namespace {
 
 struct Expected {
-  Code code;
+  ErrorCode code;
   int status;
   std::string_view name;
   std::string_view message;
@@ -18,113 +18,115 @@ struct Expected {
 
 // Typed from the spec (§9 and §6.3) a second time, so that a slip in one place shows.
 const Expected table[] = {
-    {Code::invalid_input, 400, "InvalidInput", "One of the request inputs is not valid.", false},
-    {Code::out_of_range_input, 400, "OutOfRangeInput", "One of the request inputs is out of range.",
+    {ErrorCode::invalid_input, 400, "InvalidInput", "One of the request inputs is not valid.",
      false},
-    {Code::not_implemented, 501, "NotImplemented",
+    {ErrorCode::out_of_range_input, 400, "OutOfRangeInput",
+     "One of the request inputs is out of range.", false},
+    {ErrorCode::not_implemented, 501, "NotImplemented",
      "The requested operation is not implemented on the specified resource.", false},
-    {Code::request_body_too_large, 413, "RequestBodyTooLarge",
+    {ErrorCode::request_body_too_large, 413, "RequestBodyTooLarge",
      "The request body is too large and exceeds the maximum permissible limit.", false},
-    {Code::duplicate_properties, 400, "DuplicatePropertiesSpecified",
+    {ErrorCode::duplicate_properties, 400, "DuplicatePropertiesSpecified",
      "A property is specified more than one time.", false},
-    {Code::properties_need_value, 400, "PropertiesNeedValue",
+    {ErrorCode::properties_need_value, 400, "PropertiesNeedValue",
      "The values are not specified for all properties in the entity.", false},
-    {Code::property_name_invalid, 400, "PropertyNameInvalid", "The property name is invalid.",
+    {ErrorCode::property_name_invalid, 400, "PropertyNameInvalid", "The property name is invalid.",
      false},
-    {Code::property_name_too_long, 400, "PropertyNameTooLong",
+    {ErrorCode::property_name_too_long, 400, "PropertyNameTooLong",
      "The property name exceeds the maximum allowed length (255).", false},
-    {Code::property_value_too_large, 400, "PropertyValueTooLarge",
+    {ErrorCode::property_value_too_large, 400, "PropertyValueTooLarge",
      "The property value exceeds the maximum allowed size (64KB). If the property value is a "
      "string, it is UTF-16 encoded and the maximum number of characters should be 32K or less.",
      true},
-    {Code::too_many_properties, 400, "TooManyProperties",
+    {ErrorCode::too_many_properties, 400, "TooManyProperties",
      "The entity contains more properties than allowed. Each entity can include up to 252 "
      "properties to store data. Each entity also has 3 system properties.",
      false},
-    {Code::entity_too_large, 400, "EntityTooLarge",
+    {ErrorCode::entity_too_large, 400, "EntityTooLarge",
      "The entity is larger than the maximum allowed size (1MB).", true},
-    {Code::invalid_resource_name, 400, "InvalidResourceName",
+    {ErrorCode::invalid_resource_name, 400, "InvalidResourceName",
      "The specifed resource name contains invalid characters.", false},
-    {Code::primary_key_type_invalid, 400, "PrimaryKeyPropertyIsInvalidType",
+    {ErrorCode::primary_key_type_invalid, 400, "PrimaryKeyPropertyIsInvalidType",
      "PartitionKey and RowKey must be strings.", false},
-    {Code::table_not_found, 404, "TableNotFound", "The table specified does not exist.", false},
-    {Code::table_already_exists, 409, "TableAlreadyExists", "The table specified already exists.",
+    {ErrorCode::table_not_found, 404, "TableNotFound", "The table specified does not exist.",
      false},
-    {Code::resource_not_found, 404, "ResourceNotFound", "The specified resource does not exist.",
-     true},
-    {Code::entity_already_exists, 409, "EntityAlreadyExists",
+    {ErrorCode::table_already_exists, 409, "TableAlreadyExists",
+     "The table specified already exists.", false},
+    {ErrorCode::resource_not_found, 404, "ResourceNotFound",
+     "The specified resource does not exist.", true},
+    {ErrorCode::entity_already_exists, 409, "EntityAlreadyExists",
      "The specified entity already exists.", true},
-    {Code::update_condition_not_satisfied, 412, "UpdateConditionNotSatisfied",
+    {ErrorCode::update_condition_not_satisfied, 412, "UpdateConditionNotSatisfied",
      "The update condition specified in the request was not satisfied.", true},
-    {Code::batch_partitions_differ, 400, "CommandsInBatchActOnDifferentPartitions",
+    {ErrorCode::batch_partitions_differ, 400, "CommandsInBatchActOnDifferentPartitions",
      "All commands in a batch must operate on same entity group.", false},
-    {Code::batch_duplicate_row, 400, "InvalidDuplicateRow",
+    {ErrorCode::batch_duplicate_row, 400, "InvalidDuplicateRow",
      "The batch request contains multiple changes with same row key. An entity can appear only "
      "once in a batch request.",
      false},
-    {Code::invalid_uri, 400, "InvalidUri",
+    {ErrorCode::invalid_uri, 400, "InvalidUri",
      "The requested URI does not represent any resource on the server."},
-    {Code::invalid_http_verb, 400, "InvalidHttpVerb",
+    {ErrorCode::invalid_http_verb, 400, "InvalidHttpVerb",
      "The HTTP verb specified was not recognized by the server."},
-    {Code::method_not_allowed, 405, "MethodNotAllowed",
+    {ErrorCode::method_not_allowed, 405, "MethodNotAllowed",
      "The requested method is not allowed on the specified resource."},
-    {Code::x_method_incorrect_count, 400, "XMethodIncorrectCount",
+    {ErrorCode::x_method_incorrect_count, 400, "XMethodIncorrectCount",
      "More than one X-HTTP-Method is specified."},
-    {Code::x_method_incorrect_value, 400, "XMethodIncorrectValue",
+    {ErrorCode::x_method_incorrect_value, 400, "XMethodIncorrectValue",
      "The specified X-HTTP-Method is invalid."},
-    {Code::x_method_not_using_post, 400, "XMethodNotUsingPost",
+    {ErrorCode::x_method_not_using_post, 400, "XMethodNotUsingPost",
      "The request uses X-HTTP-Method with an HTTP verb other than POST."},
-    {Code::media_type_not_supported, 415, "MediaTypeNotSupported",
+    {ErrorCode::media_type_not_supported, 415, "MediaTypeNotSupported",
      "None of the provided media types are supported."},
-    {Code::atom_format_not_supported, 415, "AtomFormatNotSupported",
+    {ErrorCode::atom_format_not_supported, 415, "AtomFormatNotSupported",
      "Atom format is not supported."},
-    {Code::json_verbose_not_supported, 415, "JsonVerboseFormatNotSupported",
+    {ErrorCode::json_verbose_not_supported, 415, "JsonVerboseFormatNotSupported",
      "JSON verbose format is not supported."},
-    {Code::invalid_header_value, 400, "InvalidHeaderValue",
+    {ErrorCode::invalid_header_value, 400, "InvalidHeaderValue",
      "The value for one of the HTTP headers is not in the correct format."},
-    {Code::invalid_query_parameter, 400, "InvalidQueryParameterValue",
+    {ErrorCode::invalid_query_parameter, 400, "InvalidQueryParameterValue",
      "Value for one of the query parameters specified in the request URI is invalid."},
-    {Code::query_parameter_out_of_range, 400, "OutOfRangeQueryParameterValue",
+    {ErrorCode::query_parameter_out_of_range, 400, "OutOfRangeQueryParameterValue",
      "One of the query parameters specified in the request URI is outside the permissible "
      "range."},
-    {Code::invalid_xml_document, 400, "InvalidXmlDocument",
+    {ErrorCode::invalid_xml_document, 400, "InvalidXmlDocument",
      "XML specified is not syntactically valid."},
-    {Code::invalid_xml_node_value, 400, "InvalidXmlNodeValue",
+    {ErrorCode::invalid_xml_node_value, 400, "InvalidXmlNodeValue",
      "The value for one of the XML nodes is not in the correct format."},
-    {Code::missing_xml_node, 400, "MissingRequiredXmlNode",
+    {ErrorCode::missing_xml_node, 400, "MissingRequiredXmlNode",
      "A required XML node was not specified in the request body."},
-    {Code::unsupported_xml_node, 400, "UnsupportedXmlNode",
+    {ErrorCode::unsupported_xml_node, 400, "UnsupportedXmlNode",
      "One of the XML nodes specified in the request body is not supported."},
-    {Code::cors_preflight_failure, 403, "CorsPreflightFailure",
+    {ErrorCode::cors_preflight_failure, 403, "CorsPreflightFailure",
      "CORS not enabled or no matching rule found for this request."},
-    {Code::authentication_failed, 403, "AuthenticationFailed",
+    {ErrorCode::authentication_failed, 403, "AuthenticationFailed",
      "Server failed to authenticate the request. Make sure the value of Authorization header is "
      "formed correctly including the signature."},
-    {Code::invalid_authentication_info, 400, "InvalidAuthenticationInfo",
+    {ErrorCode::invalid_authentication_info, 400, "InvalidAuthenticationInfo",
      "Authentication information is not given in the correct format. Check the value of "
      "Authorization header."},
-    {Code::authorization_failure, 403, "AuthorizationFailure",
+    {ErrorCode::authorization_failure, 403, "AuthorizationFailure",
      "This request is not authorized to perform this operation."},
-    {Code::permission_mismatch, 403, "AuthorizationPermissionMismatch",
+    {ErrorCode::permission_mismatch, 403, "AuthorizationPermissionMismatch",
      "This request is not authorized to perform this operation using this permission."},
-    {Code::protocol_mismatch, 403, "AuthorizationProtocolMismatch",
+    {ErrorCode::protocol_mismatch, 403, "AuthorizationProtocolMismatch",
      "This request is not authorized to perform this operation using this protocol."},
-    {Code::source_ip_mismatch, 403, "AuthorizationSourceIPMismatch",
+    {ErrorCode::source_ip_mismatch, 403, "AuthorizationSourceIPMismatch",
      "This request is not authorized to perform this operation using this source IP."},
-    {Code::service_mismatch, 403, "AuthorizationServiceMismatch",
+    {ErrorCode::service_mismatch, 403, "AuthorizationServiceMismatch",
      "This request is not authorized to perform this operation using this service."},
-    {Code::resource_type_mismatch, 403, "AuthorizationResourceTypeMismatch",
+    {ErrorCode::resource_type_mismatch, 403, "AuthorizationResourceTypeMismatch",
      "This request is not authorized to perform this operation using this resource type."},
-    {Code::secondary_is_read_only, 403, "InsufficientAccountPermissions",
+    {ErrorCode::secondary_is_read_only, 403, "InsufficientAccountPermissions",
      "Write operations are not allowed."},
-    {Code::internal_error, 500, "InternalError",
+    {ErrorCode::internal_error, 500, "InternalError",
      "Server encountered an internal error. Please try again after some time.", true},
-    {Code::out_of_memory, 507, "OutOfMemory",
+    {ErrorCode::out_of_memory, 507, "OutOfMemory",
      "There is not enough memory for this operation. Nothing was changed.", true},
-    {Code::corrupted, 500, "Corrupted", "Stored data is damaged and cannot be read.", true},
-    {Code::format_too_new, 501, "FormatTooNew",
+    {ErrorCode::corrupted, 500, "Corrupted", "Stored data is damaged and cannot be read.", true},
+    {ErrorCode::format_too_new, 501, "FormatTooNew",
      "The store was written by a newer version of this software.", true},
-    {Code::read_only, 403, "ReadOnly",
+    {ErrorCode::read_only, 403, "ReadOnly",
      "The store is open for reading only. Write operations are not allowed.", true},
 };
 
@@ -156,15 +158,17 @@ TEST_CASE("every code has its status, name and text") {
     CHECK(error.status == expected.status);
     CHECK(error.code == expected.name);
     CHECK(error.message == expected.message);
-    CHECK(found_at_commit(expected.code) == expected.at_commit);
+    CHECK(is_commit_time_error(expected.code) == expected.at_commit);
     names.insert(error.code);
   }
-  CHECK(std::size(table) == static_cast<std::size_t>(Code::read_only) + 1);
+  CHECK(std::size(table) == static_cast<std::size_t>(ErrorCode::read_only) + 1);
   CHECK(names.size() == std::size(table));
 }
 
 TEST_CASE("an error shows its own text, or else the standard one") {
-  CHECK(message_of(Error(Code::invalid_input)) == "One of the request inputs is not valid.");
-  CHECK(message_of(Error(Code::invalid_input, "Syntax error at position 7 in 'aaa bbb ccc'.")) ==
+  CHECK(error_message(Error(ErrorCode::invalid_input)) ==
+        "One of the request inputs is not valid.");
+  CHECK(error_message(
+            Error(ErrorCode::invalid_input, "Syntax error at position 7 in 'aaa bbb ccc'.")) ==
         "Syntax error at position 7 in 'aaa bbb ccc'.");
 }

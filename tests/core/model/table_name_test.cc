@@ -14,7 +14,7 @@ Error error_of(std::string_view text) {
   return name.error();
 }
 
-const Error bad_length(Code::out_of_range_input,
+const Error bad_length(ErrorCode::out_of_range_input,
                        "The specified resource name length is not within the permissible limits.");
 
 }  // namespace
@@ -34,7 +34,8 @@ TEST_CASE("table names have 3 to 63 units") {
   CHECK(TableName::parse(std::string(63, 'a')).ok());
   CHECK(error_of(std::string(64, 'a')) == bad_length);
   // Counted in units: three here, so it is the character that is wrong.
-  CHECK(error_of("\xE2\x82\xAC\xE2\x82\xAC\xE2\x82\xAC") == Error(Code::invalid_resource_name));
+  CHECK(error_of("\xE2\x82\xAC\xE2\x82\xAC\xE2\x82\xAC") ==
+        Error(ErrorCode::invalid_resource_name));
   CHECK(error_of("\xE2\x82\xAC") == bad_length);
 }
 
@@ -42,7 +43,7 @@ TEST_CASE("table names are letters and digits, a letter first") {
   for (const std::string& bad :
        {"1ab"s, "a-b"s, "a_b"s, "a b"s, "abc "s, "$Metrics"s, "a.b"s, "ab\xC3\xA4"s,
         "\xC3\xA4"s + "ab", "ab\0"s, "ab@"s, "ab["s, "ab`"s, "ab{"s, "ab/"s, "ab:"s}) {
-    CHECK(error_of(bad) == Error(Code::invalid_resource_name));
+    CHECK(error_of(bad) == Error(ErrorCode::invalid_resource_name));
   }
   for (const char* good : {"aaz", "AAZ", "a09", "Z0z"}) {
     CAPTURE(good);
@@ -52,7 +53,7 @@ TEST_CASE("table names are letters and digits, a letter first") {
 
 TEST_CASE("'tables' is reserved in any case") {
   for (const char* reserved : {"tables", "Tables", "TABLES", "tAbLeS"}) {
-    CHECK(error_of(reserved) == Error(Code::invalid_input));
+    CHECK(error_of(reserved) == Error(ErrorCode::invalid_input));
   }
   CHECK(TableName::parse("table").ok());
   CHECK(TableName::parse("tables1").ok());

@@ -28,7 +28,7 @@ Filter comparison(std::string property, CompareOp op, Value literal) {
 }
 
 // Values of every type where answers change hands.
-std::vector<Value> telling_values() {
+std::vector<Value> edge_values() {
   using numbers = std::numeric_limits<double>;
   std::vector<Value> values;
   for (const char* text : {"", "a", "ab", "\xEF\xBD\x9E", "\xF0\x9F\x98\x80", "3", "true"}) {
@@ -63,8 +63,8 @@ bool bound_matches(const Filter& filter, const RowView& row) {
   const BoundFilter by_name(filter, {});
   const bool answer = bound.matches(row);
   REQUIRE(by_name.matches(row) == answer);
-  if (bound.always()) REQUIRE(answer);
-  if (bound.never()) REQUIRE_FALSE(answer);
+  if (bound.accepts_all()) REQUIRE(answer);
+  if (bound.rejects_all()) REQUIRE_FALSE(answer);
   return answer;
 }
 
@@ -84,7 +84,7 @@ RowView row_of(const TableIndex& index, const EntityKey& key) {
 }  // namespace
 
 TEST_CASE("a bound filter answers as the slow one for all pairs of types") {
-  const std::vector<Value> values = telling_values();
+  const std::vector<Value> values = edge_values();
   for (const Value& value : values) {
     Entity entity = entity_of("p", "r", {{"before", Value::of_string("x")}, {"v", value}});
     TableIndex index;
@@ -101,7 +101,7 @@ TEST_CASE("a bound filter answers as the slow one for all pairs of types") {
 }
 
 TEST_CASE("system properties are bound too") {
-  const std::vector<Value> values = telling_values();
+  const std::vector<Value> values = edge_values();
   for (const char* key : {"", "a", "\xEF\xBD\x9E", "3"}) {
     const Entity entity = entity_of(key, key, {}, ticks_at_unix_epoch + 3);
     TableIndex index;
@@ -166,8 +166,8 @@ TEST_CASE("what a shape settles is not tested") {
     CAPTURE(one.text);
     const Filter filter = filter_of(one.text);
     const BoundFilter bound(filter, {}, shape);
-    CHECK(bound.always() == one.always);
-    CHECK(bound.never() == one.never);
+    CHECK(bound.accepts_all() == one.always);
+    CHECK(bound.rejects_all() == one.never);
     CHECK(bound.size() == one.tests);
   }
 }
@@ -184,7 +184,7 @@ TEST_CASE("implied nodes are not tested") {
   CHECK(bound.matches(row));
   CHECK(bound.size() == 1);
   implied.back() = true;
-  CHECK(BoundFilter(filter, implied, row.shape()).always());
+  CHECK(BoundFilter(filter, implied, row.shape()).accepts_all());
 }
 
 TEST_CASE("random filters answer as the slow one on rows of all shapes") {
@@ -231,7 +231,7 @@ Rows rows_of_one_shape(Prng& prng, std::size_t count) {
 }
 
 // Believes next() where it is sure, and looks at the row where it is not.
-std::size_t next_match(const BoundFilter& bound, const RowRun& run, std::size_t from) {
+std::size_t next_match(const BoundFilter& bound, const RowBatch& run, std::size_t from) {
   for (; from < run.size(); ++from) {
     const BoundFilter::Candidate next = bound.next(run, from);
     from = next.at;
@@ -254,7 +254,7 @@ TEST_CASE("a run is passed over to the next row that matches") {
       CAPTURE(to_sexpr(filter));
       Cursor cursor(index, {});
       while (cursor.valid()) {
-        RowRun run = cursor.run();
+        RowBatch run = cursor.batch();
         REQUIRE(run.shape() != nullptr);
         const std::size_t from = prng.below(run.size());
         const BoundFilter bound(filter, {}, *run.shape());
@@ -272,11 +272,11 @@ TEST_CASE("a run is passed over to the next row that matches") {
 }
 
 TEST_CASE("values that lie together are tested as the rows are, for all pairs of types") {
-  const std::vector<Value> values = telling_values();
+  const std::vector<Value> values = edge_values();
   for (const Value& value : values) {
     TableIndex index;
     for (std::size_t i = 0; i < 3; ++i) index.put(entity_of("p", digits(i), {{"v", value}}));
-    RowRun run = Cursor(index, {}).run();
+    RowBatch run = Cursor(index, {}).batch();
     for (const Value& literal : values) {
       for (const CompareOp op : all_ops) {
         Filter filter = comparison("v", op, literal);
@@ -315,14 +315,14 @@ TEST_CASE("shapes are bound when they are met") {
   index.put(entity_of("p", "2", {{"Age", Value::of_double(30)}}));
   const Filter filter = filter_of("Age gt 3");
   const std::vector<char> implied;
-  ShapeFilters filters(filter, implied);
+  BoundFilterCache filters(filter, implied);
   CHECK(filters.shapes().empty());
   for (const char* row_key : {"1", "2", "1"}) {
     const RowView row = row_of(index, EntityKey("p", row_key));
     CHECK(filters.of(row.shape()).matches(row));
   }
   CHECK(filters.shapes().size() == 2);
-  CHECK(filters.knows_shapes());
+  CHECK(filters.has_all_shapes());
 }
 
 TEST_CASE("what is bound takes bounded memory, and beyond it answers stay the same") {
@@ -332,7 +332,7 @@ TEST_CASE("what is bound takes bounded memory, and beyond it answers stay the sa
   text += " or f000700";
   const Filter filter = filter_of(text);
   const std::vector<char> implied;
-  ShapeFilters filters(filter, implied);
+  BoundFilterCache filters(filter, implied);
   std::size_t matching = 0;
   for (Cursor cursor(index, {}); cursor.valid(); cursor.next()) {
     matching += filters.of(cursor.row().shape()).matches(cursor.row());
@@ -340,7 +340,7 @@ TEST_CASE("what is bound takes bounded memory, and beyond it answers stay the sa
   CHECK(matching == 2);
   CHECK(filters.shapes().size() > 500);
   CHECK(filters.shapes().size() < shapes_max);
-  CHECK_FALSE(filters.knows_shapes());
+  CHECK_FALSE(filters.has_all_shapes());
 }
 
 TEST_CASE("the deepest and the longest filter are bound without recursion") {

@@ -16,7 +16,7 @@ void check_refused(std::string_view token) {
   CAPTURE(token);
   const Result<std::string> key = decode_token(token);
   REQUIRE_FALSE(key.ok());
-  CHECK(key.error() == Error(Code::invalid_input));
+  CHECK(key.error() == Error(ErrorCode::invalid_input));
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ TEST_CASE("the row token may be missing or empty") {
 TEST_CASE("the partition token may not be empty, nor either be anything else") {
   CHECK_FALSE(decode_continuation("", "1!0!").ok());
   CHECK_FALSE(decode_continuation("1!4!YQ--", "x").ok());
-  CHECK(decode_continuation("x", std::nullopt).error() == Error(Code::invalid_input));
+  CHECK(decode_continuation("x", std::nullopt).error() == Error(ErrorCode::invalid_input));
 }
 
 TEST_CASE("what encode_token does not give is refused") {

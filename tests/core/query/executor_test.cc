@@ -6,8 +6,8 @@
 
 #include "core/model/limits.h"
 #include "core/query/explain.h"
-#include "tests/core/query/parted_table.h"
 #include "tests/core/query/query_testing.h"
+#include "tests/core/query/unloaded_table.h"
 #include "tests/support/random_filter.h"
 
 using namespace entitable;
@@ -71,8 +71,8 @@ Query query_of(std::string_view filter, std::uint32_t top = limits::page_rows_ma
 TEST_CASE("a row is got by its key") {
   const TableIndex index = numbered_rows(3).index();
   const auto answer = get_row(index, {"p", "0001"});
-  REQUIRE(std::holds_alternative<RowAnswer>(answer));
-  CHECK(std::get<RowAnswer>(answer).row.row() == "0001");
+  REQUIRE(std::holds_alternative<RowResult>(answer));
+  CHECK(std::get<RowResult>(answer).row.row() == "0001");
 }
 
 TEST_CASE("a row that is not there is not found, whatever its key") {
@@ -83,7 +83,7 @@ TEST_CASE("a row that is not there is not found, whatever its key") {
         KeyView{std::string_view("p\0", 2), "0001"}, KeyView{too_long, too_long}}) {
     const auto answer = get_row(index, key);
     REQUIRE(std::holds_alternative<Error>(answer));
-    CHECK(std::get<Error>(answer) == Error(Code::resource_not_found));
+    CHECK(std::get<Error>(answer) == Error(ErrorCode::resource_not_found));
   }
 }
 
@@ -92,7 +92,7 @@ TEST_CASE("a row that was got stays as it was") {
   const auto answer = get_row(index, {"p", "0001"});
   index.put(entity_of("p", "0001", {{"n", Value::of_int32(-1)}}));
   index.erase({"p", "0000"});
-  const RowView& row = std::get<RowAnswer>(answer).row;
+  const RowView& row = std::get<RowResult>(answer).row;
   CHECK(row.find("n")->int32() == 1);
 }
 
@@ -255,14 +255,14 @@ TEST_CASE("a page that meets missing parts asks for them, then is the same") {
     const Rows rows = prng.chance(2) ? random_rows(prng, 40) : regular_rows(prng, 400);
     const FilterVocabulary vocabulary = vocabulary_of(rows.all());
     for (int i = 0; i < 5; ++i) {
-      PartedTable table(prng, rows);
+      UnloadedTable table(prng, rows);
       Query query;
       query.filter = RandomFilter(prng, vocabulary).make(3);
       CAPTURE(to_sexpr(query.filter));
       query.top = static_cast<std::uint32_t>(prng.below(30));
       do {
         auto answer = execute(table.index(), query);
-        while (const auto* need = std::get_if<NeedParts>(&answer)) {
+        while (const auto* need = std::get_if<PartsNeeded>(&answer)) {
           table.load(*need);
           answer = execute(table.index(), query);
         }
@@ -277,23 +277,23 @@ TEST_CASE("a row in a missing part is got after loading it") {
     CAPTURE(seed);
     Prng prng(seed);
     const Rows rows = random_rows(prng, 30);
-    PartedTable table(prng, rows);
+    UnloadedTable table(prng, rows);
     for (const Entity& entity : rows.all()) {
       auto answer = get_row(table.index(), entity.key.view());
-      if (const auto* need = std::get_if<NeedParts>(&answer)) {
+      if (const auto* need = std::get_if<PartsNeeded>(&answer)) {
         REQUIRE(need->ids.size() == 1);
         table.load(*need);
         answer = get_row(table.index(), entity.key.view());
       }
-      REQUIRE(std::holds_alternative<RowAnswer>(answer));
-      REQUIRE(std::get<RowAnswer>(answer).row.timestamp() == entity.timestamp);
+      REQUIRE(std::holds_alternative<RowResult>(answer));
+      REQUIRE(std::get<RowResult>(answer).row.timestamp() == entity.timestamp);
     }
   }
 }
 
 TEST_CASE("a page asks for no part that it cannot need") {
   const Rows rows = numbered_rows(100);
-  PartedTable table(rows, 10);
+  UnloadedTable table(rows, 10);
   struct Case {
     const char* filter;
     std::uint32_t top;
@@ -313,7 +313,7 @@ TEST_CASE("a page asks for no part that it cannot need") {
        }) {
     CAPTURE(one.filter, one.top);
     const auto answer = execute(table.index(), query_of(one.filter, one.top));
-    const auto* need = std::get_if<NeedParts>(&answer);
+    const auto* need = std::get_if<PartsNeeded>(&answer);
     REQUIRE((need == nullptr ? 0 : need->ids.size()) == one.parts);
   }
 }
@@ -333,7 +333,7 @@ std::vector<Page> service_pages(const TableIndex& index, Query query) {
 }
 
 // "a: 10 read, 3 given; b: …"
-std::string told(const std::vector<Page>& pages) {
+std::string describe_pages(const std::vector<Page>& pages) {
   std::string text;
   for (const Page& page : pages) {
     text += (text.empty() ? "" : "; ") + page.partition.value_or("nowhere") + ": " +
@@ -358,7 +358,7 @@ TEST_CASE(
     Query query;
     query.filter = filter_of(filter);
     query.top = top;
-    return told(service_pages(index, query));
+    return describe_pages(service_pages(index, query));
   };
   CHECK(pages("PartitionKey eq 'b' and RowKey eq '3'") == "b: 1 read, 1 given");
   CHECK(pages("PartitionKey eq 'b' and RowKey ge '3' and RowKey lt '5'") == "b: 2 read, 2 given");

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/query/service_plan.h"
-#include "tests/core/query/parted_table.h"
 #include "tests/core/query/query_testing.h"
+#include "tests/core/query/unloaded_table.h"
 #include "tests/support/random_filter.h"
 
 using namespace entitable;
@@ -176,11 +176,11 @@ TEST_CASE("explain of random queries counts as the slow model does") {
 TEST_CASE("explain asks for missing parts until it can count") {
   Prng prng(7);
   const Rows rows = regular_rows(prng, 300);
-  PartedTable table(rows, 20);
+  UnloadedTable table(rows, 20);
   Query query;
   query.filter = filter_of("PartitionKey eq 'p1' or PartitionKey eq 'p3'");
   auto answer = explain(table.index(), query);
-  while (const auto* need = std::get_if<NeedParts>(&answer)) {
+  while (const auto* need = std::get_if<PartsNeeded>(&answer)) {
     table.load(*need);
     answer = explain(table.index(), query);
   }

@@ -8,7 +8,7 @@ using namespace entitable::test;
 
 namespace {
 
-bool may_be_all(const KeyKnowledge& known) {
+bool may_be_all(const KeySetApproximation& known) {
   return is_all(known.may());
 }
 
@@ -68,12 +68,12 @@ TEST_CASE("the conditions of an and chain are listed left to right, however it i
 }
 
 TEST_CASE("strings that compare so with a text") {
-  CHECK(strings_with(CompareOp::eq, "m").front().single());
-  CHECK(strings_with(CompareOp::ne, "m").size() == 2);
-  CHECK(strings_with(CompareOp::ne, "").front().empty());
-  CHECK(strings_with(CompareOp::lt, "").front().empty());
-  CHECK(strings_with(CompareOp::ge, "").front() == KeyInterval::all());
-  CHECK(strings_with(CompareOp::le, "").front().single());
-  CHECK(strings_with(CompareOp::gt, "m").front() ==
+  CHECK(intervals_matching(CompareOp::eq, "m").front().single());
+  CHECK(intervals_matching(CompareOp::ne, "m").size() == 2);
+  CHECK(intervals_matching(CompareOp::ne, "").front().empty());
+  CHECK(intervals_matching(CompareOp::lt, "").front().empty());
+  CHECK(intervals_matching(CompareOp::ge, "").front() == KeyInterval::all());
+  CHECK(intervals_matching(CompareOp::le, "").front().single());
+  CHECK(intervals_matching(CompareOp::gt, "m").front() ==
         KeyInterval{KeyBound::after("m"), KeyBound::end()});
 }

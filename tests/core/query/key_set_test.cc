@@ -22,7 +22,7 @@ bool holds(const KeyInterval& interval, std::string_view text) {
 }
 
 bool holds(const KeySet& set, std::string_view partition, std::string_view row) {
-  for (const KeySegment& segment : set) {
+  for (const PartitionInterval& segment : set) {
     if (!holds(segment.partitions, partition)) continue;
     for (const KeyInterval& rows : segment.rows) {
       if (holds(rows, row)) return true;
@@ -46,7 +46,7 @@ void check_canonical(const KeySet& set) {
     REQUIRE(gap <= 0);
     if (gap == 0) REQUIRE_FALSE(set[i - 1].rows == set[i].rows);
   }
-  REQUIRE(pieces <= key_set_pieces_max);
+  REQUIRE(pieces <= key_set_intervals_max);
 }
 
 KeyInterval point(std::string_view text) {
@@ -93,7 +93,8 @@ KeySet grid(std::span<const std::string> partitions, std::span<const std::string
 std::span<const std::string> numbers(std::size_t count) {
   static const std::vector<std::string> texts = [] {
     std::vector<std::string> all;
-    for (std::size_t i = 0; i < key_set_pieces_max; ++i) all.push_back(std::to_string(10000 + i));
+    for (std::size_t i = 0; i < key_set_intervals_max; ++i)
+      all.push_back(std::to_string(10000 + i));
     return all;
   }();
   return std::span(texts).first(count);
@@ -201,7 +202,7 @@ TEST_CASE("a set is exact up to its most pieces, and rounded above") {
 
 TEST_CASE("a chain of every comparison that fits into a filter stays exact") {
   KeySet set;
-  for (const std::string& text : numbers(key_set_pieces_max)) {
+  for (const std::string& text : numbers(key_set_intervals_max)) {
     set.push_back({point(text), {KeyInterval::all()}});
   }
   const KeySet one_more = keys_with(point("99999"), KeyInterval::all());
@@ -211,7 +212,8 @@ TEST_CASE("a chain of every comparison that fits into a filter stays exact") {
   const KeySet up = unite(set, one_more, Rounding::up);
   check_canonical(up);
   CHECK(up.size() < set.size());
-  for (const KeySegment& segment : set) REQUIRE(holds(up, segment.partitions.lower.text(), ""));
+  for (const PartitionInterval& segment : set)
+    REQUIRE(holds(up, segment.partitions.lower.text(), ""));
   CHECK(holds(up, "99999", ""));
   CHECK_FALSE(holds(up, "0", ""));
 

@@ -147,7 +147,7 @@ TEST_CASE("products of keys are points up to the limit, then ranges that are tes
                                key_list("RowKey", rows) + ")"));
   };
   const Plan exact = product(64, 64);
-  CHECK(exact.ranges.size() == key_set_pieces_max);
+  CHECK(exact.ranges.size() == key_set_intervals_max);
   CHECK(exact.kind == PlanKind::point);
   CHECK_FALSE(exact.residual);
 

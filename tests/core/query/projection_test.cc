@@ -49,7 +49,7 @@ TEST_CASE("as many names may be selected as an entity can have") {
   CHECK(parse_select(numbered(255) + ",n0,n254")->size() == 255);
   const auto refused = parse_select(numbered(256));
   REQUIRE_FALSE(refused.ok());
-  CHECK(refused.error() == Error(Code::invalid_input));
+  CHECK(refused.error() == Error(ErrorCode::invalid_input));
   CHECK(parse_select(numbered(256) + ",*")->empty());
 }
 
@@ -57,8 +57,8 @@ TEST_CASE("names may be longer than any property's, but not without end") {
   const std::string longest(256 * 1024, 'n');
   CHECK(normalize_select({longest})->size() == 1);
   CHECK(normalize_select({longest, longest})->size() == 1);
-  CHECK(normalize_select({longest, "n"}).error() == Error(Code::invalid_input));
-  CHECK(normalize_select({longest + "n"}).error() == Error(Code::invalid_input));
+  CHECK(normalize_select({longest, "n"}).error() == Error(ErrorCode::invalid_input));
+  CHECK(normalize_select({longest + "n"}).error() == Error(ErrorCode::invalid_input));
   CHECK(normalize_select({longest + "n", "*"})->empty());
 }
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/core/query/parted_table.h"
 #include "tests/core/query/query_testing.h"
+#include "tests/core/query/unloaded_table.h"
 
 using namespace entitable;
 using namespace entitable::test;
@@ -35,7 +35,7 @@ TEST_CASE("a scan stops when it is told to, and counts what it looked at") {
   });
   CHECK(taken == 5);
   CHECK(scan.rows_read() == 15);
-  CHECK(scan.need_part() == 0);
+  CHECK(scan.part_needed() == 0);
   CHECK(scan.filters().shapes().size() == 1);
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("rows come in order and are counted, whatever a scan finds side by sid
 }
 
 TEST_CASE("a scan that has enough asks for no part behind it") {
-  PartedTable table(numbered_rows(100), 10);
+  UnloadedTable table(numbered_rows(100), 10);
   const Filter filter = filter_of("n ge 5");
   const Plan plan = make_plan(filter);
   const std::optional<Continuation> from;
@@ -107,7 +107,7 @@ TEST_CASE("a scan that has enough asks for no part behind it") {
     int taken = 0;
     scan.run([&](const RowView&) { return ++taken < stop; }, static_cast<std::uint64_t>(stop));
     CHECK(taken == std::min(stop, 15));
-    CHECK(scan.need_part() == (stop <= 15 ? 0 : 3));
+    CHECK(scan.part_needed() == (stop <= 15 ? 0 : 3));
   }
 }
 
@@ -140,7 +140,7 @@ TEST_CASE("a scan passes over ranges below its start") {
 }
 
 TEST_CASE("a scan that meets a missing part asks for it and what comes after") {
-  PartedTable table(numbered_rows(100), 10);
+  UnloadedTable table(numbered_rows(100), 10);
   const Filter filter = filter_of("PartitionKey eq 'p' and RowKey ge '25' and RowKey lt '55'");
   const Plan plan = make_plan(filter);
   const std::optional<Continuation> from;
@@ -149,7 +149,7 @@ TEST_CASE("a scan that meets a missing part asks for it and what comes after") {
   int taken = 0;
   scan.run([&](const RowView&) { return ++taken > 0; });
   CHECK(taken == 5);
-  CHECK(scan.need_part() == 4);
+  CHECK(scan.part_needed() == 4);
   CHECK(scan.parts_ahead(1) == std::vector<PartId>{4});
   CHECK(scan.parts_ahead(20) == std::vector<PartId>{4});
   CHECK(scan.parts_ahead(21) == std::vector<PartId>{4, 6});

@@ -62,13 +62,14 @@ TEST_CASE("a dropped and re-created table is another table") {
 }
 
 TEST_CASE("a row is taken for one like that before it only where both go into the same table") {
-  const auto row = [](TableId table, std::string key, std::string name, bool alike) {
+  const auto row = [](TableId table, std::string key, std::string name,
+                      bool same_shape_as_previous) {
     Entity entity{EntityKey("p", std::move(key)), 5, {{std::move(name), Value::of_int32(7)}}};
     PutRow put = test::put_row(table, std::move(entity));
-    put.alike = alike;
+    put.same_shape_as_previous = same_shape_as_previous;
     return put;
   };
-  const DeleteEntity erased{1, EntityKey("p", "1")};
+  const DeleteRow erased{1, EntityKey("p", "1")};
   Catalog catalog;
   catalog.apply(commit({CreateTable{1, "people"}, CreateTable{2, "orders"}}));
   catalog.apply(commit({row(2, "0", "other", false)}));

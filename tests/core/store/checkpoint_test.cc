@@ -1,8 +1,8 @@
 #include "core/store/checkpoint.h"
 
-#include "tests/support/disk.h"
 #include "tests/support/prng.h"
-#include "tests/support/store_verbs.h"
+#include "tests/support/store_helpers.h"
+#include "tests/support/test_host.h"
 
 namespace entitable {
 namespace {
@@ -35,14 +35,14 @@ void load(Store& store, std::size_t rows) {
 
 TEST_CASE("a checkpoint makes segments needless") {
   Store store = new_store();
-  Disk disk;
+  TestHost host;
   load(store, 2000);
-  disk.store_pending(store);
-  REQUIRE(disk.checkpoint(store));
-  CHECK(disk.segments.empty());
-  CHECK(disk.parts.size() >= 4);
-  for (const auto& [id, bytes] : disk.parts) CHECK(bytes.size() < 1'200'000);
-  const auto reopened = disk.open();
+  host.store_pending(store);
+  REQUIRE(host.checkpoint(store));
+  CHECK(host.segments.empty());
+  CHECK(host.parts.size() >= 4);
+  for (const auto& [id, bytes] : host.parts) CHECK(bytes.size() < 1'200'000);
+  const auto reopened = host.open();
   REQUIRE(reopened.ok());
   CHECK(rows_of(*reopened, "big") == rows_of(store, "big"));
   CHECK(reopened->stats().segments_since_checkpoint == 0);
@@ -50,29 +50,29 @@ TEST_CASE("a checkpoint makes segments needless") {
 
 TEST_CASE("only parts with changes are written again") {
   Store store = new_store();
-  Disk disk;
+  TestHost host;
   load(store, 3000);
-  disk.store_pending(store);
-  REQUIRE(disk.checkpoint(store));
-  const auto before = disk.parts;
+  host.store_pending(store);
+  REQUIRE(host.checkpoint(store));
+  const auto before = host.parts;
   const bool reopen = GENERATE(false, true);
-  if (reopen) store = std::move(*disk.open());
+  if (reopen) store = std::move(*host.open());
 
   publish(store, {write("big", large(1500, 'b'))});
-  disk.store_pending(store);
-  REQUIRE(disk.checkpoint(store));
+  host.store_pending(store);
+  REQUIRE(host.checkpoint(store));
   std::size_t kept = 0;
-  for (const auto& [id, bytes] : disk.parts) kept += before.count(id);
+  for (const auto& [id, bytes] : host.parts) kept += before.count(id);
   CHECK(kept == before.size() - 1);
-  CHECK(rows_of(*disk.open(), "big") == rows_of(store, "big"));
+  CHECK(rows_of(*host.open(), "big") == rows_of(store, "big"));
 }
 
 TEST_CASE("deleted rows stay deleted after a checkpoint") {
   Store store = new_store();
-  Disk disk;
+  TestHost host;
   load(store, 2000);
-  disk.store_pending(store);
-  REQUIRE(disk.checkpoint(store));
+  host.store_pending(store);
+  REQUIRE(host.checkpoint(store));
   for (std::size_t first = 600; first < 1400; first += 100) {
     std::vector<Operation> operations;
     for (std::size_t i = first; i < first + 100; ++i) {
@@ -80,9 +80,9 @@ TEST_CASE("deleted rows stay deleted after a checkpoint") {
     }
     publish(store, {group("big", std::move(operations))});
   }
-  disk.store_pending(store);
-  REQUIRE(disk.checkpoint(store));
-  const auto reopened = disk.open();
+  host.store_pending(store);
+  REQUIRE(host.checkpoint(store));
+  const auto reopened = host.open();
   REQUIRE(reopened.ok());
   CHECK(reopened->stats().rows == 1200);
   CHECK(rows_of(*reopened, "big") == rows_of(store, "big"));
@@ -90,102 +90,102 @@ TEST_CASE("deleted rows stay deleted after a checkpoint") {
 
 TEST_CASE("a checkpoint never gives out the ids of one that was abandoned") {
   Store store = new_store();
-  Disk disk;
+  TestHost host;
   load(store, 1500);
-  disk.store_pending(store);
+  host.store_pending(store);
   REQUIRE(std::get<bool>(store.begin_checkpoint()));
   PartId newest = 0;
   while (auto part = store.next_checkpoint_part()) newest = std::max(newest, part->id);
   REQUIRE(newest > 0);
   store.abandon_checkpoint();
   store.abandon_checkpoint();  // nothing to abandon
-  REQUIRE(disk.checkpoint(store));
-  CHECK(disk.parts.begin()->first == newest + 1);
-  CHECK(rows_of(*disk.open(), "big") == rows_of(store, "big"));
+  REQUIRE(host.checkpoint(store));
+  CHECK(host.parts.begin()->first == newest + 1);
+  CHECK(rows_of(*host.open(), "big") == rows_of(store, "big"));
 }
 
 TEST_CASE("writes go on while a checkpoint is being written") {
   Store store = new_store();
-  Disk disk;
+  TestHost host;
   load(store, 1500);
-  disk.store_pending(store);
+  host.store_pending(store);
   REQUIRE(std::get<bool>(store.begin_checkpoint()));
   std::size_t number = 0;
   while (auto part = store.next_checkpoint_part()) {
-    disk.parts[part->id] = std::move(part->bytes);
+    host.parts[part->id] = std::move(part->bytes);
     publish(store, {write("big", large(number, 'z'))});
     number += 400;
-    disk.store_pending(store);
+    host.store_pending(store);
   }
   CheckpointEnd end = store.finish_checkpoint();
-  disk.manifest = std::move(end.manifest);
-  disk.segments.erase(disk.segments.begin(), disk.segments.lower_bound(end.segments_below));
-  store.checkpoint_committed();
-  CHECK(disk.segments.size() == store.stats().segments_since_checkpoint);
-  const auto reopened = disk.open();
+  host.manifest = std::move(end.manifest);
+  host.segments.erase(host.segments.begin(), host.segments.lower_bound(end.first_live_sequence));
+  store.mark_checkpoint_committed();
+  CHECK(host.segments.size() == store.stats().segments_since_checkpoint);
+  const auto reopened = host.open();
   REQUIRE(reopened.ok());
   CHECK(reopened->verify().empty());
   const auto changed = reopened->get("big", {"p", row_name(400)});
-  CHECK(std::get<RowAnswer>(changed).row.find("text")->string()[0] == 'z');
+  CHECK(std::get<RowResult>(changed).row.find("text")->string()[0] == 'z');
   // What was written meanwhile is dirty for the next one.
-  const auto parts_before = disk.parts;
-  REQUIRE(disk.checkpoint(store));
-  CHECK(disk.parts != parts_before);
-  CHECK(rows_of(*disk.open(), "big") == rows_of(store, "big"));
+  const auto parts_before = host.parts;
+  REQUIRE(host.checkpoint(store));
+  CHECK(host.parts != parts_before);
+  CHECK(rows_of(*host.open(), "big") == rows_of(store, "big"));
 }
 
 TEST_CASE("a checkpoint that dies at any file leaves the store as it was") {
   for (std::size_t stop = 0;; ++stop) {
     Store store = new_store();
-    Disk disk;
+    TestHost host;
     load(store, 1000);
-    disk.store_pending(store);
-    REQUIRE(disk.checkpoint(store));
+    host.store_pending(store);
+    REQUIRE(host.checkpoint(store));
     publish(store, {write("big", large(0, 'b')), write("big", large(999, 'b'))});
-    disk.store_pending(store);
-    const bool finished = disk.checkpoint(store, stop);
-    const auto reopened = disk.open();
+    host.store_pending(store);
+    const bool finished = host.checkpoint(store, stop);
+    const auto reopened = host.open();
     REQUIRE(reopened.ok());
     REQUIRE(reopened->damage().empty());
     CHECK(rows_of(*reopened, "big") == rows_of(store, "big"));
     if (finished) break;
     store.abandon_checkpoint();
-    REQUIRE(disk.checkpoint(store));  // and can be done again
-    CHECK(rows_of(*disk.open(), "big") == rows_of(store, "big"));
+    REQUIRE(host.checkpoint(store));  // and can be done again
+    CHECK(rows_of(*host.open(), "big") == rows_of(store, "big"));
   }
 }
 
 TEST_CASE("a checkpoint covers deferred writes that no segment holds yet") {
   Store store = new_store();
-  Disk disk;
+  TestHost host;
   publish(store, {create("people"), insert("people", "p", "a", 1)});
-  REQUIRE(disk.checkpoint(store));
+  REQUIRE(host.checkpoint(store));
   publish(store, {upsert("people", "p", "a", 2)});
-  disk.store_pending(store);  // holds all three commits, two of them covered
-  CHECK(rows_of(*disk.open(), "people") == "a=2");
+  host.store_pending(store);  // holds all three commits, two of them covered
+  CHECK(rows_of(*host.open(), "people") == "a=2");
 }
 
 TEST_CASE("with nothing new there is nothing to do") {
   Store store = new_store();
-  Disk disk;
+  TestHost host;
   CHECK_FALSE(std::get<bool>(store.begin_checkpoint()));
   publish(store, {create("people")});
-  REQUIRE(disk.checkpoint(store));
+  REQUIRE(host.checkpoint(store));
   CHECK_FALSE(std::get<bool>(store.begin_checkpoint()));
 }
 
 TEST_CASE("dropping a table makes its parts obsolete") {
   Store store = new_store();
-  Disk disk;
+  TestHost host;
   load(store, 1000);
-  disk.store_pending(store);
-  REQUIRE(disk.checkpoint(store));
-  REQUIRE_FALSE(disk.parts.empty());
+  host.store_pending(store);
+  REQUIRE(host.checkpoint(store));
+  REQUIRE_FALSE(host.parts.empty());
   publish(store, {drop("big")});
-  disk.store_pending(store);
-  REQUIRE(disk.checkpoint(store));
-  CHECK(disk.parts.empty());
-  CHECK(disk.open()->stats().tables.empty());
+  host.store_pending(store);
+  REQUIRE(host.checkpoint(store));
+  CHECK(host.parts.empty());
+  CHECK(host.open()->stats().tables.empty());
 }
 
 }  // namespace entitable

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "tests/support/store_verbs.h"
+#include "tests/support/store_helpers.h"
 
 namespace {
 
@@ -76,7 +76,7 @@ WriteRequest put(int row, const std::string& name) {
 // As a host without a log does.
 void publish_nowhere(Store& store, const std::vector<WriteRequest>& requests) {
   publish(store, requests);
-  store.stored(store.seal()->sequence);
+  store.mark_stored(store.seal()->sequence);
 }
 
 // Rows of `shapes` shapes.
@@ -141,14 +141,14 @@ TEST_CASE("forks and rollbacks allocate as much whatever the store holds") {
   Store small = filled(10);
   Store large = filled(20'000, 100);
   const auto count = [](Store& store) {
-    const std::uint64_t kept = store.keep();
+    const std::uint64_t kept = store.keep_version();
     store.rollback(kept);
-    store.forget(kept);
+    store.release_version(kept);
     const std::size_t before = allocations;
     const Store fork = store.fork();
-    const std::uint64_t version = store.keep();
+    const std::uint64_t version = store.keep_version();
     store.rollback(version);
-    store.forget(version);
+    store.release_version(version);
     return allocations - before;
   };
   const std::size_t expected = count(small);
@@ -159,11 +159,11 @@ TEST_CASE("forks and rollbacks allocate as much whatever the store holds") {
 TEST_CASE("a version that was kept gives its memory back when it is forgotten") {
   Store store = filled(5'000);
   const std::size_t before = live_bytes;
-  const std::uint64_t version = store.keep();
+  const std::uint64_t version = store.keep_version();
   publish_nowhere(store, {drop("people"), create("people")});
   CHECK(live_bytes > before - 10'000);
   store.rollback(version);
-  store.forget(version);
+  store.release_version(version);
   CHECK(live_bytes < before + 2'000);
   CHECK(store.stats().rows == 5'000);
 }

@@ -1,7 +1,7 @@
 // Versions of a store: forks of it, and those that it keeps to go back to.
 #include "core/index/shape.h"
-#include "tests/support/disk.h"
-#include "tests/support/store_verbs.h"
+#include "tests/support/store_helpers.h"
+#include "tests/support/test_host.h"
 
 namespace entitable {
 namespace {
@@ -16,11 +16,11 @@ Store people() {
 
 // As a host without a log does: what is pending was stored.
 void store_nowhere(Store& store) {
-  if (const auto segment = store.seal()) store.stored(segment->sequence);
+  if (const auto segment = store.seal()) store.mark_stored(segment->sequence);
 }
 
 std::string file_of(Store& store) {
-  return Disk().snapshot(store);
+  return TestHost().snapshot(store);
 }
 
 WriteRequest put(const std::string& row, const std::vector<std::string>& names) {
@@ -33,7 +33,7 @@ WriteRequest put(const std::string& row, const std::vector<std::string>& names) 
 std::string names_in(const Store& store, std::string_view row) {
   const auto answer = store.get("people", {"p", row});
   std::string names;
-  std::get<RowAnswer>(answer).row.for_each_property(
+  std::get<RowResult>(answer).row.for_each_property(
       [&names](std::string_view name, const ValueView&) {
         names += (names.empty() ? "" : " ") + std::string(name);
       });
@@ -42,7 +42,7 @@ std::string names_in(const Store& store, std::string_view row) {
 
 bool is_generic(const Store& store, std::string_view row) {
   const auto answer = store.get("people", {"p", row});
-  return std::get<RowAnswer>(answer).row.shape().is_generic();
+  return std::get<RowResult>(answer).row.shape().is_generic();
 }
 
 }  // namespace
@@ -96,9 +96,9 @@ TEST_CASE("a fork has policies, properties, calls and clock of its own") {
   CHECK(store.service_properties() == "a");
   CHECK(fork.table_acl("people")->front().id == "two");
   CHECK(store.table_acl("people")->front().id == "one");
-  const Staged staged = store.stage({second}, noon);
+  const StageResult staged = store.stage({second}, noon);
   REQUIRE(staged.changes);  // not in this store
-  const Ticks timestamp = std::get<WriteDone>(staged.answers[0]).timestamps[0];
+  const Ticks timestamp = std::get<WriteSuccess>(staged.results[0]).timestamps[0];
   CHECK(timestamp > noon + 1'000);
   CHECK(timestamp < noon + 1'100);
 }
@@ -113,16 +113,16 @@ TEST_CASE("a fork has nothing to store of what was before it") {
   const auto segment = fork.seal();
   REQUIRE(segment.has_value());
   CHECK(segment->sequence == 1);
-  fork.stored(1);
+  fork.mark_stored(1);
   CHECK(fork.stats().pending_commits == 0);
   CHECK(store.stats().pending_commits == 2);
 }
 
 TEST_CASE("a store goes back to versions that it kept, as often as it likes") {
   Store store = people();
-  const std::uint64_t one = store.keep();
+  const std::uint64_t one = store.keep_version();
   publish(store, {upsert("people", "p", "a", 2)});
-  const std::uint64_t two = store.keep();
+  const std::uint64_t two = store.keep_version();
   CHECK(one != two);
   for (int round = 0; round < 3; ++round) {
     publish(store, {drop("people")});
@@ -133,18 +133,18 @@ TEST_CASE("a store goes back to versions that it kept, as often as it likes") {
     CHECK(rows_of(store, "people") == "a=1");
     CHECK(store.verify().empty());
   }
-  store.forget(one);
+  store.release_version(one);
   store.rollback(two);
   CHECK(rows_of(store, "people") == "a=2");
-  store.forget(two);
+  store.release_version(two);
   CHECK(rows_of(store, "people") == "a=2");
-  CHECK(store.keep() > two);
+  CHECK(store.keep_version() > two);
 }
 
 TEST_CASE("what was not stored yet is gone after a rollback, and what comes then is stored") {
   Store store = people();
   store_nowhere(store);
-  const std::uint64_t version = store.keep();
+  const std::uint64_t version = store.keep_version();
   publish(store, {upsert("people", "p", "a", 2)});
   store.rollback(version);
   CHECK(store.stats().pending_commits == 0);
@@ -172,7 +172,7 @@ TEST_CASE("the same calls give the same bytes, in forks and after a rollback") {
   };
   Store alone = people();
   const std::string expected = calls(alone);
-  const std::uint64_t version = store.keep();
+  const std::uint64_t version = store.keep_version();
   Store first = store.fork();
   Store second = store.fork();
   CHECK(calls(first) == expected);
@@ -184,7 +184,7 @@ TEST_CASE("the same calls give the same bytes, in forks and after a rollback") {
 
 TEST_CASE("columns are in the order of this store's own writes") {
   Store store = people();
-  const std::uint64_t version = store.keep();
+  const std::uint64_t version = store.keep_version();
   Store one = store.fork();
   Store two = store.fork();
   publish(one, {put("x", {"b", "a"})});
@@ -237,7 +237,7 @@ TEST_CASE("forks of forks, each with something new, in any number") {
 TEST_CASE("snapshots go on from the version that they began with") {
   Store store = people();
   const std::string expected = file_of(store);
-  const std::uint64_t version = store.keep();
+  const std::uint64_t version = store.keep_version();
   store.begin_snapshot();
   publish(store, {drop("people")});
   Store fork = store.fork();
@@ -245,9 +245,9 @@ TEST_CASE("snapshots go on from the version that they began with") {
   publish(store, {upsert("people", "p", "a", 9)});
   std::string file;
   for (;;) {
-    auto piece = store.next_snapshot_piece();
-    if (std::holds_alternative<SnapshotEnd>(piece)) break;
-    file += std::get<std::string>(piece);
+    auto chunk = store.next_snapshot_chunk();
+    if (std::holds_alternative<SnapshotEnd>(chunk)) break;
+    file += std::get<std::string>(chunk);
   }
   CHECK(file == expected);
 }
@@ -257,14 +257,14 @@ TEST_CASE("a fork takes a snapshot in place of what it has, and is forked again"
   publish(other, {create("towns"), insert("towns", "p", "x", 7)});
   const std::string file = file_of(other);
   Store store = people();
-  const std::uint64_t version = store.keep();
+  const std::uint64_t version = store.keep_version();
   Store fork = store.fork();
   for (Store* into : {&fork, &store}) {
-    Disk nowhere;
+    TestHost nowhere;
     store_nowhere(*into);
     into->begin_restore();
-    REQUIRE(into->restore(file).ok());
-    REQUIRE(into->restored().ok());
+    REQUIRE(into->add_restore_chunk(file).ok());
+    REQUIRE(into->finish_restore().ok());
     REQUIRE(into->begin_replace(std::nullopt));
     REQUIRE(nowhere.write_checkpoint(*into));
     CHECK(rows_of(*into, "towns") == "x=7");
@@ -274,8 +274,8 @@ TEST_CASE("a fork takes a snapshot in place of what it has, and is forked again"
     CHECK(rows_of(again, "towns") == "x=7 y=8");
     CHECK(rows_of(*into, "towns") == "x=7");
   }
-  store.limit_memory(1);
-  store.trim();  // there is nowhere to load it from again
+  store.set_memory_limit(1);
+  store.enforce_memory_limit();  // there is nowhere to load it from again
   CHECK(rows_of(store, "towns") == "x=7");
   store.rollback(version);
   CHECK(rows_of(store, "people") == "a=1");

@@ -2,8 +2,8 @@
 // then on.
 #include "core/store/recovery.h"
 
-#include "tests/support/disk.h"
-#include "tests/support/store_verbs.h"
+#include "tests/support/store_helpers.h"
+#include "tests/support/test_host.h"
 
 namespace entitable {
 namespace {
@@ -11,24 +11,24 @@ namespace {
 using namespace test;  // the verbs
 
 // A checkpoint with rows a and b, then three segments with c, d and e.
-Disk small_disk() {
-  Disk disk;
+TestHost small_disk() {
+  TestHost host;
   Store store = new_store();
   publish(store, {create("people"), insert("people", "p", "a", 1), insert("people", "p", "b", 2)});
-  disk.store_pending(store);
-  REQUIRE(disk.checkpoint(store));
+  host.store_pending(store);
+  REQUIRE(host.checkpoint(store));
   for (const char* row : {"c", "d", "e"}) {
     publish(store, {insert("people", "p", row, 3)});
-    disk.store_pending(store);
+    host.store_pending(store);
   }
-  return disk;
+  return host;
 }
 
 // What was read, and that the damage is on record.
-std::string read_damaged(const Disk& disk, std::string_view file) {
-  auto store = disk.open();
+std::string read_damaged(const TestHost& host, std::string_view file) {
+  auto store = host.open();
   if (!store.ok()) {  // a damaged version byte may look like a newer version
-    REQUIRE(store.error().code == Code::format_too_new);
+    REQUIRE(store.error().code == ErrorCode::format_too_new);
     return "refused";
   }
   REQUIRE(store->read_only());
@@ -40,16 +40,16 @@ std::string read_damaged(const Disk& disk, std::string_view file) {
 }
 
 // The same of a segment, once with all parts in memory before it is read, and once with none.
-std::string read_damaged_segment(const Disk& disk, std::string_view file) {
-  std::string rows = read_damaged(disk, file);
-  auto store = disk.open(Disk::Load::what_is_needed);
+std::string read_damaged_segment(const TestHost& host, std::string_view file) {
+  std::string rows = read_damaged(host, file);
+  auto store = host.open(TestHost::Load::on_demand);
   if (!store.ok()) {
-    REQUIRE(store.error().code == Code::format_too_new);
+    REQUIRE(store.error().code == ErrorCode::format_too_new);
     REQUIRE(rows == "refused");
     return rows;
   }
   REQUIRE(store->damage().size() == 1);
-  for (const auto& [id, bytes] : disk.parts) REQUIRE(store->load_part(id, bytes).ok());
+  for (const auto& [id, bytes] : host.parts) REQUIRE(store->load_part(id, bytes).ok());
   REQUIRE(store->damage().size() == 1);
   CHECK(store->verify().empty());
   REQUIRE(rows_of(*store, "people") == rows);
@@ -67,65 +67,65 @@ TEST_CASE("an undamaged store opens with everything") {
 }
 
 TEST_CASE("any flipped bit of a segment ends the replay before it") {
-  const Disk good = small_disk();
+  const TestHost good = small_disk();
   const auto& bytes = std::next(good.segments.begin())->second;
   const auto sequence = std::next(good.segments.begin())->first;
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     for (int bit = 0; bit < 8; ++bit) {
-      Disk disk = good;
-      disk.segments[sequence][at] = static_cast<char>(bytes[at] ^ (1 << bit));
+      TestHost host = good;
+      host.segments[sequence][at] = static_cast<char>(bytes[at] ^ (1 << bit));
       INFO("byte " << at << ", bit " << bit);
-      const std::string rows = read_damaged_segment(disk, segment_name(sequence));
+      const std::string rows = read_damaged_segment(host, segment_name(sequence));
       REQUIRE((rows == "a=1 b=2 c=3" || rows == "refused"));
     }
   }
 }
 
 TEST_CASE("a segment cut anywhere ends the replay before it") {
-  const Disk good = small_disk();
+  const TestHost good = small_disk();
   const auto sequence = std::prev(good.segments.end())->first;
   const std::size_t size = good.segments.at(sequence).size();
   for (std::size_t length = 0; length < size; ++length) {
-    Disk disk = good;
-    disk.segments[sequence].resize(length);
+    TestHost host = good;
+    host.segments[sequence].resize(length);
     INFO("cut to " << length);
-    REQUIRE(read_damaged_segment(disk, segment_name(sequence)) == "a=1 b=2 c=3 d=3");
+    REQUIRE(read_damaged_segment(host, segment_name(sequence)) == "a=1 b=2 c=3 d=3");
   }
 }
 
 TEST_CASE("a missing segment below the newest is damage") {
-  Disk disk = small_disk();
-  const auto sequence = std::next(disk.segments.begin())->first;
-  disk.segments.erase(sequence);
-  CHECK(read_damaged_segment(disk, segment_name(sequence)) == "a=1 b=2 c=3");
+  TestHost host = small_disk();
+  const auto sequence = std::next(host.segments.begin())->first;
+  host.segments.erase(sequence);
+  CHECK(read_damaged_segment(host, segment_name(sequence)) == "a=1 b=2 c=3");
 }
 
 TEST_CASE("segments in each other's place are damage") {
-  Disk disk = small_disk();
-  std::swap(disk.segments.begin()->second, std::next(disk.segments.begin())->second);
-  CHECK(read_damaged(disk, segment_name(disk.segments.begin()->first)) == "a=1 b=2");
+  TestHost host = small_disk();
+  std::swap(host.segments.begin()->second, std::next(host.segments.begin())->second);
+  CHECK(read_damaged(host, segment_name(host.segments.begin()->first)) == "a=1 b=2");
 }
 
 TEST_CASE("any flipped bit of a part leaves its range empty and the rest readable") {
-  const Disk good = small_disk();
+  const TestHost good = small_disk();
   REQUIRE(good.parts.size() == 1);
   const auto& [id, bytes] = *good.parts.begin();
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     for (int bit = 0; bit < 8; ++bit) {
-      Disk disk = good;
-      disk.parts[id][at] = static_cast<char>(bytes[at] ^ (1 << bit));
+      TestHost host = good;
+      host.parts[id][at] = static_cast<char>(bytes[at] ^ (1 << bit));
       INFO("byte " << at << ", bit " << bit);
-      const std::string rows = read_damaged(disk, part_name(id));
+      const std::string rows = read_damaged(host, part_name(id));
       REQUIRE((rows == "c=3 d=3 e=3" || rows == "refused"));
     }
   }
 }
 
 TEST_CASE("a missing part is damage") {
-  Disk disk = small_disk();
-  const PartId id = disk.parts.begin()->first;
-  disk.parts.clear();
-  CHECK(read_damaged(disk, part_name(id)) == "c=3 d=3 e=3");
+  TestHost host = small_disk();
+  const PartId id = host.parts.begin()->first;
+  host.parts.clear();
+  CHECK(read_damaged(host, part_name(id)) == "c=3 d=3 e=3");
 }
 
 TEST_CASE("a part whose rows lie outside of its place is damage, though every checksum is good") {
@@ -140,16 +140,16 @@ TEST_CASE("a part whose rows lie outside of its place is damage, though every ch
     return ManifestPart{EntityKey("p", lower), id, 1, 1, part_checksum(file)};
   };
   const auto opened = [&](const char* first, const char* second) {
-    Disk disk;
-    disk.parts = {{1, part_of(1, first)}, {2, part_of(2, second)}};
+    TestHost host;
+    host.parts = {{1, part_of(1, first)}, {2, part_of(2, second)}};
     Manifest manifest;
     manifest.last_timestamp = noon;
     manifest.next_table = 2;
     manifest.next_part = 3;
     manifest.tables = {
-        {1, "people", {}, {listed("a", 1, disk.parts[1]), listed("m", 2, disk.parts[2])}}};
-    disk.manifest = encode_manifest(manifest);
-    return disk;
+        {1, "people", {}, {listed("a", 1, host.parts[1]), listed("m", 2, host.parts[2])}}};
+    host.manifest = encode_manifest(manifest);
+    return host;
   };
   CHECK(rows_of(*opened("b", "m").open(), "people") == "b=1 m=1");
   CHECK(read_damaged(opened("m", "n"), part_name(1)) == "n=1");
@@ -157,53 +157,53 @@ TEST_CASE("a part whose rows lie outside of its place is damage, though every ch
 }
 
 TEST_CASE("any flipped bit of the manifest leaves nothing to be believed") {
-  const Disk good = small_disk();
+  const TestHost good = small_disk();
   for (std::size_t at = 0; at < good.manifest->size(); ++at) {
     for (int bit = 0; bit < 8; ++bit) {
-      Disk disk = good;
-      (*disk.manifest)[at] = static_cast<char>((*good.manifest)[at] ^ (1 << bit));
+      TestHost host = good;
+      (*host.manifest)[at] = static_cast<char>((*good.manifest)[at] ^ (1 << bit));
       INFO("byte " << at << ", bit " << bit);
-      const std::string rows = read_damaged(disk, manifest_name);
+      const std::string rows = read_damaged(host, manifest_name);
       REQUIRE((rows == "no table" || rows == "refused"));
     }
   }
 }
 
 TEST_CASE("a manifest cut anywhere leaves nothing to be believed") {
-  const Disk good = small_disk();
+  const TestHost good = small_disk();
   for (std::size_t length = 0; length < good.manifest->size(); ++length) {
-    Disk disk = good;
-    disk.manifest->resize(length);
-    REQUIRE(read_damaged(disk, manifest_name) == "no table");
+    TestHost host = good;
+    host.manifest->resize(length);
+    REQUIRE(read_damaged(host, manifest_name) == "no table");
   }
 }
 
 TEST_CASE("a manifest that was lost is noticed by the segments that are left") {
-  Disk disk = small_disk();
-  disk.manifest.reset();
-  CHECK(read_damaged(disk, segment_name(1)) == "no table");
+  TestHost host = small_disk();
+  host.manifest.reset();
+  CHECK(read_damaged(host, segment_name(1)) == "no table");
 }
 
 TEST_CASE("a damaged store refuses to write") {
-  Disk disk = small_disk();
-  disk.segments.begin()->second.back() ^= 1;
-  auto store = disk.open();
+  TestHost host = small_disk();
+  host.segments.begin()->second.back() ^= 1;
+  auto store = host.open();
   REQUIRE(store.ok());
-  const Staged staged = store->stage({insert("people", "p", "z"), create("orders")}, noon);
+  const StageResult staged = store->stage({insert("people", "p", "z"), create("orders")}, noon);
   CHECK_FALSE(staged.changes);
-  CHECK(code_of(staged.answers[0]) == Code::read_only);
-  CHECK(code_of(staged.answers[1]) == Code::read_only);
+  CHECK(code_of(staged.results[0]) == ErrorCode::read_only);
+  CHECK(code_of(staged.results[1]) == ErrorCode::read_only);
   CHECK_FALSE(std::get<bool>(store->begin_checkpoint()));
 }
 
 TEST_CASE("damage that the host reports makes the store read-only") {
-  const Disk disk = small_disk();
+  const TestHost host = small_disk();
   Store store;
-  REQUIRE(store.recover(*disk.manifest).ok());
-  REQUIRE(store.load_part(disk.parts.begin()->first, disk.parts.begin()->second).ok());
-  REQUIRE(store.replay(disk.segments.begin()->first, disk.segments.begin()->second).ok());
+  REQUIRE(store.recover(*host.manifest).ok());
+  REQUIRE(store.load_part(host.parts.begin()->first, host.parts.begin()->second).ok());
+  REQUIRE(store.replay(host.segments.begin()->first, host.segments.begin()->second).ok());
   store.report_damage({segment_name(2), "the file cannot be read"});
-  store.recovered();
+  store.finish_recovery();
   CHECK(store.read_only());
   CHECK(store.damage().back().file == segment_name(2));
   CHECK(rows_of(store, "people") == "a=1 b=2 c=3");

@@ -1,10 +1,10 @@
 #include "core/store/restore.h"
 
 #include "core/store/snapshot.h"
-#include "tests/support/disk.h"
 #include "tests/support/prng.h"
 #include "tests/support/snapshot_files.h"
-#include "tests/support/store_verbs.h"
+#include "tests/support/store_helpers.h"
+#include "tests/support/test_host.h"
 
 namespace entitable {
 namespace {
@@ -12,45 +12,46 @@ namespace {
 using namespace test;  // the verbs
 
 std::string snapshot_of(Store& store) {
-  return Disk().snapshot(store);
+  return TestHost().snapshot(store);
 }
 
-Result<RestoreReport> read(Store& store, std::string_view file, std::size_t piece = 4096) {
+Result<RestoreReport> read(Store& store, std::string_view file, std::size_t chunk = 4096) {
   store.begin_restore();
-  for (std::size_t at = 0; at < file.size(); at += piece) {
-    if (auto added = store.restore(file.substr(at, piece)); !added.ok()) return added.error();
+  for (std::size_t at = 0; at < file.size(); at += chunk) {
+    if (auto added = store.add_restore_chunk(file.substr(at, chunk)); !added.ok())
+      return added.error();
   }
-  return store.restored();
+  return store.finish_restore();
 }
 
 // Goes on as with a checkpoint; false: crashed after that many steps.
-bool replace(Store& store, Disk& disk, const std::optional<ClientCall>& call = std::nullopt,
+bool replace(Store& store, TestHost& host, const std::optional<ClientCall>& call = std::nullopt,
              std::size_t stop_after = SIZE_MAX) {
   if (!store.begin_replace(call)) return true;
   std::size_t steps = 0;
   while (auto part = store.next_checkpoint_part()) {
     if (steps++ == stop_after) return false;
-    disk.parts[part->id] = std::move(part->bytes);
+    host.parts[part->id] = std::move(part->bytes);
   }
   if (steps++ == stop_after) return false;
   CheckpointEnd end = store.finish_checkpoint();
-  disk.manifest = std::move(end.manifest);
-  disk.segments.erase(disk.segments.begin(), disk.segments.lower_bound(end.segments_below));
-  for (const PartId id : end.obsolete_parts) disk.parts.erase(id);
+  host.manifest = std::move(end.manifest);
+  host.segments.erase(host.segments.begin(), host.segments.lower_bound(end.first_live_sequence));
+  for (const PartId id : end.obsolete_parts) host.parts.erase(id);
   if (steps == stop_after) return false;
-  store.checkpoint_committed();
+  store.mark_checkpoint_committed();
   return true;
 }
 
-void merge(Store& store, Disk& disk, Ticks now = noon) {
+void merge(Store& store, TestHost& host, Ticks now = noon) {
   while (true) {
-    const auto staged = disk.with_parts(store, [&] { return store.stage_merge(now); });
+    const auto staged = host.with_parts(store, [&] { return store.stage_merge(now); });
     REQUIRE_FALSE(std::holds_alternative<Error>(staged));
     if (std::get<Store::Merge>(staged) == Store::Merge::done) break;
-    disk.store_pending(store);
+    host.store_pending(store);
     store.publish();
   }
-  store.end_restore();
+  store.close_restore();
 }
 
 // Tables of many rows and partitions.
@@ -82,18 +83,18 @@ TEST_CASE("a snapshot in the place of a store makes it equal") {
   Store source = filled(seed);
   const std::string file = snapshot_of(source);
   Store target = new_store();
-  Disk disk;
+  TestHost host;
   publish(target, {create("old"), create("People"), insert("People", "p", "gone")});
-  disk.store_pending(target);
+  host.store_pending(target);
   const auto report = read(target, file);
   REQUIRE(report.ok());
   CHECK(report->tables == 3);
   CHECK(report->entities == source.stats().rows);
-  REQUIRE(replace(target, disk));
+  REQUIRE(replace(target, host));
   CHECK(target.verify().empty());
   CHECK((snapshot_of(target) == file));
-  CHECK(disk.segments.empty());
-  const auto reopened = disk.open();
+  CHECK(host.segments.empty());
+  const auto reopened = host.open();
   REQUIRE(reopened.ok());
   CHECK(reopened->damage().empty());
   CHECK(reopened->verify().empty());
@@ -102,14 +103,14 @@ TEST_CASE("a snapshot in the place of a store makes it equal") {
   for (int i = 0; i < 50; ++i)
     publish(target, {upsert("people", "p1", "r" + std::to_string(i))}, 1);
   const auto answer = target.get("people", {"p1", "r1"});
-  CHECK(std::get<RowAnswer>(answer).row.timestamp() > noon + 1999);
-  disk.store_pending(target);
-  REQUIRE(disk.checkpoint(target));
-  auto again = disk.open();
+  CHECK(std::get<RowResult>(answer).row.timestamp() > noon + 1999);
+  host.store_pending(target);
+  REQUIRE(host.checkpoint(target));
+  auto again = host.open();
   REQUIRE(again.ok());
   CHECK(again->damage().empty());
   CHECK((snapshot_of(*again) == snapshot_of(target)));
-  CHECK(disk.parts.size() == again->recover(*disk.manifest)->size());
+  CHECK(host.parts.size() == again->recover(*host.manifest)->size());
 }
 
 TEST_CASE("a crash while a store is replaced leaves the old content or the new") {
@@ -119,16 +120,16 @@ TEST_CASE("a crash while a store is replaced leaves the old content or the new")
   std::size_t new_ones = 0;
   for (std::size_t stop = 0; !finished; ++stop) {
     Store target = new_store();
-    Disk disk;
+    TestHost host;
     publish(target, {create("old"), insert("old", "p", "r", 5)});
-    disk.store_pending(target);
-    REQUIRE(disk.checkpoint(target));
+    host.store_pending(target);
+    REQUIRE(host.checkpoint(target));
     publish(target, {insert("old", "p", "s", 6)});
-    disk.store_pending(target);
+    host.store_pending(target);
     const std::string before = snapshot_of(target);
     REQUIRE(read(target, file).ok());
-    finished = replace(target, disk, std::nullopt, stop);
-    auto reopened = disk.open();
+    finished = replace(target, host, std::nullopt, stop);
+    auto reopened = host.open();
     REQUIRE(reopened.ok());
     CAPTURE(stop);
     CHECK(reopened->damage().empty());
@@ -142,22 +143,22 @@ TEST_CASE("a crash while a store is replaced leaves the old content or the new")
 TEST_CASE("a replacement that is given up leaves no trace") {
   Store source = filled(6);
   Store target = new_store();
-  Disk disk;
+  TestHost host;
   publish(target, {create("old"), insert("old", "p", "r", 5)});
-  disk.store_pending(target);
+  host.store_pending(target);
   const std::string before = snapshot_of(target);
   REQUIRE(read(target, snapshot_of(source)).ok());
   REQUIRE(target.begin_replace(std::nullopt));
   const auto part = target.next_checkpoint_part();
   REQUIRE(part.has_value());
   target.abandon_checkpoint();
-  target.end_restore();
+  target.close_restore();
   CHECK((snapshot_of(target) == before));
   publish(target, {insert("old", "p", "s", 5)});
-  disk.store_pending(target);
-  REQUIRE(disk.checkpoint(target));
-  CHECK(disk.parts.begin()->first > part->id);
-  CHECK(rows_of(*disk.open(), "old") == rows_of(target, "old"));
+  host.store_pending(target);
+  REQUIRE(host.checkpoint(target));
+  CHECK(host.parts.begin()->first > part->id);
+  CHECK(rows_of(*host.open(), "old") == rows_of(target, "old"));
 }
 
 TEST_CASE("a replacement that is asked for again is done once") {
@@ -165,18 +166,18 @@ TEST_CASE("a replacement that is asked for again is done once") {
   const std::string file = snapshot_of(source);
   const ClientCall call{ClientId{1, 2, 3}, 9, {}};
   Store target = new_store();
-  Disk disk;
+  TestHost host;
   REQUIRE(read(target, file).ok());
-  REQUIRE(replace(target, disk, call));
-  auto next_owner = disk.open();
+  REQUIRE(replace(target, host, call));
+  auto next_owner = host.open();
   REQUIRE(next_owner.ok());
   publish(*next_owner, {insert("none", "p", "r", 5)});
-  disk.store_pending(*next_owner);
+  host.store_pending(*next_owner);
   for (Store* store : {&target, &*next_owner}) {
     const std::string before = snapshot_of(*store);
     REQUIRE(read(*store, file).ok());
     CHECK(!store->begin_replace(call));
-    store->end_restore();
+    store->close_restore();
     CHECK((snapshot_of(*store) == before));
   }
 }
@@ -190,18 +191,18 @@ TEST_CASE("bad snapshots change nothing") {
   const std::string before = snapshot_of(target);
   for_each_damage(file, [&](const std::string& what, const std::string& damaged) {
     const auto report = read(target, damaged, 50);
-    target.end_restore();
-    if (!report.ok() && report.error().code == Code::corrupted) return;
+    target.close_restore();
+    if (!report.ok() && report.error().code == ErrorCode::corrupted) return;
     CAPTURE(what);
     REQUIRE(!report.ok());
-    REQUIRE(report.error().code == Code::corrupted);
+    REQUIRE(report.error().code == ErrorCode::corrupted);
   });
   CHECK((snapshot_of(target) == before));
   const auto newer =
       read(target, file_of(FileKind::snapshot, records_of(file), format_major + 1, 0));
   REQUIRE(!newer.ok());
-  CHECK(newer.error().code == Code::format_too_new);
-  target.end_restore();
+  CHECK(newer.error().code == ErrorCode::format_too_new);
+  target.close_restore();
 }
 
 TEST_CASE("merging keeps what is there, and writes what is not") {
@@ -209,16 +210,16 @@ TEST_CASE("merging keeps what is there, and writes what is not") {
   CAPTURE(seed);
   Store source = filled(seed);
   Store target = new_store();
-  Disk disk;
+  TestHost host;
   publish(target, {create("PEOPLE"), insert("PEOPLE", "mine", "r", 5),
                    upsert("PEOPLE", "p1", "r1", -1), create("old"), insert("old", "p", "r")});
-  disk.store_pending(target);
+  host.store_pending(target);
   const std::uint64_t before = target.stats().rows;
   const auto there = source.get("people", {"p1", "r1"});
   REQUIRE(read(target, snapshot_of(source)).ok());
-  merge(target, disk, noon + 5000);
+  merge(target, host, noon + 5000);
   CHECK(target.verify().empty());
-  const bool both = std::holds_alternative<RowAnswer>(there);
+  const bool both = std::holds_alternative<RowResult>(there);
   CHECK(target.stats().rows == before + source.stats().rows - (both ? 1 : 0));
   CHECK(target.tables(Filter{}, 100, "")->names ==
         std::vector<std::string>{"none", "old", "PEOPLE", "Zoo"});
@@ -227,9 +228,9 @@ TEST_CASE("merging keeps what is there, and writes what is not") {
   CHECK(rows_of(target, "Zoo") == rows_of(source, "Zoo"));
   if (both) {
     const auto row = target.get("people", {"p1", "r1"});
-    CHECK(std::get<RowAnswer>(row).row.timestamp() > noon + 4999);
+    CHECK(std::get<RowResult>(row).row.timestamp() > noon + 4999);
   }
-  auto reopened = disk.open();
+  auto reopened = host.open();
   REQUIRE(reopened.ok());
   CHECK(reopened->damage().empty());
   CHECK((snapshot_of(*reopened) == snapshot_of(target)));

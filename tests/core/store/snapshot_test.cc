@@ -1,8 +1,8 @@
 #include "core/store/snapshot.h"
 
-#include "tests/support/disk.h"
 #include "tests/support/snapshot_files.h"
-#include "tests/support/store_verbs.h"
+#include "tests/support/store_helpers.h"
+#include "tests/support/test_host.h"
 
 namespace entitable {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 using namespace test;  // the verbs
 
 std::string snapshot_of(Store& store) {
-  return Disk().snapshot(store);
+  return TestHost().snapshot(store);
 }
 
 Operation large(int number) {
@@ -34,12 +34,12 @@ TEST_CASE("a snapshot holds tables, policies, rows and the service's properties"
   REQUIRE(content.ok());
   CHECK((content->header == SnapshotHeader{2, 1, "<p/>"}));
   REQUIRE(content->tables.size() == 2);
-  CHECK(content->tables[0].about.name == "people");
-  CHECK(content->tables[0].about.acl == std::vector<AccessPolicy>{{"id", std::nullopt, noon, "r"}});
-  CHECK(content->tables[1].about.name == "Zoo");
+  CHECK(content->tables[0].info.name == "people");
+  CHECK(content->tables[0].info.acl == std::vector<AccessPolicy>{{"id", std::nullopt, noon, "r"}});
+  CHECK(content->tables[1].info.name == "Zoo");
   REQUIRE(content->tables[0].rows.size() == 1);
   const auto answer = store.get("people", {"p", "1"});
-  CHECK(content->tables[0].rows[0].timestamp == std::get<RowAnswer>(answer).row.timestamp());
+  CHECK(content->tables[0].rows[0].timestamp == std::get<RowResult>(answer).row.timestamp());
 }
 
 TEST_CASE("an empty store has a snapshot") {
@@ -49,26 +49,26 @@ TEST_CASE("an empty store has a snapshot") {
   CHECK((*content == SnapshotContent()));
 }
 
-TEST_CASE("a snapshot is of the moment when it began, and comes in pieces") {
+TEST_CASE("a snapshot is of the moment when it began, and comes in chunks") {
   Store store = new_store();
   publish(store, {create("big")});
   for (int i = 0; i < 1000; ++i) publish(store, {write("big", large(i))});
   const std::string before = snapshot_of(store);
   store.begin_snapshot();
   std::string file;
-  std::size_t pieces = 0;
+  std::size_t chunks = 0;
   while (true) {
-    const auto next = store.next_snapshot_piece();
-    const auto* piece = std::get_if<std::string>(&next);
-    if (piece == nullptr) break;
-    CHECK(piece->size() < 1'100'000);
-    file += *piece;
-    ++pieces;
-    publish(store, {write("big", large(static_cast<int>(pieces) * 300)),
+    const auto next = store.next_snapshot_chunk();
+    const auto* chunk = std::get_if<std::string>(&next);
+    if (chunk == nullptr) break;
+    CHECK(chunk->size() < 1'100'000);
+    file += *chunk;
+    ++chunks;
+    publish(store, {write("big", large(static_cast<int>(chunks) * 300)),
                     remove("big", "p", "10005"), insert("big", "p", "10005", 1)});
-    if (pieces == 2) publish(store, {drop("big"), create("big"), insert("big", "p", "10005")});
+    if (chunks == 2) publish(store, {drop("big"), create("big"), insert("big", "p", "10005")});
   }
-  CHECK(pieces >= 3);
+  CHECK(chunks >= 3);
   CHECK((file == before));
 }
 
@@ -80,10 +80,10 @@ TEST_CASE("the same content is the same bytes, however it came to be") {
   publish(other, {insert("aaa", "p", "1", 1)});
   CHECK((snapshot_of(one) == snapshot_of(other)));
   // Reopened, with other leaves and parts.
-  Disk disk;
-  disk.store_pending(other);
-  REQUIRE(disk.checkpoint(other));
-  auto reopened = disk.open();
+  TestHost host;
+  host.store_pending(other);
+  REQUIRE(host.checkpoint(other));
+  auto reopened = host.open();
   REQUIRE(reopened.ok());
   CHECK((snapshot_of(one) == snapshot_of(*reopened)));
 }

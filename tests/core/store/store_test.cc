@@ -8,8 +8,8 @@
 #include "core/log/segment.h"
 #include "core/model/limits.h"
 #include "core/model/service_error.h"
-#include "tests/support/disk.h"
-#include "tests/support/store_verbs.h"
+#include "tests/support/store_helpers.h"
+#include "tests/support/test_host.h"
 
 namespace entitable {
 namespace {
@@ -30,7 +30,7 @@ std::vector<std::string> names_of(const Store& store, const char* filter = "",
 TEST_CASE("readers see what is published, not what is staged") {
   Store store = new_store();
   publish(store, {create("people"), insert("people", "p", "a", 1)});
-  const Staged staged =
+  const StageResult staged =
       store.stage({upsert("people", "p", "a", 2), insert("people", "p", "b", 3)}, noon);
   REQUIRE(staged.changes);
   CHECK(rows_of(store, "people") == "a=1");
@@ -40,35 +40,35 @@ TEST_CASE("readers see what is published, not what is staged") {
 
 TEST_CASE("each request of a group sees those before it") {
   Store store = new_store();
-  const Staged staged = store.stage(
+  const StageResult staged = store.stage(
       {insert("people", "p", "a", 1), create("people"), create("People"),
        insert("people", "p", "a", 1), insert("PEOPLE", "p", "a", 2), remove("people", "p", "a"),
        remove("people", "p", "a"), drop("people"), insert("people", "p", "a", 1), drop("people")},
       noon);
-  REQUIRE(staged.answers.size() == 10);
-  CHECK(code_of(staged.answers[0]) == Code::table_not_found);
-  CHECK(succeeded(staged.answers[1]));
-  CHECK(code_of(staged.answers[2]) == Code::table_already_exists);
-  CHECK(succeeded(staged.answers[3]));
-  CHECK(code_of(staged.answers[4]) == Code::entity_already_exists);
-  CHECK(succeeded(staged.answers[5]));
-  CHECK(code_of(staged.answers[6]) == Code::resource_not_found);
-  CHECK(succeeded(staged.answers[7]));
-  CHECK(code_of(staged.answers[8]) == Code::table_not_found);
-  CHECK(code_of(staged.answers[9]) == Code::resource_not_found);
+  REQUIRE(staged.results.size() == 10);
+  CHECK(code_of(staged.results[0]) == ErrorCode::table_not_found);
+  CHECK(succeeded(staged.results[1]));
+  CHECK(code_of(staged.results[2]) == ErrorCode::table_already_exists);
+  CHECK(succeeded(staged.results[3]));
+  CHECK(code_of(staged.results[4]) == ErrorCode::entity_already_exists);
+  CHECK(succeeded(staged.results[5]));
+  CHECK(code_of(staged.results[6]) == ErrorCode::resource_not_found);
+  CHECK(succeeded(staged.results[7]));
+  CHECK(code_of(staged.results[8]) == ErrorCode::table_not_found);
+  CHECK(code_of(staged.results[9]) == ErrorCode::resource_not_found);
 }
 
 TEST_CASE("a transaction is applied whole or not at all") {
   Store store = new_store();
   publish(store, {create("people"), insert("people", "p", "b", 1), insert("people", "p", "c", 1)});
-  const Staged staged =
+  const StageResult staged =
       store.stage({group("people", {operation(OperationKind::insert, "p", "a", 2),
                                     operation(OperationKind::merge, "p", "b", 2),
                                     operation(OperationKind::insert, "p", "c", 2)})},
                   noon);
   REQUIRE_FALSE(staged.changes);
-  const auto& failure = std::get<GroupFailure>(staged.answers[0]);
-  CHECK(failure.error.code == Code::entity_already_exists);
+  const auto& failure = std::get<GroupFailure>(staged.results[0]);
+  CHECK(failure.error.code == ErrorCode::entity_already_exists);
   CHECK(failure.index == 2);
   CHECK(failure.prefixed);
   CHECK(rows_of(store, "people") == "b=1 c=1");
@@ -76,11 +76,11 @@ TEST_CASE("a transaction is applied whole or not at all") {
 
 TEST_CASE("a missing table fails the first operation of a transaction") {
   Store store = new_store();
-  const Staged staged = store.stage(
+  const StageResult staged = store.stage(
       {group("people", {operation(OperationKind::insert, "p", "a")}), insert("people", "p", "a")},
       noon);
-  CHECK(std::get<GroupFailure>(staged.answers[0]).prefixed);
-  CHECK_FALSE(std::get<GroupFailure>(staged.answers[1]).prefixed);
+  CHECK(std::get<GroupFailure>(staged.results[0]).prefixed);
+  CHECK_FALSE(std::get<GroupFailure>(staged.results[1]).prefixed);
 }
 
 TEST_CASE("when every request fails there is nothing to store or publish") {
@@ -92,71 +92,72 @@ TEST_CASE("when every request fails there is nothing to store or publish") {
 
 TEST_CASE("discarding leaves everything as it was") {
   Store store = new_store();
-  Disk disk;
+  TestHost host;
   publish(store, {create("people"), insert("people", "p", "a", 1)});
-  disk.store_pending(store);
-  const Staged first = store.stage({upsert("people", "p", "a", 2), drop("people")}, noon + 100);
+  host.store_pending(store);
+  const StageResult first =
+      store.stage({upsert("people", "p", "a", 2), drop("people")}, noon + 100);
   REQUIRE(store.seal().has_value());
   store.discard();
   CHECK(rows_of(store, "people") == "a=1");
   CHECK_FALSE(store.seal().has_value());
-  const Staged again = store.stage({upsert("people", "p", "a", 2)}, noon + 100);
-  CHECK(std::get<WriteDone>(again.answers[0]).timestamps ==
-        std::get<WriteDone>(first.answers[0]).timestamps);
+  const StageResult again = store.stage({upsert("people", "p", "a", 2)}, noon + 100);
+  CHECK(std::get<WriteSuccess>(again.results[0]).timestamps ==
+        std::get<WriteSuccess>(first.results[0]).timestamps);
   store.publish();
 }
 
 TEST_CASE("a write is published at once, or nothing is done") {
   Store store = new_store();
-  Disk disk;
+  TestHost host;
   CHECK(store.write(create("people"), noon).changes);
-  const Staged made = store.write(insert("people", "p", "a", 1), noon);
-  REQUIRE(succeeded(made.answers[0]));
-  const Ticks timestamp = std::get<WriteDone>(made.answers[0]).timestamps[0];
-  CHECK(std::get<RowAnswer>(store.get("people", {"p", "a"})).row.timestamp() == timestamp);
+  const StageResult made = store.write(insert("people", "p", "a", 1), noon);
+  REQUIRE(succeeded(made.results[0]));
+  const Ticks timestamp = std::get<WriteSuccess>(made.results[0]).timestamps[0];
+  CHECK(std::get<RowResult>(store.get("people", {"p", "a"})).row.timestamp() == timestamp);
 
-  const Staged refused = store.write(insert("people", "p", "a", 2), noon);
+  const StageResult refused = store.write(insert("people", "p", "a", 2), noon);
   CHECK_FALSE(refused.changes);
-  CHECK(code_of(refused.answers[0]) == Code::entity_already_exists);
+  CHECK(code_of(refused.results[0]) == ErrorCode::entity_already_exists);
   CHECK(store.write(upsert("people", "p", "a", 3), noon).changes);
   CHECK(store.write(insert("people", "p", "b", 4), noon).changes);
   CHECK(store.write(remove("people", "p", "b"), noon).changes);
   CHECK(rows_of(store, "people") == "a=3");
   CHECK(store.stats().pending_commits == 5);
   CHECK(store.verify() == "");
-  disk.store_pending(store);
-  CHECK(rows_of(*disk.open(), "people") == "a=3");
+  host.store_pending(store);
+  CHECK(rows_of(*host.open(), "people") == "a=3");
 
   store.report_damage({"wal", "lost"});
-  CHECK(code_of(store.write(insert("people", "p", "c"), noon).answers[0]) == Code::read_only);
+  CHECK(code_of(store.write(insert("people", "p", "c"), noon).results[0]) == ErrorCode::read_only);
 }
 
 TEST_CASE("an answer that is used again shows in nothing") {
   Store store = new_store();
   Store other = new_store();
-  Staged answer;
+  StageResult answer;
   const std::vector<WriteRequest> requests = {
       create("people"),       insert("people", "p", "a", 1), insert("people", "p", "a", 2),
       insert("no", "p", "a"), upsert("people", "p", "a", 3), remove("people", "p", "a"),
       create("people"),       insert("people", "p", "b", 4)};
   for (const WriteRequest& request : requests) {
     answer = store.write(request, noon, std::move(answer));
-    const Staged fresh = other.write(request, noon);
+    const StageResult fresh = other.write(request, noon);
     CHECK(answer.changes == fresh.changes);
-    REQUIRE(answer.answers.size() == 1);
-    REQUIRE(succeeded(answer.answers[0]) == succeeded(fresh.answers[0]));
-    if (!succeeded(fresh.answers[0])) {
-      CHECK(code_of(answer.answers[0]) == code_of(fresh.answers[0]));
+    REQUIRE(answer.results.size() == 1);
+    REQUIRE(succeeded(answer.results[0]) == succeeded(fresh.results[0]));
+    if (!succeeded(fresh.results[0])) {
+      CHECK(code_of(answer.results[0]) == code_of(fresh.results[0]));
     } else {
-      CHECK(std::get<WriteDone>(answer.answers[0]).timestamps ==
-            std::get<WriteDone>(fresh.answers[0]).timestamps);
+      CHECK(std::get<WriteSuccess>(answer.results[0]).timestamps ==
+            std::get<WriteSuccess>(fresh.results[0]).timestamps);
     }
   }
 }
 
 TEST_CASE("lists of properties that come again, or look alike, are stored as they are") {
   Store store = new_store();
-  Disk disk;
+  TestHost host;
   for (const char* table : {"people", "things"}) REQUIRE(store.write(create(table), noon).changes);
   const auto text = [](const char* name) { return Property{name, Value::of_string("x")}; };
   const auto number = [](const char* name) { return Property{name, Value::of_int32(1)}; };
@@ -168,14 +169,14 @@ TEST_CASE("lists of properties that come again, or look alike, are stored as the
     WriteRequest request = insert(i % 3 == 0 ? "things" : "people", "p", std::to_string(i));
     std::get<WriteEntities>(request.body).operations[0].properties = list;
     REQUIRE(store.write(request, noon).changes);
-    if (i % 7 == 0) disk.store_pending(store);
+    if (i % 7 == 0) host.store_pending(store);
     written.push_back(list);
   }
-  disk.store_pending(store);
-  const auto opened = disk.open();
+  host.store_pending(store);
+  const auto opened = host.open();
   for (int i = 0; i < 40; ++i) {
     const auto row = opened->get(i % 3 == 0 ? "things" : "people", {"p", std::to_string(i)});
-    Entity entity = std::get<RowAnswer>(row).row.materialize();
+    Entity entity = std::get<RowResult>(row).row.materialize();
     std::vector<Property>& list = written[static_cast<std::size_t>(i)];
     const auto by_name = [](const Property& a, const Property& b) { return a.name < b.name; };
     std::sort(entity.properties.begin(), entity.properties.end(), by_name);
@@ -186,27 +187,27 @@ TEST_CASE("lists of properties that come again, or look alike, are stored as the
 
 TEST_CASE("a write leaves pages, snapshots and checkpoints the version they began with") {
   Store store = new_store();
-  Disk disk;
+  TestHost host;
   publish(store, {create("people"), insert("people", "p", "a", 1)});
-  disk.store_pending(store);
+  host.store_pending(store);
   const auto page = store.query("people", Query{});
   store.begin_snapshot();
   REQUIRE(store.write(upsert("people", "p", "a", 2), noon).changes);
   REQUIRE(store.write(insert("people", "p", "b", 3), noon).changes);
   CHECK(std::get<Page>(page).rows[0].find("value")->int32() == 1);
   std::string file;
-  for (auto piece = store.next_snapshot_piece(); std::holds_alternative<std::string>(piece);
-       piece = store.next_snapshot_piece()) {
-    file += std::get<std::string>(piece);
+  for (auto chunk = store.next_snapshot_chunk(); std::holds_alternative<std::string>(chunk);
+       chunk = store.next_snapshot_chunk()) {
+    file += std::get<std::string>(chunk);
   }
-  store.end_snapshot();
+  store.close_snapshot();
   Store other = new_store();
   other.begin_restore();
-  REQUIRE(other.restore(file).ok());
-  CHECK(other.restored()->entities == 1);
+  REQUIRE(other.add_restore_chunk(file).ok());
+  CHECK(other.finish_restore()->entities == 1);
   CHECK(rows_of(store, "people") == "a=2 b=3");
 
-  disk.store_pending(store);
+  host.store_pending(store);
   REQUIRE(std::get<bool>(store.begin_checkpoint()));
   REQUIRE(store.write(upsert("people", "p", "a", 4), noon).changes);
   store.abandon_checkpoint();
@@ -216,47 +217,47 @@ TEST_CASE("a write leaves pages, snapshots and checkpoints the version they bega
 
 TEST_CASE("a segment holds everything that is pending, in order") {
   Store store = new_store();
-  Disk disk;
+  TestHost host;
   publish(store, {create("people")});
   publish(store, {insert("people", "p", "a", 1)});
   CHECK(store.stats().pending_commits == 2);
   CHECK(store.stats().pending_bytes > 0);
   REQUIRE(store.stage({insert("people", "p", "b", 2)}, noon)
               .changes);  // strict: after the deferred ones
-  disk.store_pending(store);
+  host.store_pending(store);
   store.publish();
   CHECK(store.stats().pending_commits == 0);
-  CHECK(disk.segments.size() == 1);
-  CHECK(rows_of(*disk.open(), "people") == "a=1 b=2");
+  CHECK(host.segments.size() == 1);
+  CHECK(rows_of(*host.open(), "people") == "a=1 b=2");
 }
 
 TEST_CASE("thousands of deferred writes wait for one segment") {
   Store store = new_store();
-  Disk disk;
+  TestHost host;
   publish(store, {create("people")});
   for (std::int32_t i = 1; i <= 3000; ++i) {
     publish(store, {upsert("people", "p", std::to_string(i % 7), i)}, noon + i);
   }
   CHECK(store.stats().pending_commits == 3001);
-  disk.store_pending(store);
-  CHECK(disk.segments.size() == 1);
+  host.store_pending(store);
+  CHECK(host.segments.size() == 1);
   CHECK(store.stats().pending_commits == 0);
-  CHECK(rows_of(*disk.open(), "people") == rows_of(store, "people"));
+  CHECK(rows_of(*host.open(), "people") == rows_of(store, "people"));
 }
 
 TEST_CASE("a deferred write published while a segment is on its way waits for the next one") {
   Store store = new_store();
-  Disk disk;
+  TestHost host;
   publish(store, {create("people")});
   const auto segment = store.seal();
   publish(store, {insert("people", "p", "a", 1)});
   REQUIRE(segment.has_value());
-  disk.segments[segment->sequence] = segment->bytes;
-  store.stored(segment->sequence);
+  host.segments[segment->sequence] = segment->bytes;
+  store.mark_stored(segment->sequence);
   CHECK(store.stats().pending_commits == 1);
-  CHECK(rows_of(*disk.open(), "people").empty());
-  disk.store_pending(store);
-  CHECK(rows_of(*disk.open(), "people") == "a=1");
+  CHECK(rows_of(*host.open(), "people").empty());
+  host.store_pending(store);
+  CHECK(rows_of(*host.open(), "people") == "a=1");
 }
 
 TEST_CASE("a failed store is sealed again under the same sequence") {
@@ -271,7 +272,7 @@ TEST_CASE("a failed store is sealed again under the same sequence") {
 
 TEST_CASE("what is pending is sealed in segments of so many bytes, but of one commit at least") {
   Store store = new_store();
-  Disk disk;
+  TestHost host;
   publish(store, {create("people")});
   for (int i = 0; i < 10; ++i) {
     publish(store, {insert("people", "p", std::string(1, static_cast<char>('a' + i)), i)});
@@ -280,7 +281,7 @@ TEST_CASE("what is pending is sealed in segments of so many bytes, but of one co
   const std::size_t whole = store.seal()->bytes.size();
   for (const std::size_t limit :
        {std::size_t{0}, std::size_t{1}, whole / 4, whole / 2, whole - 1, 2 * whole}) {
-    Disk stored;
+    TestHost stored;
     std::size_t commits = 0;
     std::uint64_t sequence = 1;
     for (auto segment = store.seal(limit); segment.has_value(); segment = store.seal_next(limit)) {
@@ -295,45 +296,45 @@ TEST_CASE("what is pending is sealed in segments of so many bytes, but of one co
     CHECK((sequence > 2) == (limit < whole));
     CHECK(rows_of(*stored.open(), "people") == "a=0 b=1 c=2 d=3 e=4 f=5 g=6 h=7 i=8 j=9 z=1");
   }
-  disk.segment_bytes = whole / 4;
-  disk.store_pending(store);
+  host.segment_bytes = whole / 4;
+  host.store_pending(store);
   store.publish();
   CHECK(store.stats().pending_commits == 0);
-  CHECK(store.stats().next_sequence == disk.segments.size() + 1);
+  CHECK(store.stats().next_sequence == host.segments.size() + 1);
   CHECK_FALSE(store.seal(1).has_value());
   CHECK_FALSE(store.seal_next(1).has_value());
 }
 
 TEST_CASE("what was published while segments are on their way is in none of them") {
   Store store = new_store();
-  Disk disk;
+  TestHost host;
   publish(store, {create("people")});
   publish(store, {insert("people", "p", "a", 1)});
   for (auto segment = store.seal(1); segment.has_value(); segment = store.seal_next(1)) {
-    disk.segments[segment->sequence] = std::move(segment->bytes);
+    host.segments[segment->sequence] = std::move(segment->bytes);
   }
   publish(store, {insert("people", "p", "b", 1)});
-  store.stored(2);
+  store.mark_stored(2);
   CHECK(store.stats().pending_commits == 1);
-  CHECK(rows_of(*disk.open(), "people") == "a=1");
-  disk.store_pending(store);
-  CHECK(rows_of(*disk.open(), "people") == "a=1 b=1");
+  CHECK(rows_of(*host.open(), "people") == "a=1");
+  host.store_pending(store);
+  CHECK(rows_of(*host.open(), "people") == "a=1 b=1");
 }
 
 TEST_CASE("a claim takes the number that the owner before would use next") {
   Store before = new_store();
-  Disk disk;
+  TestHost host;
   publish(before, {create("people")});
-  disk.store_pending(before);
+  host.store_pending(before);
 
-  auto after = disk.open();
-  const std::uint64_t claimed = disk.claim(*after);
+  auto after = host.open();
+  const std::uint64_t claimed = host.claim(*after);
   publish(before, {insert("people", "p", "a", 1)});
   CHECK(before.seal()->sequence == claimed);
   publish(*after, {insert("people", "p", "b", 1)});
-  disk.store_pending(*after);
+  host.store_pending(*after);
 
-  const auto reopened = disk.open();
+  const auto reopened = host.open();
   CHECK_FALSE(reopened->read_only());
   CHECK(reopened->stats().rows == 1);
   CHECK(reopened->stats().next_sequence == 4);
@@ -341,83 +342,83 @@ TEST_CASE("a claim takes the number that the owner before would use next") {
 
 TEST_CASE("a claim that is not stored is made up for by the next segment") {
   Store before = new_store();
-  Disk disk;
+  TestHost host;
   publish(before, {create("people")});
-  disk.store_pending(before);
-  auto after = disk.open();
+  host.store_pending(before);
+  auto after = host.open();
   static_cast<void>(after->claim());
   publish(*after, {insert("people", "p", "b", 1)});
-  disk.store_pending(*after);
-  REQUIRE(disk.open()->stats().rows == 1);
+  host.store_pending(*after);
+  REQUIRE(host.open()->stats().rows == 1);
 
   // Were the owner before let through by mistake, it would show.
-  Disk elsewhere;
+  TestHost elsewhere;
   publish(before, {insert("people", "p", "a", 1)});
   elsewhere.store_pending(before);
   publish(before, {insert("people", "p", "c", 1)});
-  disk.store_pending(before);
-  const auto damaged = disk.open();
+  host.store_pending(before);
+  const auto damaged = host.open();
   REQUIRE(damaged->damage().size() == 1);
   CHECK(damaged->damage()[0].message == "the file is of an owner that was replaced before");
 }
 
 TEST_CASE("segments that only claim are covered by a checkpoint too") {
-  Disk disk;
+  TestHost host;
   Store store = new_store();
   publish(store, {create("people")});
-  disk.store_pending(store);
-  REQUIRE(disk.checkpoint(store));
+  host.store_pending(store);
+  REQUIRE(host.checkpoint(store));
   CHECK_FALSE(std::get<bool>(store.begin_checkpoint()));
   for (int i = 0; i < 3; ++i) {
-    auto opened = disk.open();
-    disk.claim(*opened);
+    auto opened = host.open();
+    host.claim(*opened);
   }
-  auto opened = disk.open();
+  auto opened = host.open();
   CHECK(opened->stats().segments_since_checkpoint == 3);
-  REQUIRE(disk.checkpoint(*opened));
+  REQUIRE(host.checkpoint(*opened));
   CHECK(opened->stats().segments_since_checkpoint == 0);
-  CHECK(disk.open()->stats().next_sequence == 5);
+  CHECK(host.open()->stats().next_sequence == 5);
 }
 
 TEST_CASE("a call sent again is answered and not applied twice") {
   Store store = new_store();
-  Disk disk;
+  TestHost host;
   publish(store, {create("people")});
   WriteRequest request = insert("people", "p", "a", 1);
   request.call = ClientCall{ClientId{{1}}, 17, {}};
-  const Staged staged = store.stage({request, request}, noon);
-  REQUIRE(succeeded(staged.answers[1]));
-  const auto& timestamps = std::get<WriteDone>(staged.answers[0]).timestamps;
-  CHECK(std::get<WriteDone>(staged.answers[1]).timestamps == timestamps);
+  const StageResult staged = store.stage({request, request}, noon);
+  REQUIRE(succeeded(staged.results[1]));
+  const auto& timestamps = std::get<WriteSuccess>(staged.results[0]).timestamps;
+  CHECK(std::get<WriteSuccess>(staged.results[1]).timestamps == timestamps);
   store.publish();
-  disk.store_pending(store);
+  host.store_pending(store);
 
   SECTION("by this store") {
-    const Staged again = store.stage({request}, noon + 50);
+    const StageResult again = store.stage({request}, noon + 50);
     CHECK_FALSE(again.changes);
-    CHECK(std::get<WriteDone>(again.answers[0]).timestamps == timestamps);
+    CHECK(std::get<WriteSuccess>(again.results[0]).timestamps == timestamps);
   }
   SECTION("by one that replayed its segment") {
-    const Staged again = disk.open()->stage({request}, noon + 50);
-    CHECK(std::get<WriteDone>(again.answers[0]).timestamps == timestamps);
+    const StageResult again = host.open()->stage({request}, noon + 50);
+    CHECK(std::get<WriteSuccess>(again.results[0]).timestamps == timestamps);
   }
   SECTION("by one that opened its checkpoint") {
-    REQUIRE(disk.checkpoint(store));
-    const Staged again = disk.open()->stage({request}, noon + 50);
-    CHECK(std::get<WriteDone>(again.answers[0]).timestamps == timestamps);
+    REQUIRE(host.checkpoint(store));
+    const StageResult again = host.open()->stage({request}, noon + 50);
+    CHECK(std::get<WriteSuccess>(again.results[0]).timestamps == timestamps);
   }
 }
 
 TEST_CASE("a clock set back does not repeat a timestamp, also after reopening") {
   Store store = new_store();
-  Disk disk;
+  TestHost host;
   publish(store, {create("people"), insert("people", "p", "a")}, noon + 1000);
-  disk.store_pending(store);
+  host.store_pending(store);
   const bool checkpoint = GENERATE(false, true);
-  if (checkpoint) REQUIRE(disk.checkpoint(store));
-  auto reopened = disk.open();
-  const Staged staged = reopened->stage({insert("people", "p", "b")}, noon);
-  CHECK(std::get<WriteDone>(staged.answers[0]).timestamps[0] > noon + 1000);
+  if (checkpoint) REQUIRE(host.checkpoint(store));
+  auto reopened = host.open();
+  const StageResult staged = reopened->stage({insert("people", "p", "b")}, noon);
+  CHECK(std::get<WriteSuccess>(staged.results[0]).timestamps[0] > noon + 1000);
 }
 
 TEST_CASE("reading names what is missing") {
@@ -425,11 +426,11 @@ TEST_CASE("reading names what is missing") {
   publish(store, {create("people"), insert("people", "p", "a")});
   const auto no_table = store.get("nobody", {"p", "a"});
   REQUIRE(std::holds_alternative<Error>(no_table));
-  CHECK(std::get<Error>(no_table).code == Code::table_not_found);
+  CHECK(std::get<Error>(no_table).code == ErrorCode::table_not_found);
   const auto no_row = store.get("people", {"p", "b"});
   REQUIRE(std::holds_alternative<Error>(no_row));
-  CHECK(std::get<Error>(no_row).code == Code::resource_not_found);
-  CHECK(std::holds_alternative<RowAnswer>(store.get("PEOPLE", {"p", "a"})));
+  CHECK(std::get<Error>(no_row).code == ErrorCode::resource_not_found);
+  CHECK(std::holds_alternative<RowResult>(store.get("PEOPLE", {"p", "a"})));
   CHECK(std::holds_alternative<Error>(store.query("nobody", Query{})));
   CHECK(std::holds_alternative<Error>(store.explain("nobody", Query{})));
 }
@@ -443,10 +444,10 @@ TEST_CASE("a key that no address may have is refused, after the table is looked 
     return std::get<Error>(answer);
   };
   CHECK(error_of("people", {"p", "a/b"}) ==
-        Error(Code::invalid_input, "Bad Request - Error in query syntax."));
-  CHECK(error_of("people", {"p#", "r"}) == Error(Code::out_of_range_input));
-  CHECK(error_of("people", {"p", std::string(2048, 'x')}) == Error(Code::resource_not_found));
-  CHECK(error_of("nobody", {"p", "a/b"}) == Error(Code::table_not_found));
+        Error(ErrorCode::invalid_input, "Bad Request - Error in query syntax."));
+  CHECK(error_of("people", {"p#", "r"}) == Error(ErrorCode::out_of_range_input));
+  CHECK(error_of("people", {"p", std::string(2048, 'x')}) == Error(ErrorCode::resource_not_found));
+  CHECK(error_of("nobody", {"p", "a/b"}) == Error(ErrorCode::table_not_found));
 }
 
 TEST_CASE("a page is a snapshot that later writes do not touch") {
@@ -474,24 +475,24 @@ TEST_CASE("tables are listed by name, filtered and paged") {
   CHECK_FALSE(store.tables(Filter{}, 4, "")->next.has_value());
   const auto wrong = store.tables(*parse_filter("Name eq 'alpha'"), 10, "");
   REQUIRE_FALSE(wrong.ok());
-  CHECK(wrong.error().code == Code::invalid_input);
+  CHECK(wrong.error().code == ErrorCode::invalid_input);
 }
 
 TEST_CASE("names, policies and properties survive in the log and in a checkpoint") {
   Store store = new_store();
-  Disk disk;
+  TestHost host;
   const std::vector<AccessPolicy> policies = {{"read", noon, std::nullopt, "r"}};
   publish(store,
           {create("people"),
            {std::nullopt, WriteTableAcl{"people", policies}},
            {std::nullopt, WriteServiceProperties{[](const std::string&) { return "<cors/>"; }}}});
-  disk.store_pending(store);
-  if (GENERATE(false, true)) REQUIRE(disk.checkpoint(store));
-  const auto reopened = disk.open();
+  host.store_pending(store);
+  if (GENERATE(false, true)) REQUIRE(host.checkpoint(store));
+  const auto reopened = host.open();
   REQUIRE(reopened.ok());
   CHECK(*reopened->table_acl("PEOPLE") == policies);
   CHECK(reopened->service_properties() == "<cors/>");
-  CHECK(reopened->table_acl("nobody").error().code == Code::table_not_found);
+  CHECK(reopened->table_acl("nobody").error().code == ErrorCode::table_not_found);
 }
 
 TEST_CASE("a change of the service's properties sees the changes before it") {
@@ -501,7 +502,7 @@ TEST_CASE("a change of the service's properties sees the changes before it") {
                           return current + text;
                         }}};
   };
-  const Staged staged = store.stage({append("a"), append("b")}, noon);
+  const StageResult staged = store.stage({append("a"), append("b")}, noon);
   CHECK(staged.changes);
   CHECK(store.service_properties().empty());
   store.discard();
@@ -515,56 +516,56 @@ TEST_CASE("access policies are checked, and before the table") {
   Store store = new_store();
   publish(store, {create("people")});
   const auto answer_to = [&](std::string_view table, std::vector<AccessPolicy> policies) {
-    const Staged staged =
+    const StageResult staged =
         store.stage({{std::nullopt, WriteTableAcl{std::string(table), std::move(policies)}}}, noon);
     if (staged.changes) store.publish();
-    return succeeded(staged.answers[0]) ? std::optional<Code>() : code_of(staged.answers[0]);
+    return succeeded(staged.results[0]) ? std::optional<ErrorCode>() : code_of(staged.results[0]);
   };
   const auto with_id = [](std::string id) { return AccessPolicy{std::move(id), {}, {}, {}}; };
   std::vector<AccessPolicy> five;
   for (const char* id : {"a", "b", "c", "d", "e"}) five.push_back(with_id(id));
   CHECK(answer_to("people", five) == std::nullopt);
   five.push_back(with_id("f"));
-  CHECK(answer_to("people", five) == Code::invalid_xml_document);
-  CHECK(answer_to("nobody", five) == Code::invalid_xml_document);
-  CHECK(answer_to("nobody", {}) == Code::table_not_found);
+  CHECK(answer_to("people", five) == ErrorCode::invalid_xml_document);
+  CHECK(answer_to("nobody", five) == ErrorCode::invalid_xml_document);
+  CHECK(answer_to("nobody", {}) == ErrorCode::table_not_found);
   CHECK(store.table_acl("people")->size() == 5);
 
   std::string longest;  // 64 units of two bytes each
   for (std::size_t i = 0; i < 64; ++i) longest += "\xC3\xA4";
   CHECK(answer_to("people", {with_id(longest)}) == std::nullopt);
-  CHECK(answer_to("people", {with_id(longest + "a")}) == Code::invalid_xml_node_value);
-  CHECK(answer_to("people", {with_id("")}) == Code::invalid_xml_document);
-  CHECK(answer_to("people", {with_id("\xFF")}) == Code::invalid_xml_document);
+  CHECK(answer_to("people", {with_id(longest + "a")}) == ErrorCode::invalid_xml_node_value);
+  CHECK(answer_to("people", {with_id("")}) == ErrorCode::invalid_xml_document);
+  CHECK(answer_to("people", {with_id("\xFF")}) == ErrorCode::invalid_xml_document);
   CHECK(answer_to("people", {with_id("a"), with_id("A")}) == std::nullopt);
-  CHECK(answer_to("people", {with_id("a"), with_id("a")}) == Code::invalid_xml_document);
+  CHECK(answer_to("people", {with_id("a"), with_id("a")}) == ErrorCode::invalid_xml_document);
 
   for (const char* permission : {"", "r", "rd", "raud"}) {
     CHECK(answer_to("people", {{"a", {}, {}, permission}}) == std::nullopt);
   }
   for (const char* permission : {"dr", "rr", "x", "raud "}) {
-    CHECK(answer_to("people", {{"a", {}, {}, permission}}) == Code::invalid_xml_node_value);
+    CHECK(answer_to("people", {{"a", {}, {}, permission}}) == ErrorCode::invalid_xml_node_value);
   }
   const Ticks first = limits::date_time_ticks_min;
   const Ticks last = limits::date_time_ticks_max;
   CHECK(answer_to("people", {{"a", first, last, {}}}) == std::nullopt);
-  CHECK(answer_to("people", {{"a", first - 1, {}, {}}}) == Code::invalid_xml_node_value);
-  CHECK(answer_to("people", {{"a", {}, last + 1, {}}}) == Code::invalid_xml_node_value);
+  CHECK(answer_to("people", {{"a", first - 1, {}, {}}}) == ErrorCode::invalid_xml_node_value);
+  CHECK(answer_to("people", {{"a", {}, last + 1, {}}}) == ErrorCode::invalid_xml_node_value);
 }
 
 TEST_CASE("table names are checked on creation") {
   Store store = new_store();
-  const Staged staged = store.stage({create("tables"), create("ab"), create("a-bcd")}, noon);
-  CHECK(code_of(staged.answers[0]) == Code::invalid_input);
-  CHECK(code_of(staged.answers[1]) == Code::out_of_range_input);
-  CHECK(code_of(staged.answers[2]) == Code::invalid_resource_name);
+  const StageResult staged = store.stage({create("tables"), create("ab"), create("a-bcd")}, noon);
+  CHECK(code_of(staged.results[0]) == ErrorCode::invalid_input);
+  CHECK(code_of(staged.results[1]) == ErrorCode::out_of_range_input);
+  CHECK(code_of(staged.results[2]) == ErrorCode::invalid_resource_name);
 }
 
 TEST_CASE("statistics count rows and what waits to be stored") {
   Store store = new_store();
-  Disk disk;
+  TestHost host;
   publish(store, {create("people"), insert("people", "p", "a"), insert("people", "p", "b")});
-  disk.store_pending(store);
+  host.store_pending(store);
   const StoreStats stats = store.stats();
   REQUIRE(stats.tables.size() == 1);
   CHECK(stats.tables[0].name == "people");
@@ -573,7 +574,7 @@ TEST_CASE("statistics count rows and what waits to be stored") {
   CHECK(stats.memory_bytes > 0);
   CHECK(stats.last_commit == 3);
   CHECK(stats.segments_since_checkpoint == 1);
-  CHECK(stats.segment_bytes_since_checkpoint == disk.segments[1].size());
+  CHECK(stats.segment_bytes_since_checkpoint == host.segments[1].size());
   CHECK(store.verify().empty());
 }
 
@@ -587,16 +588,16 @@ TEST_CASE("queries read as the service does until they are told not to") {
   const auto page = [&] { return std::get<Page>(store.query("people", query)); };
   CHECK(page().rows_read == 2);
   CHECK(!page().partition.has_value());
-  store.read_as_service(true);
+  store.set_service_read_mode(true);
   CHECK(page().rows_read == 3);
   CHECK(page().rows.size() == 1);
   CHECK(page().partition == "p");
   CHECK(page().next == Continuation{EntityKey("q", "a")});
-  store.cut_pages(0);
+  store.set_page_fraction(0);
   CHECK(page().rows.empty());
   CHECK(page().next == Continuation{EntityKey("p", "a")});
-  store.cut_pages(1);
-  store.read_as_service(false);
+  store.set_page_fraction(1);
+  store.set_service_read_mode(false);
   CHECK(page().rows.size() == 2);
   CHECK(!page().next.has_value());
 }
@@ -608,7 +609,7 @@ TEST_CASE("pages that are cut lead to all that there is") {
     publish(store, {insert("people", "p", row, 1)});
   }
   const auto page_of = [&](double share, const Query& query) {
-    store.cut_pages(share);
+    store.set_page_fraction(share);
     return std::get<Page>(store.query("people", query));
   };
   Query query;
@@ -633,7 +634,7 @@ TEST_CASE("pages that are cut lead to all that there is") {
   CHECK(!page_of(0, query).next.has_value());
 
   const auto tables = [&](double share, std::string_view from) {
-    store.cut_pages(share);
+    store.set_page_fraction(share);
     return *store.tables({}, 1000, from);
   };
   CHECK(tables(0, "").names.empty());

@@ -24,26 +24,26 @@ void check_failure(const std::vector<Operation>& operations, bool transaction, c
   const std::optional<GroupFailure> failure = check_group(operations, transaction);
   REQUIRE(failure.has_value());
   CHECK(failure->error.code == error.code);
-  CHECK(message_of(failure->error) == message_of(error));
+  CHECK(error_message(failure->error) == error_message(error));
   CHECK(failure->index == index);
   CHECK(failure->prefixed == prefixed);
 }
 
 void check_good(const std::vector<Operation>& operations, bool transaction) {
   const std::optional<GroupFailure> failure = check_group(operations, transaction);
-  const std::string message(failure.has_value() ? message_of(failure->error) : "");
+  const std::string message(failure.has_value() ? error_message(failure->error) : "");
   CAPTURE(message);
   CHECK_FALSE(failure.has_value());
 }
 
-const Error too_many(Code::invalid_input,
+const Error too_many(ErrorCode::invalid_input,
                      "The batch request operation exceeds the maximum 100 changes per change set.");
 
 }  // namespace
 
 TEST_CASE("a group has 1 to 100 operations") {
-  check_failure({}, true, Error(Code::invalid_input), 0, false);
-  check_failure({}, false, Error(Code::invalid_input), 0, false);
+  check_failure({}, true, Error(ErrorCode::invalid_input), 0, false);
+  check_failure({}, false, Error(ErrorCode::invalid_input), 0, false);
   check_good(inserts(1), false);
   check_good(inserts(1), true);
   check_good(inserts(100), true);
@@ -53,16 +53,16 @@ TEST_CASE("a group has 1 to 100 operations") {
 
 TEST_CASE("all operations of a group are in one partition") {
   check_failure({insert("a", "1"), insert("a", "2"), insert("b", "3"), insert("c", "4")}, true,
-                Error(Code::batch_partitions_differ), 2, true);
-  check_failure({insert("a", "1"), insert("A", "2")}, true, Error(Code::batch_partitions_differ), 1,
-                true);
+                Error(ErrorCode::batch_partitions_differ), 2, true);
+  check_failure({insert("a", "1"), insert("A", "2")}, true,
+                Error(ErrorCode::batch_partitions_differ), 1, true);
   check_good({insert("", "1"), insert("", "2")}, true);
 }
 
 TEST_CASE("a group touches each row once") {
   check_failure({insert("p", "1"), insert("p", "2"), operation(OperationKind::remove, "p", "1")},
-                true, Error(Code::batch_duplicate_row), 2, true);
-  check_failure({insert("p", ""), insert("p", "")}, true, Error(Code::batch_duplicate_row), 1,
+                true, Error(ErrorCode::batch_duplicate_row), 2, true);
+  check_failure({insert("p", ""), insert("p", "")}, true, Error(ErrorCode::batch_duplicate_row), 1,
                 true);
   check_good({insert("p", "a"), insert("p", "A")}, true);
 }
@@ -72,9 +72,9 @@ TEST_CASE("a remove needs a condition, other operations do not") {
   check_good({remove}, false);
   check_good({with_etag(remove, 5)}, true);
   remove.if_match = IfMatch();
-  check_failure({remove}, false, Error(Code::invalid_input), 0, false);
-  check_failure({remove}, true, Error(Code::invalid_input), 0, true);
-  check_failure({insert("p", "1"), remove}, true, Error(Code::invalid_input), 1, true);
+  check_failure({remove}, false, Error(ErrorCode::invalid_input), 0, false);
+  check_failure({remove}, true, Error(ErrorCode::invalid_input), 0, true);
+  check_failure({insert("p", "1"), remove}, true, Error(ErrorCode::invalid_input), 1, true);
   for (const OperationKind kind : {OperationKind::replace, OperationKind::merge}) {
     Operation unconditional = operation(kind, "p", "r");
     unconditional.if_match = IfMatch();
@@ -87,19 +87,20 @@ TEST_CASE("properties must be writable") {
     return insert("p", "r", {{std::move(name), Value::of_int32(1)}});
   };
   check_good({with("ok")}, false);
-  check_failure({with("not ok")}, false, Error(Code::property_name_invalid), 0, false);
-  check_failure({with("RowKey")}, true, Error(Code::property_name_invalid), 0, true);
-  check_failure({with(std::string(256, 'x'))}, false, Error(Code::property_name_too_long), 0,
+  check_failure({with("not ok")}, false, Error(ErrorCode::property_name_invalid), 0, false);
+  check_failure({with("RowKey")}, true, Error(ErrorCode::property_name_invalid), 0, true);
+  check_failure({with(std::string(256, 'x'))}, false, Error(ErrorCode::property_name_too_long), 0,
                 false);
   check_good({with(std::string(255, 'x'))}, false);
   check_failure({insert("p", "r", {{"a", Value::of_int32(1)}, {"a", Value::of_int32(2)}})}, false,
-                Error(Code::duplicate_properties), 0, false);
+                Error(ErrorCode::duplicate_properties), 0, false);
   check_good({insert("p", "r", {text_property("a", limits::string_units_max)})}, false);
   const Operation too_long = insert("p", "r", {text_property("a", limits::string_units_max + 1)});
-  check_failure({too_long}, false, Error(Code::property_value_too_large), 0, false);
+  check_failure({too_long}, false, Error(ErrorCode::property_value_too_large), 0, false);
   // Found at commit, so one operation alone has no prefix (spec §6.3).
-  check_failure({too_long}, true, Error(Code::property_value_too_large), 0, false);
-  check_failure({insert("p", "q"), too_long}, true, Error(Code::property_value_too_large), 1, true);
+  check_failure({too_long}, true, Error(ErrorCode::property_value_too_large), 0, false);
+  check_failure({insert("p", "q"), too_long}, true, Error(ErrorCode::property_value_too_large), 1,
+                true);
 }
 
 TEST_CASE("252 properties may be written, 253 not") {
@@ -109,7 +110,8 @@ TEST_CASE("252 properties may be written, 253 not") {
   }
   check_good({insert("p", "r", properties)}, false);
   properties.push_back({"last", Value::of_boolean(true)});
-  check_failure({insert("p", "r", properties)}, true, Error(Code::too_many_properties), 0, true);
+  check_failure({insert("p", "r", properties)}, true, Error(ErrorCode::too_many_properties), 0,
+                true);
 }
 
 TEST_CASE("keys are not looked at before the table is") {
@@ -124,10 +126,10 @@ TEST_CASE("a group carries at most 4 MiB") {
   check_good(operations, true);
   std::vector<Operation> more = operations;
   more[3].properties = properties_of_bytes(limits::entity_bytes_max + 1);
-  check_failure(more, true, Error(Code::request_body_too_large), 0, false);
+  check_failure(more, true, Error(ErrorCode::request_body_too_large), 0, false);
   // A remove has a key, too.
   operations.push_back(operation(OperationKind::remove, "p", "5"));
-  check_failure(operations, true, Error(Code::request_body_too_large), 0, false);
+  check_failure(operations, true, Error(ErrorCode::request_body_too_large), 0, false);
   CHECK_FALSE(check_group(operations, true, true).has_value());  // the door has measured it
 }
 
@@ -148,14 +150,16 @@ TEST_CASE("the size of a group counts units, not bytes") {
 
 TEST_CASE("a single write of more than 4 MiB is refused as such") {
   check_failure({insert("p", "r", properties_of_bytes(limits::group_bytes_max + 1))}, false,
-                Error(Code::request_body_too_large), 0, false);
+                Error(ErrorCode::request_body_too_large), 0, false);
   check_good({insert("p", "r", properties_of_bytes(limits::group_bytes_max))}, false);
 }
 
 TEST_CASE("the first offending operation is told, in the order of checks") {
   Operation bad_name = insert("p", "1", {{"not ok", Value::of_int32(1)}});
-  check_failure({bad_name, insert("q", "2")}, true, Error(Code::property_name_invalid), 0, true);
-  check_failure({insert("q", "2"), bad_name}, true, Error(Code::batch_partitions_differ), 1, true);
+  check_failure({bad_name, insert("q", "2")}, true, Error(ErrorCode::property_name_invalid), 0,
+                true);
+  check_failure({insert("q", "2"), bad_name}, true, Error(ErrorCode::batch_partitions_differ), 1,
+                true);
   std::vector<Operation> many = inserts(101);
   many[0] = bad_name;
   check_failure(many, true, too_many, 99, true);
@@ -163,14 +167,16 @@ TEST_CASE("the first offending operation is told, in the order of checks") {
 
 TEST_CASE("messages are prefixed by the rule of the service") {
   struct Case {
-    Code code;
+    ErrorCode code;
     bool alone;  // prefixed as the only operation of a transaction
   };
   for (const Case& one :
-       {Case{Code::entity_already_exists, false}, Case{Code::update_condition_not_satisfied, false},
-        Case{Code::property_value_too_large, false}, Case{Code::resource_not_found, false},
-        Case{Code::table_not_found, true}, Case{Code::out_of_range_input, true},
-        Case{Code::properties_need_value, true}, Case{Code::invalid_input, true}}) {
+       {Case{ErrorCode::entity_already_exists, false},
+        Case{ErrorCode::update_condition_not_satisfied, false},
+        Case{ErrorCode::property_value_too_large, false},
+        Case{ErrorCode::resource_not_found, false}, Case{ErrorCode::table_not_found, true},
+        Case{ErrorCode::out_of_range_input, true}, Case{ErrorCode::properties_need_value, true},
+        Case{ErrorCode::invalid_input, true}}) {
     CAPTURE(service_error(one.code).code);
     CHECK(operation_failure(Error(one.code), 0, 1, true).prefixed == one.alone);
     CHECK(operation_failure(Error(one.code), 1, 2, true).prefixed);
@@ -190,7 +196,7 @@ TEST_CASE("a row that comes again is found in whatever order rows come") {
   const auto fails_at = [&](std::initializer_list<const char*> rows, std::uint32_t index) {
     const std::optional<GroupFailure> failure = group(rows);
     REQUIRE(failure.has_value());
-    CHECK(failure->error.code == Code::batch_duplicate_row);
+    CHECK(failure->error.code == ErrorCode::batch_duplicate_row);
     CHECK(failure->index == index);
   };
   fails_at({"1", "1"}, 1);
@@ -202,7 +208,7 @@ TEST_CASE("a row that comes again is found in whatever order rows come") {
 
 TEST_CASE("names that rows of the table have are not looked at again, but values are") {
   Schema schema;
-  const auto code_of = [&schema](std::vector<Property> properties) -> std::optional<Code> {
+  const auto code_of = [&schema](std::vector<Property> properties) -> std::optional<ErrorCode> {
     const auto failure =
         check_group({insert("p", "r", std::move(properties))}, false, false, &schema);
     return failure.has_value() ? std::optional(failure->error.code) : std::nullopt;
@@ -210,12 +216,12 @@ TEST_CASE("names that rows of the table have are not looked at again, but values
   const Property good{"a", Value::of_string("x")};
   const Property large{"a", Value::of_string(std::string(limits::string_units_max + 1, 'x'))};
   CHECK(code_of({good}) == std::nullopt);
-  CHECK(code_of({{"1a", Value::of_int32(1)}}) == Code::property_name_invalid);
+  CHECK(code_of({{"1a", Value::of_int32(1)}}) == ErrorCode::property_name_invalid);
   schema.intern(std::vector<Property>{good});
   CHECK(code_of({good}) == std::nullopt);
-  CHECK(code_of({large}) == Code::property_value_too_large);
-  CHECK(code_of({good, good}) == Code::duplicate_properties);
-  CHECK(code_of({{"1a", Value::of_int32(1)}}) == Code::property_name_invalid);
+  CHECK(code_of({large}) == ErrorCode::property_value_too_large);
+  CHECK(code_of({good, good}) == ErrorCode::duplicate_properties);
+  CHECK(code_of({{"1a", Value::of_int32(1)}}) == ErrorCode::property_name_invalid);
 }
 
 TEST_CASE("properties named like those before are looked at all the same") {
@@ -228,9 +234,9 @@ TEST_CASE("properties named like those before are looked at all the same") {
     return failure->error.code;
   };
   CHECK(code_of({insert("p", "1", {good}), insert("p", "2", {too_long})}) ==
-        Code::property_value_too_large);
+        ErrorCode::property_value_too_large);
   CHECK(code_of({insert("p", "1", {good}), insert("p", "2", {good, good})}) ==
-        Code::duplicate_properties);
+        ErrorCode::duplicate_properties);
   CHECK(code_of({insert("p", "1", {good}), insert("p", "2", {{"a b", Value::of_int32(1)}})}) ==
-        Code::property_name_invalid);
+        ErrorCode::property_name_invalid);
 }

@@ -33,7 +33,7 @@ TEST_CASE("copies and moved lists outlive the one they came of") {
   const PropertyList moved = std::move(*list);
   list.reset();
   copy.push_back(Property{"c", Value::of_boolean(true)});
-  CHECK(owned(moved) ==
+  CHECK(owned_properties(moved) ==
         std::vector<Property>{{"a", Value::of_string(long_text)}, {"b", Value::of_int32(1)}});
   CHECK(moved != copy);
   REQUIRE(copy.size() == 3);
@@ -44,5 +44,5 @@ TEST_CASE("copies and moved lists outlive the one they came of") {
 TEST_CASE("a list is empty, or holds what it is made of, in order") {
   CHECK(PropertyList().empty());
   const std::vector<Property> properties = {{"b", Value::of_int32(1)}, {"a", Value::of_int32(2)}};
-  CHECK(owned(PropertyList(properties)) == properties);
+  CHECK(owned_properties(PropertyList(properties)) == properties);
 }

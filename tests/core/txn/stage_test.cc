@@ -29,16 +29,16 @@ struct Clock {
   }
 };
 
-using StageOutcome = std::variant<StagedMutations, GroupFailure, NeedPartsToStage>;
+using StageOutcome = std::variant<StagedMutations, GroupFailure, PartsNeededToStage>;
 
 StageOutcome outcome_of(const TableIndex& index, const std::vector<Operation>& operations,
-                        bool transaction, Clock& clock, Seen seen = 0,
+                        bool transaction, Clock& clock, ShapeHint shape_hint = 0,
                         StagedMutations memory = {}) {
   const auto reason =
-      stage_group(table, index, operations, transaction, clock.source(), seen, memory);
+      stage_group(table, index, operations, transaction, clock.source(), shape_hint, memory);
   if (!reason.has_value()) return memory;
   if (const auto* failure = std::get_if<GroupFailure>(&*reason)) return *failure;
-  return std::get<NeedPartsToStage>(*reason);
+  return std::get<PartsNeededToStage>(*reason);
 }
 
 StageOutcome stage(const TableIndex& index, const std::vector<Operation>& operations,
@@ -61,7 +61,8 @@ Entity stored_entity(const TableIndex& index, const Operation& operation) {
   REQUIRE(done.mutations.size() == 1);
   REQUIRE(std::holds_alternative<PutRow>(done.mutations[0]));
   const PutRow& put = std::get<PutRow>(done.mutations[0]);
-  return {EntityKey(put.key.partition, put.key.row), put.timestamp, owned(put.properties)};
+  return {EntityKey(put.key.partition, put.key.row), put.timestamp,
+          owned_properties(put.properties)};
 }
 
 void check_failure(const TableIndex& index, const std::vector<Operation>& operations,
@@ -71,7 +72,7 @@ void check_failure(const TableIndex& index, const std::vector<Operation>& operat
   REQUIRE(std::holds_alternative<GroupFailure>(outcome));
   const GroupFailure& failure = std::get<GroupFailure>(outcome);
   CHECK(failure.error.code == error.code);
-  CHECK(message_of(failure.error) == message_of(error));
+  CHECK(error_message(failure.error) == error_message(error));
   CHECK(failure.index == failing);
   CHECK(failure.prefixed == (operations.size() > 1));
   CHECK(clock.drawn == 0);
@@ -108,16 +109,17 @@ const std::vector<OperationKind> creating = {
 TEST_CASE("insert stores what it carries, once") {
   const TableIndex index = one_row();
   const Operation operation = insert("p", "new", {number("x", 1)});
-  CHECK(stored_entity(index, operation) == Entity{operation.key, 101, owned(operation.properties)});
-  check_failure(index, {insert("p", "there")}, Error(Code::entity_already_exists));
+  CHECK(stored_entity(index, operation) ==
+        Entity{operation.key, 101, owned_properties(operation.properties)});
+  check_failure(index, {insert("p", "there")}, Error(ErrorCode::entity_already_exists));
 }
 
 TEST_CASE("what must be there is not found otherwise, whatever its condition") {
   const TableIndex index = one_row();
   for (const OperationKind kind : conditional) {
-    check_failure(index, {operation(kind, "p", "absent")}, Error(Code::resource_not_found));
+    check_failure(index, {operation(kind, "p", "absent")}, Error(ErrorCode::resource_not_found));
     check_failure(index, {with_etag(operation(kind, "p", "absent"), written)},
-                  Error(Code::resource_not_found));
+                  Error(ErrorCode::resource_not_found));
   }
 }
 
@@ -128,7 +130,7 @@ TEST_CASE("a condition must hold") {
     CHECK(staged(index, {any}).mutations.size() == 1);
     CHECK(staged(index, {with_etag(any, written)}).mutations.size() == 1);
     check_failure(index, {with_etag(any, written + 1)},
-                  Error(Code::update_condition_not_satisfied));
+                  Error(ErrorCode::update_condition_not_satisfied));
   }
   for (const OperationKind kind : {OperationKind::replace, OperationKind::merge}) {
     Operation none = operation(kind, "p", "there");
@@ -164,7 +166,8 @@ TEST_CASE("an upsert of an absent row inserts it") {
   const TableIndex index = one_row();
   for (const OperationKind kind : creating) {
     const Operation upsert = operation(kind, "p", "new", {number("x", 1)});
-    CHECK(stored_entity(index, upsert) == Entity{upsert.key, 101, owned(upsert.properties)});
+    CHECK(stored_entity(index, upsert) ==
+          Entity{upsert.key, 101, owned_properties(upsert.properties)});
   }
 }
 
@@ -178,7 +181,7 @@ TEST_CASE("a write that changes nothing still gets a timestamp") {
 TEST_CASE("remove is a deletion, and has no timestamp") {
   const StagedMutations done = staged(one_row(), {operation(OperationKind::remove, "p", "there")});
   REQUIRE(done.mutations.size() == 1);
-  CHECK(std::get<DeleteEntity>(done.mutations[0]) == DeleteEntity{table, EntityKey("p", "there")});
+  CHECK(std::get<DeleteRow>(done.mutations[0]) == DeleteRow{table, EntityKey("p", "there")});
   CHECK(done.timestamps == std::vector<Ticks>{0});
 }
 
@@ -188,31 +191,32 @@ TEST_CASE("keys are too long where a row may be created, and not found elsewhere
   for (const OperationKind kind : creating) {
     CHECK(staged(index, {operation(kind, longest, longest)}).mutations.size() == 1);
     check_failure(index, {operation(kind, longest + "k", "r")},
-                  Error(Code::property_value_too_large));
+                  Error(ErrorCode::property_value_too_large));
     check_failure(index, {operation(kind, "p", longest + "k")},
-                  Error(Code::property_value_too_large));
+                  Error(ErrorCode::property_value_too_large));
   }
   for (const OperationKind kind : conditional) {
-    check_failure(index, {operation(kind, "p", longest + "k")}, Error(Code::resource_not_found));
+    check_failure(index, {operation(kind, "p", longest + "k")},
+                  Error(ErrorCode::resource_not_found));
   }
 }
 
 TEST_CASE("forbidden characters are judged as in a body or as in an address") {
   const TableIndex index = one_row();
   check_failure(index, {insert("a/b", "r")},
-                Error(Code::out_of_range_input,
+                Error(ErrorCode::out_of_range_input,
                       "The 'PartitionKey' parameter of value 'a/b' is out of range."));
   check_failure(
       index, {insert("p", "#")},
-      Error(Code::out_of_range_input, "The 'RowKey' parameter of value '#' is out of range."));
-  const Error bad_syntax(Code::invalid_input, "Bad Request - Error in query syntax.");
+      Error(ErrorCode::out_of_range_input, "The 'RowKey' parameter of value '#' is out of range."));
+  const Error bad_syntax(ErrorCode::invalid_input, "Bad Request - Error in query syntax.");
   for (const OperationKind kind :
        {OperationKind::insert_or_replace, OperationKind::insert_or_merge, OperationKind::replace,
         OperationKind::merge, OperationKind::remove}) {
     check_failure(index, {operation(kind, "a/b", "r")}, bad_syntax);
     check_failure(index, {operation(kind, "p", "a\\b")}, bad_syntax);
     for (const char* row : {"#", "?", "\t", "\x7F", "\xC2\x85"}) {
-      check_failure(index, {operation(kind, "p", row)}, Error(Code::out_of_range_input));
+      check_failure(index, {operation(kind, "p", row)}, Error(ErrorCode::out_of_range_input));
     }
   }
 }
@@ -223,7 +227,8 @@ TEST_CASE("an entity may be stored up to 1 MiB") {
     return insert("p", "r", properties_of_bytes(bytes));
   };
   CHECK(staged(index, {of_bytes(limits::entity_bytes_max)}).mutations.size() == 1);
-  check_failure(index, {of_bytes(limits::entity_bytes_max + 1)}, Error(Code::entity_too_large));
+  check_failure(index, {of_bytes(limits::entity_bytes_max + 1)},
+                Error(ErrorCode::entity_too_large));
 }
 
 TEST_CASE("limits are those of the merged entity") {
@@ -238,31 +243,31 @@ TEST_CASE("limits are those of the merged entity") {
             .mutations.size() == 1);
   const Property too_much{"sixsix", Value::of_binary("xx")};
   check_failure(index, {operation(OperationKind::merge, "p", "r", {too_much})},
-                Error(Code::entity_too_large));
+                Error(ErrorCode::entity_too_large));
   check_failure(index, {operation(OperationKind::insert_or_merge, "p", "r", {too_much})},
-                Error(Code::entity_too_large));
+                Error(ErrorCode::entity_too_large));
   CHECK(staged(index, {operation(OperationKind::replace, "p", "r", {too_much})}).mutations.size() ==
         1);
 
   CHECK(staged(index, {operation(OperationKind::merge, "p", "m", {number("n7", 0)})})
             .mutations.size() == 1);
   const Operation one_more = operation(OperationKind::merge, "p", "m", {number("more", 0)});
-  check_failure(index, {insert("p", "x"), one_more}, Error(Code::too_many_properties), 1);
+  check_failure(index, {insert("p", "x"), one_more}, Error(ErrorCode::too_many_properties), 1);
 }
 
 TEST_CASE("checks come in the order of the specification") {
   TableIndex index = one_row();
   const std::vector<Property> too_large = properties_of_bytes(limits::entity_bytes_max + 100);
   // Existence and condition before the size.
-  check_failure(index, {insert("p", "there", too_large)}, Error(Code::entity_already_exists));
+  check_failure(index, {insert("p", "there", too_large)}, Error(ErrorCode::entity_already_exists));
   check_failure(index, {operation(OperationKind::replace, "p", "absent", too_large)},
-                Error(Code::resource_not_found));
+                Error(ErrorCode::resource_not_found));
   check_failure(index, {with_etag(operation(OperationKind::merge, "p", "there", too_large), 1)},
-                Error(Code::update_condition_not_satisfied));
+                Error(ErrorCode::update_condition_not_satisfied));
   // The key before the size.
-  check_failure(
-      index, {insert("p", "a/b", too_large)},
-      Error(Code::out_of_range_input, "The 'RowKey' parameter of value 'a/b' is out of range."));
+  check_failure(index, {insert("p", "a/b", too_large)},
+                Error(ErrorCode::out_of_range_input,
+                      "The 'RowKey' parameter of value 'a/b' is out of range."));
 }
 
 TEST_CASE("a group is staged whole, in order, with rising timestamps") {
@@ -273,32 +278,32 @@ TEST_CASE("a group is staged whole, in order, with rising timestamps") {
   CHECK(done.timestamps == std::vector<Ticks>{101, 0, 102, 103});
   REQUIRE(done.mutations.size() == 4);
   CHECK(std::get<PutRow>(done.mutations[0]) == PutRow{table, {"p", "1"}, 101, {}});
-  CHECK(std::holds_alternative<DeleteEntity>(done.mutations[1]));
+  CHECK(std::holds_alternative<DeleteRow>(done.mutations[1]));
   CHECK(std::get<PutRow>(done.mutations[2]).timestamp == 102);
   CHECK(std::get<PutRow>(done.mutations[3]).timestamp == 103);
 }
 
 TEST_CASE("rows are alike only as they were given, one after the other") {
-  const auto alike = [](OperationKind kind, const char* row) {
+  const auto with_same_shape = [](OperationKind kind, const char* row) {
     Operation made = operation(kind, "p", row);
-    made.alike = true;
+    made.same_shape_as_previous = true;
     return made;
   };
   const std::vector<Operation> operations = {
       insert("p", "1"),
-      alike(OperationKind::insert, "2"),
-      alike(OperationKind::insert_or_merge, "there"),  // more than was given
-      alike(OperationKind::insert, "3"),
-      alike(OperationKind::remove, "4"),
-      alike(OperationKind::insert, "5"),
-      alike(OperationKind::insert_or_merge, "6")};
+      with_same_shape(OperationKind::insert, "2"),
+      with_same_shape(OperationKind::insert_or_merge, "there"),  // more than was given
+      with_same_shape(OperationKind::insert, "3"),
+      with_same_shape(OperationKind::remove, "4"),
+      with_same_shape(OperationKind::insert, "5"),
+      with_same_shape(OperationKind::insert_or_merge, "6")};
   TableIndex index = one_row();
   index.put({EntityKey("p", "4"), written, {}});
   const StagedMutations done = staged(index, operations);
   std::vector<bool> found;
   for (const Mutation& mutation : done.mutations) {
     const auto* put = std::get_if<PutRow>(&mutation);
-    found.push_back(put != nullptr && put->alike);
+    found.push_back(put != nullptr && put->same_shape_as_previous);
   }
   CHECK(found == std::vector<bool>{false, true, false, false, false, false, true});
 }
@@ -307,11 +312,11 @@ TEST_CASE("a group fails at its first bad operation and draws no timestamp") {
   check_failure(
       one_row(),
       {insert("p", "1"), insert("p", "there"), operation(OperationKind::remove, "p", "absent")},
-      Error(Code::entity_already_exists), 1);
+      Error(ErrorCode::entity_already_exists), 1);
   check_failure(
       one_row(),
       {insert("p", "1"), operation(OperationKind::remove, "p", "absent"), insert("p", "there")},
-      Error(Code::resource_not_found), 1);
+      Error(ErrorCode::resource_not_found), 1);
 }
 
 TEST_CASE("the only operation of a transaction is prefixed by the rule of the service") {
@@ -352,28 +357,28 @@ TEST_CASE("an outcome that is used again shows in nothing") {
 
 TEST_CASE("what is known of names is of a row that is put as it was given, or merged alone") {
   const TableIndex index = one_row();
-  constexpr Seen known = 17;
-  const auto seen_of = [&](const std::vector<Operation>& group) {
+  constexpr ShapeHint known = 17;
+  const auto shape_hints_of = [&](const std::vector<Operation>& group) {
     Clock clock;
     const StageOutcome outcome = outcome_of(index, group, group.size() > 1, clock, known);
-    std::vector<Seen> seen;
+    std::vector<ShapeHint> shape_hint;
     for (const Mutation& mutation : std::get<StagedMutations>(outcome).mutations) {
-      seen.push_back(std::get<PutRow>(mutation).seen);
+      shape_hint.push_back(std::get<PutRow>(mutation).shape_hint);
     }
-    return seen;
+    return shape_hint;
   };
-  CHECK(seen_of({insert("p", "new")}) == std::vector<Seen>{known});
+  CHECK(shape_hints_of({insert("p", "new")}) == std::vector<ShapeHint>{known});
   const auto merge = [](const Property& property) {
     return operation(OperationKind::merge, "p", "there", {property});
   };
   // The names and types of the row, or a list that is new.
-  const Seen of_row =
-      index.schema().saw(views_of(stored_entity(index, merge(number("a", 2))).properties));
+  const ShapeHint of_row = index.schema().find_hint(
+      property_views(stored_entity(index, merge(number("a", 2))).properties));
   CHECK(of_row != 0);
-  CHECK(seen_of({merge(number("a", 2))}) == std::vector<Seen>{of_row});
-  CHECK(seen_of({merge(number("new", 2))}) == std::vector<Seen>{0});
-  CHECK(seen_of({merge(number("a", 2)), insert("p", "b")}) == std::vector<Seen>{0, 0});
-  CHECK(seen_of({insert("p", "a"), insert("p", "b")}) == std::vector<Seen>{known, 0});
+  CHECK(shape_hints_of({merge(number("a", 2))}) == std::vector<ShapeHint>{of_row});
+  CHECK(shape_hints_of({merge(number("new", 2))}) == std::vector<ShapeHint>{0});
+  CHECK(shape_hints_of({merge(number("a", 2)), insert("p", "b")}) == std::vector<ShapeHint>{0, 0});
+  CHECK(shape_hints_of({insert("p", "a"), insert("p", "b")}) == std::vector<ShapeHint>{known, 0});
 }
 
 TEST_CASE("staging changes nothing") {
@@ -386,19 +391,19 @@ TEST_CASE("staging changes nothing") {
 TEST_CASE("missing parts are asked for all at once") {
   TableIndex index;
   const auto row = [](const char* key) { return Entity{EntityKey("p", key), written, {}}; };
-  index.add_absent({EntityKey("p", "a"), EntityKey("p", "b")}, 5, 1, 10);
-  index.add_absent({EntityKey("p", "b"), EntityKey("p", "c")}, 3, 2, 20);
+  index.add_unloaded({EntityKey("p", "a"), EntityKey("p", "b")}, 5, 1, 10);
+  index.add_unloaded({EntityKey("p", "b"), EntityKey("p", "c")}, 3, 2, 20);
   Clock clock;
   const std::vector<Operation> operations = {insert("p", "b0"),
                                              operation(OperationKind::merge, "p", "a1"),
                                              insert("p", "b3"), insert("p", "z")};
   StageOutcome outcome = stage(index, operations, clock);
-  REQUIRE(std::holds_alternative<NeedPartsToStage>(outcome));
-  CHECK(std::get<NeedPartsToStage>(outcome).ids == std::vector<PartId>{3, 5});
+  REQUIRE(std::holds_alternative<PartsNeededToStage>(outcome));
+  CHECK(std::get<PartsNeededToStage>(outcome).ids == std::vector<PartId>{3, 5});
   CHECK(clock.drawn == 0);
   index.load_part(3, {row("b1"), row("b2")});
   outcome = stage(index, operations, clock);
-  CHECK(std::get<NeedPartsToStage>(outcome).ids == std::vector<PartId>{5});
+  CHECK(std::get<PartsNeededToStage>(outcome).ids == std::vector<PartId>{5});
   index.load_part(5, {row("a1")});
   outcome = stage(index, operations, clock);
   CHECK(std::holds_alternative<StagedMutations>(outcome));
@@ -411,7 +416,7 @@ namespace {
 using Model = std::map<std::string, Entity>;  // by row key, one partition
 
 struct Expected {
-  std::optional<Code> failure;
+  std::optional<ErrorCode> failure;
   std::uint32_t index = 0;
   Model after;
 };
@@ -425,17 +430,17 @@ Expected apply_slowly(Model rows, const std::vector<Operation>& operations, Tick
     const bool must_exist = one.kind == OperationKind::replace ||
                             one.kind == OperationKind::merge || one.kind == OperationKind::remove;
     if (one.kind == OperationKind::insert && there) {
-      return {Code::entity_already_exists, i, before};
+      return {ErrorCode::entity_already_exists, i, before};
     }
-    if (must_exist && !there) return {Code::resource_not_found, i, before};
+    if (must_exist && !there) return {ErrorCode::resource_not_found, i, before};
     if (must_exist && !one.if_match.matches(at->second.timestamp)) {
-      return {Code::update_condition_not_satisfied, i, before};
+      return {ErrorCode::update_condition_not_satisfied, i, before};
     }
     if (one.kind == OperationKind::remove) {
       rows.erase(at);
       continue;
     }
-    Entity entity{one.key, first_tick++, owned(one.properties)};
+    Entity entity{one.key, first_tick++, owned_properties(one.properties)};
     const bool merges =
         one.kind == OperationKind::merge || one.kind == OperationKind::insert_or_merge;
     if (merges && there) {
@@ -458,9 +463,9 @@ std::vector<Operation> random_group(Prng& prng, const Model& rows) {
     Operation made = operation(kind, "p", row);
     if (kind != OperationKind::remove) made.properties = random_properties(prng, 4);
     const auto at = rows.find(row);
-    if (made.if_match.given() && prng.chance(2)) {
-      const Ticks seen = at == rows.end() || prng.chance(5) ? 1 : at->second.timestamp;
-      made = with_etag(std::move(made), seen);
+    if (made.if_match.has_condition() && prng.chance(2)) {
+      const Ticks stored_timestamp = at == rows.end() || prng.chance(5) ? 1 : at->second.timestamp;
+      made = with_etag(std::move(made), stored_timestamp);
     }
     operations.push_back(std::move(made));
   }
@@ -472,7 +477,7 @@ void apply(TableIndex& index, const StagedMutations& done) {
     if (const auto* put = std::get_if<PutRow>(&mutation)) {
       index.put(put->key, put->timestamp, put->properties);
     } else {
-      REQUIRE(index.erase(std::get<DeleteEntity>(mutation).key.view()));
+      REQUIRE(index.erase(std::get<DeleteRow>(mutation).key.view()));
     }
   }
 }

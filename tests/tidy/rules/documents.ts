@@ -6,22 +6,22 @@ import { matching, type Repository } from "../repository.ts";
 const link = /\[[^\]]*\]\(([^)\s]+)\)/g;
 
 /** Relative links of documents go to files, and their fragments to headings. */
-export function linksLeadSomewhere(repository: Repository): string[] {
+export function linksResolve(repository: Repository): string[] {
   const folders = new Set([...repository.bytes.keys()].flatMap((path) => foldersAbove(path)));
-  const complaints: string[] = [];
+  const violations: string[] = [];
   for (const [path, text] of matching(repository, /\.md$/)) {
     for (const [, target = ""] of withoutCode(text).matchAll(link)) {
       if (/^[a-z]+:/.test(target)) continue;
       const [file = "", fragment] = target.split("#");
       const to = file === "" ? path : posix.join(posix.dirname(path), file).replace(/\/$/, "");
       if (!repository.bytes.has(to) && !folders.has(to)) {
-        complaints.push(`${path}: ${target} is not there`);
+        violations.push(`${path}: ${target} is not there`);
       } else if (fragment && !headings(repository.text.get(to) ?? "").has(fragment)) {
-        complaints.push(`${path}: ${target} has no such heading`);
+        violations.push(`${path}: ${target} has no such heading`);
       }
     }
   }
-  return complaints;
+  return violations;
 }
 
 function foldersAbove(path: string): string[] {
@@ -44,7 +44,7 @@ function headings(markdown: string): Set<string> {
 }
 
 // Read by a tool under its name, or found by a pattern in CMake or tests/run.
-const foundWithoutBeingNamed = [
+const referencedImplicitly = [
   /^[^/]*$/, // at the root: conventional names
   /(^|\/)(\.npmrc|\.gitignore|package\.json|package-lock\.json|tsconfig\.json|CMakeLists\.txt|README\.md|index\.html)$/,
   /^\.ci\/run$/,
@@ -56,7 +56,7 @@ const foundWithoutBeingNamed = [
 ];
 
 /** Every file is named by another one. */
-export function noFileIsDead(repository: Repository): string[] {
+export function everyFileIsReferenced(repository: Repository): string[] {
   const named = new Map<string, Set<string>>(); // base name -> files that say it
   for (const [path, text] of repository.text) {
     for (const [name] of text.matchAll(/[\w.-]*\w/g)) {
@@ -64,7 +64,7 @@ export function noFileIsDead(repository: Repository): string[] {
     }
   }
   return [...repository.bytes.keys()]
-    .filter((path) => !foundWithoutBeingNamed.some((pattern) => pattern.test(path)))
+    .filter((path) => !referencedImplicitly.some((pattern) => pattern.test(path)))
     .filter((path) => {
       const name = posix.basename(path);
       // TypeScript is also imported by the name of what it is compiled to.

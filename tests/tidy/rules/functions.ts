@@ -12,7 +12,7 @@ const areas: ReadonlyArray<[name: string, path: RegExp]> = [
 ];
 
 /** Fails when a function is longer than the longest so far, and asks for the record when all are shorter. */
-export function functionsGetShorter(repository: Repository): string[] {
+export function longestFunctionsDoNotGrow(repository: Repository): string[] {
   const record = JSON.parse(repository.text.get(recordFile) ?? "{}");
   return areas.flatMap(([area, pattern]) => {
     const longest = [...matching(repository, pattern)]
@@ -36,7 +36,7 @@ export interface Longest {
 /** The longest function of a file, C++ or TypeScript: from the first line of its head to its closing brace. */
 export function longestFunction(path: string, text: string): Longest {
   let longest: Longest = { lines: 0, where: path };
-  for (const { head, from, to } of blocks(withoutText(text))) {
+  for (const { head, from, to } of blocks(withoutCommentsAndStrings(text))) {
     if (opensFunction(head) && to - from + 1 > longest.lines) {
       longest = { lines: to - from + 1, where: `${path}:${from}` };
     }
@@ -73,16 +73,16 @@ function* blocks(code: string): Generator<Block> {
   }
 }
 
-const otherBlock =
+const nonFunctionBlock =
   /^(\w+: ?|export |default |abstract |declare |inline |typedef |constexpr )*(namespace|class|struct|union|enum|interface|type|extern|switch|if|for|while|else|catch|import)\b/;
 
 function opensFunction(head: string): boolean {
-  if (otherBlock.test(head)) return false;
+  if (nonFunctionBlock.test(head)) return false;
   return /(=>|\)( (const|noexcept|override|mutable))*( -> [^()]+|: [^()=]+)?)$/.test(head);
 }
 
 /** The same text, line by line, without comments and what quotation marks enclose. */
-function withoutText(code: string): string {
+function withoutCommentsAndStrings(code: string): string {
   const blank = (text: string) => text.replace(/[^\n]/g, " ");
   return code
     .replace(/(?<=\d)'(?=\d)/g, " ")

@@ -1,26 +1,26 @@
-// Arrows of the TypeScript side, against the picture in ARCHITECTURE.md.
+// Arrows of the TypeScript side, against the module map in web/src/MODULES.md.
 
 import { posix } from "node:path";
-import { parsePicture, pictureFile } from "../picture.ts";
+import { readModuleMap, webMapFile } from "../module-map.ts";
 import { matching, type Repository } from "../repository.ts";
 
 const importing = /(?:\bfrom |\bimport\(|^import )"([^"]+)"/gm;
 
-/** The room of a file of web/src: its folder, or its name without ending. */
-function roomOf(path: string): string {
+/** The module of a file of web/src: its folder, or its name without ending. */
+function moduleOf(path: string): string {
   const [first = ""] = path.replace(/^web\/src\//, "").split("/");
   return first.replace(/(\.d)?\.m?[jt]s$/, "");
 }
 
-/** A room imports only what it was given; nothing is imported from outside the package. */
-export function importsFollowPicture(repository: Repository): string[] {
-  const picture = parsePicture(repository.text.get(pictureFile) ?? "", "web");
-  const complaints: string[] = [];
+/** A module imports only what it was given; nothing is imported from outside the package. */
+export function importsFollowModuleMap(repository: Repository): string[] {
+  const moduleMap = readModuleMap(repository, webMapFile);
+  const violations: string[] = [];
   for (const [path, text] of matching(repository, /^web\/src\/.*\.m?ts$/)) {
-    const from = roomOf(path);
-    const room = picture.get(from);
-    if (!room) {
-      complaints.push(`${path}: ${from} is not in ${pictureFile}`);
+    const from = moduleOf(path);
+    const module = moduleMap.get(from);
+    if (!module) {
+      violations.push(`${path}: ${from} is not in ${webMapFile}`);
       continue;
     }
     for (const [, target] of text.matchAll(importing)) {
@@ -28,18 +28,18 @@ export function importsFollowPicture(repository: Repository): string[] {
       const to = target.startsWith(".")
         ? posix.join(posix.dirname(path), target)
         : `package ${target}`;
-      const used = to.startsWith("web/src/") ? roomOf(to) : (to.split("/")[0] ?? to);
-      if (used !== from && !room.uses.includes(used)) {
-        complaints.push(`${path}: ${from} may not use ${used}: ${target}`);
+      const used = to.startsWith("web/src/") ? moduleOf(to) : (to.split("/")[0] ?? to);
+      if (used !== from && !module.uses.includes(used)) {
+        violations.push(`${path}: ${from} may not use ${used}: ${target}`);
       }
     }
   }
-  return complaints;
+  return violations;
 }
 
 /** A demo lives on what users get: the packages that it depends on, and its own files. */
 export function demoUsesThePackage(repository: Repository): string[] {
-  const complaints: string[] = [];
+  const violations: string[] = [];
   for (const [path, text] of matching(repository, /^demo\/\w+\/src\/.*\.tsx?$/)) {
     const home = path.split("/").slice(0, 3).join("/");
     const manifest = JSON.parse(repository.text.get(posix.join(home, "../package.json")) ?? "{}");
@@ -49,11 +49,11 @@ export function demoUsesThePackage(repository: Repository): string[] {
       if (target === undefined || packages.includes(packageOf(target))) continue;
       const to = posix.join(posix.dirname(path), target);
       if (!target.startsWith(".") || !to.startsWith(`${home}/`)) {
-        complaints.push(`${path}: imports ${target}, which is not the package`);
+        violations.push(`${path}: imports ${target}, which is not the package`);
       }
     }
   }
-  return complaints;
+  return violations;
 }
 
 function packageOf(target: string): string {

@@ -1,92 +1,92 @@
-// Arrows of the C++ side, against the picture in ARCHITECTURE.md.
+// Arrows of the C++ side, against the module map in core/MODULES.md.
 
 import { dirname } from "node:path";
-import { type Picture, parsePicture, pictureFile, reach } from "../picture.ts";
+import { coreMapFile, type ModuleMap, reachableModules, readModuleMap } from "../module-map.ts";
 import { findings, matching, type Repository } from "../repository.ts";
 
 const sources = /^(core\/\w+|bindings)\/\w+\.(h|cc)$/;
 const include = /^#include "([^"]+)"$/gm;
 
-interface Place {
-  readonly room: string;
+interface SourceFile {
+  readonly module: string;
   readonly file: string;
 }
 
-function placeOf(path: string): Place {
+function sourceFileOf(path: string): SourceFile {
   const file = path.slice(path.lastIndexOf("/") + 1).replace(/\.\w+$/, "");
-  return { room: dirname(path), file };
+  return { module: dirname(path), file };
 }
 
-function pictureOf(repository: Repository): Picture {
-  return parsePicture(repository.text.get(pictureFile) ?? "", "rooms");
+function moduleMapOf(repository: Repository): ModuleMap {
+  return readModuleMap(repository, coreMapFile);
 }
 
-/** An include goes to a room that the including one may use; inside a room, to a file listed above. */
-export function arrowsGoDown(repository: Repository): string[] {
-  const picture = pictureOf(repository);
-  const complaints: string[] = [];
+/** An include goes to a module that the including one may use; inside a module, to a file listed above. */
+export function includesFollowModuleMap(repository: Repository): string[] {
+  const moduleMap = moduleMapOf(repository);
+  const violations: string[] = [];
   for (const [path, text] of matching(repository, sources)) {
-    const from = placeOf(path);
-    const allowed = reach(picture, from.room);
+    const from = sourceFileOf(path);
+    const allowed = reachableModules(moduleMap, from.module);
     for (const [, target] of text.matchAll(include)) {
       if (target === undefined) continue;
-      const to = placeOf(target);
-      if (!allowed.has(to.room)) {
-        complaints.push(`${path}: ${from.room} may not use ${to.room}: ${target}`);
-      } else if (to.room === from.room && to.file !== from.file) {
-        const order = picture.get(from.room)?.files ?? [];
+      const to = sourceFileOf(target);
+      if (!allowed.has(to.module)) {
+        violations.push(`${path}: ${from.module} may not use ${to.module}: ${target}`);
+      } else if (to.module === from.module && to.file !== from.file) {
+        const order = moduleMap.get(from.module)?.files ?? [];
         if (order.indexOf(to.file) > order.indexOf(from.file)) {
-          complaints.push(`${path}: ${to.file} is listed below ${from.file} in ${pictureFile}`);
+          violations.push(`${path}: ${to.file} is listed below ${from.file} in ${coreMapFile}`);
         }
       }
     }
   }
-  return complaints;
+  return violations;
 }
 
-/** The picture names every file, and no other. */
-export function pictureIsComplete(repository: Repository): string[] {
-  const picture = pictureOf(repository);
+/** The module map names every file, and no other. */
+export function moduleMapIsComplete(repository: Repository): string[] {
+  const moduleMap = moduleMapOf(repository);
   const present = new Map<string, Set<string>>();
   for (const [path] of matching(repository, sources)) {
-    const { room, file } = placeOf(path);
-    present.set(room, (present.get(room) ?? new Set()).add(file));
+    const { module, file } = sourceFileOf(path);
+    present.set(module, (present.get(module) ?? new Set()).add(file));
   }
-  const complaints: string[] = [];
-  for (const [room, files] of present) {
-    const listed = new Set(picture.get(room)?.files);
+  const violations: string[] = [];
+  for (const [module, files] of present) {
+    const listed = new Set(moduleMap.get(module)?.files);
     for (const file of files.difference(listed)) {
-      complaints.push(`${room}/${file}: not in ${pictureFile}`);
+      violations.push(`${module}/${file}: not in ${coreMapFile}`);
     }
   }
-  for (const room of picture.values()) {
-    const files = present.get(room.name) ?? new Set();
-    for (const file of new Set(room.files).difference(files)) {
-      complaints.push(`${pictureFile}: there is no ${room.name}/${file}`);
+  for (const module of moduleMap.values()) {
+    const files = present.get(module.name) ?? new Set();
+    for (const file of new Set(module.files).difference(files)) {
+      violations.push(`${coreMapFile}: there is no ${module.name}/${file}`);
     }
   }
-  return complaints;
+  return violations;
 }
 
-/** The libraries are linked as the picture says. */
-export function linksFollowPicture(repository: Repository): string[] {
+/** The libraries are linked as the module map says. */
+export function linksFollowModuleMap(repository: Repository): string[] {
   const cmake = repository.text.get("core/CMakeLists.txt") ?? "";
   const linked = new Map<string, string>();
-  for (const [, room, uses] of cmake.matchAll(/^entitable_room\((\w+) ?([\w ]*)\)$/gm)) {
-    linked.set(`core/${room}`, [...(uses ?? "").split(" ").filter(Boolean)].sort().join(", "));
+  for (const [, module, uses] of cmake.matchAll(/^entitable_module\((\w+) ?([\w ]*)\)$/gm)) {
+    linked.set(`core/${module}`, [...(uses ?? "").split(" ").filter(Boolean)].sort().join(", "));
   }
-  const complaints: string[] = [];
-  for (const { name, uses } of pictureOf(repository).values()) {
+  const violations: string[] = [];
+  for (const { name, uses } of moduleMapOf(repository).values()) {
     if (!name.startsWith("core/")) continue;
     const drawn = uses
       .map((used) => used.replace("core/", ""))
       .sort()
       .join(", ");
     if (linked.get(name) !== drawn) {
-      complaints.push(`core/CMakeLists.txt: ${name} links [${linked.get(name)}], drawn [${drawn}]`);
+      violations.push(`core/CMakeLists.txt: ${name} links [${linked.get(name)}], drawn [${drawn}]`);
     }
   }
-  return complaints;
+  return violations;
 }
 
 /** Only bindings know Emscripten. */

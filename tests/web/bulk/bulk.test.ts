@@ -9,16 +9,16 @@ import { BulkError, bulk } from "../../../web/src/bulk/index.ts";
 import { type MockStore, mockStore } from "../../../web/src/testing/index.ts";
 import type { TransactionAction } from "../../../web/src/types.ts";
 import { dataTables } from "../support/data-tables.ts";
-import { type Random, randomOf } from "../support/random.ts";
+import { type Random, seededRandom } from "../support/random.ts";
 
 const seed = Number(process.env.ENTITABLE_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const steps = Number(process.env.ENTITABLE_STEPS ?? 25);
 
 const open = () => mockStore({ name: "acme", fixtures: { lamps: [] } });
 
-type Door = (store: MockStore) => BulkClient;
+type ClientFactory = (store: MockStore) => BulkClient;
 
-const doors: Readonly<Record<string, Door>> = {
+const clients: Readonly<Record<string, ClientFactory>> = {
   "a store's table": (store) => store.table("lamps"),
   "the official client": (store) =>
     new official.TableClient("https://acme.table.core.windows.net", "lamps", {
@@ -66,14 +66,14 @@ async function contents(store: MockStore): Promise<string[]> {
   return found;
 }
 
-for (const [name, door] of Object.entries(doors)) {
+for (const [name, clientOf] of Object.entries(clients)) {
   describe(`through ${name}`, () => {
     test("a hundred of a partition travel together, and order is kept within it", async () => {
       await using store = await open();
       const progress: number[] = [];
       const onProgress: BulkOptions["onProgress"] = ({ done }) => progress.push(done);
-      const result = await bulk(door(store), rows(501, 2), { onProgress });
-      assert.deepEqual(result, { read: 501, done: 501, failed: [], left: [], requests: 6 });
+      const result = await bulk(clientOf(store), rows(501, 2), { onProgress });
+      assert.deepEqual(result, { read: 501, done: 501, failed: [], notAttempted: [], requests: 6 });
       assert.deepEqual(batchSizes(store).sort(), [100, 100, 100, 100, 50, 51].sort());
       assert.deepEqual(progress.at(-1), 501);
       assert.equal(progress.length, 6);
@@ -89,7 +89,7 @@ for (const [name, door] of Object.entries(doors)) {
     test("an entity comes once in a batch; what comes later wins", async () => {
       await using store = await open();
       const actions = [1, 2, 3].map((n) => upsert("p", "r", { n }));
-      await bulk(door(store), [...actions, upsert("p", "s")]);
+      await bulk(clientOf(store), [...actions, upsert("p", "s")]);
       assert.deepEqual(batchSizes(store), [1, 1, 2]);
       assert.deepEqual(await contents(store), ['["p","r",[["n",3]]]', '["p","s",[]]']);
     });
@@ -99,7 +99,7 @@ for (const [name, door] of Object.entries(doors)) {
         await using store = await open();
         const texts = Object.fromEntries(Array.from({ length: 15 }, (_, i) => [`t${i}`, text]));
         const actions = Array.from({ length: 12 }, (_, i) => upsert("p", `${i}`, texts));
-        const { done } = await bulk(door(store), actions);
+        const { done } = await bulk(clientOf(store), actions);
         assert.equal(done, 12);
         assert.equal(
           store.requests.all().find(({ code }) => code !== undefined),
@@ -115,13 +115,13 @@ for (const [name, door] of Object.entries(doors)) {
       await using store = await open();
       await store.table("lamps").createEntity({ partitionKey: "p0", rowKey: "000150" });
       const actions = [...rows(400)].map(([, entity]): TransactionAction => ["create", entity]);
-      const error = await failing(bulk(door(store), actions));
+      const error = await failing(bulk(clientOf(store), actions));
       assert.equal(error.name, "BulkError");
       assert.match(
         error.message,
         /^Action 150 failed, after 100 of the 400 read were carried out: 50:The spec/,
       );
-      const { failed, left, ...counts } = error.result;
+      const { failed, notAttempted, ...counts } = error.result;
       assert.deepEqual(counts, { read: 400, done: 100, requests: 2 });
       assert.deepEqual(
         failed.map(({ index, uncertain, action }) => [index, uncertain, action]),
@@ -129,7 +129,7 @@ for (const [name, door] of Object.entries(doors)) {
       );
       assert.equal(error.cause, failed[0]?.error);
       assert.equal((error.cause as official.RestError).statusCode, 409);
-      assert.deepEqual(left, [
+      assert.deepEqual(notAttempted, [
         ...Array.from({ length: 50 }, (_, i) => 100 + i),
         ...Array.from({ length: 249 }, (_, i) => 151 + i),
       ]);
@@ -143,12 +143,12 @@ for (const [name, door] of Object.entries(doors)) {
         await table.createEntity({ partitionKey: "p0", rowKey: row });
       }
       const actions = [...rows(250)].map(([, entity]): TransactionAction => ["create", entity]);
-      const result = await bulk(door(store), actions, { onError: "continue" });
+      const result = await bulk(clientOf(store), actions, { onError: "continue" });
       assert.deepEqual(
         result.failed.map(({ index }) => index),
         [3, 7, 199],
       );
-      assert.deepEqual([result.done, result.left, result.requests], [247, [], 6]);
+      assert.deepEqual([result.done, result.notAttempted, result.requests], [247, [], 6]);
       assert.equal((await store.stats()).rows, 250);
     });
 
@@ -156,7 +156,7 @@ for (const [name, door] of Object.entries(doors)) {
       await using store = await open();
       const actions = [...rows(10)];
       actions[6] = upsert("p0", "bad", { wrong: [] });
-      const result = await bulk(door(store), actions, { onError: "continue" });
+      const result = await bulk(clientOf(store), actions, { onError: "continue" });
       assert.deepEqual([result.done, result.failed.length, result.failed[0]?.index], [9, 1, 6]);
       assert.match(result.failed[0]?.error.message ?? "", /^Unknown EDM type object/);
       assert.equal(result.failed[0]?.uncertain, false);
@@ -166,14 +166,14 @@ for (const [name, door] of Object.entries(doors)) {
       for (const code of ["TableNotFound", "TableBeingDeleted"]) {
         await using store = await open();
         store.faults.add({ on: "batch", respond: { code } });
-        const going = bulk(door(store), rows(5000, 2), { onError: "continue", concurrency: 2 });
+        const going = bulk(clientOf(store), rows(5000, 2), { onError: "continue", concurrency: 2 });
         const { result, cause } = await failing(going);
         assert.equal(
           (cause as official.RestError).statusCode,
           code === "TableNotFound" ? 404 : 409,
         );
         assert.deepEqual([result.requests, result.done, result.failed.length], [2, 0, 200]);
-        assert.equal(result.failed.length + result.left.length, result.read);
+        assert.equal(result.failed.length + result.notAttempted.length, result.read);
         assert(result.failed.every(({ uncertain }) => !uncertain));
       }
     });
@@ -185,14 +185,17 @@ for (const [name, door] of Object.entries(doors)) {
         partitionKey: "p0",
         respond: { code: "AuthorizationFailure" },
       });
-      const result = await bulk(door(store), rows(300, 2), { onError: "continue" });
+      const result = await bulk(clientOf(store), rows(300, 2), { onError: "continue" });
       assert.deepEqual([result.done, result.failed.length, result.requests], [150, 150, 4]);
     });
 
     test("an answer that is lost leaves it uncertain whether all of that batch was done", async () => {
       await using store = await open();
       store.faults.add({ on: "batch", skip: 1, times: 1, network: "timeout-after-commit" });
-      const result = await bulk(door(store), rows(300), { onError: "continue", concurrency: 1 });
+      const result = await bulk(clientOf(store), rows(300), {
+        onError: "continue",
+        concurrency: 1,
+      });
       assert.deepEqual([result.done, result.failed.length, result.requests], [200, 100, 3]);
       assert(
         result.failed.every(({ index, uncertain }) => uncertain && index >= 100 && index < 200),
@@ -203,7 +206,7 @@ for (const [name, door] of Object.entries(doors)) {
     test("a service that is busy says so, and nothing is sent again", async () => {
       await using store = await open();
       store.faults.add({ on: "batch", times: 1, respond: { code: "ServerBusy" } });
-      const error = await failing(bulk(door(store), rows(10)));
+      const error = await failing(bulk(clientOf(store), rows(10)));
       assert.equal((error.cause as official.RestError).statusCode, 503);
       assert(error.result.failed.every(({ uncertain }) => uncertain));
       assert.equal(store.requests.all().length, 1);
@@ -223,11 +226,11 @@ for (const [name, door] of Object.entries(doors)) {
         if (done >= 300) abort.abort();
       };
       const error = await failing(
-        bulk(door(store), endless(), { signal: abort.signal, onProgress }),
+        bulk(clientOf(store), endless(), { signal: abort.signal, onProgress }),
       );
       assert.equal(error.name, "AbortError");
-      const { read, done, failed, left } = error.result;
-      assert.equal(done + failed.length + left.length, read);
+      const { read, done, failed, notAttempted } = error.result;
+      assert.equal(done + failed.length + notAttempted.length, read);
       assert(given - read <= 1);
       assert.equal(done, 300);
       const { rows: stored } = await store.stats();
@@ -235,14 +238,14 @@ for (const [name, door] of Object.entries(doors)) {
     });
 
     test(`does what each action would have done alone (seed ${seed})`, async () => {
-      const random = randomOf(seed);
-      for (let step = 0; step < steps; ++step) await sameAsAlone(door, random);
+      const random = seededRandom(seed);
+      for (let step = 0; step < steps; ++step) await sameAsAlone(clientOf, random);
     });
   });
 }
 
 // Random actions, many of which fail: their results, their failures and what is left in the table, against those of actions done one by one.
-async function sameAsAlone(door: Door, random: Random): Promise<void> {
+async function sameAsAlone(clientOf: ClientFactory, random: Random): Promise<void> {
   const partitions = 1 + random.below(4);
   const perPartition = 1 + random.below(random.below(2) ? 8 : 150);
   const actions = Array.from({ length: random.below(400) }, (_, i): TransactionAction => {
@@ -271,7 +274,7 @@ async function sameAsAlone(door: Door, random: Random): Promise<void> {
 
   await using together = await open();
   const concurrency = 1 + random.below(5);
-  const result = await bulk(door(together), actions, { onError: "continue", concurrency });
+  const result = await bulk(clientOf(together), actions, { onError: "continue", concurrency });
   assert.deepEqual(
     result.failed.map(({ index }) => index),
     failed,
@@ -339,7 +342,7 @@ describe("bulk", () => {
     release();
     const { result } = await running;
     assert(ended);
-    assert.deepEqual([result.read, result.done, result.left.length], [16_784, 400, 16_384]);
+    assert.deepEqual([result.read, result.done, result.notAttempted.length], [16_784, 400, 16_384]);
   });
 
   test("many partitions, each with little: batches are as full as can be", async () => {
@@ -360,7 +363,7 @@ describe("bulk", () => {
       error.message,
       /^A bulk write ended, after 100 of the 150 read were carried out: no more$/,
     );
-    assert.deepEqual(error.result.left.length, 50);
+    assert.deepEqual(error.result.notAttempted.length, 50);
     const second = await failing(
       store.table("lamps").bulk(rows(150), {
         onProgress: () => {
@@ -384,7 +387,7 @@ describe("bulk", () => {
     const waiting = failing(table.bulk(stuck(), { signal: abort.signal }));
     await new Promise(setImmediate);
     abort.abort();
-    assert.deepEqual((await waiting).result.left, [0]);
+    assert.deepEqual((await waiting).result.notAttempted, [0]);
   });
 
   test("a store that is closed ends it at once", async () => {
@@ -417,7 +420,7 @@ describe("bulk", () => {
 
   test("nothing to do is done; options that make no sense are refused", async () => {
     await using store = await open();
-    const nothing = { read: 0, done: 0, failed: [], left: [], requests: 0 };
+    const nothing = { read: 0, done: 0, failed: [], notAttempted: [], requests: 0 };
     assert.deepEqual(await bulk(store.table("lamps"), []), nothing);
     for (const concurrency of [0, -1, Number.NaN]) {
       await assert.rejects(bulk(store.table("lamps"), [], { concurrency }), RangeError);

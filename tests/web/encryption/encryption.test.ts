@@ -23,7 +23,7 @@ const options: EntityCipherOptions = { key, keyId: "2026", properties: ["Ssn", "
 const ann = { partitionKey: "p", rowKey: "ann", Name: "Ann", Ssn: "078-05-1120", Age: 31 };
 
 const open = () => mockStore({ name: "acme", fixtures: { people: [] } });
-const doors: Readonly<Record<string, (store: MockStore) => TableClient>> = {
+const clients: Readonly<Record<string, (store: MockStore) => TableClient>> = {
   "a store's table": (store) => store.tableClient("people"),
   "the official client": (store) =>
     new official.TableClient("https://acme.table.core.windows.net", "people", {
@@ -40,11 +40,11 @@ async function listed(
   return found;
 }
 
-for (const [name, door] of Object.entries(doors)) {
+for (const [name, clientOf] of Object.entries(clients)) {
   describe(`over ${name}`, () => {
     test("comes back as it was; others see bytes", async () => {
       await using store = await open();
-      const people = encryptedTable<typeof ann>(door(store), options);
+      const people = encryptedTable<typeof ann>(clientOf(store), options);
       await people.createEntity(ann);
       const { etag, timestamp, ...found } = await people.getEntity("p", "ann");
       const { "odata.metadata": _, ...properties } = found as Record<string, unknown>;
@@ -60,7 +60,7 @@ for (const [name, door] of Object.entries(doors)) {
 
     test("is listed, selected and replaced like any other, and written in transactions", async () => {
       await using store = await open();
-      const people = encryptedTable<typeof ann>(door(store), options);
+      const people = encryptedTable<typeof ann>(clientOf(store), options);
       await people.submitTransaction([
         ["create", ann],
         ["upsert", { ...ann, rowKey: "bob", Ssn: "2" }, "Replace"],
@@ -87,7 +87,7 @@ for (const [name, door] of Object.entries(doors)) {
 
     test("refuses merges, and filters on what nobody can look into", async () => {
       await using store = await open();
-      const people = encryptedTable(door(store), options);
+      const people = encryptedTable(clientOf(store), options);
       const refused = { name: "StoreError", code: "NotSupported" };
       await assert.rejects(people.updateEntity(ann), refused);
       await assert.rejects(people.updateEntity(ann, "Merge"), refused);
@@ -104,7 +104,7 @@ for (const [name, door] of Object.entries(doors)) {
 
     test("says the types where they are not converted, and takes them so", async () => {
       await using store = await open();
-      const people = encryptedTable(door(store), options);
+      const people = encryptedTable(clientOf(store), options);
       await people.createEntity(ann);
       const typed = await people.getEntity("p", "ann", { disableTypeConversion: true });
       const { etag, timestamp, "odata.metadata": _, ...rest } = typed as Record<string, unknown>;
@@ -124,7 +124,7 @@ for (const [name, door] of Object.entries(doors)) {
 
     test("notices a row that comes from another table", async () => {
       await using store = await open();
-      const people = encryptedTable(door(store), options);
+      const people = encryptedTable(clientOf(store), options);
       await people.createEntity(ann);
       const { etag, timestamp, ...raw } = await store.table("people").getEntity("p", "ann");
       await store.table("leavers").createTable();
@@ -138,7 +138,7 @@ for (const [name, door] of Object.entries(doors)) {
 
     test("refuses clear text in the place of an encrypted value, unless it is allowed", async () => {
       await using store = await open();
-      const client = door(store);
+      const client = clientOf(store);
       await client.createEntity(ann);
       const people = encryptedTable(client, options);
       const refused = {
@@ -157,7 +157,7 @@ for (const [name, door] of Object.entries(doors)) {
       await using store = await open();
       const properties: EntityCipherOptions["properties"] = (partitionKey, rowKey, name) =>
         name === "Ssn" ? partitionKey !== "public" : name === "Note" && rowKey === "it's";
-      const people = encryptedTable(door(store), { ...options, properties });
+      const people = encryptedTable(clientOf(store), { ...options, properties });
       await people.createEntity(ann);
       await people.createEntity({ ...ann, partitionKey: "public" });
       const refused = { code: "EncryptedProperty" };
@@ -176,7 +176,7 @@ for (const [name, door] of Object.entries(doors)) {
       ]) {
         assert.equal((await listed(people, { queryOptions: { filter } })).length, 1, filter);
       }
-      const all = encryptedTable(door(store), { ...options, properties: () => true });
+      const all = encryptedTable(clientOf(store), { ...options, properties: () => true });
       const queryOptions = { filter: "PartitionKey eq 'q' and Timestamp gt datetime'2020-01-01'" };
       assert.deepEqual(await listed(all, { queryOptions }), []);
     });
@@ -270,9 +270,12 @@ describe("an entity's cipher", () => {
       new EntityCipher("people", next).decrypt(stored),
       /There is no key "2026"\.$/,
     );
-    const keyOf = async (id: string) => (id === "2026" ? key : undefined);
-    assert.deepEqual(await new EntityCipher("people", { ...next, keyOf }).decrypt(stored), ann);
-    const wrong = new EntityCipher("people", { ...next, keyOf: () => other });
+    const keyResolver = async (id: string) => (id === "2026" ? key : undefined);
+    assert.deepEqual(
+      await new EntityCipher("people", { ...next, keyResolver }).decrypt(stored),
+      ann,
+    );
+    const wrong = new EntityCipher("people", { ...next, keyResolver: () => other });
     await assert.rejects(wrong.decrypt(stored), { code: "DecryptionFailed" });
   });
 

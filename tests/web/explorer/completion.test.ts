@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
   complete,
-  offendingStretch,
+  errorRange,
+  PropertySamples,
   positionOf,
-  SeenProperties,
 } from "../../../web/src/explorer/explorer-completion.ts";
 
-const seen = new SeenProperties();
+const seen = new PropertySamples();
 seen.learn([
   {
     partitionKey: "o'clock",
@@ -92,7 +92,7 @@ describe("what an error points at", () => {
   ];
   for (const [filter, position, stretch] of cases) {
     test(`${JSON.stringify(filter)} at ${position}`, () => {
-      const { from, to } = offendingStretch(filter, position);
+      const { from, to } = errorRange(filter, position);
       assert.equal(filter.slice(from, to), stretch);
       assert.equal(positionOf(`Syntax error at position ${position} in '${filter}'.`), position);
     });

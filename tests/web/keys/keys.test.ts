@@ -20,7 +20,7 @@ import {
   timeKey,
   unescapeKey,
 } from "../../../web/src/keys/index.ts";
-import { type Random, randomOf } from "../support/random.ts";
+import { type Random, seededRandom } from "../support/random.ts";
 
 const seed = Number(process.env.ENTITABLE_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
@@ -82,7 +82,7 @@ function byParts(a: readonly string[], b: readonly string[]): number {
 
 describe("escapeKey", () => {
   test(`keeps the order of any text, and gives it back (seed ${seed})`, async () => {
-    const texts = textsOf(randomOf(seed), 4000).sort(byUnits);
+    const texts = textsOf(seededRandom(seed), 4000).sort(byUnits);
     await keepsOrder(texts, escapeKey, unescapeKey);
   });
 
@@ -148,7 +148,7 @@ describe("escapeKey", () => {
 
 describe("compositeKey", () => {
   test(`sorts by its parts, one after the other, and gives them back (seed ${seed})`, async () => {
-    const random = randomOf(seed);
+    const random = seededRandom(seed);
     const keys = new Map<string, string[]>();
     for (const a of ["", ...alphabet]) {
       for (const parts of [[a], [a, ""], [a, a], ["a", a], ["a", a, "b"], [`a${a}`, "b"]]) {
@@ -193,7 +193,7 @@ describe("compositeKey", () => {
 
 describe("paddedNumber", () => {
   test(`sorts as numbers do (seed ${seed})`, async () => {
-    const random = randomOf(seed);
+    const random = seededRandom(seed);
     const numbers = new Set([0, 1, 9, 10, 11, 99, 100, Number.MAX_SAFE_INTEGER]);
     while (numbers.size < 500) numbers.add(random.below(10 ** (1 + random.below(12))));
     const sorted = [...numbers].sort((a, b) => a - b);
@@ -228,7 +228,7 @@ describe("paddedNumber", () => {
 
 describe("invertedTicks", () => {
   test(`sorts the latest first (seed ${seed})`, async () => {
-    const random = randomOf(seed);
+    const random = seededRandom(seed);
     const times = new Set([-62135596800000, -1, 0, 1, 253402300799999]);
     while (times.size < 500) times.add(random.below(2 ** 41) - 2 ** 40);
     const sorted = [...times].sort((a, b) => b - a).map((ms) => new Date(ms));
@@ -258,7 +258,7 @@ describe("invertedTicks", () => {
 
 describe("timeKey", () => {
   test(`sorts as time goes, and gives the beginning of its day or hour (seed ${seed})`, async () => {
-    const random = randomOf(seed);
+    const random = seededRandom(seed);
     const times = new Set([-62167219200000, 0, 253402300799999]);
     while (times.size < 500) times.add(random.below(2 ** 41));
     const sorted = [...times].sort((a, b) => a - b);
@@ -307,7 +307,7 @@ describe("timeKey", () => {
 
 describe("prefixRange", () => {
   test(`has all keys with the prefix, and no other (seed ${seed})`, async () => {
-    const random = randomOf(seed);
+    const random = seededRandom(seed);
     const allowed = alphabet.filter((character) => !isForbidden(character));
     const text = (most: number) =>
       Array.from(

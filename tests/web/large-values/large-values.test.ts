@@ -7,7 +7,7 @@ import * as official from "@azure/data-tables";
 import { LargeValues, type LargeValueTable } from "../../../web/src/large-values/index.ts";
 import { type MockStore, mockStore } from "../../../web/src/testing/index.ts";
 import { dataTables } from "../support/data-tables.ts";
-import { randomOf } from "../support/random.ts";
+import { seededRandom } from "../support/random.ts";
 
 const seed = Number(process.env.ENTITABLE_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const steps = Number(process.env.ENTITABLE_STEPS ?? 60);
@@ -19,7 +19,7 @@ const key = ["Sales", "photo"] as const;
 
 const open = () => mockStore({ name: "acme", fixtures: { files: [] } });
 
-const doors: Readonly<Record<string, (store: MockStore) => LargeValueTable>> = {
+const clients: Readonly<Record<string, (store: MockStore) => LargeValueTable>> = {
   "a store's table": (store) => store.table("files"),
   "the official client": (store) =>
     new official.TableClient("https://acme.table.core.windows.net", "files", {
@@ -51,11 +51,11 @@ async function rowKeys(store: MockStore): Promise<string[]> {
   return keys;
 }
 
-for (const [name, door] of Object.entries(doors)) {
+for (const [name, clientOf] of Object.entries(clients)) {
   describe(`over ${name}`, () => {
     test("a value of any size is read as it was written, from no more rows than it takes", async () => {
       await using store = await open();
-      const values = new LargeValues(door(store));
+      const values = new LargeValues(clientOf(store));
       const sizes: [length: number, rows: string[]][] = [
         [0, ["photo"]],
         [1, ["photo"]],
@@ -81,7 +81,7 @@ for (const [name, door] of Object.entries(doors)) {
 
     test("one byte too many is refused before anything is sent", async () => {
       await using store = await open();
-      const values = new LargeValues(door(store));
+      const values = new LargeValues(clientOf(store));
       assert.equal(LargeValues.bytesMax, most);
       store.requests.clear();
       await assert.rejects(values.write(...key, new Uint8Array(most + 1)), {
@@ -94,7 +94,7 @@ for (const [name, door] of Object.entries(doors)) {
 
     test("what there is not is undefined, and deleting it is said", async () => {
       await using store = await open();
-      const values = new LargeValues(door(store));
+      const values = new LargeValues(clientOf(store));
       assert.equal(await values.read(...key), undefined);
       assert.equal(await values.delete(...key), false);
       await values.write(...key, bytesOf(1, rowBytes + 1));
@@ -108,7 +108,7 @@ for (const [name, door] of Object.entries(doors)) {
       const table = store.table("files");
       const others = ["photo ", "photo!", "photo!0", "photo!10", "photo!1x", "photo!4", "photos"];
       for (const rowKey of others) await table.createEntity({ partitionKey: "Sales", rowKey });
-      const values = new LargeValues(door(store));
+      const values = new LargeValues(clientOf(store));
       const value = bytesOf(1, most);
       await values.write(...key, value);
       assertSame(await values.read(...key), value);
@@ -122,7 +122,7 @@ for (const [name, door] of Object.entries(doors)) {
 
     test("other actions go with it, or neither", async () => {
       await using store = await open();
-      const values = new LargeValues(door(store));
+      const values = new LargeValues(clientOf(store));
       const employee = { partitionKey: "Sales", rowKey: "employee", photos: 1 };
       await values.write(...key, bytesOf(1, rowBytes + 1), { also: [["create", employee]] });
       await assert.rejects(
@@ -139,7 +139,7 @@ for (const [name, door] of Object.entries(doors)) {
 
     test("of writers at the same time one is last, and none leaves rows behind", async () => {
       await using store = await open();
-      const table = door(store);
+      const table = clientOf(store);
       const sizes = [most, 5, rowBytes + 5, 2 * rowBytes + 5];
       await Promise.all(
         sizes.map((length, n) => new LargeValues(table).write(...key, bytesOf(n, length))),
@@ -157,7 +157,7 @@ for (const [name, door] of Object.entries(doors)) {
 
     test("a write that fails leaves the value that was there", async () => {
       await using store = await open();
-      const values = new LargeValues(door(store));
+      const values = new LargeValues(clientOf(store));
       await values.write(...key, bytesOf(1, most));
       const fault = store.faults.add({ on: "batch", respond: { code: "OperationTimedOut" } });
       await assert.rejects(values.write(...key, bytesOf(2, 7)), /timeout|could not be completed/i);
@@ -171,7 +171,7 @@ for (const [name, door] of Object.entries(doors)) {
 describe("large values", () => {
   test("an answer that is lost, after which the client tries again, writes once", async () => {
     await using store = await open();
-    const table = doors["the official client"]?.(store) as LargeValueTable;
+    const table = clients["the official client"]?.(store) as LargeValueTable;
     const values = new LargeValues(table);
     const counter = (count: number) =>
       ["create", { partitionKey: "Sales", rowKey: `written ${count}` }] as const;
@@ -335,7 +335,7 @@ describe("large values", () => {
       latency: [0, 3],
       emptyPages: 0.2,
     });
-    const random = randomOf(seed);
+    const random = seededRandom(seed);
     const table = store.table("files");
     const sizes = [0, 9, rowBytes - 1, rowBytes + 1, 3 * rowBytes, most];
     const written = new Set<string>(["none"]);

@@ -10,7 +10,7 @@ import { openStore } from "../../../web/src/index.ts";
 import { type QueueMessage, type QueueTable, TableQueue } from "../../../web/src/queue/index.ts";
 import { type MockStore, mockStore } from "../../../web/src/testing/index.ts";
 import { dataTables } from "../support/data-tables.ts";
-import { type Random, randomOf } from "../support/random.ts";
+import { type Random, seededRandom } from "../support/random.ts";
 
 const seed = Number(process.env.ENTITABLE_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const steps = Number(process.env.ENTITABLE_STEPS ?? 120);
@@ -18,7 +18,7 @@ const steps = Number(process.env.ENTITABLE_STEPS ?? 120);
 const open = () => mockStore({ name: "acme", fixtures: { work: [] } });
 const byte = (value: number) => ({ fill: (bytes: Uint8Array) => void bytes.fill(value) });
 
-const doors: Readonly<Record<string, (store: MockStore) => QueueTable>> = {
+const clients: Readonly<Record<string, (store: MockStore) => QueueTable>> = {
   "a store's table": (store) => store.table("work"),
   "the official client": (store) =>
     new official.TableClient("https://acme.table.core.windows.net", "work", {
@@ -35,12 +35,15 @@ async function rowKeys(store: MockStore): Promise<string[]> {
   return keys;
 }
 
-for (const [name, door] of Object.entries(doors)) {
+for (const [name, clientOf] of Object.entries(clients)) {
   describe(`over ${name}`, () => {
     test("messages come in their order, hidden until they are deleted or their time is over", async () => {
       await using store = await open();
       const { clock } = store;
-      const queue = new TableQueue<{ n: number }>(door(store), { clock, visibilityMs: 1000 });
+      const queue = new TableQueue<{ n: number }>(clientOf(store), {
+        clock,
+        visibilityTimeoutMs: 1000,
+      });
       for (const n of [1, 2, 3]) await queue.put({ n });
       assert.deepEqual(await queue.count(), { visible: 3, hidden: 0 });
       assert.deepEqual(
@@ -81,8 +84,8 @@ for (const [name, door] of Object.entries(doors)) {
     test("who lost a message can neither delete it nor keep it", async () => {
       await using store = await open();
       const { clock } = store;
-      const slow = new TableQueue(door(store), { clock, visibilityMs: 1000 });
-      const quick = new TableQueue(door(store), { clock, visibilityMs: 1000 });
+      const slow = new TableQueue(clientOf(store), { clock, visibilityTimeoutMs: 1000 });
+      const quick = new TableQueue(clientOf(store), { clock, visibilityTimeoutMs: 1000 });
       await slow.put("job");
       const lost = (await slow.get()) as QueueMessage;
       clock.advance(1000);
@@ -102,7 +105,7 @@ for (const [name, door] of Object.entries(doors)) {
     test("a message given back comes again at once, or after a delay", async () => {
       await using store = await open();
       const { clock } = store;
-      const queue = new TableQueue(door(store), { clock });
+      const queue = new TableQueue(clientOf(store), { clock });
       await queue.put("later", { delayMs: 10 });
       assert.equal(await queue.get(), undefined);
       clock.advance(10);
@@ -118,7 +121,10 @@ for (const [name, door] of Object.entries(doors)) {
     test("a handler may change what it got: the body stays as it was received", async () => {
       await using store = await open();
       const { clock } = store;
-      const queue = new TableQueue<{ todo: string[] }>(door(store), { clock, maxDequeues: 4 });
+      const queue = new TableQueue<{ todo: string[] }>(clientOf(store), {
+        clock,
+        maxDequeueCount: 4,
+      });
       await queue.put({ todo: ["a", "b"] });
       const spoil = (message: QueueMessage<{ todo: string[] }>) => {
         message.body.todo.length = 0;
@@ -141,14 +147,18 @@ for (const [name, door] of Object.entries(doors)) {
       }
       assert.equal(await queue.get(), undefined);
       const [dead] = await queue.poison.peek();
-      assert(await queue.revive(spoil(dead as QueueMessage<{ todo: string[] }>)));
+      assert(await queue.requeue(spoil(dead as QueueMessage<{ todo: string[] }>)));
       assert.deepEqual((await queue.get())?.body, { todo: ["a", "b"] });
     });
 
     test("what was given out too often goes to the poison queue, and can be brought back", async () => {
       await using store = await open();
       const { clock } = store;
-      const queue = new TableQueue(door(store), { clock, visibilityMs: 10, maxDequeues: 2 });
+      const queue = new TableQueue(clientOf(store), {
+        clock,
+        visibilityTimeoutMs: 10,
+        maxDequeueCount: 2,
+      });
       await queue.put("bad");
       for (let i = 0; i < 2; ++i) {
         assert.equal((await queue.get())?.dequeueCount, i + 1);
@@ -160,8 +170,8 @@ for (const [name, door] of Object.entries(doors)) {
       assert.deepEqual(await queue.poison.count(), { visible: 1, hidden: 0 });
       const [poisoned] = await queue.poison.peek();
       assert.deepEqual([poisoned?.body, poisoned?.dequeueCount], ["bad", 2]);
-      assert(await queue.revive(poisoned as QueueMessage));
-      assert.equal(await queue.revive(poisoned as QueueMessage), false);
+      assert(await queue.requeue(poisoned as QueueMessage));
+      assert.equal(await queue.requeue(poisoned as QueueMessage), false);
       assert.deepEqual(await queue.poison.count(), { visible: 0, hidden: 0 });
       assert.equal((await queue.get())?.dequeueCount, 1);
 
@@ -179,7 +189,9 @@ for (const [name, door] of Object.entries(doors)) {
     test("queues of one table don't see each other, whatever their names", async () => {
       await using store = await open();
       const names = ["a", "a/b", "o'clock", "a!", ""];
-      const queues = names.map((name) => new TableQueue(door(store), { name, clock: store.clock }));
+      const queues = names.map(
+        (name) => new TableQueue(clientOf(store), { name, clock: store.clock }),
+      );
       for (const queue of queues) await queue.put(queue.name);
       for (const queue of queues) {
         assert.deepEqual(
@@ -191,7 +203,7 @@ for (const [name, door] of Object.entries(doors)) {
 
     test("pages that end early hide nothing", async () => {
       await using store = await open();
-      const queue = new TableQueue<number>(door(store), { clock: store.clock });
+      const queue = new TableQueue<number>(clientOf(store), { clock: store.clock });
       for (let n = 0; n < 40; ++n) await queue.put(n);
       const got: number[] = [];
       for (let some = await queue.getMany(7); some.length > 0; some = await queue.getMany(7)) {
@@ -205,7 +217,7 @@ for (const [name, door] of Object.entries(doors)) {
 
     test("hidden messages cost a reader nothing", async () => {
       await using store = await open();
-      const queue = new TableQueue<number>(door(store), { clock: store.clock });
+      const queue = new TableQueue<number>(clientOf(store), { clock: store.clock });
       for (let n = 0; n < 300; ++n) await queue.put(n, { delayMs: 1000 + n });
       await queue.put(-1);
       store.requests.clear();
@@ -218,14 +230,14 @@ for (const [name, door] of Object.entries(doors)) {
     });
 
     test(`consumers that fail lose no message, and none has what another has (seed ${seed})`, async () => {
-      await withFaults(door, randomOf(seed), name === "the official client");
+      await withFaults(clientOf, seededRandom(seed), name === "the official client");
     });
   });
 }
 
 // Three consumers at once, over a network and a service that fail, beside a plain list of what must be.
 async function withFaults(
-  door: (store: MockStore) => QueueTable,
+  clientOf: (store: MockStore) => QueueTable,
   random: Random,
   triesAgain: boolean,
 ): Promise<void> {
@@ -236,11 +248,11 @@ async function withFaults(
     latency: [0, 3],
     emptyPages: 0.2,
   });
-  const visibilityMs = 100;
-  const maxDequeues = 4;
-  const options = { clock: store.clock, visibilityMs, maxDequeues };
+  const visibilityTimeoutMs = 100;
+  const maxDequeueCount = 4;
+  const options = { clock: store.clock, visibilityTimeoutMs, maxDequeueCount };
   const consumers = [0, 1, 2].map(
-    (i) => new TableQueue<number>(door(store), { ...options, random: byte(i) }),
+    (i) => new TableQueue<number>(clientOf(store), { ...options, random: byte(i) }),
   );
   const [first] = consumers as [TableQueue<number>];
   const chance = 0.08;
@@ -268,19 +280,19 @@ async function withFaults(
     );
   };
   // Put, taken up and moved by somebody, and put again by a client that had no answer: it is there twice.
-  const mayBeTwice = ({ id }: QueueMessage<number>) =>
+  const mayBeDuplicate = ({ id }: QueueMessage<number>) =>
     triesAgain &&
     store.requests
       .matching({ on: "insert", code: "ETIMEDOUT" })
       .some(({ rowKey }) => rowKey?.includes(id));
-  const see = (message: QueueMessage<number>) => {
+  const recordDelivery = (message: QueueMessage<number>) => {
     const before = holding.get(message.body);
     assert(stored.has(message.body), "it was put");
-    assert(message.dequeueCount <= maxDequeues);
-    if (mayBeTwice(message)) return;
+    assert(message.dequeueCount <= maxDequeueCount);
+    if (mayBeDuplicate(message)) return;
     assert.notEqual(gone.get(message.body), "yes", "it was not deleted");
     if (before !== undefined) {
-      const given = message.visibleAt.getTime() - visibilityMs;
+      const given = message.visibleAt.getTime() - visibilityTimeoutMs;
       assert(given >= before.visibleAt.getTime(), "nobody else has it");
       assert(message.dequeueCount > before.dequeueCount);
     }
@@ -288,7 +300,7 @@ async function withFaults(
   };
   const get = async (queue: TableQueue<number>) => {
     const messages = await queue.getMany(1 + random.below(4)).catch(() => []);
-    for (const message of messages) see(message);
+    for (const message of messages) recordDelivery(message);
   };
   const remove = async (queue: TableQueue<number>) => {
     const held = [...holding.values()];
@@ -326,13 +338,13 @@ async function withFaults(
   for (const fault of faults) fault.remove();
   const left: number[] = [];
   for (const queue of [first, first.poison]) {
-    for (let round = 0; round < maxDequeues + 2; ++round) {
+    for (let round = 0; round < maxDequeueCount + 2; ++round) {
       store.clock.advance(1000);
       for (;;) {
         const messages = await queue.getMany(50);
         if (messages.length === 0) break;
         for (const message of messages) {
-          if (!mayBeTwice(message)) {
+          if (!mayBeDuplicate(message)) {
             assert.notEqual(gone.get(message.body), "yes", "it was not deleted");
             assert(!left.includes(message.body), "no message is there twice");
           }
@@ -411,7 +423,7 @@ describe("a queue", () => {
 
   test("an answer that is lost, after which the client tries again, stores a message once", async () => {
     await using store = await open();
-    const table = doors["the official client"]?.(store) as QueueTable;
+    const table = clients["the official client"]?.(store) as QueueTable;
     const queue = new TableQueue(table, { clock: store.clock });
     const lost = { times: 1, network: "timeout-after-commit", delayMs: 1 } as const;
     store.faults.add({ on: "insert", ...lost });
@@ -442,15 +454,15 @@ describe("a queue", () => {
   test("refuses options that make no sense, and passes errors on", async () => {
     await using store = await open();
     const table = store.table("work");
-    for (const visibilityMs of [-1, Number.NaN, Number.POSITIVE_INFINITY]) {
-      assert.throws(() => new TableQueue(table, { visibilityMs }), {
-        message: `visibilityMs must be 0 or more milliseconds, not ${visibilityMs}.`,
+    for (const visibilityTimeoutMs of [-1, Number.NaN, Number.POSITIVE_INFINITY]) {
+      assert.throws(() => new TableQueue(table, { visibilityTimeoutMs }), {
+        message: `visibilityTimeoutMs must be 0 or more milliseconds, not ${visibilityTimeoutMs}.`,
       });
     }
-    assert.throws(() => new TableQueue(table, { maxDequeues: 0 }), RangeError);
+    assert.throws(() => new TableQueue(table, { maxDequeueCount: 0 }), RangeError);
     const queue = new TableQueue(table);
     await assert.rejects(queue.put(1, { delayMs: -1 }), RangeError);
-    await assert.rejects(queue.get({ visibilityMs: -1 }), RangeError);
+    await assert.rejects(queue.get({ visibilityTimeoutMs: -1 }), RangeError);
     await table.deleteTable();
     for (const asked of [queue.get(), queue.put(1), queue.delete({ popReceipt: "x" })]) {
       await assert.rejects(asked, { statusCode: 404, code: "TableNotFound" });

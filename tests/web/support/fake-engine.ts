@@ -14,11 +14,11 @@ import type {
   Engine,
   EngineStats,
   PartInfo,
-  Sealed,
-  StagedReplies,
-  Written,
+  SealedSegments,
+  StagedResponses,
+  WriteResult,
 } from "../../../web/src/wasm/engine.ts";
-import { NeededParts } from "../../../web/src/wasm/engine.ts";
+import { PartsNeeded } from "../../../web/src/wasm/engine.ts";
 
 interface Commit {
   number: number;
@@ -59,19 +59,19 @@ export class FakeEngine implements Engine {
 
   // Only the real one knows what its blocks are.
   readonly lastRead = { read: 0, returned: 0 };
-  describe(): never {
+  describeRequest(): never {
     throw new Error("not faked");
   }
-  refuse(): never {
+  makeErrorResponse(): never {
     throw new Error("not faked");
   }
-  outcome(): never {
+  responseOutcome(): never {
     throw new Error("not faked");
   }
-  readAsService(): never {
+  emulateServiceScans(): never {
     throw new Error("not faked");
   }
-  cutPages(): never {
+  truncatePages(): never {
     throw new Error("not faked");
   }
 
@@ -79,28 +79,28 @@ export class FakeEngine implements Engine {
   beginSnapshot(): void {
     throw new Error("not faked");
   }
-  nextSnapshotPiece = () => undefined;
+  nextSnapshotChunk = () => undefined;
   endSnapshot(): void {}
   beginRestore(): void {
     throw new Error("not faked");
   }
   restore(): void {}
-  restored = () => ({ tables: 0, entities: 0 });
+  finishRestore = () => ({ tables: 0, entities: 0 });
   beginReplace = () => false;
   stageMerge = () => false;
   endRestore(): void {}
   fork(): Engine {
     throw new Error("not faked");
   }
-  keep(): number {
+  retainVersion(): number {
     throw new Error("not faked");
   }
   rollback(): void {}
-  forget(): void {}
+  releaseVersion(): void {}
 
-  async complete(): Promise<void> {}
+  async loadDeferredModule(): Promise<void> {}
 
-  fresh(): Promise<Engine> {
+  createEmpty(): Promise<Engine> {
     return Promise.resolve(new FakeEngine());
   }
 
@@ -131,16 +131,16 @@ export class FakeEngine implements Engine {
     if (!this.rows.has(key)) this.rows.set(key, value);
   }
   #overlaid = false; // the log has changed rows of parts that are not loaded
-  limitMemory(): void {}
+  setMemoryLimit(): void {}
   checkpointWork = 0; // bytes
   checkpointBytes = () => this.checkpointWork;
   trim(): void {}
   // All that is not loaded, whatever is asked.
-  #needed(): NeededParts | undefined {
+  #needed(): PartsNeeded | undefined {
     const ids = this.#parts.filter((id) => !this.#loaded.has(id));
-    return ids.length === 0 ? undefined : new NeededParts(ids);
+    return ids.length === 0 ? undefined : new PartsNeeded(ids);
   }
-  uncounted(): NeededParts | undefined {
+  uncountedParts(): PartsNeeded | undefined {
     return this.#overlaid ? this.#needed() : undefined;
   }
   replay(sequence: number, bytes: Uint8Array): void {
@@ -157,7 +157,7 @@ export class FakeEngine implements Engine {
     }
     this.#nextSequence = sequence + 1;
   }
-  recovered(): void {}
+  finishRecovery(): void {}
   get firstLiveSequence(): number {
     return this.#firstLive;
   }
@@ -173,10 +173,10 @@ export class FakeEngine implements Engine {
     this.#damage.push(damage);
   }
 
-  beforeOthers(): void {}
-  makeReads(): void {}
+  deferReads(): void {}
+  flushDeferredReads(): void {}
 
-  read(block: Uint8Array): Uint8Array | NeededParts {
+  read(block: Uint8Array): Uint8Array | PartsNeeded {
     const needed = this.#needed();
     if (needed !== undefined) return needed;
     const { get } = decode(block);
@@ -184,18 +184,18 @@ export class FakeEngine implements Engine {
   }
 
   configure(): void {}
-  handle(block: Uint8Array): Uint8Array | NeededParts {
+  handle(block: Uint8Array): Uint8Array | PartsNeeded {
     return this.read(block);
   }
 
-  stage(blocks: readonly Uint8Array[], _nowMs: number): StagedReplies | NeededParts {
+  stage(blocks: readonly Uint8Array[], _nowMs: number): StagedResponses | PartsNeeded {
     const needed = this.#needed();
     if (needed !== undefined) return needed;
     assert(this.#candidate === undefined, "one candidate at a time");
     assert(blocks.length > 0);
     const rows = new Map(this.rows);
     const commits: Commit[] = [];
-    const staged: StagedReplies = { replies: [], failed: [], changes: false };
+    const staged: StagedResponses = { responses: [], failed: [], changes: false };
     for (const block of blocks) {
       const { insert, put, value, fail } = decode(block);
       if (fail === "OutOfMemory") throw new StoreError("OutOfMemory", "no memory");
@@ -211,16 +211,16 @@ export class FakeEngine implements Engine {
         commits.push({ number, key, value });
       }
       staged.failed.push(exists);
-      staged.replies.push(encode(exists ? { error: "exists" } : { ok: value }));
+      staged.responses.push(encode(exists ? { error: "exists" } : { ok: value }));
     }
     staged.changes = commits.length > 0;
     this.stageCalls.push(blocks.length);
     if (staged.changes) this.#candidate = { rows, commits };
     return staged;
   }
-  write(blocks: readonly Uint8Array[], nowMs: number): StagedReplies | NeededParts {
+  write(blocks: readonly Uint8Array[], nowMs: number): StagedResponses | PartsNeeded {
     const staged = this.stage(blocks, nowMs);
-    if (!(staged instanceof NeededParts) && staged.changes) this.publish();
+    if (!(staged instanceof PartsNeeded) && staged.changes) this.publish();
     return staged;
   }
   // As in wasm memory: it dies with the next call.
@@ -230,10 +230,10 @@ export class FakeEngine implements Engine {
     this.#space = bytes.slice();
     return this.#space;
   }
-  writeNow(block: Uint8Array, nowMs: number): Written | NeededParts {
+  writeOne(block: Uint8Array, nowMs: number): WriteResult | PartsNeeded {
     const staged = this.write([block], nowMs);
-    if (staged instanceof NeededParts) return staged;
-    return { reply: this.#dies(staged.replies[0] as Uint8Array), changes: staged.changes };
+    if (staged instanceof PartsNeeded) return staged;
+    return { response: this.#dies(staged.responses[0] as Uint8Array), changes: staged.changes };
   }
   publish(): void {
     assert(this.#candidate !== undefined, "a candidate to publish");
@@ -248,7 +248,7 @@ export class FakeEngine implements Engine {
     this.#candidate = undefined;
   }
   #storedCommit = 0;
-  seal(segmentBytes = Number.POSITIVE_INFINITY): Sealed | undefined {
+  seal(segmentBytes = Number.POSITIVE_INFINITY): SealedSegments | undefined {
     const commits = [...this.#pending, ...(this.#candidate?.commits ?? [])];
     const last = commits.at(-1);
     if (last === undefined) return undefined;
@@ -268,7 +268,7 @@ export class FakeEngine implements Engine {
     this.#sealed = { sequence: this.#nextSequence, through: this.#storedCommit };
     return { sequence: this.#nextSequence, bytes: encode([]) };
   }
-  stored(sequence: number): void {
+  markStored(sequence: number): void {
     assert.equal(sequence, this.#sealed?.sequence);
     this.#storedCommit = this.#sealed?.through as number;
     this.#pending = this.#pending.filter(({ number }) => number > this.#storedCommit);
@@ -277,10 +277,10 @@ export class FakeEngine implements Engine {
   }
 
   // A checkpoint of one row per part.
-  beginCheckpoint(): boolean | NeededParts {
+  beginCheckpoint(): boolean | PartsNeeded {
     assert(this.#checkpoint === undefined);
     if (this.#lastCommit === this.#coveredCommit) return false;
-    const needed = this.uncounted();
+    const needed = this.uncountedParts();
     if (needed !== undefined) return needed;
     this.#checkpoint = {
       rows: [...this.rows],
@@ -331,7 +331,7 @@ export class FakeEngine implements Engine {
   verify(): string {
     return "";
   }
-  idbfs(): Promise<IDBDatabase> {
+  openIdbfsDatabase(): Promise<IDBDatabase> {
     return Promise.reject(new Error("no IDBFS in the fake engine"));
   }
   close(): void {

@@ -1,7 +1,7 @@
 // A host as most tests want it: of a store in IndexedDB, by itself, in no page.
 
 import { LocalHost, type LocalHostOptions } from "../../../web/src/host/local-host.ts";
-import { noPage } from "../../../web/src/host/page-life.ts";
+import { noPageLifecycle } from "../../../web/src/host/page-lifecycle.ts";
 
 export function openHost(
   options: Pick<LocalHostOptions, "engine" | "storage"> & Partial<LocalHostOptions>,
@@ -16,7 +16,7 @@ export function openHost(
     clock: { now: () => Date.now() },
     readOnly: false,
     persisted: true,
-    life: noPage,
+    lifecycle: noPageLifecycle,
     onWarning() {},
     ...options,
   });

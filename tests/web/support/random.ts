@@ -3,7 +3,7 @@ export interface Random {
   below(n: number): number; // a whole number, 0 .. n-1
 }
 
-export function randomOf(seed: number): Random {
+export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return {
     below(n) {

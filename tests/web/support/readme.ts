@@ -3,13 +3,13 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-export interface Block {
+export interface CodeBlock {
   line: number; // of its first line in the file
   source: string;
 }
 
 /** `name` is from the root of the repository. */
-export function blocksOf(name: string, language: "js" | "sh" | "ts"): Block[] {
+export function codeBlocksOf(name: string, language: "js" | "sh" | "ts"): CodeBlock[] {
   const file = fileURLToPath(new URL(`../../../${name}`, import.meta.url));
   const markdown = readFileSync(file, "utf8");
   const fenced = new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, "gms");
@@ -19,8 +19,10 @@ export function blocksOf(name: string, language: "js" | "sh" | "ts"): Block[] {
 }
 
 /** The source of the only block with this in it. */
-export function blockWith(name: string, language: "js" | "sh" | "ts", text: string): string {
-  const [block, ...more] = blocksOf(name, language).filter(({ source }) => source.includes(text));
+export function codeBlockWith(name: string, language: "js" | "sh" | "ts", text: string): string {
+  const [block, ...more] = codeBlocksOf(name, language).filter(({ source }) =>
+    source.includes(text),
+  );
   if (block === undefined || more.length > 0) throw new Error(`${name} has not one with ${text}`);
   return block.source;
 }

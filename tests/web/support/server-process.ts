@@ -10,28 +10,28 @@ export const emulatorKey =
 
 const command = fileURLToPath(new URL("dist/server/cli.js", packageFolder));
 
-export interface Ended {
+export interface ExitResult {
   code: number | null; // null: by a signal
   out: string;
   err: string;
 }
 
-const running = new Set<Served>();
+const running = new Set<ServerProcess>();
 
 // Those that a failed test left, which would keep the tests from ending.
-export async function killAll(): Promise<void> {
+export async function killAllServers(): Promise<void> {
   await Promise.all([...running].map((served) => served.signal("SIGKILL")));
 }
 
-export class Served {
+export class ServerProcess {
   readonly #child: ChildProcessByStdio<null, Readable, Readable>;
-  readonly ended: Promise<Ended>;
+  readonly ended: Promise<ExitResult>;
   readonly lines: string[] = []; // complete ones of its output
   #onLine: () => void = () => {};
 
-  constructor(words: readonly string[], options: { env?: Record<string, string>; cwd?: string }) {
+  constructor(args: readonly string[], options: { env?: Record<string, string>; cwd?: string }) {
     const { AZURITE_ACCOUNTS: _, ...env } = process.env;
-    this.#child = spawn(process.execPath, [command, ...words], {
+    this.#child = spawn(process.execPath, [command, ...args], {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...env, ...options.env },
       cwd: options.cwd,
@@ -58,7 +58,7 @@ export class Served {
 
   // Once it serves, or rejects with what it said instead.
   async listening(accounts = 1): Promise<this> {
-    let ended: Ended | undefined;
+    let ended: ExitResult | undefined;
     void this.ended.then((how) => {
       ended = how;
     });
@@ -82,27 +82,27 @@ export class Served {
     return Number(new URL(this.endpoint()).port);
   }
 
-  signal(signal: "SIGTERM" | "SIGINT" | "SIGKILL"): Promise<Ended> {
+  signal(signal: "SIGTERM" | "SIGINT" | "SIGKILL"): Promise<ExitResult> {
     this.#child.kill(signal);
     return this.ended;
   }
 }
 
 export function run(
-  words: readonly string[],
+  args: readonly string[],
   options: { env?: Record<string, string>; cwd?: string } = {},
-): Promise<Ended> {
-  return new Served(words, options).ended;
+): Promise<ExitResult> {
+  return new ServerProcess(args, options).ended;
 }
 
 export function start(
-  words: readonly string[],
+  args: readonly string[],
   options: { env?: Record<string, string>; cwd?: string; accounts?: number } = {},
-): Promise<Served> {
-  return new Served(["serve", "--port", "0", ...words], options).listening(options.accounts);
+): Promise<ServerProcess> {
+  return new ServerProcess(["serve", "--port", "0", ...args], options).listening(options.accounts);
 }
 
-export function connectionString(served: Served, account = 0, key = emulatorKey): string {
+export function connectionString(served: ServerProcess, account = 0, key = emulatorKey): string {
   const endpoint = served.endpoint(account);
   const name = endpoint.split("/").at(-1);
   return `DefaultEndpointsProtocol=http;AccountName=${name};AccountKey=${key};TableEndpoint=${endpoint}`;

@@ -5,14 +5,14 @@ import { type LogStorage, StorageError } from "../../../web/src/storage/log-stor
 import { equal } from "./equal.ts";
 
 // A place that storages are opened on, one after another, or overlapping as two tabs would.
-export interface Place {
+export interface StorageFixture {
   open(): Promise<LogStorage>;
 }
 
 export interface ContractCase {
   name: string;
   several?: true; // only of storages to which several segments are given at a time
-  run(place: Place): Promise<void>;
+  run(fixture: StorageFixture): Promise<void>;
 }
 
 export interface Loaded {
@@ -60,22 +60,22 @@ const bytes = (...values: number[]) => Uint8Array.from(values);
 export const storageContract: ContractCase[] = [
   {
     name: "a new log is empty",
-    async run(place) {
-      const storage = await place.open();
+    async run(fixture) {
+      const storage = await fixture.open();
       equal(await loadAll(storage), { manifest: undefined, parts: {}, segments: [], orphans: [] });
       await storage.close();
     },
   },
   {
     name: "what was stored is there after reopening, segments in sequence",
-    async run(place) {
-      const first = await place.open();
+    async run(fixture) {
+      const first = await fixture.open();
       await first.addSegments(1, [bytes(1)], "strict");
       await first.addSegments(2, [bytes(2, 2)], "relaxed");
       await first.addSegments(0x123456789a, [bytes(3)], "relaxed"); // hexadecimal, beyond 32 bits
       await first.addSegments(16, [bytes()], "relaxed"); // an empty one is one too
       await first.close();
-      const second = await place.open();
+      const second = await fixture.open();
       const loaded = await loadAll(second);
       equal(loaded.segments, [
         [1, [1]],
@@ -88,8 +88,8 @@ export const storageContract: ContractCase[] = [
   },
   {
     name: "segments below the first live one are not read",
-    async run(place) {
-      const storage = await place.open();
+    async run(fixture) {
+      const storage = await fixture.open();
       for (let i = 1; i <= 5; ++i) await storage.addSegments(i, [bytes(i)], "relaxed");
       equal((await loadAll(storage, [], 4)).segments, [
         [4, [4]],
@@ -100,21 +100,21 @@ export const storageContract: ContractCase[] = [
   },
   {
     name: "a segment is never overwritten: other bytes under its number are fenced",
-    async run(place) {
-      const mine = await place.open();
+    async run(fixture) {
+      const mine = await fixture.open();
       await mine.addSegments(1, [bytes(1, 2, 3)], "strict");
       const error = await rejected(mine.addSegments(1, [bytes(1, 2, 4)], "strict"));
       equal(error.failure, "fenced");
       equal(error.code, "StoreLocked");
-      equal(error.final, true);
+      equal(error.isFatal, true);
       equal((await loadAll(mine)).segments, [[1, [1, 2, 3]]]);
       await mine.close();
     },
   },
   {
     name: "a segment is added after a checkpoint whose manifest is large",
-    async run(place) {
-      const storage = await place.open();
+    async run(fixture) {
+      const storage = await fixture.open();
       const manifest = new Uint8Array(4 * 1024 * 1024);
       for (let i = 1; i <= 20; ++i) {
         manifest[0] = i;
@@ -127,8 +127,8 @@ export const storageContract: ContractCase[] = [
   },
   {
     name: "the same bytes again are the same segment",
-    async run(place) {
-      const storage = await place.open();
+    async run(fixture) {
+      const storage = await fixture.open();
       await storage.addSegments(1, [bytes(1, 2, 3)], "strict");
       await storage.addSegments(1, [bytes(1, 2, 3)], "relaxed");
       equal((await loadAll(storage)).segments, [[1, [1, 2, 3]]]);
@@ -138,8 +138,8 @@ export const storageContract: ContractCase[] = [
   {
     name: "segments of one call lie one behind the other, and again are the same",
     several: true,
-    async run(place) {
-      const storage = await place.open();
+    async run(fixture) {
+      const storage = await fixture.open();
       const large = [70_000, 1, 65_000].map((size, i) => new Uint8Array(size).fill(i));
       const sizes = async () =>
         (await loadAll(storage)).segments.map(([at, b]) => [at, b?.length, b?.at(-1)]);
@@ -162,9 +162,9 @@ export const storageContract: ContractCase[] = [
   {
     name: "of segments of one call none is there if a number is taken",
     several: true,
-    async run(place) {
+    async run(fixture) {
       for (const taken of [1, 2, 3]) {
-        const [a, b] = [await place.open(), await place.open()];
+        const [a, b] = [await fixture.open(), await fixture.open()];
         await a.addSegments(taken, [bytes(0xa)], "relaxed");
         const error = await rejected(b.addSegments(1, [bytes(1), bytes(2), bytes(3)], "strict"));
         equal(error.failure, "fenced");
@@ -177,8 +177,8 @@ export const storageContract: ContractCase[] = [
   {
     name: "a checkpoint covers segments of one call, and leaves what lies behind",
     several: true,
-    async run(place) {
-      const storage = await place.open();
+    async run(fixture) {
+      const storage = await fixture.open();
       await loadAll(storage);
       await storage.addSegments(1, [bytes(1), bytes(2), bytes(3)], "relaxed");
       await Promise.all([
@@ -197,9 +197,9 @@ export const storageContract: ContractCase[] = [
   },
   {
     name: "of two owners one is fenced",
-    async run(place) {
-      const a = await place.open();
-      const b = await place.open();
+    async run(fixture) {
+      const a = await fixture.open();
+      const b = await fixture.open();
       const results = await Promise.allSettled([
         a.addSegments(1, [bytes(0xa)], "strict"),
         b.addSegments(1, [bytes(0xb)], "strict"),
@@ -214,13 +214,13 @@ export const storageContract: ContractCase[] = [
   },
   {
     name: "a claim fences the owner before: it can add, put, commit and drop nothing any more",
-    async run(place) {
-      const before = await place.open();
+    async run(fixture) {
+      const before = await fixture.open();
       await loadAll(before);
       await before.claim(1, bytes(0xa));
       await before.addSegments(2, [bytes(0xa, 2)], "relaxed");
       await before.putPart(1, bytes(0xa));
-      const after = await place.open();
+      const after = await fixture.open();
       equal((await loadAll(after)).orphans, [1]);
       await before.putPart(2, bytes(0xa)); // not yet
       await after.claim(3, bytes(0xb));
@@ -247,16 +247,16 @@ export const storageContract: ContractCase[] = [
   },
   {
     name: "an owner before is fenced although a checkpoint since took the segments that would show it",
-    async run(place) {
+    async run(fixture) {
       for (const checkpointed of [false, true]) {
-        const before = await place.open();
+        const before = await fixture.open();
         await loadAll(before);
         await before.claim(1, bytes(0xa));
         await before.addSegments(2, [bytes(0xa, 2)], "relaxed");
         await before.putPart(1, bytes(0xa));
         const own = { segmentsBelow: 3, obsoleteParts: [] };
         if (checkpointed) await before.commitManifest(bytes(0xa), own);
-        const after = await place.open();
+        const after = await fixture.open();
         await loadAll(after, checkpointed ? [1] : [], checkpointed ? 3 : 1);
         await after.claim(3, bytes(0xb));
         await after.addSegments(4, [bytes(0xb, 4)], "strict");
@@ -284,8 +284,8 @@ export const storageContract: ContractCase[] = [
   },
   {
     name: "an owner goes on after its own checkpoints took all segments",
-    async run(place) {
-      const first = await place.open();
+    async run(fixture) {
+      const first = await fixture.open();
       await loadAll(first);
       await first.claim(1, bytes(1));
       await first.commitManifest(bytes(7), { segmentsBelow: 2, obsoleteParts: [] });
@@ -296,7 +296,7 @@ export const storageContract: ContractCase[] = [
       ]);
       await first.commitManifest(bytes(9), { segmentsBelow: 4, obsoleteParts: [] });
       await first.close();
-      const second = await place.open();
+      const second = await fixture.open();
       await loadAll(second, [], 4);
       await second.addSegments(4, [bytes(4)], "strict"); // a first segment claims as well
       await second.putPart(1, bytes(1));
@@ -306,11 +306,11 @@ export const storageContract: ContractCase[] = [
   },
   {
     name: "a claim on a log that went on since it was loaded is fenced",
-    async run(place) {
-      const before = await place.open();
+    async run(fixture) {
+      const before = await fixture.open();
       await loadAll(before);
       await before.claim(1, bytes(1));
-      const after = await place.open();
+      const after = await fixture.open();
       const claim = async (write: () => Promise<void>, sequence: number) => {
         await loadAll(after);
         await write();
@@ -329,9 +329,9 @@ export const storageContract: ContractCase[] = [
   },
   {
     name: "of those who loaded the same log only one claims it, though both claims say the same",
-    async run(place) {
+    async run(fixture) {
       for (const before of [0, 1]) {
-        const [first, second] = [await place.open(), await place.open()];
+        const [first, second] = [await fixture.open(), await fixture.open()];
         await loadAll(first);
         await loadAll(second);
         await first.claim(before + 1, bytes(1));
@@ -343,8 +343,8 @@ export const storageContract: ContractCase[] = [
   },
   {
     name: "an owner's checkpoint may overlap with its segments",
-    async run(place) {
-      const storage = await place.open();
+    async run(fixture) {
+      const storage = await fixture.open();
       await loadAll(storage);
       await storage.claim(1, bytes(1));
       await Promise.all([
@@ -363,8 +363,8 @@ export const storageContract: ContractCase[] = [
   },
   {
     name: "bytes are copied exactly, out of a view of something larger",
-    async run(place) {
-      const storage = await place.open();
+    async run(fixture) {
+      const storage = await fixture.open();
       const heap = new Uint8Array(1000).fill(7);
       heap.set([1, 2, 3], 500);
       await storage.addSegments(1, [heap.subarray(500, 503)], "strict");
@@ -378,8 +378,8 @@ export const storageContract: ContractCase[] = [
   },
   {
     name: "parts: those wanted are read, those missing are said, those not wanted are listed",
-    async run(place) {
-      const storage = await place.open();
+    async run(fixture) {
+      const storage = await fixture.open();
       for (const id of [1, 2, 3, 9, 10, 300]) await storage.putPart(id, bytes(id % 256));
       const loaded = await loadAll(storage, [2, 3, 10, 11]);
       equal(loaded.parts, { 2: [2], 3: [3], 10: [10], 11: undefined });
@@ -391,8 +391,8 @@ export const storageContract: ContractCase[] = [
   },
   {
     name: "a part may be put again, by a checkpoint that starts over",
-    async run(place) {
-      const storage = await place.open();
+    async run(fixture) {
+      const storage = await fixture.open();
       await storage.putPart(1, bytes(1));
       await storage.putPart(1, bytes(2));
       equal((await loadAll(storage, [1])).parts, { 1: [2] });
@@ -401,8 +401,8 @@ export const storageContract: ContractCase[] = [
   },
   {
     name: "a manifest takes the segments and parts that it makes obsolete with it",
-    async run(place) {
-      const storage = await place.open();
+    async run(fixture) {
+      const storage = await fixture.open();
       for (let i = 1; i <= 5; ++i) await storage.addSegments(i, [bytes(i)], "relaxed");
       for (let i = 1; i <= 4; ++i) await storage.putPart(i, bytes(i));
       await storage.commitManifest(bytes(42), { segmentsBelow: 4, obsoleteParts: [1, 3] });
@@ -423,8 +423,8 @@ export const storageContract: ContractCase[] = [
   },
   {
     name: "many segments, small and large, come back whole and in order",
-    async run(place) {
-      const storage = await place.open();
+    async run(fixture) {
+      const storage = await fixture.open();
       const size = (i: number) => (i % 50 === 0 ? 300_000 : i);
       for (let i = 1; i <= 200; ++i) {
         await storage.addSegments(i, [new Uint8Array(size(i)).fill(i)], "relaxed");
@@ -439,8 +439,8 @@ export const storageContract: ContractCase[] = [
   },
   {
     name: "what the reader throws rejects the load, and the storage goes on",
-    async run(place) {
-      const storage = await place.open();
+    async run(fixture) {
+      const storage = await fixture.open();
       await storage.addSegments(1, [bytes(1)], "strict");
       const wrong = new Error("refused");
       const refuse = storage.load({
@@ -457,8 +457,8 @@ export const storageContract: ContractCase[] = [
   },
   {
     name: "after close every call rejects; closing again is fine",
-    async run(place) {
-      const storage = await place.open();
+    async run(fixture) {
+      const storage = await fixture.open();
       const last = storage.addSegments(1, [bytes(1)], "strict");
       await storage.close(); // waits for the call under way
       await last;
@@ -481,15 +481,15 @@ export const storageContract: ContractCase[] = [
         const error = await rejected(call());
         equal([error.failure, error.code], ["closed", "StoreClosed"]);
       }
-      const again = await place.open();
+      const again = await fixture.open();
       equal((await loadAll(again)).segments, [[1, [1]]]);
       await again.close();
     },
   },
   {
     name: "loading reads no parts, and tells of those that are missing and those that nobody names",
-    async run(place) {
-      const storage = await place.open();
+    async run(fixture) {
+      const storage = await fixture.open();
       for (const id of [1, 2, 3, 7]) await storage.putPart(id, bytes(id));
       for (let i = 1; i <= 3; ++i) await storage.addSegments(i, [bytes(i)], "relaxed");
       const events: string[] = [];
@@ -509,8 +509,8 @@ export const storageContract: ContractCase[] = [
   },
   {
     name: "parts are read when they are asked for, as many as there are",
-    async run(place) {
-      const storage = await place.open();
+    async run(fixture) {
+      const storage = await fixture.open();
       await loadAll(storage);
       const ids = Array.from({ length: 30 }, (_, i) => i + 1);
       for (const id of ids) await storage.putPart(id, bytes(id, id));
@@ -538,13 +538,13 @@ export const storageContract: ContractCase[] = [
   },
   {
     name: "a part that another owner made obsolete is not missing: who asks for it is fenced",
-    async run(place) {
-      const before = await place.open();
+    async run(fixture) {
+      const before = await fixture.open();
       await loadAll(before);
       await before.claim(1, bytes(0xa));
       await before.putPart(1, bytes(1));
       await before.commitManifest(bytes(1), { segmentsBelow: 1, obsoleteParts: [] });
-      const after = await place.open();
+      const after = await fixture.open();
       await loadAll(after, [1], 1);
       await after.claim(2, bytes(0xb));
       await after.putPart(2, bytes(2));
@@ -560,8 +560,8 @@ export const storageContract: ContractCase[] = [
   },
   {
     name: "what the taker of a part throws ends the reading, and the storage goes on",
-    async run(place) {
-      const storage = await place.open();
+    async run(fixture) {
+      const storage = await fixture.open();
       await storage.putPart(1, bytes(1));
       const failure = new StorageError("aborted", "thrown by the taker");
       const error = await rejected(
@@ -576,8 +576,8 @@ export const storageContract: ContractCase[] = [
   },
   {
     name: "inspecting reads all that there is and disturbs nothing that goes on",
-    async run(place) {
-      const storage = await place.open();
+    async run(fixture) {
+      const storage = await fixture.open();
       await storage.addSegments(1, [bytes(1)], "strict");
       await storage.putPart(1, bytes(1, 1));
       await storage.putPart(2, bytes(2, 2));
@@ -611,14 +611,14 @@ export const storageContract: ContractCase[] = [
   },
   {
     name: "drop deletes everything and closes",
-    async run(place) {
-      const storage = await place.open();
+    async run(fixture) {
+      const storage = await fixture.open();
       await storage.addSegments(1, [bytes(1)], "strict");
       await storage.putPart(1, bytes(1));
       await storage.commitManifest(bytes(1), { segmentsBelow: 1, obsoleteParts: [] });
       await storage.drop();
       equal((await rejected(storage.putPart(2, bytes(2)))).failure, "closed");
-      const again = await place.open();
+      const again = await fixture.open();
       equal(await loadAll(again), { manifest: undefined, parts: {}, segments: [], orphans: [] });
       await again.close();
     },

@@ -4,10 +4,10 @@
 import type { MockOptions } from "../../../web/src/testing/index.ts";
 import type { Store } from "../../../web/src/types.ts";
 
-export type Ask = (url: string, init?: RequestInit) => Promise<Response>;
+export type SendRequest = (url: string, init?: RequestInit) => Promise<Response>;
 export type Requests = readonly (readonly [path: string, init?: RequestInit])[];
 
-// The same everywhere: it stands in answers. Nobody need listen there.
+// The same everywhere: it stands in answers. Nothing has to listen there.
 export const address = "http://127.0.0.1:10002/mock";
 
 // All that chance has a part in.
@@ -37,7 +37,7 @@ const insert = (row: string) =>
     },
   ] as const;
 const remove: RequestInit = { method: "DELETE", headers: { "If-Match": "*" } };
-const group = twoInOne(address);
+const group = batchInsert(address);
 
 const requests: Requests = [
   ["Tables", { method: "POST", headers: json, body: '{"TableName":"others"}' }],
@@ -58,8 +58,8 @@ const requests: Requests = [
   ["?restype=service&comp=properties"],
 ];
 
-export function transcript(ask: Ask): Promise<string> {
-  return conversation((path, init) => ask(`${address}/${path}`, init), requests);
+export function transcript(send: SendRequest): Promise<string> {
+  return recordResponses((path, init) => send(`${address}/${path}`, init), requests);
 }
 
 export function transcriptOf(store: Store): Promise<string> {
@@ -69,25 +69,25 @@ export function transcriptOf(store: Store): Promise<string> {
 // ---- For other requests ---------------------------------------------------------------------------------------------
 
 // What belongs to the connection is not the store's.
-const ofTheConnection = ["connection", "content-length", "keep-alive", "transfer-encoding"];
+const connectionHeaders = ["connection", "content-length", "keep-alive", "transfer-encoding"];
 
 /** Asks one after the other, and puts down everything that comes back. */
-export async function conversation(ask: Ask, requests: Requests): Promise<string> {
-  const said: string[] = [];
+export async function recordResponses(send: SendRequest, requests: Requests): Promise<string> {
+  const responses: string[] = [];
   for (const [path, init] of requests) {
-    const answer = await ask(path, init);
+    const answer = await send(path, init);
     const headers = [...answer.headers]
-      .filter(([name]) => !ofTheConnection.includes(name))
+      .filter(([name]) => !connectionHeaders.includes(name))
       .map(([name, value]) => `${name}: ${value}`)
       .sort();
     const body = new Uint8Array(await answer.arrayBuffer());
-    said.push([answer.status, answer.statusText, ...headers, octets(body)].join("\n"));
+    responses.push([answer.status, answer.statusText, ...headers, octets(body)].join("\n"));
   }
-  return said.join("\n\n");
+  return responses.join("\n\n");
 }
 
 /** A transaction that inserts (b, x) and (b, y) into people, of the account at an address. */
-export function twoInOne(account: string): readonly [path: string, init: RequestInit] {
+export function batchInsert(account: string): readonly [path: string, init: RequestInit] {
   const inserts = ["x", "y"].flatMap((row) => [
     "--c",
     "Content-Type: application/http",

@@ -2,16 +2,16 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { openStore } from "../../../web/src/open.ts";
+import { openStore } from "../../../web/src/open-store.ts";
 import { serve } from "../../../web/src/server/serve.ts";
 import { mockStore } from "../../../web/src/testing/index.ts";
 import type { Store } from "../../../web/src/types.ts";
 import { dataTables } from "../support/data-tables.ts";
-import { conversation, type Requests, twoInOne } from "../support/transcript.ts";
+import { batchInsert, type Requests, recordResponses } from "../support/transcript.ts";
 
 const address = "http://127.0.0.1/default";
 const json = { "Content-Type": "application/json" };
-const group = twoInOne(address);
+const group = batchInsert(address);
 
 const requests: Requests = [
   ["Tables", { method: "POST", headers: json, body: '{"TableName":"people"}' }],
@@ -32,7 +32,7 @@ const requests: Requests = [
 ];
 
 function byFetch(store: Store): Promise<string> {
-  return conversation((path, init) => store.fetch(`${address}/${path}`, init), requests);
+  return recordResponses((path, init) => store.fetch(`${address}/${path}`, init), requests);
 }
 
 function withoutIds(text: string): string {
@@ -78,7 +78,7 @@ describe("the same calls get the same bytes", () => {
     await using fork = store.fork();
     await using server = await serve(store, { port: 0 });
     const port = `:${server.port}`;
-    const overHttp = await conversation(
+    const overHttp = await recordResponses(
       (path, init) => fetch(`${server.url}/default/${path}`, init),
       requests,
     );

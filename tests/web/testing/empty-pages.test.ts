@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { TableClient, TableServiceClient } from "@azure/data-tables";
 import type { MockStore } from "../../../web/src/testing/index.ts";
 import { mockStore } from "../../../web/src/testing/index.ts";
-import { type Random, randomOf } from "../support/random.ts";
+import { type Random, seededRandom } from "../support/random.ts";
 
 const url = "https://acme.table.core.windows.net";
 
@@ -87,7 +87,7 @@ describe("pages that end early", () => {
   test("lose no row and repeat none", async (t) => {
     const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000_007);
     t.diagnostic(`ENTITABLE_SEED=${seed}`);
-    const random = randomOf(seed);
+    const random = seededRandom(seed);
     const seen = { pages: 0, empty: 0, partial: 0 };
     for (let round = 0; round < 40; ++round) {
       const rows = rowsFor(random);

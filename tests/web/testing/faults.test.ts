@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { TableClient, TableServiceClient } from "@azure/data-tables";
-import { nextTurn } from "../../../web/src/event-loop.ts";
 import { serve } from "../../../web/src/server/serve.ts";
 import type { FaultRule, MockOptions, MockStore } from "../../../web/src/testing/index.ts";
 import { mockStore } from "../../../web/src/testing/index.ts";
+import { yieldToEventLoop } from "../../../web/src/util/event-loop.ts";
 
 const url = "https://acme.table.core.windows.net";
 const entity = (rowKey: string) => ({ partitionKey: "p", rowKey });
@@ -429,7 +429,7 @@ describe("a delay", () => {
     await assert.rejects(got, { name: "AbortError" });
     store.clock.autoAdvance = true;
     await store.clock.wait(5);
-    for (let turn = 0; turn < 3; ++turn) await nextTurn(); // when it would jump
+    for (let turn = 0; turn < 3; ++turn) await yieldToEventLoop(); // when it would jump
     assert.equal(store.clock.elapsedMs, 5);
   });
 

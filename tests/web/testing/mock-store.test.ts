@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { RestError, TableClient } from "@azure/data-tables";
-import { edm } from "../../../web/src/edm.ts";
+import { edm } from "../../../web/src/edm/edm.ts";
 import type { MockStore } from "../../../web/src/testing/index.ts";
 import { mockStore, VirtualClock } from "../../../web/src/testing/index.ts";
 import type { Store } from "../../../web/src/types.ts";

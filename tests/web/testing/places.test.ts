@@ -1,4 +1,4 @@
-// One seed gives the same bytes wherever the store is: in this thread, in another, behind a server. tests/browser/places.test.ts has pages
+// One seed gives the same bytes wherever the store is: in this thread, in another, behind a server. tests/browser/determinism.test.ts has pages
 // and workers, against the same text.
 
 import assert from "node:assert/strict";
@@ -8,7 +8,13 @@ import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import { serve } from "../../../web/src/server/serve.ts";
 import { mockStore } from "../../../web/src/testing/index.ts";
-import { type Ask, address, options, transcript, transcriptOf } from "../support/transcript.ts";
+import {
+  address,
+  options,
+  type SendRequest,
+  transcript,
+  transcriptOf,
+} from "../support/transcript.ts";
 
 async function inline(): Promise<string> {
   await using store = await mockStore(options);
@@ -16,7 +22,7 @@ async function inline(): Promise<string> {
 }
 
 // Whatever the port, asked as the host that stands in the address: which fetch would not let anybody say.
-function toPort(port: number): Ask {
+function toPort(port: number): SendRequest {
   return async (url, init = {}) => {
     const { pathname, search, host } = new URL(url);
     const asked = httpRequest({

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { TableClient } from "@azure/data-tables";
 import { type MockStore, mockStore } from "../../../web/src/testing/index.ts";
-import { all } from "../support/both-clients.ts";
-import { randomOf } from "../support/random.ts";
+import { all } from "../support/client-pair.ts";
+import { seededRandom } from "../support/random.ts";
 
 const rows = (partitionKey: string, count: number) =>
   Array.from({ length: count }, (_, n) => ({
@@ -75,7 +75,7 @@ describe('mockStore({ scans: "azure" })', () => {
   test("requests are as many as explain says, and rows are the same", async (t) => {
     const seed = Date.now();
     t.diagnostic(`seed ${seed}`);
-    const random = randomOf(seed);
+    const random = seededRandom(seed);
     await using store = await mockStore({ scans: "azure", fixtures });
     await using own = await mockStore({ fixtures });
     const key = () => `'${String(random.below(32)).padStart(4, "0")}'`;

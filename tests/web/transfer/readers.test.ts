@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { chunksOf } from "../../../web/src/pieces.ts";
 import { CsvReader } from "../../../web/src/transfer/csv-rows.ts";
+import { decodeText, InvalidTextError } from "../../../web/src/transfer/decode-text.ts";
 import { JsonReader, NdjsonReader } from "../../../web/src/transfer/json-rows.ts";
-import { type Row, type RowReader, rowUnitsMax } from "../../../web/src/transfer/rows.ts";
-import { NotText, textOf } from "../../../web/src/transfer/text.ts";
-import { randomOf } from "../support/random.ts";
+import { type Row, type RowReader, rowUnitsMax } from "../../../web/src/transfer/row-reader.ts";
+import { chunksFrom } from "../../../web/src/util/chunks.ts";
+import { seededRandom } from "../support/random.ts";
 
 const makers = {
   csv: () => new CsvReader(),
@@ -290,7 +290,7 @@ describe("pieces and damage", () => {
 
     const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1e9);
     test(`${format}, damaged at random, is read to an end, in pieces as whole (seed ${seed})`, () => {
-      const random = randomOf(seed);
+      const random = seededRandom(seed);
       const signs = '",;\t|\r\n{}[]:\\ @0a\u00e9\ud800\0';
       for (let run = 0; run < 3000; ++run) {
         let text = whole;
@@ -328,13 +328,13 @@ describe("text", () => {
         controller.close();
       },
     });
-  const read = async (source: Parameters<typeof textOf>[0]) => {
+  const read = async (source: Parameters<typeof decodeText>[0]) => {
     let text = "";
     try {
-      for await (const piece of textOf(source, chunksOf)) text += piece;
+      for await (const piece of decodeText(source, chunksFrom)) text += piece;
       return text;
     } catch (error) {
-      if (!(error instanceof NotText)) throw error;
+      if (!(error instanceof InvalidTextError)) throw error;
       return `${text}!`;
     }
   };

@@ -15,8 +15,8 @@ import type {
   TableEntity,
 } from "../../../web/src/types.ts";
 import { edm, openStore } from "../support/package.ts";
-import { type Random, randomOf } from "../support/random.ts";
-import { Origin, Tab } from "../support/tabs.ts";
+import { type Random, seededRandom } from "../support/random.ts";
+import { Origin, Tab } from "../support/simulated-tabs.ts";
 
 const formats: FileFormat[] = ["ndjson", "json", "csv"];
 
@@ -247,7 +247,7 @@ describe("a round trip", () => {
   const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1e9);
   for (const format of formats) {
     test(`by ${format} keeps random entities to the last bit (seed ${seed})`, async () => {
-      const random = randomOf(seed);
+      const random = seededRandom(seed);
       for (let run = 0; run < 12; ++run) {
         const entities = randomEntities(random, format !== "csv");
         const table = await newTable(entities);
@@ -486,7 +486,7 @@ describe("files damaged at random", () => {
   const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1e9);
   for (const format of formats) {
     test(`${format}: every row is written or in the report (seed ${seed})`, async () => {
-      const random = randomOf(seed);
+      const random = seededRandom(seed);
       const table = await newTable(randomEntities(random, false).slice(0, 40));
       const whole = new TextEncoder().encode(await textOf({ table, format }));
       for (let run = 0; run < 40; ++run) {

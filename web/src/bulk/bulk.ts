@@ -8,9 +8,9 @@ import type {
   BulkResult,
   TransactionAction,
 } from "../types.ts";
-import { Batches, type Entry, type Partition } from "./batches.ts";
-import { type Sending, sendBatch } from "./send.ts";
-import type { Verdict } from "./verdict.ts";
+import { BatchQueue, type IndexedAction, type Partition } from "./batch-queue.ts";
+import type { FailureOutcome } from "./failure-outcome.ts";
+import { type BatchCallbacks, sendBatch } from "./send-batch.ts";
 
 /** What it takes of a client; the official TableClient has it, and so has every table of a store. */
 export interface BulkClient {
@@ -52,36 +52,36 @@ export async function bulk(
   if (onError !== "stop" && onError !== "continue") {
     throw new RangeError(`onError must be one of stop, continue, not ${String(onError)}.`);
   }
-  const run = new Run(client, options);
+  const run = new BulkRun(client, options);
   const abort = () => run.stop("aborted");
   signal?.addEventListener("abort", abort);
   try {
     if (signal?.aborted) abort();
-    return await run.carryOut(actions);
+    return await run.execute(actions);
   } finally {
     signal?.removeEventListener("abort", abort);
   }
 }
 
-type Stopped = "aborted" | "failed";
-type Read = IteratorResult<TransactionAction>;
+type StopReason = "aborted" | "failed";
+type InputStep = IteratorResult<TransactionAction>;
 
-class Run {
+class BulkRun {
   readonly #client: BulkClient;
   readonly #options: BulkOptions;
   readonly #concurrency: number;
-  readonly #batches = new Batches();
-  readonly #out = new Set<Promise<void>>();
+  readonly #batches = new BatchQueue();
+  readonly #inFlight = new Set<Promise<void>>();
   readonly #failed: BulkFailure[] = [];
-  readonly #left: Entry[] = [];
+  readonly #notAttempted: IndexedAction[] = [];
   #read = 0;
   #done = 0;
   #requests = 0;
-  #stopped: Stopped | undefined;
+  #stopped: StopReason | undefined;
   #cause: unknown;
-  #tellStopped = () => {};
+  #resolveStopped = () => {};
   readonly #whenStopped = new Promise<undefined>((resolve) => {
-    this.#tellStopped = () => resolve(undefined);
+    this.#resolveStopped = () => resolve(undefined);
   });
 
   constructor(client: BulkClient, options: BulkOptions) {
@@ -91,17 +91,18 @@ class Run {
   }
 
   // The first reason counts.
-  stop(why: Stopped, cause?: unknown): void {
+  stop(why: StopReason, cause?: unknown): void {
     if (this.#stopped !== undefined) return;
     this.#stopped = why;
     this.#cause = cause;
-    this.#tellStopped();
+    this.#resolveStopped();
   }
 
-  async carryOut(actions: BulkActions): Promise<BulkResult> {
+  async execute(actions: BulkActions): Promise<BulkResult> {
     await this.#readAll(actions);
-    for (this.#start(true); this.#out.size > 0; this.#start(true)) await Promise.race(this.#out);
-    return this.#result();
+    for (this.#startBatches(true); this.#inFlight.size > 0; this.#startBatches(true))
+      await Promise.race(this.#inFlight);
+    return this.#finish();
   }
 
   // ---- Reading ------------------------------------------------------------------------------------------------------
@@ -112,12 +113,12 @@ class Run {
     try {
       while (this.#stopped === undefined) {
         const next = iterator.next();
-        const step = isAsync ? await Promise.race([next, this.#whenStopped]) : (next as Read);
+        const step = isAsync ? await Promise.race([next, this.#whenStopped]) : (next as InputStep);
         if (step === undefined) break;
         if (step.done) return;
         this.#batches.add({ index: this.#read++, action: step.value });
-        this.#start(false);
-        while (this.#batches.full && this.#stopped === undefined) await this.#makeRoom();
+        this.#startBatches(false);
+        while (this.#batches.isFull && this.#stopped === undefined) await this.#waitForCapacity();
       }
     } catch (error) {
       this.stop("failed", error);
@@ -127,29 +128,31 @@ class Run {
     Promise.resolve(iterator.return?.()).catch(() => {});
   }
 
-  async #makeRoom(): Promise<void> {
-    this.#start(true);
-    await Promise.race(this.#out);
+  async #waitForCapacity(): Promise<void> {
+    this.#startBatches(true);
+    await Promise.race(this.#inFlight);
   }
 
   // ---- Sending ------------------------------------------------------------------------------------------------------
 
-  #start(early: boolean): void {
-    while (this.#out.size < this.#concurrency && this.#stopped === undefined) {
-      const next = this.#batches.take(early);
+  #startBatches(includePartial: boolean): void {
+    while (this.#inFlight.size < this.#concurrency && this.#stopped === undefined) {
+      const next = this.#batches.takeNext(includePartial);
       if (next === undefined) return;
-      const sent = this.#send(next.partition, next.entries).finally(() => this.#out.delete(sent));
-      this.#out.add(sent);
+      const sent = this.#send(next.partition, next.entries).finally(() =>
+        this.#inFlight.delete(sent),
+      );
+      this.#inFlight.add(sent);
     }
   }
 
   // Never rejects.
-  async #send(partition: Partition, batch: Entry[]): Promise<void> {
-    this.#left.push(...(await sendBatch(batch, this.#sending)));
+  async #send(partition: Partition, batch: IndexedAction[]): Promise<void> {
+    this.#notAttempted.push(...(await sendBatch(batch, this.#callbacks)));
     this.#batches.finish(partition);
   }
 
-  readonly #sending: Sending<Entry> = {
+  readonly #callbacks: BatchCallbacks<IndexedAction> = {
     submit: (actions) => {
       const { signal } = this.#options;
       this.#requests += 1;
@@ -157,24 +160,24 @@ class Run {
     },
     done: ({ length }) => {
       this.#done += length;
-      this.#progress();
+      this.#reportProgress();
     },
-    failed: (entries, error, verdict) => {
-      this.#failure(entries, error, verdict);
-      this.#progress();
+    failed: (entries, error, outcome) => {
+      this.#recordFailure(entries, error, outcome);
+      this.#reportProgress();
     },
-    goesOn: () => this.#stopped === undefined,
+    shouldContinue: () => this.#stopped === undefined,
   };
 
-  #failure(entries: readonly Entry[], error: unknown, verdict: Verdict): void {
-    if (verdict.kind === "split") return;
-    const [uncertain, ends] =
-      verdict.kind === "all" ? [verdict.uncertain, verdict.ends] : [false, false];
+  #recordFailure(entries: readonly IndexedAction[], error: unknown, outcome: FailureOutcome): void {
+    if (outcome.kind === "split") return;
+    const [uncertain, isFatal] =
+      outcome.kind === "all" ? [outcome.uncertain, outcome.isFatal] : [false, false];
     for (const entry of entries) this.#failed.push({ ...entry, error: error as Error, uncertain });
-    if (ends || this.#options.onError !== "continue") this.stop("failed", error);
+    if (isFatal || this.#options.onError !== "continue") this.stop("failed", error);
   }
 
-  #progress(): void {
+  #reportProgress(): void {
     try {
       this.#options.onProgress?.({
         read: this.#read,
@@ -189,23 +192,25 @@ class Run {
 
   // ---- The end ------------------------------------------------------------------------------------------------------
 
-  #result(): BulkResult {
-    const left = [...this.#left, ...this.#batches.left()].map(({ index }) => index);
+  #finish(): BulkResult {
+    const notAttempted = [...this.#notAttempted, ...this.#batches.notAttempted()].map(
+      ({ index }) => index,
+    );
     const result: BulkResult = {
       read: this.#read,
       done: this.#done,
       failed: this.#failed.sort((a, b) => a.index - b.index),
-      left: left.sort((a, b) => a - b),
+      notAttempted: notAttempted.sort((a, b) => a - b),
       requests: this.#requests,
     };
     if (this.#stopped === undefined) return result;
     if (this.#stopped === "aborted") {
       throw new BulkError("The operation was aborted.", "AbortError", this.#cause, result);
     }
-    throw new BulkError(this.#story(result), "BulkError", this.#cause, result);
+    throw new BulkError(this.#failureMessage(result), "BulkError", this.#cause, result);
   }
 
-  #story({ read, done, failed }: BulkResult): string {
+  #failureMessage({ read, done, failed }: BulkResult): string {
     const first = failed.find(({ error }) => error === this.#cause);
     const what = first === undefined ? "A bulk write ended" : `Action ${first.index} failed`;
     const why = this.#cause instanceof Error ? this.#cause.message : String(this.#cause);

@@ -1,6 +1,6 @@
 // Lists page by page: continuation tokens and the iterators over items and pages.
 
-import { fromBase64 } from "../edm.ts";
+import { fromBase64 } from "../edm/edm.ts";
 import { serviceError } from "../errors.ts";
 import type { PagedAsyncIterableIterator, PageSettings } from "../types.ts";
 
@@ -48,7 +48,7 @@ export function decodeTableToken(token: string): string {
 }
 
 // A page size as $top. What can't be one at all is refused here; its bounds are the core's to check.
-export function pageSize(maxPageSize: number): number {
+export function checkedPageSize(maxPageSize: number): number {
   const fits = Number.isInteger(maxPageSize) && maxPageSize >= 0 && maxPageSize <= 0x7fffffff;
   if (!fits) throw invalidInput();
   return maxPageSize;
@@ -64,16 +64,23 @@ function encodeKey(key: string): string {
     const point = character.codePointAt(0) as number;
     // Unpaired surrogates are encoded like any other code point, which TextEncoder would not do: keys may hold them.
     if (point < 0x80) bytes.push(point);
-    else if (point < 0x800) bytes.push(0xc0 | (point >> 6), tail(point));
-    else if (point < 0x10000) bytes.push(0xe0 | (point >> 12), tail(point >> 6), tail(point));
-    else bytes.push(0xf0 | (point >> 18), tail(point >> 12), tail(point >> 6), tail(point));
+    else if (point < 0x800) bytes.push(0xc0 | (point >> 6), continuationByte(point));
+    else if (point < 0x10000)
+      bytes.push(0xe0 | (point >> 12), continuationByte(point >> 6), continuationByte(point));
+    else
+      bytes.push(
+        0xf0 | (point >> 18),
+        continuationByte(point >> 12),
+        continuationByte(point >> 6),
+        continuationByte(point),
+      );
   }
   const text = btoa(String.fromCharCode(...bytes));
   const coded = text.replaceAll("+", "*").replaceAll("/", "_").replaceAll("=", "-");
   return `1!${coded.length}!${coded}`;
 }
 
-function tail(bits: number): number {
+function continuationByte(bits: number): number {
   return 0x80 | (bits & 0x3f);
 }
 
@@ -124,30 +131,31 @@ export function paged<T, P extends Page<T>>(
 // Nothing runs before the first next(); after return() nothing is kept. Calls that overlap are answered in order.
 class PageIterator<P extends { continuationToken?: string }> implements AsyncIterableIterator<P> {
   #readPage: PageReader<P> | undefined; // undefined: done
-  readonly #pageSize: number | undefined;
+  readonly #maxPageSize: number | undefined;
   #token: string | undefined;
-  #last: Promise<unknown> | undefined; // the read under way
+  #pendingRead: Promise<unknown> | undefined; // the read under way
 
   constructor(readPage: PageReader<P>, settings: PageSettings) {
     this.#readPage = readPage;
-    this.#pageSize = settings.maxPageSize;
+    this.#maxPageSize = settings.maxPageSize;
     this.#token = settings.continuationToken || undefined;
   }
 
   next(): Promise<IteratorResult<P>> {
-    if (this.#last !== undefined) return this.#after(this.#last, () => this.next());
+    if (this.#pendingRead !== undefined)
+      return this.#runAfter(this.#pendingRead, () => this.next());
     if (this.#readPage === undefined) return Promise.resolve({ done: true, value: undefined });
     try {
       const settings: PageSettings = {};
       if (this.#token !== undefined) settings.continuationToken = this.#token;
-      if (this.#pageSize !== undefined) settings.maxPageSize = this.#pageSize;
+      if (this.#maxPageSize !== undefined) settings.maxPageSize = this.#maxPageSize;
       const page = this.#readPage(settings);
-      if (!(page instanceof Promise)) return Promise.resolve(this.#took(page));
+      if (!(page instanceof Promise)) return Promise.resolve(this.#onPage(page));
       const reading = page.then(
-        (value) => this.#took(value),
-        (error) => this.#failed(error),
+        (value) => this.#onPage(value),
+        (error) => this.#onError(error),
       );
-      this.#last = reading;
+      this.#pendingRead = reading;
       return reading;
     } catch (error) {
       this.#readPage = undefined;
@@ -164,21 +172,21 @@ class PageIterator<P extends { continuationToken?: string }> implements AsyncIte
     return this;
   }
 
-  #took(page: P): IteratorResult<P> {
-    this.#last = undefined;
+  #onPage(page: P): IteratorResult<P> {
+    this.#pendingRead = undefined;
     if (this.#readPage === undefined) return { done: true, value: undefined }; // return() came meanwhile
     this.#token = page.continuationToken;
     if (this.#token === undefined) this.#readPage = undefined;
     return { done: false, value: page };
   }
 
-  #failed(error: unknown): never {
-    this.#last = undefined;
+  #onError(error: unknown): never {
+    this.#pendingRead = undefined;
     this.#readPage = undefined;
     throw error;
   }
 
-  #after<T>(last: Promise<unknown>, then: () => Promise<T>): Promise<T> {
+  #runAfter<T>(last: Promise<unknown>, then: () => Promise<T>): Promise<T> {
     return last.then(then, then);
   }
 }
@@ -187,7 +195,7 @@ class ItemIterator<T, P extends Page<T>> {
   readonly #pages: PageIterator<P>;
   #page: readonly T[] = [];
   #at = 0;
-  #last: Promise<unknown> | undefined;
+  #pendingRead: Promise<unknown> | undefined;
   #returned = false;
 
   constructor(pages: PageIterator<P>) {
@@ -195,15 +203,15 @@ class ItemIterator<T, P extends Page<T>> {
   }
 
   next(): Promise<IteratorResult<T>> {
-    if (this.#last !== undefined) {
+    if (this.#pendingRead !== undefined) {
       const again = () => this.next();
-      return this.#last.then(again, again);
+      return this.#pendingRead.then(again, again);
     }
     if (this.#at < this.#page.length) {
       return Promise.resolve({ done: false, value: this.#page[this.#at++] as T });
     }
     const reading = this.#advance();
-    this.#last = reading;
+    this.#pendingRead = reading;
     return reading;
   }
 
@@ -230,7 +238,7 @@ class ItemIterator<T, P extends Page<T>> {
         }
       }
     } finally {
-      this.#last = undefined;
+      this.#pendingRead = undefined;
     }
   }
 }

@@ -6,7 +6,7 @@ import type { RawEntity, Resolver, StandardSchema } from "../types.ts";
 const system = ["etag", "partitionKey", "rowKey", "timestamp"] as const;
 
 /** What the resolver makes of an entity as it was read. What the service adds to it is kept, whatever a shape leaves out. */
-export function resolved<T extends object>(
+export function applyResolver<T extends object>(
   entity: RawEntity,
   resolver: Resolver<T>,
 ): T | RawEntity {
@@ -17,14 +17,14 @@ export function resolved<T extends object>(
     if (otherwise !== "error") return entity;
     throw invalid(entity, `no shape is called ${String(kind)}`);
   }
-  const value = typeof shape === "function" ? shape(entity) : validated(shape, entity);
+  const value = typeof shape === "function" ? shape(entity) : validateWith(shape, entity);
   const missing = system.filter((name) => name in entity && !(name in value));
   const added = Object.fromEntries(missing.map((name) => [name, entity[name]]));
   if (Object.isExtensible(value)) return Object.assign(value, added);
   return Object.assign(Object.create(Object.getPrototypeOf(value)), value, added); // it was frozen
 }
 
-function validated<T>(schema: StandardSchema<T>, entity: RawEntity): T {
+function validateWith<T>(schema: StandardSchema<T>, entity: RawEntity): T {
   const result = schema["~standard"].validate(entity);
   if (result instanceof Promise) {
     throw new StoreError("NotSupported", "A shape validates at once, not by a promise.");

@@ -31,25 +31,25 @@ import type {
   UpsertEntityResponse,
   WriteOptions,
 } from "../types.ts";
+import { checkOperationOptions, requireKeys, writeKind } from "./operation-checks.ts";
+import { checkedPageSize, decodeEntityToken, encodeEntityToken, paged } from "./paging.ts";
+import { type PointReadBatcher, pointReadBatcher } from "./point-read-batcher.ts";
+import { applyResolver } from "./resolver.ts";
 import {
   decodeEntity,
   decodeExplain,
   decodePage,
-  decodeWrite,
-  decodeWritten,
+  decodeWriteEtag,
+  decodeWriteEtags,
   type EntityQuery,
   encodeExplain,
   encodeGet,
   encodeQuery,
   encodeWrite,
   type WriteOperation,
-} from "./block.ts";
-import { decodeEntityToken, encodeEntityToken, paged, pageSize } from "./paging.ts";
-import { type PointReads, pointReads } from "./point-reads.ts";
-import { resolved } from "./resolver.ts";
+} from "./rpc-messages.ts";
 import { createTable, deleteTable } from "./table-service-client.ts";
-import { operationsOf, transactionResponse } from "./transaction.ts";
-import { checkOptions, requireKeys, writeKind } from "./write-rules.ts";
+import { operationsFromActions, transactionResponse } from "./transaction.ts";
 
 // What a handle may fix for all its calls.
 export interface TableHandleOptions {
@@ -62,7 +62,7 @@ export interface TableHandleOptions {
 export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain"> {
   readonly tableName: string;
   readonly #transport: Transport;
-  readonly #pointReads: PointReads | undefined;
+  readonly #pointReadBatcher: PointReadBatcher | undefined;
   readonly #types: Record<string, EdmTypes> | undefined;
   readonly #durability: Durability | undefined;
   readonly #resolver: Resolver<object> | undefined;
@@ -70,7 +70,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
   constructor(transport: Transport, tableName: string, options: TableHandleOptions = {}) {
     this.tableName = tableName;
     this.#transport = transport;
-    this.#pointReads = pointReads(transport);
+    this.#pointReadBatcher = pointReadBatcher(transport);
     this.#types = options.types;
     this.#durability = options.durability;
     this.#resolver = options.resolver;
@@ -94,30 +94,34 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
   ): Promise<TableEntityResult<T>> {
     requireKeys(partitionKey, rowKey);
     try {
-      checkOptions(options);
+      checkOperationOptions(options);
       const select = options.queryOptions?.select;
       if (select === undefined && options.disableTypeConversion !== true) {
-        const joined = this.#joined(partitionKey, rowKey);
-        if (joined !== undefined) return joined as Promise<TableEntityResult<T>>;
+        const batched = this.#tryBatchedRead(partitionKey, rowKey);
+        if (batched !== undefined) return batched as Promise<TableEntityResult<T>>;
       }
-      const asked = encodeGet(this.tableName, partitionKey, rowKey, select);
-      const reply = this.#transport.read(asked, options.abortSignal);
-      const decode = (block: Uint8Array) => {
-        const entity = decodeEntity(block, options);
-        return (this.#resolves(options) ? this.#resolved(entity) : entity) as TableEntityResult<T>;
+      const request = encodeGet(this.tableName, partitionKey, rowKey, select);
+      const response = this.#transport.read(request, options.abortSignal);
+      const decode = (message: Uint8Array) => {
+        const entity = decodeEntity(message, options);
+        return (
+          this.#usesResolver(options) ? this.#applyResolver(entity) : entity
+        ) as TableEntityResult<T>;
       };
-      return reply instanceof Promise ? reply.then(decode) : Promise.resolve(decode(reply));
+      return response instanceof Promise
+        ? response.then(decode)
+        : Promise.resolve(decode(response));
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
   // Undefined: it is to be made alone.
-  #joined(partitionKey: unknown, rowKey: unknown): Promise<object> | undefined {
+  #tryBatchedRead(partitionKey: unknown, rowKey: unknown): Promise<object> | undefined {
     if (typeof partitionKey !== "string" || typeof rowKey !== "string") return undefined;
-    const joined = this.#pointReads?.join(this.tableName, partitionKey, rowKey);
-    if (this.#resolver === undefined) return joined;
-    return joined?.then((entity) => this.#resolved(entity));
+    const batched = this.#pointReadBatcher?.enqueue(this.tableName, partitionKey, rowKey);
+    if (this.#resolver === undefined) return batched;
+    return batched?.then((entity) => this.#applyResolver(entity));
   }
 
   listEntities<T extends object = Record<string, unknown>>(
@@ -130,33 +134,35 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     options: ListTableEntitiesOptions,
     settings: PageSettings,
   ): TableEntityResultPage<T> | Promise<TableEntityResultPage<T>> {
-    checkOptions(options);
-    const asked = encodeQuery(this.tableName, entityQuery(options, settings));
-    const reply = this.#transport.read(asked, options.abortSignal);
-    const decode = (block: Uint8Array): TableEntityResultPage<T> => {
-      const { rows, next } = decodePage(block, options);
-      const shaped = this.#resolves(options) ? rows.map((row) => this.#resolved(row)) : rows;
+    checkOperationOptions(options);
+    const request = encodeQuery(this.tableName, entityQuery(options, settings));
+    const response = this.#transport.read(request, options.abortSignal);
+    const decode = (message: Uint8Array): TableEntityResultPage<T> => {
+      const { rows, next } = decodePage(message, options);
+      const shaped = this.#usesResolver(options)
+        ? rows.map((row) => this.#applyResolver(row))
+        : rows;
       const page = shaped as TableEntityResultPage<T>;
       if (next !== undefined) page.continuationToken = encodeEntityToken(next);
       return page;
     };
-    return reply instanceof Promise ? reply.then(decode) : decode(reply);
+    return response instanceof Promise ? response.then(decode) : decode(response);
   }
 
-  #resolves({ disableTypeConversion }: ListTableEntitiesOptions): boolean {
+  #usesResolver({ disableTypeConversion }: ListTableEntitiesOptions): boolean {
     return this.#resolver !== undefined && disableTypeConversion !== true;
   }
 
-  #resolved(entity: object): object {
-    return resolved(entity as RawEntity, this.#resolver as Resolver<object>);
+  #applyResolver(entity: object): object {
+    return applyResolver(entity as RawEntity, this.#resolver as Resolver<object>);
   }
 
   async explain(options: ListTableEntitiesOptions = {}): Promise<Explain> {
-    checkOptions(options);
-    const block = encodeExplain(this.tableName, entityQuery(options, {}));
-    const reply = this.#transport.read(block, options.abortSignal);
+    checkOperationOptions(options);
+    const message = encodeExplain(this.tableName, entityQuery(options, {}));
+    const response = this.#transport.read(message, options.abortSignal);
     // Not awaited if it is here: it is a view that dies with the next call.
-    return decodeExplain(reply instanceof Promise ? await reply : reply);
+    return decodeExplain(response instanceof Promise ? await response : response);
   }
 
   // ---- Writing ------------------------------------------------------------------------------------------------------
@@ -168,8 +174,8 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
   ): Promise<CreateTableEntityResponse> {
     const { partitionKey, rowKey } = entity;
     const operation = { kind: "insert", partitionKey, rowKey, entity } as const;
-    const reply = this.#send([operation], false, options);
-    const written = this.#written(reply instanceof Promise ? await reply : reply);
+    const response = this.#sendWrite([operation], false, options);
+    const written = this.#writeResponse(response instanceof Promise ? await response : response);
     written.preferenceApplied = "return-no-content";
     return written;
   }
@@ -194,8 +200,8 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     const kind = writeKind(mode, "merge", "replace");
     const etag = options.etag ?? "*";
     const operation = { kind, partitionKey, rowKey, entity, etag } as const;
-    const reply = this.#send([operation], false, options);
-    return this.#written(reply instanceof Promise ? await reply : reply);
+    const response = this.#sendWrite([operation], false, options);
+    return this.#writeResponse(response instanceof Promise ? await response : response);
   }
 
   async upsertEntity<T extends object>(
@@ -207,8 +213,8 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     requireKeys(partitionKey, rowKey);
     const kind = writeKind(mode, "insertOrMerge", "insertOrReplace");
     const operation = { kind, partitionKey, rowKey, entity } as const;
-    const reply = this.#send([operation], false, options);
-    return this.#written(reply instanceof Promise ? await reply : reply);
+    const response = this.#sendWrite([operation], false, options);
+    return this.#writeResponse(response instanceof Promise ? await response : response);
   }
 
   deleteEntity(
@@ -226,17 +232,17 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     options: DeleteTableEntityOptions & WriteOptions,
   ): Promise<DeleteTableEntityResponse> {
     const operation = { kind: "delete", partitionKey, rowKey, etag: options.etag ?? "*" } as const;
-    const reply = this.#send([operation], false, options);
-    return this.#written(reply instanceof Promise ? await reply : reply);
+    const response = this.#sendWrite([operation], false, options);
+    return this.#writeResponse(response instanceof Promise ? await response : response);
   }
 
   async submitTransaction(
     actions: TransactionAction[],
     options: OperationOptions & WriteOptions = {},
   ): Promise<TableTransactionResponse> {
-    const operations = operationsOf(actions);
-    const reply = this.#send(operations, true, options);
-    const { etags } = decodeWrite(reply instanceof Promise ? await reply : reply);
+    const operations = operationsFromActions(actions);
+    const response = this.#sendWrite(operations, true, options);
+    const { etags } = decodeWriteEtags(response instanceof Promise ? await response : response);
     return transactionResponse(operations, etags);
   }
 
@@ -247,20 +253,20 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
   }
 
   // The reply, not awaited if it is here: it dies with the next call.
-  #send(
+  #sendWrite(
     operations: readonly WriteOperation[],
     transaction: boolean,
     options: OperationOptions & WriteOptions,
   ): Uint8Array | Promise<Uint8Array> {
-    checkOptions(options);
-    const block = encodeWrite(this.tableName, operations, transaction, this.#types);
+    checkOperationOptions(options);
+    const message = encodeWrite(this.tableName, operations, transaction, this.#types);
     const { durability, abortSignal } = this.#withDurability(options);
-    return this.#transport.write(block, durability, abortSignal);
+    return this.#transport.write(message, durability, abortSignal);
   }
 
   // What the reply to a single write says.
-  #written(reply: Uint8Array): CreateTableEntityResponse {
-    const etag = decodeWritten(reply);
+  #writeResponse(response: Uint8Array): CreateTableEntityResponse {
+    const etag = decodeWriteEtag(response);
     const date = new Date(this.#transport.now());
     return etag === undefined ? { date } : { date, etag };
   }
@@ -277,7 +283,7 @@ function entityQuery(options: ListTableEntitiesOptions, settings: PageSettings):
   if (filter !== undefined) query.filter = filter;
   if (select !== undefined) query.select = select;
   const top = settings.maxPageSize;
-  if (top !== undefined) query.top = pageSize(top);
+  if (top !== undefined) query.top = checkedPageSize(top);
   if (settings.continuationToken) query.next = decodeEntityToken(settings.continuationToken);
   return query;
 }

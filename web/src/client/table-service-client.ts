@@ -12,16 +12,16 @@ import type {
   TableServiceClient,
   WriteOptions,
 } from "../types.ts";
+import { checkOperationOptions } from "./operation-checks.ts";
+import { checkedPageSize, decodeTableToken, paged } from "./paging.ts";
 import {
   decodeTables,
-  decodeWrite,
+  decodeWriteEtags,
   encodeCreateTable,
   encodeDropTable,
   encodeListTables,
   type TableQuery,
-} from "./block.ts";
-import { decodeTableToken, paged, pageSize } from "./paging.ts";
-import { checkOptions } from "./write-rules.ts";
+} from "./rpc-messages.ts";
 
 export class ServiceHandle implements TableServiceClient {
   readonly #transport: Transport;
@@ -48,20 +48,20 @@ export class ServiceHandle implements TableServiceClient {
     options: ListTableItemsOptions,
     settings: PageSettings,
   ): TableItemResultPage | Promise<TableItemResultPage> {
-    checkOptions(options);
+    checkOperationOptions(options);
     const query: TableQuery = {};
     const filter = options.queryOptions?.filter;
     if (filter !== undefined) query.filter = filter;
-    if (settings.maxPageSize !== undefined) query.top = pageSize(settings.maxPageSize);
+    if (settings.maxPageSize !== undefined) query.top = checkedPageSize(settings.maxPageSize);
     if (settings.continuationToken) query.next = decodeTableToken(settings.continuationToken);
-    const reply = this.#transport.read(encodeListTables(query), options.abortSignal);
-    const decode = (block: Uint8Array): TableItemResultPage => {
-      const { names, next } = decodeTables(block);
+    const response = this.#transport.read(encodeListTables(query), options.abortSignal);
+    const decode = (message: Uint8Array): TableItemResultPage => {
+      const { names, next } = decodeTables(message);
       const page: TableItemResultPage = names.map((name) => ({ name }));
       if (next !== undefined) page.continuationToken = next;
       return page;
     };
-    return reply instanceof Promise ? reply.then(decode) : decode(reply);
+    return response instanceof Promise ? response.then(decode) : decode(response);
   }
 }
 
@@ -71,11 +71,11 @@ export async function createTable(
   name: string,
   options: OperationOptions & WriteOptions,
 ): Promise<void> {
-  checkOptions(options);
+  checkOperationOptions(options);
   try {
-    const block = encodeCreateTable(name);
-    const reply = transport.write(block, options.durability, options.abortSignal);
-    decodeWrite(reply instanceof Promise ? await reply : reply);
+    const message = encodeCreateTable(name);
+    const response = transport.write(message, options.durability, options.abortSignal);
+    decodeWriteEtags(response instanceof Promise ? await response : response);
   } catch (error) {
     if (!(error instanceof RestError && error.code === "TableAlreadyExists")) throw error;
   }
@@ -87,11 +87,11 @@ export async function deleteTable(
   name: string,
   options: OperationOptions & WriteOptions,
 ): Promise<void> {
-  checkOptions(options);
+  checkOperationOptions(options);
   try {
-    const block = encodeDropTable(name);
-    const reply = transport.write(block, options.durability, options.abortSignal);
-    decodeWrite(reply instanceof Promise ? await reply : reply);
+    const message = encodeDropTable(name);
+    const response = transport.write(message, options.durability, options.abortSignal);
+    decodeWriteEtags(response instanceof Promise ? await response : response);
   } catch (error) {
     if (!(error instanceof RestError && error.statusCode === 404)) throw error;
   }

@@ -8,8 +8,8 @@ import type {
   UpdateMode,
   UpdateTableEntityOptions,
 } from "../types.ts";
-import type { WriteOperation } from "./block.ts";
-import { requireKeys, writeKind } from "./write-rules.ts";
+import { requireKeys, writeKind } from "./operation-checks.ts";
+import type { WriteOperation } from "./rpc-messages.ts";
 
 /** Collects actions for submitTransaction. */
 export class TableTransaction {
@@ -58,11 +58,11 @@ export class TableTransaction {
  * Checks what the official client checks before it sends; the rest is the core's to decide.
  * @internal
  */
-export function operationsOf(actions: readonly TransactionAction[]): WriteOperation[] {
+export function operationsFromActions(actions: readonly TransactionAction[]): WriteOperation[] {
   const first = actions[0];
   if (first === undefined) throw new TypeError("A transaction needs at least one action.");
   return actions.map((action) => {
-    const operation = operationOf(action);
+    const operation = operationFromAction(action);
     if (operation.partitionKey !== first[1].partitionKey) {
       throw new Error("All operations in a transaction must target the same partitionKey");
     }
@@ -70,7 +70,7 @@ export function operationsOf(actions: readonly TransactionAction[]): WriteOperat
   });
 }
 
-function operationOf(action: TransactionAction): WriteOperation {
+function operationFromAction(action: TransactionAction): WriteOperation {
   const [verb, entity, mode = "Merge", options] = action;
   const { partitionKey, rowKey } = entity;
   switch (verb) {

@@ -1,22 +1,27 @@
 // What both clients are made of: where their calls go, and what comes back to their callers.
 
-import { checkOptions } from "../client/write-rules.ts";
+import { checkOperationOptions } from "../client/operation-checks.ts";
 import { RestError, StoreError, serviceError } from "../errors.ts";
 import type { StoreHandle } from "../store.ts";
 import type { OperationOptions, Store } from "../types.ts";
-import { type Address, addressOf } from "./address.ts";
+import { type AccountUrl, parseAccountUrl } from "./account-url.ts";
 import { isCredential, isNamedKeyCredential, isTokenCredential } from "./credentials.ts";
-import { findSource, Source } from "./stores.ts";
+import { findLazyStore, LazyStore } from "./open-stores.ts";
+import {
+  type ResponseHeaders,
+  responseHeaders,
+  serviceVersion,
+  toServiceError,
+} from "./service-responses.ts";
 import type { ClientOptions, Credential } from "./types.ts";
-import { type ResponseHeaders, responseHeaders, serviceVersion, wireError } from "./wire.ts";
 
 export class Connection {
   readonly #url: string;
-  readonly #address: Address;
-  readonly #own: Source | undefined;
+  readonly #address: AccountUrl;
+  readonly #givenStore: LazyStore | undefined;
   readonly #hasToken: boolean;
   readonly #version: string;
-  readonly #readable: boolean;
+  readonly #hasReadableErrors: boolean;
   readonly portable: boolean;
 
   // Throws NotSupported for options that are about requests, and TypeError if the URL is none.
@@ -30,20 +35,20 @@ export class Connection {
       (credential === undefined
         ? (credentialOrOptions as ClientOptions | undefined)
         : optionsAfterCredential) ?? {};
-    refuseTransport(options);
+    rejectTransportOptions(options);
     const { store } = options;
     this.#url = options.endpoint || url;
-    this.#address = addressOf(this.#url);
-    this.#own = store === undefined ? undefined : new Source(() => store);
+    this.#address = parseAccountUrl(this.#url);
+    this.#givenStore = store === undefined ? undefined : new LazyStore(() => store);
     this.#hasToken = isTokenCredential(credential);
     this.#version = options.version || serviceVersion;
-    this.#readable = options.errorMessages === "readable";
+    this.#hasReadableErrors = options.errorMessages === "readable";
     this.portable = options.portable ?? false;
-    if (isNamedKeyCredential(credential)) this.#warnOfKey(options);
+    if (isNamedKeyCredential(credential)) this.#warnAboutKeyInPage(options);
   }
 
   // A read.
-  async run<T>(options: OperationOptions, call: (store: Store) => T | Promise<T>): Promise<T> {
+  async read<T>(options: OperationOptions, call: (store: Store) => T | Promise<T>): Promise<T> {
     return await this.#call(options, call, false);
   }
 
@@ -52,12 +57,12 @@ export class Connection {
     call: (store: Store) => Promise<T>,
     isTransaction = false,
   ): Promise<T> {
-    const checked = this.#address.secondary ? refuseWrite : call;
+    const checked = this.#address.secondary ? rejectWrite : call;
     return await this.#call(options, checked, isTransaction);
   }
 
   headers(store: Store): ResponseHeaders {
-    return responseHeaders(this.#version, (store as StoreHandle).door);
+    return responseHeaders(this.#version, (store as StoreHandle).restEntryPoint);
   }
 
   // The account is looked up anew for every call: tests change the default between them.
@@ -66,19 +71,19 @@ export class Connection {
     call: (store: Store) => T | Promise<T>,
     isTransaction: boolean,
   ): Promise<T> {
-    checkOptions(options);
+    checkOperationOptions(options);
     const { account } = this.#address;
-    const source = this.#own ?? findSource(account, this.#url, this.#hasToken);
+    const source = this.#givenStore ?? findLazyStore(account, this.#url, this.#hasToken);
     const store = await source.get();
     try {
       return await call(store);
     } catch (error) {
-      if (this.#readable || !(error instanceof RestError)) throw error;
-      throw wireError(error, isTransaction, (store as StoreHandle).door);
+      if (this.#hasReadableErrors || !(error instanceof RestError)) throw error;
+      throw toServiceError(error, isTransaction, (store as StoreHandle).restEntryPoint);
     }
   }
 
-  #warnOfKey({ onWarning }: ClientOptions): void {
+  #warnAboutKeyInPage({ onWarning }: ClientOptions): void {
     if (this.#address.local || !("document" in globalThis)) return;
     const message =
       `The key of account "${this.#address.account}" is in a page, where every visitor can read it. ` +
@@ -88,18 +93,18 @@ export class Connection {
 }
 
 // The pipeline, as options and as property of a client.
-export function noTransport(what: string): StoreError {
+export function transportNotSupported(what: string): StoreError {
   return new StoreError("NotSupported", `There is no ${what} here: no request is sent.`, {
     hint: "Who needs it keeps the client of @azure/data-tables, with its option httpClient: store.httpClient.",
   });
 }
 
-function refuseTransport(options: object): void {
+function rejectTransportOptions(options: object): void {
   for (const name of ["httpClient", "additionalPolicies", "pipeline"]) {
-    if ((options as Record<string, unknown>)[name] !== undefined) throw noTransport(name);
+    if ((options as Record<string, unknown>)[name] !== undefined) throw transportNotSupported(name);
   }
 }
 
-function refuseWrite(): never {
+function rejectWrite(): never {
   throw serviceError(403, "InsufficientAccountPermissions", "Write operations are not allowed.");
 }

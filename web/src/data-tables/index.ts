@@ -1,7 +1,7 @@
 // Everything that entitable/data-tables exports, and nothing else: the names of @azure/data-tables, and what this package adds.
 
 export { TableTransaction } from "../client/transaction.ts";
-export { edm } from "../edm.ts";
+export { edm } from "../edm/edm.ts";
 export { RestError } from "../errors.ts";
 export type {
   CreateDeleteEntityAction,
@@ -37,8 +37,8 @@ export type {
 export { AzureNamedKeyCredential, AzureSASCredential } from "./credentials.ts";
 export { KnownGeoReplicationStatusType } from "./geo-replication.ts";
 export { odata } from "./odata.ts";
+export { registerAccount, setDefaultStore } from "./open-stores.ts";
 export { generateAccountSas, generateTableSas } from "./sas.ts";
-export { registerAccount, setDefaultStore } from "./stores.ts";
 export { TableClient } from "./table-client.ts";
 export { TableServiceClient } from "./table-service-client.ts";
 export type * from "./types.ts";

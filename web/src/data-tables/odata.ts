@@ -1,6 +1,6 @@
 // The template tag for filters: values as literals of the filter language.
 
-import { fromBase64, kindOf } from "../edm.ts";
+import { builtinKind, fromBase64 } from "../edm/edm.ts";
 
 /**
  * Writes values into a filter as literals: odata`Name eq ${"O'Neill"} and Age gt ${18}`. Strings are quoted unless the text
@@ -19,13 +19,15 @@ function literal(value: unknown, before: string): string {
   switch (typeof value) {
     case "string":
       // At the very beginning it is not quoted, as officially: there it is no operand but the filter itself.
-      return before === "" || before.trim().endsWith("'") ? doubled(value) : quoted(value);
+      return before === "" || before.trim().endsWith("'")
+        ? escapeQuotes(value)
+        : quoteLiteral(value);
     case "bigint":
       return `${value}L`;
     case "undefined":
-      throw noLiteral(value);
+      throw noLiteralError(value);
     case "object":
-      if (value === null) throw noLiteral(value);
+      if (value === null) throw noLiteralError(value);
       return objectLiteral(value, before);
     default:
       return String(value);
@@ -33,7 +35,7 @@ function literal(value: unknown, before: string): string {
 }
 
 function objectLiteral(value: object, before: string): string {
-  switch (kindOf(value)) {
+  switch (builtinKind(value)) {
     case "date":
       return `datetime'${(value as Date).toISOString()}'`;
     case "bytes":
@@ -65,14 +67,14 @@ function bytesLiteral(bytes: Uint8Array): string {
   return `X'${hex}'`;
 }
 
-function doubled(text: string): string {
+function escapeQuotes(text: string): string {
   return text.replaceAll("'", "''");
 }
 
-function quoted(text: string): string {
-  return `'${doubled(text)}'`;
+function quoteLiteral(text: string): string {
+  return `'${escapeQuotes(text)}'`;
 }
 
-function noLiteral(value: unknown): TypeError {
+function noLiteralError(value: unknown): TypeError {
   return new TypeError(`odata: no property is ever ${value}, so there is no literal for it.`);
 }

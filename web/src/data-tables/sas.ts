@@ -1,9 +1,10 @@
 // Shared access signatures, as the official functions make them: the same bytes for the same input and clock. Synchronous, and
 // without the module.
 
-import { base64, fromBase64 } from "../edm.ts";
+import { base64, fromBase64 } from "../edm/edm.ts";
 import { hmacSha256 } from "../rest/hmac.ts";
 import { isNamedKeyCredential } from "./credentials.ts";
+import { serviceVersion } from "./service-responses.ts";
 import type {
   AccountSasOptions,
   AccountSasPermissions,
@@ -12,7 +13,6 @@ import type {
   TableSasPermissions,
   TableSasSignatureValues,
 } from "./types.ts";
-import { serviceVersion } from "./wire.ts";
 
 /**
  * A signature that lets its bearer use the entities of one table: the query string of a URL, without "?". Without
@@ -32,7 +32,7 @@ export function generateTableSas(
   if (!tableName) throw new Error("Must provide a 'tableName'");
   const version = options.version ?? serviceVersion;
   const { startPartitionKey, startRowKey, endPartitionKey, endRowKey } = options;
-  const allowed = letters(tableLetters, permissions);
+  const allowed = flagLetters(tableLetters, permissions);
   const start = dateText(options.startsOn);
   const expiry = dateText(expiresOn);
   const ip = ipText(options.ipRange);
@@ -50,7 +50,7 @@ export function generateTableSas(
     endPartitionKey,
     endRowKey,
   ]);
-  return queryOf([
+  return toQueryString([
     ["sv", version],
     ["spr", options.protocol],
     ["st", start],
@@ -78,8 +78,8 @@ export function generateAccountSas(
   requireKey(credential);
   const { permissions = { query: true, list: true }, services = { table: true } } = options;
   const version = options.version || serviceVersion;
-  const allowed = letters(accountLetters, permissions);
-  const signedServices = letters(serviceLetters, services);
+  const allowed = flagLetters(accountLetters, permissions);
+  const signedServices = flagLetters(serviceLetters, services);
   const types = resourceTypes(options.resourceTypes ?? "sco");
   const start = dateText(options.startsOn);
   const expiry = dateText(options.expiresOn ?? inAnHour());
@@ -96,7 +96,7 @@ export function generateAccountSas(
     version,
     "", // ends with a newline
   ]);
-  return queryOf([
+  return toQueryString([
     ["sv", version],
     ["ss", signedServices],
     ["srt", types],
@@ -135,7 +135,7 @@ const serviceLetters: Letters<NonNullable<AccountSasOptions["services"]>> = [
   ["file", "f"],
 ];
 
-function letters<T extends object>(of: Letters<T>, chosen: T | undefined): string {
+function flagLetters<T extends object>(of: Letters<T>, chosen: T | undefined): string {
   return of.map(([name, letter]) => (chosen?.[name] ? letter : "")).join("");
 }
 
@@ -185,7 +185,7 @@ function decodeKey(key: string): Uint8Array {
 }
 
 // What is empty is left out.
-function queryOf(fields: readonly (readonly [string, string | undefined])[]): string {
+function toQueryString(fields: readonly (readonly [string, string | undefined])[]): string {
   return fields
     .flatMap(([name, value]) => (value ? `${name}=${encodeURIComponent(value)}` : []))
     .join("&");

@@ -1,7 +1,7 @@
 // One table: the official TableClient, over the direct door.
 
+import { requireKeys } from "../client/operation-checks.ts";
 import { paged } from "../client/paging.ts";
-import { requireKeys } from "../client/write-rules.ts";
 import type {
   CreateTableEntityResponse,
   DeleteTableEntityOptions,
@@ -24,10 +24,11 @@ import type {
   UpsertEntityResponse,
   WriteOptions,
 } from "../types.ts";
-import { Connection, noTransport } from "./connection.ts";
+import { Connection, transportNotSupported } from "./connection.ts";
 import { parseConnectionString } from "./connection-string.ts";
-import { getAccessPolicy, setAccessPolicy } from "./inner-calls.ts";
-import { requirePortable } from "./portable.ts";
+import { getAccessPolicy, setAccessPolicy } from "./internal-rest-calls.ts";
+import { assertPortable } from "./portability.ts";
+import { headerDate, toServiceTransactionResponse } from "./service-responses.ts";
 import type {
   ClientOptions,
   Credential,
@@ -35,7 +36,6 @@ import type {
   SetAccessPolicyResponse,
   SignedIdentifier,
 } from "./types.ts";
-import { headerDate, wireTransaction } from "./wire.ts";
 
 /** A client of one table. Making one does nothing: the store is looked up by the first call. */
 export class TableClient {
@@ -69,7 +69,7 @@ export class TableClient {
 
   /** Throws NotSupported: there are no requests. */
   get pipeline(): never {
-    throw noTransport("pipeline");
+    throw transportNotSupported("pipeline");
   }
 
   // ---- The table ----------------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ export class TableClient {
   }
 
   getAccessPolicy(options: OperationOptions = {}): Promise<GetAccessPolicyResponse> {
-    return this.#connection.run(options, (store) => getAccessPolicy(store, this.tableName));
+    return this.#connection.read(options, (store) => getAccessPolicy(store, this.tableName));
   }
 
   setAccessPolicy(
@@ -105,7 +105,7 @@ export class TableClient {
     options: GetTableEntityOptions = {},
   ): Promise<GetTableEntityResponse<TableEntityResult<T>>> {
     requireKeys(partitionKey, rowKey);
-    return this.#connection.run(options, (store) =>
+    return this.#connection.read(options, (store) =>
       this.#table(store).getEntity<T>(partitionKey, rowKey, options),
     );
   }
@@ -114,7 +114,7 @@ export class TableClient {
     options: ListTableEntitiesOptions = {},
   ): PagedAsyncIterableIterator<TableEntityResult<T>, TableEntityResultPage<T>> {
     const readPage = (settings: PageSettings) =>
-      this.#connection.run(options, async (store) => {
+      this.#connection.read(options, async (store) => {
         const pages = this.#table(store).listEntities<T>(options).byPage(settings);
         const { value } = await pages.next();
         return value as TableEntityResultPage<T>;
@@ -167,7 +167,7 @@ export class TableClient {
       return this.#table(store).submitTransaction(actions, options);
     };
     const response = await this.#connection.write(options, submit, true);
-    return wireTransaction(response, actions);
+    return toServiceTransactionResponse(response, actions);
   }
 
   async #write<R extends { date?: Date }>(
@@ -184,7 +184,7 @@ export class TableClient {
   }
 
   #check(entity: object): void {
-    if (this.#connection.portable) requirePortable(entity);
+    if (this.#connection.portable) assertPortable(entity);
   }
 
   #table(store: Store): ReturnType<Store["tableClient"]> {

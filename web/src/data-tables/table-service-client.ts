@@ -10,9 +10,9 @@ import type {
   TableItemResultPage,
   WriteOptions,
 } from "../types.ts";
-import { Connection, noTransport } from "./connection.ts";
+import { Connection, transportNotSupported } from "./connection.ts";
 import { parseConnectionString } from "./connection-string.ts";
-import { getProperties, getStatistics, setProperties } from "./inner-calls.ts";
+import { getProperties, getStatistics, setProperties } from "./internal-rest-calls.ts";
 import type {
   ClientOptions,
   Credential,
@@ -51,7 +51,7 @@ export class TableServiceClient {
 
   /** Throws NotSupported: there are no requests. */
   get pipeline(): never {
-    throw noTransport("pipeline");
+    throw transportNotSupported("pipeline");
   }
 
   createTable(name: string, options: OperationOptions & WriteOptions = {}): Promise<void> {
@@ -70,7 +70,7 @@ export class TableServiceClient {
     options: ListTableItemsOptions = {},
   ): PagedAsyncIterableIterator<TableItem, TableItemResultPage> {
     const readPage = (settings: PageSettings) =>
-      this.#connection.run(options, async (store) => {
+      this.#connection.read(options, async (store) => {
         const pages = store.serviceClient().listTables(options).byPage(settings);
         const page = (await pages.next()).value as TableItemResultPage;
         const { continuationToken: next } = page;
@@ -81,7 +81,7 @@ export class TableServiceClient {
   }
 
   getProperties(options: OperationOptions = {}): Promise<GetPropertiesResponse> {
-    return this.#connection.run(options, async (store) => ({
+    return this.#connection.read(options, async (store) => ({
       ...(await getProperties(store)),
       ...this.#connection.headers(store),
     }));
@@ -100,7 +100,7 @@ export class TableServiceClient {
 
   /** Of the account's copy, whatever address this client has. */
   getStatistics(options: OperationOptions = {}): Promise<GetStatisticsResponse> {
-    return this.#connection.run(options, async (store) => ({
+    return this.#connection.read(options, async (store) => ({
       ...(await getStatistics(store)),
       ...this.#connection.headers(store),
     }));

@@ -1,4 +1,4 @@
-// The little XML that the service's documents take. What is read here was written by our own core (core/protocol/xml): elements of known
+// The little XML that the service's documents take. What is read here was written by our own core (core/rest/xml): elements of known
 // names that never stand inside their like. It is no parser for anybody else's.
 
 /** Text is escaped, elements are given as they are. */
@@ -7,25 +7,25 @@ export function element(name: string, ...children: readonly string[]): string {
 }
 
 export function textElement(name: string, text: string | number | boolean | undefined): string {
-  return text === undefined ? "" : element(name, escaped(String(text)));
+  return text === undefined ? "" : element(name, escapeXml(String(text)));
 }
 
 // What stands in each element of that name.
-export function childrenOf(xml: string, name: string): string[] {
+export function elementContents(xml: string, name: string): string[] {
   const pattern = new RegExp(`<${name}(?:\\s[^>]*)?(?:/>|>(.*?)</${name}>)`, "gs");
   return Array.from(xml.matchAll(pattern), ([, inside = ""]) => inside);
 }
 
-export function childOf(xml: string, name: string): string | undefined {
-  return childrenOf(xml, name)[0];
+export function firstElementContent(xml: string, name: string): string | undefined {
+  return elementContents(xml, name)[0];
 }
 
-export function textOf(xml: string, name: string): string | undefined {
-  const text = childOf(xml, name);
-  return text === undefined ? undefined : unescaped(text);
+export function elementText(xml: string, name: string): string | undefined {
+  const text = firstElementContent(xml, name);
+  return text === undefined ? undefined : unescapeXml(text);
 }
 
-export function without(xml: string, name: string): string {
+export function removeElements(xml: string, name: string): string {
   return xml.replace(new RegExp(`<${name}>.*?</${name}>`, "gs"), "");
 }
 
@@ -36,7 +36,7 @@ const entities: Readonly<Record<string, string>> = {
   "\r": "&#13;",
 };
 
-function escaped(text: string): string {
+function escapeXml(text: string): string {
   return text.replace(/[<>&\r]/g, (character) => entities[character] as string);
 }
 
@@ -48,7 +48,7 @@ const named: Readonly<Record<string, string>> = {
   apos: "'",
 };
 
-function unescaped(text: string): string {
+function unescapeXml(text: string): string {
   return text.replace(/&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi, (whole, decimal, hex, name) => {
     if (name !== undefined) return named[name] ?? whole;
     return String.fromCodePoint(hex === undefined ? Number(decimal) : Number.parseInt(hex, 16));

@@ -7,7 +7,7 @@
 // Version 1, which no release had, said nothing of the table; it is refused. What nothing here notices: an older value of the same place that is put
 // back, and a table of the same name in another account.
 
-import { base64, fromBase64 } from "../edm.ts";
+import { base64, fromBase64 } from "../edm/edm.ts";
 import { StoreError } from "../errors.ts";
 import type { TableEntity } from "../types.ts";
 
@@ -17,19 +17,19 @@ export interface EntityCipherOptions {
   /** What the key is called; stored with what it wraps, so it can be found again. */
   keyId: string;
   /** The keys by other names, for entities that were written under them. */
-  keyOf?: (keyId: string) => CryptoKey | undefined | Promise<CryptoKey | undefined>;
+  keyResolver?: (keyId: string) => CryptoKey | undefined | Promise<CryptoKey | undefined>;
   /** What is encrypted: names, or a choice for each property. Strings only, and never keys. */
   properties: readonly string[] | ((partitionKey: string, rowKey: string, name: string) => boolean);
   /**
-   * What is made of a chosen property that is read and is not encrypted. "refuse" (default): StoreError DecryptionFailed, as whoever may write to the table could have put it
+   * What is made of a chosen property that is read and is not encrypted. "reject" (default): StoreError DecryptionFailed, as whoever may write to the table could have put it
    * there. "allow": it comes as it is, as long as a table has entities from before.
    */
-  clearText?: "refuse" | "allow";
+  clearText?: "reject" | "allow";
 }
 
 type Entity = Record<string, unknown> & { partitionKey?: string; rowKey?: string };
 
-interface Info {
+interface EncryptionInfo {
   v: 2;
   key: string;
   wrapped: string;
@@ -67,16 +67,25 @@ export class EntityCipher {
    */
   async encrypt<T extends object>(entity: TableEntity<T>): Promise<TableEntity> {
     const { [infoProperty]: _, ...stored } = entity as TableEntity;
-    const names = Object.keys(stored).filter((name) => this.#isChosen(stored, name));
+    const names = Object.keys(stored).filter((name) => this.#shouldBeEncrypted(stored, name));
     if (names.length === 0) return stored as TableEntity;
     const algorithm = { name: "AES-GCM", length: 256 };
     const key = await crypto.subtle.generateKey(algorithm, true, ["encrypt"]);
     for (const name of names) {
-      stored[name] = await seal(key, this.#placeOf(stored, name), plainOf(name, stored[name]));
+      stored[name] = await seal(
+        key,
+        this.#authenticatedContext(stored, name),
+        plaintextBytes(name, stored[name]),
+      );
     }
     const { keyId } = this.#options;
     const wrapped = await crypto.subtle.wrapKey("raw", key, this.#options.key, "AES-KW");
-    const info: Info = { v: 2, key: keyId, wrapped: base64(new Uint8Array(wrapped)), names };
+    const info: EncryptionInfo = {
+      v: 2,
+      key: keyId,
+      wrapped: base64(new Uint8Array(wrapped)),
+      names,
+    };
     return { ...stored, [infoProperty]: JSON.stringify(info) } as TableEntity;
   }
 
@@ -87,51 +96,54 @@ export class EntityCipher {
   async decrypt<T extends object>(entity: T): Promise<T> {
     const { [infoProperty]: stored, ...read } = entity as Entity;
     try {
-      const info = infoOf(stored);
-      const opened = info === undefined ? [] : await this.#open(read, info);
-      if (this.#options.clearText !== "allow") this.#refuseClear(read, opened);
+      const info = parseEncryptionInfo(stored);
+      const decryptedNames = info === undefined ? [] : await this.#decryptProperties(read, info);
+      if (this.#options.clearText !== "allow") this.#rejectPlaintext(read, decryptedNames);
       return info === undefined ? entity : (read as T);
     } catch (error) {
-      throw failed(read, error);
+      throw decryptionError(read, error);
     }
   }
 
   // In place; gives the names of what was encrypted.
-  async #open(read: Entity, { key: keyId, wrapped, names }: Info): Promise<string[]> {
+  async #decryptProperties(
+    read: Entity,
+    { key: keyId, wrapped, names }: EncryptionInfo,
+  ): Promise<string[]> {
     const key = await this.#unwrap(keyId, wrapped);
-    const opened: string[] = [];
+    const decryptedNames: string[] = [];
     for (const name of names) {
       const value = read[name];
       const sealed = bytesOf(value);
       if (sealed === undefined) continue;
-      const text = await unseal(key, this.#placeOf(read, name), sealed);
+      const text = await unseal(key, this.#authenticatedContext(read, name), sealed);
       read[name] = isTyped(value) ? { type: "String", value: text } : text;
-      opened.push(name);
+      decryptedNames.push(name);
     }
-    return opened;
+    return decryptedNames;
   }
 
-  #refuseClear(read: Entity, opened: readonly string[]): void {
+  #rejectPlaintext(read: Entity, decryptedNames: readonly string[]): void {
     const name = Object.keys(read).find(
-      (one) => this.#isChosen(read, one) && !opened.includes(one),
+      (one) => this.#shouldBeEncrypted(read, one) && !decryptedNames.includes(one),
     );
     if (name === undefined) return;
     throw new Error(`${name} is not encrypted, and should be.`);
   }
 
-  #isChosen(entity: Entity, name: string): boolean {
+  #shouldBeEncrypted(entity: Entity, name: string): boolean {
     if (entity[name] === null || entity[name] === undefined) return false;
     return this.isEncrypted(String(entity.partitionKey), String(entity.rowKey), name);
   }
 
   // What a value is tied to.
-  #placeOf({ partitionKey, rowKey }: Entity, name: string): string {
+  #authenticatedContext({ partitionKey, rowKey }: Entity, name: string): string {
     return JSON.stringify([this.#table, partitionKey, rowKey, name]);
   }
 
   async #unwrap(keyId: string, wrapped: string): Promise<CryptoKey> {
-    const { key, keyId: own, keyOf } = this.#options;
-    const wrapping = keyId === own ? key : await keyOf?.(keyId);
+    const { key, keyId: own, keyResolver } = this.#options;
+    const wrapping = keyId === own ? key : await keyResolver?.(keyId);
     if (wrapping === undefined) throw new Error(`There is no key "${keyId}".`);
     const bytes = fromBase64(wrapped);
     return await crypto.subtle.unwrapKey("raw", bytes, wrapping, "AES-KW", "AES-GCM", false, [
@@ -142,7 +154,7 @@ export class EntityCipher {
 
 // ---- Values ---------------------------------------------------------------------------------------------------------
 
-function plainOf(name: string, value: unknown): Uint8Array<ArrayBuffer> {
+function plaintextBytes(name: string, value: unknown): Uint8Array<ArrayBuffer> {
   const text = isTyped(value) && value.type === "String" ? value.value : value;
   if (typeof text !== "string") {
     const what = isTyped(value) ? `of type ${value.type}` : `a ${typeof value}`;
@@ -158,24 +170,24 @@ function plainOf(name: string, value: unknown): Uint8Array<ArrayBuffer> {
   throw new RangeError(`${name} has ${plain.length} bytes; at most ${most} can be encrypted.`);
 }
 
-async function seal(key: CryptoKey, place: string, plain: Uint8Array<ArrayBuffer>) {
+async function seal(key: CryptoKey, context: string, plain: Uint8Array<ArrayBuffer>) {
   const nonce = crypto.getRandomValues(new Uint8Array(nonceBytes));
-  const sealed = await crypto.subtle.encrypt(parameters(nonce, place), key, plain);
+  const sealed = await crypto.subtle.encrypt(aesGcmParameters(nonce, context), key, plain);
   const bytes = new Uint8Array(nonceBytes + sealed.byteLength);
   bytes.set(nonce);
   bytes.set(new Uint8Array(sealed), nonceBytes);
   return bytes;
 }
 
-async function unseal(key: CryptoKey, place: string, bytes: Uint8Array<ArrayBuffer>) {
+async function unseal(key: CryptoKey, context: string, bytes: Uint8Array<ArrayBuffer>) {
   const nonce = bytes.subarray(0, nonceBytes);
   const sealed = bytes.subarray(nonceBytes);
-  const plain = await crypto.subtle.decrypt(parameters(nonce, place), key, sealed);
+  const plain = await crypto.subtle.decrypt(aesGcmParameters(nonce, context), key, sealed);
   return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(plain);
 }
 
-function parameters(iv: Uint8Array<ArrayBuffer>, place: string): AesGcmParams {
-  return { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(place) };
+function aesGcmParameters(iv: Uint8Array<ArrayBuffer>, context: string): AesGcmParams {
+  return { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(context) };
 }
 
 // ---- What was read --------------------------------------------------------------------------------------------------
@@ -190,10 +202,10 @@ function isTyped(value: unknown): value is Typed {
   return typeof value === "object" && value !== null && "type" in value && "value" in value;
 }
 
-function infoOf(stored: unknown): Info | undefined {
+function parseEncryptionInfo(stored: unknown): EncryptionInfo | undefined {
   const text = isTyped(stored) ? stored.value : stored;
   if (text === undefined || text === null) return undefined;
-  const info = JSON.parse(String(text)) as Info;
+  const info = JSON.parse(String(text)) as EncryptionInfo;
   if (info.v === 2) return info;
   throw new Error(`Its version is ${String(info.v)}, and 2 is the only one known.`);
 }
@@ -203,7 +215,7 @@ function bytesOf(value: unknown): Uint8Array<ArrayBuffer> | undefined {
   return isTyped(value) && value.type === "Binary" ? fromBase64(String(value.value)) : undefined;
 }
 
-function failed({ partitionKey, rowKey }: Entity, cause: unknown): StoreError {
+function decryptionError({ partitionKey, rowKey }: Entity, cause: unknown): StoreError {
   const keys = `partitionKey ${JSON.stringify(partitionKey)} and rowKey ${JSON.stringify(rowKey)}`;
   const why =
     cause instanceof Error && cause.name === "Error"

@@ -13,10 +13,10 @@ import type {
   UpdateTableEntityOptions,
 } from "../types.ts";
 import { EntityCipher, type EntityCipherOptions, infoProperty } from "./cipher.ts";
-import { keysIn, namesIn } from "./filter.ts";
+import { comparedKeys, propertyNamesIn } from "./filter.ts";
 
 /** The methods of a table that it needs; the official TableClient has them, and so has every table of a store. */
-export type PlainTable = Pick<
+export type UnderlyingTable = Pick<
   TableClient,
   | "tableName"
   | "createEntity"
@@ -43,17 +43,17 @@ export interface EncryptedTable<T extends object = Record<string, unknown>>
 
 /** A view of the table; other clients of it see the chosen properties as Binary. */
 export function encryptedTable<T extends object = Record<string, unknown>>(
-  table: PlainTable,
+  table: UnderlyingTable,
   options: EntityCipherOptions,
 ): EncryptedTable<T> {
   return new CipherTable<T>(table, new EntityCipher(table.tableName, options));
 }
 
 class CipherTable<T extends object> implements EncryptedTable<T> {
-  readonly #table: PlainTable;
+  readonly #table: UnderlyingTable;
   readonly #cipher: EntityCipher;
 
-  constructor(table: PlainTable, cipher: EntityCipher) {
+  constructor(table: UnderlyingTable, cipher: EntityCipher) {
     this.#table = table;
     this.#cipher = cipher;
   }
@@ -93,30 +93,30 @@ class CipherTable<T extends object> implements EncryptedTable<T> {
   }
 
   async getEntity(partitionKey: string, rowKey: string, options: GetTableEntityOptions = {}) {
-    const found = await this.#table.getEntity(partitionKey, rowKey, withInfo(options));
+    const found = await this.#table.getEntity(partitionKey, rowKey, withEncryptionInfo(options));
     return (await this.#cipher.decrypt(found)) as TableEntityResult<T>;
   }
 
   async *listEntities(options: ListTableEntitiesOptions = {}) {
-    this.#requireClear(options.queryOptions?.filter ?? "");
-    for await (const found of this.#table.listEntities(withInfo(options))) {
+    this.#rejectEncryptedFilter(options.queryOptions?.filter ?? "");
+    for await (const found of this.#table.listEntities(withEncryptionInfo(options))) {
       yield (await this.#cipher.decrypt(found)) as TableEntityResult<T>;
     }
   }
 
-  #requireClear(filter: string): void {
-    const names = [...namesIn(filter)];
+  #rejectEncryptedFilter(filter: string): void {
+    const names = [...propertyNamesIn(filter)];
     if (names.length === 0) return;
-    for (const partitionKey of keysIn(filter, "PartitionKey")) {
-      for (const rowKey of keysIn(filter, "RowKey")) {
+    for (const partitionKey of comparedKeys(filter, "PartitionKey")) {
+      for (const rowKey of comparedKeys(filter, "RowKey")) {
         const name = names.find((one) => this.#cipher.isEncrypted(partitionKey, rowKey, one));
-        if (name !== undefined) throw noFilter(name);
+        if (name !== undefined) throw encryptedPropertyError(name);
       }
     }
   }
 }
 
-function noFilter(name: string): StoreError {
+function encryptedPropertyError(name: string): StoreError {
   return new StoreError("EncryptedProperty", `No filter can look into ${name}: it is encrypted.`);
 }
 
@@ -130,7 +130,7 @@ function requireReplace(mode: UpdateMode | undefined): void {
 }
 
 // What is selected, and what it takes to read that.
-function withInfo(options: ListTableEntitiesOptions): ListTableEntitiesOptions {
+function withEncryptionInfo(options: ListTableEntitiesOptions): ListTableEntitiesOptions {
   const select = options.queryOptions?.select;
   if (select === undefined) return options;
   const more = ["partitionKey", "rowKey", infoProperty].filter((name) => !select.includes(name));

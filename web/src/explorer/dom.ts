@@ -35,7 +35,7 @@ export function milliseconds(ms: number): string {
 
 /** What went wrong, in the words of the service where it is the service's error: "412 UpdateConditionNotSatisfied" and its message. */
 export function describeError(error: unknown): { title: string; text: string; hint?: string } {
-  const told = (typeof error === "object" && error !== null ? error : {}) as {
+  const fields = (typeof error === "object" && error !== null ? error : {}) as {
     name?: string;
     statusCode?: number;
     code?: string;
@@ -43,11 +43,11 @@ export function describeError(error: unknown): { title: string; text: string; hi
     hint?: string;
   };
   const title =
-    told.statusCode === undefined
-      ? (told.code ?? told.name ?? "Error")
-      : `${told.statusCode} ${told.code ?? ""}`.trim();
-  const text = told.message ?? String(error);
-  return told.hint === undefined ? { title, text } : { title, text, hint: told.hint };
+    fields.statusCode === undefined
+      ? (fields.code ?? fields.name ?? "Error")
+      : `${fields.statusCode} ${fields.code ?? ""}`.trim();
+  const text = fields.message ?? String(error);
+  return fields.hint === undefined ? { title, text } : { title, text, hint: fields.hint };
 }
 
 /** A value of a property as text, as people read it; of any Edm type. */

@@ -8,49 +8,49 @@ const literalUnitsMax = 60;
 const namesMax = 2000;
 
 /** The properties that rows have shown, each with its types and some of its values. */
-export class SeenProperties {
-  readonly #seen = new Map<string, Map<EdmTypes, Set<string>>>();
+export class PropertySamples {
+  readonly #samples = new Map<string, Map<EdmTypes, Set<string>>>();
 
   constructor() {
     this.clear();
   }
 
   clear(): void {
-    this.#seen.clear();
-    for (const key of ["PartitionKey", "RowKey"]) this.#see(key, "String");
-    this.#see("Timestamp", "DateTime");
+    this.#samples.clear();
+    for (const key of ["PartitionKey", "RowKey"]) this.#literalsFor(key, "String");
+    this.#literalsFor("Timestamp", "DateTime");
   }
 
   get names(): string[] {
-    return [...this.#seen.keys()];
+    return [...this.#samples.keys()];
   }
 
   typesOf(name: string): EdmTypes[] {
-    return [...(this.#seen.get(name)?.keys() ?? [])];
+    return [...(this.#samples.get(name)?.keys() ?? [])];
   }
 
   /** As they stand in a filter. */
   literalsOf(name: string): string[] {
-    return [...(this.#seen.get(name)?.values() ?? [])].flatMap((literals) => [...literals]);
+    return [...(this.#samples.get(name)?.values() ?? [])].flatMap((literals) => [...literals]);
   }
 
   learn(rows: readonly Readonly<Record<string, unknown>>[]): void {
     for (const { partitionKey, rowKey, timestamp, etag: _, ...properties } of rows) {
-      this.#value("PartitionKey", "String", partitionKey);
-      this.#value("RowKey", "String", rowKey);
-      this.#value("Timestamp", "DateTime", timestamp);
+      this.#addSample("PartitionKey", "String", partitionKey);
+      this.#addSample("RowKey", "String", rowKey);
+      this.#addSample("Timestamp", "DateTime", timestamp);
       for (const [name, property] of Object.entries(properties)) {
-        if (isTyped(property)) this.#value(name, property.type, property.value);
+        if (isTyped(property)) this.#addSample(name, property.type, property.value);
       }
     }
   }
 
-  #see(name: string, type: EdmTypes): Set<string> | undefined {
-    let types = this.#seen.get(name);
+  #literalsFor(name: string, type: EdmTypes): Set<string> | undefined {
+    let types = this.#samples.get(name);
     if (types === undefined) {
-      if (this.#seen.size >= namesMax) return undefined;
+      if (this.#samples.size >= namesMax) return undefined;
       types = new Map();
-      this.#seen.set(name, types);
+      this.#samples.set(name, types);
     }
     let literals = types.get(type);
     if (literals === undefined) {
@@ -60,9 +60,9 @@ export class SeenProperties {
     return literals;
   }
 
-  #value(name: string, type: EdmTypes, value: unknown): void {
+  #addSample(name: string, type: EdmTypes, value: unknown): void {
     if (typeof value !== "string") return; // selected away
-    const literals = this.#see(name, type);
+    const literals = this.#literalsFor(name, type);
     if (literals === undefined || literals.size >= sampleMax) return;
     if (value.length > literalUnitsMax) return;
     literals.add(literalOf({ type, value } satisfies TypedValue));
@@ -106,36 +106,36 @@ const operators: readonly (readonly [text: string, detail: string])[] = [
 ];
 
 // What is due behind the tokens so far. `property`: that a value is compared with.
-type Due = { what: "operand" | "operator" | "joint" } | { what: "value"; property: string };
+type Expectation = { what: "operand" | "operator" | "joint" } | { what: "value"; property: string };
 
-function dueBehind(before: readonly Token[]): Due & { property?: string } {
-  let due: Due & { property?: string } = { what: "operand" };
+function expectedAfter(before: readonly Token[]): Expectation & { property?: string } {
+  let expected: Expectation & { property?: string } = { what: "operand" };
   for (const { text } of before) {
-    if (due.what === "operand") {
+    if (expected.what === "operand") {
       if (text === "(" || text === "not") continue;
-      due = { what: "operator", property: text };
-    } else if (due.what === "operator") {
+      expected = { what: "operator", property: text };
+    } else if (expected.what === "operator") {
       const isOperator = operators.some(([name]) => name === text);
-      if (isOperator) due = { what: "value", property: due.property ?? "" };
-      else due = { what: text === "and" || text === "or" ? "operand" : "joint" };
-    } else if (due.what === "value") {
-      due = { what: "joint" };
+      if (isOperator) expected = { what: "value", property: expected.property ?? "" };
+      else expected = { what: text === "and" || text === "or" ? "operand" : "joint" };
+    } else if (expected.what === "value") {
+      expected = { what: "joint" };
     } else {
-      due = { what: text === "and" || text === "or" ? "operand" : "joint" };
+      expected = { what: text === "and" || text === "or" ? "operand" : "joint" };
     }
   }
-  return due;
+  return expected;
 }
 
-export function complete(text: string, caret: number, seen: SeenProperties): Completion {
+export function complete(text: string, caret: number, seen: PropertySamples): Completion {
   const all = tokensOf(text);
   const at = all.find((token) => token.from < caret && caret <= token.from + token.text.length);
   const current = at !== undefined && /^[()]$/.test(at.text) ? undefined : at;
   const before = all.filter((token) => token.from + token.text.length <= (current?.from ?? caret));
-  const due = dueBehind(before);
+  const expected = expectedAfter(before);
   const from = current?.from ?? caret;
   const written = text.slice(from, caret);
-  const options = optionsFor(due, before, seen).filter((option) => fits(option, written));
+  const options = optionsFor(expected, before, seen).filter((option) => fits(option, written));
   const to = current === undefined ? caret : from + current.text.length;
   const isWhole = options.length === 1 && options[0]?.text.trimEnd() === text.slice(from, to);
   return { from, to, options: isWhole ? [] : options };
@@ -147,11 +147,11 @@ function fits({ text }: Option, written: string): boolean {
 }
 
 function optionsFor(
-  due: Due & { property?: string },
+  expected: Expectation & { property?: string },
   before: readonly Token[],
-  seen: SeenProperties,
+  seen: PropertySamples,
 ): Option[] {
-  switch (due.what) {
+  switch (expected.what) {
     case "operand":
       return [
         ...seen.names.map((name) => option(`${name} `, seen.typesOf(name).join(", "))),
@@ -160,7 +160,7 @@ function optionsFor(
     case "operator":
       return operators.map(([text, detail]) => option(`${text} `, detail));
     case "value":
-      return valuesOf(due.property ?? "", seen);
+      return valuesOf(expected.property ?? "", seen);
     case "joint": {
       const open = count(before, "(") > count(before, ")");
       const joints = [option("and ", "both"), option("or ", "either")];
@@ -185,7 +185,7 @@ const empty: Readonly<Record<EdmTypes, readonly [text: string, back: number]>> =
 };
 
 // Values that were seen first, then how one of the type is written.
-function valuesOf(property: string, seen: SeenProperties): Option[] {
+function valuesOf(property: string, seen: PropertySamples): Option[] {
   const types = seen.typesOf(property);
   const shown = seen.literalsOf(property).map((text) => option(`${text} `, "seen"));
   const written = (types.length === 0 ? (["String", "Int32"] as const) : types).flatMap((type) => {
@@ -202,7 +202,7 @@ function option(text: string, detail: string): Option {
 }
 
 /** The stretch of a filter that a syntax error of the store points at: its token ends at `position`. */
-export function offendingStretch(filter: string, position: number): { from: number; to: number } {
+export function errorRange(filter: string, position: number): { from: number; to: number } {
   const to = Math.min(position, filter.length);
   const token = tokensOf(filter).findLast(({ from }) => from < to);
   return { from: token === undefined ? to : token.from, to };

@@ -71,7 +71,7 @@ export class Dialog {
   }
 
   /** Shows what went wrong; undefined: nothing did. */
-  say(error: unknown): void {
+  showError(error: unknown): void {
     this.#error.hidden = error === undefined;
     if (error === undefined) return;
     const { title, text, hint } = describeError(error);
@@ -91,10 +91,10 @@ export class Dialog {
     this.#busy = true;
     this.element.setAttribute("aria-busy", "true");
     try {
-      this.say(undefined);
+      this.showError(undefined);
       await action.act();
     } catch (error) {
-      this.say(error);
+      this.showError(error);
     } finally {
       this.#busy = false;
       this.element.removeAttribute("aria-busy");
@@ -126,7 +126,7 @@ export function field(
 }
 
 /** Says what is wrong with a control. True: nothing is. */
-export function judged(
+export function showProblem(
   control: HTMLElement,
   problem: HTMLElement,
   text: string | undefined,
@@ -138,7 +138,7 @@ export function judged(
 }
 
 /** A choice among texts. */
-export function choice<T extends string>(
+export function selectBox<T extends string>(
   options: readonly (readonly [value: T, text: string])[],
   chosen: T,
 ): HTMLSelectElement {

@@ -3,8 +3,8 @@
 
 import type { EdmTypes, Store, TableEntity } from "../types.ts";
 import { h } from "./dom.ts";
-import type { SeenProperties } from "./explorer-completion.ts";
-import { choice, Dialog, type DialogAction, field, judged } from "./explorer-dialog.ts";
+import type { PropertySamples } from "./explorer-completion.ts";
+import { Dialog, type DialogAction, field, selectBox, showProblem } from "./explorer-dialog.ts";
 import {
   edmTypeNames,
   isTyped,
@@ -14,11 +14,11 @@ import {
   withLineEnds,
 } from "./explorer-values.ts";
 
-export interface EntityEditing {
+export interface EntityEditorContext {
   readonly view: ShadowRoot;
   readonly store: Store;
   readonly table: string;
-  readonly seen: SeenProperties;
+  readonly seen: PropertySamples;
   /** Something was written. */
   readonly changed: () => void;
 }
@@ -29,36 +29,43 @@ interface Keys {
 }
 
 /** Asks for a new entity. */
-export function insertEntity(editing: EntityEditing): void {
-  new EntityDialog(editing, undefined, {}).focus();
+export function insertEntity(context: EntityEditorContext): void {
+  new EntityDialog(context, undefined, {}).focus();
 }
 
 /** Reads the entity anew, and lets it be changed. Rejects as the store does. */
-export async function editEntity(editing: EntityEditing, keys: Keys): Promise<void> {
-  new EntityDialog(editing, keys, await read(editing, keys));
+export async function editEntity(context: EntityEditorContext, keys: Keys): Promise<void> {
+  new EntityDialog(context, keys, await read(context, keys));
 }
 
-async function read({ store, table }: EntityEditing, keys: Keys): Promise<Record<string, unknown>> {
+async function read(
+  { store, table }: EntityEditorContext,
+  keys: Keys,
+): Promise<Record<string, unknown>> {
   const options = { disableTypeConversion: true };
   return await store.tableClient(table).getEntity(keys.partitionKey, keys.rowKey, options);
 }
 
 class EntityDialog {
-  readonly #editing: EntityEditing;
+  readonly #context: EntityEditorContext;
   readonly #keys: Keys | undefined;
   readonly #dialog: Dialog;
   readonly #rows = h("div", { class: "properties" });
-  readonly #facts = h("p", { class: "facts" });
+  readonly #metadata = h("p", { class: "facts" });
   readonly #partitionKey = h("input", { type: "text", spellcheck: "false", autocomplete: "off" });
   readonly #rowKey = h("input", { type: "text", spellcheck: "false", autocomplete: "off" });
   #properties: PropertyRow[] = [];
   #etag = "";
 
-  constructor(editing: EntityEditing, keys: Keys | undefined, entity: Record<string, unknown>) {
-    this.#editing = editing;
+  constructor(
+    context: EntityEditorContext,
+    keys: Keys | undefined,
+    entity: Record<string, unknown>,
+  ) {
+    this.#context = context;
     this.#keys = keys;
     const add = h("button", { type: "button", onclick: () => this.#add() }, "Add a property");
-    const names = editing.seen.names.map((value) => h("option", { value }));
+    const names = context.seen.names.map((value) => h("option", { value }));
     const content = [
       h(
         "div",
@@ -66,13 +73,13 @@ class EntityDialog {
         field("PartitionKey", this.#partitionKey),
         field("RowKey", this.#rowKey),
       ),
-      this.#facts,
+      this.#metadata,
       this.#rows,
       add,
       h("datalist", { id: "known-names" }, ...names),
     ];
-    const title = keys === undefined ? `A new entity in ${editing.table}` : "Entity";
-    this.#dialog = new Dialog(editing.view, title, content, this.#actions(false));
+    const title = keys === undefined ? `A new entity in ${context.table}` : "Entity";
+    this.#dialog = new Dialog(context.view, title, content, this.#actions(false));
     for (const input of [this.#partitionKey, this.#rowKey]) input.readOnly = keys !== undefined;
     this.#show(entity);
   }
@@ -87,9 +94,17 @@ class EntityDialog {
     }
     const reload: DialogAction = { text: "Load what is stored now", act: () => this.#reload() };
     return [
-      { text: "Delete", kind: "danger", act: () => this.#written(() => this.#delete()) },
+      {
+        text: "Delete",
+        kind: "danger",
+        act: () => this.#writeWithConflictCheck(() => this.#delete()),
+      },
       ...(conflict ? [reload] : []),
-      { text: "Save", kind: "primary", act: () => this.#written(() => this.#save()) },
+      {
+        text: "Save",
+        kind: "primary",
+        act: () => this.#writeWithConflictCheck(() => this.#save()),
+      },
     ];
   }
 
@@ -98,9 +113,9 @@ class EntityDialog {
     this.#etag = typeof etag === "string" ? etag : "";
     this.#partitionKey.value = String(this.#keys?.partitionKey ?? partitionKey ?? "");
     this.#rowKey.value = String(this.#keys?.rowKey ?? rowKey ?? "");
-    this.#facts.textContent =
+    this.#metadata.textContent =
       etag === undefined ? "" : `Timestamp ${String(timestamp)} · ETag ${this.#etag}`;
-    this.#facts.hidden = etag === undefined;
+    this.#metadata.hidden = etag === undefined;
     this.#properties = [];
     this.#rows.replaceChildren();
     for (const [name, value] of Object.entries(rest)) {
@@ -115,7 +130,7 @@ class EntityDialog {
 
   #add(): void {
     const row = new PropertyRow("", { type: "String", value: "" }, (gone) => this.#remove(gone));
-    row.knowTypes((name) => this.#editing.seen.typesOf(name)[0]);
+    row.knowTypes((name) => this.#context.seen.typesOf(name)[0]);
     this.#append(row);
     row.focus();
   }
@@ -136,10 +151,10 @@ class EntityDialog {
     entity.rowKey = this.#rowKey.value;
     let wrong: PropertyRow | undefined;
     for (const row of this.#properties) {
-      if (!row.judge(row.name in entity)) wrong ??= row;
+      if (!row.validate(row.name in entity)) wrong ??= row;
       entity[row.name] = row.value;
     }
-    wrong?.focusWrong();
+    wrong?.focusInvalid();
     return wrong === undefined ? entity : undefined;
   }
 
@@ -164,7 +179,7 @@ class EntityDialog {
   }
 
   // Whose change came first is offered to whoever comes second.
-  async #written(write: () => Promise<void>): Promise<void> {
+  async #writeWithConflictCheck(write: () => Promise<void>): Promise<void> {
     try {
       await write();
     } catch (error) {
@@ -175,17 +190,17 @@ class EntityDialog {
   }
 
   async #reload(): Promise<void> {
-    this.#show(await read(this.#editing, this.#keys as Keys));
+    this.#show(await read(this.#context, this.#keys as Keys));
     this.#dialog.setActions(this.#actions(false));
   }
 
   #client() {
-    return this.#editing.store.tableClient(this.#editing.table);
+    return this.#context.store.tableClient(this.#context.table);
   }
 
   #done(): void {
     this.#dialog.close();
-    this.#editing.changed();
+    this.#context.changed();
   }
 }
 
@@ -203,7 +218,7 @@ class PropertyRow {
     this.#name = nameInput();
     this.#name.value = name;
     this.#name.readOnly = name !== "";
-    this.#type = choice(
+    this.#type = selectBox(
       edmTypeNames.map((one) => [one, one] as const),
       type,
     );
@@ -260,16 +275,20 @@ class PropertyRow {
     (this.#name.readOnly ? this.#value : this.#name).focus();
   }
 
-  focusWrong(): void {
+  focusInvalid(): void {
     this.element.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }
 
   /** Says what is wrong. True: nothing is. */
-  judge(twice: boolean): boolean {
+  validate(twice: boolean): boolean {
     const problem = twice ? "There are two of this name." : nameProblem(this.name);
     // One that is stored already may have a name that others would not get.
-    const name = judged(this.#name, this.#nameProblem, this.#name.readOnly ? undefined : problem);
-    const value = judged(this.#value, this.#valueProblem, valueProblem(this.value));
+    const name = showProblem(
+      this.#name,
+      this.#nameProblem,
+      this.#name.readOnly ? undefined : problem,
+    );
+    const value = showProblem(this.#value, this.#valueProblem, valueProblem(this.value));
     return name && value;
   }
 }

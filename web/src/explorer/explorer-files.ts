@@ -2,8 +2,8 @@
 
 import type { FileFormat, ImportMode, ImportProgress, ImportReport, Store } from "../types.ts";
 import { count, counted, h } from "./dom.ts";
-import { choice, Dialog, field } from "./explorer-dialog.ts";
-import { type Asked, withKeys } from "./explorer-query.ts";
+import { Dialog, field, selectBox } from "./explorer-dialog.ts";
+import { type QueryInput, withKeys } from "./explorer-query.ts";
 
 const formats: readonly (readonly [FileFormat, string])[] = [
   ["csv", "CSV with types, as Azure Storage Explorer"],
@@ -26,10 +26,15 @@ const types: Readonly<Record<FileFormat, string>> = {
 // ---- Export -----------------------------------------------------------------------------------------------------------
 
 /** Asks how, and gives the file to the browser to save. */
-export function exportTable(view: ShadowRoot, store: Store, table: string, asked: Asked): void {
-  const format = choice(formats, "csv");
+export function exportTable(
+  view: ShadowRoot,
+  store: Store,
+  table: string,
+  asked: QueryInput,
+): void {
+  const format = selectBox(formats, "csv");
   const queried = asked.filter !== "" || asked.select.length > 0;
-  const what = choice(
+  const what = selectBox(
     queried
       ? [
           ["query", "What the query finds"],
@@ -103,8 +108,8 @@ export function importTable(
 ): void {
   const file = h("input", { type: "file", accept: ".csv,.json,.ndjson,.jsonl,.txt" });
   const into = h("input", { type: "text", spellcheck: "false", autocomplete: "off", value: table });
-  const format = choice(formats, "csv");
-  const mode = choice(modes, "insert");
+  const format = selectBox(formats, "csv");
+  const mode = selectBox(modes, "insert");
   const result = h("div", { class: "report", role: "status" });
   const abort = new AbortController();
   file.addEventListener("change", () => {

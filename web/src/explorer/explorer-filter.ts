@@ -4,16 +4,16 @@ import { h } from "./dom.ts";
 import {
   type Completion,
   complete,
-  offendingStretch,
+  errorRange,
+  type PropertySamples,
   positionOf,
-  type SeenProperties,
 } from "./explorer-completion.ts";
 
 const optionsMax = 50;
 
 export class FilterBox {
   readonly element: HTMLElement;
-  readonly #seen: SeenProperties;
+  readonly #seen: PropertySamples;
   readonly #input: HTMLInputElement;
   readonly #list = h("ul", {
     role: "listbox",
@@ -31,7 +31,7 @@ export class FilterBox {
   #completion: Completion | undefined;
   #active = -1;
 
-  constructor(seen: SeenProperties) {
+  constructor(seen: PropertySamples) {
     this.#seen = seen;
     this.#input = h("input", {
       id: "filter",
@@ -79,7 +79,7 @@ export class FilterBox {
     else this.#input.setAttribute("aria-invalid", "true");
     if (position === undefined) return;
     const filter = this.value;
-    const { from, to } = offendingStretch(filter, position);
+    const { from, to } = errorRange(filter, position);
     const offset = this.#input.value.indexOf(filter);
     if (this.#isFocused()) this.#input.setSelectionRange(offset + from, offset + to);
     const said = `At ${position}: ${filter.slice(from, to) || "the end"}`;

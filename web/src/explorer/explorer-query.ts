@@ -2,7 +2,7 @@
 
 import type { Explain, Store, TableEntityResultPage } from "../types.ts";
 import { counted, describeError, h } from "./dom.ts";
-import { SeenProperties } from "./explorer-completion.ts";
+import { PropertySamples } from "./explorer-completion.ts";
 import { FilterBox } from "./explorer-filter.ts";
 import { Grid, type GridRow } from "./explorer-grid.ts";
 import { figuresOf, meterOf, rangesOf } from "./explorer-plan.ts";
@@ -10,14 +10,14 @@ import { figuresOf, meterOf, rangesOf } from "./explorer-plan.ts";
 type Pages = AsyncIterableIterator<TableEntityResultPage<Record<string, unknown>>>;
 
 /** What was asked, as an export asks it again. */
-export interface Asked {
+export interface QueryInput {
   readonly filter: string;
   readonly select: readonly string[];
 }
 
 export class QueryView {
   readonly element: HTMLElement;
-  readonly seen = new SeenProperties();
+  readonly seen = new PropertySamples();
   readonly #filter = new FilterBox(this.seen);
   readonly #select = h("input", {
     id: "select",
@@ -49,9 +49,9 @@ export class QueryView {
   #store: Store | undefined;
   #table = "";
   #pages: Pages | undefined; // none: there is no next one to be had, for now
-  #asked: Asked = { filter: "", select: [] };
+  #asked: QueryInput = { filter: "", select: [] };
   #total: number | undefined; // entities in the table
-  #turn = 0; // a newer run makes the answers of an older one uninteresting
+  #runNumber = 0; // a newer run makes the answers of an older one uninteresting
 
   constructor(open: (row: GridRow) => void) {
     this.#grid = new Grid(open);
@@ -75,7 +75,7 @@ export class QueryView {
     this.element = h("div", {}, form, this.#error, this.#plan, this.#warnings, found);
   }
 
-  get asked(): Asked {
+  get asked(): QueryInput {
     return this.#asked;
   }
 
@@ -117,7 +117,7 @@ export class QueryView {
   async run(): Promise<void> {
     const store = this.#store;
     if (store === undefined || !this.#size.reportValidity()) return;
-    const turn = ++this.#turn;
+    const turn = ++this.#runNumber;
     const filter = this.#filter.value;
     const select = this.#select.value.split(/[\s,]+/).filter((name) => name !== "");
     this.#asked = { filter, select };
@@ -133,30 +133,30 @@ export class QueryView {
       const from = performance.now();
       const page = await pages.next();
       const ms = performance.now() - from;
-      if (turn !== this.#turn) return;
-      this.#offer(pages);
+      if (turn !== this.#runNumber) return;
+      this.#setNextPages(pages);
       this.#show(page.value ?? [], select);
       const plan = await table.explain({ queryOptions });
-      if (turn === this.#turn) this.#showPlan(plan, ms);
+      if (turn === this.#runNumber) this.#showPlan(plan, ms);
     } catch (error) {
-      if (turn === this.#turn) this.#fail(error);
+      if (turn === this.#runNumber) this.#fail(error);
     } finally {
-      if (turn === this.#turn) this.element.removeAttribute("aria-busy");
+      if (turn === this.#runNumber) this.element.removeAttribute("aria-busy");
     }
   }
 
   #begin(): void {
     this.element.setAttribute("aria-busy", "true");
-    this.#offer(undefined);
+    this.#setNextPages(undefined);
     this.#error.hidden = true;
     this.#filter.showError(undefined);
   }
 
   // What is still under way is of no interest any more, nor what has come.
   #clear(): void {
-    ++this.#turn;
+    ++this.#runNumber;
     this.element.removeAttribute("aria-busy");
-    this.#offer(undefined);
+    this.#setNextPages(undefined);
     this.#grid.show([], []);
     this.#status.textContent = "";
     if (this.#isFocused(this.#next)) this.#runButton.focus();
@@ -164,7 +164,7 @@ export class QueryView {
   }
 
   // A button that is `disabled` would lose the focus.
-  #offer(pages: Pages | undefined): void {
+  #setNextPages(pages: Pages | undefined): void {
     this.#pages = pages;
     if (pages === undefined) this.#next.setAttribute("aria-disabled", "true");
     else this.#next.removeAttribute("aria-disabled");
@@ -173,28 +173,28 @@ export class QueryView {
   #show(page: TableEntityResultPage<Record<string, unknown>>, select: readonly string[]): void {
     this.seen.learn(page);
     this.#grid.show(page as GridRow[], select);
-    this.#say(page.continuationToken !== undefined);
+    this.#showStatus(page.continuationToken !== undefined);
   }
 
   async #nextPage(): Promise<void> {
     const pages = this.#pages;
     if (pages === undefined) return;
-    const turn = this.#turn;
-    this.#offer(undefined); // one at a time
+    const turn = this.#runNumber;
+    this.#setNextPages(undefined); // one at a time
     try {
       const { value } = await pages.next();
-      if (turn !== this.#turn) return;
-      this.#offer(pages);
+      if (turn !== this.#runNumber) return;
+      this.#setNextPages(pages);
       const page = (value ?? []) as TableEntityResultPage<Record<string, unknown>>;
       this.seen.learn(page);
       this.#grid.append(page as GridRow[]);
-      this.#say(page.continuationToken !== undefined);
+      this.#showStatus(page.continuationToken !== undefined);
     } catch (error) {
-      if (turn === this.#turn) this.#fail(error);
+      if (turn === this.#runNumber) this.#fail(error);
     }
   }
 
-  #say(more: boolean): void {
+  #showStatus(more: boolean): void {
     const { length } = this.#grid;
     const shown = `${counted(length, "entity", "entities")} shown`;
     const rest = more ? "and there are more" : "that is all";

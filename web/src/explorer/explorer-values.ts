@@ -1,6 +1,6 @@
 // Values of the eight Edm types as texts: whether one is good, and how it stands in a filter.
 
-import { isTextOf } from "../edm-text.ts";
+import { isValidText } from "../edm/text.ts";
 import type { EdmTypes } from "../types.ts";
 
 export interface TypedValue {
@@ -37,7 +37,7 @@ const expected: Readonly<Record<EdmTypes, string>> = {
 
 /** What is wrong with a text for its type, in words for people; undefined: nothing. */
 export function valueProblem({ type, value }: TypedValue): string | undefined {
-  return isTextOf(type, value) ? undefined : expected[type];
+  return isValidText(type, value) ? undefined : expected[type];
 }
 
 /** What is wrong with the name of a property. The store knows which letters there are. */

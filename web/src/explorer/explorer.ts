@@ -1,7 +1,6 @@
 // <table-explorer>: the tables of a store, to be looked at, asked, changed, and taken to files and back.
 
 import type { Store, TableStats } from "../types.ts";
-import { StoreElement } from "./base.ts";
 import { baseStyles } from "./base-styles.ts";
 import { counted, describeError, h } from "./dom.ts";
 import { Dialog, field } from "./explorer-dialog.ts";
@@ -11,6 +10,7 @@ import type { GridRow } from "./explorer-grid.ts";
 import { QueryView } from "./explorer-query.ts";
 import { explorerStyles } from "./explorer-styles.ts";
 import { TableList } from "./explorer-tables.ts";
+import { StoreElement } from "./store-element.ts";
 
 /** Which entity was opened. */
 export interface ExplorerOpen {
@@ -31,7 +31,7 @@ export class TableExplorer extends StoreElement {
   static override readonly observedAttributes = [...StoreElement.observedAttributes, "table"];
 
   readonly #tables = new TableList({
-    choose: (table) => this.#chosen(table),
+    choose: (table) => this.#selectTable(table),
     add: () => this.#addTable(),
     refresh: () => void this.refresh(),
   });
@@ -43,7 +43,7 @@ export class TableExplorer extends StoreElement {
   #built = false;
   #table: string | undefined;
   #shown: string | undefined; // the last one that was there
-  #turn = 0; // a newer load, or another store, makes the answers of an older one uninteresting
+  #loadNumber = 0; // a newer load, or another store, makes the answers of an older one uninteresting
 
   constructor() {
     super(baseStyles, explorerStyles);
@@ -55,13 +55,13 @@ export class TableExplorer extends StoreElement {
       this.#title,
       button(
         "Insert…",
-        () => void this.#with((store, table) => insertEntity(this.#editing(store, table))),
+        () => void this.#withTable((store, table) => insertEntity(this.#editing(store, table))),
       ),
       button("Import…", () => this.#import()),
       button(
         "Export…",
         () =>
-          void this.#with((store, table) =>
+          void this.#withTable((store, table) =>
             exportTable(this.view, store, table, this.#query.asked),
           ),
       ),
@@ -83,7 +83,7 @@ export class TableExplorer extends StoreElement {
 
   connectedCallback(): void {
     if (!this.#built) {
-      this.takeOver("store", "table");
+      this.upgradeProperties("store", "table");
       this.#built = true;
       const rest = h("div", { class: "rest" }, this.#error, this.#empty, this.#main);
       this.view.append(h("div", { class: "frame", part: "frame" }, this.#tables.element, rest));
@@ -129,8 +129,8 @@ export class TableExplorer extends StoreElement {
   }
 
   async #load(): Promise<void> {
-    this.#turn += 1;
-    if (this.store === undefined) this.#none();
+    this.#loadNumber += 1;
+    if (this.store === undefined) this.#showNothing();
     await this.#attempt(async (store) => {
       const tables = await this.#showTables(store);
       if (tables === undefined) return;
@@ -144,7 +144,7 @@ export class TableExplorer extends StoreElement {
   }
 
   // As long as no store is given, there is nothing to look at; and none is opened that nobody asked for.
-  #none(): void {
+  #showNothing(): void {
     this.#tables.show([]);
     this.#main.hidden = true;
     this.#empty.hidden = true;
@@ -153,9 +153,9 @@ export class TableExplorer extends StoreElement {
 
   // With the counts of now. undefined: they are of no interest any more.
   async #showTables(store: Store): Promise<TableStats[] | undefined> {
-    const turn = this.#turn;
+    const turn = this.#loadNumber;
     const { tables } = await store.stats();
-    if (turn !== this.#turn) return undefined;
+    if (turn !== this.#loadNumber) return undefined;
     this.#tables.show(tables);
     const current = tables.find(({ name }) => name === this.#table);
     if (current !== undefined) this.#describe(current);
@@ -183,7 +183,7 @@ export class TableExplorer extends StoreElement {
     await this.#query.open(store, table);
   }
 
-  #chosen(table: string): void {
+  #selectTable(table: string): void {
     this.#table = table;
     this.#query.reset();
     void this.#load();
@@ -191,14 +191,14 @@ export class TableExplorer extends StoreElement {
 
   async #attempt(act: (store: Store) => Promise<void> | void): Promise<void> {
     if (this.store === undefined) return;
-    const turn = this.#turn;
+    const turn = this.#loadNumber;
     try {
       const store = await this.opened();
-      if (turn !== this.#turn) return;
+      if (turn !== this.#loadNumber) return;
       this.#error.hidden = true;
       await act(store);
     } catch (error) {
-      if (turn === this.#turn) this.#fail(error);
+      if (turn === this.#loadNumber) this.#fail(error);
     }
   }
 
@@ -209,7 +209,7 @@ export class TableExplorer extends StoreElement {
     this.#error.hidden = false;
   }
 
-  #with(act: (store: Store, table: string) => Promise<void> | void): Promise<void> {
+  #withTable(act: (store: Store, table: string) => Promise<void> | void): Promise<void> {
     return this.#attempt((store) =>
       this.#table === undefined ? undefined : act(store, this.#table),
     );
@@ -239,7 +239,7 @@ export class TableExplorer extends StoreElement {
       const detail: ExplorerOpen = { table, partitionKey, rowKey };
       this.dispatchEvent(new CustomEvent("explorer-open", { detail, bubbles: true }));
     };
-    void this.#with(opens);
+    void this.#withTable(opens);
   }
 
   #import(): void {
@@ -275,7 +275,7 @@ export class TableExplorer extends StoreElement {
   }
 
   #deleteTable(): void {
-    void this.#with((store, table) => {
+    void this.#withTable((store, table) => {
       const remove = async () => {
         await store.serviceClient().deleteTable(table);
         dialog.close();

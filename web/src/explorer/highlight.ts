@@ -1,10 +1,10 @@
 // Colours for code: which stretches of a text are what. Good for JavaScript, TypeScript, JSON and shells, and never wrong about the text:
 // the pieces put together are the text.
 
-export type PieceKind = "comment" | "string" | "number" | "keyword" | "plain";
+export type HighlightTokenKind = "comment" | "string" | "number" | "keyword" | "plain";
 
-export interface Piece {
-  readonly kind: PieceKind;
+export interface HighlightToken {
+  readonly kind: HighlightTokenKind;
   readonly text: string;
 }
 
@@ -24,15 +24,15 @@ const grammar = new RegExp(
   "g",
 );
 
-export function highlight(code: string): Piece[] {
-  const pieces: Piece[] = [];
+export function highlight(code: string): HighlightToken[] {
+  const tokens: HighlightToken[] = [];
   let done = 0;
   for (const match of code.matchAll(grammar)) {
     const kind = Object.entries(match.groups ?? {}).find(([, text]) => text !== undefined)?.[0];
-    if (match.index > done) pieces.push({ kind: "plain", text: code.slice(done, match.index) });
-    pieces.push({ kind: kind as PieceKind, text: match[0] });
+    if (match.index > done) tokens.push({ kind: "plain", text: code.slice(done, match.index) });
+    tokens.push({ kind: kind as HighlightTokenKind, text: match[0] });
     done = match.index + match[0].length;
   }
-  if (done < code.length) pieces.push({ kind: "plain", text: code.slice(done) });
-  return pieces;
+  if (done < code.length) tokens.push({ kind: "plain", text: code.slice(done) });
+  return tokens;
 }

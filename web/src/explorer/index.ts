@@ -1,11 +1,11 @@
 // `entitable/explorer`: elements for pages. Importing it names them, where there are elements.
 
-import { define } from "./base.ts";
 import { TableExplorer } from "./explorer.ts";
 import { TablePlayground } from "./playground.ts";
+import { define } from "./store-element.ts";
 
 export type { ExplorerOpen, ExplorerOpenEvent } from "./explorer.ts";
-export type { Piece, PieceKind } from "./highlight.ts";
+export type { HighlightToken, HighlightTokenKind } from "./highlight.ts";
 export { highlight } from "./highlight.ts";
 export type {
   CodeEditor,

@@ -1,10 +1,10 @@
 // Runs code that somebody typed, as a module of a blob: URL: no eval, so `script-src 'self' blob:` is enough. What it may
 // import is given to it by name, since a blob's module can import neither names nor relative addresses.
 
-import type { Modules } from "./heard-modules.ts";
+import type { Modules } from "./instrumented-modules.ts";
 
 /** Code that is ready: to be given its variables. */
-export type Main = (bindings: object) => Promise<void>;
+export type RunnableCode = (bindings: object) => Promise<void>;
 
 const registryKey = Symbol.for("entitable.playground.modules");
 
@@ -16,16 +16,16 @@ export async function prepareCode(
   code: string,
   names: readonly string[],
   modules: Modules,
-): Promise<Main> {
+): Promise<RunnableCode> {
   const url = blobUrl(await moduleOf(code, names, modules));
   try {
     const module = await import(/* @vite-ignore */ /* webpackIgnore: true */ url);
-    const { default: main } = module as { default: Main };
+    const { default: main } = module as { default: RunnableCode };
     return async (bindings) => {
       try {
         await main(bindings);
       } catch (error) {
-        noteLine(error, url);
+        recordErrorLine(error, url);
         throw error;
       }
     };
@@ -51,7 +51,7 @@ async function withoutImports(
   for (const found of (await findImports(code)).reverse()) {
     const { from, start, end, nameStart, nameEnd, isStatement } = found;
     if (from === undefined) throw new SyntaxError("What import(…) is given must be a string.");
-    const address = await addressOf(from, modules);
+    const address = await blobUrlOf(from, modules);
     if (isStatement) {
       imports.unshift(`${code.slice(start, nameStart)}${address}${code.slice(nameEnd, end)}`);
       const lines = code.slice(start, end).replace(/[^\n]/g, "");
@@ -65,17 +65,17 @@ async function withoutImports(
 
 // ---- Modules by name ------------------------------------------------------------------------------------------------
 
-const addresses = new Map<object, string>();
+const blobUrls = new Map<object, string>();
 
 // A module that hands on what the named one exports.
-async function addressOf(name: string, modules: Modules): Promise<string> {
+async function blobUrlOf(name: string, modules: Modules): Promise<string> {
   const load = Object.hasOwn(modules, name) ? modules[name] : undefined;
   if (load === undefined) {
     const known = Object.keys(modules).join(", ");
     throw new SyntaxError(`There is no "${name}" to import here. There is: ${known}.`);
   }
   const exported = await load();
-  let address = addresses.get(exported);
+  let address = blobUrls.get(exported);
   if (address === undefined) {
     const loaded = registry();
     const index = loaded.push(exported) - 1;
@@ -83,7 +83,7 @@ async function addressOf(name: string, modules: Modules): Promise<string> {
     const names = Object.keys(exported).filter((key) => key !== "default");
     const defaults = "default" in exported ? "export default m.default;" : "";
     address = blobUrl(`const m=${source};export const {${names.join()}}=m;${defaults}`);
-    addresses.set(exported, address); // stays: other code will import it
+    blobUrls.set(exported, address); // stays: other code will import it
   }
   return address;
 }
@@ -102,7 +102,7 @@ function blobUrl(source: string): string {
 
 const lines = new WeakMap<object, number>();
 
-function noteLine(error: unknown, url: string): void {
+function recordErrorLine(error: unknown, url: string): void {
   if (!(error instanceof Error)) return;
   const [, line] = new RegExp(`${url}:(\\d+)`).exec(error.stack ?? "") ?? [];
   if (line !== undefined) lines.set(error, Number(line));

@@ -9,7 +9,7 @@ const hidden: readonly string[] = ["etag", "timestamp", "odata.metadata"];
 const keys: readonly string[] = ["partitionKey", "rowKey"];
 
 /** How something is to be shown. */
-export interface Look {
+export interface DisplayOptions {
   readonly caption?: string | undefined;
   /** Its numbers were counted. Others are shown as they are: a year is one, say. */
   readonly isCounted?: boolean;
@@ -18,7 +18,10 @@ export interface Look {
 type Text = (value: unknown) => string;
 
 /** A list as a table, an object as names with values, anything else as text. */
-export function shownValue(value: unknown, { caption, isCounted = false }: Look = {}): HTMLElement {
+export function renderValue(
+  value: unknown,
+  { caption, isCounted = false }: DisplayOptions = {},
+): HTMLElement {
   const title = caption === undefined ? undefined : h("p", { class: "caption" }, caption);
   const view = viewOf(value, isCounted ? countText : valueText);
   return h("section", { class: "shown", part: "shown" }, title, view);
@@ -83,7 +86,7 @@ function kindOf(name: string, rows: readonly Record<string, unknown>[]): string 
 }
 
 /** An error, in the words of the service where it is the service's. */
-export function shownError(error: unknown): HTMLElement {
+export function renderError(error: unknown): HTMLElement {
   const { title, text, hint } = describeError(error);
   const line = lineOf(error);
   return h(
@@ -105,15 +108,15 @@ const planNames: Readonly<Record<string, string>> = {
 
 interface Costs {
   readonly cost: Cost | undefined;
-  readonly uncounted: boolean;
+  readonly hasUncountedRequests: boolean;
   readonly ms: number;
 }
 
 /** What a run cost, a figure each, and what is missing in it. */
-export function shownCost({ cost, uncounted, ms }: Costs): HTMLElement[] {
+export function renderCost({ cost, hasUncountedRequests, ms }: Costs): HTMLElement[] {
   const figures: [name: string, value: string, kind?: string][] = [];
   // No requests is not what it was, if there were stores whose requests nobody counted.
-  if (cost !== undefined && !(uncounted && cost.requests === 0)) {
+  if (cost !== undefined && !(hasUncountedRequests && cost.requests === 0)) {
     const [dearest] = cost.plans;
     const plans = cost.plans.map((plan) => planNames[plan]).join(", ");
     if (dearest !== undefined) figures.push(["Access", plans, dearest]);
@@ -130,7 +133,7 @@ export function shownCost({ cost, uncounted, ms }: Costs): HTMLElement[] {
     h("div", { "data-figure": name, "data-kind": kind }, h("dt", {}, name), h("dd", {}, value)),
   );
   const list = h("dl", { class: "cost", part: "cost" }, ...items);
-  if (!uncounted) return [list];
+  if (!hasUncountedRequests) return [list];
   const note = "What is asked of stores that openStore opened is not counted.";
   return [list, h("p", { class: "muted uncounted" }, note)];
 }

@@ -1,10 +1,9 @@
 // <table-playground>: code that can be edited and run against a store, with what it showed and what it cost.
 
-import { forkHeard, openMock } from "../testing/mock-store.ts";
-import { Log } from "../testing/request-log.ts";
+import { forkWithListener, openMock } from "../testing/mock-store.ts";
+import { RequestRecorder } from "../testing/request-recorder.ts";
 import type { LoggedRequest, MockOptions, MockStore } from "../testing/types.ts";
 import type { Store } from "../types.ts";
-import { StoreElement } from "./base.ts";
 import { baseStyles } from "./base-styles.ts";
 import {
   type CodeEditor,
@@ -14,10 +13,11 @@ import {
 } from "./code-view.ts";
 import { type Cost, costOf } from "./cost.ts";
 import { h } from "./dom.ts";
-import { HeardModules, type Modules, type StoreListener } from "./heard-modules.ts";
+import { InstrumentedModules, type Modules, type StoreListener } from "./instrumented-modules.ts";
 import { prepareCode } from "./live-code.ts";
-import { type Look, shownCost, shownError, shownValue } from "./output.ts";
+import { type DisplayOptions, renderCost, renderError, renderValue } from "./output.ts";
 import { playgroundStyles } from "./playground-styles.ts";
+import { StoreElement } from "./store-element.ts";
 
 export type { CodeEditor, CodeEditorOptions, CodeSelection, Cost, Modules };
 
@@ -34,10 +34,10 @@ export interface PlaygroundStart {
   readonly requests: readonly LoggedRequest[];
 }
 
-interface Began extends PlaygroundStart, StoreListener {
+interface StartedRun extends PlaygroundStart, StoreListener {
   readonly store: Store;
   /** See `uncounted`. */
-  misses(): boolean;
+  hasUnobservedStores(): boolean;
   /** At its end: what was asked by then. */
   all(): readonly LoggedRequest[];
 }
@@ -47,7 +47,7 @@ export interface PlaygroundRun extends PlaygroundStart {
   /** Undefined if the run didn't begin, or if what the code runs against is no mock store. */
   readonly cost: Cost | undefined;
   /** The code had stores to ask that openStore opened, its own or the element's: what it asked of them is not in the cost. */
-  readonly uncounted: boolean;
+  readonly hasUncountedRequests: boolean;
   readonly ms: number;
   /** What show() was given. */
   readonly shown: readonly unknown[];
@@ -97,8 +97,8 @@ export class TablePlayground extends StoreElement {
   });
   #running: Promise<PlaygroundRun> | undefined;
   #listener: StoreListener | undefined; // while code runs
-  readonly #modules = new HeardModules(() => this.#listener);
-  #last: MockStore[] = []; // of the last run
+  readonly #modules = new InstrumentedModules(() => this.#listener);
+  #lastStores: MockStore[] = []; // of the last run
 
   constructor() {
     super(baseStyles, playgroundStyles);
@@ -128,7 +128,7 @@ export class TablePlayground extends StoreElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     queueMicrotask(() => {
-      if (!this.isConnected) void this.#endLast(); // unless it was only moved
+      if (!this.isConnected) void this.#closeLastStores(); // unless it was only moved
     });
   }
 
@@ -159,11 +159,11 @@ export class TablePlayground extends StoreElement {
     this.#runButton.setAttribute("aria-disabled", "true"); // `disabled` would lose the focus
     this.#frame.setAttribute("aria-busy", "true");
     this.#status.textContent = "Running…";
-    const looks: Look[] = [];
-    const result = await this.#attempt(looks);
-    const views = result.shown.map((value, index) => shownValue(value, looks[index]));
-    if (result.error !== undefined) views.push(shownError(result.error));
-    this.#output.replaceChildren(...shownCost(result), ...views);
+    const displayOptions: DisplayOptions[] = [];
+    const result = await this.#attempt(displayOptions);
+    const views = result.shown.map((value, index) => renderValue(value, displayOptions[index]));
+    if (result.error !== undefined) views.push(renderError(result.error));
+    this.#output.replaceChildren(...renderCost(result), ...views);
     this.#status.textContent = result.error === undefined ? "Done." : "Failed.";
     this.#frame.removeAttribute("aria-busy");
     this.#runButton.removeAttribute("aria-disabled");
@@ -171,14 +171,14 @@ export class TablePlayground extends StoreElement {
     return result;
   }
 
-  async #attempt(looks: Look[]): Promise<PlaygroundRun> {
+  async #attempt(displayOptions: DisplayOptions[]): Promise<PlaygroundRun> {
     const shown: unknown[] = [];
     const pending: Promise<void>[] = [];
-    const put = (value: unknown, look: Look) => {
-      const place = looks.push(look) - 1;
-      shown[place] = undefined;
-      const done = collected(value).then((resolved) => {
-        shown[place] = resolved;
+    const put = (value: unknown, display: DisplayOptions) => {
+      const index = displayOptions.push(display) - 1;
+      shown[index] = undefined;
+      const done = awaitRows(value).then((resolved) => {
+        shown[index] = resolved;
       });
       done.catch(() => {}); // whoever doesn't await it hears of it below
       pending.push(done);
@@ -187,17 +187,19 @@ export class TablePlayground extends StoreElement {
     const show = Object.assign((value: unknown, caption?: string) => put(value, { caption }), {
       counts: (value: unknown, caption?: string) => put(value, { caption, isCounted: true }),
     });
-    let began: Began | undefined;
+    let startedRun: StartedRun | undefined;
     let started = performance.now();
     let error: unknown;
     try {
-      began = await this.#begin();
-      const { store } = began;
+      startedRun = await this.#startRun();
+      const { store } = startedRun;
       const modules = this.#modules.of(TablePlayground.modules);
       const bindings = { store, table: (name: string) => store.table(name), show };
-      this.dispatchEvent(new CustomEvent("playground-start", { detail: began, bubbles: true }));
+      this.dispatchEvent(
+        new CustomEvent("playground-start", { detail: startedRun, bubbles: true }),
+      );
       const main = await prepareCode(this.code, Object.keys(bindings), modules);
-      this.#listener = began;
+      this.#listener = startedRun;
       started = performance.now();
       await main(bindings);
       await Promise.all(pending);
@@ -207,52 +209,57 @@ export class TablePlayground extends StoreElement {
       this.#listener = undefined;
     }
     const ms = performance.now() - started;
-    const { store, before, all } = began ?? {};
+    const { store, before, all } = startedRun ?? {};
     const requests = all?.() ?? [];
-    const uncounted = began?.misses() ?? false;
+    const hasUncountedRequests = startedRun?.hasUnobservedStores() ?? false;
     const cost = before && (await costOf(before, requests));
     const failure = error === undefined ? {} : { error };
-    return { store, before, requests, cost, uncounted, ms, shown, ...failure };
+    return { store, before, requests, cost, hasUncountedRequests, ms, shown, ...failure };
   }
 
   // ---- Stores ---------------------------------------------------------------------------------------------------------
 
-  async #begin(): Promise<Began> {
-    await this.#endLast();
+  async #startRun(): Promise<StartedRun> {
+    await this.#closeLastStores();
     const requests: LoggedRequest[] = [];
-    const hear = (request: LoggedRequest) => void requests.push(request);
+    const onRequest = (request: LoggedRequest) => void requests.push(request);
     const all = () => [...requests]; // what is still under way then is not of this run
-    let misses = false;
-    const missed = () => {
-      misses = true;
+    let hasUnobservedStores = false;
+    const onUnobservedStore = () => {
+      hasUnobservedStores = true;
     };
-    const common = { requests, hear, missed, misses: () => misses };
+    const common = {
+      requests,
+      onRequest,
+      onUnobservedStore,
+      hasUnobservedStores: () => hasUnobservedStores,
+    };
     if (this.store === undefined) {
       const prepared = await preparedStore(this.#mockOptions(), this.#setup());
-      const store = this.#until(forkHeard(prepared, hear));
-      return { ...common, store, before: this.#until(prepared.fork()), all };
+      const store = this.#keepUntilNextRun(forkWithListener(prepared, onRequest));
+      return { ...common, store, before: this.#keepUntilNextRun(prepared.fork()), all };
     }
     const store = await this.opened();
     await this.#prepareOnce(store);
     if (!isMock(store)) {
-      missed();
+      onUnobservedStore();
       return { ...common, store, before: undefined, all };
     }
     const earlier = new Set(store.requests.all());
     const own = () => store.requests.all().filter((request) => !earlier.has(request));
     const both = () => [...own(), ...requests];
-    return { ...common, store, before: this.#until(store.fork()), all: both };
+    return { ...common, store, before: this.#keepUntilNextRun(store.fork()), all: both };
   }
 
   // Stays until the next run.
-  #until(store: MockStore): MockStore {
-    this.#last.push(store);
+  #keepUntilNextRun(store: MockStore): MockStore {
+    this.#lastStores.push(store);
     return store;
   }
 
-  async #endLast(): Promise<void> {
-    const last = this.#last;
-    this.#last = [];
+  async #closeLastStores(): Promise<void> {
+    const last = this.#lastStores;
+    this.#lastStores = [];
     await Promise.all(last.map((store) => store.close()));
   }
 
@@ -343,7 +350,7 @@ function preparedStore(options: MockOptions, setup: string): Promise<MockStore> 
 }
 
 async function prepare(options: MockOptions, setup: string): Promise<MockStore> {
-  const store = await openMock(options, new Log()); // no run's
+  const store = await openMock(options, new RequestRecorder()); // no run's
   await runSetup(setup, store);
   return store;
 }
@@ -355,7 +362,7 @@ async function runSetup(setup: string, store: Store): Promise<void> {
   await main(bindings);
 }
 
-async function collected(value: unknown): Promise<unknown> {
+async function awaitRows(value: unknown): Promise<unknown> {
   const resolved = await value;
   if (typeof resolved !== "object" || resolved === null) return resolved;
   if (!(Symbol.asyncIterator in resolved)) return resolved;

@@ -4,24 +4,24 @@
 // leaves the old one in force: what it wrote is removed, now or when the store opens next.
 
 import { StoreError } from "../errors.ts";
-import { nextTurn } from "../event-loop.ts";
-import { type LogStorage, type Obsolete, StorageError } from "../storage/log-storage.ts";
-import { type Engine, NeededParts } from "../wasm/engine.ts";
+import { type LogStorage, type ObsoleteFiles, StorageError } from "../storage/log-storage.ts";
+import { yieldToEventLoop } from "../util/event-loop.ts";
+import { type Engine, PartsNeeded } from "../wasm/engine.ts";
+import { IdleTimer } from "./idle-timer.ts";
 import { LogGrowth, type LogSize } from "./log-growth.ts";
-import { Lull } from "./lull.ts";
-import type { Parts } from "./parts.ts";
-import { asError, isFinal } from "./segment-writer.ts";
+import type { PartLoader } from "./part-loader.ts";
+import { isFatal, toError } from "./segment-writer.ts";
 
 // One that is due begins when nothing was stored for so long: while a burst of writes lasts it would take the disk from them, and write
 // parts that are soon to be written again.
 const pauseMs = 100;
 // Writes that come while one is under way have the disk for so many times as long as the part took that they may have waited for. Not
 // until they pause: until it ends, rows that they change are in memory twice.
-const timesForWrites = 3;
+const writeWaitFactor = 3;
 // When nothing was stored for so long a smaller log is worth one.
 const idleMs = 1000;
 // When the store is closed it is worth so many times the work: nobody waits for this page any more, but for the next to open it.
-const closingPatience = 4;
+const closingCostFactor = 4;
 
 export interface CheckpointerOptions {
   engine: Pick<
@@ -36,11 +36,11 @@ export interface CheckpointerOptions {
     | "beginReplace"
   >;
   storage: Pick<LogStorage, "putPart" | "commitManifest" | "dropParts">;
-  parts: Pick<Parts, "answer">;
+  parts: Pick<PartLoader, "loadAndRetry">;
   orphans: readonly number[]; // parts left by a checkpoint that never finished; removed first
   memoryLimit: number; // of rows, in bytes; 0: none
   automatic: boolean; // false: only when asked to
-  free: () => Promise<unknown> | undefined; // what to wait for before one begins
+  blocker: () => Promise<unknown> | undefined; // what to wait for before one begins
   onFailure: (error: unknown) => void; // the old checkpoint stays in force; it is tried again later
   onCheckpoint: () => void; // one is in force
 }
@@ -49,20 +49,20 @@ export class Checkpointer {
   readonly #engine: CheckpointerOptions["engine"];
   readonly #storage: CheckpointerOptions["storage"];
   readonly #parts: CheckpointerOptions["parts"];
-  readonly #free: CheckpointerOptions["free"];
+  readonly #blocker: CheckpointerOptions["blocker"];
   readonly #onFailure: CheckpointerOptions["onFailure"];
   readonly #onCheckpoint: CheckpointerOptions["onCheckpoint"];
   readonly #memoryLimit: number;
   readonly #automatic: boolean;
   readonly #log: LogGrowth;
-  readonly #pause = new Lull(pauseMs, () => this.#consider("pause"));
-  readonly #idle = new Lull(idleMs, () => this.#considerIdle());
+  readonly #pause = new IdleTimer(pauseMs, () => this.#checkDue("pause"));
+  readonly #idle = new IdleTimer(idleMs, () => this.#checkWhenIdle());
   #running: Promise<void> | undefined;
-  #called = false; // somebody waits for what runs, and is told if it ends early
-  #hurries = false; // somebody waits for what runs to end
-  #disturbed = false; // something was stored since the last part
+  #isAwaited = false; // somebody waits for what runs, and is told if it ends early
+  #isUrgent = false; // somebody waits for what runs to end
+  #storedDuringPart = false; // something was stored since the last part
   readonly #orphans: Set<number>; // parts that no manifest names
-  readonly #doubtful = new Set<number>(); // the same, unless a manifest arrived of which it is not known; until the next one is
+  readonly #possiblyReferenced = new Set<number>(); // the same, unless a manifest arrived of which it is not known; until the next one is
   #started = false;
   #stopped = false;
   #wake: () => void = () => {};
@@ -71,7 +71,7 @@ export class Checkpointer {
     this.#engine = options.engine;
     this.#storage = options.storage;
     this.#parts = options.parts;
-    this.#free = options.free;
+    this.#blocker = options.blocker;
     this.#onFailure = options.onFailure;
     this.#onCheckpoint = options.onCheckpoint;
     this.#memoryLimit = options.memoryLimit;
@@ -85,23 +85,23 @@ export class Checkpointer {
     if (this.#started) return;
     this.#started = true;
     // Waited for before the first checkpoint, which may use their numbers again.
-    this.#begin(this.#sweepIfPossible());
+    this.#runWork(this.#sweepIfPossible());
   }
 
   // Segments were stored. REQUIRES: start() was called.
-  noteStored(size: LogSize): void {
+  onSegmentsStored(size: LogSize): void {
     this.#log.add(size);
-    this.#disturbed = true;
-    this.#pause.disturb();
-    this.#idle.disturb();
-    this.#consider("burst");
-    this.#awaitIdle();
+    this.#storedDuringPart = true;
+    this.#pause.noteActivity();
+    this.#idle.noteActivity();
+    this.#checkDue("burst");
+    this.#startIdleTimer();
   }
 
   // A checkpoint of all that is published, after the one under way. Resolves when neither segments nor orphans are left of what was
   // there, or rejects with the storage's error. REQUIRES: start() was called.
   compact(): Promise<void> {
-    return this.#alone(async () => {
+    return this.#runAlone(async () => {
       await this.#checkpoint(() => this.#engine.beginCheckpoint());
       await this.#sweep();
     });
@@ -110,37 +110,37 @@ export class Checkpointer {
   // A checkpoint of what the engine has restored, in the place of all that there is. REQUIRES: start() was called; nothing is
   // written meanwhile.
   replace(call: Uint8Array | undefined): Promise<void> {
-    return this.#alone(() => this.#checkpoint(() => this.#engine.beginReplace(call)));
+    return this.#runAlone(() => this.#checkpoint(() => this.#engine.beginReplace(call)));
   }
 
-  async #alone(work: () => Promise<void>): Promise<void> {
-    while (this.#running !== undefined) await this.#hurried();
-    if (this.#stopped) throw new Stopped();
+  async #runAlone(work: () => Promise<void>): Promise<void> {
+    while (this.#running !== undefined) await this.#finishSoon();
+    if (this.#stopped) throw new CheckpointerStopped();
     const working = work();
-    this.#called = true;
-    this.#begin(
+    this.#isAwaited = true;
+    this.#runWork(
       working
         .catch(() => {})
         .finally(() => {
-          this.#called = false;
+          this.#isAwaited = false;
         }),
     );
     await working;
   }
 
   // The one on closing, if the log is worth it, after one under way. REQUIRES: nothing is written meanwhile.
-  async last(): Promise<void> {
-    if (this.#called) return;
-    while (this.#running !== undefined) await this.#hurried();
+  async checkpointOnClose(): Promise<void> {
+    if (this.#isAwaited) return;
+    while (this.#running !== undefined) await this.#finishSoon();
     if (this.#stopped || !this.#started || !this.#automatic) return;
-    if (!this.#log.isWorth(closingPatience)) return;
-    this.#begin(this.#run());
+    if (!this.#log.isWorthCheckpoint(closingCostFactor)) return;
+    this.#runWork(this.#runDueCheckpoint());
     await this.#running;
   }
 
   // The end of what runs, which gives way to nobody any more.
-  #hurried(): Promise<void> | undefined {
-    this.#hurries = true;
+  #finishSoon(): Promise<void> | undefined {
+    this.#isUrgent = true;
     this.#wake();
     return this.#running;
   }
@@ -154,33 +154,33 @@ export class Checkpointer {
     await this.#running;
   }
 
-  #consider(during: "burst" | "pause"): void {
+  #checkDue(during: "burst" | "pause"): void {
     if (this.#stopped || this.#running !== undefined || !this.#automatic) return; // what ends looks again
     if (!this.#log.isDue) return;
     if (during === "burst" && !this.#log.isOverdue) {
-      this.#pause.await();
+      this.#pause.start();
       return;
     }
-    this.#log.putOff();
-    if (this.#log.isDue) this.#begin(this.#run());
+    this.#log.postpone();
+    if (this.#log.isDue) this.#runWork(this.#runDueCheckpoint());
   }
 
-  #awaitIdle(): void {
-    if (this.#automatic && !this.#stopped) this.#idle.await();
+  #startIdleTimer(): void {
+    if (this.#automatic && !this.#stopped) this.#idle.start();
   }
 
-  #considerIdle(): void {
+  #checkWhenIdle(): void {
     if (this.#stopped || this.#running !== undefined) return; // what ends looks again
-    if (this.#log.isWorth(1)) this.#begin(this.#run());
+    if (this.#log.isWorthCheckpoint(1)) this.#runWork(this.#runDueCheckpoint());
   }
 
   // One thing at a time; then looks whether a checkpoint is due.
-  #begin(work: Promise<void>): void {
+  #runWork(work: Promise<void>): void {
     this.#running = work.finally(() => {
       this.#running = undefined;
-      this.#hurries = false;
-      this.#consider("burst");
-      if (this.#log.any) this.#awaitIdle();
+      this.#isUrgent = false;
+      this.#checkDue("burst");
+      if (this.#log.hasSegments) this.#startIdleTimer();
     });
   }
 
@@ -195,19 +195,19 @@ export class Checkpointer {
     await this.#sweep().catch(() => {}); // with the next compact(), or when the store opens next
   }
 
-  async #run(): Promise<void> {
-    await nextTurn(); // the write that made it due is answered first
+  async #runDueCheckpoint(): Promise<void> {
+    await yieldToEventLoop(); // the write that made it due is answered first
     await this.#checkpoint(() => this.#engine.beginCheckpoint()).catch((error: unknown) => {
-      if (!(error instanceof Stopped)) this.#onFailure(error);
+      if (!(error instanceof CheckpointerStopped)) this.#onFailure(error);
     });
   }
 
   // Rejects with what went wrong, when all is as it was before.
-  async #checkpoint(begin: () => boolean | NeededParts): Promise<void> {
+  async #checkpoint(begin: () => boolean | PartsNeeded): Promise<void> {
     const written: number[] = [];
     try {
-      if (!(await this.#hasBegun(begin))) return this.#log.ended();
-      this.#disturbed = false;
+      if (!(await this.#tryBegin(begin))) return this.#log.ended();
+      this.#storedDuringPart = false;
       for (;;) {
         const began = performance.now();
         const part = this.#engine.nextCheckpointPart();
@@ -215,15 +215,15 @@ export class Checkpointer {
         written.push(part.id);
         this.#orphans.delete(part.id); // the number of one that could not be removed is used again
         await this.#storage.putPart(part.id, part.bytes);
-        await nextTurn();
-        await this.#giveWay(performance.now() - began);
-        if (this.#stopped) throw new Stopped();
+        await yieldToEventLoop();
+        await this.#yieldToWrites(performance.now() - began);
+        if (this.#stopped) throw new CheckpointerStopped();
       }
       const { manifest, segmentsBelow, obsoleteParts } = this.#engine.finishCheckpoint();
       await this.#commit(manifest, { segmentsBelow, obsoleteParts });
       this.#engine.checkpointCommitted();
-      for (const id of this.#doubtful) this.#orphans.add(id);
-      this.#doubtful.clear();
+      for (const id of this.#possiblyReferenced) this.#orphans.add(id);
+      this.#possiblyReferenced.clear();
       this.#log.committed();
       this.#onCheckpoint();
     } catch (error) {
@@ -233,25 +233,25 @@ export class Checkpointer {
   }
 
   // False: there is nothing to do. It begins in the turn in which all is there that it needs, and that nobody else stands in its way.
-  async #hasBegun(begin: () => boolean | NeededParts): Promise<boolean> {
+  async #tryBegin(begin: () => boolean | PartsNeeded): Promise<boolean> {
     for (;;) {
-      for (let busy = this.#free(); busy !== undefined; busy = this.#free()) await busy;
+      for (let busy = this.#blocker(); busy !== undefined; busy = this.#blocker()) await busy;
       this.#log.begin();
       if (this.#stopped) return false;
       const needed = begin();
-      if (!(needed instanceof NeededParts)) return needed;
-      const again = () => (this.#stopped || this.#free() !== undefined ? undefined : begin());
-      const begun = await this.#parts.answer(needed, again, "all");
+      if (!(needed instanceof PartsNeeded)) return needed;
+      const again = () => (this.#stopped || this.#blocker() !== undefined ? undefined : begin());
+      const begun = await this.#parts.loadAndRetry(needed, again, "all");
       if (begun !== undefined) return begun;
     }
   }
 
   // To writes, if some came during a part.
-  async #giveWay(tookMs: number): Promise<void> {
-    const mayWait = !this.#stopped && !this.#called && !this.#hurries && !this.#log.isOverdue;
-    if (this.#disturbed && mayWait && !this.#memoryIsFull)
-      await this.#sleep(Math.min(tookMs * timesForWrites, pauseMs));
-    this.#disturbed = false;
+  async #yieldToWrites(tookMs: number): Promise<void> {
+    const mayWait = !this.#stopped && !this.#isAwaited && !this.#isUrgent && !this.#log.isOverdue;
+    if (this.#storedDuringPart && mayWait && !this.#memoryIsFull)
+      await this.#sleep(Math.min(tookMs * writeWaitFactor, pauseMs));
+    this.#storedDuringPart = false;
   }
 
   // No part can go from it before a checkpoint under way ends.
@@ -261,17 +261,17 @@ export class Checkpointer {
   }
 
   // As long as it is not known whether the manifest is in force, the engine must not build on either case.
-  async #commit(manifest: Uint8Array, obsolete: Obsolete): Promise<void> {
-    let doubt: StorageError | undefined; // that another attempt fails does not dispel it
+  async #commit(manifest: Uint8Array, obsolete: ObsoleteFiles): Promise<void> {
+    let unknownOutcome: StorageError | undefined; // that another attempt fails does not dispel it
     for (let waitMs = 1000; ; waitMs = Math.min(waitMs * 2, 30_000)) {
       try {
         return await this.#storage.commitManifest(manifest, obsolete);
       } catch (error) {
-        if (error instanceof StorageError && error.failure === "unknown") doubt ??= error;
-        if (doubt === undefined) throw error;
-        if (isFinal(asError(error))) throw doubt;
+        if (error instanceof StorageError && error.failure === "unknown") unknownOutcome ??= error;
+        if (unknownOutcome === undefined) throw error;
+        if (isFatal(toError(error))) throw unknownOutcome;
         await this.#sleep(waitMs);
-        if (this.#stopped) throw doubt;
+        if (this.#stopped) throw unknownOutcome;
       }
     }
   }
@@ -297,12 +297,12 @@ export class Checkpointer {
     }
     // If the manifest may have arrived, the parts may be in use.
     const unknown = error instanceof StorageError && error.failure === "unknown";
-    for (const id of written) (unknown ? this.#doubtful : this.#orphans).add(id);
+    for (const id of written) (unknown ? this.#possiblyReferenced : this.#orphans).add(id);
     await this.#sweepIfPossible();
   }
 }
 
-class Stopped extends StoreError {
+class CheckpointerStopped extends StoreError {
   constructor() {
     super("StoreClosed", "The store was closed.");
   }

@@ -2,7 +2,7 @@
 // queue write it and the checkpointer keep it short.
 
 import { StoreError } from "../errors.ts";
-import { fenced, type LogStorage, StorageError } from "../storage/log-storage.ts";
+import { fencedError, type LogStorage, StorageError } from "../storage/log-storage.ts";
 import { MemoryStorage } from "../storage/memory.ts";
 import type { Host, RestoreCall } from "../transport.ts";
 import type {
@@ -18,16 +18,16 @@ import type {
   StoreWarning,
   VerifyReport,
 } from "../types.ts";
-import { type Engine, NeededParts } from "../wasm/engine.ts";
+import { type Engine, PartsNeeded } from "../wasm/engine.ts";
 import { Checkpointer } from "./checkpointer.ts";
-import { CommitQueue, type Unstored } from "./commit-queue.ts";
+import { CommitQueue, type UnstoredWrite } from "./commit-queue.ts";
 import { Emitter } from "./emitter.ts";
-import { Eviction, type Trace } from "./eviction.ts";
+import { EvictionDetector, type LastSeenMarker } from "./eviction-detector.ts";
 import type { LogSize } from "./log-growth.ts";
 import { recover } from "./log-recovery.ts";
 import type { Ownership } from "./ownership.ts";
-import type { PageLife } from "./page-life.ts";
-import { Parts } from "./parts.ts";
+import type { PageLifecycle } from "./page-lifecycle.ts";
+import { PartLoader } from "./part-loader.ts";
 import { Snapshots } from "./snapshots.ts";
 import { verify } from "./verify.ts";
 
@@ -50,16 +50,16 @@ export interface LocalHostOptions {
   readOnly: boolean;
   persisted: boolean; // nothing evicts what is stored: the browser promised it, or it is in files
   onWarning: (warning: StoreWarning) => void;
-  life: PageLife;
+  lifecycle: PageLifecycle;
   onFirstWrite?: (() => void) | undefined;
   logOwnership?: LogOwnership | undefined; // none: nobody else is expected
-  trace?: Trace | undefined; // of the store's data, where eviction may leave it
+  marker?: LastSeenMarker | undefined; // of the store's data, where eviction may leave it
   onCheckpoint?: (() => void) | undefined; // one is in force
 }
 
 export class LocalHost implements Host {
-  readonly joinsReads = true;
-  readonly #o: LocalHostOptions;
+  readonly batchesReads = true;
+  readonly #options: LocalHostOptions;
   readonly #queue: CommitQueue;
   readonly #checkpointer: Checkpointer | undefined;
   readonly #events = new Emitter<StoreEvents>();
@@ -68,11 +68,11 @@ export class LocalHost implements Host {
   #lastPersistedAt: Date | undefined;
   #persisted: boolean;
   #onFirstWrite: (() => void) | undefined;
-  readonly #parts: Parts;
+  readonly #parts: PartLoader;
   #damage: readonly StoreDamage[]; // kept: an engine that broke can't say it any more
-  #refusal: StoreError | undefined; // of every write, in a store that is open for reading only
+  #writeError: StoreError | undefined; // of every write, in a store that is open for reading only
   readonly #snapshots: Snapshots;
-  readonly #eviction: Eviction | undefined;
+  readonly #eviction: EvictionDetector | undefined;
   #claimed = false; // some segment of this owner is stored
   #closing: Promise<void> | undefined;
 
@@ -80,10 +80,11 @@ export class LocalHost implements Host {
   static async open(options: LocalHostOptions): Promise<LocalHost> {
     const { engine, storage, ownership } = options;
     try {
-      engine.limitMemory(options.memoryLimit);
+      engine.setMemoryLimit(options.memoryLimit);
       const orphans = await recover(engine, (reader) => storage.load(reader));
       const writes = options.persistence !== "memory" && !options.readOnly && !engine.readOnly;
-      if (options.logOwnership?.isOwner() === false) throw fenced("nothing yet, but has the lock");
+      if (options.logOwnership?.isOwner() === false)
+        throw fencedError("nothing yet, but has the lock");
       const claimed = !writes || (await claim(engine, storage));
       return new LocalHost(options, orphans, claimed);
     } catch (error) {
@@ -95,23 +96,23 @@ export class LocalHost implements Host {
   }
 
   private constructor(options: LocalHostOptions, orphans: readonly number[], claimed: boolean) {
-    this.#o = options;
+    this.#options = options;
     this.#persisted = options.persisted;
     this.#onFirstWrite = options.onFirstWrite;
     this.#damage = options.engine.damage();
-    this.#refusal = refusal(options);
-    this.#parts = new Parts({ ...options, onDamage: () => this.#damaged() });
+    this.#writeError = writeErrorFor(options);
+    this.#parts = new PartLoader({ ...options, onDamage: () => this.#onDamage() });
     this.#queue = new CommitQueue({
       engine: options.engine,
       storage: options.storage,
       parts: this.#parts,
       durability: options.durability,
       deferredDelayMs: options.deferredDelayMs,
-      keepsUnstored: options.logOwnership !== undefined,
+      tracksUnstored: options.logOwnership !== undefined,
       now: () => options.clock.now(),
-      hidden: () => options.life.hidden(),
-      onStored: (size) => this.#stored(size),
-      onPersistError: (error, retryInMs) => this.#persistError(error, retryInMs),
+      hidden: () => options.lifecycle.hidden(),
+      onStored: (size) => this.#onStored(size),
+      onPersistError: (error, retryInMs) => this.#onPersistError(error, retryInMs),
     });
     // Nothing is removed from a damaged log; in memory there is none.
     if (!this.#readOnly) {
@@ -121,20 +122,20 @@ export class LocalHost implements Host {
         orphans,
         automatic,
         parts: this.#parts,
-        free: () => this.#snapshots.taken,
+        blocker: () => this.#snapshots.inProgress,
         onCheckpoint: () => {
           this.#parts.trim();
           options.onCheckpoint?.();
         },
-        onFailure: (error) => this.#checkpointFailed(error),
+        onFailure: (error) => this.#onCheckpointFailed(error),
       });
     }
-    if (claimed) this.#ownLog();
+    if (claimed) this.#onLogOwned();
     this.#snapshots = new Snapshots({
       engine: options.engine,
       queue: this.#queue,
       parts: this.#parts,
-      replace: (call) => this.#owned(() => this.#checkpointer?.replace(call)),
+      replace: (call) => this.#asLogOwner(() => this.#checkpointer?.replace(call)),
       now: () => this.now(),
     });
     const { epoch, lastCommit, tables } = options.engine.stats();
@@ -142,63 +143,66 @@ export class LocalHost implements Host {
     // A log that was only claimed or compacted has neither commits nor tables, one that was restored has tables without commits.
     const written = lastCommit > 0 || tables.length > 0 || this.#damage.length > 0;
     this.#eviction = this.#watchEviction(written);
-    this.#unlisten = options.life.watch((event) => {
-      if (event === "leaving" || event === "suspend") this.storeNow();
+    this.#unlisten = options.lifecycle.watch((event) => {
+      if (event === "leaving" || event === "suspend") this.storePendingNow();
     });
   }
 
   // ---- Transport ------------------------------------------------------------------------------------------------------
 
-  read(block: Uint8Array): Uint8Array | Promise<Uint8Array> {
-    if (this.#closing !== undefined) throw this.#closed();
-    const reply = this.#o.engine.read(block);
-    if (!(reply instanceof NeededParts)) return reply;
-    const kept = block.slice();
-    return this.#later(reply, () => this.#o.engine.read(kept));
+  read(request: Uint8Array): Uint8Array | Promise<Uint8Array> {
+    if (this.#closing !== undefined) throw this.#closedError();
+    const response = this.#options.engine.read(request);
+    if (!(response instanceof PartsNeeded)) return response;
+    const copy = request.slice();
+    return this.#readWhenLoaded(response, () => this.#options.engine.read(copy));
   }
 
-  beforeOthers(reads: () => void): void {
-    if (this.#closing === undefined) this.#o.engine.beforeOthers(reads);
+  deferReads(reads: () => void): void {
+    if (this.#closing === undefined) this.#options.engine.deferReads(reads);
   }
 
-  handle(block: Uint8Array): Uint8Array | Promise<Uint8Array> {
-    if (this.#closing !== undefined) throw this.#closed();
-    const reply = this.#o.engine.handle(block, this.now());
-    if (!(reply instanceof NeededParts)) return reply;
-    const kept = block.slice();
-    return this.#later(reply, () => this.#o.engine.handle(kept, this.now()));
+  handle(request: Uint8Array): Uint8Array | Promise<Uint8Array> {
+    if (this.#closing !== undefined) throw this.#closedError();
+    const response = this.#options.engine.handle(request, this.now());
+    if (!(response instanceof PartsNeeded)) return response;
+    const copy = request.slice();
+    return this.#readWhenLoaded(response, () => this.#options.engine.handle(copy, this.now()));
   }
 
   // The reply of a read that needs parts first, as a copy.
-  async #later(needed: NeededParts, read: () => Uint8Array | NeededParts): Promise<Uint8Array> {
+  async #readWhenLoaded(
+    needed: PartsNeeded,
+    read: () => Uint8Array | PartsNeeded,
+  ): Promise<Uint8Array> {
     try {
-      return await this.#parts.answer(needed, () => {
-        const reply = read();
-        return reply instanceof NeededParts ? reply : reply.slice();
+      return await this.#parts.loadAndRetry(needed, () => {
+        const response = read();
+        return response instanceof PartsNeeded ? response : response.slice();
       });
     } catch (error) {
-      if (this.#closing !== undefined) throw this.#closed();
-      this.#wasReplaced(error);
+      if (this.#closing !== undefined) throw this.#closedError();
+      this.#reportIfReplaced(error);
       throw error;
     }
   }
 
   // `place`: what abandon() says of it.
   write(
-    block: Uint8Array,
+    request: Uint8Array,
     durability?: Durability,
     signal?: AbortSignalLike,
-    place?: number,
+    callNumber?: number,
   ): Uint8Array | Promise<Uint8Array> {
-    if (this.#closing !== undefined) return Promise.reject(this.#closed());
-    if (this.#refusal !== undefined) return Promise.reject(this.#refusal);
+    if (this.#closing !== undefined) return Promise.reject(this.#closedError());
+    if (this.#writeError !== undefined) return Promise.reject(this.#writeError);
     this.#onFirstWrite?.();
     this.#onFirstWrite = undefined;
-    return this.#queue.write(block, durability, signal, place);
+    return this.#queue.write(request, durability, signal, callNumber);
   }
 
   now(): number {
-    return this.#o.clock.now();
+    return this.#options.clock.now();
   }
 
   // ---- The store's own handle -------------------------------------------------------------------------------------------
@@ -206,7 +210,7 @@ export class LocalHost implements Host {
   get status(): StoreStatus {
     return {
       state: this.#closing !== undefined ? "closed" : this.#readOnly ? "read-only" : "open",
-      persistence: this.#o.persistence,
+      persistence: this.#options.persistence,
       owner: "self",
       generation: this.#generation,
       pendingBytes: this.#queue.pendingBytes,
@@ -222,19 +226,19 @@ export class LocalHost implements Host {
   }
 
   // Deferred writes are stored at once: there may be no later.
-  storeNow(): void {
-    this.#queue.storeNow();
+  storePendingNow(): void {
+    this.#queue.storePendingNow();
   }
 
   async flush(): Promise<void> {
-    if (this.#closing !== undefined) throw this.#closed();
+    if (this.#closing !== undefined) throw this.#closedError();
     await this.#queue.flush();
   }
 
   async stats(): Promise<StoreStats> {
-    if (this.#closing !== undefined) throw this.#closed();
-    await this.#parts.count();
-    const stats = this.#o.engine.stats();
+    if (this.#closing !== undefined) throw this.#closedError();
+    await this.#parts.loadUncounted();
+    const stats = this.#options.engine.stats();
     return {
       tables: stats.tables,
       rows: stats.rows,
@@ -247,19 +251,19 @@ export class LocalHost implements Host {
   }
 
   async verify(): Promise<VerifyReport> {
-    if (this.#closing !== undefined) throw this.#closed();
-    return await verify(this.#o);
+    if (this.#closing !== undefined) throw this.#closedError();
+    return await verify(this.#options);
   }
 
   async compact(): Promise<void> {
     await this.flush();
-    if (this.#refusal !== undefined) throw this.#refusal;
-    if (this.#o.persistence === "memory") return;
-    await this.#owned(() => this.#checkpointer?.compact());
+    if (this.#writeError !== undefined) throw this.#writeError;
+    if (this.#options.persistence === "memory") return;
+    await this.#asLogOwner(() => this.#checkpointer?.compact());
   }
 
   async snapshot(): Promise<Uint8Array> {
-    if (this.#closing !== undefined) throw this.#closed();
+    if (this.#closing !== undefined) throw this.#closedError();
     return await this.#snapshots.take();
   }
 
@@ -267,12 +271,12 @@ export class LocalHost implements Host {
     source: SnapshotSource,
     { mode = "replace", call }: RestoreCall = {},
   ): Promise<RestoreReport> {
-    if (this.#closing !== undefined) throw this.#closed();
-    if (this.#refusal !== undefined) throw this.#refusal;
+    if (this.#closing !== undefined) throw this.#closedError();
+    if (this.#writeError !== undefined) throw this.#writeError;
     this.#onFirstWrite?.();
     this.#onFirstWrite = undefined;
     const report = await this.#snapshots.restore(source, mode, call);
-    if (report.tables > 0) this.#eviction?.stored();
+    if (report.tables > 0) this.#eviction?.onStored();
     return report;
   }
 
@@ -281,11 +285,11 @@ export class LocalHost implements Host {
   }
 
   // The storage made a lost connection anew.
-  reopened(): void {
+  emitReopened(): void {
     this.#events.emit("reopened", { at: new Date(this.now()) });
   }
 
-  tellQuota(event: StoreEvents["quota"]): void {
+  emitQuota(event: StoreEvents["quota"]): void {
     this.#events.emit("quota", event);
   }
 
@@ -298,30 +302,30 @@ export class LocalHost implements Host {
   // Stores what is pending, then lets everything go, even if storing fails. Then, and only if acknowledged writes are
   // lost by it, it rejects.
   close(): Promise<void> {
-    this.#closing ??= this.#close(() => this.#checkpointer?.last());
+    this.#closing ??= this.#close(() => this.#checkpointer?.checkpointOnClose());
     return this.#closing;
   }
 
   // The same at once, as another owner waits.
-  letGo(): Promise<void> {
+  closeForTakeover(): Promise<void> {
     this.#closing ??= this.#close(() => {});
     return this.#closing;
   }
 
   // Lets everything go as it is, since the log has another owner. Resolves to the writes that were acknowledged and not
   // stored, in order.
-  async abandon(): Promise<Unstored[]> {
+  async abandon(): Promise<UnstoredWrite[]> {
     this.#closing ??= this.#release();
     await this.#closing.catch(() => {});
     return this.#queue.unstored;
   }
 
-  async #close(tidyUp: () => Promise<void> | void): Promise<void> {
-    this.#o.engine.makeReads();
+  async #close(beforeRelease: () => Promise<void> | void): Promise<void> {
+    this.#options.engine.flushDeferredReads();
     let lost: unknown;
     try {
       await this.#queue.flush();
-      await tidyUp();
+      await beforeRelease();
     } catch (error) {
       if (this.#queue.pendingBytes > 0) lost = error;
     }
@@ -330,10 +334,10 @@ export class LocalHost implements Host {
   }
 
   async #release(): Promise<void> {
-    const { engine, storage, ownership } = this.#o;
+    const { engine, storage, ownership } = this.#options;
     this.#unlisten();
     this.#eviction?.close();
-    this.#queue.stop(this.#closed());
+    this.#queue.stop(this.#closedError());
     await this.#checkpointer?.stop();
     await storage.close().catch(() => {});
     engine.close();
@@ -348,48 +352,57 @@ export class LocalHost implements Host {
 
   // Another store, which begins with what is published here.
   fork(clock: Clock): LocalHost {
-    const engine = this.#still().fork();
-    return new LocalHost({ ...this.#o, clock, engine, storage: new MemoryStorage() }, [], true);
+    const engine = this.#requireVersions().fork();
+    return new LocalHost(
+      { ...this.#options, clock, engine, storage: new MemoryStorage() },
+      [],
+      true,
+    );
   }
 
-  keep(): number {
-    return this.#still().keep();
+  retainVersion(): number {
+    return this.#requireVersions().retainVersion();
   }
 
   rollback(version: number): void {
-    this.#still().rollback(version);
-    this.#queue.dropPending();
+    this.#requireVersions().rollback(version);
+    this.#queue.discardPending();
   }
 
-  forget(version: number): void {
-    if (this.#closing === undefined) this.#o.engine.forget(version);
+  releaseVersion(version: number): void {
+    if (this.#closing === undefined) this.#options.engine.releaseVersion(version);
   }
 
   // The same as rollback, when all that was written before is done; and `along` with it.
-  async rollbackNext(version: number, along: () => void): Promise<void> {
-    if (this.#closing !== undefined) throw this.#closed();
-    await this.#queue.exclusively(async () => {
-      this.#o.engine.rollback(version);
-      this.#queue.dropPending();
-      along();
+  async rollbackWhenIdle(version: number, alsoRun: () => void): Promise<void> {
+    if (this.#closing !== undefined) throw this.#closedError();
+    await this.#queue.runExclusively(async () => {
+      this.#options.engine.rollback(version);
+      this.#queue.discardPending();
+      alsoRun();
     });
   }
 
   // For whoever stands before this host and watches requests: what they are, how they would fail, what became of them.
-  get watching(): Pick<
+  get instrumentation(): Pick<
     Engine,
-    "describe" | "refuse" | "outcome" | "cutPages" | "readAsService" | "lastRead"
+    | "describeRequest"
+    | "makeErrorResponse"
+    | "responseOutcome"
+    | "truncatePages"
+    | "emulateServiceScans"
+    | "lastRead"
   > {
-    if (this.#closing !== undefined) throw this.#closed();
-    return this.#o.engine;
+    if (this.#closing !== undefined) throw this.#closedError();
+    return this.#options.engine;
   }
 
-  #still(): Engine {
-    if (this.#closing !== undefined) throw this.#closed();
-    if (this.#o.persistence !== "memory") {
+  #requireVersions(): Engine {
+    if (this.#closing !== undefined) throw this.#closedError();
+    if (this.#options.persistence !== "memory") {
       throw new StoreError("NotSupported", "Only a store in memory has versions.");
     }
-    if (this.#queue.still) return this.#o.engine;
+    if (this.#queue.isWriterIdle) return this.#options.engine;
     throw new StoreError("NotSupported", "A write is being applied.", {
       hint: "Wait for the writes that were begun before.",
     });
@@ -398,80 +411,80 @@ export class LocalHost implements Host {
   // ---- Inside -----------------------------------------------------------------------------------------------------------
 
   get #readOnly(): boolean {
-    return this.#refusal !== undefined || this.#queue.failed !== undefined;
+    return this.#writeError !== undefined || this.#queue.fatalError !== undefined;
   }
 
   // An owner that nobody knows of must not checkpoint what another may be writing.
-  async #owned(checkpoint: () => Promise<void> | undefined): Promise<void> {
-    const { engine, storage } = this.#o;
+  async #asLogOwner(checkpoint: () => Promise<void> | undefined): Promise<void> {
+    const { engine, storage } = this.#options;
     try {
       if (!this.#claimed) {
         const { sequence, bytes } = engine.claim();
         await storage.claim(sequence, bytes);
-        engine.stored(sequence);
-        this.#ownLog();
+        engine.markStored(sequence);
+        this.#onLogOwned();
       }
       await checkpoint();
     } catch (error) {
-      this.#wasReplaced(error);
+      this.#reportIfReplaced(error);
       throw error;
     }
   }
 
   // A part that was loaded on demand is not what the manifest says: as if that had shown at opening.
-  #damaged(): void {
-    const { engine, name, onWarning } = this.#o;
+  #onDamage(): void {
+    const { engine, name, onWarning } = this.#options;
     this.#damage = engine.damage();
-    this.#refusal = refusal(this.#o);
+    this.#writeError = writeErrorFor(this.#options);
     onWarning({ code: "Damaged", message: damageMessage(name, this.#damage) });
     this.#events.emit("status", this.status);
   }
 
-  #watchEviction(written: boolean): Eviction | undefined {
-    const { trace } = this.#o;
-    if (trace === undefined) return undefined;
+  #watchEviction(written: boolean): EvictionDetector | undefined {
+    const { marker } = this.#options;
+    if (marker === undefined) return undefined;
     const onEvicted = (lastSeen: Date) => this.#events.emit("evicted", { lastSeen });
-    return new Eviction({ trace, written, now: () => this.now(), onEvicted });
+    return new EvictionDetector({ marker, hasData: written, now: () => this.now(), onEvicted });
   }
 
   // Some segment of this owner is stored. May be called again.
-  #ownLog(): void {
+  #onLogOwned(): void {
     this.#claimed = true;
     this.#checkpointer?.start();
   }
 
-  #stored(size: LogSize): void {
-    this.#ownLog();
-    this.#eviction?.stored();
+  #onStored(size: LogSize): void {
+    this.#onLogOwned();
+    this.#eviction?.onStored();
     this.#lastPersistedAt = new Date(this.now());
-    this.#checkpointer?.noteStored(size);
-    if (this.#o.persistence !== "memory") {
+    this.#checkpointer?.onSegmentsStored(size);
+    if (this.#options.persistence !== "memory") {
       this.#events.emit("persisted", { at: this.#lastPersistedAt });
     }
   }
 
-  #persistError(error: Error, retryInMs: number | undefined): void {
-    if (this.#wasReplaced(error)) return;
+  #onPersistError(error: Error, retryInMs: number | undefined): void {
+    if (this.#reportIfReplaced(error)) return;
     const pendingBytes = this.#queue.pendingBytes;
     this.#events.emit("persist-error", { error, pendingBytes, retryInMs });
     if (retryInMs === undefined) this.#events.emit("status", this.status); // read-only from now on
   }
 
-  #checkpointFailed(error: unknown): void {
-    if (this.#wasReplaced(error)) return;
+  #onCheckpointFailed(error: unknown): void {
+    if (this.#reportIfReplaced(error)) return;
     const message = `The log could not be shortened, and grows until it can: ${String(error)}`;
-    this.#o.onWarning({ code: "CheckpointFailed", message });
+    this.#options.onWarning({ code: "CheckpointFailed", message });
   }
 
-  #wasReplaced(error: unknown): boolean {
+  #reportIfReplaced(error: unknown): boolean {
     const replaced = error instanceof StorageError && error.failure === "fenced";
-    if (!replaced || this.#o.logOwnership === undefined) return false;
-    this.#o.logOwnership.onReplaced();
+    if (!replaced || this.#options.logOwnership === undefined) return false;
+    this.#options.logOwnership.onReplaced();
     return true;
   }
 
-  #closed(): StoreError {
-    return new StoreError("StoreClosed", `The store "${this.#o.name}" is closed.`);
+  #closedError(): StoreError {
+    return new StoreError("StoreClosed", `The store "${this.#options.name}" is closed.`);
   }
 }
 
@@ -485,7 +498,7 @@ export function damageMessage(name: string, [first]: readonly StoreDamage[]): st
   return `Store "${name}" is damaged and read-only: ${first?.file} ${first?.message}`;
 }
 
-function refusal({ name, engine, readOnly }: LocalHostOptions): StoreError | undefined {
+function writeErrorFor({ name, engine, readOnly }: LocalHostOptions): StoreError | undefined {
   if (readOnly) return readOnlyError(name);
   if (engine.readOnly) {
     return new StoreError("Corrupted", `The store "${name}" is damaged and takes no writes.`, {
@@ -500,7 +513,7 @@ async function claim(engine: Engine, storage: LogStorage): Promise<boolean> {
   const { sequence, bytes } = engine.claim();
   try {
     await storage.claim(sequence, bytes);
-    engine.stored(sequence);
+    engine.markStored(sequence);
     return true;
   } catch (error) {
     const nothingStored =

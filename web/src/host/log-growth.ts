@@ -17,7 +17,7 @@ const burstBytesMax = 32 * 1024 * 1024;
 // When nothing was stored for a while a smaller log is worth it, under the same rule.
 const idleSegmentsMin = 64;
 const idleBytesMin = 256 * 1024;
-const afterFailure = 1 / 2; // of what was due, before the next attempt
+const retryShare = 1 / 2; // of what was due, before the next attempt
 
 export interface LogSize {
   segments: number;
@@ -39,7 +39,7 @@ export class LogGrowth {
     };
   }
 
-  get any(): boolean {
+  get hasSegments(): boolean {
     return this.#size.segments > 0;
   }
 
@@ -56,14 +56,14 @@ export class LogGrowth {
     );
   }
 
-  // Of a log that nobody adds to for now. `patience`: how many times what is in proportion the work may be.
-  isWorth(patience: number): boolean {
+  // Of a log that nobody adds to for now. `costFactor`: how many times what is in proportion the work may be.
+  isWorthCheckpoint(costFactor: number): boolean {
     const { segments, bytes } = this.#size;
     if (segments < idleSegmentsMin && bytes < idleBytesMin) return false;
-    const proportion = this.#proportion();
+    const proportion = this.#proportionateSize();
     return (
-      segments >= Math.max(idleSegmentsMin, proportion.segments / patience) ||
-      bytes >= Math.max(idleBytesMin, proportion.bytes / patience)
+      segments >= Math.max(idleSegmentsMin, proportion.segments / costFactor) ||
+      bytes >= Math.max(idleBytesMin, proportion.bytes / costFactor)
     );
   }
 
@@ -73,8 +73,8 @@ export class LogGrowth {
   }
 
   // As long as the work would be out of proportion to the log.
-  putOff(): void {
-    const { bytes, segments } = this.#proportion();
+  postpone(): void {
+    const { bytes, segments } = this.#proportionateSize();
     this.#due.bytes = Math.max(this.#due.bytes, bytes);
     this.#due.segments = Math.max(this.#due.segments, segments);
   }
@@ -92,8 +92,8 @@ export class LogGrowth {
   }
 
   failed(): void {
-    this.#due.segments = Math.max(segmentsMin / 4, this.#due.segments * afterFailure);
-    this.#due.bytes = Math.max(bytesMin / 4, this.#due.bytes * afterFailure);
+    this.#due.segments = Math.max(segmentsMin / 4, this.#due.segments * retryShare);
+    this.#due.bytes = Math.max(bytesMin / 4, this.#due.bytes * retryShare);
     this.ended();
   }
 
@@ -103,7 +103,7 @@ export class LogGrowth {
   }
 
   // The log that is in proportion to the work of a checkpoint now.
-  #proportion(): LogSize {
+  #proportionateSize(): LogSize {
     const work = this.#engine.checkpointBytes();
     const most = Math.max(bytesMax, shareOfRows * this.#engine.stats().bytes);
     const segments = (segmentsPerMegabyte * work) / (1024 * 1024);

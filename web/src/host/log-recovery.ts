@@ -28,6 +28,6 @@ export async function recover(
   if (!began && orphans.length > 0) {
     engine.reportDamage({ file: manifestName, message: "is missing" });
   }
-  engine.recovered();
+  engine.finishRecovery();
   return orphans;
 }

@@ -18,34 +18,34 @@ export interface OwnershipOptions {
 }
 
 // Rejects with StoreLocked if the lock is still held elsewhere after `waitMs`, and with AbortError if `signal` aborts.
-export function own(store: string, options: OwnershipOptions): Promise<Ownership> {
+export function acquireOwnership(store: string, options: OwnershipOptions): Promise<Ownership> {
   const { locks, signal } = options;
   if (signal?.aborted) return Promise.reject(new AbortError());
   if (locks === undefined) return Promise.resolve({ release() {} });
   return new Promise((resolve, reject) => {
     const waiting = new AbortController();
     let reason: Error | undefined;
-    const giveUp = (error: Error) => {
+    const cancel = (error: Error) => {
       reason = error;
       waiting.abort();
     };
-    const timer = setTimeout(() => giveUp(locked(store)), options.waitMs);
-    const onAbort = () => giveUp(new AbortError());
+    const timer = setTimeout(() => cancel(storeLockedError(store)), options.waitMs);
+    const onAbort = () => cancel(new AbortError());
     signal?.addEventListener("abort", onAbort);
     const settled = () => {
       clearTimeout(timer);
       signal?.removeEventListener("abort", onAbort);
     };
-    const held = () => {
+    const onGranted = () => {
       settled();
       // The lock is held until the promise given back here resolves.
       return new Promise<void>((release) => resolve({ release: () => release() }));
     };
     locks
-      .request(lockName(store), { mode: "exclusive", signal: waiting.signal }, held)
+      .request(lockName(store), { mode: "exclusive", signal: waiting.signal }, onGranted)
       .catch((error: unknown) => {
         settled();
-        reject(reason ?? (isForbidden(error) ? forbidden(error) : error));
+        reject(reason ?? (isForbidden(error) ? locksForbiddenError(error) : error));
       });
   });
 }
@@ -59,7 +59,7 @@ function isForbidden(error: unknown): boolean {
   return (error as { name?: string } | undefined)?.name === "SecurityError";
 }
 
-export function forbidden(cause: unknown): StoreError {
+export function locksForbiddenError(cause: unknown): StoreError {
   const message = "The browser forbids Web Locks here, and with them storage.";
   return new StoreError("PersistenceUnavailable", message, {
     cause,
@@ -67,7 +67,7 @@ export function forbidden(cause: unknown): StoreError {
   });
 }
 
-export function locked(store: string): StoreError {
+export function storeLockedError(store: string): StoreError {
   return new StoreError("StoreLocked", `The store "${store}" is open in another tab.`, {
     hint: "Close it there, or give the store another name here.",
   });

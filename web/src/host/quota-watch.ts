@@ -2,39 +2,39 @@
 
 export interface QuotaWatchOptions {
   estimate: () => Promise<StorageEstimate | undefined>; // undefined: the browser does not say
-  tell: (event: { usage: number; quota: number }) => void;
+  onNearlyFull: (event: { usage: number; quota: number }) => void;
   now?: () => number; // milliseconds, never set back
 }
 
 const highShare = 0.8; // of the quota
-const tellAgainAfter = 0.05; // more of it
+const reportAgainStep = 0.05; // more of it
 const intervalMs = 60_000; // between two looks
 
 export class QuotaWatch {
-  readonly #o: QuotaWatchOptions;
-  #lookedAt = Number.NEGATIVE_INFINITY;
-  #told = 0; // the share that was told last; 0: it was not high then
+  readonly #options: QuotaWatchOptions;
+  #checkedAt = Number.NEGATIVE_INFINITY;
+  #reportedShare = 0; // the share that was told last; 0: it was not high then
 
   constructor(options: QuotaWatchOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   // Looks, unless it did within the last minute.
   async check(): Promise<void> {
-    const now = this.#o.now?.() ?? performance.now();
-    if (now - this.#lookedAt < intervalMs) return;
-    this.#lookedAt = now;
-    const { usage = 0, quota = 0 } = (await this.#o.estimate()) ?? {};
+    const now = this.#options.now?.() ?? performance.now();
+    if (now - this.#checkedAt < intervalMs) return;
+    this.#checkedAt = now;
+    const { usage = 0, quota = 0 } = (await this.#options.estimate()) ?? {};
     if (quota <= 0) return;
     const share = usage / quota;
-    if (share <= highShare) this.#told = 0;
-    else if (this.#told === 0 || share >= this.#told + tellAgainAfter) {
-      this.#o.tell({ usage, quota });
+    if (share <= highShare) this.#reportedShare = 0;
+    else if (this.#reportedShare === 0 || share >= this.#reportedShare + reportAgainStep) {
+      this.#options.onNearlyFull({ usage, quota });
     }
   }
 
   // It was told, by this watch or by that of another tab.
-  heard({ usage, quota }: { usage: number; quota: number }): void {
-    this.#told = usage / quota;
+  noteReported({ usage, quota }: { usage: number; quota: number }): void {
+    this.#reportedShare = usage / quota;
   }
 }

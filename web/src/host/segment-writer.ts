@@ -7,29 +7,29 @@
 
 import { StoreError, type StoreErrorCode } from "../errors.ts";
 import { type LogStorage, type SegmentDurability, StorageError } from "../storage/log-storage.ts";
-import type { Engine, Sealed } from "../wasm/engine.ts";
+import type { Engine, SealedSegments } from "../wasm/engine.ts";
 import type { LogSize } from "./log-growth.ts";
 
 // What segments hold: writes of a candidate version (and everything published before), or published writes only.
-export type Holding = "candidate" | "published";
+export type SegmentContents = "candidate" | "published";
 
-export type Outcome =
+export type StoreOutcome =
   | { stored: true; size: LogSize }
   | { stored: false; error: Error; settled: boolean }; // settled: it is not there; a candidate in it is gone
 
 // Called in the very turn in which the writer is idle again or what it has is unsettled: nothing that runs between could store or
 // stage ahead of what is left of a group.
-export type Over = (outcome: Outcome) => void;
+export type OnStoreEnded = (outcome: StoreOutcome) => void;
 
 interface Attempt {
-  sealed: Sealed | undefined; // not yet
-  holds: Holding;
+  sealed: SealedSegments | undefined; // not yet
+  contents: SegmentContents;
   durability: SegmentDurability;
-  mayBeThere: boolean; // an offer before ended without saying whether it arrived
+  mayBeStored: boolean; // an offer before ended without saying whether it arrived
 }
 
 export interface SegmentWriterOptions {
-  engine: Pick<Engine, "seal" | "stored" | "publish" | "discard">;
+  engine: Pick<Engine, "seal" | "markStored" | "publish" | "discard">;
   storage: Pick<LogStorage, "addSegments" | "segmentBytes">;
 }
 
@@ -53,49 +53,49 @@ export class SegmentWriter {
   }
   // While it does, the engine can't stage.
   get holdsCandidate(): boolean {
-    return this.#attempt?.holds === "candidate";
+    return this.#attempt?.contents === "candidate";
   }
 
   // REQUIRES: idle, and something to seal. On success the engine has published a candidate in it.
-  store(holds: Holding, durability: SegmentDurability, over: Over): void {
-    this.#attempt = { sealed: undefined, holds, durability, mayBeThere: false };
-    void this.#offer(this.#attempt, over);
+  store(contents: SegmentContents, durability: SegmentDurability, onEnded: OnStoreEnded): void {
+    this.#attempt = { sealed: undefined, contents, durability, mayBeStored: false };
+    void this.#attemptStore(this.#attempt, onEnded);
   }
 
   // Offers what is unsettled again. REQUIRES: neither idle nor running.
-  settle(over: Over): void {
-    void this.#offer(this.#attempt as Attempt, over);
+  settle(onEnded: OnStoreEnded): void {
+    void this.#attemptStore(this.#attempt as Attempt, onEnded);
   }
 
-  async #offer(attempt: Attempt, over: Over): Promise<void> {
+  async #attemptStore(attempt: Attempt, onEnded: OnStoreEnded): Promise<void> {
     this.#running = true;
-    const outcome = await this.#outcome(attempt);
+    const outcome = await this.#tryStore(attempt);
     this.#running = false;
     if (outcome.stored || outcome.settled) this.#attempt = undefined;
-    over(outcome);
+    onEnded(outcome);
   }
 
   // Runs up to the storage's own first wait in this very turn: on leaving a page there is no other.
-  async #outcome(attempt: Attempt): Promise<Outcome> {
-    const { holds, durability } = attempt;
+  async #tryStore(attempt: Attempt): Promise<StoreOutcome> {
+    const { contents, durability } = attempt;
     try {
       attempt.sealed ??= this.#seal();
       const { sequence, segments } = attempt.sealed;
       await this.#storage.addSegments(sequence, segments, durability);
-      this.#engine.stored(sequence + segments.length - 1);
-      if (holds === "candidate") this.#engine.publish();
+      this.#engine.markStored(sequence + segments.length - 1);
+      if (contents === "candidate") this.#engine.publish();
       const bytes = segments.reduce((sum, { length }) => sum + length, 0);
       return { stored: true, size: { segments: segments.length, bytes } };
     } catch (cause) {
-      const error = asError(cause);
-      attempt.mayBeThere ||= error instanceof StorageError && error.failure === "unknown";
-      const settled = !attempt.mayBeThere || isFinal(error);
-      if (settled && holds === "candidate" && !isFinal(error)) this.#engine.discard();
+      const error = toError(cause);
+      attempt.mayBeStored ||= error instanceof StorageError && error.failure === "unknown";
+      const settled = !attempt.mayBeStored || isFatal(error);
+      if (settled && contents === "candidate" && !isFatal(error)) this.#engine.discard();
       return { stored: false, error, settled };
     }
   }
 
-  #seal(): Sealed {
+  #seal(): SealedSegments {
     const sealed = this.#engine.seal(this.#storage.segmentBytes);
     if (sealed === undefined) throw new Error("There was nothing to seal.");
     return sealed;
@@ -104,17 +104,17 @@ export class SegmentWriter {
 
 // Errors after which the engine, the storage or both can't be trusted to go on. Lack of room or memory is not one, nor is
 // not knowing, nor that the module's second half can't be had.
-export function isFinal(error: Error): boolean {
-  if (error instanceof StorageError) return error.final;
-  return !(error instanceof StoreError && passing.has(error.code));
+export function isFatal(error: Error): boolean {
+  if (error instanceof StorageError) return error.isFatal;
+  return !(error instanceof StoreError && transientCodes.has(error.code));
 }
 
-const passing: ReadonlySet<StoreErrorCode> = new Set([
+const transientCodes: ReadonlySet<StoreErrorCode> = new Set([
   "OutOfMemory",
   "WasmLoadFailed",
   "WasmVersionMismatch",
 ]);
 
-export function asError(cause: unknown): Error {
+export function toError(cause: unknown): Error {
   return cause instanceof Error ? cause : new Error(String(cause));
 }

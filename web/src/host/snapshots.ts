@@ -2,56 +2,56 @@
 // (core/store/store.h, "replace"), or group by group into it.
 
 import { StoreError } from "../errors.ts";
-import { nextTurn } from "../event-loop.ts";
-import { joined, piecesOf } from "../pieces.ts";
 import type { RestoreMode, RestoreReport, SnapshotSource } from "../types.ts";
-import { type Engine, NeededParts } from "../wasm/engine.ts";
+import { concatChunks, smallChunksFrom } from "../util/chunks.ts";
+import { yieldToEventLoop } from "../util/event-loop.ts";
+import { type Engine, PartsNeeded } from "../wasm/engine.ts";
 import type { CommitQueue } from "./commit-queue.ts";
-import type { Parts } from "./parts.ts";
+import type { PartLoader } from "./part-loader.ts";
 
 export interface SnapshotsOptions {
   engine: Pick<
     Engine,
-    | "complete"
+    | "loadDeferredModule"
     | "beginSnapshot"
-    | "nextSnapshotPiece"
+    | "nextSnapshotChunk"
     | "endSnapshot"
     | "beginRestore"
     | "restore"
-    | "restored"
+    | "finishRestore"
     | "stageMerge"
     | "endRestore"
   >;
-  queue: Pick<CommitQueue, "exclusively" | "stageAlone">;
-  parts: Pick<Parts, "answer">;
+  queue: Pick<CommitQueue, "runExclusively" | "stageAsOwnGroup">;
+  parts: Pick<PartLoader, "loadAndRetry">;
   replace: (call: Uint8Array | undefined) => Promise<void>; // stores what was restored; runs while nothing else is written
   now: () => number;
 }
 
 export class Snapshots {
-  readonly #o: SnapshotsOptions;
+  readonly #options: SnapshotsOptions;
   #lastSnapshot: Promise<unknown> = Promise.resolve();
-  #snapshots = 0; // being taken, or waiting for that
+  #snapshotCount = 0; // being taken, or waiting for that
   #lastRestore: Promise<unknown> = Promise.resolve();
 
   constructor(options: SnapshotsOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   take(): Promise<Uint8Array> {
-    this.#snapshots += 1;
+    this.#snapshotCount += 1;
     const taking = this.#lastSnapshot
       .then(() => this.#take())
       .finally(() => {
-        this.#snapshots -= 1;
+        this.#snapshotCount -= 1;
       });
     this.#lastSnapshot = taking.catch(() => {});
     return taking;
   }
 
   // When no snapshot is being taken; undefined: now.
-  get taken(): Promise<unknown> | undefined {
-    return this.#snapshots === 0 ? undefined : this.#lastSnapshot;
+  get inProgress(): Promise<unknown> | undefined {
+    return this.#snapshotCount === 0 ? undefined : this.#lastSnapshot;
   }
 
   // `call`: of the writer in another tab, so that it is not done twice.
@@ -66,20 +66,20 @@ export class Snapshots {
   }
 
   async #take(): Promise<Uint8Array> {
-    const { engine, parts } = this.#o;
-    const next = () => engine.nextSnapshotPiece();
-    const pieces: Uint8Array<ArrayBuffer>[] = [];
+    const { engine, parts } = this.#options;
+    const next = () => engine.nextSnapshotChunk();
+    const chunks: Uint8Array<ArrayBuffer>[] = [];
     engine.beginSnapshot();
     try {
       for (;;) {
-        let piece = next();
-        if (piece instanceof NeededParts) piece = await parts.answer(piece, next);
-        if (piece === undefined) return await joined(pieces);
-        pieces.push(piece);
-        await nextTurn();
+        let chunk = next();
+        if (chunk instanceof PartsNeeded) chunk = await parts.loadAndRetry(chunk, next);
+        if (chunk === undefined) return await concatChunks(chunks);
+        chunks.push(chunk);
+        await yieldToEventLoop();
       }
     } finally {
-      quietly(() => engine.endSnapshot());
+      ignoringErrors(() => engine.endSnapshot());
     }
   }
 
@@ -88,46 +88,46 @@ export class Snapshots {
     mode: RestoreMode,
     call: Uint8Array | undefined,
   ): Promise<RestoreReport> {
-    const { engine, queue, replace } = this.#o;
-    await engine.complete();
+    const { engine, queue, replace } = this.#options;
+    await engine.loadDeferredModule();
     engine.beginRestore();
     try {
-      for await (const piece of piecesOf(source)) engine.restore(piece);
-      const report = engine.restored();
-      if (mode === "replace") await queue.exclusively(() => replace(call));
+      for await (const chunk of smallChunksFrom(source)) engine.restore(chunk);
+      const report = engine.finishRestore();
+      if (mode === "replace") await queue.runExclusively(() => replace(call));
       else await this.#merge();
       return report;
     } finally {
-      quietly(() => engine.endRestore());
+      ignoringErrors(() => engine.endRestore());
     }
   }
 
   async #merge(): Promise<void> {
-    const { engine, queue, now } = this.#o;
+    const { engine, queue, now } = this.#options;
     let more = true;
-    let refused: unknown;
+    let rejected: unknown;
     while (more) {
-      await queue.stageAlone(() => {
+      await queue.stageAsOwnGroup(() => {
         try {
           const staged = engine.stageMerge(now());
-          if (staged instanceof NeededParts) return staged;
+          if (staged instanceof PartsNeeded) return staged;
           more = staged;
         } catch (error) {
           // The store goes on without it.
           if (!(error instanceof StoreError && error.code === "Corrupted")) throw error;
-          refused = error;
+          rejected = error;
           more = false;
         }
         return more;
       });
-      await nextTurn();
+      await yieldToEventLoop();
     }
-    if (refused !== undefined) throw refused;
+    if (rejected !== undefined) throw rejected;
   }
 }
 
 // The engine may be closed, or broken, by now.
-function quietly(end: () => void): void {
+function ignoringErrors(end: () => void): void {
   try {
     end();
   } catch {

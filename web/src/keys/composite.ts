@@ -1,15 +1,15 @@
 // Keys of several parts: "Sales!empid!000123". The order of such keys is that of their parts, one after the other, since the ! between
 // them sorts before all that a part is made of; a key sorts before those that go on after its last part.
 
-import { notMadeBy, requireKeyLength } from "./check.ts";
-import { encode, unescapeKey } from "./escape.ts";
+import { invalidKeyError, requireKeyLength } from "./check.ts";
+import { escapeText, unescapeKey } from "./escape.ts";
 
 const separator = "!";
 
 /** One key of these parts, of any text each. Throws RangeError beyond 512 characters. */
 export function compositeKey(...parts: string[]): string {
   if (parts.length === 0) throw new RangeError("A composite key has at least one part.");
-  return requireKeyLength(parts.map((part) => quote(encode(part))).join(separator));
+  return requireKeyLength(parts.map((part) => escapeSeparator(escapeText(part))).join(separator));
 }
 
 /** What the keys begin with that have these parts, and others after them: for prefixRange. */
@@ -29,11 +29,12 @@ export function parseCompositeKey(key: string): string[] {
       part += quoted ?? other;
     }
   }
-  if (parts.length === 0 || compositeKey(...parts) !== key) throw notMadeBy("compositeKey", key);
+  if (parts.length === 0 || compositeKey(...parts) !== key)
+    throw invalidKeyError("compositeKey", key);
   return parts;
 }
 
 // What sorts up to the separator makes way: a " before it, and so before itself.
-function quote(text: string): string {
+function escapeSeparator(text: string): string {
   return text.replace(/[ !"]/g, '"$&');
 }

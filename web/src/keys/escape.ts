@@ -11,10 +11,10 @@
 //     " . > [ ~          get a } behind them where a character from } on follows
 //     space              gets a ! behind it before another space, a control character, a !, or the end
 
-import { notMadeBy, requireKeyLength, requireText } from "./check.ts";
+import { invalidKeyError, requireKeyLength, requireText } from "./check.ts";
 
 const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVW"; // in ascending order
-const marks: ReadonlyMap<string, string> = new Map([
+const escapes: ReadonlyMap<string, string> = new Map([
   ["#", '"~'],
   ["/", ".~"],
   ["?", ">~"],
@@ -23,31 +23,35 @@ const marks: ReadonlyMap<string, string> = new Map([
 
 /** The text as a key, or part of one. Throws RangeError beyond 512 characters, and for half a surrogate pair. */
 export function escapeKey(text: string): string {
-  return requireKeyLength(encode(text));
+  return requireKeyLength(escapeText(text));
 }
 
 /** The text that escapeKey made the key of. Throws RangeError for any other. */
 export function unescapeKey(key: string): string {
   requireText(key, "A key");
-  const text = key.replace(/"~|\.~|>~|\[~|~~([0-9A-W])| {2}([0-9A-V])|([".>[~])\}| !/g, unmark);
-  if (encode(text) !== key) throw notMadeBy("escapeKey", key);
+  const text = key.replace(
+    /"~|\.~|>~|\[~|~~([0-9A-W])| {2}([0-9A-V])|([".>[~])\}| !/g,
+    unescapeSequence,
+  );
+  if (escapeText(text) !== key) throw invalidKeyError("escapeKey", key);
   return text;
 }
 
-export function encode(text: string): string {
+export function escapeText(text: string): string {
   requireText(text, "The text of a key");
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about
-  return text.replace(/[#/?\\\x00-\x1f\x7f-\x9f]|[".>[~](?=[}-\uffff])| (?=[\x00-!]|$)/g, mark);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are escaped
+  const escaped = /[#/?\\\x00-\x1f\x7f-\x9f]|[".>[~](?=[}-\uffff])| (?=[\x00-!]|$)/g;
+  return text.replace(escaped, escapeCharacter);
 }
 
-function mark(character: string): string {
+function escapeCharacter(character: string): string {
   const unit = character.charCodeAt(0);
   if (unit < 0x20) return `  ${digits[unit]}`;
   if (unit >= 0x7f) return `~~${digits[unit - 0x7f]}`;
-  return marks.get(character) ?? character + (character === " " ? "!" : "}");
+  return escapes.get(character) ?? character + (character === " " ? "!" : "}");
 }
 
-function unmark(code: string, high?: string, low?: string, plain?: string): string {
+function unescapeSequence(code: string, high?: string, low?: string, plain?: string): string {
   if (high !== undefined) return String.fromCharCode(0x7f + digits.indexOf(high));
   if (low !== undefined) return String.fromCharCode(digits.indexOf(low));
   if (plain !== undefined) return plain;

@@ -1,6 +1,6 @@
 // Numbers and times as texts that sort as they do.
 
-import { notMadeBy } from "./check.ts";
+import { invalidKeyError } from "./check.ts";
 
 /**
  * A whole number with zeros before it, so that "009" sorts before "010". Throws RangeError for a number that is negative, has a fraction, or
@@ -26,7 +26,7 @@ export function paddedNumber(n: number | bigint, width: number): string {
 export function parsePaddedNumber(text: string): number {
   const n = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(n)) return n;
-  throw notMadeBy("paddedNumber (of a number)", text);
+  throw invalidKeyError("paddedNumber (of a number)", text);
 }
 
 // Ticks are 100 ns since the first day of the year 1, as .NET and the design guide of the Table service count them.
@@ -50,7 +50,7 @@ export function invertedTicks(time: Date | number): string {
 /** The time of an inverted tick, of other makers' too; what is below a millisecond is left out. Throws RangeError if it is none. */
 export function parseInvertedTicks(text: string): Date {
   const ticks = /^\d{19}$/.test(text) ? ticksMax - BigInt(text) : -1n;
-  if (ticks < 0n) throw notMadeBy("invertedTicks", text);
+  if (ticks < 0n) throw invalidKeyError("invertedTicks", text);
   return new Date(Number(ticks / ticksPerMs - ticksAt1970 / ticksPerMs));
 }
 
@@ -87,7 +87,7 @@ export function parseTimeKey(key: string): Date {
   const iso = all.replace(/^(.{4})(..)(..)(..)(..)(..)(...)$/, "$1-$2-$3T$4:$5:$6.$7Z");
   const time = new Date(iso);
   if (unit === undefined || Number.isNaN(time.getTime()) || timeKey(time, unit) !== key) {
-    throw notMadeBy("timeKey", key);
+    throw invalidKeyError("timeKey", key);
   }
   return time;
 }

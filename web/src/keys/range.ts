@@ -17,7 +17,7 @@ export function prefixRange(prefix: string): PrefixRange {
   for (;;) {
     const last = points.pop();
     if (last === undefined) return { from: prefix };
-    const next = after(last);
+    const next = nextCodePoint(last);
     if (next !== undefined) return { from: prefix, to: String.fromCodePoint(...points, next) };
   }
 }
@@ -30,7 +30,7 @@ export function rangeFilter(key: "PartitionKey" | "RowKey", { from, to }: Prefix
 }
 
 // Of code points, the next one as UTF-16 units sort: U+10000 comes after U+D7FF, U+E000 after U+10FFFF, nothing after U+FFFF.
-function after(point: number): number | undefined {
+function nextCodePoint(point: number): number | undefined {
   if (point === 0xd7ff) return 0x10000;
   if (point === 0x10ffff) return 0xe000;
   return point === 0xffff ? undefined : point + 1;

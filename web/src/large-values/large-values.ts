@@ -1,17 +1,17 @@
 // Reads and writes values that are larger than a property, or a row, may be.
 
-import { platformRandom } from "../random.ts";
-import { serviceErrorOf } from "../service-error.ts";
+import { parseServiceError } from "../service-error.ts";
 import type { RandomSource, TransactionAction } from "../types.ts";
+import { platformRandom } from "../util/random.ts";
 import {
+  allPossibleRowKeys,
+  decodeRows,
+  encodeRows,
   type FoundRow,
-  joined,
   type Key,
-  rangeOf,
-  rowKeysOf,
-  rowsOf,
+  rowRangeFilter,
   valueBytesMax,
-} from "./rows.ts";
+} from "./value-rows.ts";
 
 /** The methods of a table that it needs: the official TableClient has them, and so has every table of a store. */
 export interface LargeValueTable {
@@ -26,7 +26,7 @@ export interface LargeValueOptions {
 }
 
 /** What else is to be done in the same transaction, in the same partition. */
-export interface AlongOptions {
+export interface LargeValueWriteOptions {
   also?: readonly TransactionAction[];
 }
 
@@ -54,11 +54,11 @@ export class LargeValues {
       const rows = await this.#rows(key);
       const [first] = rows;
       if (first?.rowKey !== rowKey) return undefined;
-      const value = joined(key, rows);
+      const value = decodeRows(key, rows);
       if (value !== undefined) return value;
       // Between two pages of the answer another write may have come; but then the first row is another one now: by its ETag, since a client that lost an
       // answer may carry out a write of the same Version again.
-      if (first.etag === before) throw new Error(damaged(key));
+      if (first.etag === before) throw new Error(inconsistentRowsMessage(key));
       before = first.etag;
     }
   }
@@ -71,23 +71,23 @@ export class LargeValues {
     partitionKey: string,
     rowKey: string,
     value: Uint8Array,
-    { also = [] }: AlongOptions = {},
+    { also = [] }: LargeValueWriteOptions = {},
   ): Promise<void> {
-    if (value.length > valueBytesMax) throw new RangeError(tooLarge(value.length));
+    if (value.length > valueBytesMax) throw new RangeError(tooLargeMessage(value.length));
     const key = { partitionKey, rowKey };
     const version = this.#newVersion();
-    const rows = rowsOf(key, version, value);
+    const rows = encodeRows(key, version, value);
     const needed = new Set(rows.map((row) => row.rowKey));
     for (;;) {
       const found = await this.#rows(key, ["RowKey", "Version"]);
-      const head = found.find((row) => row.rowKey === rowKey);
+      const firstRow = found.find((row) => row.rowKey === rowKey);
       // It was carried out; but its answer was lost, and the client tried again by itself.
-      if (head?.Version === version) return;
+      if (firstRow?.Version === version) return;
       const writes = rows.map((row): TransactionAction => {
         if (row.rowKey !== rowKey) return ["upsert", row, "Replace"];
-        return head ? ["update", row, "Replace", { etag: head.etag }] : ["create", row];
+        return firstRow ? ["update", row, "Replace", { etag: firstRow.etag }] : ["create", row];
       });
-      const deletes = deletesOf(
+      const deletes = deleteActions(
         partitionKey,
         found.filter((row) => !needed.has(row.rowKey)),
       );
@@ -102,7 +102,7 @@ export class LargeValues {
   async delete(
     partitionKey: string,
     rowKey: string,
-    { also = [] }: AlongOptions = {},
+    { also = [] }: LargeValueWriteOptions = {},
   ): Promise<boolean> {
     let wasThere = false;
     for (;;) {
@@ -110,7 +110,7 @@ export class LargeValues {
       const isThere = found[0]?.rowKey === rowKey;
       wasThere ||= isThere;
       // Rows without a first one may be those of a write that came between two pages, and must stay with it.
-      const deletes = isThere ? deletesOf(partitionKey, found) : [];
+      const deletes = isThere ? deleteActions(partitionKey, found) : [];
       if (deletes.length + also.length === 0) return wasThere;
       if (await this.#submit(deletes, also)) return wasThere;
     }
@@ -118,12 +118,12 @@ export class LargeValues {
 
   // In the order of their keys; without those of others that stand between.
   async #rows(key: Key, select?: string[]): Promise<FoundRow[]> {
-    const queryOptions = { filter: rangeOf(key), ...(select && { select }) };
-    const ours = rowKeysOf(key);
+    const queryOptions = { filter: rowRangeFilter(key), ...(select && { select }) };
+    const valueRowKeys = allPossibleRowKeys(key);
     const rows: FoundRow[] = [];
     for await (const found of this.#table.listEntities({ queryOptions })) {
       const row = found as FoundRow;
-      if (ours.includes(row.rowKey)) rows.push(row);
+      if (valueRowKeys.includes(row.rowKey)) rows.push(row);
     }
     return rows;
   }
@@ -136,8 +136,9 @@ export class LargeValues {
       return true;
     } catch (error) {
       // Where there is only one action the service does not say which.
-      const { code = "", failedAt = actions.length === 1 ? 0 : own.length } = serviceErrorOf(error);
-      if (failedAt < own.length && changed.has(code)) return false;
+      const { code = "", failedIndex = actions.length === 1 ? 0 : own.length } =
+        parseServiceError(error);
+      if (failedIndex < own.length && concurrentChangeCodes.has(code)) return false;
       throw error;
     }
   }
@@ -149,20 +150,20 @@ export class LargeValues {
   }
 }
 
-const changed: ReadonlySet<string> = new Set([
+const concurrentChangeCodes: ReadonlySet<string> = new Set([
   "EntityAlreadyExists",
   "ResourceNotFound",
   "UpdateConditionNotSatisfied",
 ]);
 
-function deletesOf(partitionKey: string, rows: readonly FoundRow[]): TransactionAction[] {
+function deleteActions(partitionKey: string, rows: readonly FoundRow[]): TransactionAction[] {
   return rows.map(({ rowKey }) => ["delete", { partitionKey, rowKey }]);
 }
 
-function tooLarge(bytes: number): string {
+function tooLargeMessage(bytes: number): string {
   return `A value has at most ${valueBytesMax} bytes, and this one ${bytes}: put it beside the table, and its address into a row.`;
 }
 
-function damaged({ partitionKey, rowKey }: Key): string {
+function inconsistentRowsMessage({ partitionKey, rowKey }: Key): string {
   return `The rows of the value "${rowKey}" in the partition "${partitionKey}" are not all of the same write.`;
 }

@@ -1,8 +1,7 @@
 // The queue: what it takes of a table, and what it gives.
 
 import { escapeKey } from "../keys/index.ts";
-import { platformRandom } from "../random.ts";
-import { serviceErrorOf } from "../service-error.ts";
+import { parseServiceError } from "../service-error.ts";
 import type {
   Clock,
   PagedAsyncIterableIterator,
@@ -10,18 +9,19 @@ import type {
   TableEntity,
   TransactionAction,
 } from "../types.ts";
+import { platformRandom } from "../util/random.ts";
 import {
-  type Lane,
-  laneFilter,
   type MessageKey,
   messageKeyOf,
   type Row,
-  rowFilter,
   rowKeyOf,
-} from "./rows.ts";
+  type SubQueue,
+  singleRowFilter,
+  subQueueFilter,
+} from "./message-rows.ts";
 
 const bodyUnitsMax = 32_768; // a String property of the service
-const spareRows = 16; // read beyond those that are asked for, as others may take some
+const extraRows = 16; // read beyond those that are asked for, as others may take some
 const pageRowsMax = 1000;
 
 /** The methods of a table that a queue needs: the official TableClient has them, and so has every table of a store. */
@@ -38,17 +38,17 @@ export interface QueueOptions {
   /** Its partition in the table, which may hold several queues; default "default". */
   name?: string;
   /** How long a message is hidden that was given out, in milliseconds; default 30,000. */
-  visibilityMs?: number;
+  visibilityTimeoutMs?: number;
   /** A message that was given out so often, and is visible again, goes to the poison queue; default 5. */
-  maxDequeues?: number;
-  /** Default: the platform's. Consumers on several machines need clocks that agree within a fraction of `visibilityMs`. */
+  maxDequeueCount?: number;
+  /** Default: the platform's. Consumers on several machines need clocks that agree within a fraction of `visibilityTimeoutMs`. */
   clock?: Clock;
   random?: RandomSource;
 }
 
 export interface ReceiveOptions {
   /** Instead of the queue's. */
-  visibilityMs?: number;
+  visibilityTimeoutMs?: number;
 }
 
 export interface QueueMessage<T = unknown> {
@@ -73,8 +73,8 @@ export class TableQueue<T = unknown> {
   readonly #table: QueueTable;
   readonly #options: QueueOptions;
   readonly #partitionKey: string;
-  #lane: Lane = "queue";
-  #puts = 0;
+  #subQueue: SubQueue = "queue";
+  #messagesSent = 0;
   #poison: TableQueue<T> | undefined;
 
   constructor(table: QueueTable, options: QueueOptions = {}) {
@@ -82,18 +82,18 @@ export class TableQueue<T = unknown> {
     this.#table = table;
     this.#options = options;
     this.#partitionKey = escapeKey(this.name);
-    milliseconds("visibilityMs", options.visibilityMs ?? 0);
-    if (!((options.maxDequeues ?? 1) >= 1)) {
-      throw new RangeError(`maxDequeues must be 1 or more, not ${options.maxDequeues}.`);
+    checkMilliseconds("visibilityTimeoutMs", options.visibilityTimeoutMs ?? 0);
+    if (!((options.maxDequeueCount ?? 1) >= 1)) {
+      throw new RangeError(`maxDequeueCount must be 1 or more, not ${options.maxDequeueCount}.`);
     }
   }
 
   /** Where messages go that were given out too often: a queue too, from which nothing goes anywhere by itself. */
   get poison(): TableQueue<T> {
     if (this.#poison === undefined) {
-      const options = { ...this.#options, maxDequeues: Number.POSITIVE_INFINITY };
+      const options = { ...this.#options, maxDequeueCount: Number.POSITIVE_INFINITY };
       this.#poison = new TableQueue<T>(this.#table, options);
-      this.#poison.#lane = "poison";
+      this.#poison.#subQueue = "poison";
     }
     return this.#poison;
   }
@@ -104,15 +104,15 @@ export class TableQueue<T = unknown> {
    */
   async put(body: T, { delayMs = 0 }: { delayMs?: number } = {}): Promise<{ id: string }> {
     const now = this.#now();
-    const visibleAt = now + milliseconds("delayMs", delayMs);
+    const visibleAt = now + checkMilliseconds("delayMs", delayMs);
     const id = this.#newId();
-    const rowKey = rowKeyOf({ lane: this.#lane, visibleAt, id, dequeueCount: 0 });
-    const row = { partitionKey: this.#partitionKey, rowKey, Body: json(body) };
+    const rowKey = rowKeyOf({ subQueue: this.#subQueue, visibleAt, id, dequeueCount: 0 });
+    const row = { partitionKey: this.#partitionKey, rowKey, Body: serializeBody(body) };
     try {
       await this.#table.createEntity({ ...row, InsertedAt: new Date(now) });
     } catch (error) {
       // Nobody else makes this key: the client tried again, after its first answer was lost.
-      if (serviceErrorOf(error).code !== "EntityAlreadyExists") throw error;
+      if (parseServiceError(error).code !== "EntityAlreadyExists") throw error;
     }
     return { id };
   }
@@ -123,18 +123,21 @@ export class TableQueue<T = unknown> {
     return message;
   }
 
-  async getMany(most: number, { visibilityMs }: ReceiveOptions = {}): Promise<QueueMessage<T>[]> {
-    const hiddenMs = milliseconds(
-      "visibilityMs",
-      visibilityMs ?? this.#options.visibilityMs ?? 30_000,
+  async getMany(
+    most: number,
+    { visibilityTimeoutMs }: ReceiveOptions = {},
+  ): Promise<QueueMessage<T>[]> {
+    const hiddenMs = checkMilliseconds(
+      "visibilityTimeoutMs",
+      visibilityTimeoutMs ?? this.#options.visibilityTimeoutMs ?? 30_000,
     );
-    const got: QueueMessage<T>[] = [];
-    for await (const row of this.#rows(most + spareRows, this.#now())) {
-      if (got.length >= most) break;
-      const message = await this.#giveOut(row, hiddenMs);
-      if (message !== undefined) got.push(message);
+    const messages: QueueMessage<T>[] = [];
+    for await (const row of this.#rows(most + extraRows, this.#now())) {
+      if (messages.length >= most) break;
+      const message = await this.#dequeue(row, hiddenMs);
+      if (message !== undefined) messages.push(message);
     }
-    return got;
+    return messages;
   }
 
   /** The messages that have been visible longest, without hiding them. */
@@ -168,10 +171,10 @@ export class TableQueue<T = unknown> {
   /** Hides a message that was given out for so long from now on. Gives it with its new receipt; undefined if it isn't yours any more. */
   async extend(
     message: QueueMessage<T>,
-    visibilityMs: number,
+    visibilityTimeoutMs: number,
   ): Promise<QueueMessage<T> | undefined> {
-    const visibleAt = this.#now() + milliseconds("visibilityMs", visibilityMs);
-    const row = await this.#rowOf(message);
+    const visibleAt = this.#now() + checkMilliseconds("visibilityTimeoutMs", visibilityTimeoutMs);
+    const row = await this.#findRow(message);
     return row && (await this.#move(row, { visibleAt }));
   }
 
@@ -181,26 +184,26 @@ export class TableQueue<T = unknown> {
   }
 
   /** Takes a message out of the poison queue, as if it had never been given out. False if it is not there any more. */
-  async revive(message: QueueMessage<T>): Promise<boolean> {
-    const to = { lane: this.#lane, visibleAt: this.#now(), dequeueCount: 0 };
-    const row = await this.#rowOf(message);
+  async requeue(message: QueueMessage<T>): Promise<boolean> {
+    const to = { subQueue: this.#subQueue, visibleAt: this.#now(), dequeueCount: 0 };
+    const row = await this.#findRow(message);
     return row !== undefined && (await this.#move(row, to)) !== undefined;
   }
 
   // ---- Rows -----------------------------------------------------------------------------------------------------------
 
   async *#rows(pageRows: number, until?: number, select?: string[]): AsyncGenerator<Row> {
-    const filter = laneFilter(this.#partitionKey, this.#lane, until);
+    const filter = subQueueFilter(this.#partitionKey, this.#subQueue, until);
     const queryOptions = { filter, ...(select && { select }) };
     const maxPageSize = Math.min(pageRows, pageRowsMax);
     const pages = this.#table.listEntities({ queryOptions }).byPage({ maxPageSize });
     for await (const page of pages) yield* page as Row[];
   }
 
-  async #giveOut(row: Row, hiddenMs: number): Promise<QueueMessage<T> | undefined> {
+  async #dequeue(row: Row, hiddenMs: number): Promise<QueueMessage<T> | undefined> {
     const { dequeueCount } = messageKeyOf(row.rowKey);
-    if (dequeueCount >= (this.#options.maxDequeues ?? 5)) {
-      await this.#move(row, { lane: "poison" });
+    if (dequeueCount >= (this.#options.maxDequeueCount ?? 5)) {
+      await this.#move(row, { subQueue: "poison" });
       return undefined;
     }
     return await this.#move(row, {
@@ -223,10 +226,10 @@ export class TableQueue<T = unknown> {
   }
 
   // As it was received: the message is its handler's to change. Of a copy of a message the table knows; undefined if it isn't there any more.
-  async #rowOf(message: QueueMessage<T>): Promise<Row | undefined> {
+  async #findRow(message: QueueMessage<T>): Promise<Row | undefined> {
     const row = received.get(message);
     if (row !== undefined) return row;
-    const filter = rowFilter(this.#partitionKey, message.popReceipt);
+    const filter = singleRowFilter(this.#partitionKey, message.popReceipt);
     const pages = this.#table.listEntities({ queryOptions: { filter } }).byPage();
     for await (const [found] of pages) if (found !== undefined) return found as Row;
     return undefined;
@@ -237,7 +240,7 @@ export class TableQueue<T = unknown> {
     (this.#options.random ?? platformRandom).fill(bytes);
     const random = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
     // Messages of one producer and one millisecond stay in their order.
-    const turn = String(this.#puts++ % 1_000_000).padStart(6, "0");
+    const turn = String(this.#messagesSent++ % 1_000_000).padStart(6, "0");
     return `${turn}-${random}`;
   }
 
@@ -262,7 +265,7 @@ function messageOf<T>(row: Row): QueueMessage<T> {
   return message;
 }
 
-function json(body: unknown): string {
+function serializeBody(body: unknown): string {
   const text = JSON.stringify(body);
   if (text === undefined) throw new TypeError("A message is what JSON can say.");
   if (text.length <= bodyUnitsMax) return text;
@@ -271,7 +274,7 @@ function json(body: unknown): string {
   );
 }
 
-function milliseconds(name: string, value: number): number {
+function checkMilliseconds(name: string, value: number): number {
   if (Number.isFinite(value) && value >= 0) return Math.floor(value);
   throw new RangeError(`${name} must be 0 or more milliseconds, not ${value}.`);
 }
@@ -281,7 +284,7 @@ async function found(write: Promise<unknown>): Promise<boolean> {
     await write;
     return true;
   } catch (error) {
-    const { code } = serviceErrorOf(error);
+    const { code } = parseServiceError(error);
     if (code === "ResourceNotFound" || code === "EntityAlreadyExists") return false;
     throw error;
   }

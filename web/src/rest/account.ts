@@ -15,7 +15,7 @@ export interface Account {
 
 export type Hmac = (key: Uint8Array, message: Uint8Array) => Uint8Array;
 
-export function checkAccount(options: AccountOptions, storeName: string): Account {
+export function accountFromOptions(options: AccountOptions, storeName: string): Account {
   const { name = storeName, keys = [], authorize = false } = options;
   if (typeof name !== "string" || !/^[A-Za-z0-9._-]{1,63}$/.test(name)) {
     throw invalid(

@@ -1,14 +1,14 @@
 // The REST door in the shape of the platform's fetch.
 
-import type { ResponseParts } from "./block.ts";
-import type { RestDoor } from "./door.ts";
-import { arrivedHalf, isNetworkFailure } from "./failure.ts";
+import type { RestEntryPoint } from "./entry-point.ts";
+import { isSimulatedNetworkError, truncatedResponseFromError } from "./error-response.ts";
+import type { HttpResponse } from "./http-message.ts";
 
 // Statuses whose response has no body; the Response constructor insists.
 const nullBodyStatuses: ReadonlySet<number> = new Set([101, 103, 204, 205, 304]);
 
-export function fetchOf(
-  door: Pick<RestDoor, "send">,
+export function createFetch(
+  restEntryPoint: Pick<RestEntryPoint, "send">,
 ): (input: RequestInfo | URL, init?: RequestInit) => Promise<Response> {
   return async (input, init) => {
     const request = new Request(input, init);
@@ -16,26 +16,36 @@ export function fetchOf(
     signal.throwIfAborted();
     const body = new Uint8Array(await request.arrayBuffer());
     try {
-      const answer = await door.send({ method, url, headers: [...request.headers], body, signal });
-      const empty = method === "HEAD" || nullBodyStatuses.has(answer.status);
-      return responseOf(answer, empty ? null : answer.body);
+      const response = await restEntryPoint.send({
+        method,
+        url,
+        headers: [...request.headers],
+        body,
+        signal,
+      });
+      const empty = method === "HEAD" || nullBodyStatuses.has(response.status);
+      return toFetchResponse(response, empty ? null : response.body);
     } catch (error) {
       signal.throwIfAborted(); // with the reason that was given, as fetch does
-      const half = arrivedHalf(error);
-      if (half !== undefined) return responseOf(half, cutOff(half.body, error));
-      if (isNetworkFailure(error)) throw new TypeError("Failed to fetch", { cause: error });
+      const truncated = truncatedResponseFromError(error);
+      if (truncated !== undefined)
+        return toFetchResponse(truncated, failingBody(truncated.body, error));
+      if (isSimulatedNetworkError(error)) throw new TypeError("Failed to fetch", { cause: error });
       throw error;
     }
   };
 }
 
-function responseOf({ status, reason, headers }: ResponseParts, body: BodyInit | null): Response {
+function toFetchResponse(
+  { status, reason, headers }: HttpResponse,
+  body: BodyInit | null,
+): Response {
   const pairs = headers.map(([name, value]): [string, string] => [name, value]);
   return new Response(body, { status, statusText: reason, headers: pairs });
 }
 
 // A body that fails when so much of it was read.
-function cutOff(bytes: Uint8Array, cause: unknown): ReadableStream<Uint8Array> {
+function failingBody(bytes: Uint8Array, cause: unknown): ReadableStream<Uint8Array> {
   let sent = false;
   return new ReadableStream({
     async pull(controller) {

@@ -3,9 +3,9 @@
 
 import { AbortError } from "../errors.ts";
 import type { HttpClient, HttpHeadersLike, HttpRequestLike, HttpResponseLike } from "../types.ts";
-import type { RestDoor } from "./door.ts";
+import type { RestEntryPoint } from "./entry-point.ts";
 
-export function httpClientOf(door: Pick<RestDoor, "send">): HttpClient {
+export function createHttpClient(restEntryPoint: Pick<RestEntryPoint, "send">): HttpClient {
   return {
     async sendRequest<R extends HttpRequestLike>(request: R): Promise<HttpResponseLike<R>> {
       const signal = request.abortSignal;
@@ -14,13 +14,19 @@ export function httpClientOf(door: Pick<RestDoor, "send">): HttpClient {
       request.onUploadProgress?.({ loadedBytes: body.length });
       const url = new URL(request.url).href; // as every real transport sends it
       const headers = [...request.headers];
-      const answer = await door.send({ method: request.method, url, headers, body, signal });
-      request.onDownloadProgress?.({ loadedBytes: answer.body.length });
+      const response = await restEntryPoint.send({
+        method: request.method,
+        url,
+        headers,
+        body,
+        signal,
+      });
+      request.onDownloadProgress?.({ loadedBytes: response.body.length });
       return {
         request,
-        status: answer.status,
-        headers: new ResponseHeaders(answer.headers),
-        bodyAsText: new TextDecoder().decode(answer.body),
+        status: response.status,
+        headers: new ResponseHeaders(response.headers),
+        bodyAsText: new TextDecoder().decode(response.body),
       };
     },
   };

@@ -1,7 +1,7 @@
 // What the command line and the environment say, as values. Nothing is opened here.
 
 import type { AccountOptions, Durability } from "../types.ts";
-import { type MockSettings, mockNames, mockSettings } from "./mock-arguments.ts";
+import { type MockServerOptions, mockOptionNames, parseMockOptions } from "./mock-options.ts";
 import { UsageError } from "./usage-error.ts";
 
 export const usage = `entitable serve [options]
@@ -38,7 +38,7 @@ export interface ServeCommand {
   host: string;
   location: string | undefined; // undefined: in memory
   seedData: string | undefined; // a folder
-  mock: MockSettings | undefined; // if it is one for tests
+  mock: MockServerOptions | undefined; // if it is one for tests
   faults: string | undefined; // a file of rules; then it is one
   auth: Auth;
   durability: Durability;
@@ -59,7 +59,7 @@ const values = [
   "cert",
   "key",
   "seed-data",
-  ...mockNames,
+  ...mockOptionNames,
 ];
 const valueMayBeMissing = ["debug"];
 
@@ -102,7 +102,7 @@ function serveCommand(given: ReadonlyMap<string, string | true>): ServeCommand {
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65535) {
     throw new UsageError(`--port must be a number from 0 to 65535, not ${port}.`);
   }
-  const inMemory = ["in-memory", "seed-data", ...mockNames].find((name) => given.has(name));
+  const inMemory = ["in-memory", "seed-data", ...mockOptionNames].find((name) => given.has(name));
   if (inMemory !== undefined && given.has("location")) {
     throw new UsageError(`--${inMemory} and --location exclude each other.`);
   }
@@ -114,7 +114,7 @@ function serveCommand(given: ReadonlyMap<string, string | true>): ServeCommand {
     host: text("host") ?? "127.0.0.1",
     location: inMemory === undefined ? (text("location") ?? ".entitable") : undefined,
     seedData: text("seed-data"),
-    mock: mockNames.some((name) => given.has(name)) ? mockSettings(text) : undefined,
+    mock: mockOptionNames.some((name) => given.has(name)) ? parseMockOptions(text) : undefined,
     faults: text("faults"),
     auth: oneOf("auth", text("auth") ?? "development", ["development", "strict", "off"]),
     durability: oneOf("durability", text("durability") ?? "strict", [

@@ -2,13 +2,19 @@
 // `npx entitable serve`: opens a store for each account, serves them, and stops when it is told to.
 
 import { StoreError } from "../errors.ts";
-import { codeOf, type NodeFs, type NodeProcess, nodeModule, nodeProcess } from "../node.ts";
-import { openStore } from "../open.ts";
-import { plant } from "../testing/fixtures.ts";
+import { openStore } from "../open-store.ts";
+import { seedStore } from "../testing/fixtures.ts";
 import { openMock } from "../testing/mock-store.ts";
-import { Log } from "../testing/request-log.ts";
+import { RequestRecorder } from "../testing/request-recorder.ts";
 import type { MockOptions } from "../testing/types.ts";
 import type { OpenOptions, Store } from "../types.ts";
+import {
+  type NodeFs,
+  type NodeProcess,
+  nodeModule,
+  nodeProcess,
+  systemErrorCode,
+} from "../util/node.ts";
 import {
   accountOptions,
   type Command,
@@ -24,10 +30,10 @@ import { UsageError } from "./usage-error.ts";
 
 const process = nodeProcess() as NodeProcess;
 const print = (line: string) => process.stdout.write(`${line}\n`);
-const complain = (line: string) => process.stderr.write(`entitable: ${line}\n`);
+const printError = (line: string) => process.stderr.write(`entitable: ${line}\n`);
 
 // Done in the order of a stack when the process ends, or when it never came to serve.
-const toClose: (() => Promise<void>)[] = [];
+const closers: (() => Promise<void>)[] = [];
 let stopping: Promise<void> | undefined;
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, onSignal);
@@ -60,8 +66,8 @@ async function start(command: ServeCommand, fs: NodeFs): Promise<void> {
   }).catch((error: unknown) => {
     throw new Error(listenProblem(error, command), { cause: error });
   });
-  toClose.push(() => server.close());
-  announce(server, command, [...accounts.keys()]);
+  closers.push(() => server.close());
+  printEndpoints(server, command, [...accounts.keys()]);
 }
 
 async function openAll(
@@ -75,9 +81,9 @@ async function openAll(
   };
   const opening = [...accounts].map(async ([name, keys]): Promise<[string, Store]> => {
     const account = accountOptions(name, keys, auth);
-    const onWarning = ({ message }: { message: string }) => complain(message);
+    const onWarning = ({ message }: { message: string }) => printError(message);
     const store = await open(command, files, { name, account, onWarning });
-    store.on("persist-error", ({ error }) => complain(`${name}: ${error.message}`));
+    store.on("persist-error", ({ error }) => printError(`${name}: ${error.message}`));
     return [name, store];
   });
   await Promise.allSettled(opening); // so that all are closed if one can't be opened
@@ -90,8 +96,11 @@ type Common = Pick<OpenOptions, "name" | "account" | "onWarning">;
 async function open(command: ServeCommand, files: Files, more: Common): Promise<Store> {
   const { location, durability, mock } = command;
   if (mock !== undefined) {
-    const store = await openMock({ ...mock, ...files, ...more }, new Log({ keeps: false }));
-    toClose.push(() => store.close());
+    const store = await openMock(
+      { ...mock, ...files, ...more },
+      new RequestRecorder({ retains: false }),
+    );
+    closers.push(() => store.close());
     store.clock.autoAdvance = mock.clock !== Date; // else its clients wait as long as it says
     return store;
   }
@@ -100,12 +109,12 @@ async function open(command: ServeCommand, files: Files, more: Common): Promise<
       ? { persistence: "memory" }
       : { persistence: "file", path: location, durability };
   const store = await openStore({ ...kept, ...more });
-  toClose.push(() => store.close());
-  await plant(store, files.fixtures);
+  closers.push(() => store.close());
+  await seedStore(store, files.fixtures);
   return store;
 }
 
-function announce(server: TableServer, { location }: ServeCommand, names: string[]): void {
+function printEndpoints(server: TableServer, { location }: ServeCommand, names: string[]): void {
   const where = location === undefined ? "in memory" : `in ${location}`;
   for (const name of names) print(`${server.url}/${name} (${where})`);
 }
@@ -118,7 +127,7 @@ function onSignal(): void {
   stopping = closeAll().then(
     () => process.exit(0),
     (error: unknown) => {
-      complain(`what was acknowledged may not be stored: ${messageOf(error)}`);
+      printError(`what was acknowledged may not be stored: ${messageOf(error)}`);
       process.exit(1);
     },
   );
@@ -127,7 +136,7 @@ function onSignal(): void {
 // The server first, so that the requests it still has are answered and stored.
 async function closeAll(): Promise<void> {
   const failures: unknown[] = [];
-  for (let close = toClose.pop(); close !== undefined; close = toClose.pop()) {
+  for (let close = closers.pop(); close !== undefined; close = closers.pop()) {
     await close().catch((error: unknown) => failures.push(error));
   }
   if (failures.length > 0) throw failures[0];
@@ -135,10 +144,10 @@ async function closeAll(): Promise<void> {
 
 async function fail(error: unknown): Promise<void> {
   if (error instanceof UsageError) {
-    complain(`${error.message} (entitable --help)`);
+    printError(`${error.message} (entitable --help)`);
     process.exit(2);
   }
-  complain(messageOf(error));
+  printError(messageOf(error));
   await closeAll().catch(() => {});
   process.exit(1);
 }
@@ -149,7 +158,7 @@ function messageOf(error: unknown): string {
 }
 
 function listenProblem(error: unknown, { host, port }: ServeCommand): string {
-  switch (codeOf(error)) {
+  switch (systemErrorCode(error)) {
     case "EADDRINUSE":
       return `port ${port} of ${host} is in use; say another one with --port.`;
     case "EACCES":
@@ -172,7 +181,7 @@ function log(to: string | true, fs: NodeFs): (served: ServedRequest) => void {
     try {
       fs.appendFileSync(to, `${lineOf(served)}\n`);
     } catch (error) {
-      if (!complained) complain(`${to} can't be written any more: ${messageOf(error)}`);
+      if (!complained) printError(`${to} can't be written any more: ${messageOf(error)}`);
       complained = true;
     }
   };

@@ -2,9 +2,9 @@
 // expression: neither tables nor keys can have a slash in their names.
 
 import { StoreError } from "../errors.ts";
-import { codeOf, nodeModule } from "../node.ts";
 import { checkRule } from "../testing/fault-rules.ts";
 import type { FaultRule } from "../testing/types.ts";
+import { nodeModule, systemErrorCode } from "../util/node.ts";
 
 type Json = Record<string, unknown>;
 
@@ -27,7 +27,7 @@ const texts = ["table", "partitionKey", "rowKey"];
 export async function readFaultFile(file: string): Promise<FaultRule[]> {
   const { promises: fs } = await nodeModule("node:fs");
   const bytes = await fs.readFile(file).catch((error: unknown) => {
-    throw invalid(`${file} can't be read (${codeOf(error)}).`, error);
+    throw invalid(`${file} can't be read (${systemErrorCode(error)}).`, error);
   });
   let rules: unknown;
   try {

@@ -1,18 +1,18 @@
 // Fixtures from a folder: `<table>.json`, `<table>.ndjson` and `<table>.csv`, as store.import() reads them (transfer/FORMATS.md).
 
 import { StoreError } from "../errors.ts";
-import { codeOf, nodeModule } from "../node.ts";
-import { chunksOf } from "../pieces.ts";
 import type { Fixtures } from "../testing/types.ts";
-import { readerOf } from "../transfer/readers.ts";
-import { NotText, textOf } from "../transfer/text.ts";
+import { decodeText, InvalidTextError } from "../transfer/decode-text.ts";
+import { createReader } from "../transfer/readers.ts";
 import type { FileFormat, TableEntity } from "../types.ts";
+import { chunksFrom } from "../util/chunks.ts";
+import { nodeModule, systemErrorCode } from "../util/node.ts";
 
 /** Rejects with StoreError ValidationFailed, naming the file, and the line. */
 export async function readSeedData(folder: string): Promise<Fixtures> {
   const [{ promises: fs }, { join }] = [await nodeModule("node:fs"), await nodeModule("node:path")];
   const names = await fs.readdir(folder).catch((error: unknown) => {
-    throw invalid(`${folder} is no folder that can be read (${codeOf(error)}).`, error);
+    throw invalid(`${folder} is no folder that can be read (${systemErrorCode(error)}).`, error);
   });
   const fixtures = new Map<string, TableEntity[]>();
   const from = new Map<string, string>(); // the file, by the table in lower case
@@ -23,7 +23,7 @@ export async function readSeedData(folder: string): Promise<Fixtures> {
     if (other !== undefined) throw invalid(`${other} and ${name} are for the same table.`);
     from.set(table.toLowerCase(), name);
     const bytes = await fs.readFile(join(folder, name)).catch((error: unknown) => {
-      throw invalid(`${name} can't be read (${codeOf(error)}).`, error);
+      throw invalid(`${name} can't be read (${systemErrorCode(error)}).`, error);
     });
     fixtures.set(table, await entitiesOf(name, bytes, format as FileFormat));
   }
@@ -38,21 +38,22 @@ async function entitiesOf(
   bytes: Uint8Array,
   format: FileFormat,
 ): Promise<TableEntity[]> {
-  const reader = readerOf(format);
+  const reader = createReader(format);
   const entities: TableEntity[] = [];
-  const take = (rows: ReturnType<typeof reader.feed>) => {
+  const addRows = (rows: ReturnType<typeof reader.feed>) => {
     for (const row of rows) {
       if ("problem" in row) throw invalid(`${name}:${row.line}: ${row.problem}`);
       entities.push(row.entity);
     }
   };
   try {
-    for await (const text of textOf(bytes, chunksOf)) take(reader.feed(text));
+    for await (const text of decodeText(bytes, chunksFrom)) addRows(reader.feed(text));
   } catch (error) {
-    if (error instanceof NotText) throw invalid(`${name}:${reader.line}: ${error.message}`, error);
+    if (error instanceof InvalidTextError)
+      throw invalid(`${name}:${reader.line}: ${error.message}`, error);
     throw error;
   }
-  take(reader.end());
+  addRows(reader.end());
   return entities;
 }
 

@@ -1,11 +1,11 @@
 // `entitable/server`: stores behind HTTP, for every client of the Table service that there is. Node, or what is like it.
 
 import { StoreError } from "../errors.ts";
-import { type NodeServer, nodeModule, nodeProcess } from "../node.ts";
-import type { RestDoor } from "../rest/door.ts";
+import type { RestEntryPoint } from "../rest/entry-point.ts";
 import type { StoreHandle } from "../store.ts";
 import type { Store } from "../types.ts";
-import { type ExchangeOptions, exchange, mayContinue } from "./exchange.ts";
+import { type NodeServer, nodeModule, nodeProcess } from "../util/node.ts";
+import { handleRequest, isBodyAccepted, type RequestHandlerOptions } from "./request-handler.ts";
 import type { ServedRequest } from "./types.ts";
 
 export type { ServedRequest } from "./types.ts";
@@ -51,12 +51,12 @@ export async function serve(
   if ((cert === undefined) !== (key === undefined)) {
     throw new StoreError("ValidationFailed", "cert and key go together.");
   }
-  const doors = doorsOf(stores);
+  const entryPoints = entryPointsOf(stores);
   const scheme = cert === undefined ? "http" : "https";
   const { createServer } = await nodeModule(`node:${scheme}`);
   const stop = new AbortController();
-  const exchanges: ExchangeOptions = {
-    doors,
+  const handlerOptions: RequestHandlerOptions = {
+    entryPoints,
     scheme,
     authority: host.includes(":") ? `[${host}]` : host,
     stopping: () => stop.signal.aborted,
@@ -66,30 +66,31 @@ export async function serve(
   const server = createServer(
     { maxHeaderSize, keepAliveTimeout, ...secret },
     (request, response) => {
-      void exchange(request, response, exchanges);
+      void handleRequest(request, response, handlerOptions);
     },
   );
   server.on("checkContinue", (request, response) => {
-    if (mayContinue(request)) response.writeContinue();
-    void exchange(request, response, exchanges);
+    if (isBodyAccepted(request)) response.writeContinue();
+    void handleRequest(request, response, handlerOptions);
   });
   const bound = await listen(server, port, host);
   const close = () => {
     stop.abort();
     return end(server);
   };
-  const url = `${scheme}://${exchanges.authority}:${bound}`;
+  const url = `${scheme}://${handlerOptions.authority}:${bound}`;
   return { url, port: bound, close, [Symbol.asyncDispose]: close };
 }
 
-function doorsOf(stores: Store | Accounts): ReadonlyMap<string, RestDoor> {
+function entryPointsOf(stores: Store | Accounts): ReadonlyMap<string, RestEntryPoint> {
   const accounts = isStore(stores) ? { "": stores } : stores;
-  const doors = new Map<string, RestDoor>();
+  const entryPoints = new Map<string, RestEntryPoint>();
   for (const [name, store] of Object.entries(accounts)) {
-    doors.set(name.toLowerCase(), (store as StoreHandle).door);
+    entryPoints.set(name.toLowerCase(), (store as StoreHandle).restEntryPoint);
   }
-  if (doors.size === 0) throw new StoreError("ValidationFailed", "There is no store to serve.");
-  return doors;
+  if (entryPoints.size === 0)
+    throw new StoreError("ValidationFailed", "There is no store to serve.");
+  return entryPoints;
 }
 
 function isStore(stores: Store | Accounts): stores is Store {

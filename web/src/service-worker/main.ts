@@ -5,13 +5,13 @@
 //   importScripts("/service-worker.js"); entitable.serve({ account: "shop" })      in a worker of the site's own
 
 import type { Scope } from "./scope.ts";
-import { serveIn, type WorkerOptions } from "./serve.ts";
+import { type ServiceWorkerOptions, serveIn } from "./serve.ts";
 
-export type { WorkerOptions } from "./serve.ts";
+export type { ServiceWorkerOptions } from "./serve.ts";
 
 export interface ServiceWorkerApi {
   /** To be called while the worker's script first runs. Throws StoreError ValidationFailed. */
-  serve(options: WorkerOptions): void;
+  serve(options: ServiceWorkerOptions): void;
 }
 
 declare global {
@@ -21,7 +21,7 @@ declare global {
 const scope = globalThis as unknown as Scope;
 let serving = false;
 
-function serve(options: WorkerOptions): void {
+function serve(options: ServiceWorkerOptions): void {
   serveIn(scope, options);
   serving = true;
 }

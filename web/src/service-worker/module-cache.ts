@@ -42,7 +42,7 @@ export class ModuleCache {
   }
 
   // It was not the right one.
-  async forget(): Promise<void> {
+  async invalidate(): Promise<void> {
     this.#compiled = undefined;
     await this.#caches.delete(cacheName).catch(() => {});
   }

@@ -1,18 +1,18 @@
 // Answers the fetch events of an account from its store in IndexedDB.
 
 import { StoreError } from "../errors.ts";
-import { openStore } from "../open.ts";
-import { checkAccount } from "../rest/account.ts";
-import { addresses } from "../rest/address.ts";
-import { failureResponse, isNetworkFailure } from "../rest/failure.ts";
+import { openStore } from "../open-store.ts";
+import { accountFromOptions } from "../rest/account.ts";
+import { fetchResponseFromError, isSimulatedNetworkError } from "../rest/error-response.ts";
+import { isAccountUrl } from "../rest/service-url.ts";
 import type { AccountOptions, OpenOptions, Store } from "../types.ts";
-import { Lease } from "./lease.ts";
+import { IdleClosingStore } from "./idle-closing-store.ts";
 import { ModuleCache } from "./module-cache.ts";
 import type { Scope } from "./scope.ts";
 
 const idleMs = 1000;
 
-export interface WorkerOptions {
+export interface ServiceWorkerOptions {
   /** Requests to it are answered: by host (`<name>.table.…`), or by path (`/<name>/…`) at port 10002 or at this origin. */
   account: string | AccountOptions;
   /** The store's name, or a store that is open or being opened, such as `mockStore`'s. Default: the account's name. */
@@ -23,39 +23,42 @@ export interface WorkerOptions {
   wasm?: string | URL | BufferSource | WebAssembly.Module;
 }
 
-type Holder = Pick<Lease, "use" | "released">;
+type StoreAccess = Pick<IdleClosingStore, "use" | "whenClosed">;
 
 /**
  * Throws StoreError ValidationFailed.
  * @internal (a worker calls entitable.serve)
  */
-export function serveIn(scope: Scope, options: WorkerOptions): void {
+export function serveIn(scope: Scope, options: ServiceWorkerOptions): void {
   const given = typeof options.account === "string" ? { name: options.account } : options.account;
-  const account = { ...given, name: checkAccount(given, "default").name };
+  const account = { ...given, name: accountFromOptions(given, "default").name };
   const { store = account.name } = options;
-  const holder = typeof store === "string" ? leaseOf(scope, options, account, store) : held(store);
+  const access =
+    typeof store === "string"
+      ? accessOnDemand(scope, options, account, store)
+      : permanentAccess(store);
   scope.addEventListener("fetch", (event) => {
     const { url, mode } = event.request;
-    if (mode === "navigate" || !addresses(new URL(url), account.name, scope.location.origin))
+    if (mode === "navigate" || !isAccountUrl(new URL(url), account.name, scope.location.origin))
       return;
-    const response = respond(event.request, holder);
+    const response = respond(event.request, access);
     event.respondWith(response);
-    event.waitUntil(response.then(() => holder.released())); // or a worker that is stopped in between would hold on to it
+    event.waitUntil(response.then(() => access.whenClosed())); // or a worker that is stopped in between would hold on to it
   });
 }
 
 // A store that stays open.
-function held(store: Store | Promise<Store>): Holder {
+function permanentAccess(store: Store | Promise<Store>): StoreAccess {
   Promise.resolve(store).catch(() => {}); // those that ask for it are told
-  return { use: async (work) => work(await store), released: async () => {} };
+  return { use: async (work) => work(await store), whenClosed: async () => {} };
 }
 
-function leaseOf(
+function accessOnDemand(
   scope: Scope,
-  { durability = "strict", wasm = "entitable.wasm" }: WorkerOptions,
+  { durability = "strict", wasm = "entitable.wasm" }: ServiceWorkerOptions,
   account: AccountOptions,
   name: string,
-): Holder {
+): StoreAccess {
   const kept = { name, account, durability, persistence: "indexeddb" } as const;
   let open: () => Promise<Store>;
   if (typeof wasm === "string" || wasm instanceof URL) {
@@ -66,31 +69,32 @@ function leaseOf(
   } else {
     open = () => openStore({ ...kept, wasm });
   }
-  return new Lease({ open, idleMs });
+  return new IdleClosingStore({ open, idleMs });
 }
 
 async function openWith(modules: ModuleCache, options: OpenOptions): Promise<Store> {
   try {
     return await openStore({ ...options, wasm: await modules.get() });
   } catch (error) {
-    if (error instanceof StoreError && error.code === "WasmVersionMismatch") await modules.forget();
+    if (error instanceof StoreError && error.code === "WasmVersionMismatch")
+      await modules.invalidate();
     throw error;
   }
 }
 
 // Never rejects, unless the page aborts the request.
-async function respond(request: Request, holder: Holder): Promise<Response> {
+async function respond(request: Request, access: StoreAccess): Promise<Response> {
   try {
-    return await holder.use((store) => store.fetch(request));
+    return await access.use((store) => store.fetch(request));
   } catch (error) {
     request.signal.throwIfAborted();
-    if (isNetworkFailure((error as Error).cause)) return Response.error();
+    if (isSimulatedNetworkError((error as Error).cause)) return Response.error();
     const locked = error instanceof StoreError && error.code === "StoreLocked";
-    return failureResponse(locked ? inPage(error) : error);
+    return fetchResponseFromError(locked ? lockedByPage(error) : error);
   }
 }
 
-function inPage(cause: StoreError): StoreError {
+function lockedByPage(cause: StoreError): StoreError {
   const message = `${cause.message} A Service Worker can't answer for a store that a page has for itself.`;
   return new StoreError("StoreLocked", message, { cause });
 }

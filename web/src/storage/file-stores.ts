@@ -1,10 +1,16 @@
 // Stores as folders of files, by name: <path>/<store's name>/. Loaded only when a store of files is asked for. REQUIRES: Node.
 
 import { StoreError } from "../errors.ts";
-import { codeOf, type NodeFs, type NodeProcess, nodeModule, nodeProcess } from "../node.ts";
 import type { AbortSignalLike } from "../types.ts";
+import {
+  type NodeFs,
+  type NodeProcess,
+  nodeModule,
+  nodeProcess,
+  systemErrorCode,
+} from "../util/node.ts";
 import { type FolderLock, lockFolder } from "./folder-lock.ts";
-import { deleteFolder, isOfLog, makeFolder } from "./folders.ts";
+import { deleteFolder, isLogFileName, makeFolder } from "./log-folder.ts";
 import { NodeFilesStorage } from "./node-files.ts";
 
 export interface FileStoreOptions {
@@ -23,12 +29,12 @@ export async function openFileStore(
   let lock: FolderLock | undefined;
   try {
     await makeFolder(folder, fs);
-    await requireSpelling(options, fs);
+    await requireExactName(options, fs);
     lock = await lockFolder(folder, { ...options, process });
     return { storage: await NodeFilesStorage.open(folder, fs), lock };
   } catch (error) {
     lock?.release();
-    throw named(error, folder);
+    throw storeErrorFrom(error, folder);
   }
 }
 
@@ -38,12 +44,12 @@ export async function deleteFileStore(options: FileStoreOptions): Promise<void> 
   const folder = await folderOf(options);
   try {
     const lock = await lockFolder(folder, { ...options, process }).catch((error: unknown) => {
-      if (codeOf(error) !== "ENOENT") throw error;
+      if (systemErrorCode(error) !== "ENOENT") throw error;
       return undefined; // it does not exist, but may have been deleted half-way
     });
     await deleteFolder(folder, fs).finally(() => lock?.release());
   } catch (error) {
-    throw named(error, folder);
+    throw storeErrorFrom(error, folder);
   }
 }
 
@@ -54,7 +60,7 @@ export async function listFileStores(path: string): Promise<string[]> {
   for (const name of await namesIn(path, fs)) {
     if (!/^[A-Za-z0-9._-]{1,63}$/.test(name)) continue;
     const files = await fs.readdir(`${path}/${name}`).catch(() => [""]); // not a folder
-    if (files.length === 0 || files.some((file) => file === "lock" || isOfLog(file))) {
+    if (files.length === 0 || files.some((file) => file === "lock" || isLogFileName(file))) {
       found.push(name);
     }
   }
@@ -70,7 +76,7 @@ async function folderOf({ path, name }: FileStoreOptions): Promise<string> {
 }
 
 // Where the case of letters makes no difference, or the end of a name is cut off, two stores would share a folder.
-async function requireSpelling({ path, name }: FileStoreOptions, fs: NodeFs["promises"]) {
+async function requireExactName({ path, name }: FileStoreOptions, fs: NodeFs["promises"]) {
   if ((await namesIn(path, fs)).includes(name)) return;
   throw new StoreError(
     "ValidationFailed",
@@ -85,14 +91,14 @@ async function namesIn(path: string, fs: NodeFs["promises"]): Promise<string[]> 
   try {
     return await fs.readdir(path);
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return [];
-    throw named(error, path);
+    if (systemErrorCode(error) === "ENOENT") return [];
+    throw storeErrorFrom(error, path);
   }
 }
 
 // What the system says about a folder that can't be used (not allowed, read-only, not a folder) as an error of ours.
-function named(error: unknown, folder: string): unknown {
-  if (codeOf(error) === "" || error instanceof StoreError || !(error instanceof Error))
+function storeErrorFrom(error: unknown, folder: string): unknown {
+  if (systemErrorCode(error) === "" || error instanceof StoreError || !(error instanceof Error))
     return error;
   return new StoreError("PersistenceUnavailable", `${folder} can't be used: ${error.message}`, {
     cause: error,

@@ -6,8 +6,8 @@
 // by the log itself, where a segment's number is taken only once (log-storage.ts, "fenced").
 
 import { AbortError, StoreError } from "../errors.ts";
-import { codeOf, type NodeFs, type NodeProcess, nodeModule } from "../node.ts";
 import type { AbortSignalLike } from "../types.ts";
+import { type NodeFs, type NodeProcess, nodeModule, systemErrorCode } from "../util/node.ts";
 
 const pollMs = 50;
 
@@ -27,31 +27,31 @@ export async function lockFolder(folder: string, options: FolderLockOptions): Pr
   const fs = await nodeModule("node:fs");
   const lock = `${folder}/lock`;
   const { process, signal } = options;
-  const me = `${process.pid} ${beginning(fs, process.pid) || "-"} ${crypto.randomUUID()}\n`;
+  const me = `${process.pid} ${processStartTime(fs, process.pid) || "-"} ${crypto.randomUUID()}\n`;
   for (const end = Date.now() + options.waitMs; ; await sleep(pollMs)) {
     if (signal?.aborted) throw new AbortError();
-    const holder = take(fs, lock, me);
+    const holder = tryLock(fs, lock, me);
     if (holder === me) return { release: () => release(fs, lock, me) };
     if (holder === undefined) continue; // it just went
-    if (!isAlive(fs, process, holder)) remove(fs, lock, holder);
-    else if (Date.now() >= end) throw locked(folder, holder);
+    if (!isAlive(fs, process, holder)) removeStaleLock(fs, lock, holder);
+    else if (Date.now() >= end) throw storeLockedError(folder, holder);
   }
 }
 
 // Who holds the lock now; `me` if it was free.
-function take(fs: NodeFs, lock: string, me: string): string | undefined {
+function tryLock(fs: NodeFs, lock: string, me: string): string | undefined {
   const mine = temporary(lock);
   fs.writeFileSync(mine, me, { flag: "wx" });
   try {
     try {
       fs.linkSync(mine, lock); // whole at once, and only if there is none
     } catch (error) {
-      if (codeOf(error) === "EEXIST") throw error;
+      if (systemErrorCode(error) === "EEXIST") throw error;
       fs.writeFileSync(lock, me, { flag: "wx" }); // no links here
     }
     return me;
   } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
+    if (systemErrorCode(error) !== "EEXIST") throw error;
     return read(fs, lock);
   } finally {
     fs.unlinkSync(mine);
@@ -62,20 +62,20 @@ function read(fs: NodeFs, path: string): string | undefined {
   try {
     return fs.readFileSync(path, "utf8");
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
+    if (systemErrorCode(error) === "ENOENT") return undefined;
     throw error;
   }
 }
 
 // Two may find the same dead holder: only what is still its lock may go, and another's is put back.
-function remove(fs: NodeFs, lock: string, holder: string): void {
+function removeStaleLock(fs: NodeFs, lock: string, holder: string): void {
   const aside = temporary(lock);
   try {
     fs.renameSync(lock, aside);
     if (read(fs, aside) !== holder) fs.linkSync(aside, lock);
     fs.unlinkSync(aside);
   } catch (error) {
-    if (!["ENOENT", "EEXIST"].includes(codeOf(error))) throw error;
+    if (!["ENOENT", "EEXIST"].includes(systemErrorCode(error))) throw error;
   }
 }
 
@@ -91,19 +91,19 @@ function isAlive(fs: NodeFs, process: NodeProcess, holder: string): boolean {
   const [, pidText, began] = /^(\d+) (\S+) /.exec(holder) ?? [];
   const pid = Number(pidText);
   if (!(pid > 0)) return false; // cut off: the power went while it was written
-  const begins = beginning(fs, pid);
+  const begins = processStartTime(fs, pid);
   if (began !== "-" && begins !== undefined) return began === begins;
   try {
     process.kill(pid, 0); // sends nothing
     return true;
   } catch (error) {
-    return codeOf(error) !== "ESRCH";
+    return systemErrorCode(error) !== "ESRCH";
   }
 }
 
 // When a process began, as text that no other process of that number has; "" if there is no such process, undefined where
 // that can't be known.
-function beginning(fs: NodeFs, pid: number): string | undefined {
+function processStartTime(fs: NodeFs, pid: number): string | undefined {
   let boot: string;
   try {
     boot = fs.readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
@@ -123,7 +123,7 @@ function temporary(lock: string): string {
   return lock.replace(/lock$/, `tmp-${crypto.randomUUID()}`);
 }
 
-function locked(folder: string, holder: string): StoreError {
+function storeLockedError(folder: string, holder: string): StoreError {
   const pid = holder.split(" ", 1)[0];
   return new StoreError("StoreLocked", `The folder ${folder} is open in process ${pid}.`, {
     hint: "Close it there, or open another folder here.",

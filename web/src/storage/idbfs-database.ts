@@ -6,9 +6,9 @@ import { StoreError } from "../errors.ts";
 import { StorageError } from "./log-storage.ts";
 
 export const databaseVersion = 21;
-export const fileStore = "FILE_DATA";
+export const fileStoreName = "FILE_DATA";
 const mountFolder = "/entitable/";
-const scratch = "entitable-scratch"; // a database that is never there for longer than a moment
+const scratchDatabase = "entitable-scratch"; // a database that is never there for longer than a moment
 const scratchWaitMs = 1000;
 
 export interface FileEntry {
@@ -65,7 +65,7 @@ export function deleteDatabase(factory: IDBFactory, name: string, waitMs: number
 // that log, and all goes well; but the time after, it takes the half record for corruption and deletes every database of the
 // origin (google/leveldb issue 1287). Deleting a database makes it begin a new log, so one is made and deleted before
 // the first write of a session. It takes some 3 ms. Never rejects: without it the store works as well.
-export async function beginNewLog(factory: IDBFactory): Promise<void> {
+export async function forceNewLevelDbLog(factory: IDBFactory): Promise<void> {
   if (!/Chrom(e|ium)\//.test(globalThis.navigator?.userAgent ?? "")) return;
   await new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, scratchWaitMs);
@@ -73,11 +73,11 @@ export async function beginNewLog(factory: IDBFactory): Promise<void> {
       clearTimeout(timer);
       resolve();
     };
-    const opening = factory.open(scratch);
+    const opening = factory.open(scratchDatabase);
     opening.onerror = done;
     opening.onsuccess = () => {
       opening.result.close();
-      const deleting = factory.deleteDatabase(scratch);
+      const deleting = factory.deleteDatabase(scratchDatabase);
       deleting.onsuccess = done;
       deleting.onerror = done;
     };

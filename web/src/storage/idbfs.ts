@@ -4,33 +4,33 @@
 
 import { StoreError } from "../errors.ts";
 import {
-  beginNewLog,
   deleteDatabase,
   type FileEntry,
-  fileStore,
+  fileStoreName,
+  forceNewLevelDbLog,
   mountPoint,
   openExisting,
 } from "./idbfs-database.ts";
 import {
   compareParts,
-  fenced,
+  equalBytes,
+  fencedError,
   type LogReader,
   type LogStorage,
   manifestName,
-  numberInName,
-  type Obsolete,
+  numberFromName,
+  type ObsoleteFiles,
+  type OnPart,
   partName,
   type SegmentDurability,
   StorageError,
-  sameBytes,
   segmentName,
-  type TakePart,
 } from "./log-storage.ts";
 
 const regularFile = 0o100644; // what IDBFS stores for a file of mode rw-r--r--
 const claimFile = 0o101644; // with the sticky bit: an owner's first segment, so that the next owners know it for a claim
 const claimsKept = 8; // that checkpoints leave where they are
-const sureMs = 1000; // after a segment was stored
+const ownershipFreshMs = 1000; // after a segment was stored
 // No segment has the number 0. Entries that were deleted are in Chromium's way until it tidies up, with their values: a burst of a hundred thousand
 // entities leaves some that take 15 ms to step over. Whoever reads the keys of the parts to their end stops here, before those of segments.
 const fencePost = segmentName(0);
@@ -53,7 +53,7 @@ export interface IdbfsOptions {
   now?: () => number; // ms, never backwards
 }
 
-interface Read {
+interface LoadedLog {
   manifest: Uint8Array | undefined;
   first: number; // of the segments that are live
   last: number; // the newest segment
@@ -62,7 +62,7 @@ interface Read {
 }
 
 // Whether the log was still ours, asked when the transaction is complete.
-type IsOurs = () => boolean | Promise<boolean>;
+type OwnershipCheck = () => boolean | Promise<boolean>;
 
 export class IdbfsStorage implements LogStorage {
   readonly segmentBytes = inlineBytes;
@@ -72,9 +72,9 @@ export class IdbfsStorage implements LogStorage {
   readonly #now: () => number;
   #newLog: Promise<void> | undefined; // the browser's: nothing is written before
   #database: IDBDatabase | undefined; // undefined: the connection is lost
-  #final: StorageError | undefined; // what every later call rejects with
+  #fatalError: StorageError | undefined; // what every later call rejects with
   #reopening: Promise<IDBDatabase> | undefined;
-  #unknown: number | undefined; // the segment of which, and of those with it, it is not known whether they arrived
+  #uncertainSegment: number | undefined; // the segment of which, and of those with it, it is not known whether they arrived
   #manifest: Uint8Array | undefined; // as it was loaded, or committed
   #attempted: Uint8Array | undefined; // the manifest that was to be committed last, and may have arrived
   #coveredBelow = 1; // segments that these manifests cover
@@ -82,14 +82,14 @@ export class IdbfsStorage implements LogStorage {
   #claims: number[] = []; // the segments by which owners claimed the log, ascending
   #oldClaimsBelow = 0; // those that the manifest covered when it was loaded, and that are not known yet; 0: there are none
   #claimed = false; // the last of them is ours
-  #ownedAt = Number.NEGATIVE_INFINITY; // when the log was ours for certain: before the last segment was added on this connection
+  #lastKnownOwnedAt = Number.NEGATIVE_INFINITY; // when the log was ours for certain: before the last segment was added on this connection
   readonly #adding = new Map<number, Uint8Array>(); // segments under way
   readonly #running = new Set<Promise<unknown>>();
 
   static async open(options: IdbfsOptions): Promise<IdbfsStorage> {
     const storage = new IdbfsStorage(options);
     const connecting = options.connect(storage.#mount);
-    storage.#newLog = beginNewLog(options.factory); // meanwhile
+    storage.#newLog = forceNewLevelDbLog(options.factory); // meanwhile
     storage.#use(await connecting);
     return storage;
   }
@@ -109,7 +109,7 @@ export class IdbfsStorage implements LogStorage {
     this.#claims = read.claims;
     this.#oldClaimsBelow = read.first;
     this.#claimed = false;
-    this.#ownedAt = Number.NEGATIVE_INFINITY;
+    this.#lastKnownOwnedAt = Number.NEGATIVE_INFINITY;
     return read.orphans;
   }
 
@@ -118,7 +118,7 @@ export class IdbfsStorage implements LogStorage {
   }
 
   // Again, if the connection breaks: to take a part twice does no harm.
-  async readParts(ids: readonly number[], part: TakePart): Promise<void> {
+  async readParts(ids: readonly number[], part: OnPart): Promise<void> {
     await this.#transact("readonly", undefined, async (files) => {
       await this.#readParts(files, ids, async (id, bytes) => {
         if (bytes === undefined) await this.#requireOurManifest(files);
@@ -127,7 +127,7 @@ export class IdbfsStorage implements LogStorage {
     });
   }
 
-  #readAll(reader: LogReader, parts: "missing" | "all", batchBytes: number): Promise<Read> {
+  #readAll(reader: LogReader, parts: "missing" | "all", batchBytes: number): Promise<LoadedLog> {
     return this.#track(async () => {
       const database = this.#database ?? (await this.#reopen());
       try {
@@ -135,7 +135,7 @@ export class IdbfsStorage implements LogStorage {
           this.#read(files, reader, parts, batchBytes),
         );
       } catch (error) {
-        const ours = error instanceof NotConnected || error instanceof DOMException;
+        const ours = error instanceof ConnectionLost || error instanceof DOMException;
         throw ours ? storageError(error) : error; // else the reader's own
       }
     });
@@ -147,11 +147,11 @@ export class IdbfsStorage implements LogStorage {
       // All asked for at once, which takes the time of one answer; whoever throws here takes the claim back.
       const path = this.#path(segmentName(sequence));
       const ours = this.#requireOurManifest(files);
-      const there = sequence > this.#last ? result(files.getKey(path)) : undefined;
+      const there = sequence > this.#last ? requestResult(files.getKey(path)) : undefined;
       add();
       // Taken by whoever else loaded the same log; his claim says the same as ours, so its bytes don't tell.
       const [, taken] = await Promise.all([ours, there]);
-      if (taken !== undefined) throw fenced(path);
+      if (taken !== undefined) throw fencedError(path);
       return () => true;
     });
   }
@@ -162,7 +162,7 @@ export class IdbfsStorage implements LogStorage {
     durability: SegmentDurability,
   ): Promise<void> {
     return this.#add(sequence, segments, durability, (files, add) => {
-      const isOurs = this.#isSure ? () => true : this.#look(files, sequence);
+      const isOurs = this.#isOwnershipFresh ? () => true : this.#checkOwnership(files, sequence);
       add(); // in this very turn: on leaving a page there is no other
       return isOurs;
     });
@@ -178,7 +178,7 @@ export class IdbfsStorage implements LogStorage {
 
   // Strict, since it deletes the segments that stood in for it: without a flush a loss of power could take the parts
   // and keep the deletions. (One flush covers the parts before it: they are in the same database.)
-  async commitManifest(bytes: Uint8Array, obsolete: Obsolete): Promise<void> {
+  async commitManifest(bytes: Uint8Array, obsolete: ObsoleteFiles): Promise<void> {
     const entry = fileEntry(bytes);
     const path = this.#path(manifestName);
     const attempted = bytes.slice();
@@ -188,8 +188,8 @@ export class IdbfsStorage implements LogStorage {
     const commit = async (files: IDBObjectStore) => {
       attempts += 1;
       // An attempt of ours may have arrived although its connection was lost; then there is nothing left to do.
-      const there = contentsOf(await result(files.get(path)));
-      if (sameFile(there, attempted)) return;
+      const there = contentsOf(await requestResult(files.get(path)));
+      if (equalContents(there, attempted)) return;
       await this.#requireOwner(files);
       await this.#findOldClaims(files);
       files.put(entry, path);
@@ -199,7 +199,7 @@ export class IdbfsStorage implements LogStorage {
     };
     await this.#write("strict", commit).catch((error: unknown) => {
       const replaced = error instanceof StorageError && error.failure === "fenced";
-      throw replaced && attempts > 1 ? mayBeCovered(path) : error;
+      throw replaced && attempts > 1 ? unknownOutcomeError(path) : error;
     });
     this.#manifest = attempted;
   }
@@ -218,7 +218,7 @@ export class IdbfsStorage implements LogStorage {
   }
 
   async close(): Promise<void> {
-    this.#final ??= new StorageError("closed", "The storage is closed.");
+    this.#fatalError ??= new StorageError("closed", "The storage is closed.");
     await Promise.allSettled([...this.#running, this.#newLog]);
     this.#database?.close();
     this.#database = undefined;
@@ -231,8 +231,8 @@ export class IdbfsStorage implements LogStorage {
     reader: LogReader,
     parts: "missing" | "all",
     batchBytes: number,
-  ): Promise<Read> {
-    const asked = result<FileEntry | undefined>(files.get(this.#path(manifestName)));
+  ): Promise<LoadedLog> {
+    const asked = requestResult<FileEntry | undefined>(files.get(this.#path(manifestName)));
     const listing = this.#numbers(files, "part-", 0); // while the reader is busy with the manifest
     listing.catch(() => {}); // until it is waited for
     const entry = await asked;
@@ -256,7 +256,7 @@ export class IdbfsStorage implements LogStorage {
     for (let i = 0; i < ids.length; i += partsAhead) {
       await Promise.all(
         ids.slice(i, i + partsAhead).map(async (id) => {
-          await take(id, contentsOf(await result(files.get(this.#path(partName(id))))));
+          await take(id, contentsOf(await requestResult(files.get(this.#path(partName(id))))));
         }),
       );
     }
@@ -301,8 +301,8 @@ export class IdbfsStorage implements LogStorage {
     if (name(first) >= last) return [];
     const range = IDBKeyRange.bound(folder + name(first), folder + last, false, true);
     const found: number[] = [];
-    for (const key of await result(files.getAllKeys(range))) {
-      const number = numberInName(prefix, String(key).slice(folder.length));
+    for (const key of await requestResult(files.getAllKeys(range))) {
+      const number = numberFromName(prefix, String(key).slice(folder.length));
       if (number !== undefined && number >= first) found.push(number);
     }
     return found;
@@ -312,9 +312,9 @@ export class IdbfsStorage implements LogStorage {
   async #range(files: IDBObjectStore, names: readonly string[]): Promise<unknown[]> {
     const paths = names.map((name) => this.#path(name));
     const range = IDBKeyRange.bound(paths[0], paths[paths.length - 1]);
-    const entries = await result(files.getAll(range));
+    const entries = await requestResult(files.getAll(range));
     if (entries.length === paths.length) return entries;
-    return await Promise.all(paths.map((path) => result(files.get(path)))); // foreign keys between
+    return await Promise.all(paths.map((path) => requestResult(files.get(path)))); // foreign keys between
   }
 
   // ---- Writing ------------------------------------------------------------------------------------------------------
@@ -323,7 +323,7 @@ export class IdbfsStorage implements LogStorage {
     sequence: number,
     segments: readonly Uint8Array[],
     durability: SegmentDurability,
-    addAfter: (files: IDBObjectStore, add: () => void) => IsOurs | Promise<IsOurs>,
+    addAfter: (files: IDBObjectStore, add: () => void) => OwnershipCheck | Promise<OwnershipCheck>,
   ): Promise<void> {
     const isClaim = !this.#claimed;
     const added = segments.map((bytes, i) => ({
@@ -331,8 +331,8 @@ export class IdbfsStorage implements LogStorage {
       entry: fileEntry(bytes, isClaim && i === 0 ? claimFile : regularFile),
     }));
     const paths = added.map(({ path }) => path);
-    const again = this.#unknown === sequence;
-    this.#unknown = undefined;
+    const again = this.#uncertainSegment === sequence;
+    this.#uncertainSegment = undefined;
     for (const [i, { entry }] of added.entries()) this.#adding.set(sequence + i, entry.contents);
     let attempts = 0;
     let began = 0;
@@ -347,22 +347,25 @@ export class IdbfsStorage implements LogStorage {
         });
       };
       const isOurs = await this.#write(durability, attempt, again);
-      if (!(await isOurs())) await this.#covered(paths, attempts);
+      if (!(await isOurs())) await this.#onCoveredByOther(paths, attempts);
     } catch (error) {
-      if (error instanceof StorageError && error.failure === "unknown") this.#unknown = sequence;
+      if (error instanceof StorageError && error.failure === "unknown")
+        this.#uncertainSegment = sequence;
       if (nameOf(error) !== "ConstraintError") throw error;
       began = Number.NEGATIVE_INFINITY; // another may have come behind it since
       // Either an attempt of ours arrived although its connection was lost, or somebody else took a number.
       const there = await this.#write("relaxed", (files) =>
-        Promise.all(paths.map((path) => result<unknown>(files.get(path)))),
+        Promise.all(paths.map((path) => requestResult<unknown>(files.get(path)))),
       );
-      const ours = added.every(({ entry }, i) => sameFile(contentsOf(there[i]), entry.contents));
-      if (!ours) throw fenced(paths.join(), error);
+      const ours = added.every(({ entry }, i) =>
+        equalContents(contentsOf(there[i]), entry.contents),
+      );
+      if (!ours) throw fencedError(paths.join(), error);
     } finally {
       for (const i of segments.keys()) this.#adding.delete(sequence + i);
     }
     this.#last = Math.max(this.#last, sequence + segments.length - 1);
-    if (this.#database === database) this.#ownedAt = began;
+    if (this.#database === database) this.#lastKnownOwnedAt = began;
     if (isClaim) this.#claims.push(sequence);
     this.#claimed = true;
   }
@@ -370,8 +373,8 @@ export class IdbfsStorage implements LogStorage {
   // Whether a segment need not look, which takes a tenth of its time. If the log had another owner by now, its claim would have
   // the next number, and checkpoints leave the last claims where they are. So only an owner that slept while more than those came and
   // went would not notice; and one that slept looks.
-  get #isSure(): boolean {
-    return this.#now() - this.#ownedAt < sureMs;
+  get #isOwnershipFresh(): boolean {
+    return this.#now() - this.#lastKnownOwnedAt < ownershipFreshMs;
   }
 
   // Of what the manifest covers, nothing but claims is left, and the fence post. To look for them Chromium steps over all that was deleted there,
@@ -403,35 +406,38 @@ export class IdbfsStorage implements LogStorage {
   // Asks for what tells whether the log has gone on without us, and its checkpoint covered what would be in the way: the segment before is
   // gone then, and where there need be none, the manifest is another. The answer may come behind the end of the transaction: Chromium reads
   // large values apart.
-  #look(files: IDBObjectStore, sequence: number): IsOurs {
+  #checkOwnership(files: IDBObjectStore, sequence: number): OwnershipCheck {
     const before = sequence - 1;
     const removable = before >= this.#coveredBelow && !this.#claims.includes(before);
     if (before === this.#last && removable) {
-      const there = laterResult(files.getKey(this.#path(segmentName(before))));
+      const there = resultIgnoringErrors(files.getKey(this.#path(segmentName(before))));
       return async () => (await there) !== undefined;
     }
-    const manifest = laterResult(files.get(this.#path(manifestName)));
+    const manifest = resultIgnoringErrors(files.get(this.#path(manifestName)));
     return async () => this.#isOurs(await manifest);
   }
 
   // What was added is below the first live segment, where it would only mislead others like us.
-  async #covered(paths: readonly string[], attempts: number): Promise<never> {
+  async #onCoveredByOther(paths: readonly string[], attempts: number): Promise<never> {
     const remove = (files: IDBObjectStore) => {
       for (const path of paths) files.delete(path);
     };
     await this.#write("relaxed", remove).catch(() => {});
-    this.#final = fenced(manifestName);
-    throw attempts > 1 ? mayBeCovered(paths.join()) : this.#final;
+    this.#fatalError = fencedError(manifestName);
+    throw attempts > 1 ? unknownOutcomeError(paths.join()) : this.#fatalError;
   }
 
   #isOurs(manifest: unknown): boolean {
     const there = contentsOf(manifest);
-    return sameFile(there, this.#manifest) || (there && sameFile(there, this.#attempted)) === true;
+    return (
+      equalContents(there, this.#manifest) ||
+      (there && equalContents(there, this.#attempted)) === true
+    );
   }
 
   async #requireOurManifest(files: IDBObjectStore): Promise<void> {
-    const manifest = await result(files.get(this.#path(manifestName)));
-    if (!this.#isOurs(manifest)) throw fenced(manifestName);
+    const manifest = await requestResult(files.get(this.#path(manifestName)));
+    if (!this.#isOurs(manifest)) throw fencedError(manifestName);
   }
 
   // Throws, and so ends the transaction, if there are segments beyond those that were loaded or added here. One that is
@@ -440,18 +446,18 @@ export class IdbfsStorage implements LogStorage {
     await this.#requireOurManifest(files);
     for (const sequence of await this.#numbers(files, "wal-", this.#last + 1)) {
       const ours = this.#adding.get(sequence);
-      const there = contentsOf(await result(files.get(this.#path(segmentName(sequence)))));
-      const known = sequence <= this.#last || (ours !== undefined && sameFile(there, ours));
-      if (!known) throw fenced(segmentName(sequence));
+      const there = contentsOf(await requestResult(files.get(this.#path(segmentName(sequence)))));
+      const known = sequence <= this.#last || (ours !== undefined && equalContents(there, ours));
+      if (!known) throw fencedError(segmentName(sequence));
     }
   }
 
   #write<T>(
     durability: SegmentDurability,
     body: (files: IDBObjectStore) => T | Promise<T>,
-    mayHaveArrivedBefore = false,
+    mayHaveCommittedBefore = false,
   ): Promise<T> {
-    return this.#transact("readwrite", durability, body, mayHaveArrivedBefore);
+    return this.#transact("readwrite", durability, body, mayHaveCommittedBefore);
   }
 
   // Runs one transaction to its end, on a new connection if the one at hand is lost. `body` must mean the same when it is
@@ -460,19 +466,19 @@ export class IdbfsStorage implements LogStorage {
     mode: "readonly" | "readwrite",
     durability: SegmentDurability | undefined,
     body: (files: IDBObjectStore) => T | Promise<T>,
-    mayHaveArrivedBefore = false,
+    mayHaveCommittedBefore = false,
   ): Promise<T> {
     return this.#track(async () => {
-      let mayHaveArrived = mayHaveArrivedBefore;
+      let mayHaveCommitted = mayHaveCommittedBefore;
       for (const delayMs of reopenDelaysMs) {
         if (delayMs > 0) await sleep(delayMs);
         try {
           const database = this.#database ?? (await this.#reopen());
           return await transaction(database, mode, durability, body);
         } catch (error) {
-          if (error instanceof NotConnected) {
-            this.#lost(error.database);
-            mayHaveArrived ||= error.mayHaveArrived;
+          if (error instanceof ConnectionLost) {
+            this.#onConnectionLost(error.database);
+            mayHaveCommitted ||= error.mayHaveCommitted;
           } else if (error instanceof StoreError || nameOf(error) === "ConstraintError") {
             throw error;
           } else if (this.#database !== undefined) {
@@ -481,7 +487,7 @@ export class IdbfsStorage implements LogStorage {
           // else: the connection could not be made anew yet
         }
       }
-      const failure = mayHaveArrived && mode === "readwrite" ? "unknown" : "aborted";
+      const failure = mayHaveCommitted && mode === "readwrite" ? "unknown" : "aborted";
       const message = "The connection to IndexedDB is lost and can't be made anew.";
       throw new StorageError(failure, message);
     });
@@ -491,7 +497,7 @@ export class IdbfsStorage implements LogStorage {
   async #reopen(): Promise<IDBDatabase> {
     this.#reopening ??= openExisting(this.#factory, this.#mount)
       .then((database) => {
-        if (this.#final === undefined || this.#running.size > 0) {
+        if (this.#fatalError === undefined || this.#running.size > 0) {
           this.#use(database);
           this.#onReopened?.();
         } else {
@@ -500,35 +506,35 @@ export class IdbfsStorage implements LogStorage {
         return database;
       })
       .catch((error: unknown) => {
-        if (error instanceof StorageError) this.#final = error;
+        if (error instanceof StorageError) this.#fatalError = error;
         throw error;
       })
       .finally(() => {
         this.#reopening = undefined;
       });
-    return await within(reopenWaitMs, this.#reopening);
+    return await withTimeout(reopenWaitMs, this.#reopening);
   }
 
   #use(database: IDBDatabase): void {
     this.#database = database;
     // The browser closed the connection: storage cleared, disk failure.
-    database.onclose = () => this.#lost(database);
+    database.onclose = () => this.#onConnectionLost(database);
     // Somebody wants to delete the database. Transactions under way still complete; the next call finds out what is left.
     database.onversionchange = () => {
       database.close();
-      this.#lost(database);
+      this.#onConnectionLost(database);
     };
   }
 
-  #lost(database: IDBDatabase): void {
+  #onConnectionLost(database: IDBDatabase): void {
     if (this.#database !== database) return;
     this.#database = undefined;
-    this.#ownedAt = Number.NEGATIVE_INFINITY; // the next may be to another database of the same name
+    this.#lastKnownOwnedAt = Number.NEGATIVE_INFINITY; // the next may be to another database of the same name
   }
 
   // Rejects when closed; else remembers the call until it ends, for close() to wait for.
   async #track<T>(call: () => Promise<T>): Promise<T> {
-    if (this.#final !== undefined) throw this.#final;
+    if (this.#fatalError !== undefined) throw this.#fatalError;
     const running = call();
     this.#running.add(running);
     try {
@@ -545,14 +551,14 @@ export class IdbfsStorage implements LogStorage {
 
 // ---- Transactions -----------------------------------------------------------------------------------------------------
 
-class NotConnected extends Error {
+class ConnectionLost extends Error {
   readonly database: IDBDatabase;
-  readonly mayHaveArrived: boolean;
+  readonly mayHaveCommitted: boolean;
 
-  constructor(database: IDBDatabase, mayHaveArrived: boolean, cause: unknown) {
+  constructor(database: IDBDatabase, mayHaveCommitted: boolean, cause: unknown) {
     super("The connection to IndexedDB was lost.", { cause });
     this.database = database;
-    this.mayHaveArrived = mayHaveArrived;
+    this.mayHaveCommitted = mayHaveCommitted;
   }
 }
 
@@ -567,10 +573,10 @@ function transaction<T>(
   return new Promise((resolve, reject) => {
     let running: IDBTransaction;
     try {
-      running = database.transaction(fileStore, mode, durability && { durability });
+      running = database.transaction(fileStoreName, mode, durability && { durability });
     } catch (error) {
       const closed = nameOf(error) === "InvalidStateError"; // the connection is closed
-      reject(closed ? new NotConnected(database, false, error) : error);
+      reject(closed ? new ConnectionLost(database, false, error) : error);
       return;
     }
     let value: T;
@@ -585,7 +591,7 @@ function transaction<T>(
       }
     };
     // When the browser closes the connection it should abort what runs on it; on a full disk it may also just never end it.
-    const onClose = () => reject(new NotConnected(database, true, thrown));
+    const onClose = () => reject(new ConnectionLost(database, true, thrown));
     database.addEventListener("close", onClose);
     running.oncomplete = () => {
       database.removeEventListener("close", onClose);
@@ -597,7 +603,7 @@ function transaction<T>(
       // connection.
       const error = nameOf(thrown) === "AbortError" ? running.error : (thrown ?? running.error);
       const lost = error === null || nameOf(error) === "AbortError";
-      reject(lost ? new NotConnected(database, true, error) : error);
+      reject(lost ? new ConnectionLost(database, true, error) : error);
     };
     const finish = (v: T) => {
       value = v;
@@ -609,7 +615,7 @@ function transaction<T>(
       }
     };
     try {
-      const done = body(running.objectStore(fileStore));
+      const done = body(running.objectStore(fileStoreName));
       if (done instanceof Promise) done.then(finish, fail);
       else finish(done);
     } catch (error) {
@@ -618,7 +624,7 @@ function transaction<T>(
   });
 }
 
-function result<T>(request: IDBRequest<T>): Promise<T> {
+function requestResult<T>(request: IDBRequest<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
@@ -626,8 +632,8 @@ function result<T>(request: IDBRequest<T>): Promise<T> {
 }
 
 // The same for one whose failure the transaction tells, if it is not asked for at all.
-function laterResult<T>(request: IDBRequest<T>): Promise<T> {
-  const promise = result(request);
+function resultIgnoringErrors<T>(request: IDBRequest<T>): Promise<T> {
+  const promise = requestResult(request);
   promise.catch(() => {});
   return promise;
 }
@@ -642,8 +648,8 @@ function isClaim(entry: unknown): boolean {
   return (entry as Partial<FileEntry> | undefined)?.mode === claimFile;
 }
 
-function sameFile(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
-  return a === undefined || b === undefined ? a === b : sameBytes(a, b);
+function equalContents(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
+  return a === undefined || b === undefined ? a === b : equalBytes(a, b);
 }
 
 function contentsOf(entry: unknown): Uint8Array | undefined {
@@ -652,13 +658,13 @@ function contentsOf(entry: unknown): Uint8Array | undefined {
 }
 
 // It was made twice, and by now a checkpoint of another owner tells nothing of the first time.
-function mayBeCovered(path: string): StorageError {
+function unknownOutcomeError(path: string): StorageError {
   const message = `Whether ${path} was stored before the store got another owner is not known.`;
   return new StorageError("unknown", message);
 }
 
 function storageError(error: unknown): StorageError {
-  if (isLackOfRoom(error)) {
+  if (isQuotaError(error)) {
     return new StorageError("quota", "There is no room left for this origin's data.", error);
   }
   return new StorageError("aborted", `IndexedDB failed: ${String(error)}`, error);
@@ -667,7 +673,7 @@ function storageError(error: unknown): StorageError {
 // QuotaExceededError is for a quota that is used up. On a disk that is full Chromium says "DataError: Failed to write blobs
 // (IOError)" (large values go into files of their own, and our entries are never the data's fault) or
 // "UnknownError: … FILE_ERROR_NO_SPACE …".
-function isLackOfRoom(error: unknown): boolean {
+function isQuotaError(error: unknown): boolean {
   const name = nameOf(error);
   return (
     name === "QuotaExceededError" ||
@@ -680,7 +686,7 @@ function nameOf(error: unknown): string {
   return (error as { name?: string } | null | undefined)?.name ?? "";
 }
 
-function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error("The browser does not answer.")), ms);
     promise.then(resolve, reject).finally(() => clearTimeout(timer));

@@ -75,27 +75,27 @@ export class StorageError extends StoreError {
   }
 
   // Whether every later call will fail too.
-  get final(): boolean {
+  get isFatal(): boolean {
     return this.failure === "fenced" || this.failure === "gone" || this.failure === "closed";
   }
 }
 
 export type SegmentDurability = "strict" | "relaxed";
 
-export interface Obsolete {
+export interface ObsoleteFiles {
   segmentsBelow: number;
   obsoleteParts: readonly number[];
 }
 
 // Receives a part. Called inside a read transaction, so it must not wait; what it throws ends the reading and rejects it.
 // Bytes are `undefined` where an entry is missing or not readable as bytes.
-export type TakePart = (id: number, bytes: Uint8Array | undefined) => void;
+export type OnPart = (id: number, bytes: Uint8Array | undefined) => void;
 
-// Receives the log in order: the manifest, parts, the live segments in sequence. Its methods are called as TakePart is.
+// Receives the log in order: the manifest, parts, the live segments in sequence. Its methods are called as OnPart is.
 export interface LogReader {
   // The parts that the manifest names, and the first segment that it doesn't cover.
   manifest(bytes: Uint8Array | undefined): { parts: readonly number[]; firstSegment: number };
-  part: TakePart;
+  part: OnPart;
   segment(sequence: number, bytes: Uint8Array | undefined): void;
 }
 
@@ -104,7 +104,7 @@ export interface LogStorage {
   // ids of parts that are stored and that the manifest doesn't name: left over by a checkpoint that never finished.
   load(reader: LogReader): Promise<number[]>;
   // Parts that the manifest names. Rejects with "fenced" where one is missing because another owner has made it obsolete.
-  readParts(ids: readonly number[], part: TakePart): Promise<void>;
+  readParts(ids: readonly number[], part: OnPart): Promise<void>;
   // As load(), of a log that is in use, and with all parts, before the segments: changes nothing, neither what is stored nor what this
   // storage knows of it, and holds up no segment.
   inspect(reader: LogReader): Promise<number[]>;
@@ -120,7 +120,7 @@ export interface LogStorage {
     durability: SegmentDurability,
   ): Promise<void>;
   putPart(id: number, bytes: Uint8Array): Promise<void>;
-  commitManifest(bytes: Uint8Array, obsolete: Obsolete): Promise<void>;
+  commitManifest(bytes: Uint8Array, obsolete: ObsoleteFiles): Promise<void>;
   // REQUIRES: no manifest names them.
   dropParts(ids: readonly number[]): Promise<void>;
   // Deletes the whole log and closes. A store without a log can be dropped too.
@@ -142,7 +142,7 @@ export function partName(id: number): string {
 }
 
 // The number in such a name; undefined if it is not one.
-export function numberInName(prefix: "wal-" | "part-", name: string): number | undefined {
+export function numberFromName(prefix: "wal-" | "part-", name: string): number | undefined {
   if (!name.startsWith(prefix)) return undefined;
   const digits = name.slice(prefix.length);
   if (!/^[0-9a-f]{16}$/.test(digits)) return undefined;
@@ -163,10 +163,10 @@ export function compareParts(
   };
 }
 
-export function fenced(what: string, cause?: unknown): StorageError {
+export function fencedError(what: string, cause?: unknown): StorageError {
   return new StorageError("fenced", `The store has another owner now: it wrote ${what}.`, cause);
 }
 
-export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }

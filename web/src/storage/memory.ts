@@ -4,18 +4,18 @@
 
 import {
   compareParts,
-  fenced,
+  equalBytes,
+  fencedError,
   type LogReader,
   type LogStorage,
   manifestName,
-  numberInName,
-  type Obsolete,
+  numberFromName,
+  type ObsoleteFiles,
+  type OnPart,
   partName,
   type SegmentDurability,
   StorageError,
-  sameBytes,
   segmentName,
-  type TakePart,
 } from "./log-storage.ts";
 
 export class MemoryStorage implements LogStorage {
@@ -36,12 +36,12 @@ export class MemoryStorage implements LogStorage {
     return orphans;
   }
 
-  async readParts(ids: readonly number[], part: TakePart): Promise<void> {
+  async readParts(ids: readonly number[], part: OnPart): Promise<void> {
     this.#requireOpen();
     for (const id of ids) {
       const bytes = this.#files?.get(partName(id))?.slice();
       if (bytes === undefined && this.#files?.get(manifestName) !== this.#manifest) {
-        throw fenced(manifestName);
+        throw fencedError(manifestName);
       }
       part(id, bytes);
     }
@@ -58,7 +58,7 @@ export class MemoryStorage implements LogStorage {
   ): Promise<{ manifest: Uint8Array | undefined; last: number; orphans: number[] }> {
     const files = new Map(this.#files);
     const numbers = (prefix: "wal-" | "part-") =>
-      [...files.keys()].flatMap((name) => numberInName(prefix, name) ?? []).sort((a, b) => a - b);
+      [...files.keys()].flatMap((name) => numberFromName(prefix, name) ?? []).sort((a, b) => a - b);
     const manifest = files.get(manifestName);
     const named = reader.manifest(manifest?.slice());
     const { missing, orphans } = compareParts(named.parts, numbers("part-"));
@@ -77,7 +77,7 @@ export class MemoryStorage implements LogStorage {
     this.#requireOpen();
     this.#requireOurManifest();
     const name = segmentName(sequence);
-    if (sequence > this.#last && this.#files?.has(name)) throw fenced(name);
+    if (sequence > this.#last && this.#files?.has(name)) throw fencedError(name);
     await this.addSegments(sequence, [bytes], "relaxed");
   }
 
@@ -90,7 +90,7 @@ export class MemoryStorage implements LogStorage {
     const named = segments.map((bytes, i) => ({ name: segmentName(sequence + i), bytes }));
     for (const { name, bytes } of named) {
       const there = this.#files?.get(name);
-      if (there !== undefined && !sameBytes(there, bytes)) throw fenced(name);
+      if (there !== undefined && !equalBytes(there, bytes)) throw fencedError(name);
     }
     if (!this.#files?.has(segmentName(sequence)) && !this.#files?.has(segmentName(sequence - 1)))
       this.#requireOurManifest();
@@ -103,13 +103,13 @@ export class MemoryStorage implements LogStorage {
     this.#files?.set(partName(id), bytes.slice());
   }
 
-  async commitManifest(bytes: Uint8Array, obsolete: Obsolete): Promise<void> {
+  async commitManifest(bytes: Uint8Array, obsolete: ObsoleteFiles): Promise<void> {
     this.#requireOwner();
     this.#manifest = bytes.slice();
     this.#files?.set(manifestName, this.#manifest);
     for (const id of obsolete.obsoleteParts) this.#files?.delete(partName(id));
     for (const name of this.#files?.keys() ?? []) {
-      const sequence = numberInName("wal-", name);
+      const sequence = numberFromName("wal-", name);
       if (sequence !== undefined && sequence < obsolete.segmentsBelow) this.#files?.delete(name);
     }
   }
@@ -132,13 +132,13 @@ export class MemoryStorage implements LogStorage {
     this.#requireOpen();
     this.#requireOurManifest();
     for (const name of this.#files?.keys() ?? []) {
-      if ((numberInName("wal-", name) ?? 0) > this.#last) throw fenced(name);
+      if ((numberFromName("wal-", name) ?? 0) > this.#last) throw fencedError(name);
     }
   }
 
   #requireOurManifest(): void {
     if (this.#files !== undefined && this.#files.get(manifestName) !== this.#manifest)
-      throw fenced(manifestName);
+      throw fencedError(manifestName);
   }
 
   #requireOpen(): void {

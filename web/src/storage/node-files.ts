@@ -10,28 +10,28 @@
 // segment is what relaxed writes may lose, not damage. The next strict segment flushes what was left before it, so what is
 // stored stays a prefix.
 
-import { codeOf, type NodeFile, type NodeFs, nodeModule } from "../node.ts";
+import { type NodeFile, type NodeFs, nodeModule, systemErrorCode } from "../util/node.ts";
 import {
   deleteFolder,
-  fileError,
   flushFolder,
   relaxedPattern,
+  storageErrorFrom,
   temporaryPrefix,
-} from "./folders.ts";
+} from "./log-folder.ts";
 import {
   compareParts,
-  fenced,
+  equalBytes,
+  fencedError,
   type LogReader,
   type LogStorage,
   manifestName,
-  numberInName,
-  type Obsolete,
+  numberFromName,
+  type ObsoleteFiles,
+  type OnPart,
   partName,
   type SegmentDurability,
   StorageError,
-  sameBytes,
   segmentName,
-  type TakePart,
 } from "./log-storage.ts";
 
 const readAhead = 8; // files: a part has about 1 MB
@@ -44,7 +44,7 @@ export class NodeFilesStorage implements LogStorage {
   #attempted: Uint8Array | undefined; // the manifest that was to be committed last, and may have arrived
   #last = 0; // the newest segment that was loaded or added
   readonly #relaxed = new Map<number, string>(); // segments that are not flushed, and their second names
-  #final: StorageError | undefined; // what every later call rejects with
+  #fatalError: StorageError | undefined; // what every later call rejects with
   #adding: Promise<unknown> = Promise.resolve(); // segments take effect in the order of the calls
   #lastRemoval: Promise<unknown> = Promise.resolve(); // and what removes files waits for what reads them all
   readonly #running = new Set<Promise<unknown>>();
@@ -65,7 +65,7 @@ export class NodeFilesStorage implements LogStorage {
 
   load(reader: LogReader): Promise<number[]> {
     return this.#track(async () => {
-      const names = await this.#ours(this.#fs.readdir(this.#folder));
+      const names = await this.#mappingErrors(this.#fs.readdir(this.#folder));
       const manifest = await this.#read(manifestName);
       this.#manifest = manifest;
       // What is there but can't be read must not pass for a new store: no bytes at all is a damaged manifest.
@@ -73,19 +73,19 @@ export class NodeFilesStorage implements LogStorage {
       const { parts, firstSegment } = reader.manifest(manifest ?? damaged);
       const { missing, orphans } = compareParts(parts, numbers("part-", names));
       for (const id of missing) reader.part(id, undefined);
-      this.#noteRelaxed(names, firstSegment);
+      this.#findRelaxed(names, firstSegment);
       const sequences = numbers("wal-", names).filter((sequence) => sequence >= firstSegment);
       const torn = await this.#readSegments(sequences, reader);
       this.#last = sequences.at(-1 - torn.length) ?? firstSegment - 1;
-      await this.#ours(this.#dropSegments(torn.reverse())); // what is left is a prefix at any time
+      await this.#mappingErrors(this.#dropSegments(torn.reverse())); // what is left is a prefix at any time
       await this.#sweep(names, firstSegment);
       return orphans;
     });
   }
 
-  readParts(ids: readonly number[], part: TakePart): Promise<void> {
+  readParts(ids: readonly number[], part: OnPart): Promise<void> {
     return this.#track(async () => {
-      for await (const [id, bytes] of inOrder(ids, (id) => this.#read(partName(id)))) {
+      for await (const [id, bytes] of readInOrder(ids, (id) => this.#read(partName(id)))) {
         if (bytes === undefined) await this.#requireOurManifest();
         part(id, bytes);
       }
@@ -95,18 +95,20 @@ export class NodeFilesStorage implements LogStorage {
   // What is read stays: nothing is removed meanwhile, and the names are listed between two segments.
   inspect(reader: LogReader): Promise<number[]> {
     return this.#track(() =>
-      this.#removing(async () => {
-        const listing = this.#adding.then(() => this.#ours(this.#fs.readdir(this.#folder)));
+      this.#afterRemovals(async () => {
+        const listing = this.#adding.then(() =>
+          this.#mappingErrors(this.#fs.readdir(this.#folder)),
+        );
         this.#adding = listing.catch(() => {});
         const names = await listing;
         const manifest = await this.#read(manifestName);
         const damaged = names.includes(manifestName) ? new Uint8Array() : undefined;
         const { parts, firstSegment } = reader.manifest(manifest ?? damaged);
         const { orphans } = compareParts(parts, numbers("part-", names));
-        await this.#giveParts(parts, reader);
+        await this.#readAllParts(parts, reader);
         const sequences = numbers("wal-", names).filter((sequence) => sequence >= firstSegment);
         const read = (sequence: number) => this.#read(segmentName(sequence));
-        for await (const [sequence, bytes] of inOrder(sequences, read)) {
+        for await (const [sequence, bytes] of readInOrder(sequences, read)) {
           reader.segment(sequence, bytes);
         }
         return orphans;
@@ -146,11 +148,11 @@ export class NodeFilesStorage implements LogStorage {
 
   // The new manifest is in force when it has its name. What it makes obsolete is only in the way from then on, and is
   // swept at the next load if it can't be deleted now.
-  commitManifest(bytes: Uint8Array, obsolete: Obsolete): Promise<void> {
+  commitManifest(bytes: Uint8Array, obsolete: ObsoleteFiles): Promise<void> {
     return this.#track(() =>
-      this.#removing(async () => {
+      this.#afterRemovals(async () => {
         await this.#requireOwner();
-        await this.#ours(this.#flushFolder()); // the names of the parts
+        await this.#mappingErrors(this.#flushFolder()); // the names of the parts
         this.#attempted = bytes.slice();
         await this.#replace(manifestName, bytes);
         this.#manifest = this.#attempted;
@@ -165,9 +167,9 @@ export class NodeFilesStorage implements LogStorage {
 
   dropParts(ids: readonly number[]): Promise<void> {
     return this.#track(() =>
-      this.#removing(async () => {
+      this.#afterRemovals(async () => {
         await this.#requireOwner();
-        for (const id of ids) await this.#ours(this.#unlink(partName(id)));
+        for (const id of ids) await this.#mappingErrors(this.#unlink(partName(id)));
       }),
     );
   }
@@ -179,8 +181,8 @@ export class NodeFilesStorage implements LogStorage {
 
   // Flushes what is not flushed yet: a folder that was closed can be copied, or lose power.
   async close(): Promise<void> {
-    const first = this.#final === undefined;
-    this.#final ??= new StorageError("closed", "The storage is closed.");
+    const first = this.#fatalError === undefined;
+    this.#fatalError ??= new StorageError("closed", "The storage is closed.");
     await Promise.allSettled([...this.#running]);
     if (!first || this.#relaxed.size === 0) return;
     await this.#flushRelaxed()
@@ -190,9 +192,9 @@ export class NodeFilesStorage implements LogStorage {
 
   // ---- Reading ------------------------------------------------------------------------------------------------------
 
-  async #giveParts(ids: readonly number[], reader: LogReader): Promise<void> {
+  async #readAllParts(ids: readonly number[], reader: LogReader): Promise<void> {
     const read = (id: number) => this.#read(partName(id));
-    for await (const [id, bytes] of inOrder(ids, read)) reader.part(id, bytes);
+    for await (const [id, bytes] of readInOrder(ids, read)) reader.part(id, bytes);
   }
 
   // Resolves to the segments at the end that a loss of power tore.
@@ -201,7 +203,7 @@ export class NodeFilesStorage implements LogStorage {
     const tail = sequences.findLastIndex(flushed) + 1;
     const read = (sequence: number) => this.#read(segmentName(sequence));
     let at = 0;
-    for await (const [sequence, bytes] of inOrder(sequences, read)) {
+    for await (const [sequence, bytes] of readInOrder(sequences, read)) {
       if (at >= tail && !this.#isWhole(sequence, bytes)) return sequences.slice(at);
       reader.segment(sequence, bytes);
       ++at;
@@ -214,7 +216,7 @@ export class NodeFilesStorage implements LogStorage {
     return this.#relaxed.get(sequence) === relaxedName(sequence, this.#hash(bytes));
   }
 
-  #noteRelaxed(names: readonly string[], first: number): void {
+  #findRelaxed(names: readonly string[], first: number): void {
     const there = new Set(names);
     for (const name of names) {
       const sequence = Number.parseInt(relaxedPattern.exec(name)?.[1] ?? "", 16);
@@ -227,8 +229,8 @@ export class NodeFilesStorage implements LogStorage {
     try {
       return await this.#fs.readFile(this.#path(name));
     } catch (error) {
-      if (["ENOENT", "EISDIR", "EIO"].includes(codeOf(error))) return undefined;
-      throw fileError(error);
+      if (["ENOENT", "EISDIR", "EIO"].includes(systemErrorCode(error))) return undefined;
+      throw storageErrorFrom(error);
     }
   }
 
@@ -239,7 +241,7 @@ export class NodeFilesStorage implements LogStorage {
       const left =
         name.startsWith(temporaryPrefix) ||
         (relaxedPattern.test(name) && !kept.has(name)) ||
-        (numberInName("wal-", name) ?? firstSegment) < firstSegment;
+        (numberFromName("wal-", name) ?? firstSegment) < firstSegment;
       if (left) await this.#unlink(name).catch(() => {});
     }
   }
@@ -257,7 +259,7 @@ export class NodeFilesStorage implements LogStorage {
   }
 
   // One at a time, in the order of the calls.
-  #removing<T>(call: () => Promise<T>): Promise<T> {
+  #afterRemovals<T>(call: () => Promise<T>): Promise<T> {
     const done = this.#lastRemoval.then(call);
     this.#lastRemoval = done.catch(() => {});
     return done;
@@ -266,9 +268,9 @@ export class NodeFilesStorage implements LogStorage {
   // The folder's lock keeps others out (folder-lock.ts); where it can't, these find most of them.
   async #requireOwner(): Promise<void> {
     await this.#requireOurManifest();
-    const names = await this.#ours(this.#fs.readdir(this.#folder));
+    const names = await this.#mappingErrors(this.#fs.readdir(this.#folder));
     const beyond = numbers("wal-", names).find((sequence) => sequence > this.#last);
-    if (beyond !== undefined) throw fenced(segmentName(beyond));
+    if (beyond !== undefined) throw fencedError(segmentName(beyond));
   }
 
   async #requirePredecessor(sequence: number): Promise<void> {
@@ -279,22 +281,22 @@ export class NodeFilesStorage implements LogStorage {
 
   async #requireOurManifest(): Promise<void> {
     const there = await this.#fs.readFile(this.#path(manifestName)).catch(async (error) => {
-      const failure = await this.#failure(error);
-      if (codeOf(error) !== "ENOENT" || failure.failure === "gone") throw failure;
+      const failure = await this.#storageErrorFrom(error);
+      if (systemErrorCode(error) !== "ENOENT" || failure.failure === "gone") throw failure;
       return undefined;
     });
-    const ours = [this.#manifest, this.#attempted].some((m) => m && there && sameBytes(m, there));
-    if (!ours && there !== this.#manifest) throw fenced(manifestName);
+    const ours = [this.#manifest, this.#attempted].some((m) => m && there && equalBytes(m, there));
+    if (!ours && there !== this.#manifest) throw fencedError(manifestName);
   }
 
   async #addStrict(sequence: number, bytes: Uint8Array): Promise<void> {
     const temporary = await this.#writeTemporary(bytes, "flushed");
     const name = segmentName(sequence);
     try {
-      await this.#ours(this.#flushRelaxed());
+      await this.#mappingErrors(this.#flushRelaxed());
       if (!(await this.#publish(temporary, name))) {
         await this.#requireSame(name, bytes);
-        await this.#ours(this.#flush(name));
+        await this.#mappingErrors(this.#flush(name));
       }
     } finally {
       await this.#unlink(temporary).catch(() => {});
@@ -310,10 +312,10 @@ export class NodeFilesStorage implements LogStorage {
     const temporary = await this.#writeTemporary(bytes, "not flushed");
     const name = segmentName(sequence);
     const second = relaxedName(sequence, this.#hash(bytes));
-    await this.#ours(this.#fs.rename(this.#path(temporary), this.#path(second)));
+    await this.#mappingErrors(this.#fs.rename(this.#path(temporary), this.#path(second)));
     try {
       if (!(await this.#publish(second, name))) {
-        if (taken === "fences") throw fenced(name);
+        if (taken === "fences") throw fencedError(name);
         await this.#requireSame(name, bytes);
       }
     } catch (error) {
@@ -329,11 +331,11 @@ export class NodeFilesStorage implements LogStorage {
       await this.#fs.link(this.#path(from), this.#path(name));
       return true;
     } catch (error) {
-      if (codeOf(error) === "EEXIST") return false;
-      if (!lacksLinks(error)) throw await this.#failure(error);
+      if (systemErrorCode(error) === "EEXIST") return false;
+      if (!lacksLinks(error)) throw await this.#storageErrorFrom(error);
     }
     // A file system without links: then the lock alone keeps two owners apart, and nothing is relaxed.
-    return this.#ours(
+    return this.#mappingErrors(
       (async () => {
         const names = await this.#fs.readdir(this.#folder);
         if (names.includes(name)) return false;
@@ -346,8 +348,8 @@ export class NodeFilesStorage implements LogStorage {
 
   async #requireSame(name: string, bytes: Uint8Array): Promise<void> {
     const there = await this.#read(name);
-    if (there !== undefined && sameBytes(there, bytes)) return;
-    throw fenced(name);
+    if (there !== undefined && equalBytes(there, bytes)) return;
+    throw fencedError(name);
   }
 
   // Flushes the segments that were added without, and then forgets that they were.
@@ -366,7 +368,7 @@ export class NodeFilesStorage implements LogStorage {
   // Puts a file, flushed, in the place of another.
   async #replace(name: string, bytes: Uint8Array): Promise<void> {
     const temporary = await this.#writeTemporary(bytes, "flushed");
-    await this.#ours(this.#fs.rename(this.#path(temporary), this.#path(name)));
+    await this.#mappingErrors(this.#fs.rename(this.#path(temporary), this.#path(name)));
   }
 
   async #writeTemporary(bytes: Uint8Array, how: "flushed" | "not flushed"): Promise<string> {
@@ -382,7 +384,7 @@ export class NodeFilesStorage implements LogStorage {
       return name;
     } catch (error) {
       await this.#unlink(name).catch(() => {});
-      throw await this.#failure(error);
+      throw await this.#storageErrorFrom(error);
     }
   }
 
@@ -400,7 +402,7 @@ export class NodeFilesStorage implements LogStorage {
     try {
       await this.#fs.unlink(this.#path(name));
     } catch (error) {
-      if (codeOf(error) !== "ENOENT") throw error;
+      if (systemErrorCode(error) !== "ENOENT") throw error;
     }
   }
 
@@ -428,26 +430,26 @@ export class NodeFilesStorage implements LogStorage {
 
   // ---- Errors and ends ------------------------------------------------------------------------------------------------
 
-  async #ours<T>(call: Promise<T>): Promise<T> {
+  async #mappingErrors<T>(call: Promise<T>): Promise<T> {
     try {
       return await call;
     } catch (error) {
-      throw await this.#failure(error);
+      throw await this.#storageErrorFrom(error);
     }
   }
 
-  async #failure(error: unknown): Promise<StorageError> {
-    if (codeOf(error) !== "ENOENT") return fileError(error);
+  async #storageErrorFrom(error: unknown): Promise<StorageError> {
+    if (systemErrorCode(error) !== "ENOENT") return storageErrorFrom(error);
     const folder = await this.#fs.stat(this.#folder).catch(() => undefined);
-    if (folder !== undefined) return fileError(error);
+    if (folder !== undefined) return storageErrorFrom(error);
     const message = `The folder ${this.#folder} was deleted while it was open.`;
-    this.#final = new StorageError("gone", message, error);
-    return this.#final;
+    this.#fatalError = new StorageError("gone", message, error);
+    return this.#fatalError;
   }
 
   // Rejects when closed; else remembers the call until it ends, for close() to wait for.
   async #track<T>(call: () => Promise<T>): Promise<T> {
-    if (this.#final !== undefined) throw this.#final;
+    if (this.#fatalError !== undefined) throw this.#fatalError;
     const running = call();
     this.#running.add(running);
     try {
@@ -470,13 +472,13 @@ function relaxedName(sequence: number, hash: string): string {
 
 function numbers(prefix: "wal-" | "part-", names: readonly string[]): number[] {
   return names
-    .map((name) => numberInName(prefix, name))
+    .map((name) => numberFromName(prefix, name))
     .filter((number) => number !== undefined)
     .sort((a, b) => a - b);
 }
 
 // Reads some files ahead, and gives them in the order asked for.
-async function* inOrder<T>(
+async function* readInOrder<T>(
   keys: readonly number[],
   read: (key: number) => Promise<T>,
 ): AsyncGenerator<[key: number, value: T]> {
@@ -498,5 +500,5 @@ async function writeAll(file: NodeFile, bytes: Uint8Array): Promise<void> {
 }
 
 function lacksLinks(error: unknown): boolean {
-  return ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"].includes(codeOf(error));
+  return ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"].includes(systemErrorCode(error));
 }

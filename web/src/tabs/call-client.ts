@@ -4,27 +4,27 @@
 import { AbortError, StoreError } from "../errors.ts";
 import type { AbortSignalLike, Durability, RestoreMode, RestoreReport } from "../types.ts";
 import {
-  type BlockCall,
-  fromWire,
+  type CallResponse,
+  errorFromWire,
+  type MessageCall,
   type PlainCall,
   type RemoteCall,
-  type Reply,
   type ToOwner,
   writesInFlightMax,
 } from "./messages.ts";
 
 // The way to one owner, whose name is in each message, for one session.
-export interface Link {
+export interface OwnerLink {
   readonly owner: string;
   readonly session: number;
   post(message: ToOwner): void;
 }
 
-interface Call extends RemoteCall {
+interface PendingCall extends RemoteCall {
   resolve(value: unknown): void;
   reject(error: unknown): void;
-  sent: boolean; // to the present owner
-  sendings: number; // to whatever owner
+  isSent: boolean; // to the present owner
+  sendCount: number; // to whatever owner
   unlisten(): void; // stops listening to its signal
 }
 
@@ -38,13 +38,13 @@ const orderedKinds: ReadonlySet<RemoteCall["kind"]> = new Set([
 export class CallClient {
   readonly #id: Uint8Array | undefined;
   #next = 1;
-  #link: Link | undefined;
+  #link: OwnerLink | undefined;
   #scheduled = false;
   // By number, which is their order.
-  #ordered = new Map<number, Call>(); // writes and flushes: sent in order, a bounded number at a time
+  #ordered = new Map<number, PendingCall>(); // writes and flushes: sent in order, a bounded number at a time
   #highest = 0; // number among them, ever
-  #disordered = false; // one came late
-  readonly #free = new Map<number, Call>(); // all others
+  #needsSort = false; // one came late
+  readonly #unordered = new Map<number, PendingCall>(); // all others
 
   // `id`: 16 random bytes. Without it there is one owner for good, so no write is ever sent twice: writes then travel without a number
   // of the store's, and as many at a time as there are.
@@ -53,57 +53,57 @@ export class CallClient {
   }
 
   // How many calls have no answer yet.
-  get open(): number {
-    return this.#ordered.size + this.#free.size;
+  get pendingCount(): number {
+    return this.#ordered.size + this.#unordered.size;
   }
 
   // Writes and what keeps its place among them have no answer yet: what is to come after them is asked of this client too.
-  get waits(): boolean {
+  get hasOrderedCalls(): boolean {
     return this.#ordered.size > 0;
   }
 
   // A call's place among all of this client: its number. Taken for one that may be made later, so that no other gets ahead of it.
-  place(): number {
+  nextCallNumber(): number {
     return this.#next++;
   }
 
   // Rejects as the owner does, or with AbortError if `signal` aborts before the call had an effect.
-  block(
-    kind: BlockCall,
-    block: Uint8Array,
+  request(
+    kind: MessageCall,
+    request: Uint8Array,
     durability?: Durability,
     signal?: AbortSignalLike,
-    number = this.place(),
+    number = this.nextCallNumber(),
   ): Promise<Uint8Array> {
     if (signal?.aborted) return Promise.reject(new AbortError());
     const id = kind === "write" ? this.#id : undefined;
-    const bytes = id === undefined ? block.slice() : inCall(block, id, number);
-    return this.#add({ number, kind, block: bytes, durability }, signal) as Promise<Uint8Array>;
+    const bytes = id === undefined ? request.slice() : wrapInCall(request, id, number);
+    return this.#add({ number, kind, request: bytes, durability }, signal) as Promise<Uint8Array>;
   }
 
   // A deferred write that an owner acknowledged and could not store, whoever made it. One that was a call of this client's is that
   // call again.
-  again(block: Uint8Array, place: number | undefined): Promise<Uint8Array> {
-    const number = place ?? this.#numberOf(block) ?? this.place();
-    return this.block("write", outOfCall(block), "deferred", undefined, number);
+  resend(request: Uint8Array, callNumber: number | undefined): Promise<Uint8Array> {
+    const number = callNumber ?? this.#ownCallNumber(request) ?? this.nextCallNumber();
+    return this.request("write", unwrapCall(request), "deferred", undefined, number);
   }
 
   // A snapshot, for the owner's store.
   restore(
     file: Uint8Array,
     mode: RestoreMode | undefined,
-    number = this.place(),
+    number = this.nextCallNumber(),
   ): Promise<RestoreReport> {
-    const block = this.#id === undefined ? file : inCall(file, this.#id, number);
-    return this.#add({ number, kind: "restore", block, mode }) as Promise<RestoreReport>;
+    const request = this.#id === undefined ? file : wrapInCall(file, this.#id, number);
+    return this.#add({ number, kind: "restore", request, mode }) as Promise<RestoreReport>;
   }
 
-  plain(kind: PlainCall, number = this.place()): Promise<unknown> {
+  requestPlain(kind: PlainCall, number = this.nextCallNumber()): Promise<unknown> {
     return this.#add({ number, kind });
   }
 
   // There is an owner: what waits is sent, and what had been sent to another is sent again.
-  connect(link: Link): void {
+  connect(link: OwnerLink): void {
     this.disconnect();
     this.#link = link;
     this.#send();
@@ -111,59 +111,59 @@ export class CallClient {
 
   disconnect(): void {
     this.#link = undefined;
-    for (const call of this.#ordered.values()) call.sent = false;
-    for (const call of this.#free.values()) call.sent = false;
+    for (const call of this.#ordered.values()) call.isSent = false;
+    for (const call of this.#unordered.values()) call.isSent = false;
   }
 
-  answer(replies: readonly Reply[]): void {
-    for (const reply of replies) {
-      const call = this.#ordered.get(reply.number) ?? this.#free.get(reply.number);
+  receiveResponses(responses: readonly CallResponse[]): void {
+    for (const response of responses) {
+      const call = this.#ordered.get(response.number) ?? this.#unordered.get(response.number);
       if (call === undefined) continue;
-      this.#forget(call);
-      if ("error" in reply) call.reject(refusal(call, fromWire(reply.error)));
-      else call.resolve(reply.value);
+      this.#removeCall(call);
+      if ("error" in response) call.reject(errorAfterResend(call, errorFromWire(response.error)));
+      else call.resolve(response.value);
     }
     this.#schedule();
   }
 
   rejectAll(error: unknown): void {
-    for (const call of [...this.#ordered.values(), ...this.#free.values()]) {
-      this.#forget(call);
+    for (const call of [...this.#ordered.values(), ...this.#unordered.values()]) {
+      this.#removeCall(call);
       call.reject(error);
     }
   }
 
   #add(call: RemoteCall, signal?: AbortSignalLike): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const added: Call = {
+      const added: PendingCall = {
         ...call,
         resolve,
         reject,
-        sent: false,
-        sendings: 0,
+        isSent: false,
+        sendCount: 0,
         unlisten: () => {},
       };
       if (signal !== undefined) this.#listen(added, signal);
       if (orderedKinds.has(call.kind)) this.#order(added);
-      else this.#free.set(call.number, added);
+      else this.#unordered.set(call.number, added);
       this.#schedule();
     });
   }
 
-  #order(call: Call): void {
+  #order(call: PendingCall): void {
     this.#ordered.set(call.number, call);
-    if (call.number < this.#highest) this.#disordered = true;
+    if (call.number < this.#highest) this.#needsSort = true;
     else this.#highest = call.number;
   }
 
   // A call that was sent is the owner's to abort: it knows whether it still can.
-  #listen(call: Call, signal: AbortSignalLike): void {
+  #listen(call: PendingCall, signal: AbortSignalLike): void {
     const onAbort = () => {
-      if (call.sent) {
-        const { owner: to, session } = this.#link as Link;
+      if (call.isSent) {
+        const { owner: to, session } = this.#link as OwnerLink;
         this.#link?.post({ to, type: "cancel", session, number: call.number });
       } else {
-        this.#forget(call);
+        this.#removeCall(call);
         call.reject(new AbortError());
       }
     };
@@ -171,17 +171,17 @@ export class CallClient {
     call.unlisten = () => signal.removeEventListener("abort", onAbort);
   }
 
-  #numberOf(block: Uint8Array): number | undefined {
-    const call = callOf(block);
+  #ownCallNumber(request: Uint8Array): number | undefined {
+    const call = callIdOf(request);
     if (call === undefined || this.#id?.every((byte, i) => byte === call[8 + i]) !== true)
       return undefined;
     return Number(new DataView(call.buffer, call.byteOffset).getBigUint64(0, true));
   }
 
-  #forget(call: Call): void {
+  #removeCall(call: PendingCall): void {
     call.unlisten();
     this.#ordered.delete(call.number);
-    this.#free.delete(call.number);
+    this.#unordered.delete(call.number);
   }
 
   // What is called in one turn travels in one message.
@@ -197,59 +197,59 @@ export class CallClient {
   #send(): void {
     if (this.#link === undefined) return;
     const calls: RemoteCall[] = [];
-    const send = (call: Call) => {
-      call.sent = true;
-      call.sendings += 1;
-      const { number, kind, block, durability, mode } = call;
-      calls.push({ number, kind, block, durability, mode });
+    const send = (call: PendingCall) => {
+      call.isSent = true;
+      call.sendCount += 1;
+      const { number, kind, request, durability, mode } = call;
+      calls.push({ number, kind, request, durability, mode });
     };
-    if (this.#disordered) this.#ordered = new Map([...this.#ordered].sort(([a], [b]) => a - b));
-    this.#disordered = false;
+    if (this.#needsSort) this.#ordered = new Map([...this.#ordered].sort(([a], [b]) => a - b));
+    this.#needsSort = false;
     const inFlightMax = this.#id === undefined ? Number.POSITIVE_INFINITY : writesInFlightMax;
     let inFlight = 0;
     for (const call of this.#ordered.values()) {
       if (++inFlight > inFlightMax) break;
-      if (!call.sent) send(call);
+      if (!call.isSent) send(call);
     }
-    for (const call of this.#free.values()) if (!call.sent) send(call);
+    for (const call of this.#unordered.values()) if (!call.isSent) send(call);
     const { owner: to, session } = this.#link;
     if (calls.length > 0) this.#link.post({ to, type: "calls", session, calls });
   }
 }
 
 // That a write could not be stored tells nothing of one that was sent before: it may have been, by an owner who could not say so.
-function refusal({ kind, sendings }: Call, error: Error): Error {
+function errorAfterResend({ kind, sendCount }: PendingCall, error: Error): Error {
   const writes = kind === "write" || kind === "restore";
   const ofStorage = error instanceof StoreError || error instanceof AbortError;
-  if (!writes || !ofStorage || sendings < 2) return error;
+  if (!writes || !ofStorage || sendCount < 2) return error;
   const message = `The store got another owner, who could not find out whether this was stored: ${error.message}`;
   const hint = "It is there whole or not at all, which shows when it is read.";
   return new StoreError("ConnectionLost", message, { cause: error, hint });
 }
 
-// ---- Calls, as core/doors/group.h has them ----------------------------------------------------------------------------
+// ---- Calls, as core/dispatch/dispatcher.h has them ----------------------------------------------------------------------------
 
 const callKind = 32;
 const callVersion = 1;
 const callHeadBytes = 32;
 
-function inCall(block: Uint8Array, client: Uint8Array, number: number): Uint8Array {
-  const bytes = new Uint8Array(callHeadBytes + block.length);
+function wrapInCall(request: Uint8Array, client: Uint8Array, number: number): Uint8Array {
+  const bytes = new Uint8Array(callHeadBytes + request.length);
   const view = new DataView(bytes.buffer);
   view.setUint8(0, callKind);
   view.setUint8(1, callVersion);
   view.setBigUint64(8, BigInt(number), true);
   bytes.set(client, 16);
-  bytes.set(block, callHeadBytes);
+  bytes.set(request, callHeadBytes);
   return bytes;
 }
 
 // Who calls, as the engine remembers it: number and client.
-export function callOf(block: Uint8Array): Uint8Array | undefined {
-  return block[0] === callKind ? block.subarray(8, callHeadBytes) : undefined;
+export function callIdOf(request: Uint8Array): Uint8Array | undefined {
+  return request[0] === callKind ? request.subarray(8, callHeadBytes) : undefined;
 }
 
 // The block itself, whether it is in a call or not.
-export function outOfCall(block: Uint8Array): Uint8Array<ArrayBuffer> {
-  return block[0] === callKind ? block.slice(callHeadBytes) : new Uint8Array(block);
+export function unwrapCall(request: Uint8Array): Uint8Array<ArrayBuffer> {
+  return request[0] === callKind ? request.slice(callHeadBytes) : new Uint8Array(request);
 }

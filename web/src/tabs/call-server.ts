@@ -3,48 +3,54 @@
 import { StoreError } from "../errors.ts";
 import type { Host } from "../transport.ts";
 import type { StoreEvents } from "../types.ts";
-import { callOf, outOfCall } from "./call-client.ts";
-import { type Channel, whole } from "./channel.ts";
+import { callIdOf, unwrapCall } from "./call-client.ts";
+import { type Channel, ownBuffer } from "./channel.ts";
 import {
   allEvents,
+  type CallResponse,
+  errorToWire,
   forwardedEvents,
   type RemoteCall,
-  type Reply,
   type ToClient,
   type ToOwner,
-  toWire,
 } from "./messages.ts";
 
 // What differs between a tab, whose clients find another owner when it is none any more, and a worker, whose page has no other.
-export interface ServerTerms {
+export interface ServerPolicy {
   events: readonly (keyof StoreEvents)[]; // that the client is told of
-  unanswered(error: unknown): boolean; // failures of calls that are left to the next owner
+  leavesToNextOwner(error: unknown): boolean; // failures of calls that are left to the next owner
 }
 
-export const betweenTabs: ServerTerms = { events: forwardedEvents, unanswered: isOfOwner };
-export const forThePage: ServerTerms = { events: allEvents, unanswered: () => false };
+export const tabServerPolicy: ServerPolicy = {
+  events: forwardedEvents,
+  leavesToNextOwner: isOwnershipError,
+};
+export const workerServerPolicy: ServerPolicy = {
+  events: allEvents,
+  leavesToNextOwner: () => false,
+};
 
 export class CallServer {
   readonly #host: Host;
   readonly #owner: string;
   readonly #channel: Channel;
-  readonly #terms: ServerTerms;
+  readonly #policy: ServerPolicy;
   readonly #session: number;
   readonly #unlisten: (() => void)[];
   readonly #writing = new Map<number, AbortController>();
-  #replies: Reply[] = [];
+  #responses: CallResponse[] = [];
   #closed = false;
 
   // `owner`: its name in messages.
-  constructor(host: Host, owner: string, channel: Channel, terms = betweenTabs, session = 0) {
+  constructor(host: Host, owner: string, channel: Channel, policy = tabServerPolicy, session = 0) {
     this.#host = host;
     this.#owner = owner;
     this.#channel = channel;
-    this.#terms = terms;
+    this.#policy = policy;
     this.#session = session;
-    this.#unlisten = terms.events.map((name) =>
+    this.#unlisten = policy.events.map((name) =>
       host.on(name, (event) => {
-        const plain = "error" in event ? { ...event, error: toWire(event.error) } : event;
+        const plain = "error" in event ? { ...event, error: errorToWire(event.error) } : event;
         this.#post({ from: owner, type: "event", name, event: plain, status: host.status });
       }),
     );
@@ -53,7 +59,7 @@ export class CallServer {
 
   receive(message: ToOwner): void {
     if (!("session" in message) || message.session !== this.#session) return;
-    if (message.type === "calls") for (const call of message.calls) this.#answer(call);
+    if (message.type === "calls") for (const call of message.calls) this.#handleCall(call);
     else this.#writing.get(message.number)?.abort();
   }
 
@@ -64,34 +70,41 @@ export class CallServer {
     for (const unlisten of this.#unlisten) unlisten();
   }
 
-  #answer(call: RemoteCall): void {
+  #handleCall(call: RemoteCall): void {
     const { number } = call;
-    const reply = (value: unknown) =>
-      this.#reply({ number, value: isBytes(value) ? whole(value) : value });
-    const refuse = (error: unknown) => {
-      if (!this.#terms.unanswered(error)) this.#reply({ number, error: toWire(error) });
+    const respond = (value: unknown) =>
+      this.#queueResponse({ number, value: isBytes(value) ? ownBuffer(value) : value });
+    const reject = (error: unknown) => {
+      if (!this.#policy.leavesToNextOwner(error))
+        this.#queueResponse({ number, error: errorToWire(error) });
     };
     try {
-      const value = this.#ask(call);
-      if (value instanceof Promise) value.then(reply, refuse);
-      else reply(value.slice()); // it dies with the next call
+      const value = this.#dispatch(call);
+      if (value instanceof Promise) value.then(respond, reject);
+      else respond(value.slice()); // it dies with the next call
     } catch (error) {
-      refuse(error);
+      reject(error);
     }
   }
 
-  #ask({ number, kind, block, durability, mode }: RemoteCall): Uint8Array | Promise<unknown> {
+  #dispatch({
+    number,
+    kind,
+    request,
+    durability,
+    mode,
+  }: RemoteCall): Uint8Array | Promise<unknown> {
     switch (kind) {
       case "read":
-        return this.#host.read(block as Uint8Array);
+        return this.#host.read(request as Uint8Array);
       case "handle":
-        return this.#host.handle(block as Uint8Array);
+        return this.#host.handle(request as Uint8Array);
       case "write": {
         const abort = new AbortController();
-        const reply = this.#host.write(block as Uint8Array, durability, abort.signal);
-        if (!(reply instanceof Promise)) return reply;
+        const response = this.#host.write(request as Uint8Array, durability, abort.signal);
+        if (!(response instanceof Promise)) return response;
         this.#writing.set(number, abort);
-        return reply.finally(() => this.#writing.delete(number));
+        return response.finally(() => this.#writing.delete(number));
       }
       case "flush":
         return this.#host.flush();
@@ -104,22 +117,22 @@ export class CallServer {
       case "snapshot":
         return this.#host.snapshot();
       case "restore": {
-        const called = block as Uint8Array<ArrayBuffer>;
-        return this.#host.restore(outOfCall(called), { mode, call: callOf(called) });
+        const called = request as Uint8Array<ArrayBuffer>;
+        return this.#host.restore(unwrapCall(called), { mode, call: callIdOf(called) });
       }
     }
   }
 
   // Answers given in one turn travel in one message.
-  #reply(reply: Reply): void {
-    this.#replies.push(reply);
-    if (this.#replies.length > 1) return;
+  #queueResponse(response: CallResponse): void {
+    this.#responses.push(response);
+    if (this.#responses.length > 1) return;
     queueMicrotask(() => {
-      const replies = this.#replies.splice(0);
-      const blocks = replies.flatMap((r) => ("value" in r && isBytes(r.value) ? [r.value] : []));
+      const responses = this.#responses.splice(0);
+      const bytes = responses.flatMap((r) => ("value" in r && isBytes(r.value) ? [r.value] : []));
       const { pendingBytes, lastPersistedAt } = this.#host.status;
       const progress = { pendingBytes, lastPersistedAt };
-      this.#post({ from: this.#owner, type: "replies", replies, progress }, blocks);
+      this.#post({ from: this.#owner, type: "responses", responses, progress }, bytes);
     });
   }
 
@@ -129,7 +142,7 @@ export class CallServer {
 }
 
 // Failures that say that this is not the owner any more. The next one will answer.
-export function isOfOwner(error: unknown): boolean {
+export function isOwnershipError(error: unknown): boolean {
   if (!(error instanceof StoreError)) return false;
   const { code, failure } = error as StoreError & { failure?: string };
   return code === "StoreClosed" || failure === "fenced";

@@ -30,7 +30,7 @@ export function broadcastChannels(): OpenChannel | undefined {
 }
 
 // What is posted has a buffer to itself: all of a buffer travels with a view of it.
-export function whole(bytes: Uint8Array): Uint8Array {
+export function ownBuffer(bytes: Uint8Array): Uint8Array {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
 }
 
@@ -39,7 +39,7 @@ export function portChannel(port: MessagePort, onMessage: (message: unknown) => 
   port.onmessage = (event) => onMessage(event.data);
   return {
     post(message, bytes = []) {
-      const movable = bytes.filter((view) => view === whole(view));
+      const movable = bytes.filter((view) => view === ownBuffer(view));
       port.postMessage(message, [...new Set(movable.map(({ buffer }) => buffer as ArrayBuffer))]);
     },
     close() {

@@ -3,34 +3,34 @@
 import type { Emitter } from "../host/emitter.ts";
 import type { StoreEvents, StoreStatus } from "../types.ts";
 import type { CallClient } from "./call-client.ts";
-import { fromWire, type Progress, type ToClient, type WireError } from "./messages.ts";
+import { errorFromWire, type Progress, type ToClient, type WireError } from "./messages.ts";
 import { OwnerWatch } from "./owner-watch.ts";
-import type { Peers } from "./peers.ts";
+import type { TabChannel } from "./tab-channel.ts";
 
 export interface FollowerOptions {
   client: CallClient;
-  peers: Peers;
+  tabChannel: TabChannel;
   events: Emitter<StoreEvents>;
-  silenceMs: number; // of an owner, before another tab takes its place
+  ownerTimeoutMs: number; // of an owner, before another tab takes its place
   onReady(): void; // it answers now
   onSilent(): void;
   status(): StoreStatus; // as this tab says it
 }
 
 export class Follower {
-  readonly #o: FollowerOptions;
+  readonly #options: FollowerOptions;
   readonly #watch: OwnerWatch;
   #owner: string | undefined; // its name in messages
   #ready = false; // it answers
-  #greeted = false; // hello was said since the watch asked last
+  #hasSaidHello = false; // hello was said since the watch asked last
   status: StoreStatus | undefined; // as the last owner said it, this tab included
 
   constructor(options: FollowerOptions) {
-    this.#o = options;
+    this.#options = options;
     this.#watch = new OwnerWatch({
-      silenceMs: options.silenceMs,
-      due: () => !this.#ready || options.client.open > 0,
-      ask: () => this.ask(),
+      ownerTimeoutMs: options.ownerTimeoutMs,
+      isResponseDue: () => !this.#ready || options.client.pendingCount > 0,
+      pingOwner: () => this.pingOwner(),
       onSilent: () => options.onSilent(),
     });
   }
@@ -40,8 +40,8 @@ export class Follower {
   }
 
   // Nothing was heard since onSilent().
-  get silent(): boolean {
-    return this.#watch.silent;
+  get isSilent(): boolean {
+    return this.#watch.isSilent;
   }
 
   // Looks for an owner.
@@ -54,32 +54,32 @@ export class Follower {
     this.#watch.stop();
     this.#owner = undefined;
     this.#ready = false;
-    this.#o.client.disconnect();
+    this.#options.client.disconnect();
   }
 
-  ask(): void {
+  pingOwner(): void {
     const to = this.#ready ? this.#owner : undefined;
-    this.#greeted = to === undefined;
-    if (to === undefined) this.#o.peers.announce("hello");
-    else this.#o.peers.post({ to, type: "ping" });
+    this.#hasSaidHello = to === undefined;
+    if (to === undefined) this.#options.tabChannel.announce("hello");
+    else this.#options.tabChannel.post({ to, type: "ping" });
   }
 
   // Somebody said that he is the owner. Two may, for a moment, and both answer each hello of each tab; so there is not one for
   // each answer.
-  meet(owner: string, generation: number | undefined): void {
+  onOwnerAnnounced(owner: string, generation: number | undefined): void {
     if (generation !== undefined && this.#isPast(generation)) return;
-    this.#watch.heard();
+    this.#watch.onMessageReceived();
     if (owner === this.#owner) return;
-    this.#change(owner);
-    if (this.#greeted) return; // the watch asks again soon
-    this.#greeted = true;
-    this.#o.peers.announce("hello"); // it may not have heard of this tab
+    this.#setOwner(owner);
+    if (this.#hasSaidHello) return; // the watch asks again soon
+    this.#hasSaidHello = true;
+    this.#options.tabChannel.announce("hello"); // it may not have heard of this tab
   }
 
-  #change(owner: string): void {
+  #setOwner(owner: string): void {
     this.#owner = owner;
     this.#ready = false;
-    this.#o.client.disconnect();
+    this.#options.client.disconnect();
   }
 
   // A later owner than the one that is known, who may still say that he is it.
@@ -95,18 +95,18 @@ export class Follower {
 
   receive(message: ToClient): void {
     const { from } = message;
-    if (message.type === "ready" && this.#isSuccessor(from, message.status)) this.#change(from);
+    if (message.type === "ready" && this.#isSuccessor(from, message.status)) this.#setOwner(from);
     if (from !== this.#owner) return;
-    this.#watch.heard();
+    this.#watch.onMessageReceived();
     switch (message.type) {
       case "alive":
         break;
       case "ready":
         this.#follow(message.session, message.status);
         break;
-      case "replies":
+      case "responses":
         this.#progress(message.progress);
-        this.#o.client.answer(message.replies);
+        this.#options.client.receiveResponses(message.responses);
         break;
       case "event":
         this.#relay(message.name, message.event);
@@ -119,10 +119,10 @@ export class Follower {
     const again = this.#ready; // it was asked twice
     this.status = status;
     this.#ready = true;
-    const { client, peers } = this.#o;
+    const { client, tabChannel } = this.#options;
     const owner = this.#owner as string;
-    client.connect({ owner, session, post: (message) => peers.post(message) });
-    if (!again) this.#o.onReady();
+    client.connect({ owner, session, post: (message) => tabChannel.post(message) });
+    if (!again) this.#options.onReady();
   }
 
   #progress(progress: Progress): void {
@@ -130,18 +130,18 @@ export class Follower {
     this.status = { ...(this.status as StoreStatus), ...progress };
     const at = progress.lastPersistedAt;
     if (at !== undefined && at.getTime() !== before?.getTime()) {
-      this.#o.events.emit("persisted", { at });
+      this.#options.events.emit("persisted", { at });
     }
   }
 
   #relay(name: keyof StoreEvents, event: unknown): void {
-    const { events } = this.#o;
+    const { events } = this.#options;
     if (name === "status") {
       this.status = event as StoreStatus;
-      events.emit("status", this.#o.status());
+      events.emit("status", this.#options.status());
     } else if (name === "persist-error") {
       const { error, ...rest } = event as StoreEvents["persist-error"] & { error: WireError };
-      events.emit(name, { ...rest, error: fromWire(error) });
+      events.emit(name, { ...rest, error: errorFromWire(error) });
     } else {
       events.emit(name, event as never);
     }

@@ -1,25 +1,25 @@
 // What the tabs of a store say to each other. A store has one owner, whose engine answers for all; the others are its clients.
 //
 //   on the store's channel, heard by every tab         hello, owner, yield: who is there
-//   on a client's own channel, or its worker's port    calls one way, replies and events the other
+//   on a client's own channel, or its worker's port    calls one way, responses and events the other
 //
 // A call that has no answer when the owner changes is sent again to the next one, under the same client and number, so
 // that it is applied once (core/store/call_window.h).
 
 import { AbortError, RestError, StoreError, type StoreErrorCode, serviceError } from "../errors.ts";
-import type { LifeEvent } from "../host/page-life.ts";
+import type { LifecycleEvent } from "../host/page-lifecycle.ts";
 import type { Durability, RestoreMode, StoreEvents, StoreStatus, StoreWarning } from "../types.ts";
 
-// Of these messages, and of the blocks in them (core/direct/LAYOUT.md, core/protocol/http_codec.h). To be raised when either changes.
+// Of these messages, and of the blocks in them (core/rpc/LAYOUT.md, core/rest/http_codec.h). To be raised when either changes.
 export const protocolVersion = 1;
 
 // As many writes of a client are on their way at a time: the owner's store remembers the answers of so many.
 export const writesInFlightMax = 64; // CallWindow::calls_per_client
 
-export function storeChannel(store: string): string {
+export function storeChannelName(store: string): string {
   return `entitable/${store}`;
 }
-export function clientChannel(store: string, client: string): string {
+export function clientChannelName(store: string, client: string): string {
   return `entitable/${store}/client/${client}`;
 }
 
@@ -43,21 +43,21 @@ export function isAnnouncement(message: unknown): message is Announcement {
   return typeof entitable === "number" && typeof type === "string" && typeof from === "string";
 }
 
-// ---- Calls and replies ------------------------------------------------------------------------------------------------
+// ---- Calls and responses ------------------------------------------------------------------------------------------------
 
 // The calls that carry a block, and those that carry nothing and are answered by a value.
-export type BlockCall = "read" | "handle" | "write" | "restore";
+export type MessageCall = "read" | "handle" | "write" | "restore";
 export type PlainCall = "flush" | "stats" | "verify" | "compact" | "snapshot";
 
 export interface RemoteCall {
   number: number;
-  kind: BlockCall | PlainCall;
-  block?: Uint8Array | undefined;
+  kind: MessageCall | PlainCall;
+  request?: Uint8Array | undefined;
   mode?: RestoreMode | undefined; // of "restore"
   durability?: Durability | undefined; // of "write"
 }
 
-export type Reply =
+export type CallResponse =
   | { number: number; value: unknown } // a block for those that carry one
   | { number: number; error: WireError };
 
@@ -73,7 +73,7 @@ export type ToOwner =
 export type ToClient =
   | { from: string; type: "alive" }
   | { from: string; type: "ready"; session: number; status: StoreStatus }
-  | { from: string; type: "replies"; replies: Reply[]; progress: Progress }
+  | { from: string; type: "responses"; responses: CallResponse[]; progress: Progress }
   | { from: string; type: "event"; name: keyof StoreEvents; event: unknown; status: StoreStatus };
 
 // What changes with nearly every write.
@@ -87,7 +87,7 @@ export const allEvents = [...forwardedEvents, "persisted", "owner", "version-con
 // Over a port of their own. The worker is the owner for good, and called so.
 //
 //   page      open                                            … calls, cancel, life …   close
-//   worker    started     warning, persist, trace …   ready     replies, event, holds     closed
+//   worker    started     warning, persist, trace …   ready     responses, event, holds     closed
 //                                                  or failed
 
 export const workerName = "worker";
@@ -95,9 +95,9 @@ export const workerName = "worker";
 export type ToWorker<Settings> =
   | ToOwner
   | { type: "open"; settings: Settings; hidden: boolean; lock: string }
-  | { type: "life"; event: LifeEvent; hidden: boolean }
+  | { type: "lifecycle"; event: LifecycleEvent; hidden: boolean }
   | { type: "persisted"; granted: boolean } // the answer to "persist"
-  | { type: "trace"; lastSeen: Date | undefined } // the answer to "find-trace"
+  | { type: "last-seen"; lastSeen: Date | undefined } // the answer to "get-last-seen"
   | { type: "close" };
 
 export type FromWorker =
@@ -106,9 +106,9 @@ export type FromWorker =
   | { type: "failed"; error: WireError }
   | { type: "warning"; warning: StoreWarning }
   | { type: "persist" } // only the page can ask the browser for that
-  | { type: "find-trace" | "wipe-trace" } // only the page has one (host/eviction.ts)
-  | { type: "leave-trace"; at: Date; wakes: number }
-  | { type: "holds"; wakes: number } // the lock of its life, after the page was suspended so many times
+  | { type: "get-last-seen" | "clear-last-seen" } // only the page has one (host/eviction.ts)
+  | { type: "set-last-seen"; at: Date; resumeCount: number }
+  | { type: "lock-held"; resumeCount: number } // the lock of its life, after the page was suspended so many times
   | { type: "closed"; error: WireError | undefined };
 
 // ---- Errors -----------------------------------------------------------------------------------------------------------
@@ -122,14 +122,14 @@ export interface WireError {
   hint?: string | undefined;
 }
 
-export function toWire(error: unknown): WireError {
+export function errorToWire(error: unknown): WireError {
   if (!(error instanceof Error)) return { name: "Error", message: String(error) };
   const { name, message } = error;
   const { code, statusCode, hint } = error as { code?: string; statusCode?: number; hint?: string };
   return { name, message, code, statusCode, hint };
 }
 
-export function fromWire({ name, message, code, statusCode, hint }: WireError): Error {
+export function errorFromWire({ name, message, code, statusCode, hint }: WireError): Error {
   const options = hint === undefined ? {} : { hint };
   if (name === "AbortError") return new AbortError(message);
   if (name === "StoreError") return new StoreError(code as StoreErrorCode, message, options);

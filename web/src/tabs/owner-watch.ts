@@ -4,25 +4,25 @@
 const silentTicksMax = 5;
 
 export interface OwnerWatchOptions {
-  silenceMs: number; // for how long it may say nothing
-  due(): boolean; // whether an answer is expected
-  ask(): void; // whether it is there
+  ownerTimeoutMs: number; // for how long it may say nothing
+  isResponseDue(): boolean; // whether an answer is expected
+  pingOwner(): void; // whether it is there
   onSilent(): void;
 }
 
 export class OwnerWatch {
-  readonly #o: OwnerWatchOptions;
+  readonly #options: OwnerWatchOptions;
   #timer: ReturnType<typeof setInterval> | undefined;
   #silentTicks = 0;
-  #silent = false;
+  #isSilent = false;
 
   constructor(options: OwnerWatchOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   start(): void {
     this.stop();
-    this.#timer = setInterval(() => this.#tick(), this.#o.silenceMs / silentTicksMax);
+    this.#timer = setInterval(() => this.#tick(), this.#options.ownerTimeoutMs / silentTicksMax);
     (this.#timer as { unref?(): void }).unref?.(); // in Node it would keep the process alive
   }
 
@@ -31,28 +31,28 @@ export class OwnerWatch {
     this.#silentTicks = 0;
   }
 
-  heard(): void {
+  onMessageReceived(): void {
     this.#silentTicks = 0;
-    this.#silent = false;
+    this.#isSilent = false;
   }
 
   // Whether nothing was heard since onSilent().
-  get silent(): boolean {
-    return this.#silent;
+  get isSilent(): boolean {
+    return this.#isSilent;
   }
 
   #tick(): void {
-    if (!this.#o.due()) {
+    if (!this.#options.isResponseDue()) {
       this.#silentTicks = 0;
       return;
     }
     this.#silentTicks += 1;
     if (this.#silentTicks <= silentTicksMax) {
-      this.#o.ask();
+      this.#options.pingOwner();
     } else {
       this.#silentTicks = 0;
-      this.#silent = true;
-      this.#o.onSilent();
+      this.#isSilent = true;
+      this.#options.onSilent();
     }
   }
 }

@@ -11,13 +11,12 @@
 // given up may wake and believe for a moment that it still owns the store, but nothing that it writes is accepted.
 
 import { AbortError, StoreError } from "../errors.ts";
-import type { Unstored } from "../host/commit-queue.ts";
+import type { UnstoredWrite } from "../host/commit-queue.ts";
 import { Emitter } from "../host/emitter.ts";
-import { type KeptBlock, keptBlocks } from "../host/kept-blocks.ts";
 import type { LocalHost, LogOwnership } from "../host/local-host.ts";
-import { forbidden, locked } from "../host/ownership.ts";
-import type { LifeEvent, PageLife } from "../host/page-life.ts";
-import { bytesOf } from "../pieces.ts";
+import { locksForbiddenError, storeLockedError } from "../host/ownership.ts";
+import type { LifecycleEvent, PageLifecycle } from "../host/page-lifecycle.ts";
+import { type PooledRequest, requestPool } from "../host/request-pool.ts";
 import type { Host } from "../transport.ts";
 import type {
   AbortSignalLike,
@@ -31,22 +30,23 @@ import type {
   StoreStatus,
   VerifyReport,
 } from "../types.ts";
+import { bytesFrom } from "../util/chunks.ts";
 import { CallClient } from "./call-client.ts";
-import { CallServer, isOfOwner } from "./call-server.ts";
+import { CallServer, isOwnershipError } from "./call-server.ts";
 import type { OpenChannel } from "./channel.ts";
-import { ClientPorts } from "./client-ports.ts";
+import { ClientConnections } from "./client-connections.ts";
 import { Follower } from "./follower.ts";
 import {
   type Announcement,
-  type BlockCall,
   forwardedEvents,
+  type MessageCall,
   type PlainCall,
   protocolVersion,
   type ToClient,
   type ToOwner,
 } from "./messages.ts";
-import { Peers } from "./peers.ts";
-import { claimStore, type LockClaim, oneAtATime } from "./store-lock.ts";
+import { type LockRequest, requestStoreLock, runStealExclusively } from "./store-lock.ts";
+import { TabChannel } from "./tab-channel.ts";
 
 const rejoinAfterMs = 1000; // a store that could not be opened on taking over
 
@@ -56,12 +56,12 @@ export interface SharedHostOptions {
   account: string; // whom the REST door answers for: must be the same in all tabs
   durability: Durability;
   clock: Clock;
-  refusal: StoreError | undefined; // of every write: the handle is for reading only
+  writeError: StoreError | undefined; // of every write: the handle is for reading only
   locks: LockManager;
   channels: OpenChannel;
-  life: PageLife;
+  lifecycle: PageLifecycle;
   waitMs: number; // for a store that somebody has for himself
-  silenceMs: number; // of an owner, before another tab takes its place
+  ownerTimeoutMs: number; // of an owner, before another tab takes its place
   signal: AbortSignalLike | undefined;
   openLocal(ownership: LogOwnership): Promise<LocalHost>; // reads the log into an engine
 }
@@ -69,22 +69,22 @@ export interface SharedHostOptions {
 type State = "joining" | "following" | "owning" | "suspended" | "closed";
 
 export class SharedHost implements Host {
-  readonly #o: SharedHostOptions;
-  readonly #me: string;
+  readonly #options: SharedHostOptions;
+  readonly #tabId: string;
   readonly #client: CallClient;
   readonly #events = new Emitter<StoreEvents>();
-  readonly #peers: Peers;
+  readonly #tabChannel: TabChannel;
   readonly #follower: Follower;
   readonly #opened: Promise<void>;
-  #isOpen: () => void = () => {};
-  #cantOpen: (error: unknown) => void = () => {};
+  #resolveOpened: () => void = () => {};
+  #rejectOpened: (error: unknown) => void = () => {};
   #state: State = "suspended";
   #local: LocalHost | undefined; // this tab owns the store
-  #ports: ClientPorts | undefined;
-  #claim: LockClaim | undefined;
+  #clients: ClientConnections | undefined;
+  #lockRequest: LockRequest | undefined;
   #opening: Promise<void> | undefined; // of the engine, when this tab becomes the owner
-  readonly #asked = new Set<Promise<unknown>>(); // of the engine here, and not answered yet; who waits for one comes after #orElse
-  #letGo: Promise<void> = Promise.resolve(); // the engine that was here last is gone, and all that was asked of it is over
+  readonly #pendingLocalCalls = new Set<Promise<unknown>>(); // of the engine here, and not answered yet; who waits for one comes after #orElseOwner
+  #released: Promise<void> = Promise.resolve(); // the engine that was here last is gone, and all that was asked of it is over
   #unwatch: () => void = () => {};
   #closing: Promise<void> | undefined;
   #failure: StoreError | undefined; // of every call, since the store was lost to a newer version
@@ -96,96 +96,98 @@ export class SharedHost implements Host {
   }
 
   private constructor(options: SharedHostOptions) {
-    this.#o = options;
+    this.#options = options;
     const id = crypto.getRandomValues(new Uint8Array(16));
-    this.#me = Array.from(id, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    this.#tabId = Array.from(id, (byte) => byte.toString(16).padStart(2, "0")).join("");
     this.#client = new CallClient(id);
-    this.#peers = new Peers({
+    this.#tabChannel = new TabChannel({
       ...options,
       store: options.name,
-      me: this.#me,
-      onAnnouncement: (announcement) => this.#hear(announcement),
+      tabId: this.#tabId,
+      onAnnouncement: (announcement) => this.#onAnnouncement(announcement),
       onMessage: (message) => this.#follower.receive(message),
     });
     this.#follower = new Follower({
       client: this.#client,
-      peers: this.#peers,
+      tabChannel: this.#tabChannel,
       events: this.#events,
-      silenceMs: options.silenceMs,
-      onReady: () => this.#follows(),
+      ownerTimeoutMs: options.ownerTimeoutMs,
+      onReady: () => this.#onFollowing(),
       onSilent: () => void this.#replaceOwner(),
       status: () => this.status,
     });
     this.#opened = new Promise((resolve, reject) => {
-      this.#isOpen = resolve;
-      this.#cantOpen = reject;
+      this.#resolveOpened = resolve;
+      this.#rejectOpened = reject;
     });
-    this.#unwatch = options.life.watch((event) => this.#onPage(event));
+    this.#unwatch = options.lifecycle.watch((event) => this.#onLifecycleEvent(event));
     this.#join();
-    this.#limitOpening();
+    this.#limitOpenTime();
   }
 
   // ---- Transport ------------------------------------------------------------------------------------------------------
 
-  read(block: Uint8Array): Uint8Array | Promise<Uint8Array> {
+  read(request: Uint8Array): Uint8Array | Promise<Uint8Array> {
     this.#requireOpen();
-    return this.#read("read", block);
+    return this.#read("read", request);
   }
 
-  get joinsReads(): boolean {
+  get batchesReads(): boolean {
     return this.#local !== undefined;
   }
 
-  beforeOthers(reads: () => void): void {
-    this.#local?.beforeOthers(reads);
+  deferReads(reads: () => void): void {
+    this.#local?.deferReads(reads);
   }
 
-  handle(block: Uint8Array): Uint8Array | Promise<Uint8Array> {
+  handle(request: Uint8Array): Uint8Array | Promise<Uint8Array> {
     this.#requireOpen();
-    return this.#read("handle", block);
+    return this.#read("handle", request);
   }
 
   // At once where that is possible.
-  #read(kind: "read" | "handle", block: Uint8Array): Uint8Array | Promise<Uint8Array> {
-    const place = this.#client.place();
+  #read(kind: "read" | "handle", request: Uint8Array): Uint8Array | Promise<Uint8Array> {
+    const callNumber = this.#client.nextCallNumber();
     if (this.#local === undefined)
-      return this.#client.block(kind, block, undefined, undefined, place);
-    const reply = this.#local[kind](block);
-    if (!(reply instanceof Promise)) return reply;
-    return this.#replyOrElse(reply, kind, block, place);
+      return this.#client.request(kind, request, undefined, undefined, callNumber);
+    const response = this.#local[kind](request);
+    if (!(response instanceof Promise)) return response;
+    return this.#responseOrResend(response, kind, request, callNumber);
   }
 
   write(
-    block: Uint8Array,
-    durability: Durability = this.#o.durability,
+    request: Uint8Array,
+    durability: Durability = this.#options.durability,
     signal?: AbortSignalLike,
   ): Uint8Array | Promise<Uint8Array> {
     this.#requireOpen();
-    if (this.#o.refusal !== undefined) throw this.#o.refusal;
-    const place = this.#client.place();
-    const local = this.#askable;
-    if (local === undefined) return this.#client.block("write", block, durability, signal, place);
-    const reply = local.write(block, durability, signal, place);
-    if (!(reply instanceof Promise)) return reply;
-    return this.#replyOrElse(reply, "write", block, place, durability, signal);
+    if (this.#options.writeError !== undefined) throw this.#options.writeError;
+    const callNumber = this.#client.nextCallNumber();
+    const local = this.#localIfInOrder;
+    if (local === undefined)
+      return this.#client.request("write", request, durability, signal, callNumber);
+    const response = local.write(request, durability, signal, callNumber);
+    if (!(response instanceof Promise)) return response;
+    return this.#responseOrResend(response, "write", request, callNumber, durability, signal);
   }
 
   // What is to come may have to come from another owner, for whom the block is kept. Nothing is made for a reply that is here.
-  #replyOrElse(
-    reply: Promise<Uint8Array>,
-    kind: BlockCall,
-    block: Uint8Array,
-    place: number,
+  #responseOrResend(
+    response: Promise<Uint8Array>,
+    kind: MessageCall,
+    request: Uint8Array,
+    callNumber: number,
     durability?: Durability,
     signal?: AbortSignalLike,
   ): Promise<Uint8Array> {
-    const kept = keptBlocks.keep(block);
-    const elsewhere = () => this.#client.block(kind, kept.block, durability, signal, place);
-    return this.#orElse(reply, elsewhere, kept);
+    const pooled = requestPool.add(request);
+    const elsewhere = () =>
+      this.#client.request(kind, pooled.request, durability, signal, callNumber);
+    return this.#orElseOwner(response, elsewhere, pooled);
   }
 
   now(): number {
-    return this.#o.clock.now();
+    return this.#options.clock.now();
   }
 
   // ---- The store's own handle -------------------------------------------------------------------------------------------
@@ -195,43 +197,43 @@ export class SharedHost implements Host {
     const status = this.#local?.status ?? { ...elsewhere, owner: "other-tab" };
     if (this.#closing !== undefined || this.#state === "closed")
       return { ...status, state: "closed" };
-    return this.#o.refusal === undefined ? status : { ...status, state: "read-only" };
+    return this.#options.writeError === undefined ? status : { ...status, state: "read-only" };
   }
 
   async flush(): Promise<void> {
     this.#requireOpen();
-    await this.#askAll("flush", (local) => local.flush());
+    await this.#callPlain("flush", (local) => local.flush());
   }
 
   async stats(): Promise<StoreStats> {
     this.#requireOpen();
-    return await this.#askAll("stats", (local) => local.stats());
+    return await this.#callPlain("stats", (local) => local.stats());
   }
 
   async verify(): Promise<VerifyReport> {
     this.#requireOpen();
-    return await this.#askAll("verify", (local) => local.verify());
+    return await this.#callPlain("verify", (local) => local.verify());
   }
 
   async compact(): Promise<void> {
     this.#requireOpen();
-    if (this.#o.refusal !== undefined) throw this.#o.refusal;
-    await this.#askAll("compact", (local) => local.compact());
+    if (this.#options.writeError !== undefined) throw this.#options.writeError;
+    await this.#callPlain("compact", (local) => local.compact());
   }
 
   async snapshot(): Promise<Uint8Array> {
     this.#requireOpen();
-    return await this.#askAll("snapshot", (local) => local.snapshot());
+    return await this.#callPlain("snapshot", (local) => local.snapshot());
   }
 
   // Read wholly first: it may have to be sent, or sent again.
   async restore(source: SnapshotSource, { mode }: RestoreOptions = {}): Promise<RestoreReport> {
     this.#requireOpen();
-    if (this.#o.refusal !== undefined) throw this.#o.refusal;
-    const file = await bytesOf(source);
+    if (this.#options.writeError !== undefined) throw this.#options.writeError;
+    const file = await bytesFrom(source);
     this.#requireOpen();
-    const elsewhere = (place: number) => this.#client.restore(file, mode, place);
-    return await this.#ask((local) => local.restore(file, { mode }), elsewhere);
+    const elsewhere = (callNumber: number) => this.#client.restore(file, mode, callNumber);
+    return await this.#callOwner((local) => local.restore(file, { mode }), elsewhere);
   }
 
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
@@ -244,8 +246,8 @@ export class SharedHost implements Host {
   }
 
   // An owner's clients hear of it too.
-  tellQuota(event: StoreEvents["quota"]): void {
-    if (this.#local !== undefined) this.#local.tellQuota(event);
+  emitQuota(event: StoreEvents["quota"]): void {
+    if (this.#local !== undefined) this.#local.emitQuota(event);
     else this.#events.emit("quota", event);
   }
 
@@ -255,31 +257,38 @@ export class SharedHost implements Host {
   }
 
   // A new owner's own calls of before are put to its engine a few at a time; what follows them waits behind them.
-  get #askable(): LocalHost | undefined {
-    return this.#client.waits ? undefined : this.#local;
+  get #localIfInOrder(): LocalHost | undefined {
+    return this.#client.hasOrderedCalls ? undefined : this.#local;
   }
 
-  #askAll<T>(kind: PlainCall, ask: (local: LocalHost) => Promise<T>): Promise<T> {
-    return this.#ask(ask, (place) => this.#client.plain(kind, place) as Promise<T>);
+  #callPlain<T>(kind: PlainCall, callLocal: (local: LocalHost) => Promise<T>): Promise<T> {
+    return this.#callOwner(
+      callLocal,
+      (callNumber) => this.#client.requestPlain(kind, callNumber) as Promise<T>,
+    );
   }
 
   // What the engine here can't answer because it is not the owner any more had no effect, and keeps its place among the calls that
   // the next owner gets: those of this tab are done in the order in which they were made.
-  async #ask<T>(
-    ask: (local: LocalHost) => Promise<T>,
-    elsewhere: (place: number) => Promise<T>,
+  async #callOwner<T>(
+    callLocal: (local: LocalHost) => Promise<T>,
+    elsewhere: (callNumber: number) => Promise<T>,
   ): Promise<T> {
-    const place = this.#client.place();
-    const local = this.#askable;
-    if (local === undefined) return await elsewhere(place);
-    return await this.#orElse(ask(local), () => elsewhere(place));
+    const callNumber = this.#client.nextCallNumber();
+    const local = this.#localIfInOrder;
+    if (local === undefined) return await elsewhere(callNumber);
+    return await this.#orElseOwner(callLocal(local), () => elsewhere(callNumber));
   }
 
-  #orElse<T>(answer: Promise<T>, elsewhere: () => Promise<T>, kept?: KeptBlock): Promise<T> {
-    this.#asked.add(answer);
+  #orElseOwner<T>(
+    answer: Promise<T>,
+    elsewhere: () => Promise<T>,
+    pooled?: PooledRequest,
+  ): Promise<T> {
+    this.#pendingLocalCalls.add(answer);
     const over = () => {
-      this.#asked.delete(answer);
-      if (kept !== undefined) keptBlocks.release(kept);
+      this.#pendingLocalCalls.delete(answer);
+      if (pooled !== undefined) requestPool.release(pooled);
     };
     return answer.then(
       (answered) => {
@@ -288,7 +297,7 @@ export class SharedHost implements Host {
       },
       (error: unknown) => {
         try {
-          if (!isOfOwner(error) || this.#closing !== undefined) throw error;
+          if (!isOwnershipError(error) || this.#closing !== undefined) throw error;
           return elsewhere();
         } finally {
           over();
@@ -301,77 +310,80 @@ export class SharedHost implements Host {
   async #close(): Promise<void> {
     let lost: unknown;
     try {
-      if (this.#askable === undefined && this.#client.open > 0) await this.#finish();
+      if (this.#localIfInOrder === undefined && this.#client.pendingCount > 0)
+        await this.#flushPendingCalls();
       if (this.#local !== undefined)
-        await (this.#ports?.empty ? this.#local.close() : this.#local.letGo());
+        await (this.#clients?.isEmpty ? this.#local.close() : this.#local.closeForTakeover());
     } catch (error) {
       lost = error;
     }
-    this.#end(closedError(this.#o.name));
-    await this.#letGo;
+    this.#shutDown(closedError(this.#options.name));
+    await this.#released;
     if (lost !== undefined) throw lost;
   }
 
   // Of a flush that fails here, close() of the engine says whether anything is lost by it.
-  async #finish(): Promise<void> {
-    await this.#client.plain("flush").catch((error: unknown) => {
+  async #flushPendingCalls(): Promise<void> {
+    await this.#client.requestPlain("flush").catch((error: unknown) => {
       if (this.#local === undefined) throw error;
     });
   }
 
-  #end(failure: Error): void {
+  #shutDown(failure: Error): void {
     if (this.#state === "closed") return;
     this.#leave();
     this.#state = "closed";
     this.#unwatch();
     this.#client.rejectAll(failure);
-    this.#cantOpen(failure);
+    this.#rejectOpened(failure);
     if (this.#follower.status !== undefined) this.#events.emit("status", this.status);
     this.#events.clear();
   }
 
   #requireOpen(): void {
     if (this.#failure !== undefined) throw this.#failure;
-    if (this.#closing !== undefined || this.#state === "closed") throw closedError(this.#o.name);
+    if (this.#closing !== undefined || this.#state === "closed")
+      throw closedError(this.#options.name);
   }
 
   // ---- Opening ----------------------------------------------------------------------------------------------------------
 
   // Somebody may have the store for himself, and opening may be given up.
-  #limitOpening(): void {
-    const { signal, exclusive, waitMs } = this.#o;
-    const giveUp = () => this.#end(new AbortError());
-    signal?.addEventListener("abort", giveUp);
+  #limitOpenTime(): void {
+    const { signal, exclusive, waitMs } = this.#options;
+    const onAbort = () => this.#shutDown(new AbortError());
+    signal?.addEventListener("abort", onAbort);
     const timer = setTimeout(() => {
-      if (exclusive && this.#state !== "owning") this.#end(locked(this.#o.name));
+      if (exclusive && this.#state !== "owning")
+        this.#shutDown(storeLockedError(this.#options.name));
     }, waitMs);
     const settled = () => {
-      signal?.removeEventListener("abort", giveUp);
+      signal?.removeEventListener("abort", onAbort);
       clearTimeout(timer);
     };
     this.#opened.then(settled, settled);
-    if (signal?.aborted) giveUp();
+    if (signal?.aborted) onAbort();
   }
 
   // ---- Joining and leaving ----------------------------------------------------------------------------------------------
 
   #join(): void {
     this.#state = "joining";
-    this.#queue("queue"); // takes longest
-    this.#peers.join();
+    this.#requestLock("queue"); // takes longest
+    this.#tabChannel.join();
     this.#follower.start();
   }
 
-  #queue(how: "queue" | "steal"): void {
-    this.#claim?.end();
-    this.#claim = claimStore(this.#o.locks, this.#o.name, how, {
+  #requestLock(how: "queue" | "steal"): void {
+    this.#lockRequest?.end();
+    this.#lockRequest = requestStoreLock(this.#options.locks, this.#options.name, how, {
       held: () => {
-        this.#opening = this.#own().finally(() => {
+        this.#opening = this.#becomeOwner().finally(() => {
           this.#opening = undefined;
         });
       },
-      lost: () => this.#replaced(),
-      failed: (error) => this.#end(forbidden(error)),
+      lost: () => this.#onReplaced(),
+      failed: (error) => this.#shutDown(locksForbiddenError(error)),
     });
   }
 
@@ -379,26 +391,27 @@ export class SharedHost implements Host {
   // does so now, as it may never wake: what the next owner gets ahead of is fenced, and taken back.
   #leave(when: "now" | "stored" = "stored"): void {
     const { owner } = this.#follower;
-    if (owner !== undefined) this.#peers.post({ to: owner, type: "bye" });
+    if (owner !== undefined) this.#tabChannel.post({ to: owner, type: "bye" });
     this.#follower.stop();
-    this.#ports?.close();
-    this.#ports = undefined;
-    this.#peers.leave();
-    const claim = this.#claim;
-    this.#claim = undefined;
+    this.#clients?.close();
+    this.#clients = undefined;
+    this.#tabChannel.leave();
+    const lockRequest = this.#lockRequest;
+    this.#lockRequest = undefined;
     const local = this.#local;
     this.#local = undefined;
     if (local !== undefined) this.#follower.status = local.status;
-    const gone = local?.letGo().catch(() => this.#takeBack(local)) ?? this.#opening;
-    if (gone !== undefined) this.#letGo = this.#allOver(gone);
-    if (gone === undefined || local?.idle || when === "now") claim?.end();
-    else void gone.then(() => claim?.end());
+    const gone =
+      local?.closeForTakeover().catch(() => this.#resendUnstored(local)) ?? this.#opening;
+    if (gone !== undefined) this.#released = this.#settlePendingCalls(gone);
+    if (gone === undefined || local?.idle || when === "now") lockRequest?.end();
+    else void gone.then(() => lockRequest?.end());
   }
 
-  #onPage(event: LifeEvent): void {
+  #onLifecycleEvent(event: LifecycleEvent): void {
     if (this.#state === "closed") return;
     if (event === "suspend" && this.#state !== "suspended" && this.#closing === undefined) {
-      this.#local?.storeNow();
+      this.#local?.storePendingNow();
       this.#leave("now");
       this.#state = "suspended";
     } else if (event === "resume" && this.#state === "suspended") {
@@ -408,30 +421,30 @@ export class SharedHost implements Host {
 
   async #rejoin(): Promise<void> {
     this.#state = "suspended";
-    await this.#letGo;
+    await this.#released;
     if (this.#state === "suspended") this.#join(); // also to end what was asked before closing
   }
 
   // ---- Owning -----------------------------------------------------------------------------------------------------------
 
-  async #own(): Promise<void> {
+  async #becomeOwner(): Promise<void> {
     this.#state = "owning";
     this.#follower.stop();
-    const claim = this.#claim;
-    const isOwner = () => this.#claim === claim && this.#state === "owning";
-    const { name, locks, channels } = this.#o;
-    this.#ports = new ClientPorts({ store: name, owner: this.#me, locks, channels });
+    const lockRequest = this.#lockRequest;
+    const isOwner = () => this.#lockRequest === lockRequest && this.#state === "owning";
+    const { name, locks, channels } = this.#options;
+    this.#clients = new ClientConnections({ store: name, owner: this.#tabId, locks, channels });
     this.#announceOwner();
     let local: LocalHost;
     try {
-      local = await this.#o.openLocal({
+      local = await this.#options.openLocal({
         isOwner,
         onReplaced: () => {
-          if (isOwner()) this.#replaced();
+          if (isOwner()) this.#onReplaced();
         },
       });
     } catch (error) {
-      if (isOwner()) this.#cantOwn(error);
+      if (isOwner()) this.#onTakeoverFailed(error);
       return;
     }
     if (!isOwner()) {
@@ -440,38 +453,38 @@ export class SharedHost implements Host {
     }
     this.#local = local;
     this.#follower.status = local.status;
-    this.#forward(local);
-    this.#answerWhatWaits(local);
-    this.#ports.serve(local);
+    this.#forwardEvents(local);
+    this.#answerPendingCalls(local);
+    this.#clients.serve(local);
     this.#announceOwner();
-    this.#isOpen();
+    this.#resolveOpened();
     this.#events.emit("owner", { owner: "self" });
   }
 
-  #forward(local: LocalHost): void {
+  #forwardEvents(local: LocalHost): void {
     for (const name of [...forwardedEvents, "persisted"] as const) {
       local.on(name, (event) => {
-        const twice = name === "status" && this.#closing !== undefined; // #end() tells it
+        const twice = name === "status" && this.#closing !== undefined; // #shutDown() tells it
         if (this.#local === local && !twice) this.#events.emit(name, event);
       });
     }
   }
 
   // Calls that were made while there was no owner, or that the one before left.
-  #answerWhatWaits(local: LocalHost): void {
-    const server = new CallServer(local, this.#me, {
+  #answerPendingCalls(local: LocalHost): void {
+    const server = new CallServer(local, this.#tabId, {
       post: (message) => {
         const answered = message as ToClient;
-        if (answered.type === "replies") this.#client.answer(answered.replies);
+        if (answered.type === "responses") this.#client.receiveResponses(answered.responses);
       },
       close() {},
     });
     const post = (message: ToOwner) => server.receive(message);
-    this.#client.connect({ owner: this.#me, session: 0, post });
+    this.#client.connect({ owner: this.#tabId, session: 0, post });
   }
 
-  #cantOwn(error: unknown): void {
-    this.#cantOpen(error);
+  #onTakeoverFailed(error: unknown): void {
+    this.#rejectOpened(error);
     void this.#opened.then(
       () => {
         const failed = error instanceof Error ? error : new Error(String(error));
@@ -484,48 +497,49 @@ export class SharedHost implements Host {
         this.#state = "suspended";
         setTimeout(() => void this.#rejoin(), rejoinAfterMs);
       },
-      () => this.#end(error as StoreError),
+      () => this.#shutDown(error as StoreError),
     );
   }
 
   // There is another owner. What was not stored here is its to do.
-  #replaced(): void {
+  #onReplaced(): void {
     const local = this.#local;
     this.#local = undefined;
     this.#leave();
-    if (local !== undefined) this.#letGo = this.#allOver(this.#takeBack(local));
+    if (local !== undefined) this.#released = this.#settlePendingCalls(this.#resendUnstored(local));
     void this.#rejoin();
   }
 
   // Nothing is asked of another owner before all is known that this one leaves to him.
-  async #allOver(gone: Promise<void>): Promise<void> {
+  async #settlePendingCalls(gone: Promise<void>): Promise<void> {
     await gone;
-    await Promise.allSettled([...this.#asked]);
+    await Promise.allSettled([...this.#pendingLocalCalls]);
   }
 
   // Deferred writes that were acknowledged and not stored are made again.
-  async #takeBack(local: LocalHost): Promise<void> {
+  async #resendUnstored(local: LocalHost): Promise<void> {
     const unstored = await local.abandon();
-    if (this.#closing === undefined) for (const write of unstored) this.#again(write);
+    if (this.#closing === undefined) for (const write of unstored) this.#resend(write);
   }
 
   // It may fail by now.
-  #again({ block, place }: Unstored): void {
-    this.#client.again(block, place).catch((error: Error) => {
+  #resend({ request, callNumber }: UnstoredWrite): void {
+    this.#client.resend(request, callNumber).catch((error: Error) => {
       this.#events.emit("persist-error", { error, pendingBytes: 0, retryInMs: undefined });
     });
   }
 
   // ---- Following --------------------------------------------------------------------------------------------------------
 
-  #hear(announcement: Announcement): void {
+  #onAnnouncement(announcement: Announcement): void {
     const { entitable: version, type, from, generation } = announcement;
     if (this.#state !== "owning") {
-      if (type === "owner") this.#meet(announcement);
+      if (type === "owner") this.#onOwnerAnnounced(announcement);
     } else if (type === "owner") {
-      if (version === protocolVersion && generation !== undefined) this.#compare(generation);
+      if (version === protocolVersion && generation !== undefined)
+        this.#compareGenerations(generation);
     } else if (type === "hello") {
-      if (version === protocolVersion && !this.#o.exclusive) this.#ports?.attach(from);
+      if (version === protocolVersion && !this.#options.exclusive) this.#clients?.attach(from);
       this.#announceOwner();
     } else if (type === "yield" && version > protocolVersion) {
       void this.#yield(version);
@@ -534,38 +548,44 @@ export class SharedHost implements Host {
 
   // Of two owners the one that claimed the log later is it: the other slept while its lock was taken, or was still opening the store when that
   // one, who had slept, claimed the log. What is read there is out of date, and only its next write would tell.
-  #compare(generation: number): void {
+  #compareGenerations(generation: number): void {
     const mine = this.#local?.status.generation;
     if (mine === undefined || generation === mine) return;
-    if (generation > mine) this.#replaced();
+    if (generation > mine) this.#onReplaced();
     else this.#announceOwner();
   }
 
   #announceOwner(): void {
-    this.#peers.announce("owner", this.#local?.status.generation);
+    this.#tabChannel.announce("owner", this.#local?.status.generation);
   }
 
-  #meet({ entitable: version, from, exclusive, account, generation }: Announcement): void {
+  #onOwnerAnnounced({
+    entitable: version,
+    from,
+    exclusive,
+    account,
+    generation,
+  }: Announcement): void {
     if (version > protocolVersion) {
       void this.#yield(version);
     } else if (version < protocolVersion) {
-      this.#peers.announce("yield");
-    } else if (this.#o.exclusive) {
+      this.#tabChannel.announce("yield");
+    } else if (this.#options.exclusive) {
       // It waits for the lock, and not for long.
     } else if (exclusive) {
       setTimeout(() => {
-        if (this.#state === "joining") this.#end(locked(this.#o.name));
-      }, this.#o.waitMs);
-    } else if (account !== this.#o.account) {
-      this.#end(otherAccount(this.#o.name));
+        if (this.#state === "joining") this.#shutDown(storeLockedError(this.#options.name));
+      }, this.#options.waitMs);
+    } else if (account !== this.#options.account) {
+      this.#shutDown(otherAccount(this.#options.name));
     } else {
-      this.#follower.meet(from, generation);
+      this.#follower.onOwnerAnnounced(from, generation);
     }
   }
 
-  #follows(): void {
+  #onFollowing(): void {
     this.#state = "following";
-    this.#isOpen();
+    this.#resolveOpened();
     this.#events.emit("owner", { owner: "other-tab" });
   }
 
@@ -573,12 +593,12 @@ export class SharedHost implements Host {
   async #replaceOwner(): Promise<void> {
     const waits = () => this.#state === "joining" || this.#state === "following";
     const { owner } = this.#follower;
-    if (!waits() || this.#o.exclusive) return;
-    await oneAtATime(this.#o.locks, this.#o.name, async () => {
-      this.#peers.announce("hello");
-      await new Promise((resolve) => setTimeout(resolve, this.#o.silenceMs / 5));
-      const silent = this.#follower.owner === owner && this.#follower.silent;
-      if (waits() && silent) this.#queue("steal");
+    if (!waits() || this.#options.exclusive) return;
+    await runStealExclusively(this.#options.locks, this.#options.name, async () => {
+      this.#tabChannel.announce("hello");
+      await new Promise((resolve) => setTimeout(resolve, this.#options.ownerTimeoutMs / 5));
+      const isSilent = this.#follower.owner === owner && this.#follower.isSilent;
+      if (waits() && isSilent) this.#requestLock("steal");
     });
   }
 
@@ -591,7 +611,7 @@ export class SharedHost implements Host {
     );
     this.#events.emit("version-conflict", { theirs: version, ours: protocolVersion });
     await this.#local?.flush().catch(() => {});
-    this.#end(this.#failure);
+    this.#shutDown(this.#failure);
   }
 }
 

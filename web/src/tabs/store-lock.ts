@@ -4,7 +4,7 @@
 //   entitable/<store>/steal            of whom takes the owner's away, one at a time
 //   entitable/<store>/client/<client>  each client's: whoever gets it knows that the client is gone
 
-import { clientChannel, storeChannel } from "./messages.ts";
+import { clientChannelName, storeChannelName } from "./messages.ts";
 
 export interface LockEvents {
   held(): void;
@@ -12,33 +12,38 @@ export interface LockEvents {
   failed(error: unknown): void;
 }
 
-export interface LockClaim {
+export interface LockRequest {
   end(): void; // lets go of the lock, or of the place in the queue; may be called again
 }
 
-export function claimStore(
+export function requestStoreLock(
   locks: LockManager,
   store: string,
   how: "queue" | "steal",
   events: LockEvents,
-): LockClaim {
-  return claim(locks, storeChannel(store), how, events);
+): LockRequest {
+  return requestLock(locks, storeChannelName(store), how, events);
 }
 
 // Runs `steal` unless somebody else is at it.
-export async function oneAtATime(
+export async function runStealExclusively(
   locks: LockManager,
   store: string,
   steal: () => Promise<void>,
 ): Promise<void> {
-  await locks.request(`${storeChannel(store)}/steal`, { ifAvailable: true }, async (lock) => {
+  await locks.request(`${storeChannelName(store)}/steal`, { ifAvailable: true }, async (lock) => {
     if (lock !== null) await steal();
   });
 }
 
 // What a client holds as long as it lives. `ready`: others can wait for its end from now on.
-export function live(locks: LockManager, store: string, client: string, ready: () => void) {
-  return claim(locks, clientChannel(store, client), "queue", {
+export function holdClientLock(
+  locks: LockManager,
+  store: string,
+  client: string,
+  ready: () => void,
+) {
+  return requestLock(locks, clientChannelName(store, client), "queue", {
     held: ready,
     lost() {},
     failed() {},
@@ -46,8 +51,8 @@ export function live(locks: LockManager, store: string, client: string, ready: (
 }
 
 // Calls back when the client is gone.
-export function whenGone(locks: LockManager, store: string, client: string, gone: () => void) {
-  const waiting = claim(locks, clientChannel(store, client), "queue", {
+export function onClientGone(locks: LockManager, store: string, client: string, gone: () => void) {
+  const waiting = requestLock(locks, clientChannelName(store, client), "queue", {
     held() {
       waiting.end();
       gone();
@@ -58,12 +63,12 @@ export function whenGone(locks: LockManager, store: string, client: string, gone
   return waiting;
 }
 
-function claim(
+function requestLock(
   locks: LockManager,
   name: string,
   how: "queue" | "steal",
   events: LockEvents,
-): LockClaim {
+): LockRequest {
   const waiting = new AbortController();
   let state: "waiting" | "held" | "ended" = "waiting";
   let release = () => {};

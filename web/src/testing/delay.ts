@@ -20,36 +20,36 @@ function invalid(message: string): StoreError {
 }
 
 export function isDelay(delay: unknown): boolean {
-  if (typeof delay === "number") return isLength(delay);
+  if (typeof delay === "number") return isDuration(delay);
   if (Array.isArray(delay)) return delay.length === 2 && isRange(delay[0], delay[1]);
   const [[name, value] = [], ...more] = Object.entries(Object(delay) as object);
   if (more.length > 0) return false;
-  if (name === "fixed") return isLength(value);
+  if (name === "fixed") return isDuration(value);
   if (name === "uniform") return Array.isArray(value) && isDelay(value);
   if (name !== "lognormal") return false;
   const { median, p99 } = Object(value) as { median?: unknown; p99?: unknown };
   return isRange(median, p99) && (median as number) > 0;
 }
 
-function isLength(ms: unknown): boolean {
+function isDuration(ms: unknown): boolean {
   return typeof ms === "number" && ms >= 0 && ms < Infinity;
 }
 
 function isRange(least: unknown, most: unknown): boolean {
-  return isLength(least) && isLength(most) && (most as number) >= (least as number);
+  return isDuration(least) && isDuration(most) && (most as number) >= (least as number);
 }
 
-export function draw(delay: Delay, random: SeededRandom): number {
+export function sampleDelay(delay: Delay, random: SeededRandom): number {
   if (typeof delay === "number") return delay;
-  if (isPair(delay)) return between(delay, random);
+  if (isRangeDelay(delay)) return between(delay, random);
   if ("fixed" in delay) return delay.fixed;
   if ("uniform" in delay) return between(delay.uniform, random);
   const { median, p99 } = delay.lognormal;
-  const ms = median * (p99 / median) ** (normal(random) / normalAt99);
+  const ms = median * (p99 / median) ** (sampleNormal(random) / normalP99);
   return Math.round(ms * 1000) / 1000; // engines differ in the last digits of a power
 }
 
-function isPair(delay: Delay): delay is readonly [number, number] {
+function isRangeDelay(delay: Delay): delay is readonly [number, number] {
   return Array.isArray(delay);
 }
 
@@ -57,10 +57,10 @@ function between([least, most]: readonly [number, number], random: SeededRandom)
   return least + random.fraction() * (most - least);
 }
 
-const normalAt99 = 2.326347874; // below it are 99 of 100
+const normalP99 = 2.326347874; // below it are 99 of 100
 
 // Of the normal distribution, nearly: without the functions in which engines differ.
-function normal(random: SeededRandom): number {
+function sampleNormal(random: SeededRandom): number {
   let sum = -6;
   for (let i = 0; i < 12; ++i) sum += random.fraction();
   return sum;
@@ -82,7 +82,7 @@ function isByOperation(latency: object | number | string): latency is ByOperatio
 }
 
 /** How long requests take by themselves. */
-export class Latencies {
+export class LatencyModel {
   readonly #of: ByOperation;
 
   // Throws StoreError ValidationFailed.
@@ -96,6 +96,6 @@ export class Latencies {
   }
 
   of(operation: Operation, random: SeededRandom): number {
-    return draw(this.#of[operation] ?? this.#of["*"] ?? 0, random);
+    return sampleDelay(this.#of[operation] ?? this.#of["*"] ?? 0, random);
   }
 }

@@ -2,7 +2,7 @@
 
 import { StoreError } from "../errors.ts";
 import type { RequestDescription } from "../types.ts";
-import type { Refusal } from "../wasm/engine.ts";
+import type { SimulatedError } from "../wasm/engine.ts";
 import { checkDelay } from "./delay.ts";
 import { isOperation, matches } from "./request-match.ts";
 import type { SeededRandom } from "./seeded-random.ts";
@@ -16,58 +16,59 @@ const networkFaults: ReadonlySet<unknown> = new Set([
   "truncate",
 ]);
 
-type Answer = NonNullable<FaultRule["respond"]>;
+type FaultResponse = NonNullable<FaultRule["respond"]>;
 
-interface Active {
+interface ActiveRule {
   readonly rule: FaultRule;
-  seen: number; // requests that matched
+  matchCount: number; // requests that matched
   hits: number;
 }
 
 // All that next() depends on, but for the seed.
-export type FaultState = readonly Readonly<Active>[];
+export type FaultState = readonly Readonly<ActiveRule>[];
 
 export class FaultRules implements Faults {
   readonly #random: SeededRandom;
-  readonly #tryOut: (refusal: Refusal) => void;
-  #active: Active[] = [];
+  readonly #buildError: (refusal: SimulatedError) => void;
+  #rules: ActiveRule[] = [];
 
   // `tryOut` throws if no answer can be made of a refusal.
-  constructor(random: SeededRandom, tryOut: (refusal: Refusal) => void) {
+  constructor(random: SeededRandom, buildError: (refusal: SimulatedError) => void) {
     this.#random = random;
-    this.#tryOut = tryOut;
+    this.#buildError = buildError;
   }
 
   add(rule: FaultRule): Fault {
     checkRule(rule);
-    if (rule.respond !== undefined) this.#checkRefusal(refusalOf(rule.respond));
-    const active = { rule: { ...rule }, seen: 0, hits: 0 };
-    this.#active.push(active);
+    if (rule.respond !== undefined) this.#checkBuildable(refusalOf(rule.respond));
+    const active = { rule: { ...rule }, matchCount: 0, hits: 0 };
+    this.#rules.push(active);
     return this.#handle(active);
   }
 
   all(): readonly Fault[] {
-    return this.#active.map((active) => this.#handle(active));
+    return this.#rules.map((active) => this.#handle(active));
   }
 
   clear(): void {
-    this.#active = [];
+    this.#rules = [];
   }
 
   get state(): FaultState {
-    return this.#active.map((active) => ({ ...active }));
+    return this.#rules.map((active) => ({ ...active }));
   }
   set state(state: FaultState) {
-    this.#active = state.map((active) => ({ ...active }));
+    this.#rules = state.map((active) => ({ ...active }));
   }
 
   // The rule that strikes now. To be asked once for each request.
   next(request: RequestDescription): FaultRule | undefined {
-    for (const active of this.#active) {
+    for (const active of this.#rules) {
       const { rule } = active;
       if (!matches(rule, request) || (rule.when !== undefined && !rule.when(request))) continue;
-      active.seen += 1;
-      if (active.seen <= (rule.skip ?? 0) || active.hits >= (rule.times ?? Infinity)) continue;
+      active.matchCount += 1;
+      if (active.matchCount <= (rule.skip ?? 0) || active.hits >= (rule.times ?? Infinity))
+        continue;
       if (rule.probability !== undefined && this.#random.fraction() >= rule.probability) continue;
       active.hits += 1;
       return rule;
@@ -76,9 +77,9 @@ export class FaultRules implements Faults {
   }
 
   // Now rather than when a request is to get it.
-  #checkRefusal(refusal: Refusal): void {
+  #checkBuildable(refusal: SimulatedError): void {
     try {
-      this.#tryOut(refusal);
+      this.#buildError(refusal);
     } catch (error) {
       if ((error as StoreError).code === "StoreClosed") throw error;
       throw invalid(`respond: ${(error as Error).message}`);
@@ -86,11 +87,11 @@ export class FaultRules implements Faults {
   }
 
   // What is removed or rolled back stays as it was.
-  #handle(active: Active): Fault {
+  #handle(active: ActiveRule): Fault {
     const remove = () => {
-      this.#active = this.#active.filter(({ rule }) => rule !== active.rule);
+      this.#rules = this.#rules.filter(({ rule }) => rule !== active.rule);
     };
-    const now = () => this.#active.find(({ rule }) => rule === active.rule) ?? active;
+    const now = () => this.#rules.find(({ rule }) => rule === active.rule) ?? active;
     return {
       rule: active.rule,
       get hits() {
@@ -101,10 +102,10 @@ export class FaultRules implements Faults {
   }
 }
 
-export function refusalOf({ retryAfter, headers, ...said }: Answer): Refusal {
+export function refusalOf({ retryAfter, headers, ...response }: FaultResponse): SimulatedError {
   const all: Record<string, string> = { ...headers };
   if (retryAfter !== undefined) all["Retry-After"] = String(retryAfter);
-  return { ...said, headers: all };
+  return { ...response, headers: all };
 }
 
 // What it is to be, whoever wrote it: rules come from files too. Throws StoreError ValidationFailed.
@@ -144,7 +145,13 @@ function checkMatch({ on, table, partitionKey, rowKey }: FaultRule): void {
   }
 }
 
-function checkAnswer({ code, status = 500, message = "", retryAfter = 0, headers }: Answer): void {
+function checkAnswer({
+  code,
+  status = 500,
+  message = "",
+  retryAfter = 0,
+  headers,
+}: FaultResponse): void {
   if (typeof code !== "string" || !/^\w+$/.test(code)) {
     throw invalid(`respond.code must be a code of the service, such as ServerBusy, not ${code}.`);
   }

@@ -5,13 +5,13 @@ import type { Store, TableEntity } from "../types.ts";
 import type { Fixtures } from "./types.ts";
 
 // As MockStore.seed says. In the order in which they are given, which their timestamps show.
-export async function plant(store: Store, fixtures: Fixtures): Promise<void> {
+export async function seedStore(store: Store, fixtures: Fixtures): Promise<void> {
   for (const [table, entities] of Object.entries(fixtures)) {
     const client = store.tableClient(table);
-    await orRefused(client.createTable(), `Fixture ${table}`);
+    await withValidationError(client.createTable(), `Fixture ${table}`);
     // At once, so that they share groups of writes.
     const writes = entities.map((entity: TableEntity<object>, i) =>
-      orRefused(client.upsertEntity(entity, "Replace"), `Fixture ${table}[${i}]`),
+      withValidationError(client.upsertEntity(entity, "Replace"), `Fixture ${table}[${i}]`),
     );
     for (const written of await Promise.allSettled(writes)) {
       if (written.status === "rejected") throw written.reason;
@@ -19,7 +19,7 @@ export async function plant(store: Store, fixtures: Fixtures): Promise<void> {
   }
 }
 
-async function orRefused(write: Promise<unknown>, what: string): Promise<void> {
+async function withValidationError(write: Promise<unknown>, what: string): Promise<void> {
   try {
     await write;
   } catch (cause) {

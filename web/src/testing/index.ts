@@ -6,7 +6,7 @@ export type {
   ParityOptions,
   ParityReport,
   ParityScript,
-  ParitySide,
+  ParityTarget,
 } from "./parity.ts";
 export { parity } from "./parity.ts";
 export type {

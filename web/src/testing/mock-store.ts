@@ -2,14 +2,15 @@
 
 import { AbortError, StoreError } from "../errors.ts";
 import type { LocalHost } from "../host/local-host.ts";
-import { openInMemory } from "../opening/open-host.ts";
-import { checkOptions } from "../opening/options.ts";
+import { openInMemory } from "../open/open-host.ts";
+import { checkOptions } from "../open/options.ts";
 import { StoreHandle } from "../store.ts";
-import { Latencies } from "./delay.ts";
+import { LatencyModel } from "./delay.ts";
 import { FaultRules, type FaultState } from "./fault-rules.ts";
-import { plant } from "./fixtures.ts";
-import { PageCuts } from "./page-cuts.ts";
-import { Log } from "./request-log.ts";
+import { seedStore } from "./fixtures.ts";
+import { MockHost, type MockParts } from "./mock-host.ts";
+import { PageTruncation } from "./page-truncation.ts";
+import { RequestRecorder } from "./request-recorder.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { type LimitsState, ServiceLimits } from "./service-limits.ts";
 import type {
@@ -23,7 +24,6 @@ import type {
   RequestLog,
 } from "./types.ts";
 import { VirtualClock } from "./virtual-clock.ts";
-import { type MockParts, WatchedHost } from "./watched-host.ts";
 
 const newYear = "2026-01-01T00:00:00Z";
 
@@ -32,24 +32,27 @@ const newYear = "2026-01-01T00:00:00Z";
  * AbortError.
  */
 export function mockStore(options: MockOptions = {}): Promise<MockStore> {
-  return openMock(options, new Log());
+  return openMock(options, new RequestRecorder());
 }
 
-type Hear = (request: LoggedRequest) => void;
+type RequestListener = (request: LoggedRequest) => void;
 
 /** The same; `hear` is told of requests to it as they end, and of those to its forks. */
-export function openHeard(options: MockOptions = {}, hear: Hear): Promise<MockStore> {
-  return openMock(options, new Log({ hear }));
+export function openMockWithListener(
+  options: MockOptions = {},
+  onRequest: RequestListener,
+): Promise<MockStore> {
+  return openMock(options, new RequestRecorder({ onRequest }));
 }
 
 // The same, with its log.
-export async function openMock(options: MockOptions, log: Log): Promise<MockStore> {
+export async function openMock(options: MockOptions, log: RequestRecorder): Promise<MockStore> {
   const { seed = 1, clock: from = newYear, fixtures, faults = [], ...more } = options;
-  const { latency: takes, throttle, tableDeletionMs, emptyPages, scans, ...rest } = more;
+  const { latency: latencyOption, throttle, tableDeletionMs, emptyPages, scans, ...rest } = more;
   const scansAsService = isAzure(scans);
   const clock = new VirtualClock(from);
-  const latency = new Latencies(takes);
-  const cuts = new PageCuts(emptyPages);
+  const latency = new LatencyModel(latencyOption);
+  const pageTruncation = new PageTruncation(emptyPages);
   const limits = new ServiceLimits({ throttle, tableDeletionMs }, clock);
   const random = new SeededRandom(seed);
   const settings = checkOptions({ ...rest, persistence: "memory", clock });
@@ -61,7 +64,7 @@ export async function openMock(options: MockOptions, log: Log): Promise<MockStor
     random,
     faults: faultsOf(host, random),
     latency,
-    cuts,
+    pageTruncation,
     limits,
     scansAsService,
     log,
@@ -69,7 +72,7 @@ export async function openMock(options: MockOptions, log: Log): Promise<MockStor
   try {
     if (fixtures !== undefined) await store.seed(fixtures);
     for (const [i, rule] of faults.entries()) addTo(store.faults, rule, `faults[${i}]`);
-    store.beginHere();
+    store.setResetPoint();
     return store;
   } catch (error) {
     await store.close();
@@ -93,15 +96,17 @@ function addTo(faults: Faults, rule: FaultRule, name: string): void {
 }
 
 function faultsOf(host: LocalHost, random: SeededRandom): FaultRules {
-  return new FaultRules(random, (refusal) => host.watching.refuse(new Uint8Array(), refusal, 0));
+  return new FaultRules(random, (refusal) =>
+    host.instrumentation.makeErrorResponse(new Uint8Array(), refusal, 0),
+  );
 }
 
 /** As `store.fork()`, whose requests `hear` is told of as they end; those of its own forks too. */
-export function forkHeard(store: MockStore, hear: Hear): MockStore {
-  return (store as MockStoreHandle).forkWithLog(new Log({ hear }));
+export function forkWithListener(store: MockStore, onRequest: RequestListener): MockStore {
+  return (store as MockStoreHandle).forkWithLog(new RequestRecorder({ onRequest }));
 }
 
-class Moment implements Checkpoint {
+class SavedState implements Checkpoint {
   readonly #host: LocalHost;
   readonly version: number;
   readonly time: number;
@@ -109,11 +114,11 @@ class Moment implements Checkpoint {
   readonly random: number;
   readonly faults: FaultState;
   readonly limits: LimitsState;
-  #forgotten = false;
+  #isForgotten = false;
 
   constructor({ host, clock, random, faults, limits }: MockParts) {
     this.#host = host;
-    this.version = host.keep();
+    this.version = host.retainVersion();
     this.time = clock.now();
     this.autoAdvance = clock.autoAdvance;
     this.random = random.state;
@@ -121,13 +126,13 @@ class Moment implements Checkpoint {
     this.limits = limits.state;
   }
 
-  isOf(host: LocalHost): boolean {
-    return this.#host === host && !this.#forgotten;
+  belongsTo(host: LocalHost): boolean {
+    return this.#host === host && !this.#isForgotten;
   }
 
   forget(): void {
-    if (!this.#forgotten) this.#host.forget(this.version);
-    this.#forgotten = true;
+    if (!this.#isForgotten) this.#host.releaseVersion(this.version);
+    this.#isForgotten = true;
   }
 
   [Symbol.dispose](): void {
@@ -137,14 +142,14 @@ class Moment implements Checkpoint {
 
 class MockStoreHandle extends StoreHandle implements MockStore {
   readonly #parts: MockParts;
-  readonly #unwatched: StoreHandle;
-  #beginning: Moment;
+  readonly #unobserved: StoreHandle;
+  #resetPoint: SavedState;
 
   constructor(name: string, parts: MockParts) {
-    super(name, new WatchedHost(parts), parts.random);
+    super(name, new MockHost(parts), parts.random);
     this.#parts = parts;
-    this.#unwatched = new StoreHandle(name, parts.host, parts.random);
-    this.#beginning = new Moment(parts);
+    this.#unobserved = new StoreHandle(name, parts.host, parts.random);
+    this.#resetPoint = new SavedState(parts);
   }
 
   get clock(): VirtualClock {
@@ -160,10 +165,10 @@ class MockStoreHandle extends StoreHandle implements MockStore {
   }
 
   fork(): MockStore {
-    return this.forkWithLog(this.#parts.log.ofFork());
+    return this.forkWithLog(this.#parts.log.forFork());
   }
 
-  forkWithLog(log: Log): MockStore {
+  forkWithLog(log: RequestRecorder): MockStore {
     const clock = this.#parts.clock.copy();
     const host = this.#parts.host.fork(clock);
     const random = new SeededRandom(this.#parts.random.state);
@@ -176,38 +181,40 @@ class MockStoreHandle extends StoreHandle implements MockStore {
   }
 
   checkpoint(): Checkpoint {
-    return new Moment(this.#parts);
+    return new SavedState(this.#parts);
   }
 
   rollback(checkpoint: Checkpoint): void {
-    const moment = checkpoint as Moment;
+    const savedState = checkpoint as SavedState;
     const { host } = this.#parts;
-    if (!(moment instanceof Moment && moment.isOf(host))) {
+    if (!(savedState instanceof SavedState && savedState.belongsTo(host))) {
       throw new StoreError(
         "ValidationFailed",
         "The checkpoint is of another store, or was forgotten.",
       );
     }
-    host.rollback(moment.version);
-    this.#setBack(moment);
+    host.rollback(savedState.version);
+    this.#restoreState(savedState);
   }
 
   async seed(fixtures: Fixtures): Promise<void> {
-    await plant(this.#unwatched, fixtures);
+    await seedStore(this.#unobserved, fixtures);
   }
 
   async reset(): Promise<void> {
     const { host } = this.#parts;
-    await host.rollbackNext(this.#beginning.version, () => this.#setBack(this.#beginning));
+    await host.rollbackWhenIdle(this.#resetPoint.version, () =>
+      this.#restoreState(this.#resetPoint),
+    );
   }
 
   /** From now on reset() leads here. */
-  beginHere(): void {
-    this.#beginning.forget();
-    this.#beginning = new Moment(this.#parts);
+  setResetPoint(): void {
+    this.#resetPoint.forget();
+    this.#resetPoint = new SavedState(this.#parts);
   }
 
-  #setBack({ time, autoAdvance, random, faults, limits }: Moment): void {
+  #restoreState({ time, autoAdvance, random, faults, limits }: SavedState): void {
     this.#parts.clock.set(time);
     this.#parts.clock.autoAdvance = autoAdvance;
     this.#parts.random.state = random;

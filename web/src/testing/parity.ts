@@ -1,16 +1,16 @@
 // One script against two services: a store for tests, and a real one.
 
 import { RestError, StoreError } from "../errors.ts";
-import type { ResponseParts } from "../rest/block.ts";
-import type { RestDoor, RestRequest } from "../rest/door.ts";
-import { fetchOf } from "../rest/fetch.ts";
-import { httpClientOf } from "../rest/http-client.ts";
+import type { RestEntryPoint, RestRequest } from "../rest/entry-point.ts";
+import { createFetch } from "../rest/fetch.ts";
+import { createHttpClient } from "../rest/http-client.ts";
+import type { HttpResponse } from "../rest/http-message.ts";
 import type { StoreHandle } from "../store.ts";
 import type { HttpClient, Store } from "../types.ts";
-import { askedBy, saidBy } from "./parity-forms.ts";
+import { normalizeRequest, normalizeResponse } from "./parity-normalization.ts";
 
 /** Where a script asks. */
-export interface ParitySide {
+export interface ParityTarget {
   /** The account's address, without a slash at its end: the real one's on both sides. */
   readonly url: string;
   readonly fetch: Store["fetch"];
@@ -19,7 +19,7 @@ export interface ParitySide {
 }
 
 /** What it asks on both sides; it may end with an error, as long as it does so on both. */
-export type ParityScript = (side: ParitySide) => Promise<unknown>;
+export type ParityScript = (side: ParityTarget) => Promise<unknown>;
 
 export interface ParityOptions {
   mock: Store;
@@ -56,9 +56,11 @@ export async function parity(script: ParityScript, options: ParityOptions): Prom
     const given = JSON.stringify(options.real.url);
     throw new StoreError("ValidationFailed", `real.url is an absolute http(s) URL, not ${given}.`);
   }
-  const { door } = options.mock as StoreHandle;
-  const mock = await run(script, url, (request) => door.send(request));
-  const real = await run(script, url, (request) => sendBy(options.real.fetch ?? fetch, request));
+  const { restEntryPoint } = options.mock as StoreHandle;
+  const mock = await run(script, url, (request) => restEntryPoint.send(request));
+  const real = await run(script, url, (request) =>
+    sendWithFetch(options.real.fetch ?? fetch, request),
+  );
   const differences: ParityDifference[] = [];
   const count = Math.max(mock.exchanges.length, real.exchanges.length);
   for (let number = 0; number < count; ++number) {
@@ -73,11 +75,11 @@ export async function parity(script: ParityScript, options: ParityOptions): Prom
 
 // ---- Running --------------------------------------------------------------------------------------------------------------
 
-type Send = RestDoor["send"];
+type Send = RestEntryPoint["send"];
 
 interface Exchange {
   request: RestRequest;
-  answer?: ResponseParts;
+  response?: HttpResponse;
   failure?: string;
 }
 
@@ -88,13 +90,13 @@ interface Run {
 
 async function run(script: ParityScript, url: string, send: Send): Promise<Run> {
   const exchanges: Exchange[] = [];
-  const door = {
-    async send(request: RestRequest): Promise<ResponseParts> {
+  const restEntryPoint = {
+    async send(request: RestRequest): Promise<HttpResponse> {
       const exchange: Exchange = { request };
       exchanges.push(exchange);
       try {
-        exchange.answer = await send(request);
-        return exchange.answer;
+        exchange.response = await send(request);
+        return exchange.response;
       } catch (error) {
         exchange.failure = nameOf(error);
         throw error;
@@ -102,7 +104,11 @@ async function run(script: ParityScript, url: string, send: Send): Promise<Run> 
     },
   };
   try {
-    await script({ url, fetch: fetchOf(door), httpClient: httpClientOf(door) });
+    await script({
+      url,
+      fetch: createFetch(restEntryPoint),
+      httpClient: createHttpClient(restEntryPoint),
+    });
     return { exchanges, end: undefined };
   } catch (error) {
     return { exchanges, end: nameOf(error) };
@@ -114,17 +120,17 @@ function nameOf(error: unknown): string {
   return [name, statusCode, code].filter((part) => part !== undefined).join(" ");
 }
 
-const ofTheConnection = /^(?:connection|content-length|host|keep-alive|transfer-encoding)$/i;
+const connectionHeaders = /^(?:connection|content-length|host|keep-alive|transfer-encoding)$/i;
 
-async function sendBy(
+async function sendWithFetch(
   fetch: typeof globalThis.fetch,
   request: RestRequest,
-): Promise<ResponseParts> {
+): Promise<HttpResponse> {
   const { method, url, headers, body, signal } = request;
   const response = await fetch(url, {
     method,
     headers: headers.flatMap(([name, value]) =>
-      ofTheConnection.test(name) ? [] : [[name, value] as [string, string]],
+      connectionHeaders.test(name) ? [] : [[name, value] as [string, string]],
     ),
     body: body.length === 0 ? null : new Uint8Array(body),
     redirect: "manual",
@@ -149,39 +155,43 @@ function compare(
   real: Exchange | undefined,
   differences: ParityDifference[],
 ): void {
-  const [asked, askedReal] = [mock, real].map((one) => one && askedBy(one.request));
-  const request = asked ?? askedReal ?? "";
-  const note = (what: ParityDifference["what"], a: unknown, b: unknown, at?: string) => {
+  const [mockRequest, realRequest] = [mock, real].map(
+    (one) => one && normalizeRequest(one.request),
+  );
+  const request = mockRequest ?? realRequest ?? "";
+  const addDifference = (what: ParityDifference["what"], a: unknown, b: unknown, at?: string) => {
     const where = at === undefined ? {} : { at };
     if (a !== b) differences.push({ number, request, what, ...where, mock: a, real: b });
   };
-  note("request", asked, askedReal);
-  if (mock === undefined || real === undefined || asked !== askedReal) return;
-  note("end", mock.failure, real.failure);
-  if (mock.answer === undefined || real.answer === undefined) return;
-  const ours = saidBy(mock.answer, mock.request);
-  const theirs = saidBy(real.answer, real.request);
-  note("status", ours.status, theirs.status);
-  note("code", ours.code, theirs.code);
-  for (const name of namesIn(ours.headers, theirs.headers)) {
-    note("header", ours.headers[name], theirs.headers[name], name);
+  addDifference("request", mockRequest, realRequest);
+  if (mock === undefined || real === undefined || mockRequest !== realRequest) return;
+  addDifference("end", mock.failure, real.failure);
+  if (mock.response === undefined || real.response === undefined) return;
+  const mockResponse = normalizeResponse(mock.response, mock.request);
+  const realResponse = normalizeResponse(real.response, real.request);
+  addDifference("status", mockResponse.status, realResponse.status);
+  addDifference("code", mockResponse.code, realResponse.code);
+  for (const name of unionOfKeys(mockResponse.headers, realResponse.headers)) {
+    addDifference("header", mockResponse.headers[name], realResponse.headers[name], name);
   }
-  compareValues(ours.body, theirs.body, "", (a, b, at) => note("body", a, b, at));
+  compareValues(mockResponse.body, realResponse.body, "", (a, b, at) =>
+    addDifference("body", a, b, at),
+  );
 }
 
-function namesIn(a: object, b: object): string[] {
+function unionOfKeys(a: object, b: object): string[] {
   return [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
 }
 
-type Note = (mock: unknown, real: unknown, at: string) => void;
+type AddDifference = (mock: unknown, real: unknown, at: string) => void;
 
-function compareValues(a: unknown, b: unknown, at: string, note: Note): void {
+function compareValues(a: unknown, b: unknown, at: string, addDifference: AddDifference): void {
   if (!isObject(a) || !isObject(b) || Array.isArray(a) !== Array.isArray(b)) {
-    note(a, b, at);
+    addDifference(a, b, at);
     return;
   }
-  for (const name of namesIn(a, b)) {
-    compareValues(a[name], b[name], at === "" ? name : `${at}.${name}`, note);
+  for (const name of unionOfKeys(a, b)) {
+    compareValues(a[name], b[name], at === "" ? name : `${at}.${name}`, addDifference);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { StoreError } from "../errors.ts";
 import type { RequestDescription } from "../types.ts";
-import type { Refusal } from "../wasm/engine.ts";
+import type { SimulatedError } from "../wasm/engine.ts";
 import type { ServiceLimitsOptions, Throttle } from "./types.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
@@ -11,11 +11,11 @@ const azure: Throttle = { partitionOpsPerSecond: 2000, accountOpsPerSecond: 20_0
 
 // Holds what may be done in a second, and fills up as time passes.
 interface Bucket {
-  readonly left: number;
+  readonly available: number;
   readonly at: number;
 }
 
-const wholeAccount = "";
+const accountBucket = "";
 
 export interface LimitsState {
   readonly buckets: ReadonlyMap<string, Bucket>;
@@ -52,7 +52,7 @@ export class ServiceLimits {
   }
 
   // How the service would refuse the request now. To be asked once for each: it counts.
-  refusal(request: RequestDescription): Refusal | undefined {
+  refusal(request: RequestDescription): SimulatedError | undefined {
     const { operation, table = "", partitionKey } = request;
     if (operation === "createTable" && this.#isBeingDeleted(table)) {
       return { code: "TableBeingDeleted" };
@@ -61,8 +61,8 @@ export class ServiceLimits {
     const entities = request.operations?.length ?? 1;
     const partition = `${table.toLowerCase()}\n${partitionKey}`;
     const allowed =
-      this.#take(wholeAccount, 1, accountOpsPerSecond) &&
-      (partitionKey === undefined || this.#take(partition, entities, partitionOpsPerSecond));
+      this.#consume(accountBucket, 1, accountOpsPerSecond) &&
+      (partitionKey === undefined || this.#consume(partition, entities, partitionOpsPerSecond));
     return allowed ? undefined : { code: "ServerBusy", headers: { "Retry-After": "1" } };
   }
 
@@ -77,13 +77,13 @@ export class ServiceLimits {
     return at !== undefined && this.#clock.now() < at + this.#tableDeletionMs;
   }
 
-  #take(name: string, count: number, perSecond: number | undefined): boolean {
+  #consume(name: string, count: number, perSecond: number | undefined): boolean {
     if (perSecond === undefined) return true;
     const now = this.#clock.now();
-    const { left, at } = this.#buckets.get(name) ?? { left: perSecond, at: now };
-    const filled = Math.min(perSecond, left + (Math.max(0, now - at) * perSecond) / 1000);
+    const { available, at } = this.#buckets.get(name) ?? { available: perSecond, at: now };
+    const filled = Math.min(perSecond, available + (Math.max(0, now - at) * perSecond) / 1000);
     const enough = filled >= Math.min(count, perSecond); // a larger batch than a second's worth is owed for, or it would never pass
-    this.#buckets.set(name, { left: enough ? filled - count : filled, at: now });
+    this.#buckets.set(name, { available: enough ? filled - count : filled, at: now });
     return enough;
   }
 }

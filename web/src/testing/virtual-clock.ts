@@ -1,12 +1,12 @@
 // A clock that goes when it is told to.
 
 import { StoreError } from "../errors.ts";
-import { nextTurn } from "../event-loop.ts";
 import type { Clock } from "../types.ts";
+import { yieldToEventLoop } from "../util/event-loop.ts";
 
 const longestTimer = 2 ** 31 - 1; // a longer one ends at once
 
-interface Waiting {
+interface PendingWait {
   readonly until: number;
   readonly resolve: () => void;
 }
@@ -14,29 +14,29 @@ interface Waiting {
 /** The clock of a store for tests, in milliseconds. */
 export class VirtualClock implements Clock {
   readonly #base: Clock;
-  #goes: boolean; // by itself
-  #ahead = 0; // of the base
-  #began: number;
+  #isRunning: boolean; // by itself
+  #offset = 0; // of the base
+  #startedAt: number;
   #autoAdvance = true;
-  #waiting: Waiting[] = [];
-  #jumping = false;
+  #waiting: PendingWait[] = [];
+  #isAdvancing = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** Shows this time, or goes with that clock. Throws StoreError ValidationFailed if it is none. */
   constructor(from: Date | string | Clock) {
-    this.#goes = isClock(from);
-    this.#base = isClock(from) ? from : standing(timeOf(from));
-    this.#began = this.now();
+    this.#isRunning = isClock(from);
+    this.#base = isClock(from) ? from : frozenClock(timeOf(from));
+    this.#startedAt = this.now();
   }
 
   /** Milliseconds since 1970. */
   now(): number {
-    return this.#base.now() + this.#ahead;
+    return this.#base.now() + this.#offset;
   }
 
   /** Milliseconds that have passed on it. */
   get elapsedMs(): number {
-    return this.now() - this.#began;
+    return this.now() - this.#startedAt;
   }
 
   advance(ms: number): void {
@@ -46,7 +46,7 @@ export class VirtualClock implements Clock {
 
   /** Also back: timestamps and ETags of a store rise all the same. */
   set(time: Date | string | number): void {
-    this.#ahead += timeOf(time) - this.now();
+    this.#offset += timeOf(time) - this.now();
     this.#wake();
     this.#setTimer();
   }
@@ -60,7 +60,7 @@ export class VirtualClock implements Clock {
   }
   set autoAdvance(on: boolean) {
     this.#autoAdvance = on;
-    void this.#jump();
+    void this.#autoAdvanceWaits();
     this.#setTimer();
   }
 
@@ -68,38 +68,38 @@ export class VirtualClock implements Clock {
   async wait(ms: number, signal?: AbortSignal): Promise<void> {
     checkLength(ms);
     signal?.throwIfAborted();
-    let giveUp = () => {};
+    let cancel = () => {};
     try {
       await new Promise<void>((resolve, reject) => {
         const waiting = { until: this.now() + ms, resolve };
-        giveUp = () => {
+        cancel = () => {
           this.#waiting = this.#waiting.filter((other) => other !== waiting);
           this.#setTimer();
           reject(signal?.reason);
         };
-        signal?.addEventListener("abort", giveUp);
+        signal?.addEventListener("abort", cancel);
         this.#begin(waiting);
       });
     } finally {
-      signal?.removeEventListener("abort", giveUp);
+      signal?.removeEventListener("abort", cancel);
     }
   }
 
   /** Another clock, which goes on from here by itself. */
   copy(): VirtualClock {
     const copy = new VirtualClock(this.#base);
-    copy.#goes = this.#goes;
-    copy.#ahead = this.#ahead;
-    copy.#began = this.#began;
+    copy.#isRunning = this.#isRunning;
+    copy.#offset = this.#offset;
+    copy.#startedAt = this.#startedAt;
     copy.#autoAdvance = this.#autoAdvance;
     return copy;
   }
 
-  #begin(waiting: Waiting): void {
+  #begin(waiting: PendingWait): void {
     this.#waiting.push(waiting);
     this.#waiting.sort((a, b) => a.until - b.until); // stable: who began first goes on first
     this.#wake();
-    void this.#jump();
+    void this.#autoAdvanceWaits();
     this.#setTimer();
   }
 
@@ -113,7 +113,7 @@ export class VirtualClock implements Clock {
   #setTimer(): void {
     clearTimeout(this.#timer);
     const [next] = this.#waiting;
-    if (next === undefined || this.#autoAdvance || !this.#goes) return;
+    if (next === undefined || this.#autoAdvance || !this.#isRunning) return;
     const ms = Math.min(Math.max(1, next.until - this.now()), longestTimer);
     this.#timer = setTimeout(() => {
       this.#wake();
@@ -122,17 +122,17 @@ export class VirtualClock implements Clock {
   }
 
   // From one end of waiting to the next. In between the event loop turns, so that whoever goes on may begin to wait again.
-  async #jump(): Promise<void> {
-    if (this.#jumping) return;
-    this.#jumping = true;
+  async #autoAdvanceWaits(): Promise<void> {
+    if (this.#isAdvancing) return;
+    this.#isAdvancing = true;
     for (;;) {
-      await nextTurn();
+      await yieldToEventLoop();
       const [next] = this.#waiting;
       if (next === undefined || !this.#autoAdvance) break;
       if (next.until > this.now()) this.set(next.until);
       else this.#wake();
     }
-    this.#jumping = false;
+    this.#isAdvancing = false;
   }
 }
 
@@ -140,7 +140,7 @@ function isClock(from: Date | string | Clock): from is Clock {
   return typeof from !== "string" && "now" in from;
 }
 
-function standing(time: number): Clock {
+function frozenClock(time: number): Clock {
   return { now: () => time };
 }
 

@@ -2,19 +2,19 @@
 
 import type { StoreError } from "../errors.ts";
 import type { EdmTypes } from "../types.ts";
-import { type CsvRecord, CsvText, cellOf } from "./csv-text.ts";
+import type { Dependencies } from "./checks.ts";
+import { CsvParser, type CsvRecord, formatCell } from "./csv-parser.ts";
 import type { ReadProperty } from "./json-entity.ts";
-import type { Shared } from "./options.ts";
 import {
-  BadRow,
   edmTypeOf,
   type FileEntity,
-  isOfTheStore,
+  InvalidRowError,
+  isSystemProperty,
   keyNames,
   newEntity,
   type Row,
   type RowReader,
-} from "./rows.ts";
+} from "./row-reader.ts";
 
 const typeSuffix = "@type";
 
@@ -36,7 +36,7 @@ interface Header {
 }
 
 export class CsvReader implements RowReader {
-  readonly #text = new CsvText();
+  readonly #text = new CsvParser();
   readonly #types: Readonly<Record<string, EdmTypes>>;
   #header: Header | undefined;
   #headerFailed = false;
@@ -73,11 +73,11 @@ export class CsvReader implements RowReader {
       if (isBlank(record)) continue;
       const { line, units } = record;
       try {
-        if (record.problem !== undefined) throw new BadRow(record.problem);
+        if (record.problem !== undefined) throw new InvalidRowError(record.problem);
         if (this.#header === undefined) this.#header = headerOf(record.cells, this.#types);
         else rows.push({ line, units, entity: entityOf(record, this.#header) });
       } catch (error) {
-        if (!(error instanceof BadRow)) throw error;
+        if (!(error instanceof InvalidRowError)) throw error;
         this.#headerFailed = this.#header === undefined;
         rows.push({ line, units, problem: error.message });
       }
@@ -91,24 +91,25 @@ function isBlank({ cells, quoted, problem }: CsvRecord): boolean {
 }
 
 function headerOf(cells: readonly string[], types: Readonly<Record<string, EdmTypes>>): Header {
-  const places = new Map<string, number>();
+  const columnIndexes = new Map<string, number>();
   for (const [at, name] of cells.entries()) {
-    if (name === "") throw new BadRow(`Column ${at + 1} has no name.`);
-    if (places.has(name)) throw new BadRow(`There are two columns ${name}.`);
-    places.set(name, at);
+    if (name === "") throw new InvalidRowError(`Column ${at + 1} has no name.`);
+    if (columnIndexes.has(name)) throw new InvalidRowError(`There are two columns ${name}.`);
+    columnIndexes.set(name, at);
   }
   const header: Header = {
     cells: cells.length,
-    partitionKey: keyPlace(places, "partitionKey"),
-    rowKey: keyPlace(places, "rowKey"),
+    partitionKey: keyColumn(columnIndexes, "partitionKey"),
+    rowKey: keyColumn(columnIndexes, "rowKey"),
     columns: [],
   };
-  for (const [name, at] of places) {
+  for (const [name, at] of columnIndexes) {
     if (name.endsWith(typeSuffix)) {
       const property = name.slice(0, -typeSuffix.length);
-      if (!places.has(property)) throw new BadRow(`The column ${name} is of no property.`);
-    } else if (!isOfTheStore(name) && !keyNames.has(name)) {
-      const typeAt = places.get(name + typeSuffix);
+      if (!columnIndexes.has(property))
+        throw new InvalidRowError(`The column ${name} is of no property.`);
+    } else if (!isSystemProperty(name) && !keyNames.has(name)) {
+      const typeAt = columnIndexes.get(name + typeSuffix);
       const fixed = Object.hasOwn(types, name) ? types[name] : undefined;
       header.columns.push({ name, at, typeAt, fixed, last: undefined });
     }
@@ -116,18 +117,22 @@ function headerOf(cells: readonly string[], types: Readonly<Record<string, EdmTy
   return header;
 }
 
-function keyPlace(places: ReadonlyMap<string, number>, key: "partitionKey" | "rowKey"): number {
+function keyColumn(
+  columnIndexes: ReadonlyMap<string, number>,
+  key: "partitionKey" | "rowKey",
+): number {
   const names = [...keyNames.keys()].filter((name) => keyNames.get(name) === key);
-  const given = names.filter((name) => places.has(name));
-  if (given.length > 1) throw new BadRow(`The columns ${given.join(" and ")} are the same key.`);
-  const place = places.get(given[0] ?? "");
-  if (place === undefined) throw new BadRow(`There is no column ${names[0]}.`);
+  const given = names.filter((name) => columnIndexes.has(name));
+  if (given.length > 1)
+    throw new InvalidRowError(`The columns ${given.join(" and ")} are the same key.`);
+  const place = columnIndexes.get(given[0] ?? "");
+  if (place === undefined) throw new InvalidRowError(`There is no column ${names[0]}.`);
   return place;
 }
 
 function entityOf({ cells, quoted }: CsvRecord, header: Header): FileEntity {
   if (cells.length !== header.cells) {
-    throw new BadRow(`The row has ${cells.length} cells, the header ${header.cells}.`);
+    throw new InvalidRowError(`The row has ${cells.length} cells, the header ${header.cells}.`);
   }
   const entity = newEntity(cells[header.partitionKey] as string, cells[header.rowKey] as string);
   for (const column of header.columns) {
@@ -147,7 +152,9 @@ function typeOf(column: Column, text: string): EdmTypes | undefined {
   if (text === "Null" || text === "Edm.Null") return undefined;
   const type = edmTypeOf(text);
   if (type === undefined) {
-    throw new BadRow(`${column.name}${typeSuffix} is ${JSON.stringify(text)}, which is no type.`);
+    throw new InvalidRowError(
+      `${column.name}${typeSuffix} is ${JSON.stringify(text)}, which is no type.`,
+    );
   }
   column.last = type;
   return type;
@@ -175,7 +182,7 @@ export class CsvWriter {
     names: readonly string[],
     select: ReadonlySet<string> | undefined,
     typed: boolean,
-    { StoreError }: Pick<Shared, "StoreError">,
+    { StoreError }: Pick<Dependencies, "StoreError">,
   ) {
     this.#refuse = (message, hint) => new StoreError("ValidationFailed", message, { hint });
     this.#system = systemColumns.filter(
@@ -190,15 +197,17 @@ export class CsvWriter {
     const properties = this.#names.flatMap((name) =>
       this.#typed ? [name, name + typeSuffix] : [name],
     );
-    return [...this.#system.map(([name]) => name), ...properties].map(cellOf).join(",") + lineEnd;
+    return (
+      [...this.#system.map(([name]) => name), ...properties].map(formatCell).join(",") + lineEnd
+    );
   }
 
   /** Throws StoreError for what the file can't hold. */
   row(entity: Readonly<Record<string, unknown>>): string {
-    const cells = this.#system.map(([, property]) => cellOf(entity[property] as string));
+    const cells = this.#system.map(([, property]) => formatCell(entity[property] as string));
     for (const name of this.#names) {
       const property = (entity[name] ?? null) as ReadProperty;
-      cells.push(property === null ? "" : cellOf(property.value));
+      cells.push(property === null ? "" : formatCell(property.value));
       if (this.#typed) cells.push(property === null ? "" : property.type);
     }
     for (const name in entity) if (!this.#known.has(name)) throw this.#isNew(name);

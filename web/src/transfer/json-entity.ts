@@ -3,13 +3,20 @@
 
 import type { EdmTypes } from "../types.ts";
 import { type Json, type JsonObject, NumberText } from "./json-text.ts";
-import { BadRow, edmTypeOf, type FileEntity, isOfTheStore, keyNames, newEntity } from "./rows.ts";
+import {
+  edmTypeOf,
+  type FileEntity,
+  InvalidRowError,
+  isSystemProperty,
+  keyNames,
+  newEntity,
+} from "./row-reader.ts";
 
 const annotation = "@odata.type";
 
 // ---- Reading ----------------------------------------------------------------------------------------------------------
 
-/** Throws BadRow. A property that is null is none. */
+/** Throws InvalidRowError. A property that is null is none. */
 export function entityOf(json: JsonObject): FileEntity {
   const entity = newEntity(
     keyOf(json, "PartitionKey", "partitionKey"),
@@ -17,7 +24,7 @@ export function entityOf(json: JsonObject): FileEntity {
   );
   for (const [name, value] of json) {
     if (name.endsWith(annotation)) checkAnnotation(json, name);
-    else if (!isOfTheStore(name) && !name.includes("@odata.") && !keyNames.has(name)) {
+    else if (!isSystemProperty(name) && !name.includes("@odata.") && !keyNames.has(name)) {
       const property = propertyOf(name, value, json.get(name + annotation));
       if (property !== undefined) entity[name] = property;
     }
@@ -25,20 +32,20 @@ export function entityOf(json: JsonObject): FileEntity {
   return entity;
 }
 
-function keyOf(json: JsonObject, name: string, officially: string): string {
+function keyOf(json: JsonObject, name: string, clientName: string): string {
   const key = json.get(name);
-  const other = json.get(officially);
+  const other = json.get(clientName);
   if (key !== undefined && other !== undefined) {
-    throw new BadRow(`${name} and ${officially} are the same key.`);
+    throw new InvalidRowError(`${name} and ${clientName} are the same key.`);
   }
   const value = key ?? other;
-  if (typeof value !== "string") throw new BadRow(`${name} is missing, or no string.`);
+  if (typeof value !== "string") throw new InvalidRowError(`${name} is missing, or no string.`);
   return value;
 }
 
 function checkAnnotation(json: JsonObject, name: string): void {
   const property = name.slice(0, -annotation.length);
-  if (!json.has(property)) throw new BadRow(`${name} is of no property.`);
+  if (!json.has(property)) throw new InvalidRowError(`${name} is of no property.`);
 }
 
 type Property = { type: EdmTypes; value: string };
@@ -49,7 +56,7 @@ function propertyOf(name: string, value: Json, type: Json | undefined): Property
   if (value instanceof Map) {
     const pair = value.get("value");
     if (pair === undefined || pair === null || value.size !== 2 || !value.has("type")) {
-      throw new BadRow(`${name} is an object, and no pair of type and value.`);
+      throw new InvalidRowError(`${name} is an object, and no pair of type and value.`);
     }
     return { type: typeOf(name, value.get("type")), value: textOf(name, pair) };
   }
@@ -59,13 +66,14 @@ function propertyOf(name: string, value: Json, type: Json | undefined): Property
 
 function typeOf(name: string, type: Json | undefined): EdmTypes {
   const edm = typeof type === "string" ? edmTypeOf(type) : undefined;
-  if (edm === undefined) throw new BadRow(`${name} has a type that there is not.`);
+  if (edm === undefined) throw new InvalidRowError(`${name} has a type that there is not.`);
   return edm;
 }
 
 function textOf(name: string, value: Json): string {
   if (value instanceof NumberText) return value.text;
-  if (value === null || value instanceof Map) throw new BadRow(`${name} has a type and no value.`);
+  if (value === null || value instanceof Map)
+    throw new InvalidRowError(`${name} has a type and no value.`);
   return String(value);
 }
 
@@ -80,20 +88,20 @@ function numberType(text: string): "Int32" | "Double" {
 /** A property as it comes with disableTypeConversion; null: selected, and absent. */
 export type ReadProperty = { type: EdmTypes; value: string } | null;
 
-const written: Readonly<Record<string, string>> = {
+const systemNames: Readonly<Record<string, string>> = {
   partitionKey: "PartitionKey",
   rowKey: "RowKey",
   timestamp: "Timestamp",
 };
 
 /** `typed`: with what tells the types apart, so that reading it gives the same. */
-export function jsonOf(entity: Readonly<Record<string, unknown>>, typed: boolean): string {
+export function entityToJson(entity: Readonly<Record<string, unknown>>, typed: boolean): string {
   const members: string[] = [];
   for (const name in entity) {
     if (name === "etag") continue;
     const value = entity[name];
     if (typeof value === "string") {
-      const system = written[name] as string;
+      const system = systemNames[name] as string;
       if (typed && name === "timestamp") members.push(`"${system}${annotation}":"Edm.DateTime"`);
       members.push(`"${system}":${JSON.stringify(value)}`);
     } else if (value !== null) {

@@ -2,7 +2,7 @@
 
 import { entityOf } from "./json-entity.ts";
 import { parseObject, skipSpace, stringEnd } from "./json-text.ts";
-import { BadRow, type Row, type RowReader, rowUnitsMax, tooLong } from "./rows.ts";
+import { InvalidRowError, type Row, type RowReader, rowUnitsMax, tooLong } from "./row-reader.ts";
 
 export class NdjsonReader implements RowReader {
   line = 1;
@@ -43,15 +43,15 @@ export class NdjsonReader implements RowReader {
 function rowOf(text: string, line: number): Row {
   const units = text.length;
   try {
-    if (units > rowUnitsMax) throw new BadRow(tooLong);
+    if (units > rowUnitsMax) throw new InvalidRowError(tooLong);
     return { line, units, entity: entityOf(parseObject(text)) };
   } catch (error) {
-    if (!(error instanceof BadRow)) throw error;
+    if (!(error instanceof InvalidRowError)) throw error;
     return { line, units, problem: error.message };
   }
 }
 
-type Place = "before" | "members" | "first" | "element" | "after" | "behind";
+type ParserState = "before" | "members" | "first" | "element" | "after" | "behind";
 
 // One state per place between two signs; an element itself is waited for until it is whole.
 export class JsonReader implements RowReader {
@@ -59,7 +59,7 @@ export class JsonReader implements RowReader {
   broken = false;
   #text = "";
   #at = 0;
-  #place: Place = "before";
+  #state: ParserState = "before";
   #wrapped = false;
   #rows: Row[] = [];
 
@@ -67,13 +67,13 @@ export class JsonReader implements RowReader {
     this.#text = this.#text.slice(this.#at) + text;
     this.#at = 0;
     while (!this.broken && this.#step(false));
-    if (this.#text.length - this.#at > rowUnitsMax) this.#break(tooLong);
+    if (this.#text.length - this.#at > rowUnitsMax) this.#fail(tooLong);
     return this.#taken();
   }
 
   end(): Row[] {
     while (!this.broken && this.#step(true));
-    if (!this.broken && this.#place !== "behind") this.#break("The array of entities has no end.");
+    if (!this.broken && this.#state !== "behind") this.#fail("The array of entities has no end.");
     return this.#taken();
   }
 
@@ -85,27 +85,29 @@ export class JsonReader implements RowReader {
 
   // False: there is no more, for now.
   #step(last: boolean): boolean {
-    this.#to(skipSpace(this.#text, this.#at));
+    this.#moveTo(skipSpace(this.#text, this.#at));
     if (this.#at === this.#text.length) return false;
     const sign = this.#text[this.#at] as string;
-    switch (this.#place) {
+    switch (this.#state) {
       case "before":
-        if (sign === "[") return this.#go("first");
+        if (sign === "[") return this.#advance("first");
         this.#wrapped = true;
-        return sign === "{" ? this.#go("members") : this.#break("There is no array of entities.");
+        return sign === "{"
+          ? this.#advance("members")
+          : this.#fail("There is no array of entities.");
       case "members":
         return this.#member(last);
       case "first":
-        if (sign === "]") return this.#go("behind");
+        if (sign === "]") return this.#advance("behind");
         return this.#element(last);
       case "element":
         return this.#element(last);
       case "after":
-        if (sign === ",") return this.#go("element");
-        return sign === "]" ? this.#go("behind") : this.#break('There is no "," or "]" here.');
+        if (sign === ",") return this.#advance("element");
+        return sign === "]" ? this.#advance("behind") : this.#fail('There is no "," or "]" here.');
       case "behind":
-        if (!this.#wrapped) return this.#break("There is more behind the array of entities.");
-        this.#to(this.#text.length); // other members of the list
+        if (!this.#wrapped) return this.#fail("There is more behind the array of entities.");
+        this.#moveTo(this.#text.length); // other members of the list
         return false;
     }
   }
@@ -113,47 +115,47 @@ export class JsonReader implements RowReader {
   // Of the list around the array, up to "value".
   #member(last: boolean): boolean {
     const none = 'There is no "value" with an array of entities.';
-    if (this.#text[this.#at] !== '"') return this.#break(none);
+    if (this.#text[this.#at] !== '"') return this.#fail(none);
     const nameEnd = stringEnd(this.#text, this.#at + 1);
-    if (nameEnd === undefined) return this.#wait(last);
+    if (nameEnd === undefined) return this.#needMore(last);
     const colon = skipSpace(this.#text, nameEnd);
     const value = skipSpace(this.#text, colon + 1);
-    if (value >= this.#text.length) return this.#wait(last);
-    if (this.#text[colon] !== ":") return this.#break('There is no ":" here.');
+    if (value >= this.#text.length) return this.#needMore(last);
+    if (this.#text[colon] !== ":") return this.#fail('There is no ":" here.');
     if (this.#text.slice(this.#at, nameEnd) === '"value"') {
-      this.#to(value);
-      return this.#text[value] === "[" ? this.#go("first") : this.#break(none);
+      this.#moveTo(value);
+      return this.#text[value] === "[" ? this.#advance("first") : this.#fail(none);
     }
     const end = valueEnd(this.#text, value, last);
     const comma = end === undefined ? this.#text.length : skipSpace(this.#text, end);
-    if (comma >= this.#text.length) return this.#wait(last);
-    this.#to(comma);
-    return this.#text[comma] === "," ? this.#go("members") : this.#break(none);
+    if (comma >= this.#text.length) return this.#needMore(last);
+    this.#moveTo(comma);
+    return this.#text[comma] === "," ? this.#advance("members") : this.#fail(none);
   }
 
   #element(last: boolean): boolean {
     const end = valueEnd(this.#text, this.#at, last);
-    if (end === undefined) return this.#wait(last);
-    if (end === this.#at) return this.#break("There is no entity here.");
+    if (end === undefined) return this.#needMore(last);
+    if (end === this.#at) return this.#fail("There is no entity here.");
     this.#rows.push(rowOf(this.#text.slice(this.#at, end), this.line));
-    this.#to(end);
-    this.#place = "after";
+    this.#moveTo(end);
+    this.#state = "after";
     return true;
   }
 
   // Behind the sign that stands here.
-  #go(place: Place): true {
+  #advance(place: ParserState): true {
     this.#at += 1;
-    this.#place = place;
+    this.#state = place;
     return true;
   }
 
   // Until there is more; or there is none.
-  #wait(last: boolean): false {
-    return last ? this.#break("What begins here has no end.") : false;
+  #needMore(last: boolean): false {
+    return last ? this.#fail("What begins here has no end.") : false;
   }
 
-  #to(at: number): void {
+  #moveTo(at: number): void {
     for (let end = this.#text.indexOf("\n", this.#at); end >= 0 && end < at; ) {
       this.line += 1;
       end = this.#text.indexOf("\n", end + 1);
@@ -161,7 +163,7 @@ export class JsonReader implements RowReader {
     this.#at = at;
   }
 
-  #break(problem: string): false {
+  #fail(problem: string): false {
     this.#rows.push({ line: this.line, units: 0, problem });
     this.broken = true;
     return false;

@@ -1,7 +1,7 @@
 // JSON text of one object, in which numbers keep their text: 3.0 is a Double, and an Int64 has more digits than a number of
 // JavaScript holds.
 
-import { BadRow } from "./rows.ts";
+import { InvalidRowError } from "./row-reader.ts";
 
 export class NumberText {
   readonly text: string;
@@ -22,7 +22,7 @@ const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/y;
 const word = /true|false|null/y;
 const words: Readonly<Record<string, boolean | null>> = { true: true, false: false, null: null };
 
-/** Throws BadRow for what is no object of scalars. */
+/** Throws InvalidRowError for what is no object of scalars. */
 export function parseObject(text: string): JsonObject {
   const reader = new Reader(text);
   const object = reader.object(1);
@@ -46,7 +46,7 @@ class Reader {
       this.#skipSpace();
       if (this.#text[this.#at] !== '"') this.#unexpected("a name in quotes");
       const name = this.#string();
-      if (members.has(name)) throw new BadRow(`${JSON.stringify(name)} comes twice.`);
+      if (members.has(name)) throw new InvalidRowError(`${JSON.stringify(name)} comes twice.`);
       this.#expect(":");
       members.set(name, this.#value(depth));
     } while (this.#accept(","));
@@ -64,10 +64,10 @@ class Reader {
     const first = this.#text[this.#at];
     if (first === '"') return this.#string();
     if (first === "{") {
-      if (depth === depthMax) throw new BadRow("Objects in objects are no property.");
+      if (depth === depthMax) throw new InvalidRowError("Objects in objects are no property.");
       return this.object(depth + 1);
     }
-    if (first === "[") throw new BadRow("An array is no property.");
+    if (first === "[") throw new InvalidRowError("An array is no property.");
     const digits = this.#match(number);
     if (digits !== undefined) return new NumberText(digits);
     const name = this.#match(word);
@@ -78,14 +78,14 @@ class Reader {
   #string(): string {
     const from = this.#at;
     const end = stringEnd(this.#text, from + 1);
-    if (end === undefined) throw new BadRow("A string has no end.");
+    if (end === undefined) throw new InvalidRowError("A string has no end.");
     this.#at = end;
     const inside = this.#text.slice(from + 1, end - 1);
     if (!escaped.test(inside)) return inside;
     try {
       return JSON.parse(`"${inside}"`) as string;
     } catch {
-      throw new BadRow(`A string is not as in JSON, from column ${from + 1} on.`);
+      throw new InvalidRowError(`A string is not as in JSON, from column ${from + 1} on.`);
     }
   }
 
@@ -115,7 +115,7 @@ class Reader {
   #unexpected(expected: string): never {
     const found = this.#text.slice(this.#at, this.#at + 10);
     const what = found === "" ? "the end" : JSON.stringify(found);
-    throw new BadRow(`No JSON: ${expected} is missing before ${what}.`);
+    throw new InvalidRowError(`No JSON: ${expected} is missing before ${what}.`);
   }
 }
 

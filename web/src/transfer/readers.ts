@@ -3,10 +3,10 @@
 import type { EdmTypes, FileFormat } from "../types.ts";
 import { CsvReader } from "./csv-rows.ts";
 import { JsonReader, NdjsonReader } from "./json-rows.ts";
-import type { RowReader } from "./rows.ts";
+import type { RowReader } from "./row-reader.ts";
 
 /** `types`: of CSV, of columns that don't say them. */
-export function readerOf(
+export function createReader(
   format: FileFormat,
   types?: Readonly<Record<string, EdmTypes>>,
 ): RowReader {

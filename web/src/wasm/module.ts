@@ -1,16 +1,16 @@
 // Finds, checks and instantiates the WebAssembly module.
 //
-// It comes whole, as entitable.wasm, or in halves (bindings/split.mjs): entitable-tables.wasm, with all that tables need, and
-// entitable-more.wasm, which joins the first when it is called for.
+// It comes whole, as entitable.wasm, or in halves (bindings/split.mjs): entitable.core.wasm, with all that tables need, and
+// entitable.rest.wasm, which joins the first when it is called for.
 //
 // Without an explicit `wasm` option these places are tried: the file beside this one by its literal URL (bundlers see it
 // and copy the file), read with node:fs under Node and streamed elsewhere; then, if what is found there is no module (404, an
 // HTML page, cut off), the whole one instead of a half, and a JavaScript module that carries its bytes inline.
 
 import { StoreError } from "../errors.ts";
+import { deferredModuleUrl } from "./deferred-module.ts";
 import createModule, { buildId, type EntitableModule } from "./entitable.mjs";
-import { repairIdbfs } from "./idbfs-repair.ts";
-import { secondHalf } from "./second-half.ts";
+import { patchIdbfs } from "./idbfs-patch.ts";
 
 export { buildId };
 
@@ -37,7 +37,7 @@ export async function instantiate(source?: WasmSource): Promise<EntitableModule>
 /** The code, which any number of instances may share. Rejects with StoreError WasmLoadFailed or WasmVersionMismatch. */
 export async function compileModule(
   source?: WasmSource,
-  wanted: "whole" | "first half" = "whole",
+  wanted: "complete" | "primary" = "complete",
 ): Promise<WebAssembly.Module> {
   const compiled = await (source === undefined ? findModule(wanted) : compile(source));
   checkBuild(compiled);
@@ -49,8 +49,11 @@ export async function compileModule(
  * may be tried again.
  * @internal
  */
-export async function join(exports: WebAssembly.Exports, url = secondHalf()): Promise<void> {
-  const name = "entitable-more.wasm";
+export async function linkDeferredModule(
+  exports: WebAssembly.Exports,
+  url = deferredModuleUrl(),
+): Promise<void> {
+  const name = "entitable.rest.wasm";
   try {
     if (url === undefined) throw new Error("nothing says where it is");
     const compiled = await cached(url, () => compileUrl(new URL(url)));
@@ -65,10 +68,10 @@ export async function join(exports: WebAssembly.Exports, url = secondHalf()): Pr
  * Begins to fetch and compile what will be wanted, if it is found by its address: that is kept, and tells its failures then. False: an
  * instance is not to be made before it is wanted for certain, since the source can be read only once, or is compiled anew each time.
  */
-export function prepareModule(source: WasmSource | undefined): boolean {
+export function prefetchModule(source: WasmSource | undefined): boolean {
   if (source !== undefined && typeof source !== "string" && !(source instanceof URL))
     return isModule(source);
-  compileModule(source, "first half").catch(() => {});
+  compileModule(source, "primary").catch(() => {});
   return true;
 }
 
@@ -86,7 +89,7 @@ export function instantiateCompiled(
       instantiateWasm(imports, done) {
         const instantiate = async () => {
           const compiled = await compiling;
-          const placeholders = placeholdersOf(compiled);
+          const placeholders = deferredPlaceholders(compiled);
           const all = { ...imports, ...placeholders };
           const instance = await WebAssembly.instantiate(compiled, all);
           if (Object.keys(placeholders).length > 0) exports = instance.exports;
@@ -99,7 +102,7 @@ export function instantiateCompiled(
       print: () => {},
       printErr: () => {},
     }).then((module) => {
-      repairIdbfs(module.IDBFS);
+      patchIdbfs(module.IDBFS);
       resolve({ module, exports });
     }, fail);
   });
@@ -108,24 +111,24 @@ export function instantiateCompiled(
 // ---- Halves -----------------------------------------------------------------------------------------------------
 
 // What a first half imports in the place of the second one's functions. Nothing calls these but a mistake of ours.
-function placeholdersOf(compiled: WebAssembly.Module): WebAssembly.Imports {
+function deferredPlaceholders(compiled: WebAssembly.Module): WebAssembly.Imports {
   const all = WebAssembly.Module.imports(compiled).map(({ module }) => module);
   return Object.fromEntries(
-    all.filter((name) => name.startsWith("placeholder")).map((name) => [name, anyFunction]),
+    all.filter((name) => name.startsWith("placeholder")).map((name) => [name, throwingImports]),
   );
 }
 
 // Of the whole, or of a first half.
-function nameOf(compiled: WebAssembly.Module): string {
-  const isHalf = Object.keys(placeholdersOf(compiled)).length > 0;
-  return isHalf ? "entitable-tables.wasm" : "entitable.wasm";
+function moduleFileName(compiled: WebAssembly.Module): string {
+  const isHalf = Object.keys(deferredPlaceholders(compiled)).length > 0;
+  return isHalf ? "entitable.core.wasm" : "entitable.wasm";
 }
 
-const anyFunction: WebAssembly.ModuleImports = new Proxy(
+const throwingImports: WebAssembly.ModuleImports = new Proxy(
   {},
   {
     get: () => () => {
-      throw new Error("entitable-more.wasm is not there");
+      throw new Error("entitable.rest.wasm is not there");
     },
   },
 );
@@ -134,7 +137,11 @@ const anyFunction: WebAssembly.ModuleImports = new Proxy(
 
 // Glue and binary carry one build id (bindings/stamp.mjs). It is compared before anything runs: a stale binary may
 // well link with this glue and then do something else.
-function checkBuild(compiled: WebAssembly.Module, name = nameOf(compiled), url?: string): void {
+function checkBuild(
+  compiled: WebAssembly.Module,
+  name = moduleFileName(compiled),
+  url?: string,
+): void {
   const section = WebAssembly.Module.customSections(compiled, "entitable")[0];
   const found = section === undefined ? "none" : new TextDecoder().decode(section);
   if (found === buildId) return;
@@ -203,12 +210,12 @@ function absolute(source: string | URL): URL {
   return new URL(source, base.document?.baseURI ?? base.location?.href);
 }
 
-async function findModule(wanted: "whole" | "first half"): Promise<WebAssembly.Module> {
+async function findModule(wanted: "complete" | "primary"): Promise<WebAssembly.Module> {
   // Literal, so that bundlers find them.
-  const half = () => new URL("./entitable-tables.wasm", import.meta.url);
+  const half = () => new URL("./entitable.core.wasm", import.meta.url);
   const whole = () => new URL("./entitable.wasm", import.meta.url);
   let first: unknown;
-  for (const place of wanted === "whole" ? [whole] : [half, whole]) {
+  for (const place of wanted === "complete" ? [whole] : [half, whole]) {
     try {
       const url = place();
       return await cached(url.href, () => compileUrl(url));

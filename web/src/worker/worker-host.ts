@@ -5,20 +5,19 @@
 
 import { AbortError, StoreError } from "../errors.ts";
 import { Emitter } from "../host/emitter.ts";
-import type { LifeEvent } from "../host/page-life.ts";
-import type { Surroundings } from "../opening/environment.ts";
-import type { Settings } from "../opening/options.ts";
-import { bytesOf } from "../pieces.ts";
+import type { LifecycleEvent } from "../host/page-lifecycle.ts";
+import type { PageServices } from "../open/environment.ts";
+import type { Settings } from "../open/options.ts";
 import { CallClient } from "../tabs/call-client.ts";
 import { type Channel, portChannel } from "../tabs/channel.ts";
 import {
+  errorFromWire,
   type FromWorker,
-  fromWire,
   protocolVersion,
   type ToWorker,
   workerName,
 } from "../tabs/messages.ts";
-import { type LockClaim, whenGone } from "../tabs/store-lock.ts";
+import { type LockRequest, onClientGone } from "../tabs/store-lock.ts";
 import type { Host } from "../transport.ts";
 import type {
   AbortSignalLike,
@@ -31,46 +30,47 @@ import type {
   StoreStatus,
   VerifyReport,
 } from "../types.ts";
+import { bytesFrom } from "../util/chunks.ts";
 import { buildId } from "../wasm/module.ts";
-import { type WorkerThread, WorkerUnavailable } from "./start.ts";
+import { type WorkerThread, WorkerUnavailable } from "./start-worker.ts";
 
 // How long a page waits for its worker. Nothing that it may look at without letting go of its thread tells that the worker is done.
 //
-//   farewellMs   to store what was deferred: a page that is closed ends its worker
-//   letGoMs      to store that, and to let go of the store: a frozen page stops its worker wherever it is, and one that was stopped
+//   closeWaitMs   to store what was deferred: a page that is closed ends its worker
+//   freezeWaitMs      to store that, and to let go of the store: a frozen page stops its worker wherever it is, and one that was stopped
 //                inside a transaction would hold up the next owner until it wakes
-const farewellMs = 20;
-const letGoMs = 100;
+const closeWaitMs = 20;
+const freezeWaitMs = 100;
 
 // What can be sent, but for what stays in the page.
-export type SentSettings = Omit<Settings, "clock" | "signal" | "onWarning" | "thread">;
+export type TransferableSettings = Omit<Settings, "clock" | "signal" | "onWarning" | "thread">;
 
 export interface WorkerHostOptions {
   settings: Settings; // `wasm`: such as can be sent
   thread: WorkerThread; // ended with the store, or if opening fails
-  around: Surroundings;
+  pageServices: PageServices;
   locks: LockManager | undefined;
 }
 
 export class WorkerHost implements Host {
-  readonly #o: WorkerHostOptions;
+  readonly #options: WorkerHostOptions;
   readonly #name: string;
   readonly #lock: string; // of the worker's life
   readonly #channel: Channel;
   readonly #client = new CallClient();
   readonly #events = new Emitter<StoreEvents>();
   readonly #opened: Promise<void>;
-  #isOpen: () => void = () => {};
-  #cantOpen: (error: unknown) => void = () => {};
+  #resolveOpened: () => void = () => {};
+  #rejectOpened: (error: unknown) => void = () => {};
   #status: StoreStatus | undefined; // as the worker said it last
   #state: "opening" | "open" | "closed" = "opening";
   #started = false;
   #suspended = false; // the page
-  #wakes = 0;
-  #gone: LockClaim | undefined; // waits for the end of the worker
+  #resumeCount = 0;
+  #gone: LockRequest | undefined; // waits for the end of the worker
   #unwatch: () => void;
   #closing: Promise<void> | undefined;
-  #isClosed: (error: Error | undefined) => void = () => {};
+  #resolveClosed: (error: Error | undefined) => void = () => {};
 
   // Rejects as openStore, or with WorkerUnavailable.
   static async open(options: WorkerHostOptions): Promise<WorkerHost> {
@@ -80,46 +80,47 @@ export class WorkerHost implements Host {
   }
 
   private constructor(options: WorkerHostOptions) {
-    const { settings, thread, around } = options;
-    this.#o = options;
+    const { settings, thread, pageServices } = options;
+    this.#options = options;
     this.#name = settings.name;
     this.#lock = `worker-${crypto.randomUUID?.() ?? Math.random()}`;
     this.#opened = new Promise((resolve, reject) => {
-      this.#isOpen = resolve;
-      this.#cantOpen = reject;
+      this.#resolveOpened = resolve;
+      this.#rejectOpened = reject;
     });
     this.#channel = portChannel(thread.port, (message) => this.#receive(message as FromWorker));
-    thread.port.addEventListener("close", () => this.#died());
+    thread.port.addEventListener("close", () => this.#onWorkerDied());
     void thread.failure.then((reason) => {
-      if (!this.#started) this.#end(new WorkerUnavailable(`A worker could not start: ${reason}.`));
+      if (!this.#started)
+        this.#shutDown(new WorkerUnavailable(`A worker could not start: ${reason}.`));
     });
-    this.#unwatch = around.life.watch((event) => this.#onPage(event));
-    this.#heedSignal(settings.signal);
+    this.#unwatch = pageServices.lifecycle.watch((event) => this.#onLifecycleEvent(event));
+    this.#watchSignal(settings.signal);
   }
 
   // ---- Transport ------------------------------------------------------------------------------------------------------
 
-  read(block: Uint8Array): Promise<Uint8Array> {
+  read(request: Uint8Array): Promise<Uint8Array> {
     this.#requireOpen();
-    return this.#client.block("read", block);
+    return this.#client.request("read", request);
   }
 
-  handle(block: Uint8Array): Promise<Uint8Array> {
+  handle(request: Uint8Array): Promise<Uint8Array> {
     this.#requireOpen();
-    return this.#client.block("handle", block);
+    return this.#client.request("handle", request);
   }
 
   async write(
-    block: Uint8Array,
+    request: Uint8Array,
     durability?: Durability,
     signal?: AbortSignalLike,
   ): Promise<Uint8Array> {
     this.#requireOpen();
-    return await this.#client.block("write", block, durability, signal);
+    return await this.#client.request("write", request, durability, signal);
   }
 
   now(): number {
-    return this.#o.settings.clock.now();
+    return this.#options.settings.clock.now();
   }
 
   // ---- The store's own handle -------------------------------------------------------------------------------------------
@@ -132,32 +133,32 @@ export class WorkerHost implements Host {
 
   async flush(): Promise<void> {
     this.#requireOpen();
-    await this.#client.plain("flush");
+    await this.#client.requestPlain("flush");
   }
 
   async stats(): Promise<StoreStats> {
     this.#requireOpen();
-    return (await this.#client.plain("stats")) as StoreStats;
+    return (await this.#client.requestPlain("stats")) as StoreStats;
   }
 
   async verify(): Promise<VerifyReport> {
     this.#requireOpen();
-    return (await this.#client.plain("verify")) as VerifyReport;
+    return (await this.#client.requestPlain("verify")) as VerifyReport;
   }
 
   async compact(): Promise<void> {
     this.#requireOpen();
-    await this.#client.plain("compact");
+    await this.#client.requestPlain("compact");
   }
 
   async snapshot(): Promise<Uint8Array> {
     this.#requireOpen();
-    return (await this.#client.plain("snapshot")) as Uint8Array;
+    return (await this.#client.requestPlain("snapshot")) as Uint8Array;
   }
 
   async restore(source: SnapshotSource, { mode }: RestoreOptions = {}): Promise<RestoreReport> {
     this.#requireOpen();
-    const file = await bytesOf(source);
+    const file = await bytesFrom(source);
     this.#requireOpen();
     return await this.#client.restore(file, mode);
   }
@@ -174,25 +175,25 @@ export class WorkerHost implements Host {
   async #close(): Promise<void> {
     if (this.#state === "closed") return;
     const closed = new Promise<Error | undefined>((resolve) => {
-      this.#isClosed = resolve;
+      this.#resolveClosed = resolve;
     });
     queueMicrotask(() => this.#post({ type: "close" })); // after the calls of this turn, which are sent in one too
     const lost = await closed;
-    this.#end(closedError(this.#name));
+    this.#shutDown(closedError(this.#name));
     if (lost !== undefined) throw lost;
   }
 
   // The worker goes with everything that it still does.
-  #end(failure: Error): void {
+  #shutDown(failure: Error): void {
     if (this.#state === "closed") return;
     this.#state = "closed";
     this.#unwatch();
     this.#gone?.end();
     this.#channel.close();
-    this.#o.thread.end();
+    this.#options.thread.end();
     this.#client.rejectAll(failure);
-    this.#cantOpen(failure);
-    this.#isClosed(failure);
+    this.#rejectOpened(failure);
+    this.#resolveClosed(failure);
     const told = this.#status === undefined || this.#status.state === "closed";
     if (!told) this.#events.emit("status", this.status);
     this.#events.clear();
@@ -204,30 +205,30 @@ export class WorkerHost implements Host {
 
   // ---- The page ---------------------------------------------------------------------------------------------------------
 
-  #heedSignal(signal: AbortSignalLike | undefined): void {
-    const giveUp = () => this.#end(new AbortError());
-    signal?.addEventListener("abort", giveUp);
-    const settled = () => signal?.removeEventListener("abort", giveUp);
+  #watchSignal(signal: AbortSignalLike | undefined): void {
+    const onAbort = () => this.#shutDown(new AbortError());
+    signal?.addEventListener("abort", onAbort);
+    const settled = () => signal?.removeEventListener("abort", onAbort);
     this.#opened.then(settled, settled);
-    if (signal?.aborted) giveUp();
+    if (signal?.aborted) onAbort();
   }
 
   // A page that is frozen holds nothing, and waits for nothing.
-  #onPage(event: LifeEvent): void {
+  #onLifecycleEvent(event: LifecycleEvent): void {
     const suspended = event === "suspend" && !this.#suspended;
     if (suspended) {
       this.#suspended = true;
       this.#gone?.end();
     } else if (event === "resume" && this.#suspended) {
       this.#suspended = false;
-      this.#wakes += 1;
+      this.#resumeCount += 1;
     }
-    const hidden = this.#o.around.life.hidden();
-    this.#post({ type: "life", event, hidden });
+    const hidden = this.#options.pageServices.lifecycle.hidden();
+    this.#post({ type: "lifecycle", event, hidden });
     if (this.#state !== "open") return;
-    if (suspended && this.status.owner === "self") spin(letGoMs);
+    if (suspended && this.status.owner === "self") busyWait(freezeWaitMs);
     // Hidden it is only after it was left.
-    else if (event === "leaving" && !hidden && this.status.pendingBytes > 0) spin(farewellMs);
+    else if (event === "leaving" && !hidden && this.status.pendingBytes > 0) busyWait(closeWaitMs);
   }
 
   // ---- The worker -------------------------------------------------------------------------------------------------------
@@ -241,36 +242,38 @@ export class WorkerHost implements Host {
         this.#ready(message.status);
         break;
       case "failed":
-        this.#end(fromWire(message.error));
+        this.#shutDown(errorFromWire(message.error));
         break;
-      case "replies":
+      case "responses":
         this.#status = { ...(this.#status as StoreStatus), ...message.progress };
-        this.#client.answer(message.replies);
+        this.#client.receiveResponses(message.responses);
         break;
       case "event":
         this.#status = message.status;
         this.#relay(message.name, message.event);
         break;
       case "warning":
-        this.#o.settings.onWarning(message.warning);
+        this.#options.settings.onWarning(message.warning);
         break;
       case "persist":
-        void this.#o.around.persist().then((granted) => this.#post({ type: "persisted", granted }));
+        void this.#options.pageServices
+          .persist()
+          .then((granted) => this.#post({ type: "persisted", granted }));
         break;
-      case "find-trace":
-        void this.#findTrace();
+      case "get-last-seen":
+        void this.#getLastSeen();
         break;
-      case "leave-trace":
-        this.#leaveTrace(message);
+      case "set-last-seen":
+        this.#setLastSeen(message);
         break;
-      case "wipe-trace":
-        this.#o.around.traceOf(this.#name)?.wipe();
+      case "clear-last-seen":
+        this.#options.pageServices.lastSeenMarker(this.#name)?.clear();
         break;
-      case "holds":
-        this.#watchOver(message.wakes);
+      case "lock-held":
+        this.#watchWorkerLock(message.resumeCount);
         break;
       case "closed":
-        this.#isClosed(message.error && fromWire(message.error));
+        this.#resolveClosed(message.error && errorFromWire(message.error));
         break;
     }
   }
@@ -278,11 +281,11 @@ export class WorkerHost implements Host {
   #start({ entitable, build }: FromWorker & { type: "started" }): void {
     this.#started = true;
     if (entitable !== protocolVersion || build !== buildId) {
-      this.#end(new WorkerUnavailable("The worker's script is of another version."));
+      this.#shutDown(new WorkerUnavailable("The worker's script is of another version."));
       return;
     }
-    const { clock, signal, onWarning, thread, ...settings } = this.#o.settings;
-    const hidden = this.#o.around.life.hidden();
+    const { clock, signal, onWarning, thread, ...settings } = this.#options.settings;
+    const hidden = this.#options.pageServices.lifecycle.hidden();
     this.#post({ type: "open", settings, hidden, lock: this.#lock });
   }
 
@@ -290,46 +293,49 @@ export class WorkerHost implements Host {
     this.#state = "open";
     this.#status = status;
     this.#client.connect({ owner: workerName, session: 0, post: (message) => this.#post(message) });
-    this.#isOpen();
+    this.#resolveOpened();
   }
 
   #relay<K extends keyof StoreEvents>(name: K, event: unknown): void {
-    const { error } = event as { error?: Parameters<typeof fromWire>[0] };
-    const whole = error === undefined ? event : { ...(event as object), error: fromWire(error) };
+    const { error } = event as { error?: Parameters<typeof errorFromWire>[0] };
+    const whole =
+      error === undefined ? event : { ...(event as object), error: errorFromWire(error) };
     this.#events.emit(name, (name === "status" ? this.status : whole) as StoreEvents[K]);
   }
 
-  async #findTrace(): Promise<void> {
-    const lastSeen = await this.#o.around.traceOf(this.#name)?.lastSeen();
-    this.#post({ type: "trace", lastSeen });
+  async #getLastSeen(): Promise<void> {
+    const lastSeen = await this.#options.pageServices.lastSeenMarker(this.#name)?.lastSeen();
+    this.#post({ type: "last-seen", lastSeen });
   }
 
   // Not if the worker may have let go of the store since: another tab may have deleted it.
-  #leaveTrace({ at, wakes }: FromWorker & { type: "leave-trace" }): void {
-    const mayBeOver = this.#closing !== undefined || this.#suspended || wakes !== this.#wakes;
-    if (!mayBeOver) this.#o.around.traceOf(this.#name)?.leave(at);
+  #setLastSeen({ at, resumeCount }: FromWorker & { type: "set-last-seen" }): void {
+    const mayBeOver =
+      this.#closing !== undefined || this.#suspended || resumeCount !== this.#resumeCount;
+    if (!mayBeOver) this.#options.pageServices.lastSeenMarker(this.#name)?.set(at);
   }
 
   // It may have said so before the page was suspended.
-  #watchOver(wakes: number): void {
-    const { locks } = this.#o;
-    if (locks === undefined || this.#suspended || wakes !== this.#wakes) return;
+  #watchWorkerLock(resumeCount: number): void {
+    const { locks } = this.#options;
+    if (locks === undefined || this.#suspended || resumeCount !== this.#resumeCount) return;
     if (this.#state !== "closed") {
-      this.#gone = whenGone(locks, this.#name, this.#lock, () => this.#died());
+      this.#gone = onClientGone(locks, this.#name, this.#lock, () => this.#onWorkerDied());
     }
   }
 
-  #died(): void {
-    if (this.#state === "opening") this.#end(new WorkerUnavailable("The worker ended at once."));
-    else this.#end(lostError(this.#name));
+  #onWorkerDied(): void {
+    if (this.#state === "opening")
+      this.#shutDown(new WorkerUnavailable("The worker ended at once."));
+    else this.#shutDown(workerLostError(this.#name));
   }
 
-  #post(message: ToWorker<SentSettings>): void {
+  #post(message: ToWorker<TransferableSettings>): void {
     if (this.#state !== "closed") this.#channel.post(message);
   }
 }
 
-function spin(ms: number): void {
+function busyWait(ms: number): void {
   const end = performance.now() + ms;
   while (performance.now() < end);
 }
@@ -338,7 +344,7 @@ function closedError(name: string): StoreError {
   return new StoreError("StoreClosed", `The store "${name}" is closed.`);
 }
 
-function lostError(name: string): StoreError {
+function workerLostError(name: string): StoreError {
   const message = `The worker of the store "${name}" ended. Whether this call had an effect is not known.`;
   return new StoreError("ConnectionLost", message, {
     hint: "Open the store again: what was acknowledged and stored is there.",

@@ -48,7 +48,8 @@ export class ExplorePanel {
     byId("rival").addEventListener("change", () => byId("rival-text").replaceChildren());
     this.#explorer.addEventListener("explorer-change", changed);
     this.#explorer.addEventListener("explorer-open", (event) => {
-      if (byId<HTMLInputElement>("rival").checked) void this.#rival(event as ExplorerOpenEvent);
+      if (byId<HTMLInputElement>("rival").checked)
+        void this.#editConcurrently(event as ExplorerOpenEvent);
     });
   }
 
@@ -62,7 +63,9 @@ export class ExplorePanel {
 
   // Simulates a concurrent writer: changes the entity, so that the ETag in the dialog becomes
   // stale.
-  async #rival({ detail: { table, partitionKey, rowKey } }: ExplorerOpenEvent): Promise<void> {
+  async #editConcurrently({
+    detail: { table, partitionKey, rowKey },
+  }: ExplorerOpenEvent): Promise<void> {
     if (table !== cityTable) return;
     const cities = citiesOf(this.#store);
     const { population } = await cities.getEntity(partitionKey, rowKey);

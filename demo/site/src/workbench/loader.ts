@@ -12,9 +12,9 @@ export interface Progress {
 }
 
 const inFlight = 24;
-const noteEvery = 40; // batches between two writes of the progress row
+const saveEvery = 40; // batches between two writes of the progress row
 
-interface Note {
+interface SavedProgress {
   batches: number;
   complete: boolean;
 }
@@ -31,7 +31,7 @@ export class Loader {
   }
 
   static async isComplete(store: Store): Promise<boolean> {
-    return (await readNote(store))?.complete ?? false;
+    return (await readProgress(store))?.complete ?? false;
   }
 
   get paused(): boolean {
@@ -51,11 +51,11 @@ export class Loader {
     const { cities, batches } = await fetchBatches();
     const table = citiesOf(this.#store);
     await table.createTable();
-    await notes(this.#store).createTable();
-    const first = (await readNote(this.#store))?.batches ?? 0;
+    await progressTable(this.#store).createTable();
+    const first = (await readProgress(this.#store))?.batches ?? 0;
     let stored = batches.slice(0, first).reduce((sum, batch) => sum + batch.length, 0);
     let done = first;
-    let noted = first;
+    let savedBatches = first;
     const rate = new Rate();
     const report = (state: Progress["state"]) =>
       this.#report({ stored, total: cities, perSecond: rate.perSecond(), state });
@@ -65,7 +65,7 @@ export class Loader {
     for (const batch of batches.slice(first)) {
       if (this.#paused) {
         await Promise.all(waiting.splice(0));
-        await this.#note({ batches: done, complete: false });
+        await this.#saveProgress({ batches: done, complete: false });
         report("paused");
         await new Promise<void>((resolve) => {
           this.#resume = resolve;
@@ -81,33 +81,33 @@ export class Loader {
       );
       if (waiting.length >= inFlight) {
         await Promise.all(waiting.splice(0));
-        if (done - noted >= noteEvery) {
-          noted = done;
-          await this.#note({ batches: done, complete: false });
+        if (done - savedBatches >= saveEvery) {
+          savedBatches = done;
+          await this.#saveProgress({ batches: done, complete: false });
         }
         report("loading");
       }
     }
     await Promise.all(waiting);
-    await this.#note({ batches: done, complete: true });
+    await this.#saveProgress({ batches: done, complete: true });
     report("done");
   }
 
-  async #note(note: Note): Promise<void> {
-    await notes(this.#store).upsertEntity(
-      { partitionKey: "load", rowKey: "cities", ...note },
+  async #saveProgress(progress: SavedProgress): Promise<void> {
+    await progressTable(this.#store).upsertEntity(
+      { partitionKey: "load", rowKey: "cities", ...progress },
       "Replace",
     );
   }
 }
 
-function notes(store: Store) {
-  return store.table<Note>("progress");
+function progressTable(store: Store) {
+  return store.table<SavedProgress>("progress");
 }
 
-async function readNote(store: Store): Promise<Note | undefined> {
+async function readProgress(store: Store): Promise<SavedProgress | undefined> {
   try {
-    return await notes(store).getEntity("load", "cities");
+    return await progressTable(store).getEntity("load", "cities");
   } catch (error) {
     if ((error as { statusCode?: number }).statusCode === 404) return undefined;
     throw error;

@@ -2,7 +2,7 @@
 import "entitable/explorer";
 import { openStore, type Store } from "entitable";
 import { count, h } from "../dom.ts";
-import { keepOffline } from "../offline-copy.ts";
+import { registerOfflineCopy } from "../offline-copy.ts";
 import { byId, bytes, describe } from "./dom.ts";
 import { ExplorePanel } from "./explore-panel.ts";
 import { LoadPanel } from "./load-panel.ts";
@@ -45,5 +45,5 @@ async function start(): Promise<void> {
   await load.start();
 }
 
-keepOffline("../");
+registerOfflineCopy("../");
 start().catch(failed);

@@ -2,7 +2,7 @@
 
 import { type Edm, odata, type TableClient, type UpdateMode } from "@azure/data-tables";
 import { equal } from "../equal.ts";
-import { all, type Check, refused } from "./place.ts";
+import { all, assertRejected, type Check } from "./environment.ts";
 
 const key = { partitionKey: "p", rowKey: "r" };
 const read = (table: TableClient) => table.getEntity<Record<string, unknown>>("p", "r");
@@ -51,8 +51,8 @@ const oddKeys = [
 export const entities: Check[] = [
   {
     name: "an entity goes through its whole life",
-    async run(bench) {
-      const table = await bench.newTable();
+    async run(context) {
+      const table = await context.newTable();
       const created = await table.createEntity({ ...key, a: 1, b: "x" });
       equal(created.preferenceApplied, "return-no-content");
       equal([typeof created.requestId, created.date instanceof Date], ["string", true]);
@@ -75,7 +75,7 @@ export const entities: Check[] = [
       await table.upsertEntity({ ...key, b: "y" }, "Replace");
       equal(await look(), [undefined, "y", undefined]);
       await table.deleteEntity("p", "r");
-      await refused(table.getEntity("p", "r"), 404, "ResourceNotFound");
+      await assertRejected(table.getEntity("p", "r"), 404, "ResourceNotFound");
       for (const mode of ["Merge", "Replace"] as const) {
         await table.upsertEntity({ ...key, a: 4 }, mode);
         equal(await look(), [4, undefined, undefined], "to upsert is to insert");
@@ -85,8 +85,8 @@ export const entities: Check[] = [
   },
   {
     name: "every type of value is kept",
-    async run(bench) {
-      const table = await bench.newTable();
+    async run(context) {
+      const table = await context.newTable();
       await table.createEntity({ ...key, ...values });
       const back = await read(table);
       for (const [name, value] of Object.entries(values)) equal(back[name], value, name);
@@ -101,8 +101,8 @@ export const entities: Check[] = [
   },
   {
     name: "a whole double stays one, and so do those that are no numbers",
-    async run(bench) {
-      const table = await bench.newTable();
+    async run(context) {
+      const table = await context.newTable();
       const double = (value: string) => ({ type: "Double", value });
       const doubles = { whole: double("3"), nan: double("NaN"), low: double("-Infinity") };
       await table.createEntity({ ...key, ...doubles });
@@ -115,8 +115,8 @@ export const entities: Check[] = [
   },
   {
     name: "odd keys are kept by every verb",
-    async run(bench) {
-      const table = await bench.newTable();
+    async run(context) {
+      const table = await context.newTable();
       for (const odd of oddKeys) {
         const both = { partitionKey: odd, rowKey: odd };
         await table.createEntity({ ...both, a: 1 });
@@ -136,8 +136,8 @@ export const entities: Check[] = [
   },
   {
     name: "one entity is read in part",
-    async run(bench) {
-      const table = await bench.newTable();
+    async run(context) {
+      const table = await context.newTable();
       await table.createEntity({ ...key, a: 1, b: 2 });
       const queryOptions = { select: ["rowKey", "a", "absent"] };
       const {
@@ -152,50 +152,54 @@ export const entities: Check[] = [
   },
   {
     name: "a condition on the ETag is met, or refused",
-    async run(bench) {
-      const table = await bench.newTable();
+    async run(context) {
+      const table = await context.newTable();
       const stale = { etag: (await table.createEntity({ ...key, a: 0 })).etag as string };
       let { etag } = await table.upsertEntity({ ...key, a: 1 });
       const conflict = [412, "UpdateConditionNotSatisfied"] as const;
       for (const mode of ["Merge", "Replace"] satisfies UpdateMode[]) {
-        await refused(table.updateEntity({ ...key, a: 2 }, mode, stale), ...conflict);
+        await assertRejected(table.updateEntity({ ...key, a: 2 }, mode, stale), ...conflict);
         ({ etag } = await table.updateEntity({ ...key, a: 3 }, mode, { etag: etag as string }));
         ({ etag } = await table.updateEntity({ ...key, a: 4 }, mode, { etag: "*" }));
       }
       equal((await read(table))["a"], 4);
-      await refused(table.deleteEntity("p", "r", stale), ...conflict);
+      await assertRejected(table.deleteEntity("p", "r", stale), ...conflict);
       await table.deleteEntity("p", "r", { etag: etag as string });
       await table.createEntity(key);
       await table.deleteEntity("p", "r", { etag: "*" });
       const missing = [404, "ResourceNotFound"] as const;
-      await refused(table.updateEntity(key), ...missing);
-      await refused(table.updateEntity(key, "Replace", stale), ...missing);
-      await refused(table.deleteEntity("p", "r"), ...missing);
+      await assertRejected(table.updateEntity(key), ...missing);
+      await assertRejected(table.updateEntity(key, "Replace", stale), ...missing);
+      await assertRejected(table.deleteEntity("p", "r"), ...missing);
     },
   },
   {
     name: "what the service refuses is refused, with its code",
-    async run(bench) {
-      const table = await bench.newTable();
+    async run(context) {
+      const table = await context.newTable();
       await table.createEntity(key);
-      await refused(table.createEntity(key), 409, "EntityAlreadyExists");
+      await assertRejected(table.createEntity(key), 409, "EntityAlreadyExists");
       const write = (more: object) => table.upsertEntity({ ...key, ...more });
       const insert = (rowKey: string) => table.createEntity({ partitionKey: "p", rowKey });
       for (const wrong of ["a/b", "a\\b", "a#b", "a?b", "a\tb"]) {
-        await refused(insert(wrong), 400, "OutOfRangeInput");
+        await assertRejected(insert(wrong), 400, "OutOfRangeInput");
       }
-      await refused(insert("a".repeat(513)), 400, "PropertyValueTooLarge");
-      await refused(write({ text: "x".repeat(32 * 1024 + 1) }), 400, "PropertyValueTooLarge");
-      await refused(write({ ["n".repeat(256)]: 1 }), 400, "PropertyNameTooLong");
-      await refused(write({ "a-b": 1 }), 400, "PropertyNameInvalid");
-      await refused(write({ guid: { type: "Guid", value: "no" } }), 400, "InvalidInput");
+      await assertRejected(insert("a".repeat(513)), 400, "PropertyValueTooLarge");
+      await assertRejected(
+        write({ text: "x".repeat(32 * 1024 + 1) }),
+        400,
+        "PropertyValueTooLarge",
+      );
+      await assertRejected(write({ ["n".repeat(256)]: 1 }), 400, "PropertyNameTooLong");
+      await assertRejected(write({ "a-b": 1 }), 400, "PropertyNameInvalid");
+      await assertRejected(write({ guid: { type: "Guid", value: "no" } }), 400, "InvalidInput");
       const many = Object.fromEntries(Array.from({ length: 253 }, (_, i) => [`p${i}`, i]));
-      await refused(write(many), 400, "TooManyProperties");
-      const nowhere = bench.table(bench.name());
-      await refused(nowhere.createEntity(key), 404, "TableNotFound");
-      await refused(nowhere.getEntity("p", "r"), 404, "TableNotFound");
-      await refused(all(nowhere.listEntities()), 404, "TableNotFound");
-      await refused(nowhere.getAccessPolicy(), 404, "TableNotFound");
+      await assertRejected(write(many), 400, "TooManyProperties");
+      const nowhere = context.table(context.name());
+      await assertRejected(nowhere.createEntity(key), 404, "TableNotFound");
+      await assertRejected(nowhere.getEntity("p", "r"), 404, "TableNotFound");
+      await assertRejected(all(nowhere.listEntities()), 404, "TableNotFound");
+      await assertRejected(nowhere.getAccessPolicy(), 404, "TableNotFound");
     },
   },
 ];

@@ -3,13 +3,19 @@
 
 import { access } from "./access.ts";
 import { entities } from "./entities.ts";
-import { Bench, type Check, type Kind, type Place, refusal } from "./place.ts";
+import {
+  type Check,
+  CheckContext,
+  type Environment,
+  type EnvironmentKind,
+  rejectionOf,
+} from "./environment.ts";
 import { queries } from "./queries.ts";
 import { service } from "./service.ts";
 import { tables } from "./tables.ts";
 import { transactions } from "./transactions.ts";
 
-export type { Account, Kind, Place } from "./place.ts";
+export type { Account, Environment, EnvironmentKind } from "./environment.ts";
 
 export const checks: readonly Check[] = [
   ...tables,
@@ -20,15 +26,15 @@ export const checks: readonly Check[] = [
   ...service,
 ];
 
-export interface Exception {
+export interface ExpectedFailure {
   check: string;
-  kinds: Kind[];
+  kinds: EnvironmentKind[];
   reason: string;
   error: RegExp; // what comes of trying
 }
 
 /** What can't be done where, all of it by the client's or the emulator's own rules. That it still can't is checked. */
-export const exceptions: readonly Exception[] = [
+export const expectedFailures: readonly ExpectedFailure[] = [
   {
     check: "a key lets in, by itself or in a connection string; a wrong one doesn't",
     kinds: ["page", "worker"],
@@ -49,17 +55,22 @@ export const exceptions: readonly Exception[] = [
   },
 ];
 
-export function exceptionOf(check: Check, kind: Kind): Exception | undefined {
-  return exceptions.find(({ check: name, kinds }) => name === check.name && kinds.includes(kind));
+export function expectedFailureOf(
+  check: Check,
+  kind: EnvironmentKind,
+): ExpectedFailure | undefined {
+  return expectedFailures.find(
+    ({ check: name, kinds }) => name === check.name && kinds.includes(kind),
+  );
 }
 
 /** REQUIRES: a place runs each check once. */
-export async function runCheck(index: number, place: Place): Promise<void> {
+export async function runCheck(index: number, environment: Environment): Promise<void> {
   const check = checks[index];
   if (check === undefined) throw new Error(`There is no check ${index}.`);
-  const running = check.run(new Bench(place, `check${index}`));
-  const exception = exceptionOf(check, place.kind);
-  if (exception === undefined) return await running;
-  const error = await refusal(running);
-  if (!exception.error.test(String(error))) throw error;
+  const running = check.run(new CheckContext(environment, `check${index}`));
+  const expectedFailure = expectedFailureOf(check, environment.kind);
+  if (expectedFailure === undefined) return await running;
+  const error = await rejectionOf(running);
+  if (!expectedFailure.error.test(String(error))) throw error;
 }

@@ -2,7 +2,7 @@
 
 import { odata, type TableClient, type TransactionAction } from "@azure/data-tables";
 import { equal } from "../equal.ts";
-import { all, type Check, refused } from "./place.ts";
+import { all, assertRejected, type Check } from "./environment.ts";
 
 interface Keys {
   partitionKey?: string;
@@ -27,8 +27,8 @@ async function fill(table: TableClient, partitions: string[], rows: number): Pro
 export const queries: Check[] = [
   {
     name: "entities are filtered by every type, and selected",
-    async run(bench) {
-      const table = await bench.newTable();
+    async run(context) {
+      const table = await context.newTable();
       const date = new Date("2024-01-02T03:04:05.678Z");
       for (let v = 0; v < 5; ++v) {
         await table.createEntity({
@@ -72,13 +72,13 @@ export const queries: Check[] = [
         ],
       );
       const wrong = { queryOptions: { filter: "v eq" } };
-      await refused(all(table.listEntities(wrong)), 400, "InvalidInput");
+      await assertRejected(all(table.listEntities(wrong)), 400, "InvalidInput");
     },
   },
   {
     name: "more than 1000 entities of several partitions come in pages, all of them and in order",
-    async run(bench) {
-      const table = await bench.newTable();
+    async run(context) {
+      const table = await context.newTable();
       const keys = await fill(table, ["", "a", "b'\u20ac"], 400);
       equal((await all(table.listEntities())).map(keyOf), keys);
       const pages = await all(table.listEntities().byPage());
@@ -97,8 +97,8 @@ export const queries: Check[] = [
   },
   {
     name: "pages are as long as asked, and resumed by their token",
-    async run(bench) {
-      const table = await bench.newTable();
+    async run(context) {
+      const table = await context.newTable();
       const keys = await fill(table, ["", "a", "b"], 7);
       const seen: string[] = [];
       const lengths: number[] = [];
@@ -113,7 +113,7 @@ export const queries: Check[] = [
       equal(seen, keys);
       equal(lengths, [4, 4, 4, 4, 4, 1]);
       const tooLong = all(table.listEntities().byPage({ maxPageSize: 1001 }));
-      await refused(tooLong, 400, "InvalidInput");
+      await assertRejected(tooLong, 400, "InvalidInput");
     },
   },
 ];

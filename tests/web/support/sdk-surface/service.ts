@@ -2,7 +2,7 @@
 
 import type { ServiceProperties } from "@azure/data-tables";
 import { equal } from "../equal.ts";
-import { all, type Check, refusal, refused } from "./place.ts";
+import { all, assertRejected, type Check, rejectionOf } from "./environment.ts";
 
 const days = { enabled: true, days: 7 };
 const properties: ServiceProperties = {
@@ -23,8 +23,8 @@ const properties: ServiceProperties = {
 export const service: Check[] = [
   {
     name: "the service's properties are set, each for itself, and read back",
-    async run(bench) {
-      const client = bench.service();
+    async run(context) {
+      const client = context.service();
       const look = async () => {
         const { logging, hourMetrics, minuteMetrics, cors } = await client.getProperties();
         return { logging, hourMetrics, minuteMetrics, cors };
@@ -35,7 +35,7 @@ export const service: Check[] = [
       await client.setProperties({ cors: [] });
       equal(await look(), { ...properties, cors: [] });
       const tooMany = Array.from({ length: 6 }, () => properties.cors?.[0] as object);
-      await refused(
+      await assertRejected(
         client.setProperties({ cors: tooMany } as ServiceProperties),
         400,
         "InvalidXmlDocument",
@@ -46,16 +46,18 @@ export const service: Check[] = [
   },
   {
     name: "the service's statistics come from its secondary address",
-    async run(bench) {
-      const { geoReplication } = await bench.service(bench.place.byHost).getStatistics();
+    async run(context) {
+      const { geoReplication } = await context
+        .service(context.environment.hostStyle)
+        .getStatistics();
       equal(geoReplication?.status, "live");
       equal(geoReplication?.lastSyncTime instanceof Date, true);
     },
   },
   {
     name: "a request is known by the id that its client gave it",
-    async run(bench) {
-      const table = await bench.newTable();
+    async run(context) {
+      const table = await context.newTable();
       const requestOptions = { customHeaders: { "x-ms-client-request-id": "mine-1" } };
       const entity = { partitionKey: "p", rowKey: "r" };
       let seen: (string | undefined)[] = [];
@@ -72,11 +74,11 @@ export const service: Check[] = [
   },
   {
     name: "a request that is aborted has done nothing",
-    async run(bench) {
-      const table = await bench.newTable();
+    async run(context) {
+      const table = await context.newTable();
       const abortSignal = AbortSignal.abort();
       const entity = { partitionKey: "p", rowKey: "r" };
-      const error = await refusal(table.createEntity(entity, { abortSignal }));
+      const error = await rejectionOf(table.createEntity(entity, { abortSignal }));
       equal((error as Error).name, "AbortError");
       equal(await all(table.listEntities()), []);
     },

@@ -2,7 +2,7 @@
 
 import { odata, type TableClient, type TableItem } from "@azure/data-tables";
 import { equal } from "../equal.ts";
-import { all, type Check, refused } from "./place.ts";
+import { all, assertRejected, type Check } from "./environment.ts";
 
 type OperationOptions = NonNullable<Parameters<TableClient["createTable"]>[0]>;
 
@@ -11,9 +11,9 @@ const namesOf = (tables: TableItem[]) => tables.map(({ name }) => name);
 export const tables: Check[] = [
   {
     name: "tables are created and deleted by both clients, which swallow that it was so already",
-    async run(bench) {
-      const service = bench.service();
-      const table = bench.table(bench.name());
+    async run(context) {
+      const service = context.service();
+      const table = context.table(context.name());
       const name = table.tableName;
       const calls: ((options: OperationOptions) => Promise<void>)[] = [
         (options) => service.createTable(name, options),
@@ -37,14 +37,14 @@ export const tables: Check[] = [
       }
       equal(statuses, [201, 409, 204, 404, 201, 409, 204, 404]);
       const entity = { partitionKey: "p", rowKey: "r" };
-      await refused(table.createEntity(entity), 404, "TableNotFound");
+      await assertRejected(table.createEntity(entity), 404, "TableNotFound");
     },
   },
   {
     name: "tables are listed, filtered, page by page, and on from a token",
-    async run(bench) {
-      const service = bench.service();
-      const root = bench.name();
+    async run(context) {
+      const service = context.service();
+      const root = context.name();
       const names = ["a", "b", "c", "d", "e"].map((letter) => root + letter);
       for (const name of names) await service.createTable(name);
       const filter = odata`TableName ge ${root} and TableName lt ${`${root}e`}`;
@@ -68,12 +68,12 @@ export const tables: Check[] = [
   },
   {
     name: "tables with names that are none are refused",
-    async run(bench) {
-      const service = bench.service();
-      await refused(service.createTable("ab"), 400, "OutOfRangeInput");
-      await refused(service.createTable("1abc"), 400, "InvalidResourceName");
-      await refused(service.createTable("a-b-c"), 400, "InvalidResourceName");
-      await refused(service.createTable("tables"), 400, "InvalidInput");
+    async run(context) {
+      const service = context.service();
+      await assertRejected(service.createTable("ab"), 400, "OutOfRangeInput");
+      await assertRejected(service.createTable("1abc"), 400, "InvalidResourceName");
+      await assertRejected(service.createTable("a-b-c"), 400, "InvalidResourceName");
+      await assertRejected(service.createTable("tables"), 400, "InvalidInput");
     },
   },
 ];

@@ -2,13 +2,13 @@
 
 import { RestError, TableTransaction, type TransactionAction } from "@azure/data-tables";
 import { equal } from "../equal.ts";
-import { all, type Check, refusal } from "./place.ts";
+import { all, type Check, rejectionOf } from "./environment.ts";
 
 const entity = (rowKey: string, more: object = {}) => ({ partitionKey: "p", rowKey, ...more });
 
 // Of an operation in a transaction: the client's error has the code itself, and the service's text, which starts with the index.
 async function failed(promise: Promise<unknown>, status: number, code: string, text: RegExp) {
-  const error = await refusal(promise);
+  const error = await rejectionOf(promise);
   if (!(error instanceof RestError)) throw error;
   equal([error.statusCode, error.code, text.test(error.message)], [status, code, true]);
 }
@@ -16,8 +16,8 @@ async function failed(promise: Promise<unknown>, status: number, code: string, t
 export const transactions: Check[] = [
   {
     name: "a transaction does all kinds of operations, and says the ETag of each",
-    async run(bench) {
-      const table = await bench.newTable();
+    async run(context) {
+      const table = await context.newTable();
       for (const row of ["1", "2", "3"]) await table.createEntity(entity(row, { a: 1, b: 1 }));
       const actions: TransactionAction[] = [
         ["create", entity("0", { name: "o'x \u20ac", big: 2n ** 60n })],
@@ -53,8 +53,8 @@ export const transactions: Check[] = [
   },
   {
     name: "a transaction is put together by the client's helper",
-    async run(bench) {
-      const table = await bench.newTable();
+    async run(context) {
+      const table = await context.newTable();
       const { etag } = await table.createEntity(entity("1", { a: 1, b: 1 }));
       await table.createEntity(entity("2", { a: 1, b: 1 }));
       await table.createEntity(entity("3"));
@@ -81,8 +81,8 @@ export const transactions: Check[] = [
   },
   {
     name: "a transaction fails whole, with the index of the operation that failed",
-    async run(bench) {
-      const table = await bench.newTable();
+    async run(context) {
+      const table = await context.newTable();
       await table.createEntity(entity("1"));
       const failing = table.submitTransaction([
         ["create", entity("0")],
@@ -102,15 +102,15 @@ export const transactions: Check[] = [
   },
   {
     name: "a transaction has at most 100 operations, on one partition, and one for an entity",
-    async run(bench) {
-      const table = await bench.newTable();
+    async run(context) {
+      const table = await context.newTable();
       const actions = (count: number): TransactionAction[] =>
         Array.from({ length: count }, (_, i) => ["create", entity(`${i}`)]);
       await failed(table.submitTransaction(actions(101)), 400, "InvalidInput", /./);
       const twice = table.submitTransaction([...actions(2), ["upsert", entity("0")]]);
       await failed(twice, 400, "InvalidDuplicateRow", /^2:/);
       const apart: TransactionAction = ["create", { partitionKey: "q", rowKey: "0" }];
-      const error = await refusal(table.submitTransaction([...actions(1), apart]));
+      const error = await rejectionOf(table.submitTransaction([...actions(1), apart]));
       equal(/same partitionKey/i.test(String(error)), true, `the client says so: ${error}`);
       equal(await all(table.listEntities()), []);
       const { subResponses } = await table.submitTransaction(actions(100));

@@ -1,0 +1,210 @@
+#include "core/dispatch/dispatcher.h"
+
+#include <functional>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "core/dispatch/call.h"
+#include "core/rest/http_codec.h"
+#include "core/rest/request_handler.h"
+#include "core/rpc/operations.h"
+#include "core/rpc/write_parser.h"
+
+namespace entitable::dispatch {
+namespace {
+
+using rest::Response;
+using rpc::ResponseBuffer;
+
+Error malformed_error() {
+  return Error(ErrorCode::invalid_input, "The request message is malformed.");
+}
+
+// A single row lends its memory to the next one.
+void clear_requests(std::vector<WriteRequest>& requests) {
+  auto* const first =
+      requests.size() == 1 ? std::get_if<WriteEntities>(&requests.front().body) : nullptr;
+  if (first == nullptr || first->operations.size() != 1) {
+    requests = std::vector<WriteRequest>();
+    return;
+  }
+  first->operations.front().properties.clear();
+  first->texts.reset();
+}
+
+class WriteGroup {
+ public:
+  WriteGroup(const rest::Account& account, const Store& store, Ticks now, StagedResponses& out)
+      : account_(account), store_(store), now_(now), out_(out) {
+    pending().clear();
+  }
+  ~WriteGroup() {
+    pending().clear();
+    clear_requests(requests());
+  }
+  WriteGroup(const WriteGroup&) = delete;
+
+  // The block's request for the store; if it has none, its reply is there already.
+  void add(std::size_t at, std::string_view message) {
+    call_.reset();
+    if (is_call(message)) {
+      call_ = unwrap_call(message);
+      if (!call_.has_value()) return rpc::encode_error(out_.responses[at], malformed_error());
+    }
+    rest::is_http_request_message(message) ? add_rest(at, message) : add_rpc(at, message);
+  }
+
+  // Answers what the store was asked.
+  void write_responses(const StageResult& staged) {
+    for (std::size_t i = 0; i < pending().size(); ++i) {
+      const auto& [at, make_response] = pending()[i];
+      ResponseBuffer& buffer = out_.responses[at];
+      out_.failed[at] = std::holds_alternative<GroupFailure>(staged.results[i]);
+      if (make_response) {
+        buffer.assign(rest::encode_http_response(make_response(staged.results[i])));
+      } else {
+        rpc::encode_write_result(buffer, staged.results[i], out_.scratch.timestamps);
+      }
+    }
+  }
+
+  // Once, when all blocks are there.
+  const std::vector<WriteRequest>& store_requests() {
+    requests().resize(pending().size());
+    return requests();
+  }
+
+ private:
+  void add_rpc(std::size_t at, std::string_view message) {
+    WriteRequest& request = next_request();
+    if (const auto failure = rpc::parse_write(message, request)) {
+      rpc::encode_error(out_.responses[at], *failure);
+    } else {
+      enqueue(at, request, nullptr);
+    }
+  }
+
+  void add_rest(std::size_t at, std::string_view message) {
+    ResponseBuffer& buffer = out_.responses[at];
+    const std::optional<rest::HttpRequestMessage> read = rest::decode_http_request(message);
+    if (!read.has_value()) return rpc::encode_error(buffer, malformed_error());
+    const rest::RequestContext context{now_, read->id};
+    rest::HandleResult handled = rest::handle(account_, store_, read->request, context);
+    if (auto* response = std::get_if<Response>(&handled)) {
+      buffer.assign(rest::encode_http_response(*response));
+    } else if (auto* write = std::get_if<rest::PendingWrite>(&handled)) {
+      WriteRequest& request = next_request();
+      request = std::move(write->request);
+      enqueue(at, request, std::move(write->make_response));
+    } else {
+      // It reads, so the first part that it meets is the one to load; then it goes on.
+      out_.parts_needed.push_back(std::get<PartsNeeded>(handled).ids.front());
+    }
+  }
+
+  // Behind those that are asked.
+  WriteRequest& next_request() {
+    if (requests().size() == pending().size()) requests().emplace_back();
+    return requests()[pending().size()];
+  }
+
+  void enqueue(std::size_t at, WriteRequest& request, MakeResponse make_response) {
+    request.call = std::move(call_);
+    pending().push_back({at, std::move(make_response)});
+  }
+
+  std::vector<WriteRequest>& requests() { return out_.scratch.requests; }
+  std::vector<StagedResponses::Pending>& pending() { return out_.scratch.pending; }
+
+  const rest::Account& account_;
+  const Store& store_;
+  Ticks now_;
+  StagedResponses& out_;
+  std::optional<ClientCall> call_;  // of the block that is being added
+};
+
+void begin(std::size_t messages, StagedResponses& out) {
+  out.responses.resize(messages);
+  out.failed.assign(messages, true);
+  out.changes = false;
+  out.parts_needed.clear();
+}
+
+// Past all that it takes to be one of a group. There is memory for the answer before anything is
+// written, so that nothing can go wrong behind it.
+void write_single_row(Store& store, std::string_view message, Ticks now, StagedResponses& out) {
+  begin(1, out);
+  auto& [requests, pending, staged, timestamps] = out.scratch;
+  ResponseBuffer& buffer = out.responses.front();
+  requests.resize(1);
+  if (const auto failure = rpc::parse_write(message, requests.front())) {
+    rpc::encode_error(buffer, *failure);
+  } else {
+    rpc::reserve_write_result(buffer);
+    staged = store.write(requests.front(), now, std::move(staged));
+    out.changes = staged.changes;
+    out.parts_needed = std::move(staged.parts_needed);
+    if (out.parts_needed.empty()) {
+      out.failed.front() = std::holds_alternative<GroupFailure>(staged.results.front());
+      rpc::encode_write_result(buffer, staged.results.front(), timestamps);
+    }
+  }
+  clear_requests(requests);
+}
+
+enum class AfterStaging { wait, publish };
+
+void stage_group(const rest::Account& account, Store& store,
+                 const std::vector<std::string_view>& messages, Ticks now,
+                 AfterStaging after_staging, StagedResponses& out) {
+  begin(messages.size(), out);
+  WriteGroup group(account, store, now, out);
+  for (std::size_t i = 0; i < messages.size(); ++i) group.add(i, messages[i]);
+  if (!out.parts_needed.empty()) return;
+  StageResult staged = store.stage(group.store_requests(), now);
+  out.parts_needed = std::move(staged.parts_needed);
+  out.changes = staged.changes;
+  if (out.parts_needed.empty()) group.write_responses(staged);
+  if (after_staging == AfterStaging::publish && out.changes) store.publish();
+}
+
+}  // namespace
+
+std::vector<PartId> handle_rest_read(const rest::Account& account, const Store& store,
+                                     std::string_view message, Ticks now, rpc::ResponseBuffer& out,
+                                     RowCounts* rows) {
+  RowCounts ignored_counts;
+  RowCounts& counted = rows == nullptr ? ignored_counts : *rows;
+  counted = RowCounts{};
+  const std::optional<rest::HttpRequestMessage> read = rest::decode_http_request(message);
+  if (read.has_value()) {
+    const rest::RequestContext context{now, read->id};
+    rest::HandleResult handled = rest::handle(account, store, read->request, context);
+    if (auto* parts_needed = std::get_if<PartsNeeded>(&handled))
+      return std::move(parts_needed->ids);
+    if (const auto* response = std::get_if<Response>(&handled)) {
+      counted = response->rows;
+      out.assign(rest::encode_http_response(*response));
+      return {};
+    }
+  }
+  rpc::encode_error(out, malformed_error());
+  return {};
+}
+
+void stage(const rest::Account& account, Store& store,
+           const std::vector<std::string_view>& messages, Ticks now, StagedResponses& out) {
+  stage_group(account, store, messages, now, AfterStaging::wait, out);
+}
+
+void stage_and_publish(const rest::Account& account, Store& store,
+                       const std::vector<std::string_view>& messages, Ticks now,
+                       StagedResponses& out) {
+  if (messages.size() == 1 && rpc::is_single_row_write(messages.front())) {
+    return write_single_row(store, messages.front(), now, out);
+  }
+  stage_group(account, store, messages, now, AfterStaging::publish, out);
+}
+
+}  // namespace entitable::dispatch

@@ -1,0 +1,33 @@
+// A request that has been routed and authorized, for those who serve it. It and all it refers to
+// live until it has been handled; what answers a write later owns copies.
+#pragma once
+
+#include "core/rest/account.h"
+#include "core/rest/authorization.h"
+#include "core/rest/error_response.h"
+#include "core/rest/headers.h"
+#include "core/rest/http.h"
+#include "core/rest/query_options.h"
+#include "core/rest/route.h"
+#include "core/rest/uri.h"
+#include "core/store/store.h"
+
+namespace entitable::rest {
+
+struct AuthorizedRequest {
+  const Account& account;
+  const Store& store;
+  const Request& request;
+  const Uri& uri;
+  const QueryOptions& options;
+  const Access& access;
+  Route route;
+  MetadataLevel level;
+  const ErrorFormat& error_format;
+
+  Response make_error_response(const Error& error) const {
+    return error_response(error, error_format);
+  }
+};
+
+}  // namespace entitable::rest

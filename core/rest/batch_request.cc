@@ -1,0 +1,93 @@
+#include "core/rest/batch_request.h"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "core/model/limits.h"
+#include "core/rest/multipart.h"
+
+namespace entitable::rest {
+namespace {
+
+Error malformed_error() {
+  return Error(ErrorCode::invalid_input);
+}
+
+bool reads(const Request& request) {
+  return request.method == "GET" || request.method == "HEAD";
+}
+
+// Nothing if it is said twice as well: two readers might believe either.
+std::optional<std::string_view> content_type(const std::vector<HeaderView>& headers) {
+  std::optional<std::string_view> type;
+  for (const HeaderView& header : headers) {
+    if (!equal_ignoring_case(header.name, "Content-Type")) continue;
+    if (type.has_value()) return std::nullopt;
+    type = header.value;
+  }
+  return type;
+}
+
+// Nested parts in a part would be a second way to write a batch; nobody sends them.
+Result<Request> parse_operation(const BodyPart& part, const Request& batch) {
+  const std::string_view type = content_type(part.headers).value_or(std::string_view());
+  const std::string_view name = type.substr(0, type.find_first_of("; \t"));
+  if (!equal_ignoring_case(name, "application/http")) return malformed_error();
+  Result<Request> request = parse_http_part(part.body);
+  if (request.ok()) request->client_ip = batch.client_ip;
+  return request;
+}
+
+Result<Batch> read_change_set(std::string_view body, std::string_view boundary,
+                              const Request& request) {
+  const Result<std::vector<BodyPart>> parts =
+      parse_multipart(body, boundary, limits::group_operations_max);
+  if (!parts.ok()) return parts.error();
+  if (parts->empty()) return malformed_error();
+  Batch batch{true, {}};
+  batch.operations.reserve(parts->size());
+  for (const BodyPart& part : *parts) {
+    Result<Request> operation = parse_operation(part, request);
+    if (!operation.ok()) return operation.error();
+    if (reads(*operation)) return malformed_error();
+    batch.operations.push_back(std::move(*operation));
+  }
+  return batch;
+}
+
+}  // namespace
+
+Result<Batch> parse_batch(const Request& request) {
+  if (request.body.size() > limits::request_bytes_max)
+    return Error(ErrorCode::request_body_too_large);
+  const std::optional<std::string_view> type = content_type(request.headers);
+  const std::optional<std::string_view> boundary =
+      type.has_value() ? multipart_boundary(*type) : std::nullopt;
+  if (!boundary.has_value()) return malformed_error();
+  const Result<std::vector<BodyPart>> parts = parse_multipart(request.body, *boundary, 1);
+  if (!parts.ok()) return parts.error();
+  if (parts->size() != 1) return malformed_error();
+  const BodyPart& part = parts->front();
+  const std::optional<std::string_view> part_type = content_type(part.headers);
+  const std::optional<std::string_view> nested =
+      part_type.has_value() ? multipart_boundary(*part_type) : std::nullopt;
+  if (nested.has_value()) return read_change_set(part.body, *nested, request);
+  Result<Request> query = parse_operation(part, request);
+  if (!query.ok()) return query.error();
+  if (!reads(*query)) return malformed_error();
+  Batch batch{false, {}};
+  batch.operations.push_back(std::move(*query));
+  return batch;
+}
+
+std::string_view absolute_url(std::string_view url, std::string_view batch_url,
+                              std::deque<std::string>& owned_urls) {
+  if (url.substr(0, 1) != "/") return url;
+  const std::size_t scheme = batch_url.find("://");
+  const std::size_t path = scheme == std::string_view::npos ? 0 : batch_url.find('/', scheme + 3);
+  owned_urls.push_back(std::string(batch_url.substr(0, path)).append(url));
+  return owned_urls.back();
+}
+
+}  // namespace entitable::rest

@@ -1,0 +1,294 @@
+#include "core/rest/request_handler.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/rest/authorization.h"
+#include "core/rest/authorized_request.h"
+#include "core/rest/batch_handler.h"
+#include "core/rest/batch_request.h"
+#include "core/rest/common_headers.h"
+#include "core/rest/entity_handler.h"
+#include "core/rest/error_response.h"
+#include "core/rest/route.h"
+#include "core/rest/routed_request.h"
+#include "core/rest/table_handler.h"
+#include "core/rest/xml_handler.h"
+
+namespace entitable::rest {
+namespace {
+
+bool is_entity_write(Route route) {
+  return route == Route::insert_entity || route == Route::put_entity ||
+         route == Route::merge_entity || route == Route::delete_entity;
+}
+
+class RequestHandler {
+ public:
+  RequestHandler(const Account& account, const Store& store, const Request& request,
+                 const RequestContext& context)
+      : account_(account),
+        store_(store),
+        request_(request),
+        context_(context),
+        common_(account, request, context) {
+    error_format_.request_id = common_.request_id;
+    error_format_.now = common_.now;
+  }
+
+  HandleResult run() {
+    HandleResult handled = serve();
+    prepare_cors();
+    if (auto* response = std::get_if<Response>(&handled)) {
+      return common_.add(std::move(*response));
+    }
+    if (auto* write = std::get_if<PendingWrite>(&handled)) {
+      write->make_response = [make_response = std::move(write->make_response),
+                              common = std::move(common_)](const WriteResult& answer) {
+        return common.add(make_response(answer));
+      };
+    }
+    return handled;
+  }
+
+  // The answer if it failed in that way, whatever it is.
+  Response fail(const ServiceError& error, const std::vector<HeaderView>& headers) {
+    if (request_.method == "OPTIONS") {
+      begin_preflight();
+    } else {
+      RoutedRequest routed;
+      // What is wrong with it doesn't matter any more.
+      static_cast<void>(parse(routed).ok());
+    }
+    prepare_cors();
+    return common_.add(error_response(error, error_format_), headers);
+  }
+
+ private:
+  // What it asks for and how it is to be answered.
+  Result<void> parse(RoutedRequest& routed) {
+    const Result<void> target = route_request(request_, account_.name, error_format_, routed);
+    common_.is_data = !error_format_.xml;
+    if (!target.ok()) return target.error();
+    Result<std::string> version = version_of(request_, routed.options.sv, account_);
+    if (!version.ok()) return version.error();
+    common_.version = std::move(*version);
+    return {};
+  }
+
+  HandleResult serve() {
+    if (request_.method == "OPTIONS") return serve_preflight();
+    RoutedRequest routed;
+    if (const auto is_read = parse(routed); !is_read.ok())
+      return make_error_response(is_read.error());
+
+    const Result<Access> access = authorize_request(routed);
+    if (!access.ok()) {
+      error_format_.xml = error_format_.xml || !accepts_json(request_, routed.options.format);
+      return make_error_response(access.error());
+    }
+    if (routed.uri.secondary && writes(routed)) {
+      return make_error_response(Error(ErrorCode::secondary_is_read_only));
+    }
+    return is_xml(routed.route_entry.route) ? serve_xml(routed) : serve_data(routed, *access);
+  }
+
+  void begin_preflight() {
+    error_format_.xml = true;
+    common_.is_data = false;
+    is_preflight_ = true;
+  }
+
+  HandleResult serve_preflight() {
+    begin_preflight();
+    return handle_preflight(account_, store_, request_, error_response_maker(error_format_));
+  }
+
+  Result<Access> authorize_request(const RoutedRequest& routed) const {
+    const bool ours = request_.trusted || routed.uri.account == account_.name;
+    if (!ours) return Error(ErrorCode::authentication_failed);
+    return authorize(account_, store_, request_, routed.uri, context_.now,
+                     routed.required_access(request_));
+  }
+
+  bool writes(const RoutedRequest& routed) const {
+    if (routed.route_entry.route != Route::batch) return routed.route_entry.writes;
+    const Result<Batch> batch = parse_batch(request_);
+    return batch.ok() && batch->change_set;
+  }
+
+  HandleResult serve_xml(const RoutedRequest& routed) const {
+    Request request = request_;
+    request.method = routed.method;
+    const MakeErrorResponse make_xml_error_response = error_response_maker(error_format_);
+    switch (routed.route_entry.route) {
+      case Route::table_acl:
+        return handle_acl(store_, request, routed.uri.table, make_xml_error_response);
+      case Route::service_stats:
+        return handle_stats(request, routed.uri.secondary, context_.now, make_xml_error_response);
+      default:
+        return handle_properties(store_, request, make_xml_error_response);
+    }
+  }
+
+  HandleResult serve_data(const RoutedRequest& routed, const Access& access) const {
+    // A batch is answered as one whatever it accepts.
+    if (routed.route_entry.route == Route::batch) return serve_batch(access);
+    const Result<MetadataLevel> level = negotiate_metadata(request_, routed.options.format);
+    if (!level.ok()) return make_error_response(level.error());
+    const AuthorizedRequest authorized =
+        make_authorized_request(request_, routed, access, error_format_);
+    switch (routed.route_entry.route) {
+      case Route::query_tables:
+        return query_tables(authorized);
+      case Route::get_table:
+        return get_table(authorized);
+      case Route::create_table:
+        return create_table(authorized);
+      case Route::drop_table:
+        return drop_table(authorized);
+      case Route::query_entities:
+        return query_entities(authorized);
+      case Route::get_entity:
+        return get_entity(authorized);
+      default:
+        return write_entity(authorized);
+    }
+  }
+
+  // ---- Batches ----------------------------------------------------------------------------------
+
+  HandleResult serve_batch(const Access& access) const {
+    BatchCallbacks callbacks;
+    callbacks.parse = [&](const Request& operation) { return parse_operation(operation, access); };
+    callbacks.read = [&](const Request& query) { return read_in_batch(query, access); };
+    callbacks.error_response_maker = [&](const Request& failed_request) {
+      // The batch itself is answered as any request is.
+      return error_response_maker(&failed_request == &request_ ? error_format_
+                                                               : error_format_of(failed_request));
+    };
+    return handle_batch(request_, context_, callbacks);
+  }
+
+  // Before anything is known of the operation.
+  ErrorFormat error_format_in_batch() const {
+    ErrorFormat error_format = error_format_;
+    error_format.in_batch = true;
+    error_format.level = MetadataLevel::minimal;
+    return error_format;
+  }
+
+  ErrorFormat error_format_of(const Request& operation) const {
+    ErrorFormat error_format = error_format_in_batch();
+    RoutedRequest routed;
+    // What is wrong with it is said by those who serve it.
+    static_cast<void>(route_request(operation, account_.name, error_format, routed).ok());
+    return error_format;
+  }
+
+  // What both kinds of operation need: the same account, permission, and an address to write at.
+  Result<void> read_operation(const Request& operation, const Access& access,
+                              ErrorFormat& error_format, RoutedRequest& routed) const {
+    if (const auto read = route_request(operation, account_.name, error_format, routed);
+        !read.ok()) {
+      return read.error();
+    }
+    if (routed.uri.account != account_.name) return Error(ErrorCode::invalid_input);
+    if (const auto allowed = access.check(routed.required_access(operation)); !allowed.ok()) {
+      return allowed.error();
+    }
+    if (routed.uri.secondary && routed.route_entry.writes)
+      return Error(ErrorCode::secondary_is_read_only);
+    if (const auto level = negotiate_metadata(operation, routed.options.format); !level.ok()) {
+      return level.error();
+    }
+    return {};
+  }
+
+  Result<EntityWrite> parse_operation(const Request& operation, const Access& access) const {
+    ErrorFormat error_format = error_format_in_batch();
+    RoutedRequest routed;
+    if (const auto read = read_operation(operation, access, error_format, routed); !read.ok()) {
+      return read.error();
+    }
+    if (!is_entity_write(routed.route_entry.route)) return Error(ErrorCode::invalid_input);
+    Result<EntityWrite> write =
+        parse_entity_write(make_authorized_request(operation, routed, access, error_format));
+    if (write.ok()) write->make_error_response = error_response_maker(std::move(error_format));
+    return write;
+  }
+
+  HandleResult read_in_batch(const Request& query, const Access& access) const {
+    ErrorFormat error_format = error_format_in_batch();
+    RoutedRequest routed;
+    if (const auto read = read_operation(query, access, error_format, routed); !read.ok()) {
+      return error_response(read.error(), error_format);
+    }
+    const AuthorizedRequest authorized =
+        make_authorized_request(query, routed, access, error_format);
+    if (routed.route_entry.route == Route::query_entities) return query_entities(authorized);
+    if (routed.route_entry.route == Route::get_entity) return get_entity(authorized);
+    return error_response(Error(ErrorCode::invalid_input), error_format);
+  }
+
+  // ---- Tools ------------------------------------------------------------------------------------
+
+  AuthorizedRequest make_authorized_request(const Request& request, const RoutedRequest& routed,
+                                            const Access& access,
+                                            const ErrorFormat& error_format) const {
+    return AuthorizedRequest{account_,
+                             store_,
+                             request,
+                             routed.uri,
+                             routed.options,
+                             access,
+                             routed.route_entry.route,
+                             error_format.level,
+                             error_format};
+  }
+
+  Response make_error_response(const Error& error) const {
+    return error_response(error, error_format_);
+  }
+
+  static MakeErrorResponse error_response_maker(ErrorFormat error_format) {
+    return [error_format = std::move(error_format)](const Error& error) {
+      return error_response(error, error_format);
+    };
+  }
+
+  // Rules are only looked at for pages that ask.
+  void prepare_cors() {
+    const auto origin = header(request_, "Origin");
+    if (is_preflight_ || origin.value_or("").empty()) return;
+    common_.method = request_.method;
+    common_.origin = *origin;
+    common_.cors = cors_rules(account_, store_);
+  }
+
+  const Account& account_;
+  const Store& store_;
+  const Request& request_;
+  const RequestContext& context_;
+  ErrorFormat error_format_;
+  CommonHeaders common_;
+  bool is_preflight_ = false;
+};
+
+}  // namespace
+
+HandleResult handle(const Account& account, const Store& store, const Request& request,
+                    const RequestContext& context) {
+  return RequestHandler(account, store, request, context).run();
+}
+
+Response make_error_response(const Account& account, const Store& store, const Request& request,
+                             const RequestContext& context, const ServiceError& error,
+                             const std::vector<HeaderView>& headers) {
+  return RequestHandler(account, store, request, context).fail(error, headers);
+}
+
+}  // namespace entitable::rest

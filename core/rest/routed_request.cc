@@ -1,0 +1,48 @@
+#include "core/rest/routed_request.h"
+
+#include <utility>
+
+#include "core/rest/headers.h"
+
+namespace entitable::rest {
+namespace {
+
+bool may_insert(Route route) {
+  return route == Route::insert_entity || route == Route::create_table;
+}
+
+}  // namespace
+
+RequiredAccess RoutedRequest::required_access(const Request& request) const {
+  RequiredAccess required_access{route_entry.action, uri.table, {}};
+  if (uri.resource == Resource::entity) required_access.key = uri.key.view();
+  const bool conditional = !header(request, "If-Match").value_or("").empty();
+  if (required_access.action == Action::update && !conditional)
+    required_access.action = Action::upsert;
+  return required_access;
+}
+
+Result<void> route_request(const Request& request, std::string_view served_account,
+                           ErrorFormat& error_format, RoutedRequest& routed) {
+  Result<Uri> uri = parse_uri(request.url, served_account);
+  if (!uri.ok()) return uri.error();
+  routed.uri = std::move(*uri);
+  Result<QueryOptions> options = parse_query_options(routed.uri.raw_query);
+  if (!options.ok()) return options.error();
+  routed.options = std::move(*options);
+  error_format.xml = !error_format.in_batch &&
+                     (routed.options.comp.has_value() || routed.options.restype.has_value());
+  if (const auto level = negotiate_metadata(request, routed.options.format); level.ok()) {
+    error_format.level = *level;
+  }
+  const Result<std::string_view> method = method_of(request);
+  if (!method.ok()) return method.error();
+  routed.method = *method;
+  const Result<RouteEntry> route_entry = find_route(routed.method, routed.uri, routed.options);
+  if (!route_entry.ok()) return route_entry.error();
+  routed.route_entry = *route_entry;
+  if (may_insert(route_entry->route)) error_format.preference = return_preference_of(request);
+  return {};
+}
+
+}  // namespace entitable::rest

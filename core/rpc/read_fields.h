@@ -1,0 +1,75 @@
+// The words of the requests that read, in the order of LAYOUT.md; what they mean is not looked at.
+// Whether they were there at all is the reader's to say (MessageReader::ok). Internal to core/rpc.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/model/key.h"
+#include "core/rpc/message.h"
+
+namespace entitable::rpc {
+
+struct GetFields {
+  std::string_view table;
+  KeyView key;
+  std::vector<std::string_view> select;
+};
+
+struct QueryFields {
+  std::string_view table;
+  std::optional<std::string_view> filter;
+  std::uint32_t top = none;
+  std::optional<std::string_view> partition, row;  // where it goes on
+  std::vector<std::string_view> select;
+};
+
+struct ListTablesFields {
+  std::optional<std::string_view> filter;
+  std::uint32_t top = none;
+  std::optional<std::string_view> from;
+};
+
+struct GetEachFields {
+  std::string_view table;
+  std::vector<KeyView> keys;
+};
+
+inline std::vector<std::string_view> read_select(MessageReader& in) {
+  const std::uint32_t count = in.word();
+  std::vector<std::string_view> names;
+  if (in.words_left() < count) {
+    in.fail();
+    return names;
+  }
+  names.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) names.push_back(in.text());
+  return names;
+}
+
+// In braces what is read stands in the order in which it is read.
+inline GetFields read_get_fields(MessageReader& in) {
+  return GetFields{in.text(), KeyView{in.text(), in.text()}, read_select(in)};
+}
+inline GetEachFields read_get_each_fields(MessageReader& in) {
+  GetEachFields fields{in.text(), {}};
+  const std::uint32_t count = in.word();
+  if (in.words_left() / 2 < count) {
+    in.fail();
+    return fields;
+  }
+  fields.keys.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) fields.keys.push_back(KeyView{in.text(), in.text()});
+  return fields;
+}
+inline QueryFields read_query_fields(MessageReader& in) {
+  return QueryFields{in.text(),          in.optional_text(), in.word(),
+                     in.optional_text(), in.optional_text(), read_select(in)};
+}
+inline ListTablesFields read_list_tables_fields(MessageReader& in) {
+  return ListTablesFields{in.optional_text(), in.word(), in.optional_text()};
+}
+
+}  // namespace entitable::rpc

@@ -1,0 +1,180 @@
+// The least that a durable write of as many bytes as entitable stores for it can take: one IndexedDB put or, in Node, an append to an
+// open file. Nobody that keeps its data there can be quicker. And the least that a page can take that does what entitable is loaded or
+// opened for.
+
+import type { FileHandle } from "node:fs/promises";
+import type { Database, DatabaseAdapter, Level } from "../database-adapter.ts";
+import { now } from "../timing.ts";
+import { type Entity, groupRows, packed } from "../workload.ts";
+
+export interface Floor {
+  put(i: number): Promise<unknown>;
+  // As a file of IDBFS, whose database has an index over their timestamps; undefined: there is no such database here.
+  putFile: ((i: number) => Promise<unknown>) | undefined;
+  remove(): Promise<void>;
+}
+
+// What is stored for an insert that is alone in its segment, for one among many, and for an entity among those of a transaction.
+export const aloneBytes = 300;
+export const insertBytes = 172;
+export const entityBytes = 147;
+const chunkBytes = 65_000; // of what is longer, as entitable stores it: Chromium keeps such values with their keys
+
+// Of writes of so many bytes. `folder`: in Node.
+export function floorIn(folder: string | undefined, level: Level, size: number): Promise<Floor> {
+  const bytes = bytesOf(size);
+  return folder === undefined ? inIndexedDB(level, bytes) : inFile(folder, level, bytes);
+}
+
+// What the page's thread takes to hand over so many bytes, milliseconds: as entitable hands over what waited to be stored, as files of IDBFS,
+// in one transaction.
+export async function handOverToBrowser(size: number): Promise<number> {
+  const db = await openDatabase("floor");
+  const files = chunksOf(packed(0, size)).map(fileOf);
+  const started = now();
+  const stored = putIn(db, "files", "relaxed", files, fileName(0));
+  const ms = now() - started;
+  await stored;
+  db.close();
+  await resultOf(indexedDB.deleteDatabase("floor"));
+  return ms;
+}
+
+// Of the i-th write. The bytes of entities: Chromium compresses what it stores, and zeros would be nothing.
+type Bytes = (i: number) => Uint8Array<ArrayBuffer>;
+
+function bytesOf(size: number): Bytes {
+  const some = Array.from({ length: 16 }, (_, i) => packed(i * 100, size));
+  return (i) => (some[i % some.length] as Uint8Array<ArrayBuffer>).slice();
+}
+
+async function inIndexedDB(level: Level, bytes: Bytes): Promise<Floor> {
+  const db = await openDatabase("floor");
+  const durability = level === "strict" ? "strict" : "relaxed";
+  return {
+    put: (i) => putIn(db, "rows", durability, chunksOf(bytes(i)), i),
+    putFile: (i) => putIn(db, "files", durability, chunksOf(bytes(i)).map(fileOf), fileName(i)),
+    async remove() {
+      db.close();
+      await resultOf(indexedDB.deleteDatabase("floor"));
+    },
+  };
+}
+
+// Each with a buffer of its own, all of which would be stored.
+function chunksOf(bytes: Uint8Array): Uint8Array[] {
+  if (bytes.length <= chunkBytes) return [bytes];
+  const count = Math.ceil(bytes.length / chunkBytes);
+  return Array.from({ length: count }, (_, i) => bytes.slice(i * chunkBytes, (i + 1) * chunkBytes));
+}
+
+const fileOf = (contents: Uint8Array) => ({ timestamp: new Date(), mode: 0o100644, contents });
+const fileName = (i: number) => `/entitable/floor/wal-${String(i).padStart(16, "0")}`;
+
+async function openDatabase(name: string): Promise<IDBDatabase> {
+  const request = indexedDB.open(name);
+  request.onupgradeneeded = () => {
+    request.result.createObjectStore("rows");
+    request.result.createObjectStore("files").createIndex("timestamp", "timestamp");
+  };
+  return await resultOf(request);
+}
+
+// In one transaction; the first under that key, the others beside it.
+function putIn(
+  db: IDBDatabase,
+  store: "rows" | "files",
+  durability: "relaxed" | "strict",
+  values: readonly unknown[],
+  key: string | number,
+): Promise<void> {
+  return new Promise<void>((resolve, reject) => {
+    const transaction = db.transaction(store, "readwrite", { durability });
+    transaction.oncomplete = () => resolve();
+    transaction.onabort = () => reject(transaction.error);
+    const objects = transaction.objectStore(store);
+    for (const [i, value] of values.entries()) objects.put(value, i === 0 ? key : `${key}-${i}`);
+    transaction.commit();
+  });
+}
+
+const resultOf = <T>(request: IDBRequest<T>) =>
+  new Promise<T>((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+
+// What a store of 100,000 entities has, roughly.
+const manifestBytes = 2900;
+const partBytes = 213_000;
+
+// Holds no entities: loading it makes them and puts as many bytes. Opening it imports entitable's bundle, compiles its module, waits for a lock and a
+// database, reads a manifest and a list of names, and claims what it found; its only point read gets one part.
+export function floorAdapter(): DatabaseAdapter {
+  return {
+    levels: ["relaxed"],
+    async prepare() {
+      await import("/library/entitable.js" as string);
+    },
+    async open(name, _level, fresh) {
+      if (fresh) return floorDatabase(await filled(name)) as Database;
+      const compiling = WebAssembly.compileStreaming(fetch("/library/entitable.core.wasm"));
+      const [db, { release }] = await Promise.all([openDatabase(name), locked(name), compiling]);
+      const files = db.transaction("files").objectStore("files");
+      await Promise.all([resultOf(files.get(manifest)), resultOf(files.getAllKeys())]);
+      await putIn(db, "files", "relaxed", [fileOf(new Uint8Array(insertBytes))], fileName(1));
+      return floorDatabase(db, release) as Database;
+    },
+    async remove(name) {
+      await resultOf(indexedDB.deleteDatabase(name));
+    },
+  };
+}
+
+const manifest = "/entitable/floor/manifest";
+const part = "/entitable/floor/part";
+
+async function filled(name: string): Promise<IDBDatabase> {
+  const db = await openDatabase(name);
+  await putIn(db, "files", "relaxed", [fileOf(packed(0, manifestBytes))], manifest);
+  await putIn(db, "files", "relaxed", [fileOf(packed(0, partBytes))], part);
+  return db;
+}
+
+function locked(name: string): Promise<{ release: () => void }> {
+  return new Promise((resolve, reject) => {
+    const hold = () => new Promise<void>((release) => resolve({ release }));
+    navigator.locks.request(name, hold).catch(reject);
+  });
+}
+
+function floorDatabase(db: IDBDatabase, release = () => {}): Partial<Database> {
+  const bytes = bytesOf(entityBytes * groupRows);
+  let puts = 0;
+  return {
+    insertGroup: (_entities: readonly Entity[]) =>
+      putIn(db, "rows", "relaxed", [bytes(puts)], puts++),
+    get: () => resultOf(db.transaction("files").objectStore("files").get(part)),
+    close() {
+      db.close();
+      release();
+    },
+  };
+}
+
+async function inFile(folder: string, level: Level, bytes: Bytes): Promise<Floor> {
+  const { open, unlink } = await import("node:fs/promises");
+  const path = `${folder}/floor`;
+  const file: FileHandle = await open(path, "w");
+  return {
+    async put(i) {
+      await file.write(bytes(i));
+      if (level === "strict") await file.datasync();
+    },
+    putFile: undefined,
+    async remove() {
+      await file.close();
+      await unlink(path);
+    },
+  };
+}

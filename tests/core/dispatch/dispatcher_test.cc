@@ -1,0 +1,343 @@
+#include "core/dispatch/dispatcher.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/model/service_error.h"
+#include "core/rpc/operations.h"
+#include "tests/core/rest/http_request_message.h"
+#include "tests/core/rpc/request_builder.h"
+#include "tests/core/rpc/response_reader.h"
+#include "tests/support/catch.h"
+#include "tests/support/test_host.h"
+
+namespace entitable::dispatch {
+namespace {
+
+using rest::HeaderView;
+using rest::Request;
+using rpc::RequestKind;
+using rpc::ResponseBuffer;
+using rpc::ResponseKind;
+using test::http_request_message;
+using test::OperationRecord;
+using test::RequestBuilder;
+using test::ResponseReader;
+using test::write_request;
+
+constexpr Ticks commit_time = 637'311'980'884'767'123;
+const std::string base = "http://127.0.0.1:10002/acct/";
+
+// ---- Blocks -------------------------------------------------------------------------------------
+
+std::string create(std::string_view name) {
+  return RequestBuilder(RequestKind::create_table).text(name).build();
+}
+std::string insert(std::string row) {
+  return write_request({"people", {OperationRecord{0, "p", std::move(row), {}, ""}}, 0}).build();
+}
+
+std::string http(std::string_view method, const std::string& path, std::string_view body = "",
+                 std::vector<HeaderView> headers = {}) {
+  headers.push_back({"Accept", "application/json;odata=nometadata"});
+  return http_request_message(Request{method, base + path, std::move(headers), body, {}});
+}
+std::string http_create(const std::string& name) {
+  return http("POST", "Tables", "{\"TableName\":\"" + name + "\"}");
+}
+std::string http_insert(const std::string& row) {
+  return http("POST", "people", R"({"PartitionKey":"p","RowKey":")" + row + "\"}");
+}
+
+std::string http_batch_get(const std::string& path) {
+  const std::string parts = "--b\nContent-Type: application/http\n\nGET " + base + path +
+                            " HTTP/1.1\nAccept: application/json\n\n--b--";
+  return http("POST", "$batch", parts, {{"Content-Type", "multipart/mixed; boundary=b"}});
+}
+
+std::string call(std::uint64_t number, std::string_view message, char client = 'a') {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.u8(32);
+  out.u8(1);
+  out.u16(0);
+  out.u32(0);
+  out.u64(number);
+  out.raw(std::string(16, client));
+  out.raw(message);
+  return bytes;
+}
+
+struct HttpResponse {
+  std::uint16_t status;
+  std::string text;  // reason, headers and body, one after another
+};
+HttpResponse parse_http_response(const ResponseBuffer& response) {
+  ByteReader in(response.view());
+  REQUIRE(in.u8() == 65);
+  in.u8();
+  const std::uint16_t status = in.u16();
+  return HttpResponse{status, std::string(in.raw(in.remaining()))};
+}
+bool contains(const HttpResponse& response, std::string_view text) {
+  return response.text.find(text) != std::string::npos;
+}
+
+// A store in memory: every group is published and "stored" at once.
+class Fixture {
+ public:
+  Fixture() {
+    account.name = "acct";
+    REQUIRE(store.recover(std::nullopt).ok());
+    store.finish_recovery();
+  }
+  StagedResponses stage(const std::vector<std::string>& messages) {
+    StagedResponses staged;
+    dispatch::stage(account, store, {messages.begin(), messages.end()}, commit_time, staged);
+    return staged;
+  }
+  StagedResponses commit(const std::vector<std::string>& messages) {
+    StagedResponses staged = stage(messages);
+    if (staged.changes) {
+      store.publish();
+      if (const auto sealed = store.seal()) store.mark_stored(sealed->sequence);
+    }
+    return staged;
+  }
+  HttpResponse get(const std::string& path) {
+    handle_rest_read(account, store, http("GET", path), commit_time, response);
+    return parse_http_response(response);
+  }
+
+  rest::Account account;
+  Store store;
+  ResponseBuffer response;
+};
+
+void check_malformed(const ResponseBuffer& response) {
+  const auto error = test::read_error(response.str());
+  CHECK(error.code == "InvalidInput");
+  CHECK(error.message == "The request message is malformed.");
+}
+
+}  // namespace
+
+TEST_CASE("Writes of both doors are one group, in order, each answered by its door") {
+  Fixture fixture;
+  const StagedResponses staged =
+      fixture.stage({http_create("people"), insert("1"), http_insert("1"), http_insert("2"),
+                     insert("2"), create("PEOPLE")});
+  CHECK(staged.changes);
+  CHECK(staged.failed == std::vector<char>{false, false, true, false, true, true});
+  CHECK(parse_http_response(staged.responses[0]).status == 201);
+  CHECK(ResponseReader(staged.responses[1].str()).kind() == ResponseKind::write_result);
+  CHECK(parse_http_response(staged.responses[2]).status == 409);
+  CHECK(parse_http_response(staged.responses[3]).status == 201);
+  CHECK(test::read_error(staged.responses[4].str()).code == "EntityAlreadyExists");
+  CHECK(test::read_error(staged.responses[5].str()).code == "TableAlreadyExists");
+}
+
+TEST_CASE("Blocks staged together are seen by each other, and by readers once they are published") {
+  Fixture fixture;
+  fixture.commit({create("people")});
+  fixture.stage({insert("1")});
+  CHECK_FALSE(contains(fixture.get("people()"), "\"RowKey\":\"1\""));
+  fixture.store.publish();
+  CHECK(contains(fixture.get("people()"), "\"RowKey\":\"1\""));
+}
+
+TEST_CASE("Writes that are not to be staged first are published with their replies") {
+  Fixture fixture;
+  const auto write = [&](const std::vector<std::string>& messages) {
+    StagedResponses written;
+    dispatch::stage_and_publish(fixture.account, fixture.store, {messages.begin(), messages.end()},
+                                commit_time, written);
+    return written;
+  };
+  CHECK(write({create("people")}).changes);
+  const StagedResponses one = write({insert("1")});
+  CHECK(one.changes);
+  CHECK(one.failed == std::vector<char>{false});
+  CHECK(ResponseReader(one.responses[0].str()).kind() == ResponseKind::write_result);
+  CHECK(contains(fixture.get("people()"), "\"RowKey\":\"1\""));
+
+  const StagedResponses refused = write({insert("1")});
+  CHECK_FALSE(refused.changes);
+  CHECK(refused.failed == std::vector<char>{true});
+  CHECK(test::read_error(refused.responses[0].str()).code == "EntityAlreadyExists");
+  CHECK(parse_http_response(write({http_insert("2")}).responses[0]).status == 201);
+  CHECK(write({insert("3"), insert("3"), http_insert("4")}).failed ==
+        std::vector<char>{false, true, false});
+  CHECK(write({call(1, insert("5"))}).changes);
+  CHECK(write({call(1, insert("5"))}).failed == std::vector<char>{false});
+  check_malformed(write({"?"}).responses[0]);
+  for (const char* row : {"2", "3", "4", "5"}) {
+    CHECK(contains(fixture.get("people()"), "\"RowKey\":\"" + std::string(row) + "\""));
+  }
+}
+
+TEST_CASE("What a group leaves behind for the next one shows in nothing") {
+  Fixture kept;
+  Fixture fresh;
+  StagedResponses reused;
+  const std::vector<std::vector<std::string>> groups = {
+      {create("people")},
+      {insert("1")},
+      {insert("1")},
+      {insert("a row whose key takes memory of its own")},
+      {insert("2")},
+      {http_insert("3")},
+      {insert("4"), insert("4"), http_insert("5"), "?"},
+      {"?"},
+      {call(1, insert("6"))},
+      {insert("7")},
+      {insert("8"), "?"},
+      {},
+      {http("PROPFIND", "people")},
+      {insert("9")},
+  };
+  for (const std::vector<std::string>& group : groups) {
+    const std::vector<std::string_view> messages(group.begin(), group.end());
+    StagedResponses expected;
+    dispatch::stage_and_publish(kept.account, kept.store, messages, commit_time, reused);
+    dispatch::stage_and_publish(fresh.account, fresh.store, messages, commit_time, expected);
+    CHECK(reused.failed == expected.failed);
+    CHECK(reused.changes == expected.changes);
+    REQUIRE(reused.responses.size() == messages.size());
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      CHECK(reused.responses[i].view() == expected.responses[i].view());
+    }
+  }
+}
+
+TEST_CASE("A request that reads tells what it took, if it is asked") {
+  Fixture fixture;
+  fixture.commit({create("people"), insert("1"), insert("2")});
+  RowCounts rows{9, 9};
+  const auto read = [&](const std::string& path) {
+    handle_rest_read(fixture.account, fixture.store, http("GET", path), commit_time,
+                     fixture.response, &rows);
+    return rows;
+  };
+  CHECK(read("people()?$filter=n%20eq%201") == RowCounts{2, 0});
+  CHECK(read("people(PartitionKey='p',RowKey='1')") == RowCounts{1, 1});
+  CHECK(read("people()") == RowCounts{2, 2});
+  CHECK(read("Tables") == RowCounts{0, 0});
+  CHECK(read("nowhere()") == RowCounts{0, 0});
+}
+
+TEST_CASE("What a door refuses itself doesn't reach the store and changes nothing") {
+  Fixture fixture;
+  fixture.commit({create("people")});
+  const StagedResponses staged =
+      fixture.stage({"no block", http("POST", "people", "no JSON"), http("PROPFIND", "people"),
+                     http_request_message({}) + "x", std::string("\x40\1", 2)});
+  CHECK_FALSE(staged.changes);
+  CHECK(staged.failed == std::vector<char>{true, true, true, true, true});
+  check_malformed(staged.responses[0]);
+  CHECK(parse_http_response(staged.responses[1]).status == 400);
+  CHECK(parse_http_response(staged.responses[2]).status == 400);
+  check_malformed(staged.responses[3]);
+  check_malformed(staged.responses[4]);
+  CHECK_FALSE(fixture.stage({}).changes);
+}
+
+TEST_CASE("A batch that reads is answered among the writes, and changes nothing") {
+  Fixture fixture;
+  fixture.commit({create("people"), insert("1")});
+  const StagedResponses staged = fixture.stage({http_batch_get("people()")});
+  CHECK_FALSE(staged.changes);
+  CHECK(staged.failed == std::vector<char>{true});
+  const HttpResponse response = parse_http_response(staged.responses[0]);
+  CHECK(response.status == 202);
+  CHECK(contains(response, "\"RowKey\":\"1\""));
+}
+
+TEST_CASE("A read is answered from what is published") {
+  Fixture fixture;
+  fixture.commit({create("people"), insert("1")});
+  const HttpResponse found = fixture.get("people(PartitionKey='p',RowKey='1')");
+  CHECK(found.status == 200);
+  CHECK(contains(found, "\"RowKey\":\"1\""));
+  CHECK(fixture.get("people(PartitionKey='p',RowKey='2')").status == 404);
+}
+
+TEST_CASE("A write is no read, and neither is nonsense") {
+  Fixture fixture;
+  for (const std::string& message : {http_create("people"), std::string(), create("people")}) {
+    handle_rest_read(fixture.account, fixture.store, message, commit_time, fixture.response);
+    check_malformed(fixture.response);
+  }
+  CHECK(fixture.store.stats().tables.empty());
+}
+
+TEST_CASE("A call sent again is answered as before, through either door, and changes nothing") {
+  Fixture fixture;
+  fixture.commit({create("people")});
+  const std::vector<std::string> messages = {call(1, insert("a")), call(2, http_insert("b")),
+                                             call(3, create("places"))};
+  const StagedResponses first = fixture.commit(messages);
+  CHECK(first.failed == std::vector<char>{false, false, false});
+  const StagedResponses again = fixture.commit(messages);
+  CHECK_FALSE(again.changes);
+  CHECK(again.failed == std::vector<char>{false, false, false});
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    CHECK(again.responses[i].str() == first.responses[i].str());
+  }
+
+  const StagedResponses others = fixture.commit({call(1, insert("a"), 'b'), call(4, insert("a"))});
+  CHECK(others.failed == std::vector<char>{true, true});
+}
+
+TEST_CASE("A call that failed is tried anew when it is sent again") {
+  Fixture fixture;
+  CHECK(fixture.commit({call(1, insert("a"))}).failed[0]);
+  fixture.commit({create("people")});
+  CHECK_FALSE(fixture.commit({call(1, insert("a"))}).failed[0]);
+}
+
+TEST_CASE("A malformed call is refused and its neighbours are not") {
+  Fixture fixture;
+  fixture.commit({create("people")});
+  const std::string good = call(1, insert("a"));
+  std::string version = good;
+  version[1] = 2;
+  std::string reserved = good;
+  reserved[3] = 1;
+  const StagedResponses staged =
+      fixture.commit({version, reserved, call(2, good), good.substr(0, 31), insert("b")});
+  for (std::size_t i = 0; i < 4; ++i) {
+    CAPTURE(i);
+    CHECK(staged.failed[i]);
+    check_malformed(staged.responses[i]);
+  }
+  CHECK_FALSE(staged.failed[4]);
+  check_malformed(fixture.commit({good.substr(0, 32)}).responses[0]);  // no block in it
+}
+
+TEST_CASE("nothing is staged and nothing answered while parts are absent") {
+  test::TestHost host;
+  Fixture fixture;
+  fixture.commit({create("people"), insert("1")});
+  REQUIRE(host.checkpoint(fixture.store));
+  fixture.store = std::move(*host.open(test::TestHost::Load::on_demand));
+  const std::vector<PartId> parts = {host.parts.begin()->first};
+  CHECK(handle_rest_read(fixture.account, fixture.store, http("GET", "people"), commit_time,
+                         fixture.response) == parts);
+
+  const std::vector<std::string> group = {http_create("other"), insert("2"), http_insert("1")};
+  StagedResponses staged = fixture.stage(group);
+  CHECK(staged.parts_needed == parts);
+  CHECK_FALSE(staged.changes);
+  CHECK(fixture.stage({http_batch_get("people"), http_create("other")}).parts_needed == parts);
+  host.load_parts(fixture.store, parts);
+  staged = fixture.commit(group);
+  CHECK(staged.parts_needed.empty());
+  CHECK(parse_http_response(staged.responses[0]).status == 201);
+  CHECK_FALSE(staged.failed[1]);
+  CHECK(parse_http_response(staged.responses[2]).status == 409);
+}
+
+}  // namespace entitable::dispatch

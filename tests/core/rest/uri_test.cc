@@ -1,0 +1,127 @@
+#include "core/rest/uri.h"
+
+#include <string>
+#include <string_view>
+
+#include "tests/support/catch.h"
+
+namespace entitable::rest {
+namespace {
+
+Uri read(std::string_view url, std::string_view served = "acct") {
+  CAPTURE(std::string(url));
+  auto uri = parse_uri(url, served);
+  REQUIRE(uri.ok());
+  return *uri;
+}
+
+Error refused(std::string_view url) {
+  CAPTURE(std::string(url));
+  const auto uri = parse_uri(url, "acct");
+  REQUIRE_FALSE(uri.ok());
+  return uri.error();
+}
+
+const Error no_resource(ErrorCode::invalid_uri);
+const Error bad_syntax(ErrorCode::invalid_input, "Bad Request - Error in query syntax.");
+
+EntityKey key_of(const std::string& predicate) {
+  const Uri uri = read("http://h/acct/people" + predicate);
+  REQUIRE(uri.resource == Resource::entity);
+  CHECK(uri.table == "people");
+  return uri.key;
+}
+
+TEST_CASE("path style has the account in the path") {
+  const Uri uri = read("http://127.0.0.1:10002/acct/Tables?$top=1&x=%20#fragment");
+  CHECK(uri.resource == Resource::tables);
+  CHECK(uri.account == "acct");
+  CHECK_FALSE(uri.secondary);
+  CHECK_FALSE(uri.https);
+  CHECK(uri.base == "http://127.0.0.1:10002/acct");
+  CHECK(uri.raw_path == "/acct/Tables");
+  CHECK(uri.raw_query == "$top=1&x=%20");
+}
+
+TEST_CASE("host style has it in the host") {
+  const Uri uri = read("https://acct.table.core.windows.net/people");
+  CHECK(uri.resource == Resource::entities);
+  CHECK(uri.account == "acct");
+  CHECK(uri.https);
+  CHECK(uri.base == "https://acct.table.core.windows.net");
+  CHECK(uri.raw_path == "/people");
+  CHECK(uri.raw_query.empty());
+  CHECK(read("HTTPS://ACCT.localhost:8080/people").account == "acct");
+  CHECK(read("http://acct.localhost").resource == Resource::service);
+  // Another account's host is still one.
+  CHECK(read("https://other.table.core.windows.net/people").account == "other");
+  CHECK(read("http://other.example/acct/people").account == "acct");
+}
+
+TEST_CASE("the secondary address") {
+  const Uri host = read("https://acct-secondary.table.core.windows.net/people");
+  CHECK(host.account == "acct");
+  CHECK(host.secondary);
+  CHECK(host.base == "https://acct-secondary.table.core.windows.net");
+  const Uri path = read("http://h/acct-secondary/people?comp=acl");
+  CHECK(path.account == "acct");
+  CHECK(path.secondary);
+  CHECK(path.base == "http://h/acct-secondary");
+  CHECK(path.raw_path == "/acct-secondary/people");
+}
+
+TEST_CASE("kinds of resources") {
+  CHECK(read("http://h/acct").resource == Resource::service);
+  CHECK(read("http://h/acct/").resource == Resource::service);
+  CHECK(read("http://h/acct?restype=service").resource == Resource::service);
+  CHECK(read("http://h/acct/Tables").resource == Resource::tables);
+  CHECK(read("http://h/acct/tables()").resource == Resource::tables);
+  CHECK(read("http://h/acct/$batch").resource == Resource::batch);
+  CHECK(read("http://h/acct/%24BATCH").resource == Resource::batch);
+  CHECK(read("http://h/acct/people").resource == Resource::entities);
+  CHECK(read("http://h/acct/people( )").resource == Resource::entities);
+  CHECK(read("http://h/acct//people/").table == "people");
+  CHECK(read("http://h/acct/Tablesx").table == "Tablesx");
+  const Uri table = read("http://h/acct/Tables%28%27o''x%27%29");
+  CHECK(table.resource == Resource::table);
+  CHECK(table.table == "o'x");
+}
+
+TEST_CASE("keys in an address") {
+  CHECK(key_of("(PartitionKey='p',RowKey='r')") == EntityKey("p", "r"));
+  CHECK(key_of("(PartitionKey='',RowKey='')") == EntityKey("", ""));
+  CHECK(key_of("(PartitionKey='o''x',RowKey='%C3%BC%201')") == EntityKey("o'x", "\xC3\xBC 1"));
+  CHECK(key_of("(PartitionKey=%27p%27,RowKey=%27a''''b%27)") == EntityKey("p", "a''b"));
+  CHECK(key_of("(PartitionKey='a,b)',RowKey='(RowKey=''c''')") == EntityKey("a,b)", "(RowKey='c'"));
+  CHECK(key_of("(PartitionKey='a+b',RowKey='%2B%25')") == EntityKey("a+b", "+%"));
+  CHECK(key_of("%28PartitionKey%3D'a%2Fb'%2CRowKey='c'%29") == EntityKey("a/b", "c"));
+  CHECK(key_of("( PartitionKey = 'p' ,%09RowKey = 'r' )") == EntityKey("p", "r"));
+  CHECK(key_of("(RowKey='r',PartitionKey='p')") == EntityKey("p", "r"));
+}
+
+TEST_CASE("malformed keys") {
+  for (const char* predicate :
+       {"(PartitionKey='p')", "(RowKey='r')", "('p')", "(p,r)", "(PartitionKey='p',RowKey='r'",
+        "(PartitionKey='p',RowKey='r)", "(PartitionKey=p,RowKey='r')",
+        "(PartitionKey='p' RowKey='r')", "(PartitionKey='p',PartitionKey='r')",
+        "(PartitionKey='p',RowKey='r',x='y')", "(PartitionKey='p',RowKey='r')x",
+        "(partitionkey='p',rowkey='r')", "(PartitionKey='p',RowKey='r''')x", "(", "()x", "(x)",
+        "(PartitionKey=\"p\",RowKey=\"r\")", "(PartitionKey='a/b',RowKey='r')"}) {
+    CHECK(refused("http://h/acct/people" + std::string(predicate)) == bad_syntax);
+  }
+  CHECK(refused("http://h/acct/Tables(people)") == bad_syntax);
+  CHECK(refused("http://h/acct/Tables('a','b')") == bad_syntax);
+  CHECK(refused("http://h/acct/Tables(PartitionKey='p',RowKey='r')") == bad_syntax);
+}
+
+TEST_CASE("addresses of nothing") {
+  for (const char* url :
+       {"", "/acct/people", "ftp://h/acct/people", "http://", "http:///acct/people", "http://h",
+        "http://h/?x=1", "http://h/acct/people/more", "http://h/acct/()", "http://h/acct/people%zz",
+        "http://h/acct/%FF", "http://h\xC3\xBC/acct/people", "http://h h/acct/people"}) {
+    CHECK(refused(url) == no_resource);
+  }
+}
+
+}  // namespace
+}  // namespace entitable::rest

@@ -1,0 +1,247 @@
+// A store that is larger than its memory.
+#include "core/store/memory_limit.h"
+
+#include "tests/support/store_helpers.h"
+#include "tests/support/test_host.h"
+
+namespace entitable {
+namespace {
+
+using namespace test;  // the verbs
+
+constexpr int rows = 400;
+
+EntityKey key(int i) {
+  return EntityKey("p", std::to_string(10'000 + i));
+}
+
+WriteRequest put_large(int i) {
+  Operation put = operation(OperationKind::insert_or_replace, "p", key(i).row, i);
+  put.properties.push_back({"text", Value::of_string(std::string(10'000, 'x'))});
+  return write("big", std::move(put));
+}
+
+// About 4 MB in 5 parts, all in memory.
+Store filled(TestHost& host) {
+  Store store = new_store();
+  publish(store, {create("big")});
+  for (int i = 0; i < rows; ++i) publish(store, {put_large(i)});
+  host.store_pending(store);
+  REQUIRE(host.checkpoint(store));
+  return store;
+}
+
+bool is_unloaded(const Store& store, int row) {
+  return std::holds_alternative<PartsNeeded>(store.get("big", key(row).view()));
+}
+
+}  // namespace
+
+TEST_CASE("without a limit, or below it, nothing is dropped") {
+  TestHost host;
+  Store store = filled(host);
+  const std::uint64_t memory = store.stats().memory_bytes;
+  store.enforce_memory_limit();
+  CHECK(store.stats().memory_bytes == memory);
+  store.set_memory_limit(memory);
+  store.enforce_memory_limit();
+  CHECK(store.stats().memory_bytes == memory);
+}
+
+TEST_CASE("above the limit parts are dropped until memory is well below it") {
+  TestHost host;
+  Store store = filled(host);
+  store.set_memory_limit(store.stats().memory_bytes - 1);
+  const std::uint64_t limit = store.stats().memory_bytes - 1;
+  store.enforce_memory_limit();
+  CHECK(store.stats().memory_bytes <= limit / 8 * 7);
+  CHECK(store.stats().memory_bytes > limit / 2);
+  CHECK(store.stats().rows == rows);
+  CHECK(store.verify().empty());
+  store.set_memory_limit(1);
+  store.enforce_memory_limit();
+  CHECK(store.stats().memory_bytes < 20'000);
+  CHECK(store.verify().empty());
+  Query query;
+  query.top = 1000;
+  const auto all = host.with_parts(store, [&] { return store.query("big", query); });
+  CHECK(std::get<Page>(all).rows.size() > 50);
+}
+
+TEST_CASE("parts that were used since are kept before others") {
+  TestHost host;
+  Store store = filled(host);
+  const std::uint64_t memory = store.stats().memory_bytes;
+  store.set_memory_limit(1);
+  store.enforce_memory_limit();  // and all is forgotten
+  for (const auto& [id, bytes] : host.parts) REQUIRE(store.load_part(id, bytes).ok());
+  CHECK_FALSE(is_unloaded(store, 0));
+  CHECK_FALSE(is_unloaded(store, rows - 1));
+  store.set_memory_limit(memory * 6 / 10);
+  store.enforce_memory_limit();
+  CHECK_FALSE(is_unloaded(store, 0));
+  CHECK_FALSE(is_unloaded(store, rows - 1));
+  CHECK(is_unloaded(store, rows / 2));
+}
+
+TEST_CASE("what has changed since the checkpoint stays") {
+  TestHost host;
+  Store store = filled(host);
+  publish(store, {put_large(200)});
+  store.set_memory_limit(1);
+  store.enforce_memory_limit();
+  CHECK(is_unloaded(store, 0));
+  CHECK_FALSE(is_unloaded(store, 200));
+  CHECK(store.verify().empty());
+  host.store_pending(store);
+  REQUIRE(host.checkpoint(store));
+  store.enforce_memory_limit();
+  CHECK(is_unloaded(store, 200));
+}
+
+TEST_CASE("what a checkpoint would write is what changed, and the rest of its parts") {
+  TestHost host;
+  Store store = new_store();
+  CHECK(store.checkpoint_bytes() == 0);
+  publish(store, {create("big")});
+  for (int i = 0; i < rows; ++i) publish(store, {put_large(i)});
+  const std::uint64_t all = store.stats().bytes;
+  CHECK(store.checkpoint_bytes() == all);
+  host.store_pending(store);
+  REQUIRE(host.checkpoint(store));
+  CHECK(store.checkpoint_bytes() == 0);
+  publish(store, {put_large(200)});
+  CHECK(store.checkpoint_bytes() > part_bytes_target / 2);
+  CHECK(store.checkpoint_bytes() < part_bytes_target / 10 * 11);
+  store.set_memory_limit(1);
+  store.enforce_memory_limit();
+  CHECK(store.checkpoint_bytes() < part_bytes_target / 10 * 11);
+  host.store_pending(store);
+  REQUIRE(host.checkpoint(store));
+  CHECK(store.checkpoint_bytes() == 0);
+}
+
+TEST_CASE("a part that became empty is found also when its whole table is") {
+  TestHost host;
+  { const Store store = filled(host); }
+  const auto bring = [&host](Store& store, int row) {
+    const auto answer = store.get("big", key(row).view());
+    if (const auto* need = std::get_if<PartsNeeded>(&answer)) host.load_parts(store, need->ids);
+    CHECK_FALSE(is_unloaded(store, row));
+  };
+  const auto erase = [&](Store& store, int from, int to) {
+    for (int i = from; i < to; ++i) {
+      bring(store, i);
+      publish(store, {write("big", operation(OperationKind::remove, "p", key(i).row, 0))});
+    }
+    host.store_pending(store);
+    REQUIRE(host.checkpoint(store));
+    CHECK(store.verify().empty());
+  };
+  int first = 0;  // of the last part
+  {
+    Store store = std::move(*host.open(TestHost::Load::on_demand));
+    bring(store, rows - 1);
+    while (is_unloaded(store, first)) ++first;
+    REQUIRE(first > 0);
+    erase(store, first, rows);
+  }
+  Store store = std::move(*host.open(TestHost::Load::on_demand));
+  erase(store, 0, first);
+  REQUIRE(is_unloaded(store, rows - 1));
+  bring(store, rows - 1);
+  CHECK(store.stats().rows == 0);
+}
+
+TEST_CASE("a leaf that was split off behind a new row is found again") {
+  TestHost host;
+  Store store = new_store();
+  publish(store, {create("big")});
+  for (const int i : {200, 201}) publish(store, {put_large(i)});
+  host.store_pending(store);
+  REQUIRE(host.checkpoint(store));
+  publish(store, {put_large(100)});
+  store.set_memory_limit(1);
+  store.enforce_memory_limit();
+  REQUIRE(is_unloaded(store, 200));
+  host.load_parts(store, std::get<PartsNeeded>(store.get("big", key(200).view())).ids);
+  CHECK_FALSE(is_unloaded(store, 200));
+  CHECK(store.verify().empty());
+}
+
+TEST_CASE("a part is not dropped when a new row has taken the place of one that the log erased") {
+  TestHost host;
+  {
+    Store store = new_store();
+    publish(store, {create("big")});
+    for (const int i : {200, 201, 202}) publish(store, {put_large(i)});
+    host.store_pending(store);
+    REQUIRE(host.checkpoint(store));
+    publish(store, {write("big", operation(OperationKind::remove, "p", key(200).row, 0))});
+    host.store_pending(store);
+  }
+  Store store = std::move(*host.open(TestHost::Load::on_demand));
+  host.load_parts(store, std::get<PartsNeeded>(store.get("big", key(201).view())).ids);
+  publish(store, {put_large(200)});
+  store.set_memory_limit(1);
+  store.enforce_memory_limit();
+  CHECK(store.verify().empty());
+  for (const int i : {200, 201, 202}) CHECK_FALSE(is_unloaded(store, i));
+  CHECK(store.stats().rows == 3);
+}
+
+TEST_CASE("nothing is dropped while another version is held") {
+  TestHost host;
+  Store store = filled(host);
+  store.set_memory_limit(1);
+  SECTION("a candidate") {
+    store.stage({put_large(0)}, noon);
+    store.enforce_memory_limit();
+    CHECK_FALSE(is_unloaded(store, 300));
+    store.discard();
+  }
+  SECTION("a checkpoint") {
+    publish(store, {put_large(0)});
+    REQUIRE(std::get<bool>(store.begin_checkpoint()));
+    store.enforce_memory_limit();
+    CHECK_FALSE(is_unloaded(store, 300));
+    store.abandon_checkpoint();
+  }
+  SECTION("a snapshot") {
+    store.begin_snapshot();
+    store.enforce_memory_limit();
+    CHECK_FALSE(is_unloaded(store, 300));
+    store.close_snapshot();
+  }
+  store.enforce_memory_limit();
+  CHECK(is_unloaded(store, 300));
+}
+
+TEST_CASE("a page ends where rows are absent once memory is full, and pages give everything") {
+  TestHost host;
+  Store store = filled(host);
+  store.set_memory_limit(1'200'000);
+  store.enforce_memory_limit();
+  Query query;
+  query.filter = *parse_filter("value ge 0");
+  query.top = 1000;
+  int pages = 0;
+  std::int32_t next = 0;
+  do {
+    auto answer = store.query("big", query);
+    while (const auto* need = std::get_if<PartsNeeded>(&answer)) {
+      host.load_parts(store, {need->ids.front()});
+      answer = store.query("big", query);
+    }
+    const Page& page = std::get<Page>(answer);
+    for (const RowView& row : page.rows) CHECK(row.find("value")->int32() == next++);
+    query.from = page.next;
+    ++pages;
+    store.enforce_memory_limit();
+    CHECK(store.stats().memory_bytes < 3'000'000);
+  } while (query.from.has_value());
+  CHECK(next == rows);
+  CHECK(pages > 2);
+}
+
+}  // namespace entitable

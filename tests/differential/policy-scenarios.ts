@@ -1,0 +1,171 @@
+// Requests that shared access signatures let in by a stored access policy, which is set just before.
+
+import {
+  futureDates,
+  type Policy,
+  pastDates,
+  permissionOf,
+  setPolicies,
+  validDates,
+} from "./policies.ts";
+import type { Step } from "./request.ts";
+import { definedByPolicy, expired, type Fields, tableSas } from "./sas.ts";
+import {
+  addressFor,
+  missingPermissions,
+  operationPermissions,
+  type RequestedOperation,
+  stepBySas,
+} from "./sas-scenarios.ts";
+import type { Scenario } from "./scenarios.ts";
+import type { SeededRandom } from "./seeded-random.ts";
+import type { StoreModel } from "./store-model.ts";
+
+const all = "raud";
+const id = "policy";
+const other: Policy = { id: "other", ...validDates, permission: all };
+const whole = (permission = all): Policy => ({ id, ...validDates, permission });
+
+interface Scene {
+  stored: readonly Policy[];
+  changed?: readonly Policy[]; // what stands in their place by then
+  fields?: Fields; // besides `si`
+}
+
+const tableOf = (step: Step) => step.table ?? "";
+
+function scenario(
+  requested: RequestedOperation,
+  code: string,
+  { stored, changed, fields = {} }: Scene,
+  ...tags: readonly string[]
+): Scenario {
+  const make = (model: StoreModel, random: SeededRandom): Step | undefined => {
+    const address = addressFor(requested, model, random);
+    if (address === undefined) return undefined;
+    const { table } = address;
+    const sas = () => tableSas(random, table, { ...definedByPolicy, si: id, ...fields });
+    const step = stepBySas(random, requested, address, sas, tags);
+    const documents = changed === undefined ? [stored] : [stored, changed];
+    return { ...step, first: documents.map((policies) => setPolicies(random, table, policies)) };
+  };
+  return { operation: `${requested} by SAS`, type: "-", code, make };
+}
+
+// Azurite stores no policy that leaves something open. What only the store has of it is gone after the request.
+function partial(
+  requested: RequestedOperation,
+  code: string,
+  policy: Policy,
+  fields: Fields,
+): Scenario {
+  const tags = "partial policy";
+  const { make, ...cell } = scenario(requested, code, { stored: [policy], fields }, tags);
+  const alone = (step: Step): Step => ({
+    ...step,
+    tags: new Set([tags]),
+    isUndoneByFollowUps: true,
+  });
+  const both = (model: StoreModel, random: SeededRandom): Step | undefined => {
+    const step = make(model, random);
+    if (step === undefined) return undefined;
+    const { first = [] } = step;
+    const none = setPolicies(random, tableOf(step), []);
+    return { ...step, first: [none, ...first.map(alone)], after: [none] };
+  };
+  return { ...cell, make: both };
+}
+
+const noPermission: Policy = { ...whole(), permission: undefined };
+const noExpiry: Policy = { ...whole(), expiry: undefined };
+const noStart: Policy = { ...whole(), start: undefined };
+const times = { st: "2024-01-01T00:00:00Z", se: "2099-01-01T00:00:00Z" };
+
+export const policyScenarios: readonly Scenario[] = [
+  ...operationPermissions.flatMap(([requested, sp]) => [
+    scenario(requested, "ok", { stored: [whole(sp)] }),
+    scenario(requested, "ok", { stored: [other, whole()] }),
+    scenario(
+      requested,
+      "AuthorizationPermissionMismatch",
+      { stored: [other, whole(permissionOf(missingPermissions[sp] ?? ""))] },
+      "permission",
+    ),
+  ]),
+  scenario(
+    "insert or merge",
+    "AuthorizationPermissionMismatch",
+    { stored: [whole("a")] },
+    "half of upsert",
+  ),
+
+  // Times.
+  scenario(
+    "get",
+    "AuthenticationFailed",
+    { stored: [{ ...whole(), ...pastDates }] },
+    "policy time",
+  ),
+  scenario(
+    "merge",
+    "AuthenticationFailed",
+    { stored: [{ ...whole(), ...futureDates }] },
+    "policy time",
+  ),
+
+  // Another document since.
+  scenario(
+    "get",
+    "AuthenticationFailed",
+    { stored: [whole(), other], changed: [other] },
+    "no policy",
+  ),
+  scenario("insert", "AuthenticationFailed", { stored: [whole()], changed: [] }, "no policy"),
+  scenario("get", "AuthenticationFailed", { stored: [{ ...whole(), id: "Policy" }] }, "no policy"),
+  scenario("query", "ok", { stored: [whole("aud")], changed: [whole("r")] }),
+  scenario(
+    "delete",
+    "AuthorizationPermissionMismatch",
+    { stored: [whole()], changed: [whole("rau")] },
+    "permission",
+  ),
+  scenario(
+    "get",
+    "AuthenticationFailed",
+    { stored: [whole()], changed: [{ ...whole(), ...pastDates }] },
+    "policy time",
+  ),
+  scenario("get", "ok", { stored: [{ ...whole(), ...pastDates }], changed: [whole()] }),
+
+  // Said by both.
+  scenario("get", "AuthenticationFailed", { stored: [whole()], fields: { sp: "r" } }, "said twice"),
+  scenario(
+    "delete",
+    "AuthenticationFailed",
+    { stored: [whole()], fields: { sp: "d" } },
+    "said twice",
+  ),
+  scenario(
+    "query",
+    "AuthenticationFailed",
+    { stored: [whole()], fields: { se: "2099-01-01T00:00:00Z" } },
+    "said twice",
+  ),
+  scenario(
+    "merge",
+    "AuthenticationFailed",
+    { stored: [whole()], fields: { st: "2024-01-01T00:00:00Z" } },
+    "said twice",
+  ),
+
+  // One part said by each, or by neither.
+  partial("get", "ok", noPermission, { sp: "r" }),
+  partial("insert", "ok", noExpiry, { se: times.se }),
+  partial("query", "ok", { id, permission: "r" }, times),
+  partial("merge", "ok", noStart, {}),
+  partial("merge", "ok", { id }, { ...times, sp: "u" }),
+  partial("delete", "AuthorizationPermissionMismatch", noPermission, { sp: "r" }),
+  partial("get", "AuthorizationPermissionMismatch", noPermission, {}),
+  partial("get", "AuthenticationFailed", noExpiry, {}),
+  partial("get", "AuthenticationFailed", { id, permission: "r" }, expired),
+];

@@ -1,0 +1,143 @@
+// A host for the store without a browser: files in memory, stored whole or not at all. It may crash
+// between any two steps, and tests may damage what it holds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "core/base/check.h"
+#include "core/log/file_names.h"
+#include "core/store/store.h"
+
+namespace entitable::test {
+
+class TestHost {
+ public:
+  std::optional<std::string> manifest;
+  std::map<PartId, std::string> parts;
+  std::map<std::uint64_t, std::string> segments;
+  std::size_t segment_bytes = Store::no_limit;  // of those that it stores
+
+  enum class Load { all_parts, on_demand };
+
+  // Opens a store from what is here, as a host does.
+  Result<Store> open(Load load = Load::all_parts) const {
+    Store store;
+    const auto parts_needed =
+        manifest.has_value() ? store.recover(*manifest) : store.recover(std::nullopt);
+    if (!parts_needed.ok()) return parts_needed.error();
+    for (const PartInfo& info : *parts_needed) {
+      if (load == Load::on_demand && parts.count(info.id) != 0) continue;
+      if (const auto loaded = load_part(store, info.id); !loaded.ok()) return loaded.error();
+    }
+    for (const auto& [sequence, bytes] : segments) {
+      if (sequence < store.first_live_sequence()) continue;
+      if (const auto applied = store.replay(sequence, bytes); !applied.ok()) return applied.error();
+    }
+    store.finish_recovery();
+    return store;
+  }
+
+  Result<void> load_part(Store& store, PartId id) const {
+    const auto at = parts.find(id);
+    if (at == parts.end()) return store.load_part(id, std::nullopt);
+    return store.load_part(id, std::string_view(at->second));
+  }
+
+  // Asks until no part is missing any more; what `call` gives in the end.
+  template <typename Call>
+  auto with_parts(Store& store, Call call) const {
+    auto answer = call();
+    while (const auto* need = std::get_if<PartsNeeded>(&answer)) {
+      load_parts(store, need->ids);
+      answer = call();
+    }
+    return answer;
+  }
+
+  StageResult stage(Store& store, const std::vector<WriteRequest>& requests, Ticks now) const {
+    StageResult staged = store.stage(requests, now);
+    while (!staged.parts_needed.empty()) {
+      load_parts(store, staged.parts_needed);
+      staged = store.stage(requests, now);
+    }
+    return staged;
+  }
+
+  StageResult write(Store& store, const WriteRequest& request, Ticks now) const {
+    StageResult staged = store.write(request, now);
+    while (!staged.parts_needed.empty()) {
+      load_parts(store, staged.parts_needed);
+      staged = store.write(request, now);
+    }
+    return staged;
+  }
+
+  void load_parts(Store& store, const std::vector<PartId>& ids) const {
+    for (const PartId id : ids) ENTITABLE_CHECK(load_part(store, id).ok());
+  }
+
+  // The whole file.
+  std::string snapshot(Store& store) const {
+    std::string file;
+    store.begin_snapshot();
+    while (true) {
+      const auto chunk = with_parts(store, [&] { return store.next_snapshot_chunk(); });
+      const auto* bytes = std::get_if<std::string>(&chunk);
+      if (bytes == nullptr) break;
+      file += *bytes;
+    }
+    store.close_snapshot();
+    return file;
+  }
+
+  // Stores everything that is pending, a staged candidate included.
+  void store_pending(Store& store) {
+    std::uint64_t last = 0;
+    for (auto segment = store.seal(segment_bytes); segment.has_value();
+         segment = store.seal_next(segment_bytes)) {
+      last = segment->sequence;
+      segments[last] = std::move(segment->bytes);
+    }
+    if (last > 0) store.mark_stored(last);
+  }
+
+  // Makes the store the owner of the log; gives the number of the segment that says so.
+  std::uint64_t claim(Store& store) {
+    SealedSegment segment = store.claim();
+    segments[segment.sequence] = std::move(segment.bytes);
+    store.mark_stored(segment.sequence);
+    return segment.sequence;
+  }
+
+  bool begin_checkpoint(Store& store) const {
+    return std::get<bool>(with_parts(store, [&] { return store.begin_checkpoint(); }));
+  }
+
+  // One whole checkpoint. `stop_after`: crash after that many files were written (the store is then
+  // to be reopened).
+  bool checkpoint(Store& store, std::size_t stop_after = SIZE_MAX) {
+    return !begin_checkpoint(store) || write_checkpoint(store, stop_after);
+  }
+
+  // The same of one that has begun.
+  bool write_checkpoint(Store& store, std::size_t stop_after = SIZE_MAX) {
+    std::size_t written = 0;
+    while (auto part = store.next_checkpoint_part()) {
+      if (written++ == stop_after) return false;
+      parts[part->id] = std::move(part->bytes);
+    }
+    if (written == stop_after) return false;
+    CheckpointEnd end = store.finish_checkpoint();
+    manifest = std::move(end.manifest);
+    segments.erase(segments.begin(), segments.lower_bound(end.first_live_sequence));
+    for (const PartId id : end.obsolete_parts) parts.erase(id);
+    store.mark_checkpoint_committed();
+    return true;
+  }
+};
+
+}  // namespace entitable::test

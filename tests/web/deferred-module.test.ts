@@ -1,0 +1,392 @@
+// The module in halves: tables do with the first, and the second one comes when it is called for, once, or is said to be missing.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import { after, before, describe, test } from "node:test";
+import { StoreError } from "../../web/src/errors.ts";
+import type { LocalHost } from "../../web/src/host/local-host.ts";
+import { accountFromOptions } from "../../web/src/rest/account.ts";
+import { encodeHttpRequest } from "../../web/src/rest/http-message.ts";
+import { MemoryStorage } from "../../web/src/storage/memory.ts";
+import { StoreHandle } from "../../web/src/store.ts";
+import type { Durability } from "../../web/src/types.ts";
+import { platformRandom } from "../../web/src/util/random.ts";
+import { createEngine, DeferredModuleNeeded } from "../../web/src/wasm/engine.ts";
+import { compileModule } from "../../web/src/wasm/module.ts";
+import { encodeGet } from "./support/copied-messages.ts";
+import { wasmWithMaxPages } from "./support/limited-memory.ts";
+import { openHost } from "./support/open-host.ts";
+
+const file = (name: string) => readFile(new URL(`../../web/src/wasm/${name}`, import.meta.url));
+const second = await file("entitable.rest.wasm");
+const stale = outdated(second);
+
+// Where the second half is: gives it, unless told otherwise.
+let server: Server;
+let origin = "";
+let requests = 0;
+const right = (response: ServerResponse) =>
+  void response.setHeader("content-type", "application/wasm").end(second);
+const busy = (response: ServerResponse) => void response.writeHead(503).end();
+let answer: (response: ServerResponse) => void = right;
+before(async () => {
+  server = createServer((_, response) => {
+    ++requests;
+    answer(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  origin = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+});
+after(() => server.close());
+
+function outdated(binary: Buffer): Buffer {
+  const other = Buffer.from(binary);
+  other[other.length - 1] = other.at(-1) === 0x30 ? 0x31 : 0x30; // the build id ends the file
+  return other;
+}
+
+let stores = 0;
+
+interface Opened {
+  store: StoreHandle;
+  host: LocalHost;
+  asked(): number; // for the second half
+}
+
+async function open(durability: Durability = "strict", files = new Map()): Promise<Opened> {
+  answer = right;
+  const from = requests;
+  const more = `${origin}/${++stores}`; // code is kept by its address
+  const engine = await createEngine({ splitModule: true, more });
+  engine.configure(accountFromOptions({}, "acct"), undefined);
+  const host = await openHost({ engine, storage: new MemoryStorage(files), durability });
+  return { store: new StoreHandle("halves", host), host, asked: () => requests - from };
+}
+
+async function openWithTable(durability: Durability = "strict"): Promise<Opened> {
+  const opened = await open(durability);
+  await opened.store.table("people").createTable();
+  return opened;
+}
+
+const base = "https://acct.table.core.windows.net";
+const json = { "Content-Type": "application/json", Accept: "application/json;odata=nometadata" };
+const row = (rowKey: string, n = 0) => ({ partitionKey: "p", rowKey, n });
+
+async function list(store: StoreHandle): Promise<number[]> {
+  const response = await store.fetch(`${base}/people()`, { headers: json });
+  assert.equal(response.status, 200);
+  const { value } = (await response.json()) as { value: { n: number }[] };
+  return value.map(({ n }) => n);
+}
+
+// As soon as it is called: fetch reads the body first.
+function putBlock(rowKey: string, n: number): Uint8Array {
+  const url = `${base}/people(PartitionKey='p',RowKey='${rowKey}')`;
+  const body = new TextEncoder().encode(JSON.stringify({ n }));
+  const headers = Object.entries(json);
+  return encodeHttpRequest({ method: "PUT", url, headers, body, clientIp: "" }, platformRandom);
+}
+
+async function put(store: StoreHandle, rowKey: string, n: number): Promise<number> {
+  const address = `${base}/people(PartitionKey='p',RowKey='${rowKey}')`;
+  const body = JSON.stringify({ n });
+  return (await store.fetch(address, { method: "PUT", headers: json, body })).status;
+}
+
+function fails(code: string, message: RegExp) {
+  return (error: unknown) => {
+    assert.ok(error instanceof StoreError, String(error));
+    assert.equal(error.code, code);
+    assert.match(error.message, message);
+    return true;
+  };
+}
+const missing = fails("WasmLoadFailed", /entitable.rest\.wasm could not be loaded.*503/);
+
+describe("the first half", () => {
+  test("does for tables by itself, also after opening anew", async () => {
+    const files = new Map<string, Uint8Array>();
+    const { store, asked } = await open("strict", files);
+    const table = store.table("people");
+    await table.createTable();
+    for (let i = 0; i < 5; ++i)
+      await table.createEntity({ ...row(`${i}`, i), text: "ü 😀", d: 1.5 });
+    await table.submitTransaction([
+      ["upsert", row("9", 9), "Merge"],
+      ["delete", row("0")],
+    ]);
+    await table.updateEntity(row("1", 11), "Merge");
+    await assert.rejects(table.createEntity(row("1")), { statusCode: 409 });
+    const seen = [];
+    const queryOptions = { filter: "n gt 2 and d lt 3.25 or RowKey eq '9'" };
+    for await (const { n } of table.listEntities({ queryOptions })) seen.push(n);
+    assert.deepEqual(seen, [11, 3, 4, 9]);
+    await store.compact();
+    await table.updateEntity(row("2", 22), "Replace");
+    assert.equal((await store.stats()).rows, 5);
+    await store.close();
+    assert.equal(asked(), 0);
+
+    const again = await open("strict", files);
+    assert.equal((await again.store.table("people").getEntity("p", "2")).n, 22);
+    assert.deepEqual(await again.store.stats().then(({ rows }) => rows), 5);
+    assert.equal(again.asked(), 0);
+    await again.store.close();
+  });
+
+  test("says of a block that it needs the other one", async () => {
+    const engine = await createEngine({ splitModule: true });
+    engine.recover(undefined);
+    engine.finishRecovery();
+    const explain = encodeGet("people", "p", "r");
+    assert.ok(!(engine.read(explain) instanceof DeferredModuleNeeded));
+    explain[0] = 3;
+    const inCall = new Uint8Array(33);
+    inCall.set([32, 1]);
+    inCall[32] = 64;
+    assert.ok(engine.read(explain) instanceof DeferredModuleNeeded);
+    for (const block of [Uint8Array.of(64), inCall]) {
+      assert.ok(engine.handle(block, 0) instanceof DeferredModuleNeeded);
+      assert.ok(engine.stage([explain, block], 0) instanceof DeferredModuleNeeded);
+      assert.ok(engine.write([block], 0) instanceof DeferredModuleNeeded);
+      assert.ok(engine.writeOne(block, 0) instanceof DeferredModuleNeeded);
+    }
+    engine.close();
+  });
+});
+
+test("a first half of another build is called by its name", async () => {
+  const wasm = outdated(await file("entitable.core.wasm"));
+  const named = fails("WasmVersionMismatch", /^entitable.core\.wasm is of another build/);
+  await assert.rejects(createEngine({ wasm, splitModule: true }), named);
+});
+
+describe("the second half", () => {
+  test("comes once, whoever asks for it meanwhile", async () => {
+    const { store, asked } = await openWithTable();
+    await store.table("people").createEntity(row("1", 1));
+    assert.equal(asked(), 0);
+    assert.deepEqual(await Promise.all([list(store), list(store), list(store)]), [[1], [1], [1]]);
+    assert.deepEqual(await list(store), [1]);
+    assert.equal(asked(), 1);
+    await store.close();
+  });
+
+  for (const durability of ["strict", "relaxed", "deferred"] as const) {
+    test(`leaves writes in the order of their calls (${durability})`, async () => {
+      const { store, host } = await openWithTable(durability);
+      const table = store.table("people");
+      await Promise.all([
+        table.upsertEntity(row("1", 1)),
+        host.write(putBlock("1", 2)),
+        host.write(putBlock("2", 2)),
+        table.upsertEntity(row("2", 3)),
+      ]);
+      assert.deepEqual(await list(store), [2, 3]);
+      await store.close();
+    });
+  }
+
+  test("is there for plans, snapshots, restoring and verifying", async () => {
+    const ways: [string, (store: StoreHandle, file: Uint8Array) => Promise<unknown>][] = [
+      ["explain", (store) => store.table("people").explain()],
+      ["snapshot", (store) => store.snapshot()],
+      ["restore", (store, file) => store.restore(file)],
+      ["merge", (store, file) => store.restore(file, { mode: "merge" })],
+      ["verify", async (store) => assert.ok((await store.verify()).ok)],
+    ];
+    const { store: full } = await openWithTable();
+    await full.table("people").createEntity(row("1", 1));
+    const snapshot = await full.snapshot();
+    await full.close();
+    for (const [name, way] of ways) {
+      const { store, asked } = await openWithTable();
+      answer = busy;
+      await assert.rejects(way(store, snapshot), missing, name);
+      answer = right;
+      await way(store, snapshot);
+      assert.ok(asked() >= 2, name); // a store that is verified is opened once more beside it
+      assert.equal(typeof (await store.table("people").createEntity(row("7"))).etag, "string");
+      await store.close();
+    }
+  });
+
+  test("of an engine is that of its forks, and one that is made anew has its own", async () => {
+    const engine = await createEngine({ splitModule: true });
+    engine.recover(undefined);
+    engine.finishRecovery();
+    const early = await engine.createEmpty();
+    await engine.loadDeferredModule();
+    assert.equal(engine.verify(), "");
+    const fork = engine.fork();
+    const late = await engine.createEmpty();
+    for (const complete of [fork, late]) {
+      assert.ok(!(complete.handle(Uint8Array.of(64), 0) instanceof DeferredModuleNeeded));
+    }
+    assert.ok(early.handle(Uint8Array.of(64), 0) instanceof DeferredModuleNeeded);
+    for (const each of [engine, early, fork, late]) each.close();
+  });
+
+  test("throws what the first one catches: memory that runs out is an answer, and the store goes on", async () => {
+    const wasm = await wasmWithMaxPages(400, "entitable.core.wasm");
+    const engine = await createEngine({ wasm, splitModule: true, more: `${origin}/small` });
+    engine.configure(accountFromOptions({}, "acct"), undefined);
+    const host = await openHost({ engine, storage: new MemoryStorage() });
+    const store = new StoreHandle("small", host);
+    const table = store.table("people");
+    await table.createTable();
+    const text = "x".repeat(30_000);
+    for (let i = 0; i < 100; ++i) await table.createEntity({ ...row(`${i}`, i), text });
+    let refused: unknown;
+    for (let i = 100; i < 2000 && refused === undefined; ++i) {
+      const body = JSON.stringify({ PartitionKey: "p", RowKey: `${i}`, text });
+      const insert = { method: "POST", headers: json, body };
+      refused = await store.fetch(`${base}/people`, insert).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+    }
+    assert.equal((refused as StoreError).code, "OutOfMemory");
+    const malformed = { method: "POST", headers: json, body: "{" };
+    assert.equal((await store.fetch(`${base}/people`, malformed)).status, 400);
+    await table.deleteEntity("p", "1");
+    await store.close();
+  });
+});
+
+describe("a second half that can't be had", () => {
+  test("rejects that call, and the next one asks again", async () => {
+    const { store, asked } = await openWithTable();
+    const table = store.table("people");
+    answer = busy;
+    await assert.rejects(list(store), missing);
+    await assert.rejects(put(store, "1", 1), missing);
+    await table.createEntity(row("2", 2));
+    assert.equal((await table.getEntity("p", "2")).n, 2);
+    answer = right;
+    assert.equal(await put(store, "1", 1), 204);
+    assert.deepEqual(await list(store), [1, 2]);
+    assert.equal(asked(), 3);
+    await store.close();
+  });
+
+  for (const durability of ["strict", "deferred"] as const) {
+    test(`fails no other write (${durability})`, async () => {
+      const { store, host } = await openWithTable(durability);
+      const table = store.table("people");
+      answer = busy;
+      const results = await Promise.allSettled([
+        table.upsertEntity(row("1", 1)),
+        host.write(putBlock("1", 2)),
+        table.upsertEntity(row("2", 3)),
+      ]);
+      assert.deepEqual(
+        results.map(({ status }) => status),
+        ["fulfilled", "rejected", "fulfilled"],
+      );
+      assert.ok(missing(results[1]?.status === "rejected" && results[1].reason));
+      answer = right;
+      assert.deepEqual(await list(store), [1, 3]);
+      await store.close();
+    });
+  }
+
+  test("is asked for once by writes that wait together", async () => {
+    const { store, host, asked } = await openWithTable();
+    answer = busy;
+    const puts = Array.from({ length: 10 }, (_, i) => host.write(putBlock(`${i}`, i)));
+    const [direct, ...rejected] = await Promise.allSettled([
+      store.table("people").upsertEntity(row("9", 9)),
+      ...puts,
+    ]);
+    assert.equal(direct.status, "fulfilled");
+    for (const put of rejected) assert.ok(missing(put.status === "rejected" && put.reason));
+    assert.equal(asked(), 1);
+    answer = right;
+    assert.deepEqual(await list(store), [9]);
+    await store.close();
+  });
+
+  test("is told apart: of another build, or no module at all", async () => {
+    const { store } = await openWithTable();
+    answer = (response) => void response.end(stale);
+    await assert.rejects(list(store), fails("WasmVersionMismatch", /^entitable.rest\.wasm is of/));
+    answer = (response) => void response.end("<!doctype html>");
+    await assert.rejects(list(store), fails("WasmLoadFailed", /not a WebAssembly module/));
+    answer = right;
+    assert.deepEqual(await list(store), []);
+    await store.close();
+  });
+
+  test("of another build leaves the first one that is there, for the next store", async () => {
+    const first = await file("entitable.core.wasm");
+    const options = { wasm: `${origin}/first`, splitModule: true, more: `${origin}/stale` };
+    answer = (response) => void response.end(first);
+    const engine = await createEngine(options);
+    answer = (response) => void response.end(stale);
+    await assert.rejects(
+      engine.loadDeferredModule(),
+      fails("WasmVersionMismatch", /another build/),
+    );
+    const from = requests;
+    const another = await createEngine(options); // the site has no such first half any more
+    assert.equal(requests, from);
+    answer = right;
+    await another.loadDeferredModule();
+    for (const each of [engine, another]) each.close();
+  });
+
+  test("ends with the store for reads, and is waited for by what writes before that", async () => {
+    for (const writes of [false, true]) {
+      const { store } = await openWithTable();
+      const asked = new Promise<ServerResponse>((resolve) => {
+        answer = resolve;
+      });
+      const call = writes ? put(store, "1", 1) : list(store);
+      call.catch(() => {});
+      const response = await asked;
+      let isClosed = false;
+      const closing = store.close().then(() => {
+        isClosed = true;
+      });
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      assert.equal(isClosed, !writes);
+      right(response);
+      if (writes) assert.equal(await call, 204);
+      else await assert.rejects(call, fails("StoreClosed", /closed/));
+      await closing;
+      assert.equal(store.status.state, "closed");
+    }
+  });
+});
+
+describe("the whole module", () => {
+  test("is taken where it is given, and for whoever wants all at once", async () => {
+    for (const wasm of [undefined, await file("entitable.wasm")]) {
+      const engine = await createEngine({
+        wasm,
+        splitModule: wasm !== undefined,
+        more: "http://nowhere/",
+      });
+      assert.ok(!(engine.handle(Uint8Array.of(64), 0) instanceof DeferredModuleNeeded));
+      engine.close();
+    }
+  });
+
+  test("is what halves are cut from: they have its exports, and one needs of the other what it has", async () => {
+    const names = (all: { name: string }[]) => all.map(({ name }) => name);
+    const whole = names(WebAssembly.Module.exports(await compileModule(undefined, "complete")));
+    const half = names(WebAssembly.Module.exports(await compileModule(undefined, "primary")));
+    const wanted = WebAssembly.Module.imports(await WebAssembly.compile(second));
+    assert.deepEqual(
+      whole.filter((name) => !half.includes(name)),
+      [],
+    );
+    for (const { module, name } of wanted) {
+      assert.equal(module, "primary");
+      assert.ok(half.includes(name), name);
+    }
+  });
+});

@@ -1,0 +1,149 @@
+// The blocks of HTTP requests and responses against the layout in core/rest/http_codec.h.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { StoreError } from "../../web/src/errors.ts";
+import {
+  decodeHttpResponse,
+  encodeHttpRequest,
+  isHttpResponse,
+} from "../../web/src/rest/http-message.ts";
+import { platformRandom } from "../../web/src/util/random.ts";
+
+const request = {
+  method: "PUT",
+  url: "http://h/t",
+  headers: [
+    ["a", "b"],
+    ["name", "\xe9"],
+  ] as [string, string][],
+  body: new Uint8Array([1, 2, 0]),
+  clientIp: "10.0.0.1",
+};
+
+function response(status: number, reason: string, headers: [string, string][], body: string) {
+  const texts = [reason, ...headers.flat()];
+  const block = new Uint8Array(16 + headers.length * 8 + texts.join("").length + body.length);
+  const view = new DataView(block.buffer);
+  block[0] = 65;
+  block[1] = 1;
+  view.setUint16(2, status, true);
+  view.setUint32(4, reason.length, true);
+  view.setUint32(8, body.length, true);
+  view.setUint32(12, headers.length, true);
+  let at = 16;
+  for (const text of headers.flat()) {
+    view.setUint32(at, text.length, true);
+    at += 4;
+  }
+  for (const text of [...texts, body]) {
+    block.set(Buffer.from(text, "latin1"), at);
+    at += text.length;
+  }
+  return block;
+}
+
+describe("a request block", () => {
+  test("is what the layout says", () => {
+    const block = encodeHttpRequest(request, platformRandom);
+    const view = new DataView(block.buffer);
+    const words = (from: number, count: number) =>
+      Array.from({ length: count }, (_, i) => view.getUint32(from + i * 4, true));
+    assert.deepEqual([...block.subarray(0, 4)], [64, 1, 0, 0]);
+    assert.deepEqual(words(4, 5), [3, 10, 8, 3, 2]);
+    assert.deepEqual(words(40, 4), [1, 1, 4, 1]);
+    assert.equal(
+      Buffer.from(block.subarray(56)).toString("latin1"),
+      "PUThttp://h/t10.0.0.1abname\xe9\x01\x02\0",
+    );
+  });
+
+  test("says whether it is trusted", () => {
+    const block = encodeHttpRequest({ ...request, trusted: true }, platformRandom);
+    assert.deepEqual([...block.subarray(0, 4)], [64, 1, 1, 0]);
+  });
+
+  test("has another random id each time", () => {
+    const ids = Array.from({ length: 10 }, () =>
+      Buffer.from(encodeHttpRequest(request, platformRandom).subarray(24, 40)).toString("hex"),
+    );
+    assert.equal(new Set(ids).size, 10);
+  });
+
+  test("has the id that the source of randomness gives", () => {
+    const block = encodeHttpRequest(request, { fill: (bytes) => void bytes.fill(7) });
+    assert.deepEqual([...block.subarray(23, 41)], [0, ...Array(16).fill(7), 1]);
+  });
+
+  test("carries text beyond octets as UTF-8", () => {
+    const block = encodeHttpRequest(
+      { ...request, headers: [["a", "\u20ac"]], body: new Uint8Array() },
+      platformRandom,
+    );
+    assert.deepEqual([...block.subarray(-4)], [0x61, 0xe2, 0x82, 0xac]);
+  });
+});
+
+describe("a response block", () => {
+  test("gives back every part, as copies", () => {
+    const block = response(
+      409,
+      "Con\xe9",
+      [
+        ["a", "bc"],
+        ["d", ""],
+      ],
+      "{}",
+    );
+    const larger = new Uint8Array(block.length + 5);
+    larger.set(block, 3);
+    const view = larger.subarray(3, 3 + block.length);
+    assert(isHttpResponse(view));
+    const answer = decodeHttpResponse(view);
+    larger.fill(0);
+    assert.equal(answer.status, 409);
+    assert.equal(answer.reason, "Con\xe9");
+    assert.deepEqual(answer.headers, [
+      ["a", "bc"],
+      ["d", ""],
+    ]);
+    assert.equal(Buffer.from(answer.body).toString(), "{}");
+    assert.equal(answer.body.buffer.byteLength, 2);
+  });
+
+  test("has a character for each octet, whatever they would mean as UTF-8", () => {
+    const all = String.fromCharCode(...Array.from({ length: 256 }, (_, i) => i));
+    for (const text of [
+      all,
+      "\x80",
+      "\xff",
+      "\xc3\xa9",
+      "\xef\xbb\xbfab",
+      "\xef\xbf\xbd",
+      "\0\x7f",
+    ]) {
+      const { reason, headers } = decodeHttpResponse(response(200, text, [["n", text]], "b"));
+      assert.deepEqual([reason, headers], [text, [["n", text]]]);
+    }
+  });
+
+  test("may have text of any length", () => {
+    const long = "x".repeat(100_000);
+    assert.deepEqual(decodeHttpResponse(response(200, "OK", [["h", long]], "")).headers, [
+      ["h", long],
+    ]);
+  });
+
+  test("of another version is refused", () => {
+    const block = response(200, "OK", [], "");
+    block[1] = 2;
+    assert.throws(
+      () => decodeHttpResponse(block),
+      (error) => {
+        assert(error instanceof StoreError);
+        return error.code === "VersionConflict";
+      },
+    );
+    assert(!isHttpResponse(new Uint8Array([15, 1])));
+  });
+});

@@ -1,0 +1,79 @@
+// What opening begins before the lock is there: taken once by whoever owns the store, let go by whoever does not, and in nobody's way.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Preconnect } from "../../web/src/open/preconnect.ts";
+import { deleteDatabase, listDatabases, mountPoint } from "../../web/src/storage/idbfs-database.ts";
+import { createEngine, type Engine } from "../../web/src/wasm/engine.ts";
+import { IdbfsFixture, idbfsDatabase } from "./support/idbfs-fixture.ts";
+import { loadAll } from "./support/storage-contract.ts";
+
+async function begin({ exists = true } = {}) {
+  const { store } = new IdbfsFixture();
+  if (exists) (await idbfsDatabase(mountPoint(store))).close();
+  const engines: Promise<Engine>[] = [];
+  const startEngine = () => {
+    const starting = createEngine();
+    engines.push(starting);
+    return starting;
+  };
+  const preconnect = new Preconnect({ store, factory: indexedDB, startEngine });
+  preconnect.start();
+  return { store, engines, preconnect };
+}
+
+const unused = () => assert.fail("nothing was reopened");
+
+test("what was begun early is taken once, and what comes after is begun anew", async () => {
+  const { engines, preconnect } = await begin();
+  for (const count of [1, 2]) {
+    const [engine, storage] = await preconnect.take(unused);
+    assert.equal(engine, await engines[count - 1]);
+    assert.equal(engines.length, count);
+    assert.equal((await loadAll(storage)).segments.length, count - 1);
+    await storage.claim(count, Uint8Array.from([count]));
+    preconnect.discard(); // leaves alone what was taken
+    assert.equal(engine.firstLiveSequence, 1);
+    await storage.close();
+    engine.close();
+  }
+});
+
+test("what nobody takes is let go", async () => {
+  const { store, engines, preconnect } = await begin();
+  preconnect.discard();
+  await deleteDatabase(indexedDB, mountPoint(store), 1000);
+  const engine = (await engines[0]) as Engine;
+  assert.throws(() => engine.firstLiveSequence, { code: "StoreClosed" });
+});
+
+test("a connection that waits lets the database be deleted; then there is a new one", async () => {
+  const { store, preconnect } = await begin();
+  await new Promise((connected) => setTimeout(connected, 20));
+  await deleteDatabase(indexedDB, mountPoint(store), 1000);
+  assert(!(await listDatabases(indexedDB)).includes(store));
+  const [engine, storage] = await preconnect.take(unused);
+  await loadAll(storage);
+  await storage.claim(1, Uint8Array.from([1]));
+  await storage.close();
+  engine.close();
+});
+
+test("looking early for a database that is not there makes none", async () => {
+  const { store, engines, preconnect } = await begin({ exists: false });
+  preconnect.discard();
+  await engines[0];
+  await new Promise((looked) => setTimeout(looked, 20));
+  assert(!(await listDatabases(indexedDB)).includes(store));
+});
+
+test("an engine that can't be started is heard of by whoever takes it, and by nobody else", async () => {
+  const { store } = new IdbfsFixture();
+  const startEngine = () => Promise.reject(new Error("no code"));
+  const preconnect = new Preconnect({ store, factory: indexedDB, startEngine });
+  preconnect.start();
+  preconnect.discard();
+  preconnect.start();
+  await new Promise((failed) => setTimeout(failed, 5));
+  await assert.rejects(preconnect.take(unused), /no code/);
+});

@@ -1,0 +1,128 @@
+// A storage whose calls wait until the test lets them go, and fail as the test says. Wraps a real one.
+
+import {
+  type LogReader,
+  type LogStorage,
+  type ObsoleteFiles,
+  type OnPart,
+  type SegmentDurability,
+  StorageError,
+  type StorageFailure,
+} from "../../../web/src/storage/log-storage.ts";
+
+export interface Call {
+  name: "readParts" | "claim" | "addSegments" | "putPart" | "commitManifest" | "dropParts";
+  sequence?: number;
+  segments?: number; // how many
+  id?: number;
+  durability?: SegmentDurability;
+  // Lets the call take effect, or fail with nothing stored.
+  succeed(): Promise<void>;
+  fail(failure: StorageFailure): Promise<void>;
+  // The connection breaks after it took effect: stored, but the storage can't say so.
+  storeAndFail(failure: StorageFailure): Promise<void>;
+}
+
+export class ControlledStorage implements LogStorage {
+  readonly #inner: LogStorage;
+  readonly calls: Call[] = []; // every call so far
+  #waiting: Call[] = [];
+  #arrivals: (() => void)[] = [];
+  auto = true; // false: calls wait for the test
+  failing: StorageFailure | undefined; // with auto: how they fail
+  closes = 0;
+  segmentBytes?: number; // given: groups may take several segments
+
+  constructor(inner: LogStorage) {
+    this.#inner = inner;
+  }
+
+  // The next call that waits.
+  async next(): Promise<Call> {
+    while (this.#waiting.length === 0) {
+      await new Promise<void>((resolve) => this.#arrivals.push(resolve));
+    }
+    return this.#waiting.shift() as Call;
+  }
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  load(reader: LogReader): Promise<number[]> {
+    return this.#inner.load(reader);
+  }
+  readParts(ids: readonly number[], part: OnPart): Promise<void> {
+    return this.#call({ name: "readParts" }, () => this.#inner.readParts(ids, part));
+  }
+  inspect(reader: LogReader): Promise<number[]> {
+    return this.#inner.inspect(reader);
+  }
+  claim(sequence: number, bytes: Uint8Array): Promise<void> {
+    const copy = bytes.slice();
+    return this.#call({ name: "claim", sequence }, () => this.#inner.claim(sequence, copy));
+  }
+  addSegments(
+    sequence: number,
+    segments: readonly Uint8Array[],
+    durability: SegmentDurability,
+  ): Promise<void> {
+    const copies = segments.map((bytes) => bytes.slice());
+    return this.#call(
+      { name: "addSegments", sequence, segments: segments.length, durability },
+      () => this.#inner.addSegments(sequence, copies, durability),
+    );
+  }
+  putPart(id: number, bytes: Uint8Array): Promise<void> {
+    return this.#call({ name: "putPart", id }, () => this.#inner.putPart(id, bytes));
+  }
+  commitManifest(bytes: Uint8Array, obsolete: ObsoleteFiles): Promise<void> {
+    return this.#call({ name: "commitManifest" }, () =>
+      this.#inner.commitManifest(bytes, obsolete),
+    );
+  }
+  dropParts(ids: readonly number[]): Promise<void> {
+    return this.#call({ name: "dropParts" }, () => this.#inner.dropParts(ids));
+  }
+  drop(): Promise<void> {
+    return this.#inner.drop();
+  }
+  close(): Promise<void> {
+    this.closes += 1;
+    return this.#inner.close();
+  }
+
+  #call(
+    about: Pick<Call, "name" | "sequence" | "id" | "segments" | "durability">,
+    act: () => Promise<void>,
+  ): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const error = (failure: StorageFailure) => new StorageError(failure, `injected: ${failure}`);
+      const settled = () => new Promise<void>((turn) => setImmediate(turn)); // not a timer, which tests replace
+      const call: Call = {
+        ...about,
+        succeed: async () => {
+          await act().then(resolve, reject);
+          await settled();
+        },
+        fail: async (failure) => {
+          reject(error(failure));
+          await settled();
+        },
+        storeAndFail: async (failure) => {
+          await act();
+          reject(error(failure));
+          await settled();
+        },
+      };
+      this.calls.push(call);
+      if (!this.auto) {
+        this.#waiting.push(call);
+        for (const arrived of this.#arrivals.splice(0)) arrived();
+      } else if (this.failing === undefined) {
+        act().then(resolve, reject);
+      } else {
+        reject(error(this.failing));
+      }
+    });
+  }
+}

@@ -1,0 +1,118 @@
+// A store in memory behind nothing but the engine and the block codec: what the clients and the host do, without them.
+
+import {
+  type DecodeOptions,
+  decodeEntity,
+  decodePage,
+  decodeTables,
+  decodeWriteEtags,
+  type EntityPage,
+  type EntityQuery,
+  encodeCreateTable,
+  encodeDropTable,
+  encodeGet,
+  encodeListTables,
+  encodeQuery,
+  encodeWrite,
+  type TableQuery,
+  type WriteOperation,
+} from "../../../web/src/client/rpc-messages.ts";
+import type { EdmTypes } from "../../../web/src/types.ts";
+import { createEngine, type Engine } from "../../../web/src/wasm/engine.ts";
+import { assertLoaded } from "./assert-loaded.ts";
+
+export const table = "people";
+
+export class RpcStore {
+  readonly engine: Engine;
+  now = Date.UTC(2026, 0, 1);
+
+  private constructor(engine: Engine) {
+    this.engine = engine;
+  }
+
+  static async open(): Promise<RpcStore> {
+    const engine = await createEngine();
+    engine.recover(undefined);
+    engine.finishRecovery();
+    const store = new RpcStore(engine);
+    store.commit(encodeCreateTable(table));
+    return store;
+  }
+
+  // Stages, publishes and "stores" one block; its reply.
+  commit(block: Uint8Array): Uint8Array {
+    const staged = assertLoaded(this.engine.stage([block], this.now));
+    if (staged.changes) {
+      this.engine.publish();
+      const sealed = this.engine.seal();
+      if (sealed !== undefined)
+        this.engine.markStored(sealed.sequence + sealed.segments.length - 1);
+    }
+    return staged.responses[0] as Uint8Array;
+  }
+
+  #read(block: Uint8Array): Uint8Array {
+    return assertLoaded(this.engine.read(block));
+  }
+
+  write(operations: WriteOperation[], transaction = false, types?: Record<string, EdmTypes>) {
+    return decodeWriteEtags(this.commit(encodeWrite(table, operations, transaction, types))).etags;
+  }
+
+  insert(entity: object, partitionKey = "p", rowKey = "r", types?: Record<string, EdmTypes>) {
+    const operation: WriteOperation = { kind: "insert", partitionKey, rowKey, entity };
+    return this.write([operation], false, types)[0];
+  }
+
+  // Writes over what is there.
+  put(entity: object, partitionKey = "p", rowKey = "r", types?: Record<string, EdmTypes>) {
+    const kind = "insertOrReplace" as const;
+    return this.write([{ kind, partitionKey, rowKey, entity }], false, types)[0];
+  }
+
+  get(
+    partitionKey = "p",
+    rowKey = "r",
+    select?: string[],
+    options?: DecodeOptions,
+  ): Record<string, unknown> {
+    return decodeEntity(this.#read(encodeGet(table, partitionKey, rowKey, select)), options ?? {});
+  }
+
+  query(query: EntityQuery = {}, options?: DecodeOptions): EntityPage {
+    return decodePage(this.#read(encodeQuery(table, query)), options ?? {});
+  }
+
+  tables(query: TableQuery = {}) {
+    return decodeTables(this.#read(encodeListTables(query)));
+  }
+
+  drop(name: string) {
+    return decodeWriteEtags(this.commit(encodeDropTable(name))).etags;
+  }
+
+  // An entity without the system members.
+  properties(partitionKey = "p", rowKey = "r", options?: DecodeOptions): Record<string, unknown> {
+    const {
+      etag,
+      timestamp,
+      partitionKey: p,
+      rowKey: r,
+      ...rest
+    } = this.get(partitionKey, rowKey, undefined, options);
+    return rest;
+  }
+
+  // What comes back for what was written.
+  roundTrip(entity: object, types?: Record<string, EdmTypes>): Record<string, unknown> {
+    this.put(entity, "p", "r", types);
+    return this.properties();
+  }
+
+  // The same as types and texts.
+  typed(entity: object, types?: Record<string, EdmTypes>): Record<string, unknown> {
+    this.put(entity, "p", "r", types);
+    return this.properties("p", "r", { disableTypeConversion: true });
+  }
+}

@@ -1,0 +1,114 @@
+// What the checks of the official client know of the place where they run, and their vocabulary. Nothing here is of Node or of a
+// page, so that it may be bundled for one.
+
+import {
+  type AzureNamedKeyCredential,
+  type AzureSASCredential,
+  type generateAccountSas,
+  type generateTableSas,
+  type NamedKeyCredential,
+  RestError,
+  type SignedIdentifier,
+  TableClient,
+  TableServiceClient,
+  type TableServiceClientOptions,
+} from "@azure/data-tables";
+import { equal } from "../equal.ts";
+
+export type EnvironmentKind =
+  | "node" // store.httpClient in Node
+  | "page" // store.httpClient in a browser
+  | "worker" // a browser's own transport, answered by a Service Worker
+  | "http" // a server's
+  | "https";
+
+export type Credential = AzureNamedKeyCredential | AzureSASCredential;
+
+export interface Account {
+  endpoint: string;
+  credential?: Credential; // none: it lets everybody in
+  options: TableServiceClientOptions;
+}
+
+export interface Environment {
+  kind: EnvironmentKind;
+  account: Account; // with all rights
+  hostStyle: Account; // the same at an address that tells accounts apart by host name
+  locked: Account; // lets in only what is signed, with all rights of an account SAS; may be the same
+  key: NamedKeyCredential; // of the locked one
+  // What signs: the client's own functions, or this package's where the client's build has none that work.
+  signer: { tableSas: typeof generateTableSas; accountSas: typeof generateAccountSas };
+  setPolicies(table: string, policies: SignedIdentifier[]): Promise<unknown>; // as the owner of the locked one
+}
+
+export interface Check {
+  name: string;
+  run(context: CheckContext): Promise<void>;
+}
+
+/** The tables of one check. */
+export class CheckContext {
+  readonly environment: Environment;
+  readonly #prefix: string;
+  #tables = 0;
+
+  // REQUIRES: no other check has this prefix, which is letters and digits.
+  constructor(environment: Environment, prefix: string) {
+    this.environment = environment;
+    this.#prefix = prefix;
+  }
+
+  /** A name that no other check uses. */
+  name(): string {
+    return `${this.#prefix}n${++this.#tables}`;
+  }
+
+  service(account = this.environment.account): TableServiceClient {
+    const { endpoint, credential, options } = account;
+    return credential === undefined
+      ? new TableServiceClient(endpoint, options)
+      : new TableServiceClient(endpoint, credential as AzureSASCredential, options);
+  }
+
+  table(name: string, account = this.environment.account): TableClient {
+    const { endpoint, credential, options } = account;
+    return credential === undefined
+      ? new TableClient(endpoint, name, options)
+      : new TableClient(endpoint, name, credential as AzureSASCredential, options);
+  }
+
+  async newTable(account?: Account): Promise<TableClient> {
+    const table = this.table(this.name(), account);
+    await table.createTable();
+    return table;
+  }
+}
+
+export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const out: T[] = [];
+  for await (const item of items) out.push(item);
+  return out;
+}
+
+/** What it was rejected with. */
+export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
+  const nothing = {};
+  const error = await promise.then(
+    () => nothing,
+    (reason: unknown) => reason,
+  );
+  if (error === nothing) throw new Error("it was not rejected");
+  return error;
+}
+
+/** That it is refused as the service does. */
+export async function assertRejected(promise: Promise<unknown>, status: number, code: string) {
+  const error = await rejectionOf(promise);
+  if (!(error instanceof RestError)) throw error;
+  const { odataError, errorCode } = error.details as {
+    odataError?: { code: string };
+    errorCode?: string; // of the header: the client doesn't read documents of XML
+  };
+  const { name, statusCode } = error;
+  equal([name, statusCode, odataError?.code ?? errorCode], ["RestError", status, code]);
+}

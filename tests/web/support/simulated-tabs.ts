@@ -1,0 +1,277 @@
+// Several tabs of one store in one process, with locks and channels of their own, so that a test can kill and freeze them.
+//
+// A tab here is what a browser would give one: Web Locks that are freed when it dies, channels on which messages
+// travel in order but not at once, and a page that freezes. What is stored lies in a map that all tabs share.
+
+import type { LocalHost, LogOwnership } from "../../../web/src/host/local-host.ts";
+import type { LifecycleEvent, PageLifecycle } from "../../../web/src/host/page-lifecycle.ts";
+import { accountFromOptions } from "../../../web/src/rest/account.ts";
+import { type LogStorage, StorageError } from "../../../web/src/storage/log-storage.ts";
+import { MemoryStorage } from "../../../web/src/storage/memory.ts";
+import type { Channel } from "../../../web/src/tabs/channel.ts";
+import { SharedHost, type SharedHostOptions } from "../../../web/src/tabs/shared-host.ts";
+import { createEngine, type Engine } from "../../../web/src/wasm/engine.ts";
+import { openHost } from "./open-host.ts";
+
+// ---- Locks --------------------------------------------------------------------------------------------------------------
+
+interface Waiter {
+  tab: Tab;
+  grant(lock: Lock | null): Promise<unknown>;
+  settle(result: Promise<unknown>): void;
+  fail(error: unknown): void;
+}
+
+// The locks of an origin. Exclusive ones only: entitable uses no others.
+export class Origin {
+  readonly files = new Map<string, Uint8Array>();
+  disk: (tab: Tab) => LogStorage = () => new MemoryStorage(this.files); // each engine's own way to what is stored
+  lockLossDelayMs = () => 0; // until a tab hears that its lock was taken: nothing says that it hears of that first
+  readonly tabs: Tab[] = [];
+  readonly #held = new Map<string, Waiter>();
+  readonly #queues = new Map<string, Waiter[]>();
+  readonly #endpoints = new Map<string, Set<{ tab: Tab; onMessage(message: unknown): void }>>();
+
+  request(tab: Tab, name: string, options: LockOptions, grant: Waiter["grant"]): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (tab.dead) return;
+      const waiter: Waiter = { tab, grant, settle: resolve, fail: reject };
+      const holder = this.#held.get(name);
+      if (options.ifAvailable && holder !== undefined) {
+        resolve(grant(null));
+        return;
+      }
+      if (options.steal && holder !== undefined) {
+        this.#held.delete(name);
+        const news = () => holder.fail(new DOMException("stolen", "AbortError"));
+        const after = this.lockLossDelayMs();
+        if (after === 0) holder.tab.queueTask(news);
+        else holder.tab.queueTask(() => setTimeout(() => holder.tab.queueTask(news), after));
+      }
+      const queue = this.#queue(name);
+      if (options.steal) queue.unshift(waiter);
+      else queue.push(waiter);
+      options.signal?.addEventListener("abort", () => {
+        const at = queue.indexOf(waiter);
+        if (at < 0) return;
+        queue.splice(at, 1);
+        reject(new DOMException("aborted", "AbortError"));
+      });
+      this.#next(name);
+    });
+  }
+
+  // Everything that a dead tab held is free.
+  releaseLocks(tab: Tab): void {
+    for (const [name, queue] of this.#queues) {
+      const left = queue.filter((waiter) => waiter.tab !== tab);
+      queue.splice(0, queue.length, ...left);
+      if (this.#held.get(name)?.tab === tab) this.#held.delete(name);
+      this.#next(name);
+    }
+    for (const endpoints of this.#endpoints.values()) {
+      for (const endpoint of endpoints) if (endpoint.tab === tab) endpoints.delete(endpoint);
+    }
+  }
+
+  channel(tab: Tab, name: string, onMessage: (message: unknown) => void): Channel {
+    const endpoints = this.#endpoints.get(name) ?? new Set();
+    this.#endpoints.set(name, endpoints);
+    const own = { tab, onMessage };
+    endpoints.add(own);
+    return {
+      post: (message) => {
+        if (tab.dead || tab.frozen || !endpoints.has(own)) return;
+        for (const endpoint of endpoints) {
+          if (endpoint === own) continue;
+          const copy = structuredClone(message);
+          endpoint.tab.queueTask(() => {
+            if (endpoints.has(endpoint)) endpoint.onMessage(copy);
+          });
+        }
+      },
+      close: () => void endpoints.delete(own),
+    };
+  }
+
+  #queue(name: string): Waiter[] {
+    const queue = this.#queues.get(name) ?? [];
+    this.#queues.set(name, queue);
+    return queue;
+  }
+
+  #next(name: string): void {
+    if (this.#held.has(name)) return;
+    const waiter = this.#queue(name).shift();
+    if (waiter === undefined) return;
+    this.#held.set(name, waiter);
+    waiter.tab.queueTask(() => {
+      if (this.#held.get(name) !== waiter) return;
+      const held = waiter.grant({ name, mode: "exclusive" });
+      const over = () => {
+        if (this.#held.get(name) !== waiter) return;
+        this.#held.delete(name);
+        this.#next(name);
+      };
+      held.then(over, over);
+      waiter.settle(held);
+    });
+  }
+}
+
+// ---- A tab --------------------------------------------------------------------------------------------------------------
+
+export class Tab {
+  readonly origin: Origin;
+  dead = false;
+  frozen = false;
+  onDeath: () => void = () => {};
+  #deferredTasks: (() => void)[] = []; // what would have run while it was frozen
+  #listeners = new Set<(event: LifecycleEvent) => void>();
+  storage: TabStorage | undefined;
+  opening = false; // reads the log
+  host: SharedHost | undefined;
+
+  constructor(origin: Origin) {
+    this.origin = origin;
+    origin.tabs.push(this);
+  }
+
+  // Runs in a task of this tab: not at all when it is dead, and later while it is frozen.
+  queueTask(task: () => void): void {
+    setImmediate(() => this.#run(task));
+  }
+
+  #run(task: () => void): void {
+    if (this.dead) return;
+    if (this.frozen) this.#deferredTasks.push(task);
+    else task();
+  }
+
+  async open(options: Partial<SharedHostOptions> = {}): Promise<SharedHost> {
+    const { origin } = this;
+    const locks = {
+      request: (name: string, lockOptions: LockOptions, grant: Waiter["grant"]) =>
+        origin.request(this, name, lockOptions, grant),
+    } as unknown as LockManager;
+    const lifecycle: PageLifecycle = {
+      hidden: () => false,
+      watch: (listener) => {
+        this.#listeners.add(listener);
+        return () => void this.#listeners.delete(listener);
+      },
+    };
+    this.host = await SharedHost.open({
+      name: "shop",
+      exclusive: false,
+      account: "",
+      durability: "strict",
+      clock: { now: () => Date.now() },
+      writeError: undefined,
+      locks,
+      channels: (name, onMessage) => origin.channel(this, name, onMessage),
+      lifecycle,
+      waitMs: 200,
+      ownerTimeoutMs: 100,
+      signal: undefined,
+      openLocal: (ownership) => this.#openLocal(lifecycle, ownership),
+      ...options,
+    });
+    return this.host;
+  }
+
+  async #openLocal(lifecycle: PageLifecycle, logOwnership: LogOwnership): Promise<LocalHost> {
+    this.opening = true;
+    for (;;) {
+      this.storage = new TabStorage(this, this.origin.disk(this));
+      try {
+        return await openHost({
+          name: "shop",
+          engine: await newEngine(),
+          storage: this.storage,
+          deferredDelayMs: 20,
+          lifecycle,
+          logOwnership,
+        });
+      } catch (error) {
+        const again = error instanceof StorageError && error.failure === "fenced";
+        if (!again || !logOwnership.isOwner()) throw error;
+      }
+    }
+  }
+
+  // The process dies: nothing of it runs any more, and what it had asked of the disk may or may not be done.
+  kill(): void {
+    this.dead = true;
+    this.onDeath();
+    this.origin.releaseLocks(this);
+  }
+
+  // The whole tab stops; nobody tells it before.
+  freeze(): void {
+    this.frozen = true;
+  }
+
+  thaw(): void {
+    this.frozen = false;
+    for (const task of this.#deferredTasks.splice(0)) this.queueTask(task);
+  }
+
+  dispatch(event: LifecycleEvent): void {
+    for (const listener of [...this.#listeners]) listener(event);
+  }
+}
+
+async function newEngine(): Promise<Engine> {
+  const engine = await createEngine();
+  engine.configure(accountFromOptions({}, "shop"), undefined);
+  return engine;
+}
+
+// Each call of a tab on its storage is a task of its own, so that a tab can die or freeze before and after it.
+class TabStorage implements LogStorage {
+  readonly #tab: Tab;
+  readonly #inner: LogStorage;
+  readonly #running = new Set<Promise<unknown>>();
+  #closed = false;
+
+  constructor(tab: Tab, inner: LogStorage) {
+    this.#tab = tab;
+    this.#inner = inner;
+  }
+
+  #task<T>(call: () => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(new StorageError("closed", "The storage is closed."));
+    const running = new Promise<T>((resolve, reject) => {
+      this.#tab.queueTask(() => {
+        const done = call();
+        done.then(
+          (value) => this.#tab.queueTask(() => resolve(value)),
+          (error) => this.#tab.queueTask(() => reject(error)),
+        );
+      });
+    });
+    this.#running.add(running);
+    const over = () => this.#running.delete(running);
+    running.then(over, over);
+    return running;
+  }
+
+  load: LogStorage["load"] = (reader) => this.#task(() => this.#inner.load(reader));
+  readParts: LogStorage["readParts"] = (...a) => this.#task(() => this.#inner.readParts(...a));
+  inspect: LogStorage["inspect"] = (reader) => this.#task(() => this.#inner.inspect(reader));
+  claim: LogStorage["claim"] = (...a) => this.#task(() => this.#inner.claim(...a));
+  readonly segmentBytes = 400; // so that many groups take several
+  addSegments: LogStorage["addSegments"] = (...a) =>
+    this.#task(() => this.#inner.addSegments(...a));
+  putPart: LogStorage["putPart"] = (...a) => this.#task(() => this.#inner.putPart(...a));
+  commitManifest: LogStorage["commitManifest"] = (...a) =>
+    this.#task(() => this.#inner.commitManifest(...a));
+  dropParts: LogStorage["dropParts"] = (...a) => this.#task(() => this.#inner.dropParts(...a));
+  drop = () => this.#inner.drop();
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.allSettled([...this.#running]);
+    await this.#inner.close();
+  }
+}

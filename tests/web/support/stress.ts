@@ -1,0 +1,261 @@
+// Users in several tabs of one store who write without waiting, while tabs are killed, frozen, suspended and closed at random and
+// the disk does what disks do. What must hold of it after all is judged by what each user was told (support/history-check.ts).
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { type LogStorage, StorageError } from "../../../web/src/storage/log-storage.ts";
+import { MemoryStorage } from "../../../web/src/storage/memory.ts";
+import { StoreHandle } from "../../../web/src/store.ts";
+import type { Durability, Store } from "../../../web/src/types.ts";
+import { checkHistory, type UserHistory, type Write } from "./history-check.ts";
+import type { Random } from "./random.ts";
+import { RandomFaultStorage } from "./random-fault-storage.ts";
+import { Origin, Tab } from "./simulated-tabs.ts";
+
+export const counters = 3;
+
+export interface StressOptions {
+  random: Random;
+  faults: boolean; // the disk fails; else it is only slow
+  storage?: ((files: Map<string, Uint8Array>) => LogStorage) | undefined;
+  hangTimeoutMs?: number; // a call that has no answer by then never gets one
+}
+
+type PendingWrite = Omit<Write, "outcome">;
+
+export const row = (rowKey: string, n: number) => ({ partitionKey: "p", rowKey, n });
+
+class User implements UserHistory {
+  readonly tab: Tab;
+  readonly name: string;
+  readonly writes: Write[] = [];
+  readonly violations: string[] = [];
+  readonly #random: Random;
+  #waiting: Promise<void>[] = [];
+  isDone = false;
+
+  constructor(tab: Tab, name: string, random: Random) {
+    this.tab = tab;
+    this.name = name;
+    this.#random = random;
+  }
+
+  async run(writes: number): Promise<void> {
+    const store = new StoreHandle("shop", await this.tab.open());
+    try {
+      for (let i = 0; i < writes; ++i) {
+        await this.#act(store, i);
+        for (let turns = this.#random.below(4); turns > 0; --turns) await this.#turn();
+        if (this.#random.below(8) === 0) await Promise.all(this.#waiting.splice(0));
+      }
+    } finally {
+      await Promise.all(this.#waiting); // a read may have failed while writes are under way
+    }
+    await store.close().catch(() => {}); // deferred writes that could not be stored are lost, and that is said
+    this.isDone = true;
+  }
+
+  async #act(store: Store, i: number): Promise<void> {
+    const durability = (["strict", "strict", "relaxed", "deferred"] as const)[
+      this.#random.below(4)
+    ] as Durability;
+    const table = store.table("rows", { durability });
+    const key = `${this.name}-${i}`;
+    const what = this.#random.below(20);
+    if (what < 6) {
+      this.#record({ kind: "insert", keys: [key], i, durability }, table.createEntity(row(key, i)));
+    } else if (what < 10) {
+      const keys = [key, `${key}+`, `${key}++`];
+      const group = table.submitTransaction(keys.map((k) => ["create", row(k, i)]));
+      this.#record({ kind: "insert", keys, i, durability }, group);
+    } else if (what < 13) {
+      this.#record(
+        { kind: "temporary insert", keys: [key], i, durability },
+        table.createEntity(row(key, i)),
+      );
+      this.#record({ kind: "delete", keys: [key], i, durability }, table.deleteEntity("p", key));
+    } else if (what < 16) {
+      const last = `${this.name}-last`;
+      const put = table.upsertEntity(row(last, i), "Replace");
+      this.#record({ kind: "put", keys: [last], i, durability }, put);
+    } else if (what < 19) {
+      await this.#increment(store, this.#random.below(counters), i);
+    } else {
+      await (this.#random.below(2) === 0 ? store.compact() : store.flush()).catch(() => {});
+    }
+  }
+
+  async #increment(store: Store, counter: number, i: number): Promise<void> {
+    const key = `counter-${counter}`;
+    const table = store.table<{ n: number }>("rows", { durability: "strict" });
+    const { n = 0, etag } = await table.getEntity("p", key);
+    const write: PendingWrite = { kind: "increment", keys: [key], i, durability: "strict" };
+    await this.#record(write, table.updateEntity(row(key, n + 1), "Replace", { etag }));
+  }
+
+  #record(write: PendingWrite, answer: Promise<unknown>): Promise<void> {
+    const noted: Write = { ...write, outcome: "unanswered" };
+    this.writes.push(noted);
+    const settled = answer.then(
+      () => {
+        if (!this.tab.dead) noted.outcome = "done";
+      },
+      (error: Error) => {
+        if (!this.tab.dead) noted.outcome = this.#outcomeOf(noted, error);
+      },
+    );
+    this.#waiting.push(settled);
+    return settled;
+  }
+
+  // A conflict on a key that nobody else has says that it was inserted twice; an ETag that is not there any more, that
+  // somebody else was first.
+  #outcomeOf(write: Write, error: Error): Write["outcome"] {
+    const { statusCode, code, hint } = error as {
+      statusCode?: number;
+      code?: string;
+      hint?: string;
+    };
+    if (write.kind === "increment" && statusCode === 412) return "conflict";
+    if (write.kind === "delete" && statusCode === 404) return "conflict";
+    if (code === "ConnectionLost" && hint?.startsWith("It is there whole")) return "unknown";
+    if (code === "ConnectionLost" || code === "QuotaExceeded") return "rejected";
+    this.violations.push(
+      `${write.kind} of ${write.keys[0]}: ${error.name} ${code}: ${error.message}`,
+    );
+    return "rejected";
+  }
+
+  // The user's own code runs in the tab too.
+  #turn(): Promise<void> {
+    return new Promise((resolve) => this.tab.queueTask(resolve));
+  }
+}
+
+class StressRun {
+  readonly #options: StressOptions;
+  readonly #origin = new Origin();
+  readonly #disks: RandomFaultStorage[] = [];
+  readonly #users: User[] = [];
+  #isHealthy = true;
+
+  constructor(options: StressOptions) {
+    this.#options = options;
+    const { random, faults, storage } = options;
+    this.#origin.disk = (tab) => {
+      const inner = storage?.(this.#origin.files) ?? new MemoryStorage(this.#origin.files);
+      const disk = new RandomFaultStorage(inner, { random, faults, mayCompleteAfterDeath: true });
+      disk.isHealthy = this.#isHealthy;
+      this.#disks.push(disk);
+      tab.onDeath = () => {
+        disk.dead = true;
+      };
+      return disk;
+    };
+    this.#origin.lockLossDelayMs = () => random.below(100);
+  }
+
+  // Resolves to what does not hold.
+  async run(): Promise<string[]> {
+    const { random } = this.#options;
+    await this.#createStore();
+    this.#setHealthy(false);
+    for (let i = 0; i < 4; ++i) this.#start();
+    for (let event = 0; event < 8; ++event) {
+      await sleep(random.below(60));
+      this.#injectEvent();
+    }
+    const late = await this.#end();
+    const violations = this.#users.flatMap((user) => user.violations);
+    const checked = await this.#check().catch((error: Error) => [`can't be read: ${error.stack}`]);
+    return [...late, ...violations, ...checked];
+  }
+
+  get outcomes(): Map<string, number> {
+    const outcomes = new Map<string, number>();
+    for (const { writes } of this.#users) {
+      for (const { outcome } of writes) outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+    }
+    return outcomes;
+  }
+
+  #setHealthy(good: boolean): void {
+    this.#isHealthy = good;
+    for (const disk of this.#disks) disk.isHealthy = good;
+  }
+
+  async #createStore(): Promise<void> {
+    const store = new StoreHandle("shop", await new Tab(this.#origin).open());
+    const table = store.table("rows");
+    await table.createTable();
+    for (let i = 0; i < counters; ++i) await table.createEntity(row(`counter-${i}`, 0));
+    await store.close();
+  }
+
+  #start(): void {
+    const user = new User(new Tab(this.#origin), `u${this.#users.length}`, this.#options.random);
+    this.#users.push(user);
+    user.run(40).catch((error) => {
+      user.isDone = true;
+      if (user.tab.dead) return;
+      const open = error instanceof StorageError || error.code === "ConnectionLost"; // the disk failed on opening, or a read did
+      if (!open || !this.#options.faults)
+        user.violations.push(`${user.name} ended with ${error.stack}`);
+    });
+  }
+
+  #injectEvent(): void {
+    const { random } = this.#options;
+    const awake = this.#users.filter(({ tab, isDone }) => !tab.dead && !tab.frozen && !isDone);
+    const { tab } = awake[random.below(Math.max(awake.length, 1))] ?? {};
+    const what = ["kill", "freeze", "freeze", "suspend", "start"][random.below(5)];
+    if (what === "start" || tab === undefined) {
+      this.#start();
+    } else if (what === "kill") {
+      tab.kill();
+    } else if (what === "freeze") {
+      tab.freeze();
+      setTimeout(() => tab.thaw(), random.below(400));
+    } else {
+      tab.dispatch("suspend");
+      setTimeout(() => tab.dispatch("resume"), random.below(200));
+    }
+  }
+
+  // Everybody who lives comes to an end, on a disk that is good by then.
+  async #end(): Promise<string[]> {
+    const alive = () => this.#users.filter(({ tab, isDone }) => !tab.dead && !isDone);
+    const { hangTimeoutMs = 30_000 } = this.#options;
+    const started = performance.now();
+    while (alive().length > 0 && performance.now() - started < hangTimeoutMs) {
+      if (performance.now() - started > 500) this.#setHealthy(true);
+      await sleep(5);
+    }
+    this.#setHealthy(true);
+    const late = alive().map(
+      ({ name, tab }) => `${name} hangs: ${JSON.stringify(tab.host?.status)}`,
+    );
+    for (const { tab } of alive()) tab.kill();
+    return late;
+  }
+
+  async #check(): Promise<string[]> {
+    const store = new StoreHandle("shop", await new Tab(this.#origin).open());
+    const stored = new Map<string, { n: number; timestamp: string }>();
+    for await (const { rowKey, n, timestamp } of store.table("rows").listEntities()) {
+      stored.set(rowKey as string, { n: n as number, timestamp: timestamp as string });
+    }
+    const { damage } = await store.verify();
+    await store.close();
+    const damaged = damage.map(({ file, message }) => `${file}: ${message}`);
+    return [...damaged, ...checkHistory(this.#users, stored, this.#options.faults)];
+  }
+}
+
+/** What does not hold after it, and what the users were told how often. */
+export async function runStress(
+  options: StressOptions,
+): Promise<{ violations: string[]; outcomes: Map<string, number> }> {
+  const run = new StressRun(options);
+  const violations = await run.run();
+  return { violations, outcomes: run.outcomes };
+}

@@ -1,0 +1,37 @@
+// The log in memory without what keeps a stale owner from it: for the tests that must notice.
+
+import {
+  type LogStorage,
+  manifestName,
+  numberFromName,
+  partName,
+  segmentName,
+} from "../../../web/src/storage/log-storage.ts";
+import { MemoryStorage } from "../../../web/src/storage/memory.ts";
+
+export function unfencedStorage(files: Map<string, Uint8Array>): LogStorage {
+  const inner = new MemoryStorage(files);
+  const set = async (name: string, bytes: Uint8Array) => void files.set(name, bytes.slice());
+  return {
+    load: (reader) => inner.load(reader),
+    readParts: (ids, part) => inner.readParts(ids, part),
+    inspect: (reader) => inner.inspect(reader),
+    claim: (sequence, bytes) => set(segmentName(sequence), bytes),
+    async addSegments(sequence, segments) {
+      for (const [i, bytes] of segments.entries()) await set(segmentName(sequence + i), bytes);
+    },
+    putPart: (id, bytes) => set(partName(id), bytes),
+    async commitManifest(bytes, { segmentsBelow, obsoleteParts }) {
+      await set(manifestName, bytes);
+      for (const id of obsoleteParts) files.delete(partName(id));
+      for (const name of [...files.keys()]) {
+        if ((numberFromName("wal-", name) ?? segmentsBelow) < segmentsBelow) files.delete(name);
+      }
+    },
+    async dropParts(ids) {
+      for (const id of ids) files.delete(partName(id));
+    },
+    drop: () => inner.drop(),
+    close: () => inner.close(),
+  };
+}

@@ -1,0 +1,109 @@
+// What the direct door has no blocks for: these calls go through the REST door, the one place that knows the rules of their documents.
+// They are trusted, as everything is that comes through the direct door: a client may use it whether the store checks signatures or not.
+
+import { RestError } from "../errors.ts";
+import type { HttpResponse } from "../rest/http-message.ts";
+import type { StoreHandle } from "../store.ts";
+import type { AbortSignalLike, Store } from "../types.ts";
+import type { ServiceProperties, SignedIdentifier, TableServiceStats } from "./types.ts";
+import { elementText } from "./xml.ts";
+import {
+  parseAccessPolicies,
+  parseServiceProperties,
+  parseStatistics,
+  serializeAccessPolicies,
+  serializeServiceProperties,
+} from "./xml-documents.ts";
+
+// No account is called like this host, so whatever the store's is, it stands in the path; and it is not compared.
+const primary = "http://[::1]/inner";
+const secondary = `${primary}-secondary`;
+
+export async function getAccessPolicy(store: Store, table: string): Promise<SignedIdentifier[]> {
+  return parseAccessPolicies(bodyOf(await sendInternalRequest(store, { url: aclOf(table) })));
+}
+
+export async function setAccessPolicy(
+  store: Store,
+  table: string,
+  identifiers: readonly SignedIdentifier[],
+  signal: AbortSignalLike | undefined,
+): Promise<{ date: Date }> {
+  const body = serializeAccessPolicies(identifiers);
+  return { date: dateOf(await sendInternalRequest(store, { url: aclOf(table), body, signal })) };
+}
+
+export async function getProperties(store: Store): Promise<ServiceProperties> {
+  return parseServiceProperties(
+    bodyOf(await sendInternalRequest(store, { url: serviceUrl(primary, "properties") })),
+  );
+}
+
+export async function setProperties(
+  store: Store,
+  properties: ServiceProperties,
+  signal: AbortSignalLike | undefined,
+): Promise<void> {
+  const url = serviceUrl(primary, "properties");
+  await sendInternalRequest(store, { url, body: serializeServiceProperties(properties), signal });
+}
+
+export async function getStatistics(store: Store): Promise<TableServiceStats & { date: Date }> {
+  const response = await sendInternalRequest(store, { url: serviceUrl(secondary, "stats") });
+  return { ...parseStatistics(bodyOf(response)), date: dateOf(response) };
+}
+
+interface InternalRequest {
+  url: string;
+  body?: string; // then it writes
+  signal?: AbortSignalLike | undefined;
+}
+
+async function sendInternalRequest(
+  store: Store,
+  { url, body, signal }: InternalRequest,
+): Promise<HttpResponse> {
+  const response = await (store as StoreHandle).restEntryPoint.send({
+    method: body === undefined ? "GET" : "PUT",
+    url,
+    headers: [["Content-Type", "application/xml"]],
+    body: new TextEncoder().encode(body),
+    trusted: true,
+    signal,
+  });
+  if (response.status < 300) return response;
+  throw restErrorFromXml(response);
+}
+
+// With the message of the direct door's errors, and the body for those who want the wire's (wire.ts).
+function restErrorFromXml(response: HttpResponse): RestError {
+  const bodyAsText = bodyOf(response);
+  const text = elementText(bodyAsText, "m:message") ?? "";
+  const code = elementText(bodyAsText, "m:code") ?? "";
+  return new RestError(text.replace(/\nRequestId:.*/s, ""), {
+    code,
+    statusCode: response.status,
+    details: {
+      errorCode: code,
+      "m:code": code,
+      "m:message": { $: { "xml:lang": "en-US" }, _: text },
+    },
+    response: { status: response.status, bodyAsText },
+  });
+}
+
+function aclOf(table: string): string {
+  return `${primary}/${encodeURIComponent(table)}?comp=acl`;
+}
+
+function serviceUrl(base: string, comp: string): string {
+  return `${base}/?restype=service&comp=${comp}`;
+}
+
+function bodyOf({ body }: HttpResponse): string {
+  return new TextDecoder().decode(body);
+}
+
+function dateOf({ headers }: HttpResponse): Date {
+  return new Date(headers.find(([name]) => name.toLowerCase() === "date")?.[1] ?? "");
+}

@@ -1,0 +1,90 @@
+// Which store a client talks to. Nothing is opened before the first call.
+
+import { StoreError } from "../errors.ts";
+import { openStore } from "../open-store.ts";
+import type { OpenOptions, Store } from "../types.ts";
+
+export type StoreSource = Store | Promise<Store>;
+
+// A store that was given, maybe as a promise, or is opened when it is asked for first; once it is there it is at hand.
+export class LazyStore {
+  readonly #open: () => StoreSource;
+  #store: StoreSource | undefined;
+
+  constructor(open: () => StoreSource) {
+    this.#open = open;
+  }
+
+  get(): StoreSource {
+    this.#store ??= this.#begin();
+    return this.#store;
+  }
+
+  // A failure is not kept: the next call tries again.
+  #begin(): StoreSource {
+    const opening = this.#open();
+    if (!isPromise(opening)) return opening;
+    opening.then(
+      (store) => {
+        this.#store = store;
+      },
+      () => {
+        this.#store = undefined;
+      },
+    );
+    return opening;
+  }
+}
+
+let defaultStore: LazyStore | undefined;
+const registered = new Map<string, LazyStore>();
+const opened = new Map<string, LazyStore>(); // by account, with defaults
+
+/** The store of clients that name none and whose account has none registered. Options: it is opened at the first call. */
+export function setDefaultStore(store: StoreSource | OpenOptions): void {
+  defaultStore = new LazyStore(() => (isStore(store) ? store : openStore(store)));
+}
+
+/** Clients of this account use that store; what is returned takes it back. */
+export function registerAccount(accountName: string, store: StoreSource): () => void {
+  const source = new LazyStore(() => store);
+  registered.set(accountName, source);
+  return () => {
+    if (registered.get(accountName) === source) registered.delete(accountName);
+  };
+}
+
+// Of a client that was given no store. Throws NotSupported if there is none that could be meant.
+export function findLazyStore(
+  account: string | undefined,
+  url: string,
+  hasToken: boolean,
+): LazyStore {
+  const known = (account === undefined ? undefined : registered.get(account)) ?? defaultStore;
+  if (known !== undefined) return known;
+  if (account === undefined) throw noStoreError(`No account can be read from ${url}.`);
+  if (hasToken)
+    throw noStoreError("A token is for the service itself, and no store stands for it.");
+  let source = opened.get(account);
+  if (source === undefined) {
+    source = new LazyStore(() => openStore({ name: account }));
+    opened.set(account, source);
+  }
+  return source;
+}
+
+function noStoreError(message: string): StoreError {
+  return new StoreError("NotSupported", message, {
+    hint:
+      "Name a store: options.store, registerAccount or setDefaultStore. The service itself is for @azure/data-tables, which " +
+      "runs over a store too, by its option httpClient: store.httpClient.",
+  });
+}
+
+function isPromise(source: StoreSource): source is Promise<Store> {
+  return "then" in source;
+}
+
+function isStore(value: StoreSource | OpenOptions): value is StoreSource {
+  return "then" in value || "tableClient" in value;
+}

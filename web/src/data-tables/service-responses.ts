@@ -1,0 +1,71 @@
+// What of a response the direct door does not have, since no request was sent: ids, version, and the form that things have when they
+// went over the wire.
+
+import { RestError } from "../errors.ts";
+import type { RestEntryPoint } from "../rest/entry-point.ts";
+import type {
+  TableTransactionEntityResponse,
+  TableTransactionResponse,
+  TransactionAction,
+} from "../types.ts";
+import { randomGuid } from "../util/random.ts";
+
+export const serviceVersion = "2019-02-02";
+
+export interface ResponseHeaders {
+  clientRequestId: string;
+  requestId: string;
+  version: string;
+}
+
+export function responseHeaders(version: string, { random }: RestEntryPoint): ResponseHeaders {
+  return { clientRequestId: randomGuid(random), requestId: randomGuid(random), version };
+}
+
+// A date header has seconds.
+export function headerDate(date: Date): Date {
+  return new Date(Math.floor(date.getTime() / 1000) * 1000);
+}
+
+// Of a transaction's parts only those that created something name it, as it stands in its address.
+export function toServiceTransactionResponse(
+  response: TableTransactionResponse,
+  actions: readonly TransactionAction[],
+): TableTransactionResponse {
+  const subResponses = response.subResponses.map(
+    ({ rowKey = "", ...part }, i): TableTransactionEntityResponse =>
+      actions[i]?.[0] === "create" ? { ...part, rowKey: encodeKeyForUrl(rowKey) } : part,
+  );
+  return {
+    ...response,
+    subResponses,
+    getResponseForEntity: (rowKey) => subResponses.find((part) => part.rowKey === rowKey),
+  };
+}
+
+function encodeKeyForUrl(key: string): string {
+  return encodeURIComponent(key.replaceAll("'", "''"));
+}
+
+// The error as the official client has it: its message is the body of the response, and the text in that ends with id and time. Of a
+// transaction it is the text of the part that failed, and nothing more is known.
+export function toServiceError(
+  error: RestError,
+  isTransaction: boolean,
+  restEntryPoint: RestEntryPoint,
+): RestError {
+  const { code = "", statusCode, hint, response } = error;
+  const known = {
+    code,
+    ...(statusCode === undefined ? {} : { statusCode }),
+    ...(hint === undefined ? {} : { hint }),
+  };
+  const body = (response as { bodyAsText?: string } | undefined)?.bodyAsText;
+  if (body !== undefined) return new RestError(body, { ...known, details: error.details ?? {} });
+  const time = new Date(restEntryPoint.now()).toISOString().replace("Z", "0000Z");
+  const value = `${error.message}\nRequestId:${randomGuid(restEntryPoint.random)}\nTime:${time}`;
+  if (isTransaction) return new RestError(value, known);
+  const odataError = { code, message: { lang: "en-US", value } };
+  const details = { odataError, errorCode: code };
+  return new RestError(JSON.stringify({ "odata.error": odataError }), { ...known, details });
+}

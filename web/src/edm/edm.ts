@@ -1,0 +1,97 @@
+// Edm types and JavaScript values: helpers that fix a type, and the text forms of values.
+
+import type { Edm, EdmTypes } from "../types.ts";
+import { randomGuid } from "../util/random.ts";
+
+// The numbers of core/model/edm.h, as they stand in blocks. They never change.
+export const edmTypeNumbers: Readonly<Record<EdmTypes, number>> = {
+  String: 1,
+  Binary: 2,
+  Boolean: 3,
+  DateTime: 4,
+  Double: 5,
+  Guid: 6,
+  Int32: 7,
+  Int64: 8,
+};
+
+// Values with their type said, for where JavaScript's own type would mean another one: `edm.double(3)` stays a
+// Double, and `edm.guid()` makes a random one.
+export const edm = {
+  int32: (n: number): Edm<"Int32"> => ({ type: "Int32", value: n }),
+  int64: (n: bigint | number | string): Edm<"Int64"> => ({ type: "Int64", value: String(n) }),
+  double: (n: number): Edm<"Double"> => ({ type: "Double", value: n }),
+  guid: (text: string = randomGuid()): Edm<"Guid"> => ({ type: "Guid", value: text }),
+  dateTime: (d: Date | string): Edm<"DateTime"> => ({
+    type: "DateTime",
+    value: typeof d === "string" ? d : d.toISOString(),
+  }),
+  binary: (b: Uint8Array | string): Edm<"Binary"> => ({
+    type: "Binary",
+    value: typeof b === "string" ? b : base64(b),
+  }),
+  string: (s: string): Edm<"String"> => ({ type: "String", value: s }),
+  boolean: (b: boolean): Edm<"Boolean"> => ({ type: "Boolean", value: b }),
+};
+
+export function base64(bytes: Uint8Array): string {
+  let binary = "";
+  const step = 8192; // as many arguments as every engine takes
+  for (let i = 0; i < bytes.length; i += step) {
+    binary += String.fromCharCode(...bytes.subarray(i, i + step));
+  }
+  return btoa(binary);
+}
+
+/** Throws what atob throws. */
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+}
+
+// The service's text of a DateTime: a fraction of up to seven digits, trailing zeros removed.
+// `ticks`: what is above the millisecond, in units of 100 ns.
+export function dateTimeText(milliseconds: number, ticks: number): string {
+  const iso = new Date(milliseconds).toISOString(); // 2020-07-24T14:34:48.476Z
+  const fraction = (iso.slice(20, 23) + String(ticks).padStart(4, "0")).replace(/0+$/, "");
+  return fraction === "" ? `${iso.slice(0, 19)}Z` : `${iso.slice(0, 19)}.${fraction}Z`;
+}
+
+export function doubleText(n: number): string {
+  return Object.is(n, -0) ? "-0" : String(n);
+}
+
+// Whether an object is bytes or a date, also when it comes from another realm (an iframe, a vm context).
+export function builtinKind(value: object): "bytes" | "date" | undefined {
+  if (value instanceof Uint8Array) return "bytes";
+  if (value instanceof Date) return "date";
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null) return undefined;
+  switch (Object.prototype.toString.call(value)) {
+    case "[object Uint8Array]":
+      return "bytes";
+    case "[object Date]":
+      return "date";
+    default:
+      return undefined;
+  }
+}
+
+// A value that no Edm type takes. The first words are the official client's.
+export function unsupportedValueError(
+  value: unknown,
+  property: string,
+  partitionKey: unknown,
+  rowKey: unknown,
+): TypeError {
+  const kind = typeof value;
+  const what = kind === "object" ? `a value of class ${className(value as object)}` : `a ${kind}`;
+  return new TypeError(
+    `Unknown EDM type ${kind}: property "${property}" of the entity with partitionKey ` +
+      `${JSON.stringify(partitionKey)} and rowKey ${JSON.stringify(rowKey)} is ${what}. ` +
+      "Store a string, number, boolean, bigint, Date or Uint8Array, or a { type, value } pair; " +
+      "turn arrays and objects into text with JSON.stringify.",
+  );
+}
+function className(value: object): string {
+  return Object.getPrototypeOf(value)?.constructor?.name || "Object";
+}

@@ -1,0 +1,89 @@
+// Opens, deletes and lists stores. Importing it looks at no global of its environment.
+
+import { AbortError } from "./errors.ts";
+import { acquireOwnership } from "./host/ownership.ts";
+import {
+  currentPage,
+  indexedDbFactory,
+  loadFileStores,
+  locks,
+  lockWaitMs,
+  type PageServices,
+} from "./open/environment.ts";
+import { clearLastSeen } from "./open/last-seen-marker.ts";
+import { openHost } from "./open/open-host.ts";
+import { checkLocation, checkName, checkOptions, type Settings } from "./open/options.ts";
+import { deleteDatabase, listDatabases, mountPoint } from "./storage/idbfs-database.ts";
+import { StoreHandle } from "./store.ts";
+import type { Host } from "./transport.ts";
+import type { OpenOptions, Store, StoreInfo, StoreLocation } from "./types.ts";
+import { deferredModuleUrl } from "./wasm/deferred-module.ts";
+import { compileModule } from "./wasm/module.ts";
+import { startWorker, WorkerUnavailable } from "./worker/start-worker.ts";
+import { WorkerHost } from "./worker/worker-host.ts";
+
+/**
+ * Opens a store, making it if need be. Rejects with StoreError: ValidationFailed (an option), PersistenceUnavailable,
+ * StoreLocked (open in another tab or process), FormatTooNew (stored by a newer version), WasmLoadFailed, WasmVersionMismatch; or
+ * with AbortError.
+ */
+export async function openStore(options: OpenOptions = {}): Promise<Store> {
+  const settings = checkOptions(options);
+  if (settings.signal?.aborted) throw new AbortError();
+  const open = settings.thread === "worker" ? openInWorker : openHost;
+  return new StoreHandle(settings.name, await open(settings, currentPage()), options.random);
+}
+
+/** Deletes a store and all that is in it, whether it exists or not. Rejects with StoreLocked if it is open. */
+export async function deleteStore(name: string, options: StoreLocation = {}): Promise<void> {
+  checkName(name);
+  const path = checkLocation(options);
+  if (path !== undefined) {
+    const { deleteFileStore } = await loadFileStores();
+    return await deleteFileStore({ path, name, waitMs: lockWaitMs });
+  }
+  const factory = indexedDbFactory(options.persistence);
+  if (factory === undefined) return; // a store in memory ends with close()
+  const ownership = await acquireOwnership(name, { locks: locks(), waitMs: lockWaitMs });
+  try {
+    await clearLastSeen(name);
+    await deleteDatabase(factory, mountPoint(name), lockWaitMs);
+  } finally {
+    ownership.release();
+  }
+}
+
+/** The stores of this origin, or of a folder. Stores in memory are known to whoever opened them only. */
+export async function listStores(options: StoreLocation = {}): Promise<StoreInfo[]> {
+  const path = checkLocation(options);
+  if (path !== undefined) {
+    const { listFileStores } = await loadFileStores();
+    return (await listFileStores(path)).map((name) => ({ name, persistence: "file" }));
+  }
+  const factory = indexedDbFactory(options.persistence);
+  if (factory === undefined) return [];
+  const names = await listDatabases(factory);
+  return names.map((name) => ({ name, persistence: "indexeddb" }));
+}
+
+// The module is found and compiled here and sent: so it is looked for as ever, and its code is shared with stores in the page. Of
+// its second half, if it has one, the worker is told where it is.
+async function openInWorker(given: Settings, pageServices: PageServices): Promise<Host> {
+  let settings = given;
+  try {
+    const thread = startWorker(given);
+    try {
+      const wasm = await compileModule(given.wasm, "primary");
+      settings = { ...given, wasm, more: deferredModuleUrl() };
+      return await WorkerHost.open({ settings, thread, pageServices, locks: locks() });
+    } catch (error) {
+      thread.end();
+      throw error;
+    }
+  } catch (error) {
+    if (!(error instanceof WorkerUnavailable)) throw error;
+    const message = `${error.message} The store runs without one.`;
+    given.onWarning({ code: "WorkerUnavailable", message });
+    return await openHost(settings, pageServices);
+  }
+}

@@ -1,0 +1,254 @@
+// Opens a store where this runs, in a page, a worker or Node: the one place that wires module, storage and host together.
+
+import { AbortError, StoreError } from "../errors.ts";
+import {
+  damageMessage,
+  LocalHost,
+  type LocalHostOptions,
+  type LogOwnership,
+  readOnlyError,
+} from "../host/local-host.ts";
+import { acquireOwnership } from "../host/ownership.ts";
+import { noPageLifecycle } from "../host/page-lifecycle.ts";
+import { QuotaWatch } from "../host/quota-watch.ts";
+import { loadHmac } from "../rest/account.ts";
+import { type LogStorage, StorageError } from "../storage/log-storage.ts";
+import { MemoryStorage } from "../storage/memory.ts";
+import { broadcastChannels } from "../tabs/channel.ts";
+import { SharedHost, type SharedHostOptions } from "../tabs/shared-host.ts";
+import type { Host } from "../transport.ts";
+import type { StoreWarning } from "../types.ts";
+import { yieldToEventLoop } from "../util/event-loop.ts";
+import { createEngine, type Engine } from "../wasm/engine.ts";
+import { prefetchModule } from "../wasm/module.ts";
+import {
+  isPersisted,
+  loadFileStores,
+  locks,
+  lockWaitMs,
+  type PageServices,
+  persistenceUnavailableError,
+} from "./environment.ts";
+import type { Settings } from "./options.ts";
+import { closeWhenOpened, Preconnect } from "./preconnect.ts";
+
+const ownerSilenceMs = 5000; // of a tab that is frozen or hangs
+const openAttemptsMax = 5;
+
+// Rejects as openStore says.
+export async function openHost(settings: Settings, pageServices: PageServices): Promise<Host> {
+  if (settings.persistence === "memory") return await openInMemory(settings);
+  if (settings.persistence === "file") return await openInFiles(settings);
+  const factory = globalThis.indexedDB as IDBFactory | undefined;
+  if (factory === undefined) {
+    const missing = persistenceUnavailableError("There is no IndexedDB here.");
+    if (settings.persistence === "indexeddb") throw missing;
+    return await openInMemory(settings, { instead: missing });
+  }
+  try {
+    return await openInIndexedDb(settings, factory, pageServices);
+  } catch (error) {
+    // Only where the browser forbids IndexedDB altogether. If it merely fails, data may well be there, and an empty
+    // store in memory would pass for its loss.
+    if (settings.persistence === "auto" && isForbidden(error)) {
+      return await openInMemory(settings, { instead: error });
+    }
+    throw error;
+  }
+}
+
+// `whole`: a store with versions, or one whose requests are watched, needs both halves of the module at once.
+export async function openInMemory(
+  settings: Settings,
+  { instead, whole = false }: { instead?: StoreError; whole?: boolean } = {},
+): Promise<LocalHost> {
+  const engine = await startEngine(settings, whole);
+  const host = await LocalHost.open({
+    ...settings,
+    memoryLimit: 0, // there is nowhere to read from what was let go
+    engine,
+    storage: new MemoryStorage(),
+    persistence: "memory",
+    ownership: { release() {} },
+    persisted: false,
+    lifecycle: noPageLifecycle,
+  });
+  if (instead !== undefined) {
+    const message = `${instead.message} The store is in memory and ends with this page.`;
+    settings.onWarning({ code: "PersistenceUnavailable", message });
+  }
+  return host;
+}
+
+async function openInIndexedDb(
+  settings: Settings,
+  factory: IDBFactory,
+  { lifecycle, persist, estimate, lastSeenMarker }: PageServices,
+): Promise<Host> {
+  const { name, requestPersistence: request } = settings;
+  const preconnect = new Preconnect({
+    store: name,
+    factory,
+    startEngine: () => startEngine(settings),
+  });
+  const canStartEarly = prefetchModule(settings.wasm);
+  let host: SharedHost | LocalHost | undefined;
+  let persisting: Promise<boolean> | undefined;
+  const requestPersistentStorage = () =>
+    void persist().then((granted) => {
+      if (granted) host?.setPersisted();
+    });
+  const quota = new QuotaWatch({ estimate, onNearlyFull: (event) => host?.emitQuota(event) });
+  const requestOnFirstWrite = request === "on-first-write" ? requestPersistentStorage : undefined;
+  const open = async (logOwnership?: LogOwnership, ownership = { release() {} }) =>
+    openLog(settings, preconnect, {
+      readOnly: logOwnership === undefined && settings.readOnly,
+      persisted: (await persisting) ?? false,
+      onFirstWrite: requestOnFirstWrite,
+      logOwnership,
+      ownership,
+      lifecycle,
+      marker: lastSeenMarker(name),
+      onCheckpoint: () => void quota.check(),
+    });
+  const shared = { locks: locks(), channels: broadcastChannels() };
+  try {
+    let opening: Promise<SharedHost | LocalHost>;
+    if (shared.locks !== undefined && shared.channels !== undefined) {
+      const { locks, channels } = shared;
+      opening = openShared(settings, { locks, channels, lifecycle, open });
+    } else {
+      opening = acquireOwnership(name, {
+        ...shared,
+        waitMs: lockWaitMs,
+        signal: settings.signal,
+      }).then((ownership) => open(undefined, ownership));
+    }
+    if (canStartEarly) preconnect.start(); // the lock has been asked for, and takes longest
+    persisting = isPersisted();
+    host = await opening;
+  } finally {
+    preconnect.discard(); // another tab is the owner, or it failed
+  }
+  host.on("quota", (event) => quota.noteReported(event));
+  void yieldToEventLoop().then(() => quota.check()); // once there can be listeners
+  if (request === "on-open") requestPersistentStorage();
+  else if (!(await persisting)) warnStorageNotPersisted(settings.onWarning);
+  warnDamaged(host, settings);
+  return host;
+}
+
+async function openShared(
+  settings: Settings,
+  { open, ...way }: Pick<SharedHostOptions, "locks" | "channels" | "lifecycle"> & { open: OpenLog },
+): Promise<SharedHost> {
+  const { name, tabs, account, durability, clock, signal, readOnly } = settings;
+  return await SharedHost.open({
+    name,
+    exclusive: tabs === "exclusive",
+    account: JSON.stringify(account),
+    durability,
+    clock,
+    writeError: readOnly ? readOnlyError(name) : undefined,
+    ...way,
+    waitMs: lockWaitMs,
+    ownerTimeoutMs: ownerSilenceMs,
+    signal,
+    openLocal: (logOwnership) => open(logOwnership),
+  });
+}
+
+type OpenLog = (logOwnership?: LogOwnership) => Promise<LocalHost>;
+
+// The engine over the log in IndexedDB. Whoever was given up and wakes may write while it is read; then it is read again.
+async function openLog(
+  settings: Settings,
+  preconnect: Preconnect,
+  more: Pick<
+    LocalHostOptions,
+    | "readOnly"
+    | "persisted"
+    | "onFirstWrite"
+    | "logOwnership"
+    | "ownership"
+    | "lifecycle"
+    | "marker"
+    | "onCheckpoint"
+  >,
+): Promise<LocalHost> {
+  const { signal } = settings;
+  for (let attempt = 1; ; ++attempt) {
+    let host: LocalHost | undefined;
+    let engine: Engine | undefined;
+    let storage: LogStorage | undefined;
+    try {
+      [engine, storage] = await preconnect.take(() => host?.emitReopened());
+      if (signal?.aborted) throw new AbortError();
+      const persistence = "indexeddb";
+      host = await LocalHost.open({ ...settings, ...more, engine, storage, persistence });
+      return host;
+    } catch (error) {
+      await storage?.close();
+      engine?.close();
+      const again = error instanceof StorageError && error.failure === "fenced";
+      const wanted = more.logOwnership?.isOwner() !== false;
+      if (!again || !wanted || attempt === openAttemptsMax) {
+        more.ownership.release();
+        throw error;
+      }
+    }
+  }
+}
+
+async function openInFiles(settings: Settings): Promise<LocalHost> {
+  const { name, path = "", signal } = settings;
+  const loading = startEngine(settings); // meanwhile
+  loading.catch(() => {});
+  const { openFileStore } = await loadFileStores();
+  const { storage, lock } = await openFileStore({ path, name, waitMs: lockWaitMs, signal }).catch(
+    async (error: unknown) => {
+      await closeWhenOpened(loading);
+      throw error;
+    },
+  );
+  let engine: Engine | undefined;
+  try {
+    engine = await loading;
+    if (signal?.aborted) throw new AbortError();
+  } catch (error) {
+    await storage.close();
+    engine?.close();
+    lock.release();
+    throw error;
+  }
+  const kept = { storage, persistence: "file", ownership: lock, persisted: true } as const;
+  const lifecycle = noPageLifecycle;
+  const host = await LocalHost.open({ ...settings, ...kept, lifecycle, engine });
+  warnDamaged(host, settings);
+  return host;
+}
+
+function warnDamaged({ status }: Host, { name, onWarning }: Settings): void {
+  if (status.damage.length === 0) return;
+  onWarning({ code: "Damaged", message: damageMessage(name, status.damage) });
+}
+
+async function startEngine({ wasm, more, account }: Settings, whole = false): Promise<Engine> {
+  const hmac = account.authorize ? await loadHmac() : undefined;
+  const engine = await createEngine({ wasm, more, splitModule: !whole });
+  engine.configure(account, hmac);
+  return engine;
+}
+
+function isForbidden(error: unknown): error is StoreError {
+  if (!(error instanceof StoreError && error.code === "PersistenceUnavailable")) return false;
+  const name = (error.cause as { name?: string } | undefined)?.name;
+  return name === "SecurityError" || name === "InvalidStateError";
+}
+
+function warnStorageNotPersisted(onWarning: (warning: StoreWarning) => void): void {
+  const message =
+    "The browser may delete this origin's data when space runs out; " +
+    "the option requestPersistence asks it not to.";
+  onWarning({ code: "StorageNotPersisted", message });
+}

@@ -1,0 +1,106 @@
+// The options of openStore, checked and complete.
+
+import { StoreError } from "../errors.ts";
+import { accountFromOptions } from "../rest/account.ts";
+import type { OpenOptions, StoreLocation, StoreWarning } from "../types.ts";
+
+const deferredDelayMaxMs = 1000;
+const memoryLimitDefault = 512 * 1024 * 1024;
+
+export type Settings = ReturnType<typeof checkOptions>;
+
+// Throws StoreError ValidationFailed.
+export function checkOptions(options: OpenOptions) {
+  // A name by itself would open the store that is called "default".
+  if (typeof options !== "object" || options === null) {
+    throw invalid('openStore takes an object: openStore({ name: "shop" }).');
+  }
+  const {
+    name = "default",
+    persistence = "auto",
+    durability = "strict",
+    deferredDelayMs = 200,
+    memoryLimit = memoryLimitDefault,
+    requestPersistence = "never",
+    tabs = "shared",
+    thread = "inline",
+  } = options;
+  checkName(name);
+  const path = checkLocation({ ...options, persistence });
+  oneOf("durability", durability, ["strict", "relaxed", "deferred"]);
+  oneOf("tabs", tabs, ["shared", "exclusive"]);
+  oneOf("thread", thread, ["inline", "worker"]);
+  oneOf("requestPersistence", requestPersistence, ["never", "on-open", "on-first-write"]);
+  if (!(deferredDelayMs >= 0 && deferredDelayMs <= deferredDelayMaxMs)) {
+    throw invalid(`deferredDelayMs must be from 0 to ${deferredDelayMaxMs}.`);
+  }
+  if (!(memoryLimit >= 0)) throw invalid("memoryLimit is a number of bytes, or 0 for no limit.");
+  if (thread === "worker" && options.clock !== undefined) {
+    throw invalid("clock can't go with thread: \"worker\": functions can't be sent to a worker.");
+  }
+  return {
+    name,
+    persistence,
+    path,
+    durability,
+    deferredDelayMs,
+    memoryLimit,
+    requestPersistence,
+    tabs,
+    thread,
+    wasm: options.wasm,
+    more: undefined as string | undefined, // where the module's second half is, if not beside the code
+    clock: options.clock ?? { now: () => Date.now() },
+    account: accountFromOptions(options.account ?? {}, name),
+    readOnly: options.readOnly ?? false,
+    signal: options.signal,
+    onWarning: isolateListener(options.onWarning ?? (() => {})),
+  };
+}
+
+// A listener that throws does not keep a store from opening or closing: its error is reported as an unhandled rejection,
+// like those of events (host/emitter.ts).
+function isolateListener(
+  onWarning: (warning: StoreWarning) => void,
+): (warning: StoreWarning) => void {
+  return (warning) => {
+    if (warning.code === "StorageNotPersisted") {
+      if (warnedOfEviction) return;
+      warnedOfEviction = true;
+    }
+    try {
+      onWarning(warning);
+    } catch (error) {
+      void Promise.reject(error);
+    }
+  };
+}
+
+let warnedOfEviction = false; // once per page, whatever the number of stores
+
+// The name becomes that of a folder, a database and a lock.
+export function checkName(name: string): void {
+  if (!/^[A-Za-z0-9._-]{1,63}$/.test(name) || name === "." || name === "..") {
+    throw invalid(`A store's name is 1 to 63 of A-Z a-z 0-9 . _ -, not ${JSON.stringify(name)}.`);
+  }
+}
+
+// The path, if the store is one of files.
+export function checkLocation({ persistence = "auto", path }: StoreLocation): string | undefined {
+  oneOf("persistence", persistence, ["auto", "memory", "indexeddb", "file"]);
+  if (persistence !== "file") {
+    if (path === undefined) return undefined;
+    throw invalid(`path is for persistence: "file", not ${JSON.stringify(persistence)}.`);
+  }
+  if (typeof path === "string" && path !== "") return path;
+  throw invalid('persistence: "file" needs path, the folder of its stores.');
+}
+
+function oneOf(option: string, value: string, allowed: readonly string[]): void {
+  if (allowed.includes(value)) return;
+  throw invalid(`${option} must be one of ${allowed.join(", ")}, not ${JSON.stringify(value)}.`);
+}
+
+function invalid(message: string): StoreError {
+  return new StoreError("ValidationFailed", message);
+}

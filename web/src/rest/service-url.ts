@@ -1,0 +1,30 @@
+// Which URLs are the Table service's: asked by what stands between clients and the network (Service Worker, MSW, Playwright).
+
+import { StoreError } from "../errors.ts";
+
+// Every account of the service, and of the emulator at its port.
+const anyAccountUrl =
+  /^https?:\/\/(?:[^/?#]+\.table\.core\.windows\.net(?::\d+)?|[^/?#]+:10002)(?:[/?#]|$)/i;
+
+// The URLs that begin with `baseUrl`, or that it matches. Default: every account of service and emulator.
+export function serviceUrlPattern(baseUrl?: string | RegExp): RegExp {
+  if (baseUrl === undefined) return anyAccountUrl;
+  if (typeof baseUrl !== "string") return baseUrl;
+  if (!/^https?:\/\/./i.test(baseUrl)) {
+    const given = JSON.stringify(baseUrl);
+    throw new StoreError("ValidationFailed", `baseUrl is an absolute http(s) URL, not ${given}.`);
+  }
+  const { href } = new URL(baseUrl);
+  const text = href.replace(/\/$/, "").replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return new RegExp(`^${text}(?:[/?#]|$)`, "i");
+}
+
+// Whether a URL addresses this account: by its host (<account>.table.<anything>), or by the path at the emulator's port or
+// at `origin`. Elsewhere a path that happens to begin like that is somebody else's.
+export function isAccountUrl(url: URL, account: string, origin: string): boolean {
+  const names = [account.toLowerCase(), `${account.toLowerCase()}-secondary`];
+  const [label = "", service] = url.hostname.split(".");
+  if (service === "table") return names.includes(label);
+  const inPath = url.port === "10002" || url.origin === origin;
+  return inPath && names.includes(url.pathname.split("/")[1]?.toLowerCase() ?? "");
+}

@@ -1,0 +1,76 @@
+// A store that is open while there is work for it, and a little longer. A Service Worker is started for an event and killed
+// when idle: if it owns the store, the pages that share it had better not find that out from its silence.
+
+import type { Store } from "../types.ts";
+
+export interface IdleClosingStoreOptions {
+  open(): Promise<Store>;
+  idleMs: number;
+}
+
+interface OpenedStore {
+  store: Promise<Store>;
+  users: number;
+  ended: Promise<void>;
+  end: () => void;
+}
+
+export class IdleClosingStore {
+  readonly #options: IdleClosingStoreOptions;
+  #current: OpenedStore | undefined;
+  #lastClosed: Promise<void> = Promise.resolve(); // the end of the latest holding
+  #idleTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: IdleClosingStoreOptions) {
+    this.#options = options;
+  }
+
+  // Rejects as `work` does, or as opening does.
+  async use<T>(work: (store: Store) => Promise<T>): Promise<T> {
+    clearTimeout(this.#idleTimer);
+    this.#current ??= this.#open();
+    const opened = this.#current;
+    ++opened.users;
+    try {
+      return await work(await opened.store);
+    } finally {
+      --opened.users;
+      if (opened !== this.#current) this.#closeIfUnused(opened);
+      else if (opened.users === 0)
+        this.#idleTimer = setTimeout(() => this.#retire(opened), this.#options.idleMs);
+    }
+  }
+
+  // Resolves when the store is not held, or held anew.
+  whenClosed(): Promise<void> {
+    return this.#lastClosed;
+  }
+
+  #open(): OpenedStore {
+    const store = this.#lastClosed.then(() => this.#options.open());
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const opened: OpenedStore = { store, users: 0, ended, end };
+    this.#lastClosed = ended;
+    store.catch(() => this.#retire(opened));
+    return opened;
+  }
+
+  // No further request gets this holding; it ends with the last of those that have it.
+  #retire(opened: OpenedStore): void {
+    if (opened !== this.#current) return;
+    clearTimeout(this.#idleTimer);
+    this.#current = undefined;
+    this.#closeIfUnused(opened);
+  }
+
+  #closeIfUnused(opened: OpenedStore): void {
+    if (opened.users > 0) return;
+    opened.store
+      .then((store) => store.close())
+      .catch(() => {}) // what could not be opened is closed; what could not be stored was never acknowledged
+      .finally(opened.end);
+  }
+}

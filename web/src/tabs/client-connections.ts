@@ -1,0 +1,89 @@
+// The owner's clients. Each has a channel of its own.
+
+import type { Host } from "../transport.ts";
+import { CallServer, tabServerPolicy } from "./call-server.ts";
+import type { Channel, OpenChannel } from "./channel.ts";
+import { clientChannelName, type ToClient, type ToOwner } from "./messages.ts";
+import { type LockRequest, onClientGone } from "./store-lock.ts";
+
+export interface ClientConnectionsOptions {
+  store: string;
+  owner: string; // its name in messages
+  locks: LockManager;
+  channels: OpenChannel;
+}
+
+interface ClientConnection {
+  channel: Channel;
+  server: CallServer | undefined;
+  gone: LockRequest;
+}
+
+export class ClientConnections {
+  readonly #options: ClientConnectionsOptions;
+  readonly #clients = new Map<string, ClientConnection>();
+  #host: Host | undefined;
+  #sessions = 0;
+
+  constructor(options: ClientConnectionsOptions) {
+    this.#options = options;
+  }
+
+  // A client that is here already starts anew: it sends what was not answered again.
+  attach(client: string): void {
+    this.#detach(client);
+    const { store, channels, locks } = this.#options;
+    const channel = channels(clientChannelName(store, client), (message) =>
+      this.#receive(client, message as ToOwner),
+    );
+    const gone = onClientGone(locks, store, client, () => this.#detach(client));
+    const connection: ClientConnection = { channel, server: undefined, gone };
+    this.#clients.set(client, connection);
+    if (this.#host !== undefined) this.#serve(connection, this.#host);
+  }
+
+  get isEmpty(): boolean {
+    return this.#clients.size === 0;
+  }
+
+  serve(host: Host): void {
+    this.#host = host;
+    for (const connection of this.#clients.values()) this.#serve(connection, host);
+  }
+
+  close(): void {
+    for (const client of [...this.#clients.keys()]) this.#detach(client);
+  }
+
+  #serve(connection: ClientConnection, host: Host): void {
+    connection.server = new CallServer(
+      host,
+      this.#options.owner,
+      connection.channel,
+      tabServerPolicy,
+      ++this.#sessions,
+    );
+  }
+
+  #receive(client: string, message: ToOwner): void {
+    const connection = this.#clients.get(client);
+    if (connection === undefined || message.to !== this.#options.owner) return;
+    if (message.type === "ping") {
+      const alive: ToClient = { from: this.#options.owner, type: "alive" };
+      connection.channel.post(alive);
+    } else if (message.type === "bye") {
+      this.#detach(client);
+    } else {
+      connection.server?.receive(message);
+    }
+  }
+
+  #detach(client: string): void {
+    const connection = this.#clients.get(client);
+    if (connection === undefined) return;
+    this.#clients.delete(client);
+    connection.server?.close();
+    connection.channel.close();
+    connection.gone.end();
+  }
+}

@@ -1,0 +1,269 @@
+// Stands before the host of a store for tests: every request of every door comes by, is delayed or failed as the rules say, and is
+// logged.
+
+import { AbortError, RestError, StoreError, TruncatedResponseError } from "../errors.ts";
+import type { LocalHost } from "../host/local-host.ts";
+import type { Host, RestoreCall } from "../transport.ts";
+import type {
+  AbortSignalLike,
+  Durability,
+  RestoreReport,
+  SnapshotSource,
+  StoreEvents,
+  StoreStats,
+  StoreStatus,
+  VerifyReport,
+} from "../types.ts";
+import { yieldToEventLoop } from "../util/event-loop.ts";
+import type { ResponseOutcome, SimulatedError } from "../wasm/engine.ts";
+import { type LatencyModel, sampleDelay } from "./delay.ts";
+import { type FaultRules, refusalOf } from "./fault-rules.ts";
+import type { PageTruncation } from "./page-truncation.ts";
+import type { RequestRecorder } from "./request-recorder.ts";
+import type { SeededRandom } from "./seeded-random.ts";
+import type { ServiceLimits } from "./service-limits.ts";
+import type { FaultRule, LoggedRequest, NetworkFault } from "./types.ts";
+import type { VirtualClock } from "./virtual-clock.ts";
+
+const timeoutMs = 30_000;
+const requestsPerTurn = 256; // then the event loop turns: else a test that asks for ever could not be stopped by a timer
+
+// The codes by which clients, the official one's retries among them, know what happened to a connection.
+const networkCodes: Readonly<Record<NetworkFault, string>> = {
+  offline: "ENOTFOUND",
+  reset: "ECONNRESET",
+  timeout: "ETIMEDOUT",
+  "timeout-after-commit": "ETIMEDOUT",
+  truncate: RestError.PARSE_ERROR,
+};
+
+// What a store for tests is made of.
+export interface MockParts {
+  host: LocalHost;
+  clock: VirtualClock;
+  random: SeededRandom;
+  faults: FaultRules;
+  latency: LatencyModel;
+  pageTruncation: PageTruncation;
+  limits: ServiceLimits;
+  scansAsService: boolean;
+  log: RequestRecorder;
+}
+
+interface CompletedRequest {
+  reply: Uint8Array;
+  outcome: ResponseOutcome;
+}
+
+interface ActiveFault extends Pick<FaultRule, "network" | "respond"> {
+  waitMs: number;
+}
+
+interface RequestContext {
+  rows: Pick<LoggedRequest, "rowsRead" | "rowsReturned" | "partitionRead">; // to be noted
+  pageFraction: number; // PageTruncation.share
+}
+
+export class MockHost implements Host {
+  readonly #parts: MockParts;
+  readonly #pendingDelays = new Set<AbortController>(); // of requests that are delayed
+  #requestCount = 0;
+
+  constructor(parts: MockParts) {
+    this.#parts = parts;
+  }
+
+  // ---- Transport ------------------------------------------------------------------------------------------------------
+
+  read(block: Uint8Array, signal?: AbortSignalLike): Promise<Uint8Array> {
+    const kept = block.slice();
+    return this.#intercept(kept, signal, (to) => this.#readNow("read", kept, to));
+  }
+
+  handle(block: Uint8Array, signal?: AbortSignalLike): Promise<Uint8Array> {
+    const kept = block.slice();
+    return this.#intercept(kept, signal, (to) => this.#readNow("handle", kept, to));
+  }
+
+  write(block: Uint8Array, durability?: Durability, signal?: AbortSignalLike): Promise<Uint8Array> {
+    const kept = block.slice();
+    return this.#intercept(kept, signal, async () => {
+      const reply = this.#parts.host.write(kept, durability, signal);
+      return reply instanceof Promise ? await reply : reply.slice();
+    });
+  }
+
+  now(): number {
+    return this.#parts.host.now();
+  }
+
+  async #readNow(
+    operation: "read" | "handle",
+    block: Uint8Array,
+    { rows, pageFraction }: RequestContext,
+  ): Promise<Uint8Array> {
+    const { host, scansAsService } = this.#parts;
+    if (pageFraction < 1) host.instrumentation.truncatePages(pageFraction);
+    if (scansAsService) host.instrumentation.emulateServiceScans(true);
+    try {
+      const answer = host[operation](block);
+      if (answer instanceof Promise) return await answer;
+      const reply = answer.slice(); // before the next question: it may move
+      const { read, returned, partition } = host.instrumentation.lastRead;
+      rows.rowsRead = read;
+      rows.rowsReturned = returned;
+      if (partition !== undefined) rows.partitionRead = partition;
+      return reply;
+    } finally {
+      if (pageFraction < 1) host.instrumentation.truncatePages(1);
+      if (scansAsService) host.instrumentation.emulateServiceScans(false);
+    }
+  }
+
+  // ---- Faults and log -------------------------------------------------------------------------------------------------
+
+  async #intercept(
+    block: Uint8Array,
+    signal: AbortSignalLike | undefined,
+    perform: (to: RequestContext) => Promise<Uint8Array>,
+  ): Promise<Uint8Array> {
+    this.#requestCount += 1;
+    const turns = this.#requestCount % requestsPerTurn === 0;
+    const { host, clock, random, faults, latency, pageTruncation, limits, log } = this.#parts;
+    const request = host.instrumentation.describeRequest(block);
+    // All of chance now, so that it depends on nothing but the order of the requests.
+    const fault = activeFaultFrom(faults.next(request), random);
+    const latencyMs = latency.of(request.operation, random);
+    const started = clock.now();
+    const to: RequestContext = {
+      rows: {},
+      pageFraction: pageTruncation.pageFraction(request.operation, random),
+    };
+    const note = (outcome: { status?: number; code?: string }) => {
+      const durationMs = clock.now() - started;
+      log.add({ ...request, at: new Date(started), durationMs, ...outcome, ...to.rows });
+    };
+    const performWithinLimits = async () => {
+      const refusal = limits.refusal(request);
+      if (refusal !== undefined) return this.#errorOutcome(block, refusal);
+      const done = this.#completed(block, await perform(to));
+      limits.note(request, done.outcome.code !== undefined);
+      return done;
+    };
+    try {
+      if (latencyMs > 0) await this.#wait(latencyMs, signal);
+      const { reply, outcome } = await this.#performWithFault(
+        block,
+        fault,
+        signal,
+        performWithinLimits,
+      );
+      note(outcome);
+      return reply;
+    } catch (error) {
+      const { code = "AbortError" } = error as { code?: string };
+      note({ code });
+      throw error;
+    } finally {
+      if (turns) await yieldToEventLoop(); // only now: requests have their effects in the order in which they are made
+    }
+  }
+
+  async #performWithFault(
+    block: Uint8Array,
+    fault: ActiveFault | undefined,
+    signal: AbortSignalLike | undefined,
+    perform: () => Promise<CompletedRequest>,
+  ): Promise<CompletedRequest> {
+    if (fault === undefined) return await perform();
+    const { network, respond, waitMs } = fault;
+    if (network === "timeout-after-commit") await perform();
+    if (waitMs > 0) await this.#wait(waitMs, signal);
+    if (network === "truncate") throw truncatedResponseError(await perform());
+    if (network !== undefined) throw networkError(network);
+    if (respond === undefined) return await perform();
+    return this.#errorOutcome(block, refusalOf(respond));
+  }
+
+  #errorOutcome(block: Uint8Array, refusal: SimulatedError): CompletedRequest {
+    return this.#completed(
+      block,
+      this.#parts.host.instrumentation.makeErrorResponse(block, refusal, this.now()),
+    );
+  }
+
+  #completed(block: Uint8Array, reply: Uint8Array): CompletedRequest {
+    return { reply, outcome: this.#parts.host.instrumentation.responseOutcome(block, reply) };
+  }
+
+  async #wait(ms: number, signal: AbortSignalLike | undefined): Promise<void> {
+    if (signal?.aborted) throw new AbortError();
+    const wait = new AbortController();
+    const abort = () => wait.abort(new AbortError());
+    this.#pendingDelays.add(wait);
+    signal?.addEventListener("abort", abort);
+    try {
+      await this.#parts.clock.wait(ms, wait.signal);
+    } finally {
+      signal?.removeEventListener("abort", abort);
+      this.#pendingDelays.delete(wait);
+    }
+  }
+
+  // ---- The rest is the host's -----------------------------------------------------------------------------------------
+
+  get status(): StoreStatus {
+    return this.#parts.host.status;
+  }
+  flush(): Promise<void> {
+    return this.#parts.host.flush();
+  }
+  stats(): Promise<StoreStats> {
+    return this.#parts.host.stats();
+  }
+  verify(): Promise<VerifyReport> {
+    return this.#parts.host.verify();
+  }
+  compact(): Promise<void> {
+    return this.#parts.host.compact();
+  }
+  snapshot(): Promise<Uint8Array> {
+    return this.#parts.host.snapshot();
+  }
+  restore(source: SnapshotSource, options?: RestoreCall): Promise<RestoreReport> {
+    return this.#parts.host.restore(source, options);
+  }
+  on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
+    return this.#parts.host.on(event, listener);
+  }
+  // Requests that are delayed are refused at once, whatever the clock shows: nothing is left behind that would wait.
+  close(): Promise<void> {
+    for (const wait of this.#pendingDelays) {
+      wait.abort(new StoreError("StoreClosed", "The store is closed."));
+    }
+    return this.#parts.host.close();
+  }
+}
+
+function activeFaultFrom(
+  rule: FaultRule | undefined,
+  random: SeededRandom,
+): ActiveFault | undefined {
+  if (rule === undefined) return undefined;
+  const isTimeout = rule.network === "timeout" || rule.network === "timeout-after-commit";
+  return { ...rule, waitMs: sampleDelay(rule.delayMs ?? (isTimeout ? timeoutMs : 0), random) };
+}
+
+function networkError(fault: NetworkFault): RestError {
+  return new RestError(messageOf(fault), { code: networkCodes[fault] });
+}
+
+// Where there is no body, nothing of the answer arrives.
+function truncatedResponseError({ reply, outcome }: CompletedRequest): TruncatedResponseError {
+  const code = outcome.status === 204 ? networkCodes.reset : networkCodes.truncate;
+  return new TruncatedResponseError(messageOf("truncate"), reply, code);
+}
+
+function messageOf(fault: NetworkFault): string {
+  return `The network failed, as a fault rule says: ${fault}.`;
+}

@@ -1,0 +1,130 @@
+// What an exchange says, whoever answered: values that no two services could share become names, and the rest can be compared.
+//
+//   not looked at   headers of the connection, and of who made the server: Connection, Content-Encoding, Content-Length, Keep-Alive, Server,
+//                   Transfer-Encoding
+//   <date>          Date; LastSyncTime of statistics
+//   <id>            x-ms-request-id; the boundaries of batches
+//   <as sent>       x-ms-client-request-id, if it is the request's
+//   <token>         x-ms-continuation-*, and what requests say of them
+//   <time>          within ETags of entities, Timestamp, and the end of an error's message, which names the request and the time
+//   <signature>     of a request, and the times that are signed
+//
+// Numbers are compared as they are written: 3 is not 3.0, which is told as <3.0>. The order of headers and of JSON properties means nothing.
+
+import type { RestRequest } from "../rest/entry-point.ts";
+import type { HttpResponse } from "../rest/http-message.ts";
+
+export type Headers = Record<string, string>;
+
+export interface NormalizedResponse {
+  status: number;
+  code: string | undefined;
+  headers: Headers;
+  body: unknown;
+}
+
+const ignoredHeaders =
+  /^(?:connection|content-encoding|content-length|keep-alive|server|transfer-encoding)$/;
+const iso = "\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z";
+const guid = "[\\da-f]{8}-[\\da-f]{4}-[\\da-f]{4}-[\\da-f]{4}-[\\da-f]{12}";
+const endOfMessage = new RegExp(`\\s*RequestId:${guid}\\s*Time:${iso}`, "gi");
+const etag = /^(W\/)?"datetime'[^']*'"$/;
+const boundary = /((?:batch|changeset)response_)[\w-]+/g;
+
+export function normalizeResponse(
+  { status, headers, body }: HttpResponse,
+  request: RestRequest,
+): NormalizedResponse {
+  const text = new TextDecoder().decode(body);
+  const sent = new Map(request.headers.map(([name, value]) => [name.toLowerCase(), value]));
+  const named = normalizeHeaders(headers, sent);
+  const content = contentOf(named["content-type"] ?? "", text);
+  return { status, headers: named, ...content };
+}
+
+export function normalizeRequest({ method, url }: RestRequest): string {
+  const plain = url
+    .replace(/([?&]Next(?:PartitionKey|RowKey|TableName)=)[^&]*/g, "$1<token>")
+    .replace(/([?&](?:sig|st|se)=)[^&]*/g, "$1<signature>");
+  return `${method} ${plain}`;
+}
+
+function normalizeHeaders(
+  headers: HttpResponse["headers"],
+  sent: ReadonlyMap<string, string> = new Map(),
+): Headers {
+  const names: Headers = {};
+  for (const [given, value] of headers) {
+    const name = given.toLowerCase();
+    if (!ignoredHeaders.test(name)) names[name] = normalizeHeader(name, value, sent.get(name));
+  }
+  return names;
+}
+
+function normalizeHeader(name: string, value: string, sent: string | undefined): string {
+  if (name === "date") return "<date>";
+  if (name === "x-ms-request-id") return "<id>";
+  if (name === "x-ms-client-request-id" && value === sent) return "<as sent>";
+  if (name.startsWith("x-ms-continuation-")) return "<token>";
+  if (name === "etag") return normalizeEtag(value);
+  if (name === "content-type") return value.replace(/;\s+/g, ";").replace(boundary, "$1<id>");
+  return value;
+}
+
+function normalizeEtag(value: string): string {
+  return value.replace(etag, "$1\"datetime'<time>'\"");
+}
+
+// ---- Bodies -------------------------------------------------------------------------------------------------------------
+
+type Content = Pick<NormalizedResponse, "code" | "body">;
+
+function contentOf(type: string, text: string): Content {
+  if (text === "") return { code: undefined, body: undefined };
+  if (type.startsWith("multipart/mixed")) return partsOf(text);
+  if (type.startsWith("application/json")) return jsonOf(text);
+  const plain = text.replace(endOfMessage, "").replace(/(<LastSyncTime>)[^<]*/, "$1<date>");
+  const [whole, code] = /<(?:m:)?[cC]ode>([^<]*)<\/(?:m:)?[cC]ode>/.exec(plain) ?? [];
+  return { code, body: whole === undefined ? plain : plain.replace(whole, "") };
+}
+
+// Of a batch: each answer in it.
+function partsOf(text: string): Content {
+  const answers = text.split(/^--.*$/m).flatMap((segment) => {
+    const [, status, lines = "", body = ""] =
+      /HTTP\/1\.1 (\d+)[^\r\n]*\r?\n((?:[^\r\n]+\r?\n)*)(?:\r?\n)?(.*)/s.exec(segment) ?? [];
+    if (status === undefined) return [];
+    const headers = lines.split(/\r?\n/).flatMap((line): [string, string][] => {
+      const [, name, value = ""] = /^([^:]+):\s*(.*)$/.exec(line) ?? [];
+      return name === undefined ? [] : [[name, value]];
+    });
+    const named = normalizeHeaders(headers);
+    const content = contentOf(named["content-type"] ?? "", body.trim());
+    return [{ status: Number(status), headers: named, ...content }];
+  });
+  return { code: answers.find(({ code }) => code !== undefined)?.code, body: answers };
+}
+
+function jsonOf(text: string): Content {
+  let value: unknown;
+  try {
+    value = JSON.parse(text, withSource);
+  } catch {
+    return { code: undefined, body: text };
+  }
+  const error = (Object(value) as Record<string, unknown>)["odata.error"];
+  if (typeof error !== "object" || error === null) return { code: undefined, body: value };
+  const { code, ...rest } = error as Record<string, unknown>;
+  return { code: String(code), body: { "odata.error": rest } };
+}
+
+// `source` is what stands in the text; where the platform doesn't tell, 3.0 is 3.
+function withSource(name: string, value: unknown, { source }: { source?: string } = {}): unknown {
+  if (typeof value === "number") {
+    return source === undefined || source === String(value) ? value : `<${source}>`;
+  }
+  if (typeof value !== "string") return value;
+  if (name === "odata.etag") return normalizeEtag(value);
+  if (name === "Timestamp") return value.replace(new RegExp(`^${iso}$`), "<time>");
+  return name === "value" ? value.replace(endOfMessage, "") : value;
+}

@@ -1,0 +1,51 @@
+// What reached a store.
+
+import { matches } from "./request-match.ts";
+import type { LoggedRequest, RequestLog, RequestMatch } from "./types.ts";
+
+interface RecorderOptions {
+  // One that keeps nothing is for stores that nobody can ask what was asked of them.
+  readonly retains?: boolean;
+  // Is told of each request, also of those to forks of the store.
+  readonly onRequest?: (request: LoggedRequest) => void;
+}
+
+export class RequestRecorder implements RequestLog {
+  readonly #options: RecorderOptions;
+  #requests: LoggedRequest[] = [];
+
+  constructor(options: RecorderOptions = {}) {
+    this.#options = options;
+  }
+
+  add(request: LoggedRequest): void {
+    if (this.#options.retains ?? true) this.#requests.push(request);
+    this.#options.onRequest?.(request);
+  }
+
+  // Empty.
+  forFork(): RequestRecorder {
+    const { onRequest } = this.#options;
+    return new RequestRecorder(onRequest === undefined ? {} : { onRequest });
+  }
+
+  all(): readonly LoggedRequest[] {
+    return [...this.#requests];
+  }
+
+  matching(
+    what: (RequestMatch & { status?: number; code?: string }) | ((r: LoggedRequest) => boolean),
+  ): LoggedRequest[] {
+    if (typeof what === "function") return this.#requests.filter(what);
+    return this.#requests.filter(
+      (request) =>
+        matches(what, request) &&
+        (what.status === undefined || what.status === request.status) &&
+        (what.code === undefined || what.code === request.code),
+    );
+  }
+
+  clear(): void {
+    this.#requests = [];
+  }
+}

@@ -1,0 +1,237 @@
+// The entities of a file into a table. Rows are gathered up to a bound, grouped by partition, and written as entity group
+// transactions that are all under way at once; then the next are read. A row that is refused is reported, and the others of its group are
+// sent again, as in a bulk write.
+
+import { type BatchCallbacks, sendBatch } from "../bulk/send-batch.ts";
+import { isValidText } from "../edm/text.ts";
+import type {
+  EdmTypes,
+  ImportedRow,
+  ImportOptions,
+  ImportReport,
+  ImportSource,
+  RejectedRow,
+  TableClient,
+  TableEntity,
+  TransactionAction,
+} from "../types.ts";
+import { checkFormat, checkSignal, type Dependencies, oneOf } from "./checks.ts";
+import { decodeText, InvalidTextError } from "./decode-text.ts";
+import { createReader } from "./readers.ts";
+import type { Row } from "./row-reader.ts";
+
+const bufferedRowsMax = 2000;
+const bufferedUnitsMax = 4 * 1024 * 1024;
+const groupRowsMax = 100;
+const groupUnitsMax = 1024 * 1024; // an entity takes at most that; a group must stay below 4 MiB
+const rejectionsMax = 1000;
+
+/** Rejects as Store.import says. */
+export async function importFile(
+  client: TableClient,
+  source: ImportSource,
+  options: ImportOptions,
+  dependencies: Dependencies,
+): Promise<ImportReport> {
+  checkFormat(options.format, dependencies);
+  oneOf("mode", options.mode ?? "insert", ["insert", "upsert", "replace"], dependencies);
+  checkSignal(options.signal, dependencies);
+  await client.createTable(durabilityOf(options));
+  return await new Import(client, options, dependencies).run(source);
+}
+
+interface BufferedRow {
+  readonly line: number;
+  readonly units: number;
+  readonly action: TransactionAction;
+}
+
+class Import {
+  readonly #client: TableClient;
+  readonly #options: ImportOptions;
+  readonly #dependencies: Dependencies;
+  readonly #report: ImportReport = {
+    rows: 0,
+    written: 0,
+    skipped: 0,
+    rejected: 0,
+    rejections: [],
+    complete: true,
+  };
+  #buffered: BufferedRow[] = [];
+  #bufferedUnits = 0;
+  #bufferedKeys = new Set<string>(); // one key is written once at a time, so that the later row is the later write
+
+  constructor(client: TableClient, options: ImportOptions, dependencies: Dependencies) {
+    this.#client = client;
+    this.#options = options;
+    this.#dependencies = dependencies;
+  }
+
+  async run(source: ImportSource): Promise<ImportReport> {
+    const reader = createReader(this.#options.format, this.#options.types);
+    try {
+      for await (const text of decodeText(source, this.#dependencies.chunksFrom)) {
+        await this.#processRows(reader.feed(text));
+        if (reader.broken) break;
+      }
+      if (!reader.broken) await this.#processRows(reader.end());
+      this.#report.complete = !reader.broken;
+    } catch (error) {
+      if (!(error instanceof InvalidTextError)) throw error;
+      this.#rejectUnreadableRow({ line: reader.line, message: error.message });
+      this.#report.complete = false;
+    }
+    await this.#writeBuffered();
+    this.#report.rejections.sort((a, b) => a.line - b.line);
+    return this.#report;
+  }
+
+  async #processRows(rows: readonly Row[]): Promise<void> {
+    for (const row of rows) {
+      if ("problem" in row) this.#rejectUnreadableRow({ line: row.line, message: row.problem });
+      else await this.#bufferRow(row);
+    }
+  }
+
+  async #bufferRow({ line, units, entity: read }: Row & { entity: object }): Promise<void> {
+    this.#report.rows += 1;
+    const entity = await this.#applyOnRow({ line, entity: read as unknown as TableEntity });
+    if (entity === undefined) return;
+    const { partitionKey, rowKey } = entity;
+    const key = `${partitionKey.length} ${partitionKey}${rowKey}`;
+    if (this.#bufferedKeys.has(key)) await this.#writeBuffered();
+    this.#bufferedKeys.add(key);
+    this.#buffered.push({ line, units, action: actionOf(entity, this.#options.mode) });
+    this.#bufferedUnits += units;
+    if (this.#buffered.length >= bufferedRowsMax || this.#bufferedUnits >= bufferedUnitsMax)
+      await this.#writeBuffered();
+  }
+
+  // What is to be written for the row.
+  async #applyOnRow(row: ImportedRow): Promise<TableEntity | undefined> {
+    const { onRow } = this.#options;
+    if (onRow === undefined) return row.entity;
+    const { partitionKey, rowKey } = row.entity;
+    try {
+      const given = await onRow(row);
+      if (given === null) {
+        this.#report.skipped += 1;
+        return undefined;
+      }
+      const entity = given ?? row.entity;
+      if (typeof entity.partitionKey === "string" && typeof entity.rowKey === "string") {
+        return entity;
+      }
+      throw new TypeError("onRow gave an entity without keys that are strings.");
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      this.#reject({ line: row.line, message, partitionKey, rowKey });
+      return undefined;
+    }
+  }
+
+  // All that is held, and waits for it.
+  async #writeBuffered(): Promise<void> {
+    checkSignal(this.#options.signal, this.#dependencies);
+    const buffered = this.#buffered;
+    this.#buffered = [];
+    this.#bufferedUnits = 0;
+    this.#bufferedKeys = new Set();
+    const groups = groupsOf(buffered).map((group) => sendBatch(group, this.#callbacks));
+    const settled = await Promise.allSettled(groups);
+    const { rows, written, skipped, rejected } = this.#report;
+    this.#options.onProgress?.({ rows, written, skipped, rejected });
+    const failed = settled.find(({ status }) => status === "rejected");
+    if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+    await this.#dependencies.yieldToEventLoop();
+  }
+
+  readonly #callbacks: BatchCallbacks<BufferedRow> = {
+    submit: (actions) =>
+      this.#client.submitTransaction(actions, {
+        ...durabilityOf(this.#options),
+        ...(this.#options.signal && { abortSignal: this.#options.signal }),
+      }),
+    done: ({ length }) => {
+      this.#report.written += length;
+    },
+    failed: (rows, error, { kind }) => {
+      if (kind === "all" || !isRowError(error)) throw error;
+      for (const row of rows) this.#rejectRow(row, error);
+    },
+    shouldContinue: () => true,
+  };
+
+  #rejectRow({ line, action: [, entity] }: BufferedRow, error: RowError): void {
+    const { partitionKey, rowKey } = entity;
+    const bad = error.code === "InvalidInput" ? typeMismatchMessage(entity) : undefined;
+    const message = bad ?? error.message.replace(/^\d+:/, "");
+    const code = error.code === undefined ? {} : { code: error.code };
+    this.#reject({ line, message, ...code, partitionKey, rowKey });
+  }
+
+  // A row that can't be read.
+  #rejectUnreadableRow(rejected: RejectedRow): void {
+    this.#report.rows += 1;
+    this.#reject(rejected);
+  }
+
+  #reject(rejected: RejectedRow): void {
+    this.#report.rejected += 1;
+    const { rejections } = this.#report;
+    if (rejections.length < rejectionsMax) rejections.push(rejected);
+  }
+}
+
+function groupsOf(rows: readonly BufferedRow[]): BufferedRow[][] {
+  const groups: BufferedRow[][] = [];
+  const open = new Map<string, { rows: BufferedRow[]; units: number }>(); // by partition
+  for (const row of rows) {
+    const { partitionKey } = row.action[1];
+    let group = open.get(partitionKey);
+    const fits =
+      group !== undefined &&
+      group.rows.length < groupRowsMax &&
+      group.units + row.units <= groupUnitsMax;
+    if (group === undefined || !fits) {
+      group = { rows: [], units: 0 };
+      open.set(partitionKey, group);
+      groups.push(group.rows);
+    }
+    group.rows.push(row);
+    group.units += row.units;
+  }
+  return groups;
+}
+
+function actionOf(entity: TableEntity, mode: ImportOptions["mode"] = "insert"): TransactionAction {
+  if (mode === "insert") return ["create", entity];
+  return ["upsert", entity, mode === "upsert" ? "Merge" : "Replace"];
+}
+
+function durabilityOf({ durability }: ImportOptions): Pick<ImportOptions, "durability"> {
+  return durability === undefined ? {} : { durability };
+}
+
+interface RowError {
+  message: string;
+  code?: string;
+}
+
+// Whether it is the row that is wrong, and not the store or the time. An Error that is none of the package's: a value of onRow that has no type.
+function isRowError(error: unknown): error is RowError {
+  if (error instanceof TypeError) return true;
+  const { name, statusCode } = error as { name?: string; statusCode?: number };
+  return name === "RestError" && [400, 409, 413].includes(statusCode ?? 0);
+}
+
+// The service's words for a value that is not of its type are the same for everything.
+function typeMismatchMessage(entity: TableEntity): string | undefined {
+  for (const [name, property] of Object.entries(entity)) {
+    const { type, value } = (property ?? {}) as { type?: EdmTypes; value?: unknown };
+    if (type === undefined || typeof value !== "string" || isValidText(type, value)) continue;
+    return `${name} is ${JSON.stringify(value.slice(0, 60))}, which is no ${type}.`;
+  }
+  return undefined;
+}

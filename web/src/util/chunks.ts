@@ -1,0 +1,84 @@
+// Bytes from wherever a user has them, piece by piece, so that the page goes on between two.
+
+import { StoreError } from "../errors.ts";
+import type { SnapshotSource } from "../types.ts";
+import { yieldToEventLoop } from "./event-loop.ts";
+
+const chunkBytesMax = 256 * 1024;
+const bytesPerTurn = 8 * 1024 * 1024; // in one turn
+
+/** Rejects with StoreError ValidationFailed for what holds no bytes, and as the source itself does. */
+export async function* smallChunksFrom(
+  source: SnapshotSource,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  for await (const bytes of chunksFrom(source)) {
+    for (let at = 0; at < bytes.length; at += chunkBytesMax) {
+      yield bytes.subarray(at, at + chunkBytesMax);
+      await yieldToEventLoop();
+    }
+  }
+}
+
+/** All of it; a copy, unless it is bytes already. */
+export async function bytesFrom(source: SnapshotSource): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  for await (const chunk of chunksFrom(source)) chunks.push(chunk);
+  return await concatChunks(chunks);
+}
+
+/** One after another; the page goes on meanwhile. */
+export async function concatChunks(
+  chunks: readonly Uint8Array<ArrayBuffer>[],
+): Promise<Uint8Array<ArrayBuffer>> {
+  if (chunks.length === 1) return chunks[0] as Uint8Array<ArrayBuffer>;
+  const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  let turned = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+    if (at - turned < bytesPerTurn) continue;
+    turned = at;
+    await yieldToEventLoop();
+  }
+  return bytes;
+}
+
+/** As they come. Rejects likewise. */
+export async function* chunksFrom(source: SnapshotSource): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const bytes = toBytes(source);
+  if (bytes !== undefined) {
+    yield bytes;
+    return;
+  }
+  const stream = (source as Partial<Blob>)?.stream?.() ?? (source as ReadableStream<Uint8Array>);
+  if (typeof stream?.getReader !== "function") throw notBytesError();
+  const reader = stream.getReader();
+  let ended = false;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      ended = done;
+      if (done) return;
+      const chunk = toBytes(value);
+      if (chunk === undefined) throw notBytesError();
+      yield chunk;
+    }
+  } finally {
+    if (!ended) await reader.cancel().catch(() => {});
+  }
+}
+
+function toBytes(source: unknown): Uint8Array<ArrayBuffer> | undefined {
+  if (ArrayBuffer.isView(source)) {
+    return new Uint8Array(source.buffer as ArrayBuffer, source.byteOffset, source.byteLength);
+  }
+  return source instanceof ArrayBuffer ? new Uint8Array(source) : undefined;
+}
+
+function notBytesError(): StoreError {
+  return new StoreError(
+    "ValidationFailed",
+    "The source is neither bytes, nor a Blob, nor a stream of bytes.",
+  );
+}

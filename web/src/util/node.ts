@@ -1,0 +1,137 @@
+// The parts of Node that the package uses, as types of our own: Node's, as a dependency of the declarations, would put its globals into
+// every page's program. (tests/web/node-files.test.ts holds them against Node's.) Modules are imported when they are needed
+// and by a name that is no literal, so bundlers for browsers never look for them.
+
+export interface NodeFile {
+  write(bytes: Uint8Array, offset: number, length: number): Promise<{ bytesWritten: number }>;
+  sync(): Promise<void>;
+  datasync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface NodeFs {
+  readonly promises: {
+    open(path: string, flags: string): Promise<NodeFile>;
+    readFile(path: string): Promise<Uint8Array>;
+    readdir(path: string): Promise<string[]>;
+    mkdir(path: string, options: { recursive: boolean }): Promise<unknown>;
+    rename(from: string, to: string): Promise<void>;
+    link(existing: string, path: string): Promise<void>;
+    unlink(path: string): Promise<void>;
+    rmdir(path: string): Promise<void>;
+    stat(path: string): Promise<{ isDirectory(): boolean }>;
+  };
+  readFileSync(path: string | URL, encoding: "utf8"): string;
+  writeFileSync(path: string, text: string, options: { flag: string }): void;
+  appendFileSync(path: string, text: string): void;
+  linkSync(existing: string, path: string): void;
+  renameSync(from: string, to: string): void;
+  unlinkSync(path: string): void;
+}
+
+export interface NodePath {
+  join(...paths: string[]): string;
+  resolve(...paths: string[]): string;
+  dirname(path: string): string;
+}
+
+export interface NodeCrypto {
+  createHash(algorithm: string): {
+    update(bytes: Uint8Array): { digest(encoding: "hex"): string };
+  };
+}
+
+export interface NodeProcess {
+  readonly pid: number;
+  readonly platform: string;
+  readonly versions: { readonly node?: string };
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdout: NodeOutput;
+  readonly stderr: NodeOutput;
+  getBuiltinModule?(name: string): object | undefined; // from 20.16 on
+  kill(pid: number, signal: 0): boolean;
+  on(signal: "SIGINT" | "SIGTERM", listener: () => void): unknown;
+  exit(code: number): never;
+}
+
+export interface NodeOutput {
+  write(text: string): boolean;
+}
+
+// ---- HTTP -------------------------------------------------------------------------------------------------------------
+
+export interface NodeHttp {
+  createServer(options: NodeServerOptions, listener: NodeRequestListener): NodeServer;
+}
+
+export interface NodeServerOptions {
+  maxHeaderSize: number; // bytes
+  keepAliveTimeout: number; // milliseconds
+  cert?: string;
+  key?: string;
+}
+
+export type NodeRequestListener = (request: NodeRequest, response: NodeResponse) => void;
+
+export interface NodeRequest {
+  method?: string;
+  url?: string; // as it stands in the request line
+  rawHeaders: string[]; // name, value, name, value, …; a character for each octet
+  headers: { [name: string]: string | string[] | undefined };
+  socket: { remoteAddress?: string };
+  on(event: "data", listener: (chunk: Uint8Array<ArrayBuffer>) => void): unknown;
+  on(event: "end" | "close" | "error", listener: () => void): unknown;
+  off(event: "data", listener: (chunk: Uint8Array<ArrayBuffer>) => void): unknown;
+  resume(): unknown;
+  destroy(): unknown;
+}
+
+export interface NodeResponse {
+  writeContinue(): void;
+  writeHead(status: number, reason: string, headers: string[]): unknown;
+  write(bytes: Uint8Array, done: () => void): unknown;
+  end(body: Uint8Array, done: () => void): unknown;
+  destroy(): unknown;
+  on(event: "close", listener: () => void): unknown;
+}
+
+export interface NodeServer {
+  listen(port: number, host: string, listening: () => void): unknown;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "checkContinue", listener: NodeRequestListener): unknown;
+  off(event: "error", listener: (error: Error) => void): unknown;
+  address(): string | { port: number } | null;
+  close(closed: () => void): unknown;
+  closeIdleConnections(): void;
+  closeAllConnections(): void;
+}
+
+// ---- Getting them -------------------------------------------------------------------------------------------------------
+
+interface Modules {
+  "node:fs": NodeFs;
+  "node:path": NodePath;
+  "node:crypto": NodeCrypto;
+  "node:http": NodeHttp;
+  "node:https": NodeHttp;
+}
+
+// Asked for directly where that is possible: importing node:http also runs the getters of what it could do besides, and that
+// is most of a server's start.
+export async function nodeModule<K extends keyof Modules>(name: K): Promise<Modules[K]> {
+  const builtin = nodeProcess()?.getBuiltinModule?.(name);
+  return (builtin ??
+    (await import(/* @vite-ignore */ /* webpackIgnore: true */ name))) as Modules[K];
+}
+
+// Undefined where there is none, or none that is Node's or like it (Deno and Bun are).
+export function nodeProcess(): NodeProcess | undefined {
+  const { process } = globalThis as { process?: Partial<NodeProcess> };
+  return process?.versions?.node === undefined ? undefined : (process as NodeProcess);
+}
+
+// ENOENT and the like; "" for what is no error of the system.
+export function systemErrorCode(error: unknown): string {
+  return (error as { code?: string } | null | undefined)?.code ?? "";
+}

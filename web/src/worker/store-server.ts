@@ -1,0 +1,176 @@
+// The worker's side of a store that a page has in a worker (worker-host.ts): opens it as a page would, and answers the page.
+
+import type { LastSeenMarker } from "../host/eviction-detector.ts";
+import { estimate, locks, type PageServices } from "../open/environment.ts";
+import { openHost } from "../open/open-host.ts";
+import type { Settings } from "../open/options.ts";
+import { CallServer, workerServerPolicy } from "../tabs/call-server.ts";
+import { type Channel, portChannel } from "../tabs/channel.ts";
+import {
+  errorToWire,
+  type FromWorker,
+  protocolVersion,
+  type ToWorker,
+  workerName,
+} from "../tabs/messages.ts";
+import { holdClientLock, type LockRequest } from "../tabs/store-lock.ts";
+import type { Host } from "../transport.ts";
+import { buildId } from "../wasm/module.ts";
+import { RemotePageLifecycle } from "./remote-page-lifecycle.ts";
+import type { TransferableSettings } from "./worker-host.ts";
+
+/** @internal */
+export interface WorkerEnvironment {
+  open(settings: Settings, pageServices: PageServices): Promise<Host>;
+  locks: LockManager | undefined;
+}
+
+/** Serves one store to the page at the other end of the port. */
+export function connect(port: MessagePort): void {
+  serveStore(port, { open: openHost, locks: locks() });
+}
+
+/** @internal */
+export function serveStore(port: MessagePort, environment: WorkerEnvironment): void {
+  new StoreServer(port, environment).start();
+}
+
+class StoreServer {
+  readonly #environment: WorkerEnvironment;
+  readonly #channel: Channel;
+  readonly #lifecycle = new RemotePageLifecycle();
+  #server: CallServer | undefined;
+  #host: Host | undefined;
+  #holdLock: () => void = () => {};
+  #lockRequest: LockRequest | undefined;
+  #suspended = false;
+  #resumeCount = 0;
+  #resolvePersist: (granted: boolean) => void = () => {};
+  #resolveLastSeen: (lastSeen: Date | undefined) => void = () => {};
+  readonly #marker: LastSeenMarker = {
+    lastSeen: () =>
+      new Promise((resolve) => {
+        this.#resolveLastSeen = resolve;
+        this.#post({ type: "get-last-seen" });
+      }),
+    set: (at) => this.#post({ type: "set-last-seen", at, resumeCount: this.#resumeCount }),
+    clear: () => this.#post({ type: "clear-last-seen" }),
+  };
+
+  constructor(port: MessagePort, environment: WorkerEnvironment) {
+    this.#environment = environment;
+    this.#channel = portChannel(port, (m) => this.#receive(m as ToWorker<TransferableSettings>));
+    port.addEventListener("close", () => this.#shutDown());
+  }
+
+  start(): void {
+    this.#post({ type: "started", entitable: protocolVersion, build: buildId });
+  }
+
+  #receive(message: ToWorker<TransferableSettings>): void {
+    switch (message.type) {
+      case "open":
+        void this.#open(message);
+        break;
+      case "lifecycle":
+        this.#onLifecycleEvent(message);
+        break;
+      case "persisted":
+        this.#resolvePersist(message.granted);
+        break;
+      case "last-seen":
+        this.#resolveLastSeen(message.lastSeen);
+        break;
+      case "close":
+        void this.#close();
+        break;
+      default:
+        this.#server?.receive(message);
+    }
+  }
+
+  async #open({
+    settings,
+    hidden,
+    lock,
+  }: ToWorker<TransferableSettings> & { type: "open" }): Promise<void> {
+    this.#lifecycle.update(hidden);
+    this.#hold(settings.name, lock);
+    try {
+      this.#host = await this.#environment.open(
+        {
+          ...settings,
+          thread: "inline",
+          clock: { now: () => Date.now() },
+          signal: undefined, // the page ends the worker instead
+          onWarning: (warning) => this.#post({ type: "warning", warning }),
+        },
+        {
+          lifecycle: this.#lifecycle,
+          persist: () => this.#persist(),
+          estimate,
+          lastSeenMarker: () => this.#marker,
+        },
+      );
+      this.#server = new CallServer(this.#host, workerName, this.#channel, workerServerPolicy);
+    } catch (error) {
+      this.#post({ type: "failed", error: errorToWire(error) });
+    }
+  }
+
+  // The lock of this worker's life. The page, which waits for it, must not do so while it is frozen, nor this worker hold it.
+  #hold(store: string, lock: string): void {
+    const { locks } = this.#environment;
+    if (locks === undefined) return;
+    this.#holdLock = () => {
+      const resumeCount = this.#resumeCount;
+      this.#lockRequest = holdClientLock(locks, store, lock, () =>
+        this.#post({ type: "lock-held", resumeCount }),
+      );
+    };
+    this.#holdLock();
+  }
+
+  #onLifecycleEvent({
+    event,
+    hidden,
+  }: ToWorker<TransferableSettings> & { type: "lifecycle" }): void {
+    if (event === "suspend") {
+      this.#suspended = true;
+      this.#lockRequest?.end();
+    } else if (event === "resume" && this.#suspended) {
+      this.#suspended = false;
+      this.#resumeCount += 1;
+      this.#holdLock();
+    }
+    this.#lifecycle.update(hidden, event);
+  }
+
+  #persist(): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#resolvePersist = resolve;
+      this.#post({ type: "persist" });
+    });
+  }
+
+  async #close(): Promise<void> {
+    let lost: unknown;
+    try {
+      await this.#host?.close();
+    } catch (error) {
+      lost = error;
+    }
+    this.#post({ type: "closed", error: lost === undefined ? undefined : errorToWire(lost) });
+  }
+
+  // The page has closed the store, or is gone.
+  #shutDown(): void {
+    this.#server?.close();
+    this.#lockRequest?.end();
+    this.#host?.close().catch(() => {});
+  }
+
+  #post(message: FromWorker): void {
+    this.#channel.post(message);
+  }
+}
