@@ -86,7 +86,8 @@ async function dexieRead(entities: number): Promise<number> {
 
 let kept: { store: MockStore; forks: MockStore[] } | undefined;
 
-// A store that stays, for its memory to be looked at; and then forks of it, each with so many changes, one after the other from anywhere on.
+// A store that stays, for its memory to be looked at; and then forks of it, each with so many
+// changes, one after the other from anywhere on.
 async function hold(entities: number): Promise<void> {
   kept = { store: await filled(entities), forks: [] };
 }

@@ -1,4 +1,5 @@
-// What forks and rollbacks of a store for tests cost: beside a point read of Dexie on as many entities, and in memory.
+// What forks and rollbacks of a store for tests cost: beside a point read of Dexie on as many
+// entities, and in memory.
 
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";

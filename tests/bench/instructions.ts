@@ -1,5 +1,6 @@
-// How many instructions of the core an operation takes: the same in every run on one machine, whatever else it does, so that
-// commits can be compared. Prints the functions that cost most, each by itself; with --write the table goes into README.md.
+// How many instructions of the core an operation takes: the same in every run on one machine,
+// whatever else it does, so that commits can be compared. Prints the functions that cost most, each
+// by itself; with --write the table goes into README.md.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";

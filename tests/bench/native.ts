@@ -1,4 +1,5 @@
-// What each module of the core takes, natively: nanoseconds of one operation (a row, an entity, a key), by the size of the store.
+// What each module of the core takes, natively: nanoseconds of one operation (a row, an entity, a
+// key), by the size of the store.
 //
 //   native [module] [--write]     all modules unless told; --write puts the table into README.md
 

@@ -1,4 +1,5 @@
-// entitable beside its peers: the whole table, in one Chromium and in Node. README.md says what is measured, and `run` what can be asked for.
+// entitable beside its peers: the whole table, in one Chromium and in Node. README.md says what is
+// measured, and `run` what can be asked for.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
@@ -40,7 +41,8 @@ const roundsOf = (size: number) =>
     .slice(0, size + 1)
     .at(-1) ?? 1;
 
-// Seconds that a database gets for a step: by far the longest that all but the slowest need on a quiet machine.
+// Seconds that a database gets for a step: by far the longest that all but the slowest need on a
+// quiet machine.
 const budgetOf = (entities: number) => Number(options.budget ?? Math.max(10, entities / 4000));
 
 // Seconds of a round after which a peer takes part in no further one.
@@ -54,7 +56,8 @@ interface BenchEnvironment {
   node: { package: string; folder: string };
 }
 
-// All rounds of one size. A database that stops before its end takes no part in later ones, nor does a peer that takes too long.
+// All rounds of one size. A database that stops before its end takes no part in later ones, nor
+// does a peer that takes too long.
 async function measure({ browser, site, node }: BenchEnvironment, size: number): Promise<void> {
   const entities = sizes[size] as number;
   const rounds = roundsOf(size);

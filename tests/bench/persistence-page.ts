@@ -7,7 +7,8 @@ type Package = typeof import("../../web/src/index.ts");
 const name = "growing";
 const load = () => import("/dist/index.js" as string) as Promise<Package>;
 
-// 12 properties with the keys: texts, numbers, a boolean, a date, 64 bits, bytes; 100 entities to a partition of a hundred.
+// 12 properties with the keys: texts, numbers, a boolean, a date, 64 bits, bytes; 100 entities to a
+// partition of a hundred.
 function entity(i: number) {
   return {
     partitionKey: `p${String(Math.floor(i / 1000)).padStart(6, "0")}`,

@@ -1,6 +1,6 @@
-// What it costs that a store grows: a write at the beginning and at the end, tasks that keep the page waiting, opening, memory, and the
-// whole as one file.
-// All in one run, so that its ratios mean something on a noisy machine.
+// What it costs that a store grows: a write at the beginning and at the end, tasks that keep the
+// page waiting, opening, memory, and the whole as one file. All in one run, so that its ratios mean
+// something on a noisy machine.
 
 import { newProfile } from "../browser/support/browser.ts";
 import { launch } from "../browser/support/puppeteer.ts";

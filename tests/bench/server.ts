@@ -1,6 +1,7 @@
-// The Node server of the package and Azurite, both in memory, with the official client over loopback; and the same client over a
-// store in this process (httpClient). How much of a call is the client itself is measured by answers that were recorded: what
-// is left, the own share, is compared too. Rounds in shuffled order, medians; the answers must be equal.
+// The Node server of the package and Azurite, both in memory, with the official client over
+// loopback; and the same client over a store in this process (httpClient). How much of a call is
+// the client itself is measured by answers that were recorded: what is left, the own share, is
+// compared too. Rounds in shuffled order, medians; the answers must be equal.
 //
 //   server [entities] [--write]     10,000 unless told; --write puts the table into README.md
 
@@ -36,7 +37,7 @@ function client(base: string, httpClient?: HttpClient): TableClient {
   });
 }
 
-// ---- Who answers --------------------------------------------------------------------------------------------------------
+// ---- Who answers --------------------------------------------------------------------------------
 
 interface Responder {
   table: TableClient;
@@ -132,7 +133,7 @@ const responders = { azurite, server, inThisProcess, nobody, node };
 type ResponderId = keyof typeof responders;
 const responderIds = Object.keys(responders) as ResponderId[];
 
-// ---- Measuring ----------------------------------------------------------------------------------------------------------
+// ---- Measuring ----------------------------------------------------------------------------------
 
 interface Figures {
   start: number; // seconds until the table is there
@@ -169,7 +170,8 @@ async function measure(who: ResponderId): Promise<Figures> {
   return { start, seconds, busy, memory };
 }
 
-// Seconds of processor time that all threads of a process have had. Other work on the machine does not lengthen it.
+// Seconds of processor time that all threads of a process have had. Other work on the machine does
+// not lengthen it.
 function busyOf(child: ChildProcess | undefined): number {
   if (child === undefined) return 0;
   const tasks = `/proc/${child.pid}/task`;
@@ -194,7 +196,7 @@ for (let round = 0; round < rounds; ++round) {
   }
 }
 
-// ---- Telling ------------------------------------------------------------------------------------------------------------
+// ---- Telling ------------------------------------------------------------------------------------
 
 const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] as number;
 const of = (who: ResponderId, value: (figures: Figures) => number) =>

@@ -1,5 +1,6 @@
-// What the package weighs, raw and compressed: the files that are shipped as they are, and each entry as a user's bundler makes
-// it (minified, with all that it always loads). With --write the table goes into README.md.
+// What the package weighs, raw and compressed: the files that are shipped as they are, and each
+// entry as a user's bundler makes it (minified, with all that it always loads). With --write the
+// table goes into README.md.
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -26,7 +27,8 @@ function sizesOf(files: readonly Uint8Array[]): Sizes {
 
 const shipped = (path: string) => readFileSync(resolve(staging, path));
 
-// The scripts that this source needs before it runs; what is imported later, in some cases, is not among them.
+// The scripts that this source needs before it runs; what is imported later, in some cases, is not
+// among them.
 async function bundled(source: string, platform: BuildOptions["platform"] = "browser") {
   const outdir = "/out";
   const { outputFiles, metafile } = await build({

@@ -23,7 +23,8 @@ function entity(i: number) {
 const median = (values: number[]) =>
   [...values].sort((a, b) => a - b)[values.length >> 1] as number;
 
-// Milliseconds that a call takes, in rounds of several calls: a single one is too short for a page's clock.
+// Milliseconds that a call takes, in rounds of several calls: a single one is too short for a
+// page's clock.
 async function timed(rounds: number, calls: number, call: () => Promise<unknown>): Promise<number> {
   const times: number[] = [];
   for (let round = 0; round < rounds; ++round) {

@@ -1,4 +1,5 @@
-// What a worker costs and spares: the same calls on a store in the page and on one in a worker, in one run.
+// What a worker costs and spares: the same calls on a store in the page and on one in a worker, in
+// one run.
 
 import { newProfile } from "../browser/support/browser.ts";
 import { launch } from "../browser/support/puppeteer.ts";

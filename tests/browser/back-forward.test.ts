@@ -1,4 +1,5 @@
-// A page with an open store goes into the back/forward cache of Chromium and comes out of it, and goes on.
+// A page with an open store goes into the back/forward cache of Chromium and comes out of it, and
+// goes on.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,5 +1,6 @@
-// The playground as a visitor uses it, in real Chromium on real IndexedDB: load all cities, reload, query and compare with
-// plain JavaScript over the same data, edit with a conflict, run a transaction that fails.
+// The playground as a visitor uses it, in real Chromium on real IndexedDB: load all cities, reload,
+// query and compare with plain JavaScript over the same data, edit with a conflict, run a
+// transaction that fails.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
@@ -68,7 +69,8 @@ async function query(filter: string, select = ""): Promise<{ kind: string; text:
   };
 }
 
-// The table is shown, and then asked for its first partition: which would replace what is asked before.
+// The table is shown, and then asked for its first partition: which would replace what is asked
+// before.
 async function begunWith(partition: string): Promise<void> {
   await page.locator("tbody tr[data-row='0']").filter({ hasText: partition }).waitFor();
 }

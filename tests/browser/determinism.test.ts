@@ -1,5 +1,5 @@
-// One seed gives the same bytes in Chromium as in Node: in a page, in its worker, and in a Service Worker, asked by the page's own
-// fetch.
+// One seed gives the same bytes in Chromium as in Node: in a page, in its worker, and in a Service
+// Worker, asked by the page's own fetch.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// What real Chromium's IndexedDB is asked for, and that an answer waits for it: a spy sits between the owner and its
-// database. A process that is killed can't tell strict from relaxed; this can.
+// What real Chromium's IndexedDB is asked for, and that an answer waits for it: a spy sits between
+// the owner and its database. A process that is killed can't tell strict from relaxed; this can.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -12,7 +12,8 @@ declare const user: typeof User;
 declare const spied: { asked: string[]; held: (() => void)[]; hold: boolean };
 declare let answered: boolean;
 
-// Notes the durability of each transaction that writes. While `hold` is true, nobody hears that one is complete.
+// Notes the durability of each transaction that writes. While `hold` is true, nobody hears that one
+// is complete.
 function spy(): void {
   const { transaction } = IDBDatabase.prototype;
   const seen: typeof spied = { asked: [], held: [], hold: false };
@@ -127,7 +128,8 @@ describe("what was deferred is stored at once when the page", () => {
         assert(engine !== undefined);
         await page.evaluate(() => user.flush());
         await engine.evaluate(() => {
-          Object.assign(globalThis, { setTimeout: () => 0 }); // it is never stored because its time has come
+          // it is never stored because its time has come
+          Object.assign(globalThis, { setTimeout: () => 0 });
         });
         await page.evaluate(async () => {
           await Promise.all([1, 2, 3].map(() => user.insert("deferred")));

@@ -1,5 +1,6 @@
-// Eight tabs of real Chromium write to one store, several writes of each on their way at a time and half of them in conflict with
-// each other, while owners crash and freeze: nothing lost, nothing twice, the counter adds up.
+// Eight tabs of real Chromium write to one store, several writes of each on their way at a time and
+// half of them in conflict with each other, while owners crash and freeze: nothing lost, nothing
+// twice, the counter adds up.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,5 +1,5 @@
-// <table-explorer> as anybody would use it: in a plain page with one script tag under a strict policy, by mouse and by keyboard, and in a
-// React application.
+// <table-explorer> as anybody would use it: in a plain page with one script tag under a strict
+// policy, by mouse and by keyboard, and in a React application.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
@@ -892,7 +892,8 @@ describe("<table-explorer> in a React application", () => {
     await page.getByRole("button", { name: "Toggle" }).click();
     await explorer(page).waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Toggle" }).click();
-    await shows(explorer(page).locator("tbody"), "chairs"); // the store is still open: it is the page's
+    // the store is still open: it is the page's
+    await shows(explorer(page).locator("tbody"), "chairs");
     assert.deepEqual(await accessibilityProblems(page), []);
     assert.deepEqual(problems, []);
     await page.close();

@@ -1,5 +1,6 @@
-// A disk that is really full, under real Chromium: the profile is on a small file system of its own, filled with ballast.
-// Needs the right to mount one; elsewhere it is skipped, and the same faults are injected in tests/web/storage.test.ts.
+// A disk that is really full, under real Chromium: the profile is on a small file system of its
+// own, filled with ballast. Needs the right to mount one; elsewhere it is skipped, and the same
+// faults are injected in tests/web/storage.test.ts.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -94,8 +95,8 @@ test("a full disk rejects writes, loses nothing, and is over when there is room 
   assert.equal(full.visible, full.written, "readers see what is stored, no more and no less");
   assert.equal(full.state, "open");
 
-  // Now not even the browser's own books find room: it may also close the connection. It may free room as well, by
-  // compacting, so the disk is filled again until a write finds none.
+  // Now not even the browser's own books find room: it may also close the connection. It may free
+  // room as well, by compacting, so the disk is filled again until a write finds none.
   let deferredRows = 0;
   const writeDeferred = () =>
     page.evaluate(async (n) => {

@@ -1,5 +1,6 @@
-// A browser in which something is missing, or goes away: no Web Locks, no IndexedDB, the connection lost, the site's data
-// cleared. (That storage is forbidden is in package.test.ts, that the disk is full in full-disk.test.ts.)
+// A browser in which something is missing, or goes away: no Web Locks, no IndexedDB, the connection
+// lost, the site's data cleared. (That storage is forbidden is in package.test.ts, that the disk is
+// full in full-disk.test.ts.)
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,4 +1,5 @@
-// The built package in real Chromium on its own IndexedDB: reloads, tabs, killed browsers, a strict Content-Security-Policy.
+// The built package in real Chromium on its own IndexedDB: reloads, tabs, killed browsers, a strict
+// Content-Security-Policy.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -69,7 +70,8 @@ async function newPage(): Promise<Page> {
   return page;
 }
 
-// The package inside the page. What is passed to evaluate() runs there and sees nothing of this file.
+// The package inside the page. What is passed to evaluate() runs there and sees nothing of this
+// file.
 declare function entitable(): Promise<Package>;
 
 async function pageWithPackage(): Promise<Page> {
@@ -234,7 +236,8 @@ describe("in Chromium", () => {
     scripts.set("/reader.mjs", readFileSync(output, "utf8"));
     const page = await pageWithPackage();
     const files = await filesOf(page, "checkpoints");
-    await page.goto("about:blank"); // a data: URL of the single-file build is not for our strict policy
+    // a data: URL of the single-file build is not for our strict policy
+    await page.goto("about:blank");
     const open = await serve(staging, { override: beside });
     t.after(() => open.close());
     // Another origin has another IndexedDB: the entries are copied over as they are.

@@ -1,4 +1,5 @@
-// <table-playground> as anybody would use it: a plain page with one script tag, under a strict policy.
+// <table-playground> as anybody would use it: a plain page with one script tag, under a strict
+// policy.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";

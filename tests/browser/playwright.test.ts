@@ -1,4 +1,5 @@
-// entitable/playwright under Playwright's own runner, in real Chromium: fixture/tables.spec.ts, and the README's test.
+// entitable/playwright under Playwright's own runner, in real Chromium: fixture/tables.spec.ts, and
+// the README's test.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

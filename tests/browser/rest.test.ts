@@ -1,5 +1,6 @@
-// The Table service's protocol in real Chromium: the official client, unmodified, over store.httpClient and, with its own
-// transport, over a Service Worker; and plain fetch. What a Service Worker acknowledges outlives it.
+// The Table service's protocol in real Chromium: the official client, unmodified, over
+// store.httpClient and, with its own transport, over a Service Worker; and plain fetch. What a
+// Service Worker acknowledges outlives it.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -86,7 +87,8 @@ function beside(path: string): ReturnType<NonNullable<SiteOptions["override"]>> 
   return path === "/favicon.ico" ? { status: 204, body: "" } : undefined;
 }
 
-// Goes to a page of the site and waits until this Service Worker controls it, and none of another scope.
+// Goes to a page of the site and waits until this Service Worker controls it, and none of another
+// scope.
 async function controlled(script: string, path = "/"): Promise<void> {
   await page.goto(new URL(path, site.url).href);
   await page.evaluate(
@@ -373,7 +375,8 @@ describe("a Service Worker", () => {
     copyFileSync(join(folder, "service-worker.js"), join(folder, "stale/service-worker.js"));
     const right = readFileSync(join(folder, "entitable.wasm"));
     const other = Buffer.from(right);
-    const id = other.lastIndexOf("entitable") + "entitable".length; // of the build, behind the name of its section
+    // of the build, behind the name of its section
+    const id = other.lastIndexOf("entitable") + "entitable".length;
     other[id] = (other[id] ?? 0) ^ 1;
     const wasm = join(folder, "stale/entitable.wasm");
     writeFileSync(wasm, other);

@@ -1,9 +1,11 @@
-// For people to look at: every page of the built guide, after all its buttons were pressed, in light, in dark, and on a phone.
+// For people to look at: every page of the built guide, after all its buttons were pressed, in
+// light, in dark, and on a phone.
 //
 //   node tests/browser/screenshots.ts                     all pages
 //   node tests/browser/screenshots.ts paging patterns/    the pages whose path begins so
 //
-// build/screenshots/<look>/<page>.png is a page, build/screenshots/sheet-<look>-<n>.png several of them, small.
+// build/screenshots/<look>/<page>.png is a page, build/screenshots/sheet-<look>-<n>.png several of
+// them, small.
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Page } from "playwright-core";
@@ -41,7 +43,7 @@ async function takeScreenshot(page: Page, path: string, look: Variant): Promise<
   return { path, file, width: picture.readUInt32BE(16), height: picture.readUInt32BE(20) };
 }
 
-// ---- Sheets -------------------------------------------------------------------------------------------------------------
+// ---- Sheets -------------------------------------------------------------------------------------
 
 const sheet = { width: 2000, height: 1400, gap: 12 };
 
@@ -86,7 +88,7 @@ async function writeSheets(
   return sections.length;
 }
 
-// ---- All of it ----------------------------------------------------------------------------------------------------------
+// ---- All of it ----------------------------------------------------------------------------------
 
 const prefixes = process.argv.slice(2);
 const paths = pagesOfGuide().filter(

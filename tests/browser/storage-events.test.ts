@@ -1,8 +1,10 @@
-// What real Chromium does to a site's storage, and what a store then tells: it is nearly full (CDP sets the quota, which estimate()
-// reports though IndexedDB is not held to it), or was cleared but for localStorage, as by an eviction.
+// What real Chromium does to a site's storage, and what a store then tells: it is nearly full (CDP
+// sets the quota, which estimate() reports though IndexedDB is not held to it), or was cleared but
+// for localStorage, as by an eviction.
 //
-// Since version 138 Chromium's estimate hides the quota from sites, and the one that CDP sets too: it says ten gigabytes more than are
-// used, or the size of the disk if that is less. Here it is told not to.
+// Since version 138 Chromium's estimate hides the quota from sites, and the one that CDP sets too:
+// it says ten gigabytes more than are used, or the size of the disk if that is less. Here it is
+// told not to.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -124,7 +126,8 @@ describe("a store whose data the browser threw away", () => {
       await second.close();
       const third = await newPage(tabs);
       await open(third, thread);
-      await third.evaluate(() => navigator.storage.estimate()); // what was asked before is answered before
+      // what was asked before is answered before
+      await third.evaluate(() => navigator.storage.estimate());
       assert.equal(await heardBy(third), 0);
     });
   }

@@ -1,5 +1,6 @@
-// Tabs that share a store in real Chromium, with real locks, channels and IndexedDB: whatever happens to the owner, nothing
-// that was acknowledged is lost, no group is torn, nothing is done twice. (tests/web/tabs.test.ts has more, in one process.)
+// Tabs that share a store in real Chromium, with real locks, channels and IndexedDB: whatever
+// happens to the owner, nothing that was acknowledged is lost, no group is torn, nothing is done
+// twice. (tests/web/tabs.test.ts has more, in one process.)
 
 import assert from "node:assert/strict";
 import { appendFileSync, readdirSync } from "node:fs";
@@ -79,7 +80,8 @@ describe("a browser with several tabs that write", () => {
     t.diagnostic(`${tabs.reports.length} acknowledged writes, ${rows} rows`);
   });
 
-  // Chromium would delete all databases of the origin at the second start after that (web/src/storage/idbfs-database.ts).
+  // Chromium would delete all databases of the origin at the second start after that
+  // (web/src/storage/idbfs-database.ts).
   test("is killed in the middle of a record of its disk's log", async (t) => {
     const tabs = await SharedTabs.start();
     t.after(() => tabs.stop());
@@ -91,7 +93,8 @@ describe("a browser with several tabs that write", () => {
     );
     const newest = logs.sort().at(-1) as string;
     const half = Buffer.alloc(107, 7);
-    half.set([1, 2, 3, 4, 0, 2, 1]); // a checksum, 512 bytes, whole in this block; and then only 100 of them
+    // a checksum, 512 bytes, whole in this block; and then only 100 of them
+    half.set([1, 2, 3, 4, 0, 2, 1]);
     appendFileSync(join(folder, newest), half);
     for (const session of ["second", "third", "fourth"]) {
       const page = await tabs.tab();

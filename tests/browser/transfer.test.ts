@@ -1,4 +1,5 @@
-// Files of tables in Chromium: through a worker, in a tab that doesn't own the store, and while the one that does goes away.
+// Files of tables in Chromium: through a worker, in a tab that doesn't own the store, and while the
+// one that does goes away.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

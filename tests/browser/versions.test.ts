@@ -1,4 +1,5 @@
-// Tabs that run versions of the package which can't talk to each other, on one store: the newer one gets it.
+// Tabs that run versions of the package which can't talk to each other, on one store: the newer one
+// gets it.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

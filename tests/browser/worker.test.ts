@@ -1,5 +1,5 @@
-// Stores in workers, in real Chromium: they do what stores in the page do, share with tabs of either kind, and end with
-// their worker. (tests/web/worker.test.ts has more, without a worker.)
+// Stores in workers, in real Chromium: they do what stores in the page do, share with tabs of
+// either kind, and end with their worker. (tests/web/worker.test.ts has more, without a worker.)
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -37,7 +37,8 @@ interface Ended {
   acknowledged: number;
 }
 
-// The package inside the page. What is passed to evaluate() runs there and sees nothing of this file.
+// The package inside the page. What is passed to evaluate() runs there and sees nothing of this
+// file.
 declare function entitable(): Promise<Package>;
 
 async function newPage(options: SiteOptions = {}): Promise<Page> {
@@ -178,7 +179,8 @@ describe("a store in a worker", () => {
   });
 });
 
-// Runs in the page: what tables do, then requests, while the server can't give the second half and when it can again.
+// Runs in the page: what tables do, then requests, while the server can't give the second half and
+// when it can again.
 async function splitModule(thread: "inline" | "worker"): Promise<unknown[]> {
   const { openStore, deleteStore } = await entitable();
   const seen: unknown[] = [];

@@ -1,4 +1,5 @@
-// The older JavaScript client, azure-storage, against `entitable serve`: everything that it offers for tables.
+// The older JavaScript client, azure-storage, against `entitable serve`: everything that it offers
+// for tables.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -1,5 +1,6 @@
-// Debian's Python and Go clients against `entitable serve`: each of their checks is a test here. They are packages of the
-// system (scripts/setup), so it is the system's Python and Go that run them.
+// Debian's Python and Go clients against `entitable serve`: each of their checks is a test here.
+// They are packages of the system (scripts/setup), so it is the system's Python and Go that run
+// them.
 
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";

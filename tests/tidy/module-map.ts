@@ -1,7 +1,8 @@
 // The module maps: the fenced blocks of core/MODULES.md and web/src/MODULES.md.
 //
 //     core/index            uses core/model       a module, and the modules it may use
-//       leaf  leaf_split    what they are         its files in the order of dependency, without ending
+//       leaf  leaf_split    what they are         its files in the order of dependency, without
+//                                                 ending
 //
 // In C++ a module may also use what the modules on its line use; in TypeScript it may not.
 

@@ -1,4 +1,5 @@
-// The files that a rule looks at: those of git (tracked, or new and not ignored), or a sketch of some in a canary test.
+// The files that a rule looks at: those of git (tracked, or new and not ignored), or a sketch of
+// some in a canary test.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";

@@ -55,7 +55,8 @@ const moduleMaps = {
 
 type Files = Record<string, string>;
 
-// The rule holds here, and breaks for each of the sketches, which are given without the module maps.
+// The rule holds here, and breaks for each of the sketches, which are given without the module
+// maps.
 function rule(name: string, check: Rule, broken: Files[], fine: Files): void {
   describe(name, () => {
     test("holds", () => assert.equal(check(repository).join("\n"), ""));

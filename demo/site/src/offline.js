@@ -1,7 +1,7 @@
 // The Service Worker: caches the whole site at the first visit, and serves it from the cache. The
-// build inserts the constants `version`, `files` and `later` (the large files) before this script; see
-// build/precache.ts. A new version waits until no page of the old version is open, so that no page
-// loads a mixture of both.
+// build inserts the constants `version`, `files` and `later` (the large files) before this script;
+// see build/precache.ts. A new version waits until no page of the old version is open, so that no
+// page loads a mixture of both.
 // biome-ignore-all lint/correctness/noUndeclaredVariables: the build declares them
 
 const prefix = `site ${self.registration.scope} `;

@@ -1,5 +1,6 @@
-// Where the time of a durable write goes, as a page can see it: until the browser has everything, in the browser, and until the caller
-// goes on. By watching the transactions of IndexedDB, one write at a time.
+// Where the time of a durable write goes, as a page can see it: until the browser has everything,
+// in the browser, and until the caller goes on. By watching the transactions of IndexedDB, one
+// write at a time.
 
 import { median, now } from "./timing.ts";
 
@@ -27,7 +28,8 @@ export class CommitTimer {
     const { commit } = IDBTransaction.prototype;
     IDBDatabase.prototype.transaction = function (...asked) {
       const made = transaction.apply(this, asked);
-      made.addEventListener("complete", completed); // before anybody else's: between two listeners promises go on
+      // before anybody else's: between two listeners promises go on
+      made.addEventListener("complete", completed);
       return made;
     };
     IDBTransaction.prototype.commit = function () {

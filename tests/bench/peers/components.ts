@@ -1,5 +1,5 @@
-// Which part of entitable the moments of profiles belong to: the storage and whatever it calls, or else the module or those files of the
-// package that stand next above on the stack.
+// Which part of entitable the moments of profiles belong to: the storage and whatever it calls, or
+// else the module or those files of the package that stand next above on the stack.
 
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
@@ -60,7 +60,8 @@ function componentOf(stack: readonly Frame[]): Component {
   const { functionName = "" } = stack[0] ?? {};
   if (functionName === "(idle)") return "waiting";
   if (functionName === "(garbage collector)") return "garbage collection";
-  // V8 says of calls that it compiled into their caller that they are called by a getter, if one was compiled into it, too.
+  // V8 says of calls that it compiled into their caller that they are called by a getter, if one
+  // was compiled into it, too.
   const sources = stack.filter((frame) => !frame.functionName.startsWith("get ")).map(sourceOf);
   if (sources.some((source) => storing.test(source))) return "storing";
   for (const source of sources) {

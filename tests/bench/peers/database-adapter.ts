@@ -4,7 +4,8 @@ import type { Entity, Filter, Key, Range } from "./workload.ts";
 
 export type MaybePromise<T> = T | Promise<T>;
 
-// When a write is acknowledged: never stored; before it is stored; when it survives the death of the browser; when it is flushed.
+// When a write is acknowledged: never stored; before it is stored; when it survives the death of
+// the browser; when it is flushed.
 export type Level = "memory" | "deferred" | "relaxed" | "strict";
 
 export const levelLetters = { memory: "M", deferred: "S", relaxed: "R", strict: "D" } as const;
@@ -19,8 +20,8 @@ export interface DatabaseAdapter {
   remove(name: string): Promise<void>;
 }
 
-// `Row` is what it hands out. Whatever needs a conversion to be an Entity is converted in it, unless the store is one that holds
-// JSON and leaves that to its user.
+// `Row` is what it hands out. Whatever needs a conversion to be an Entity is converted in it,
+// unless the store is one that holds JSON and leaves that to its user.
 export interface Database<Row = unknown> {
   // At most 100 new entities of one partition, all or none.
   insertGroup(entities: readonly Entity[]): MaybePromise<unknown>;

@@ -1,5 +1,6 @@
-// Why a target is missed, by row: printed below the tables of runs that missed it. Figures in braces are those of the same run, by row; the others
-// were measured, and are to be measured again when what they are about has changed.
+// Why a target is missed, by row: printed below the tables of runs that missed it. Figures in
+// braces are those of the same run, by row; the others were measured, and are to be measured again
+// when what they are about has changed.
 
 const waits = (row: string) =>
   `half of them take {${row}-before} ms until the browser has everything, {${row}-browser} in the browser, and {${row}-behind} until the caller goes on.`;

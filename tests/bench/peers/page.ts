@@ -1,4 +1,5 @@
-// The script of the page and, for databases that run in one, of the worker: it hands the driver's steps to a session.
+// The script of the page and, for databases that run in one, of the worker: it hands the driver's
+// steps to a session.
 
 import type { SessionOptions } from "./session.ts";
 import { StepClient, type StepResponse, stepHandler } from "./step-messages.ts";
@@ -28,7 +29,7 @@ function serveSteps(): void {
   globalThis.onmessage = ({ data }) => receive(data);
 }
 
-// ---- What the driver calls ----------------------------------------------------------------------------------------------
+// ---- What the driver calls ----------------------------------------------------------------------
 
 let call: Call;
 

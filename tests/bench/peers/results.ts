@@ -64,7 +64,8 @@ export class Results {
     return exact ?? levels[0] ?? "memory";
   }
 
-  // The quickest peer whose writes are acknowledged at one of these levels, without plain JavaScript.
+  // The quickest peer whose writes are acknowledged at one of these levels, without plain
+  // JavaScript.
   best(row: Row, levels: readonly Level[]): { entry: ComparedDatabase; value: number } | undefined {
     let best: { entry: ComparedDatabase; value: number } | undefined;
     for (const entry of this.entries) {
@@ -76,7 +77,8 @@ export class Results {
     return best;
   }
 
-  // What entitable is held against: who acknowledges at the same level, and for reads everybody that keeps its data.
+  // What entitable is held against: who acknowledges at the same level, and for reads everybody
+  // that keeps its data.
   bestComparable(row: Row): { entry: ComparedDatabase; value: number } | undefined {
     if (row.isReference) return undefined;
     return this.best(row, row.level === undefined ? persistentLevels : [row.level]);

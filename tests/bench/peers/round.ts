@@ -1,4 +1,5 @@
-// One round of one database: a fresh page or process, fresh storage, and everything that is measured of it.
+// One round of one database: a fresh page or process, fresh storage, and everything that is
+// measured of it.
 
 import type { Browser } from "puppeteer-core";
 import { entityBytes, insertBytes } from "./adapters/floor.ts";
@@ -49,7 +50,8 @@ interface LoadOptions {
   watch?: boolean; // also what each waits for
 }
 
-// Loads at the levels that it is not read at are of no more than so many entities, and end after so long.
+// Loads at the levels that it is not read at are of no more than so many entities, and end after so
+// long.
 const otherLoads = 100_000;
 const enoughMs = 3000;
 const inFlightPuts = 100;
@@ -119,7 +121,7 @@ class Round {
     this.#runner = undefined;
   }
 
-  // ---- Parts ------------------------------------------------------------------------------------------------------------
+  // ---- Parts ------------------------------------------------------------------------------------
 
   async #loadMain(level: Level, before: number): Promise<void> {
     const { entities } = this.#o.session;
@@ -235,7 +237,8 @@ class Round {
     await this.#call("remove", "main");
   }
 
-  // What the browser alone takes for a load, for what stores a burst of writes, and for a cold open, in pages without a store.
+  // What the browser alone takes for a load, for what stores a burst of writes, and for a cold
+  // open, in pages without a store.
   async #floor(): Promise<void> {
     await this.#open("floor");
     const before = await this.#current.megabytes();

@@ -1,4 +1,5 @@
-// The rows of the table: what is measured, in which unit, and what entitable has set itself as a target.
+// The rows of the table: what is measured, in which unit, and what entitable has set itself as a
+// target.
 
 import type { Level } from "./database-adapter.ts";
 
@@ -10,14 +11,17 @@ export interface Row {
   readonly unit: Unit;
   // For that many entities; undefined: none.
   readonly target?: (entities: number) => number | undefined;
-  readonly isReference?: true; // what the others are held against: nobody is quicker or slower at it
-  // Of writes: who acknowledges them at this level is compared. Without it, everybody that keeps anything is.
+  // what the others are held against: nobody is quicker or slower at it
+  readonly isReference?: true;
+  // Of writes: who acknowledges them at this level is compared. Without it, everybody that keeps
+  // anything is.
   readonly level?: Level;
 }
 
 const always = (value: number) => () => value;
 const perHundredThousand = (value: number) => (entities: number) => (value * entities) / 100_000;
-// The target at a million is set apart: the rows no longer fit into the cache, but more of them share a page.
+// The target at a million is set apart: the rows no longer fit into the cache, but more of them
+// share a page.
 const scanTarget = (entities: number) =>
   entities >= 1_000_000 ? (7 * entities) / 1_000_000 : (0.6 * entities) / 100_000;
 const memoryTarget = (entities: number) =>

@@ -1,4 +1,5 @@
-// Where a session runs, seen from the driver: a page (page-runner.ts) or a process of Node (process-runner.ts).
+// Where a session runs, seen from the driver: a page (page-runner.ts) or a process of Node
+// (process-runner.ts).
 
 import { WrongResult } from "./expected.ts";
 import type { Profiled } from "./profile.ts";

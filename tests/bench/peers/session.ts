@@ -1,5 +1,5 @@
-// One database for one round, in one page, its worker, or a process of Node: loads it, checks it, measures it. Each method is a step that the
-// driver asks for; what it returns can be sent.
+// One database for one round, in one page, its worker, or a process of Node: loads it, checks it,
+// measures it. Each method is a step that the driver asks for; what it returns can be sent.
 
 import { aloneBytes, floorIn, handOverToBrowser, insertBytes } from "./adapters/floor.ts";
 import { adapters } from "./adapters/index.ts";
@@ -154,10 +154,10 @@ export class Session {
     await this.#adapter.remove(name);
   }
 
-  // ---- Loading ----------------------------------------------------------------------------------------------------------
+  // ---- Loading ----------------------------------------------------------------------------------
 
-  // So many entities, `together` transactions at a time: microseconds each. After `enoughMs` no more than what it has begun.
-  // `watch`: also what it waits for.
+  // So many entities, `together` transactions at a time: microseconds each. After `enoughMs` no
+  // more than what it has begun. `watch`: also what it waits for.
   async load(count: number, together: number, enoughMs: number, watch: boolean): Promise<Load> {
     const commitTimer = watch ? new CommitTimer() : undefined;
     const tenth = Math.max(count / 10, groupRows);
@@ -198,7 +198,7 @@ export class Session {
     return stopClock(started);
   }
 
-  // ---- Checking ---------------------------------------------------------------------------------------------------------
+  // ---- Checking ---------------------------------------------------------------------------------
 
   // What is read, to be compared with what should be (expected.ts).
   async check(): Promise<Record<string, Digest>> {
@@ -244,7 +244,7 @@ export class Session {
     same({ ...after, version: 0 }, { ...before, version: 0 });
   }
 
-  // ---- Reading ----------------------------------------------------------------------------------------------------------
+  // ---- Reading ----------------------------------------------------------------------------------
 
   // Milliseconds of one call (of one entity, if it is about many).
   async read(row: string): Promise<number> {
@@ -303,7 +303,7 @@ export class Session {
     if (count !== this.#o.entities) throw new Error(`${wrong}: ${count} entities came`);
   }
 
-  // ---- Writing ----------------------------------------------------------------------------------------------------------
+  // ---- Writing ----------------------------------------------------------------------------------
 
   async insert(): Promise<Inserts> {
     const entities = this.#new(firstInserts + insertsDeferred);
@@ -316,7 +316,8 @@ export class Session {
     return { ...written(times), first };
   }
 
-  // In turn with the least that its storage asks for such a write; with files, also for one that is to be a file.
+  // In turn with the least that its storage asks for such a write; with files, also for one that is
+  // to be a file.
   async insertInterleavedWithFloor(level: Level, files: boolean): Promise<InterleavedTimes> {
     const entities = this.#new(insertsDurable);
     const { put, putFile, remove } = await floorIn(this.#o.node?.folder, level, aloneBytes);
@@ -349,7 +350,8 @@ export class Session {
     };
   }
 
-  // What handing over as many bytes as inserts leave to be stored takes of this thread: microseconds for each of them.
+  // What handing over as many bytes as inserts leave to be stored takes of this thread:
+  // microseconds for each of them.
   async handOver(): Promise<number> {
     const times: number[] = [];
     for (let i = 0; i < handOvers; ++i)
@@ -357,7 +359,8 @@ export class Session {
     return (median(times) * 1000) / handedOver;
   }
 
-  // The least that its storage asks for writes of which each has so many bytes, if it stores so many of them at a time.
+  // The least that its storage asks for writes of which each has so many bytes, if it stores so
+  // many of them at a time.
   async putWrites({ level, bytes, together, count, enoughMs }: RawPuts): Promise<PutFloor> {
     const { put, putFile, remove } = await floorIn(this.#o.node?.folder, level, bytes * together);
     const each = async (one: (i: number) => Promise<unknown>) => {
@@ -409,7 +412,7 @@ export class Session {
     return wasmMemoryBytes();
   }
 
-  // ---- Parts --------------------------------------------------------------------------------------------------------------
+  // ---- Parts ------------------------------------------------------------------------------------
 
   get #database(): Database {
     if (this.#db === undefined) throw new Error("it is not open");

@@ -1,4 +1,5 @@
-// The site that the databases are measured on: an empty page, its script, and each library as its user would bundle it.
+// The site that the databases are measured on: an empty page, its script, and each library as its
+// user would bundle it.
 
 import { copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -22,7 +23,8 @@ export interface PeerSite {
   close(): Promise<void>;
 }
 
-// `unpacked`: the package that is measured. `named`: functions keep their names and files, for profiles.
+// `unpacked`: the package that is measured. `named`: functions keep their names and files, for
+// profiles.
 export async function peerSite(unpacked: string, named: boolean): Promise<PeerSite> {
   await buildSite(resolve(unpacked), named);
   const sent = new Set<string>();

@@ -44,7 +44,7 @@ export function report(machine: string, all: readonly Results[]): string {
     .join("\n\n");
 }
 
-// ---- entitable, its targets and its rivals ------------------------------------------------------------------------------
+// ---- entitable, its targets and its rivals ------------------------------------------------------
 
 function summary(results: Results): string {
   const head = [
@@ -126,7 +126,7 @@ const named = (best: ReturnType<Results["best"]>, row: Row) =>
 const ratio = (ours: number | undefined, other: number | undefined) =>
   ours === undefined || !other ? "–" : `${figure(ours / other)} ×`;
 
-// ---- Everybody ----------------------------------------------------------------------------------------------------------
+// ---- Everybody ----------------------------------------------------------------------------------
 
 function allResults(results: Results): string {
   const { entries } = results;
@@ -171,7 +171,7 @@ function stoppedRuns(results: Results): string {
   return lines.join("\n");
 }
 
-// ---- Growth -------------------------------------------------------------------------------------------------------------
+// ---- Growth -------------------------------------------------------------------------------------
 
 const growing = ["entitable", "plain", "lokijs", "sqlite-opfs", "idb"] as const;
 
@@ -206,7 +206,7 @@ function perRow(results: Results, id: DatabaseId, row: Row): number | undefined 
   return (found * 1e6) / results.entities;
 }
 
-// ---- Profiles -----------------------------------------------------------------------------------------------------------
+// ---- Profiles -----------------------------------------------------------------------------------
 
 // What each part of entitable takes of a row's figure. A profiled run is slower than others.
 export function componentTable(machine: string, all: readonly Results[]): string {

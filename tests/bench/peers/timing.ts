@@ -1,5 +1,5 @@
-// Milliseconds that a call takes, though the page's clock is coarse and the first calls run unoptimised.
-// Runs where V8 was asked to expose its collector.
+// Milliseconds that a call takes, though the page's clock is coarse and the first calls run
+// unoptimised. Runs where V8 was asked to expose its collector.
 
 import type { MaybePromise } from "./database-adapter.ts";
 
@@ -11,8 +11,10 @@ export interface Timed {
 
 const warmUpMs = 150;
 const warmUpShare = 1 / 3; // of calls of which there are only so many, at most
-const warmUpBatches = 8; // of long calls: the first of a scan find nothing compiled and nothing prepared
-const batchMs = 0.5; // shorter than what a scheduler gives others: most batches then run undisturbed
+// of long calls: the first of a scan find nothing compiled and nothing prepared
+const warmUpBatches = 8;
+// shorter than what a scheduler gives others: most batches then run undisturbed
+const batchMs = 0.5;
 const yieldIntervalMs = 10;
 const minDurationMs = 300;
 const maxDurationMs = 1500;
@@ -21,8 +23,9 @@ const callsPerTurn = 4;
 
 export const now = () => performance.now();
 
-// Whoever profiles this page, worker or process (profile.ts) sees what is on the clock and nothing else: neither what prepares it nor warm-ups.
-// When it started; where nobody profiles, console.profile() does nothing.
+// Whoever profiles this page, worker or process (profile.ts) sees what is on the clock and nothing
+// else: neither what prepares it nor warm-ups. When it started; where nobody profiles,
+// console.profile() does nothing.
 export function startClock(): number {
   console.profile("clock");
   return now();
@@ -73,8 +76,9 @@ export async function timedUpTo(most: number, call: Call): Promise<Timed> {
   return { median: median(each), mean: ms / (each.length * calls) };
 }
 
-// What several kinds of calls take when they are made in turn, a few of each at a time: all meet the same machine then, whatever else
-// it does. Of each kind milliseconds, and the median of how often the first kind contains it.
+// What several kinds of calls take when they are made in turn, a few of each at a time: all meet
+// the same machine then, whatever else it does. Of each kind milliseconds, and the median of how
+// often the first kind contains it.
 export interface InterleavedTiming {
   ms: number;
   ratio: number;
@@ -109,8 +113,9 @@ export function median(values: readonly number[]): number {
   return ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 }
 
-// Of entities that were made to be written. A young object is copied twice before the collector leaves it where it is: that of twenty
-// thousand entities takes as long as they take to write, and would be counted if it came while the clock runs.
+// Of entities that were made to be written. A young object is copied twice before the collector
+// leaves it where it is: that of twenty thousand entities takes as long as they take to write, and
+// would be counted if it came while the clock runs.
 export function promoteToOldSpace<T>(entities: T): T {
   for (let i = 0; i < 2; ++i) gc({ type: "minor" });
   return entities;

@@ -1,5 +1,6 @@
-// What every database stores and is asked, the same on every machine. 1,000 entities to a partition, in the order of their keys:
-// at 100,000 entities there are 100 partitions, and a partition or a range means the same at any size.
+// What every database stores and is asked, the same on every machine. 1,000 entities to a
+// partition, in the order of their keys: at 100,000 entities there are 100 partitions, and a
+// partition or a range means the same at any size.
 
 // No interface: only such a type fits where any object does.
 export type Entity = {
@@ -30,7 +31,8 @@ export interface Range {
   to: string;
 }
 
-// `count ge … and city eq …`: one in a hundred, if there is such a city. No database has an index over these two.
+// `count ge … and city eq …`: one in a hundred, if there is such a city. No database has an index
+// over these two.
 export interface Filter {
   city: string;
   count: number;
@@ -95,7 +97,8 @@ export function newEntities(first: number, count: number): Entity[] {
   }));
 }
 
-// So many bytes of entities from the first one on, as a store may write them: letters, and eight bytes a number.
+// So many bytes of entities from the first one on, as a store may write them: letters, and eight
+// bytes a number.
 export function packed(first: number, size: number): Uint8Array<ArrayBuffer> {
   const result = new Uint8Array(size);
   let at = 0;
@@ -113,7 +116,7 @@ export function packed(first: number, size: number): Uint8Array<ArrayBuffer> {
   return result;
 }
 
-// ---- What is random ---------------------------------------------------------------------------------------------------
+// ---- What is random -----------------------------------------------------------------------------
 
 // 32 bits of two numbers.
 export function random(i: number, salt: number): number {
@@ -136,8 +139,9 @@ const letters = Uint8Array.from({ length: 4096 }, (_, i) =>
   i % 7 === 6 ? 0x20 : 0x61 + (random(i, 0) % 26),
 );
 
-// 10-40 letters. Each is a string of its own, not a slice of a long one that all would share, and lies where those of JSON.parse and of
-// code do: what a TextDecoder gives lies outside of V8's heap, where each letter takes three times as long to read.
+// 10-40 letters. Each is a string of its own, not a slice of a long one that all would share, and
+// lies where those of JSON.parse and of code do: what a TextDecoder gives lies outside of V8's
+// heap, where each letter takes three times as long to read.
 function text(seed: number): string {
   const start = seed % (letters.length - 40);
   return String.fromCharCode(...letters.subarray(start, start + 10 + ((seed >>> 16) % 31)));
@@ -151,7 +155,7 @@ function bytes(i: number): Uint8Array {
   return result;
 }
 
-// ---- Are two results equal? --------------------------------------------------------------------------------------------
+// ---- Are two results equal? ---------------------------------------------------------------------
 
 // Of a set of entities, in whatever order they come.
 export interface Digest {

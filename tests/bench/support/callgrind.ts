@@ -1,4 +1,5 @@
-// Reads what callgrind writes (--compress-strings=no): what each function costs by itself, and how often it is called.
+// Reads what callgrind writes (--compress-strings=no): what each function costs by itself, and how
+// often it is called.
 
 export interface Profile {
   total: number; // instructions

@@ -1,4 +1,5 @@
-// Answers that were recorded once and are given again and again: what is left of a call then is the client.
+// Answers that were recorded once and are given again and again: what is left of a call then is the
+// client.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";

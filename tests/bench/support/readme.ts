@@ -1,4 +1,5 @@
-// Tables of README.md are written by the commands that measured them, between two comments that name the command.
+// Tables of README.md are written by the commands that measured them, between two comments that
+// name the command.
 
 import { readFileSync, writeFileSync } from "node:fs";
 

@@ -7,7 +7,8 @@ import { type Site, serve } from "../../browser/support/server.ts";
 
 const staging = fileURLToPath(new URL("../../../build/package/staging", import.meta.url));
 
-// `entry`: a script that sets globalThis.bench. The package itself is not bundled into it, nor are `scripts`, by their paths.
+// `entry`: a script that sets globalThis.bench. The package itself is not bundled into it, nor are
+// `scripts`, by their paths.
 export async function serveBench(
   entry: URL,
   scripts: Readonly<Record<string, string>> = {},

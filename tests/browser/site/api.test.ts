@@ -15,7 +15,8 @@ before(async () => {
 
 after(() => guide?.close());
 
-// All entries that have declarations. Some of their scripts are for workers, or for a test runner: what they export is read, not run.
+// All entries that have declarations. Some of their scripts are for workers, or for a test runner:
+// what they export is read, not run.
 const manifest = JSON.parse(readFileSync(new URL("package.json", packageFolder), "utf8"));
 const entries = Object.entries<{ types?: string; default: string }>(manifest.exports).filter(
   ([, { types }]) => types !== undefined,

@@ -1,4 +1,5 @@
-// What a first visit loads, and what the first run adds: bytes and files have limits that hold, times are printed.
+// What a first visit loads, and what the first run adds: bytes and files have limits that hold,
+// times are printed.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

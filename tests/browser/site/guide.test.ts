@@ -1,4 +1,5 @@
-// The chapters of the guide itself: buttons are pressed, and what is shown is compared with what the data says.
+// The chapters of the guide itself: buttons are pressed, and what is shown is compared with what
+// the data says.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Guide, openGuide, runBlock, writeCode } from "../support/guide.ts";
@@ -121,7 +122,8 @@ test("the data model", async () => {
   await page.close();
 });
 
-// The filters of the design guide, as it has them; what they return follows from the data: 26 surnames, by turns over 400 employees, then ten rows each.
+// The filters of the design guide, as it has them; what they return follows from the data: 26
+// surnames, by turns over 400 employees, then ten rows each.
 const eitherOr = "PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')";
 type Question = [block: number, filter: string, access: string, cost: [number, number, number]];
 const filters: Question[] = [

@@ -1,4 +1,5 @@
-// The chapters on modelling: buttons are pressed, and what is shown is compared with what the data says.
+// The chapters on modelling: buttons are pressed, and what is shown is compared with what the data
+// says.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Guide, openGuide, runBlock } from "../support/guide.ts";
@@ -17,7 +18,8 @@ test("choosing PartitionKey and RowKey", async () => {
   const page = await guide.open("modelling/choosing-keys");
   assert.deepEqual((await runBlock(page, 0)).tables[0], partitionSizes());
   const { tables, captions } = await runBlock(page, 1);
-  // Order n is customer n * 7919 % 400's, on the day floor(n * 365 / 12000) of the year; March has the days 59 to 89.
+  // Order n is customer n * 7919 % 400's, on the day floor(n * 365 / 12000) of the year; March has
+  // the days 59 to 89.
   const orders = Array.from({ length: 12_000 }, (_, n) => ({
     customer: (n * 7919) % 400,
     day: Math.floor((n * 365) / 12_000),
@@ -57,7 +59,8 @@ test("choosing PartitionKey and RowKey", async () => {
   await page.close();
 });
 
-// Rows of a partition under each choice: 12,000 orders on 365 days, of 400 customers, of these in each month, and in 16 parts.
+// Rows of a partition under each choice: 12,000 orders on 365 days, of 400 customers, of these in
+// each month, and in 16 parts.
 function partitionSizes(): string[][] {
   const hash = (text: string) =>
     [...text].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 1009, 7) % 16;
@@ -88,7 +91,8 @@ test("sortable keys: zero padding and ISO dates", async () => {
     "01/03/2026, 01/08/2026, 02/02/2026, 02/06/2026, 02/07/2026",
   ]);
   assert.deepEqual(plain.captions, ["Numbers", "Days", "From 8 to 12"]);
-  assert.deepEqual([plain.tables, plain.figures["Returned"]], [[], "100"]); // the list of all of them
+  // the list of all of them
+  assert.deepEqual([plain.tables, plain.figures["Returned"]], [[], "100"]);
   const padded = await runBlock(page, 4);
   assert.deepEqual(padded.values, [
     "00000001, 00000002, 00000003, 00000004, 00000005",

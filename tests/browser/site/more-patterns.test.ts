@@ -1,4 +1,5 @@
-// More chapters on patterns: buttons are pressed, and what is shown is compared with what the data says.
+// More chapters on patterns: buttons are pressed, and what is shown is compared with what the data
+// says.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Guide, openGuide, runBlock } from "../support/guide.ts";
@@ -79,7 +80,8 @@ test("a queue in the browser goes on after a reload", async () => {
 
 test("compound key", async () => {
   const page = await guide.open("patterns/compound-key");
-  // Of employee 123: 1 + (123 + year) % 5 and 1 + (369 + year) % 5; and one of four comments by (123 + year) % 4
+  // Of employee 123: 1 + (123 + year) % 5 and 1 + (369 + year) % 5; and one of four comments by
+  // (123 + year) % 4
   const ratings = [
     ["2009", "3", "4", "Fine"],
     ["2010", "4", "5", "Good"],
@@ -235,7 +237,8 @@ test("high-volume delete", async () => {
   assert.deepEqual(naive.values, ["3,000"]); // 30 days of 100
   assert.deepEqual(naive.figures, {
     Access: "table scan",
-    Requests: "60", // in each of 20 partitions one that reads 450 rows, and two transactions for 150
+    // in each of 20 partitions one that reads 450 rows, and two transactions for 150
+    Requests: "60",
     "Rows read": "9,000",
     Returned: "3,000",
     "Rows deleted": "3,000",
@@ -259,7 +262,8 @@ test("high-volume delete", async () => {
 
   const again = await runBlock(page, 3);
   assert.deepEqual(again.values, ["409 TableBeingDeleted", "created"]);
-  assert.deepEqual(again.figures, { Requests: "3", Refused: "1" }); // to the store that the block opened
+  // to the store that the block opened
+  assert.deepEqual(again.figures, { Requests: "3", Refused: "1" });
   await page.close();
 });
 
@@ -313,7 +317,8 @@ test("wide entities", async () => {
     ["code", "TooManyProperties"],
   ]);
 
-  // Of employee 123 on day d: (123 * 31 + 17 d) % 100. Three hundred days have every remainder three times; 65 days are left.
+  // Of employee 123 on day d: (123 * 31 + 17 d) % 100. Three hundred days have every remainder
+  // three times; 65 days are left.
   let total = 3 * 4950;
   for (let day = 301; day <= 365; day += 1) total += (3813 + 17 * day) % 100;
   const year = [

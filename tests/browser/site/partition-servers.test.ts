@@ -62,7 +62,8 @@ describe("the simulation of servers", () => {
       assert.deepEqual(second.entities, [2000, 0, 0, 0, 0]);
       assert.equal(second.throttled.partition, 480);
     }
-    // 500 requests for 10,000 entities a second, over all servers: far below what the account takes.
+    // 500 requests for 10,000 entities a second, over all servers: far below what the account
+    // takes.
     const spread = simulate(about(20, ...users), 500, 30);
     const last = spread.seconds.at(-1) as Second;
     assert.deepEqual([served(last), throttled(last)], [500, 0]);

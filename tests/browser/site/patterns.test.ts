@@ -1,4 +1,5 @@
-// The chapters on patterns: buttons are pressed, and what is shown is compared with what the data says.
+// The chapters on patterns: buttons are pressed, and what is shown is compared with what the data
+// says.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Guide, openGuide, runBlock } from "../support/guide.ts";
@@ -11,7 +12,8 @@ before(async () => {
 
 after(() => guide?.close());
 
-// What is shown when a worker was stopped after each of its steps, and then when another one came by.
+// What is shown when a worker was stopped after each of its steps, and then when another one came
+// by.
 const afterEach = (steps: readonly string[], states: readonly (readonly string[])[]) =>
   steps.map((step, index) => [step, ...(states[index] ?? [])]);
 const afterAll = (steps: readonly string[], ...state: string[]) =>
@@ -287,7 +289,8 @@ test("large entities", async () => {
   const stopped = await runBlock(page, 3);
   assert.deepEqual(stopped.tables, [
     afterEach(steps, left),
-    [["message put", "1", "1", "0"], ...afterAll(stored, "2", "2")], // without a file nothing is to be done
+    // without a file nothing is to be done
+    [["message put", "1", "1", "0"], ...afterAll(stored, "2", "2")],
   ]);
   await page.close();
 });

@@ -2,7 +2,8 @@
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 
-// A line for each element that breaks a rule of WCAG 2.2 AA, or one of axe's best practices; or only one of `rules`.
+// A line for each element that breaks a rule of WCAG 2.2 AA, or one of axe's best practices; or
+// only one of `rules`.
 export async function accessibilityProblems(page: Page, rules?: string[]): Promise<string[]> {
   await page.evaluate(axe.source); // by the debugger, so that no policy of the page is in the way
   const options: axe.RunOptions = { resultTypes: ["violations"] };

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BrowserContext, chromium } from "playwright-core";
 
-// Debian's Chromium cannot sandbox as root, and tries to reach its maker's services unless told not to.
+// Debian's Chromium cannot sandbox as root, and tries to reach its maker's services unless told not
+// to.
 export const flags = [
   "--no-sandbox",
   "--disable-gpu",

@@ -1,4 +1,5 @@
-// The guide as a visitor sees it: the built site behind a static file server, under a path that is not the root.
+// The guide as a visitor sees it: the built site behind a static file server, under a path that is
+// not the root.
 import { globSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Locator, Page } from "playwright-core";
@@ -63,7 +64,9 @@ export async function openGuide(): Promise<Guide> {
   return { context, url: site.url, problems, open, stopServing, close };
 }
 
-/** Presses the button of the live block number `index`, from 0, and waits for what is shown then. */
+/**
+ * Presses the button of the live block number `index`, from 0, and waits for what is shown then.
+ */
 export async function runBlock(page: Page, index: number): Promise<RunResult> {
   const block = page.locator("table-playground").nth(index);
   await block.scrollIntoViewIfNeeded();
@@ -85,8 +88,9 @@ export async function runBlock(page: Page, index: number): Promise<RunResult> {
 }
 
 /**
- * Writes other code into a block, whose text area makes way for the editor first. By the keyboard, as a selection that a script makes
- * is not the editor's before the next turn; until then Chromium would type over it by itself, with a style that the policy forbids.
+ * Writes other code into a block, whose text area makes way for the editor first. By the keyboard,
+ * as a selection that a script makes is not the editor's before the next turn; until then Chromium
+ * would type over it by itself, with a style that the policy forbids.
  */
 export async function writeCode(block: Locator, code: string): Promise<void> {
   await block.getByRole("textbox", { name: "Code" }).focus();

@@ -1,7 +1,10 @@
 // The shadows that lie on the edges of what scrolls, where there is more behind them.
 import type { Locator } from "playwright-core";
 
-/** At half of its height: whether the left edge of an element is shaded, and the right one. Nothing else must be drawn there. */
+/**
+ * At half of its height: whether the left edge of an element is shaded, and the right one. Nothing
+ * else must be drawn there.
+ */
 export async function scrollShadowsOf(element: Locator): Promise<[left: boolean, right: boolean]> {
   const picture = await element.screenshot();
   return await element.evaluate(async (_, base64) => {

@@ -1,4 +1,5 @@
-// A static file server for tests: a folder under "/", with the headers that a careful host would send.
+// A static file server for tests: a folder under "/", with the headers that a careful host would
+// send.
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { createServer, type Server } from "node:http";

@@ -1,5 +1,6 @@
-// Tabs of one store in a browser that may be killed, and what must hold of what they wrote (fixture/tab-page.ts). Driven by
-// Puppeteer: under Playwright every page believes that somebody looks at it, so none is ever hidden or frozen.
+// Tabs of one store in a browser that may be killed, and what must hold of what they wrote
+// (fixture/tab-page.ts). Driven by Puppeteer: under Playwright every page believes that somebody
+// looks at it, so none is ever hidden or frozen.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -66,7 +67,8 @@ export class SharedTabs {
     const script = built.outputFiles[0]?.text ?? "";
     const page = '<!doctype html><script type="module" src="/tab.js"></script>';
     const site = await serve(staging, {
-      headers: { "cache-control": "no-cache" }, // what is never stored is never in the back/forward cache
+      // what is never stored is never in the back/forward cache
+      headers: { "cache-control": "no-cache" },
       override: (path) =>
         path === "/favicon.ico"
           ? { status: 204, body: "" }
@@ -137,7 +139,8 @@ export class SharedTabs {
       const ended = /closed|crashed|navigation|destroyed|Target/i.test(error.message);
       if (!ended) this.problems.push(`${tab}: ${error.message}`);
     });
-    return Promise.race([done, crashed]); // of what was asked of a page that crashed nothing is heard
+    // of what was asked of a page that crashed nothing is heard
+    return Promise.race([done, crashed]);
   }
 
   // Every one of them has written something.

@@ -11,7 +11,10 @@ const areas: ReadonlyArray<[name: string, path: RegExp]> = [
   ["demo", /^demo\/.*\/src\/.*\.tsx?$/],
 ];
 
-/** Fails when a function is longer than the longest so far, and asks for the record when all are shorter. */
+/**
+ * Fails when a function is longer than the longest so far, and asks for the record when all are
+ * shorter.
+ */
 export function longestFunctionsDoNotGrow(repository: Repository): string[] {
   const record = JSON.parse(repository.text.get(recordFile) ?? "{}");
   return areas.flatMap(([area, pattern]) => {
@@ -33,7 +36,10 @@ export interface Longest {
   readonly where: string;
 }
 
-/** The longest function of a file, C++ or TypeScript: from the first line of its head to its closing brace. */
+/**
+ * The longest function of a file, C++ or TypeScript: from the first line of its head to its closing
+ * brace.
+ */
 export function longestFunction(path: string, text: string): Longest {
   let longest: Longest = { lines: 0, where: path };
   for (const { head, from, to } of blocks(withoutCommentsAndStrings(text))) {

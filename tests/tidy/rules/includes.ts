@@ -21,7 +21,10 @@ function moduleMapOf(repository: Repository): ModuleMap {
   return readModuleMap(repository, coreMapFile);
 }
 
-/** An include goes to a module that the including one may use; inside a module, to a file listed above. */
+/**
+ * An include goes to a module that the including one may use; inside a module, to a file listed
+ * above.
+ */
 export function includesFollowModuleMap(repository: Repository): string[] {
   const moduleMap = moduleMapOf(repository);
   const violations: string[] = [];

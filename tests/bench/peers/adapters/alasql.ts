@@ -1,5 +1,6 @@
-// AlaSQL: SQL over JavaScript objects in memory. It hands out the objects that it holds. Statements are compiled once; it has hash
-// indexes only, so ranges are read from the partition. Its storing in IndexedDB is a copy of the table that nothing waits for.
+// AlaSQL: SQL over JavaScript objects in memory. It hands out the objects that it holds. Statements
+// are compiled once; it has hash indexes only, so ranges are read from the partition. Its storing
+// in IndexedDB is a copy of the table that nothing waits for.
 
 import type { Database, DatabaseAdapter } from "../database-adapter.ts";
 import { fromBase64, toBase64 } from "../json-entity.ts";

@@ -91,7 +91,8 @@ function database(store: Store, table: Table<Entity>, remote: boolean): Database
   };
 }
 
-// One filter for many keys: each crosses to a worker as a few letters instead of a message, but it has to be read.
+// One filter for many keys: each crosses to a worker as a few letters instead of a message, but it
+// has to be read.
 function anyOf(keys: readonly Key[]): string {
   const partitions = new Map<string, string[]>();
   for (const { partitionKey, rowKey } of keys) {

@@ -1,6 +1,6 @@
-// The least that a durable write of as many bytes as entitable stores for it can take: one IndexedDB put or, in Node, an append to an
-// open file. Nobody that keeps its data there can be quicker. And the least that a page can take that does what entitable is loaded or
-// opened for.
+// The least that a durable write of as many bytes as entitable stores for it can take: one
+// IndexedDB put or, in Node, an append to an open file. Nobody that keeps its data there can be
+// quicker. And the least that a page can take that does what entitable is loaded or opened for.
 
 import type { FileHandle } from "node:fs/promises";
 import type { Database, DatabaseAdapter, Level } from "../database-adapter.ts";
@@ -9,16 +9,19 @@ import { type Entity, groupRows, packed } from "../workload.ts";
 
 export interface Floor {
   put(i: number): Promise<unknown>;
-  // As a file of IDBFS, whose database has an index over their timestamps; undefined: there is no such database here.
+  // As a file of IDBFS, whose database has an index over their timestamps; undefined: there is no
+  // such database here.
   putFile: ((i: number) => Promise<unknown>) | undefined;
   remove(): Promise<void>;
 }
 
-// What is stored for an insert that is alone in its segment, for one among many, and for an entity among those of a transaction.
+// What is stored for an insert that is alone in its segment, for one among many, and for an entity
+// among those of a transaction.
 export const aloneBytes = 300;
 export const insertBytes = 172;
 export const entityBytes = 147;
-const chunkBytes = 65_000; // of what is longer, as entitable stores it: Chromium keeps such values with their keys
+// of what is longer, as entitable stores it: Chromium keeps such values with their keys
+const chunkBytes = 65_000;
 
 // Of writes of so many bytes. `folder`: in Node.
 export function floorIn(folder: string | undefined, level: Level, size: number): Promise<Floor> {
@@ -26,8 +29,8 @@ export function floorIn(folder: string | undefined, level: Level, size: number):
   return folder === undefined ? inIndexedDB(level, bytes) : inFile(folder, level, bytes);
 }
 
-// What the page's thread takes to hand over so many bytes, milliseconds: as entitable hands over what waited to be stored, as files of IDBFS,
-// in one transaction.
+// What the page's thread takes to hand over so many bytes, milliseconds: as entitable hands over
+// what waited to be stored, as files of IDBFS, in one transaction.
 export async function handOverToBrowser(size: number): Promise<number> {
   const db = await openDatabase("floor");
   const files = chunksOf(packed(0, size)).map(fileOf);
@@ -40,7 +43,8 @@ export async function handOverToBrowser(size: number): Promise<number> {
   return ms;
 }
 
-// Of the i-th write. The bytes of entities: Chromium compresses what it stores, and zeros would be nothing.
+// Of the i-th write. The bytes of entities: Chromium compresses what it stores, and zeros would be
+// nothing.
 type Bytes = (i: number) => Uint8Array<ArrayBuffer>;
 
 function bytesOf(size: number): Bytes {
@@ -108,8 +112,9 @@ const resultOf = <T>(request: IDBRequest<T>) =>
 const manifestBytes = 2900;
 const partBytes = 213_000;
 
-// Holds no entities: loading it makes them and puts as many bytes. Opening it imports entitable's bundle, compiles its module, waits for a lock and a
-// database, reads a manifest and a list of names, and claims what it found; its only point read gets one part.
+// Holds no entities: loading it makes them and puts as many bytes. Opening it imports entitable's
+// bundle, compiles its module, waits for a lock and a database, reads a manifest and a list of
+// names, and claims what it found; its only point read gets one part.
 export function floorAdapter(): DatabaseAdapter {
   return {
     levels: ["relaxed"],

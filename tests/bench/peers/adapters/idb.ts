@@ -1,4 +1,5 @@
-// idb: IndexedDB itself, with promises. One record per entity under the compound key; IndexedDB keeps dates, bigints and bytes.
+// idb: IndexedDB itself, with promises. One record per entity under the compound key; IndexedDB
+// keeps dates, bigints and bytes.
 
 import type { Database, DatabaseAdapter, Level } from "../database-adapter.ts";
 import { type Entity, type Key, matches, type Range } from "../workload.ts";

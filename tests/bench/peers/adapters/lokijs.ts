@@ -1,5 +1,6 @@
-// LokiJS, stored by its incremental IndexedDB adapter: objects in memory as JSON forms, saved every now and then. It hands out the
-// objects that it holds, with dates, 64 bits and bytes as JSON has them.
+// LokiJS, stored by its incremental IndexedDB adapter: objects in memory as JSON forms, saved every
+// now and then. It hands out the objects that it holds, with dates, 64 bits and bytes as JSON has
+// them.
 
 import type { Database, DatabaseAdapter } from "../database-adapter.ts";
 import { fromJson, type JsonEntity, toJson } from "../json-entity.ts";

@@ -1,4 +1,5 @@
-// Plain JavaScript objects in maps: the limit for ready-made objects. Nothing is copied, checked or kept.
+// Plain JavaScript objects in maps: the limit for ready-made objects. Nothing is copied, checked or
+// kept.
 
 import type { Database, DatabaseAdapter } from "../database-adapter.ts";
 import { type Entity, matches } from "../workload.ts";

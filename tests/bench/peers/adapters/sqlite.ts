@@ -1,5 +1,6 @@
-// SQLite's own wasm build: in memory in the page, or on OPFS in a worker by its pool of access handles, which is the quickest
-// that it has there; with a write-ahead log, which needs the database to itself. Statements are prepared once.
+// SQLite's own wasm build: in memory in the page, or on OPFS in a worker by its pool of access
+// handles, which is the quickest that it has there; with a write-ahead log, which needs the
+// database to itself. Statements are prepared once.
 
 import type { Database, DatabaseAdapter, Level } from "../database-adapter.ts";
 import type { Entity, Filter } from "../workload.ts";
@@ -153,7 +154,8 @@ function database(db: Db, fresh: boolean): Database<Entity> {
   return {
     insertGroup,
     insert,
-    insertInFlight: insertGroup, // whoever queues for its worker can store what has queued in one transaction
+    // whoever queues for its worker can store what has queued in one transaction
+    insertInFlight: insertGroup,
     get,
     getMany: (keys) => keys.map(({ partitionKey, rowKey }) => get(partitionKey, rowKey)),
     range: ({ partitionKey, from, to }) => rows(s.range.bind([partitionKey, from, to])),

@@ -1,5 +1,6 @@
-// TinyBase: rows of plain cells in memory, an index of its own over partitions. Its IndexedDB persister writes the whole store each
-// time, so a competent user does not let it do so after every change.
+// TinyBase: rows of plain cells in memory, an index of its own over partitions. Its IndexedDB
+// persister writes the whole store each time, so a competent user does not let it do so after every
+// change.
 
 import type { Database, DatabaseAdapter } from "../database-adapter.ts";
 import { fromJson, type JsonEntity, toJson } from "../json-entity.ts";
