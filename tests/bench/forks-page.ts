@@ -1,6 +1,6 @@
 // The page's side of forks.ts.
 
-import type { Checkpoint, MockStore } from "../../web/src/testing/index.ts";
+import type { MockStore, Savepoint } from "../../web/src/testing/index.ts";
 import { dexie } from "./peers/adapters/dexie.ts";
 import { timed } from "./peers/timing.ts";
 import { entityAt, groupRows, keyOf, random } from "./peers/workload.ts";
@@ -39,10 +39,10 @@ async function measure(entities: number): Promise<Times> {
   const store = await filled(entities);
   const change = (of: MockStore, i: number) =>
     of.table(table, { durability: "deferred" }).updateEntity({ ...key(i), count: i });
-  const checkpoints: Checkpoint[] = [store.checkpoint()];
+  const savepoints: Savepoint[] = [store.savepoint()];
   await change(store, 1);
-  checkpoints.push(store.checkpoint());
-  const [before, after] = checkpoints as [Checkpoint, Checkpoint];
+  savepoints.push(store.savepoint());
+  const [before, after] = savepoints as [Savepoint, Savepoint];
   const times = {
     fork: await timed(() => store.fork().close()),
     rollback: await timed((i) => store.rollback(i % 2 === 0 ? before : after)),

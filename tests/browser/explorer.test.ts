@@ -69,7 +69,7 @@ const store = await openStore({ persistence: "memory" });
 await store.table("chairs").createTable();
 for (const rowKey of ["r1", "r2", "r3"]) await store.table("chairs").createEntity({ partitionKey: "p", rowKey });
 const explorer = document.querySelector("table-explorer");
-explorer.ask("RowKey eq 'r2'");
+explorer.runQuery("RowKey eq 'r2'");
 explorer.store = store;
 await explorer.refresh();
 `;

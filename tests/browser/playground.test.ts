@@ -171,7 +171,7 @@ describe("<table-playground>", () => {
     </table-playground>`);
     const { text, figures } = await run(page);
     assert.match(text, /404 TableNotFound/);
-    assert.equal(figures["Refused"], "1");
+    assert.equal(figures["Rejected"], "1");
     await page.getByRole("textbox").fill("\n\nundefined.length;");
     assert.match((await run(page)).text, /TypeError \(line 3\)/);
     assert.deepEqual(await accessibilityProblems(page), []);

@@ -56,21 +56,21 @@ const script: ParityScript = async ({ url, httpClient, fetch }) => {
 
 // The rows of §10 that this script meets, and what they explain. Every other difference fails the test.
 const deviations: Record<string, (difference: ParityDifference) => boolean> = {
-  "#1: odata.metadata of a list, and of a selection": ({ what, at }) =>
-    what === "body" && at === "odata.metadata",
-  "#3: Location, DataServiceId, Preference-Applied": ({ what, at = "" }) =>
-    (what === "header" || what === "body") &&
-    /(?:^|\.headers\.)(?:location|dataserviceid|preference-applied)$/.test(at),
-  "#4: x-ms-version": ({ at = "" }) => at.endsWith("x-ms-version"),
-  "#5: Content-Type without streaming and charset": ({ at = "", mock, real }) =>
-    at.endsWith("content-type") &&
+  "#1: odata.metadata of a list, and of a selection": ({ kind, path }) =>
+    kind === "body" && path === "odata.metadata",
+  "#3: Location, DataServiceId, Preference-Applied": ({ kind, path = "" }) =>
+    (kind === "header" || kind === "body") &&
+    /(?:^|\.headers\.)(?:location|dataserviceid|preference-applied)$/.test(path),
+  "#4: x-ms-version": ({ path = "" }) => path.endsWith("x-ms-version"),
+  "#5: Content-Type without streaming and charset": ({ path = "", mock, real }) =>
+    path.endsWith("content-type") &&
     (real === undefined || mock === undefined || String(mock).startsWith(`${real};`)),
-  "#10: $select of an absent property": ({ what, at }) => what === "body" && at === "absent",
+  "#10: $select of an absent property": ({ kind, path }) => kind === "body" && path === "absent",
   "#23: without credentials": ({ request }) => request.endsWith("/parity()"),
-  "§8.1: x-ms-client-request-id not always echoed": ({ at, real }) =>
-    at === "x-ms-client-request-id" && real === undefined,
-  "§8.2: x-content-type-options, dataserviceversion, cache-control": ({ at = "" }) =>
-    /(?:^|\.headers\.)(?:x-content-type-options|dataserviceversion|cache-control)$/.test(at),
+  "§8.1: x-ms-client-request-id not always echoed": ({ path, real }) =>
+    path === "x-ms-client-request-id" && real === undefined,
+  "§8.2: x-content-type-options, dataserviceversion, cache-control": ({ path = "" }) =>
+    /(?:^|\.headers\.)(?:x-content-type-options|dataserviceversion|cache-control)$/.test(path),
 };
 
 test("parity() with Azurite tells what is listed, and nothing else", async (t) => {

@@ -135,10 +135,10 @@ describe("in one turn", () => {
     }
   });
 
-  test("a resolver shapes each", async () => {
+  test("a resolver converts each", async () => {
     const resolver = {
-      by: () => "kind",
-      shapes: { kind: ({ rowKey }: { rowKey: string }) => ({ row: rowKey }) },
+      discriminator: () => "kind",
+      schemas: { kind: ({ rowKey }: { rowKey: string }) => ({ row: rowKey }) },
     };
     const people = handle(table, { resolver } as TableHandleOptions);
     const shaped = await Promise.all(rows(0, 3).map((r) => people.getEntity("p", r)));

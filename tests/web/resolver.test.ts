@@ -37,11 +37,11 @@ const department: StandardSchema<Department> = {
   },
 };
 
-const shapes = { employee: (entity: RawEntity) => new Employee(entity), department };
+const schemas = { employee: (entity: RawEntity) => new Employee(entity), department };
 
 const byKey: Resolver<Employee | Department> = {
-  by: ({ rowKey }) => (rowKey === "Department" ? "department" : "employee"),
-  shapes,
+  discriminator: ({ rowKey }) => (rowKey === "Department" ? "department" : "employee"),
+  schemas,
 };
 
 async function guide(): Promise<Store> {
@@ -92,7 +92,7 @@ test("keys, timestamp and ETag are kept, for the next write", async () => {
 
 test("a property may say it; what is of no kind comes as it is, or is refused", async () => {
   await using store = await guide();
-  const resolver: Resolver<Employee | Department> = { by: "Kind", shapes };
+  const resolver: Resolver<Employee | Department> = { discriminator: "Kind", schemas };
   const staff = store.table("staff", { resolver });
   assert(((await staff.getEntity("Marketing", "00001")) as object) instanceof Employee);
   const table = store.table("staff");
@@ -127,7 +127,10 @@ test("what a shape froze is copied", async () => {
       Object.freeze(this);
     }
   }
-  const resolver: Resolver<Frozen> = { by: "Kind", shapes: { employee: (row) => new Frozen(row) } };
+  const resolver: Resolver<Frozen> = {
+    discriminator: "Kind",
+    schemas: { employee: (row) => new Frozen(row) },
+  };
   const don = await store.table("staff", { resolver }).getEntity("Marketing", "00001");
   assert(don instanceof Frozen);
   assert.deepEqual([don.name, don.rowKey], ["Don", "00001"]);
@@ -146,9 +149,14 @@ test("what a shape refuses rejects, and names the entity", async () => {
   const later: StandardSchema<Department> = {
     "~standard": { version: 1, validate: async () => ({ value: { kind: "department", head: 1 } }) },
   };
-  const slow = store.table("staff", { resolver: { by: () => "later", shapes: { later } } });
+  const slow = store.table("staff", {
+    resolver: { discriminator: () => "later", schemas: { later } },
+  });
   await assert.rejects(slow.getEntity("Marketing", "00001"), { code: "NotSupported" });
-  const thrower = { by: () => "x", shapes: { x: (): Department => assert.fail("mine") } };
+  const thrower = {
+    discriminator: () => "x",
+    schemas: { x: (): Department => assert.fail("mine") },
+  };
   await assert.rejects(
     store.table("staff", { resolver: thrower }).getEntity("Marketing", "00001"),
     {

@@ -365,9 +365,9 @@ export type StandardResult<T> =
 /** Makes of each row what it stands for, where a table holds several kinds. */
 export interface Resolver<T extends object> {
   /** What says which kind a row is: the name of a property, or a function of the entity. */
-  by: string | ((entity: RawEntity) => string | undefined);
+  discriminator: string | ((entity: RawEntity) => string | undefined);
   /** By kind. What a shape leaves out of keys, ETag and timestamp is added to what it gives. */
-  shapes: Readonly<Record<string, StandardSchema<T> | ((entity: RawEntity) => T)>>;
+  schemas: Readonly<Record<string, StandardSchema<T> | ((entity: RawEntity) => T)>>;
   /** Of a row that is none of these kinds: "raw" (default) gives it as it is, "error" rejects. */
   otherwise?: "raw" | "error";
 }

@@ -300,7 +300,7 @@ test("shared access signatures: contents of a SAS token, and add-only permission
   ]);
   assert.deepEqual(later, [["unchanged", "403 AuthenticationFailed"]]);
   assert.deepEqual(captions, ["Ann's signature", "Responses", "Two days later"]);
-  assert.deepEqual([figures["Requests"], figures["Refused"]], ["6", "4"]);
+  assert.deepEqual([figures["Requests"], figures["Rejected"]], ["6", "4"]);
 
   const meter = await runBlock(page, 2);
   assert.deepEqual(meter.tables, [
@@ -313,7 +313,7 @@ test("shared access signatures: contents of a SAS token, and add-only permission
     ],
     [["meter-7", "2026-01-01", "12.5"]],
   ]);
-  assert.deepEqual([meter.figures["Rows written"], meter.figures["Refused"]], ["1", "4"]);
+  assert.deepEqual([meter.figures["Rows written"], meter.figures["Rejected"]], ["1", "4"]);
   await page.close();
 });
 

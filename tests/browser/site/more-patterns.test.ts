@@ -263,7 +263,7 @@ test("high-volume delete", async () => {
   const again = await runBlock(page, 3);
   assert.deepEqual(again.values, ["409 TableBeingDeleted", "created"]);
   // to the store that the block opened
-  assert.deepEqual(again.figures, { Requests: "3", Refused: "1" });
+  assert.deepEqual(again.figures, { Requests: "3", Rejected: "1" });
   await page.close();
 });
 
@@ -301,7 +301,7 @@ test("data series", async () => {
       ["two more, with ETags", "61"],
     ],
   ]);
-  assert.equal(both.figures["Refused"], "1");
+  assert.equal(both.figures["Rejected"], "1");
 
   const long = await runBlock(page, 5);
   assert.deepEqual(long.captions, ["252 values", "253 values"]);
@@ -376,7 +376,7 @@ test("heterogeneous entity types", async () => {
   const unknown = await runBlock(page, 3);
   assert.deepEqual(unknown.values, ["Don Hall"]);
   assert.deepEqual(unknown.tables[0]?.[0], ["code", "ValidationFailed"]);
-  assert.match(unknown.tables[0]?.[1]?.[1] ?? "", /no shape is called EMPLOYEE2\.$/);
+  assert.match(unknown.tables[0]?.[1]?.[1] ?? "", /there is no schema for EMPLOYEE2\.$/);
 
   const copied = { naive: await runBlock(page, 4), pattern: await runBlock(page, 5) };
   const types = "String DateTime Guid Int64 Binary Double Int32 Boolean".split(" ");

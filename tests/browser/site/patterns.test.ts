@@ -60,7 +60,7 @@ test("intra-partition secondary index", async () => {
   assert.deepEqual(failure?.slice(0, 2), ["409", "EntityAlreadyExists"]);
   assert.match(failure?.[2] ?? "", /^1:The specified entity already exists\./);
   assert.deepEqual(both.tables[1], [["Sales", "empid_002000", "002000", "new@contoso.com"]]);
-  assert.deepEqual([both.figures["Refused"], both.figures["Rows written"]], ["1", "2"]);
+  assert.deepEqual([both.figures["Rejected"], both.figures["Rows written"]], ["1", "2"]);
   await page.close();
 });
 
@@ -195,7 +195,7 @@ test("index entities", async () => {
     ],
   ]);
   // Two transactions of three rows, and one that was too late: a request, whatever it was about.
-  assert.deepEqual([renamed.figures["Rows written"], renamed.figures["Refused"]], ["6", "1"]);
+  assert.deepEqual([renamed.figures["Rows written"], renamed.figures["Rejected"]], ["6", "1"]);
   assert.deepEqual(renamed.heat, { Sales: "13 read, 6 written, 1 request rejected" });
 
   const limit = await runBlock(page, 8);
@@ -327,7 +327,7 @@ test("prepend/append anti-pattern", async () => {
   assert.deepEqual(naive.figures, {
     Requests: "5,000",
     "Rows written": "2,000",
-    Refused: "3,000",
+    Rejected: "3,000",
   });
   assert.deepEqual(naive.heat, { "2026-11-21": "2,000 written, 3,000 requests rejected" });
   const pattern = await runBlock(page, 1);

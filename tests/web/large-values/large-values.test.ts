@@ -124,16 +124,23 @@ for (const [name, clientOf] of Object.entries(clients)) {
       await using store = await open();
       const values = new LargeValues(clientOf(store));
       const employee = { partitionKey: "Sales", rowKey: "employee", photos: 1 };
-      await values.write(...key, bytesOf(1, rowBytes + 1), { also: [["create", employee]] });
+      await values.write(...key, bytesOf(1, rowBytes + 1), {
+        additionalActions: [["create", employee]],
+      });
       await assert.rejects(
-        values.write(...key, bytesOf(2, 5), { also: [["create", employee]] }),
+        values.write(...key, bytesOf(2, 5), { additionalActions: [["create", employee]] }),
         /The specified entity already exists/,
       );
       assertSame(await values.read(...key), bytesOf(1, rowBytes + 1));
       const { partitionKey, rowKey } = employee;
-      assert(await values.delete(...key, { also: [["delete", { partitionKey, rowKey }]] }));
+      assert(
+        await values.delete(...key, { additionalActions: [["delete", { partitionKey, rowKey }]] }),
+      );
       assert.deepEqual(await rowKeys(store), []);
-      assert.equal(await values.delete(...key, { also: [["upsert", employee, "Merge"]] }), false);
+      assert.equal(
+        await values.delete(...key, { additionalActions: [["upsert", employee, "Merge"]] }),
+        false,
+      );
       assert.deepEqual(await rowKeys(store), ["employee"]);
     });
 
@@ -177,7 +184,9 @@ describe("large values", () => {
       ["create", { partitionKey: "Sales", rowKey: `written ${count}` }] as const;
     for (const [count, length] of [rowBytes + 1, 7].entries()) {
       store.faults.add({ on: "batch", times: 1, network: "timeout-after-commit", delayMs: 1 });
-      await values.write(...key, bytesOf(count, length), { also: [[...counter(count)]] });
+      await values.write(...key, bytesOf(count, length), {
+        additionalActions: [[...counter(count)]],
+      });
       assertSame(await values.read(...key), bytesOf(count, length));
     }
     assert.deepEqual(await rowKeys(store), ["photo", "written 0", "written 1"]);

@@ -57,7 +57,7 @@ describe("the same calls get the same bytes", () => {
     await alone.seed({ rest: [{ partitionKey: "p", rowKey: "r" }] });
     await store.seed({ rest: [{ partitionKey: "p", rowKey: "r" }] });
     const expected = await byFetch(alone);
-    const moment = store.checkpoint();
+    const moment = store.savepoint();
     await using fork = store.fork();
     await store.seed({
       people: [{ partitionKey: "p", rowKey: "a", all: 1, a1: 2, one: 3, two: 4 }],

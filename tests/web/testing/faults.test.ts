@@ -161,7 +161,7 @@ describe("a fault rule", () => {
           () => "ok",
           (e) => e.code,
         );
-    const before = store.checkpoint();
+    const before = store.savepoint();
     assert.deepEqual(
       [await get(store), await get(store), await get(store)],
       ["ServerBusy", "ServerBusy", "ok"],

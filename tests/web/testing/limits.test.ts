@@ -77,7 +77,7 @@ describe("throttling", () => {
 
   test("goes back with the store, and on in its forks", async () => {
     await using store = await open({ throttle: { partitionOpsPerSecond: 1 } });
-    const before = store.checkpoint();
+    const before = store.savepoint();
     assert.equal(await insert(store, "p", 0), "ok");
     await using fork = store.fork();
     assert.equal(await insert(fork, "p", 1), tooMuch);

@@ -112,7 +112,7 @@ describe("a fork", () => {
     assert.equal((await fork.verify()).ok, true);
     assert.equal(fork.status.state, "open");
     assert.throws(() => store.fork(), { code: "StoreClosed" });
-    assert.throws(() => store.checkpoint(), { code: "StoreClosed" });
+    assert.throws(() => store.savepoint(), { code: "StoreClosed" });
     await assert.rejects(store.reset(), { code: "StoreClosed" });
   });
 
@@ -159,9 +159,9 @@ describe("a fork", () => {
 describe("a checkpoint", () => {
   test("is gone back to as often as one likes", async () => {
     await using store = await mockStore({ fixtures: people });
-    const before = store.checkpoint();
+    const before = store.savepoint();
     await insert(store, "dan");
-    const after = store.checkpoint();
+    const after = store.savepoint();
     for (let round = 0; round < 3; ++round) {
       store.rollback(before);
       assert.equal(await keys(store), "p/ann p/bob q/cyd");
@@ -174,7 +174,7 @@ describe("a checkpoint", () => {
   test("brings back clock and seed, so that all comes again", async () => {
     await using store = await mockStore({ fixtures: people });
     store.clock.advance(500);
-    const moment = store.checkpoint();
+    const moment = store.savepoint();
     const run = async () => {
       store.clock.advance(100);
       const { etag } = (await insert(store, "dan")) as { etag: string };
@@ -192,7 +192,7 @@ describe("a checkpoint", () => {
   test("brings back how the clock goes", async () => {
     await using store = await mockStore({ fixtures: people, latency: 5 });
     store.clock.autoAdvance = false;
-    const standing = store.checkpoint();
+    const standing = store.savepoint();
     await store.reset();
     assert.equal(store.clock.autoAdvance, true);
     await insert(store, "dan"); // which would wait for ever
@@ -204,26 +204,26 @@ describe("a checkpoint", () => {
     await using store = await mockStore({ fixtures: people });
     await using fork = store.fork();
     const code = "ValidationFailed";
-    const moment = store.checkpoint();
+    const moment = store.savepoint();
     assert.throws(() => fork.rollback(moment), { code });
-    moment.forget();
-    moment.forget();
+    moment.release();
+    moment.release();
     assert.throws(() => store.rollback(moment), { code });
-    let scoped: ReturnType<typeof store.checkpoint>;
+    let scoped: ReturnType<typeof store.savepoint>;
     {
-      using inner = store.checkpoint();
+      using inner = store.savepoint();
       scoped = inner;
       store.rollback(inner);
     }
     assert.throws(() => store.rollback(scoped), { code });
-    const last = store.checkpoint();
+    const last = store.savepoint();
     await store.close();
-    last.forget(); // nothing is left to forget
+    last.release(); // nothing is left to release
   });
 
   test("waits for no write: those that wait come after, those under way refuse it", async () => {
     await using store = await mockStore({ fixtures: people });
-    const moment = store.checkpoint();
+    const moment = store.savepoint();
     await insert(store, "dan");
     const waiting = insert(store, "eve");
     store.rollback(moment);
@@ -236,7 +236,7 @@ describe("a checkpoint", () => {
       await Promise.resolve();
       for (const call of [
         () => store.fork(),
-        () => store.checkpoint(),
+        () => store.savepoint(),
         () => store.rollback(moment),
       ]) {
         try {
@@ -262,7 +262,7 @@ describe("a checkpoint", () => {
 
   test("takes deferred writes along", async () => {
     await using store = await mockStore({ fixtures: people, durability: "deferred" });
-    const moment = store.checkpoint();
+    const moment = store.savepoint();
     await insert(store, "dan");
     assert.ok(store.status.pendingBytes > 0);
     await using fork = store.fork();
@@ -281,7 +281,7 @@ describe("a checkpoint", () => {
     await using other = await mockStore({
       fixtures: { towns: [{ partitionKey: "t", rowKey: "u" }] },
     });
-    const moment = other.checkpoint();
+    const moment = other.savepoint();
     const restoring = other.restore(file);
     await restoring;
     await using fork = other.fork();

@@ -106,22 +106,22 @@ describe("a difference", () => {
       },
       { faults: [{ on: "get", respond }] },
     );
-    const asked = { number: 0, request: `GET ${url}/people(PartitionKey='p',RowKey='b')` };
+    const asked = { requestIndex: 0, request: `GET ${url}/people(PartitionKey='p',RowKey='b')` };
     assert.deepEqual(found, [
-      { ...asked, what: "status", mock: 404, real: 503 },
-      { ...asked, what: "code", mock: "ResourceNotFound", real: "ServerBusy" },
-      { ...asked, what: "header", at: "retry-after", mock: undefined, real: "3" },
+      { ...asked, kind: "status", mock: 404, real: 503 },
+      { ...asked, kind: "code", mock: "ResourceNotFound", real: "ServerBusy" },
+      { ...asked, kind: "header", path: "retry-after", mock: undefined, real: "3" },
       {
         ...asked,
-        what: "header",
-        at: "x-ms-error-code",
+        kind: "header",
+        path: "x-ms-error-code",
         mock: "ResourceNotFound",
         real: "ServerBusy",
       },
       {
         ...asked,
-        what: "body",
-        at: "odata.error.message.value",
+        kind: "body",
+        path: "odata.error.message.value",
         mock: "The specified resource does not exist.",
         real: "Not now.",
       },
@@ -138,7 +138,7 @@ describe("a difference", () => {
       return answer;
     });
     assert.deepEqual(
-      found.map(({ what, at, real }) => [what, at, real]),
+      found.map(({ kind, path, real }) => [kind, path, real]),
       [
         ["header", "content-type", "application/json"],
         ["header", "x-ms-request-id", undefined],
@@ -154,9 +154,9 @@ describe("a difference", () => {
         .replace(/"RowKey":"a",/, "");
     const found = await differences(read, {}, withBody(change));
     assert.deepEqual(found, [
-      { number: 0, request, what: "body", at: "RowKey", mock: "a", real: undefined },
-      { number: 0, request, what: "body", at: "age", mock: 3, real: "<3.0>" },
-      { number: 0, request, what: "body", at: "ratio", mock: 3.5, real: "3.5" },
+      { requestIndex: 0, request, kind: "body", path: "RowKey", mock: "a", real: undefined },
+      { requestIndex: 0, request, kind: "body", path: "age", mock: 3, real: "<3.0>" },
+      { requestIndex: 0, request, kind: "body", path: "ratio", mock: 3.5, real: "3.5" },
     ]);
   });
 
@@ -174,8 +174,8 @@ describe("a difference", () => {
       withBody((text) => text.replace(/^ETag:[^\r\n]*\r\n/m, "").replace(/\(.*\bRowKey='b'/, "(")),
     );
     assert(found.length > 0);
-    assert(found.every(({ what, at }) => what === "body" && /^\d\.headers\./.test(at ?? "")));
-    assert(found.some(({ at, real }) => at === "0.headers.etag" && real === undefined));
+    assert(found.every(({ kind, path }) => kind === "body" && /^\d\.headers\./.test(path ?? "")));
+    assert(found.some(({ path, real }) => path === "0.headers.etag" && real === undefined));
   });
 
   test("in XML", async () => {
@@ -185,7 +185,7 @@ describe("a difference", () => {
       withBody((text) => text.replace("<Version>1.0</Version>", "<Version>2.0</Version>")),
     );
     assert.deepEqual(
-      found.map(({ what, at }) => [what, at]),
+      found.map(({ kind, path }) => [kind, path]),
       [["body", ""]],
     );
   });
@@ -193,11 +193,17 @@ describe("a difference", () => {
   test("in what came at all", async () => {
     const found = await differences(read, { faults: [{ on: "get", network: "reset" }] });
     assert.deepEqual(found, [
-      { number: 0, request, what: "end", mock: undefined, real: "RestError REQUEST_SEND_ERROR" },
       {
-        number: 1,
+        requestIndex: 0,
+        request,
+        kind: "end",
+        mock: undefined,
+        real: "RestError REQUEST_SEND_ERROR",
+      },
+      {
+        requestIndex: 1,
         request: "the end of the script",
-        what: "end",
+        kind: "end",
         mock: undefined,
         real: "TypeError",
       },
@@ -215,7 +221,9 @@ describe("a difference", () => {
       { faults },
     );
     assert.deepEqual(
-      found.filter(({ number }) => number > 0).map(({ what, mock, real }) => [what, mock, real]),
+      found
+        .filter(({ requestIndex }) => requestIndex > 0)
+        .map(({ kind, mock, real }) => [kind, mock, real]),
       [
         ["request", `GET ${url}/people()`, `GET ${url}/Tables()`],
         ["request", `GET ${url}/more()`, undefined],

@@ -1,23 +1,24 @@
-// Rows of several kinds in one table, each as what it stands for.
+// Resolvers: entities of several types in one table, each converted by the schema of its type.
 
 import { StoreError } from "../errors.ts";
 import type { RawEntity, Resolver, StandardSchema } from "../types.ts";
 
 const system = ["etag", "partitionKey", "rowKey", "timestamp"] as const;
 
-/** What the resolver makes of an entity as it was read. What the service adds to it is kept, whatever a shape leaves out. */
+/** Returns the entity converted by its schema. System properties that the schema drops are added back. */
 export function applyResolver<T extends object>(
   entity: RawEntity,
   resolver: Resolver<T>,
 ): T | RawEntity {
-  const { by, shapes, otherwise } = resolver;
-  const kind = typeof by === "function" ? by(entity) : entity[by];
-  const shape = typeof kind === "string" && Object.hasOwn(shapes, kind) ? shapes[kind] : undefined;
-  if (shape === undefined) {
+  const { discriminator, schemas, otherwise } = resolver;
+  const kind = typeof discriminator === "function" ? discriminator(entity) : entity[discriminator];
+  const schema =
+    typeof kind === "string" && Object.hasOwn(schemas, kind) ? schemas[kind] : undefined;
+  if (schema === undefined) {
     if (otherwise !== "error") return entity;
-    throw invalid(entity, `no shape is called ${String(kind)}`);
+    throw invalid(entity, `there is no schema for ${String(kind)}`);
   }
-  const value = typeof shape === "function" ? shape(entity) : validateWith(shape, entity);
+  const value = typeof schema === "function" ? schema(entity) : validateWith(schema, entity);
   const missing = system.filter((name) => name in entity && !(name in value));
   const added = Object.fromEntries(missing.map((name) => [name, entity[name]]));
   if (Object.isExtensible(value)) return Object.assign(value, added);
@@ -27,7 +28,10 @@ export function applyResolver<T extends object>(
 function validateWith<T>(schema: StandardSchema<T>, entity: RawEntity): T {
   const result = schema["~standard"].validate(entity);
   if (result instanceof Promise) {
-    throw new StoreError("NotSupported", "A shape validates at once, not by a promise.");
+    throw new StoreError(
+      "NotSupported",
+      "A schema must validate synchronously, not with a promise.",
+    );
   }
   if (result.issues === undefined) return result.value;
   throw invalid(entity, result.issues.map(({ message }) => message).join("; "));

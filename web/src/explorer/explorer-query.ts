@@ -108,7 +108,7 @@ export class QueryView {
   }
 
   /** Likewise, and run. Never rejects: what went wrong is shown. */
-  async ask(filter: string, select: readonly string[]): Promise<void> {
+  async runQuery(filter: string, select: readonly string[]): Promise<void> {
     this.type(filter, select);
     await this.run();
   }

@@ -118,9 +118,9 @@ export class TableExplorer extends StoreElement {
   /**
    * Asks the table that is shown, as if filter and properties had been typed; before one is shown, the first that will be. Never rejects likewise.
    */
-  async ask(filter: string, select: readonly string[] = []): Promise<void> {
+  async runQuery(filter: string, select: readonly string[] = []): Promise<void> {
     if (this.#main.hidden) this.#query.type(filter, select);
-    else await this.#attempt(() => this.#query.ask(filter, select));
+    else await this.#attempt(() => this.#query.runQuery(filter, select));
   }
 
   protected override storeChanged(): void {

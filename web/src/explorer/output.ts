@@ -126,7 +126,7 @@ export function renderCost({ cost, hasUncountedRequests, ms }: Costs): HTMLEleme
     }
     if (cost.rowsWritten > 0) figures.push(["Rows written", count(cost.rowsWritten)]);
     if (cost.rowsDeleted > 0) figures.push(["Rows deleted", count(cost.rowsDeleted)]);
-    if (cost.failed > 0) figures.push(["Refused", count(cost.failed)]);
+    if (cost.failed > 0) figures.push(["Rejected", count(cost.failed)]);
   }
   figures.push(["Time here", milliseconds(ms)]);
   const items = figures.map(([name, value, kind]) =>

@@ -26,7 +26,7 @@ textarea::selection { background: color-mix(in srgb, var(--_accent) 30%, transpa
 .cost { display: flex; flex-wrap: wrap; gap: 0.5rem 1.6rem; margin: 0; }
 .cost dt { color: var(--_muted); font-size: 0.75rem; line-height: 1.3; }
 .cost dd { margin: 0; font-weight: 650; font-variant-numeric: tabular-nums; }
-.cost [data-kind="table"] dd, .cost [data-figure="Refused"] dd { color: var(--_bad); }
+.cost [data-kind="table"] dd, .cost [data-figure="Rejected"] dd { color: var(--_bad); }
 .cost [data-kind="point"] dd, .cost [data-kind="range"] dd { color: var(--_accent); }
 .shown { min-width: 0; }
 .scroll { max-height: 27rem; }

@@ -27,7 +27,7 @@ export interface LargeValueOptions {
 
 /** What else is to be done in the same transaction, in the same partition. */
 export interface LargeValueWriteOptions {
-  also?: readonly TransactionAction[];
+  additionalActions?: readonly TransactionAction[];
 }
 
 /**
@@ -71,7 +71,7 @@ export class LargeValues {
     partitionKey: string,
     rowKey: string,
     value: Uint8Array,
-    { also = [] }: LargeValueWriteOptions = {},
+    { additionalActions = [] }: LargeValueWriteOptions = {},
   ): Promise<void> {
     if (value.length > valueBytesMax) throw new RangeError(tooLargeMessage(value.length));
     const key = { partitionKey, rowKey };
@@ -91,7 +91,7 @@ export class LargeValues {
         partitionKey,
         found.filter((row) => !needed.has(row.rowKey)),
       );
-      if (await this.#submit([...writes, ...deletes], also)) return;
+      if (await this.#submit([...writes, ...deletes], additionalActions)) return;
     }
   }
 
@@ -102,7 +102,7 @@ export class LargeValues {
   async delete(
     partitionKey: string,
     rowKey: string,
-    { also = [] }: LargeValueWriteOptions = {},
+    { additionalActions = [] }: LargeValueWriteOptions = {},
   ): Promise<boolean> {
     let wasThere = false;
     for (;;) {
@@ -112,7 +112,7 @@ export class LargeValues {
       // Rows without a first one may be those of a write that came between two pages, and must stay with it.
       const deletes = isThere ? deleteActions(partitionKey, found) : [];
       if (deletes.length + also.length === 0) return wasThere;
-      if (await this.#submit(deletes, also)) return wasThere;
+      if (await this.#submit(deletes, additionalActions)) return wasThere;
     }
   }
 
@@ -129,8 +129,11 @@ export class LargeValues {
   }
 
   // False if somebody else has changed the value since its rows were listed.
-  async #submit(own: TransactionAction[], also: readonly TransactionAction[]): Promise<boolean> {
-    const actions = [...own, ...also];
+  async #submit(
+    own: TransactionAction[],
+    additionalActions: readonly TransactionAction[],
+  ): Promise<boolean> {
+    const actions = [...own, ...additionalActions];
     try {
       await this.#table.submitTransaction(actions);
       return true;

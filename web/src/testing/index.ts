@@ -10,7 +10,6 @@ export type {
 } from "./parity.ts";
 export { parity } from "./parity.ts";
 export type {
-  Checkpoint,
   Delay,
   Fault,
   FaultRule,
@@ -23,6 +22,7 @@ export type {
   NetworkFault,
   RequestLog,
   RequestMatch,
+  Savepoint,
   ServiceLimitsOptions,
   Throttle,
 } from "./types.ts";

@@ -14,7 +14,6 @@ import { RequestRecorder } from "./request-recorder.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { type LimitsState, ServiceLimits } from "./service-limits.ts";
 import type {
-  Checkpoint,
   FaultRule,
   Faults,
   Fixtures,
@@ -22,6 +21,7 @@ import type {
   MockOptions,
   MockStore,
   RequestLog,
+  Savepoint,
 } from "./types.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
@@ -106,7 +106,7 @@ export function forkWithListener(store: MockStore, onRequest: RequestListener): 
   return (store as MockStoreHandle).forkWithLog(new RequestRecorder({ onRequest }));
 }
 
-class SavedState implements Checkpoint {
+class SavedState implements Savepoint {
   readonly #host: LocalHost;
   readonly version: number;
   readonly time: number;
@@ -114,7 +114,7 @@ class SavedState implements Checkpoint {
   readonly random: number;
   readonly faults: FaultState;
   readonly limits: LimitsState;
-  #isForgotten = false;
+  #isReleased = false;
 
   constructor({ host, clock, random, faults, limits }: MockParts) {
     this.#host = host;
@@ -127,16 +127,16 @@ class SavedState implements Checkpoint {
   }
 
   belongsTo(host: LocalHost): boolean {
-    return this.#host === host && !this.#isForgotten;
+    return this.#host === host && !this.#isReleased;
   }
 
-  forget(): void {
-    if (!this.#isForgotten) this.#host.releaseVersion(this.version);
-    this.#isForgotten = true;
+  release(): void {
+    if (!this.#isReleased) this.#host.releaseVersion(this.version);
+    this.#isReleased = true;
   }
 
   [Symbol.dispose](): void {
-    this.forget();
+    this.release();
   }
 }
 
@@ -180,17 +180,17 @@ class MockStoreHandle extends StoreHandle implements MockStore {
     return new MockStoreHandle(this.name, parts);
   }
 
-  checkpoint(): Checkpoint {
+  savepoint(): Savepoint {
     return new SavedState(this.#parts);
   }
 
-  rollback(checkpoint: Checkpoint): void {
-    const savedState = checkpoint as SavedState;
+  rollback(savepoint: Savepoint): void {
+    const savedState = savepoint as SavedState;
     const { host } = this.#parts;
     if (!(savedState instanceof SavedState && savedState.belongsTo(host))) {
       throw new StoreError(
         "ValidationFailed",
-        "The checkpoint is of another store, or was forgotten.",
+        "The savepoint belongs to another store or was released.",
       );
     }
     host.rollback(savedState.version);
@@ -210,7 +210,7 @@ class MockStoreHandle extends StoreHandle implements MockStore {
 
   /** From now on reset() leads here. */
   setResetPoint(): void {
-    this.#resetPoint.forget();
+    this.#resetPoint.release();
     this.#resetPoint = new SavedState(this.#parts);
   }
 

@@ -29,12 +29,12 @@ export interface ParityOptions {
 
 export interface ParityDifference {
   /** The request's number, from 0; and what it was. */
-  number: number;
+  requestIndex: number;
   request: string;
   /** `request`: the script did not ask the same of both. `end`: of the script, or of an answer that did not come. */
-  what: "request" | "status" | "code" | "header" | "body" | "end";
+  kind: "request" | "status" | "code" | "header" | "body" | "end";
   /** The header's name, or where in the body. */
-  at?: string;
+  path?: string;
   /** Undefined: it is not there. */
   mock: unknown;
   real: unknown;
@@ -63,12 +63,12 @@ export async function parity(script: ParityScript, options: ParityOptions): Prom
   );
   const differences: ParityDifference[] = [];
   const count = Math.max(mock.exchanges.length, real.exchanges.length);
-  for (let number = 0; number < count; ++number) {
-    compare(number, mock.exchanges[number], real.exchanges[number], differences);
+  for (let index = 0; index < count; ++index) {
+    compare(index, mock.exchanges[index], real.exchanges[index], differences);
   }
   if (mock.end !== real.end) {
     const request = "the end of the script";
-    differences.push({ number: count, request, what: "end", mock: mock.end, real: real.end });
+    differences.push({ requestIndex: count, request, kind: "end", mock: mock.end, real: real.end });
   }
   return { requests: Math.min(mock.exchanges.length, real.exchanges.length), differences };
 }
@@ -150,7 +150,7 @@ async function sendWithFetch(
 // ---- Comparing ------------------------------------------------------------------------------------------------------------
 
 function compare(
-  number: number,
+  requestIndex: number,
   mock: Exchange | undefined,
   real: Exchange | undefined,
   differences: ParityDifference[],
@@ -159,9 +159,9 @@ function compare(
     (one) => one && normalizeRequest(one.request),
   );
   const request = mockRequest ?? realRequest ?? "";
-  const addDifference = (what: ParityDifference["what"], a: unknown, b: unknown, at?: string) => {
-    const where = at === undefined ? {} : { at };
-    if (a !== b) differences.push({ number, request, what, ...where, mock: a, real: b });
+  const addDifference = (kind: ParityDifference["kind"], a: unknown, b: unknown, path?: string) => {
+    const location = path === undefined ? {} : { path };
+    if (a !== b) differences.push({ requestIndex, request, kind, ...location, mock: a, real: b });
   };
   addDifference("request", mockRequest, realRequest);
   if (mock === undefined || real === undefined || mockRequest !== realRequest) return;
@@ -174,8 +174,8 @@ function compare(
   for (const name of unionOfKeys(mockResponse.headers, realResponse.headers)) {
     addDifference("header", mockResponse.headers[name], realResponse.headers[name], name);
   }
-  compareValues(mockResponse.body, realResponse.body, "", (a, b, at) =>
-    addDifference("body", a, b, at),
+  compareValues(mockResponse.body, realResponse.body, "", (a, b, path) =>
+    addDifference("body", a, b, path),
   );
 }
 
@@ -183,15 +183,15 @@ function unionOfKeys(a: object, b: object): string[] {
   return [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
 }
 
-type AddDifference = (mock: unknown, real: unknown, at: string) => void;
+type AddDifference = (mock: unknown, real: unknown, path: string) => void;
 
-function compareValues(a: unknown, b: unknown, at: string, addDifference: AddDifference): void {
+function compareValues(a: unknown, b: unknown, path: string, addDifference: AddDifference): void {
   if (!isObject(a) || !isObject(b) || Array.isArray(a) !== Array.isArray(b)) {
-    addDifference(a, b, at);
+    addDifference(a, b, path);
     return;
   }
   for (const name of unionOfKeys(a, b)) {
-    compareValues(a[name], b[name], at === "" ? name : `${at}.${name}`, addDifference);
+    compareValues(a[name], b[name], path === "" ? name : `${path}.${name}`, addDifference);
   }
 }
 

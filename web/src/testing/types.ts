@@ -55,8 +55,8 @@ export interface MockOptions
 }
 
 /** A moment that a store can go back to. Until it is forgotten, what it alone holds takes memory. */
-export interface Checkpoint {
-  forget(): void;
+export interface Savepoint {
+  release(): void;
   [Symbol.dispose](): void;
 }
 
@@ -73,9 +73,9 @@ export interface MockStore extends Store {
    * log of requests is empty. To be closed by itself. Throws StoreError NotSupported while a write is being applied, like the next two.
    */
   fork(): MockStore;
-  checkpoint(): Checkpoint;
+  savepoint(): Savepoint;
   /** To all that was then, clock (and whether it goes by itself), seed, faults and limits included, but for the log of requests; as often as one likes. Writes that still wait for their turn come after it. */
-  rollback(checkpoint: Checkpoint): void;
+  rollback(savepoint: Savepoint): void;
   /** Inserts or replaces entities, and makes the tables that are missing. No faults, limits or delays are in its way, and no log tells of it. Rejects with StoreError ValidationFailed, naming the first that was refused. */
   seed(fixtures: Fixtures): Promise<void>;
   /** To what it was when it was opened or forked, once the writes begun before are done. */

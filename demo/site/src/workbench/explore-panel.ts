@@ -40,7 +40,7 @@ export class ExplorePanel {
       ...examples.map(({ name, filter, select }) =>
         h(
           "button",
-          { type: "button", onclick: () => void this.#explorer.ask(filter, select) },
+          { type: "button", onclick: () => void this.#explorer.runQuery(filter, select) },
           name,
         ),
       ),
@@ -57,7 +57,7 @@ export class ExplorePanel {
   show(): void {
     this.#explorer.hidden = false;
     this.#explorer.table = cityTable;
-    void this.#explorer.ask("PartitionKey eq 'JP'"); // runs once the store is set
+    void this.#explorer.runQuery("PartitionKey eq 'JP'"); // runs once the store is set
     this.#explorer.store = this.#store;
   }
 
