@@ -104,7 +104,7 @@ test("a property may say it; what is of no kind comes as it is, or is refused", 
     name: "StoreError",
     code: "ValidationFailed",
     message:
-      'The entity with partitionKey "Marketing" and rowKey "x" can\'t be resolved: no shape is called toString.',
+      'The entity with partitionKey "Marketing" and rowKey "x" can\'t be resolved: there is no schema for toString.',
   };
   await assert.rejects(strict.getEntity("Marketing", "x"), refused);
   await assert.rejects(async () => {
@@ -114,7 +114,7 @@ test("a property may say it; what is of no kind comes as it is, or is refused", 
   const select = { queryOptions: { select: ["rowKey"] } };
   await assert.rejects(
     strict.getEntity("Marketing", "00001", select),
-    /no shape is called undefined/,
+    /there is no schema for undefined/,
   );
 });
 

@@ -64,7 +64,7 @@ export class LargeValues {
   }
 
   /**
-   * Writes a value, whether there is one or not. `also`: more actions of the partition, which are carried out in the same transaction, or not at all
+   * Writes a value, whether there is one or not. `additionalActions`: more actions of the partition, which are carried out in the same transaction, or not at all
    * either; such as a change of the entity that the value is of. If they fail, it rejects with their error.
    */
   async write(
@@ -96,7 +96,7 @@ export class LargeValues {
   }
 
   /**
-   * False if there was none. `also` is carried out in any case; even twice, if an answer is lost and the client tries again by itself. A write at the same
+   * False if there was none. `additionalActions` is carried out in any case; even twice, if an answer is lost and the client tries again by itself. A write at the same
    * time, or somebody who deletes the first row alone, may leave rows that no reader sees, and that the next write takes away.
    */
   async delete(
@@ -111,7 +111,7 @@ export class LargeValues {
       wasThere ||= isThere;
       // Rows without a first one may be those of a write that came between two pages, and must stay with it.
       const deletes = isThere ? deleteActions(partitionKey, found) : [];
-      if (deletes.length + also.length === 0) return wasThere;
+      if (deletes.length + additionalActions.length === 0) return wasThere;
       if (await this.#submit(deletes, additionalActions)) return wasThere;
     }
   }
