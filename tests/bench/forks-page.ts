@@ -113,7 +113,7 @@ async function fork(forks: number, changes: number, entities: number): Promise<v
 
 const mark = (f: number) => -1 - f; // no entity has such a count at first
 
-// Each sees what it changed, and nobody else does.
+// Checks that each fork sees its own changes, and no other fork does.
 async function check(changes: number, entities: number): Promise<void> {
   if (kept === undefined) throw new Error("there is no store");
   const { store, forks } = kept;

@@ -89,7 +89,7 @@ async function measure({ browser, site, node }: BenchEnvironment, size: number):
   }
 }
 
-// Times of a run that was profiled are nobody's.
+// Times of a profiled run are not written: the profiler distorts them.
 function write(): void {
   if (options.profile) writeTable("profile", componentTable(machine, all));
   else writeTable("peers", report(machine, all));

@@ -102,7 +102,7 @@ async function record(): Promise<Map<string, CannedResponse[]>> {
 
 const recorded = await record();
 
-async function nobody(): Promise<Responder> {
+async function cannedResponder(): Promise<Responder> {
   let round = new CannedSequence([]);
   const transport: HttpClient = {
     async sendRequest(request) {
@@ -129,7 +129,7 @@ async function node(): Promise<Responder> {
   };
 }
 
-const responders = { azurite, server, inThisProcess, nobody, node };
+const responders = { azurite, server, inThisProcess, canned: cannedResponder, node };
 type ResponderId = keyof typeof responders;
 const responderIds = Object.keys(responders) as ResponderId[];
 
@@ -142,7 +142,7 @@ interface Figures {
   memory: number; // megabytes at the end
 }
 
-// The answers of each step, by who really answers: compared with those of whoever came first.
+// The results of each step, by responder. Each is compared with the first responder's.
 const answers = new Map<string, number>();
 
 async function measure(who: ResponderId): Promise<Figures> {
@@ -246,7 +246,7 @@ const tables = [
   compared("busy", "server", "server", "HTTP, nothing behind", "node"),
   startAndMemory(),
   "Without HTTP, by the clock:\n",
-  compared("seconds", "httpClient", "inThisProcess", "client alone", "nobody"),
+  compared("seconds", "httpClient", "inThisProcess", "client alone", "canned"),
 ].join("\n");
 console.log(tables);
 if (process.argv.includes("--write")) writeTable("server", tables);

@@ -12,8 +12,8 @@ declare const user: typeof User;
 declare const spied: { asked: string[]; held: (() => void)[]; hold: boolean };
 declare let answered: boolean;
 
-// Notes the durability of each transaction that writes. While `hold` is true, nobody hears that one
-// is complete.
+// Records the durability of each writing transaction. While `hold` is true, the event that a
+// transaction is complete is held back.
 function spy(): void {
   const { transaction } = IDBDatabase.prototype;
   const seen: typeof spied = { asked: [], held: [], hold: false };
@@ -58,7 +58,7 @@ describe("a write", () => {
   });
   after(() => tabs.stop());
 
-  // Lets nobody hear of what completes until the test has looked.
+  // Holds back completion events until the test has checked the state.
   async function held(page: Page, durability: "strict" | "relaxed" | "deferred") {
     await owner.evaluate(() => {
       Object.assign(spied, { asked: [], hold: true });
@@ -103,7 +103,7 @@ describe("a write", () => {
   }
 });
 
-// What a browser does to a page that nobody looks at any more.
+// What a browser does to a page that is no longer visible.
 const leaving: Record<string, (page: Page, tabs: SharedTabs) => Promise<unknown>> = {
   "is closed": (page) => page.close(),
   "is reloaded": (page) => page.reload(),

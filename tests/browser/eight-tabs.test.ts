@@ -16,11 +16,11 @@ const writes = Math.ceil(entities / 4); // of each kind: three rows, and one
 const deaths = Number(process.env["ENTITABLE_DEATHS"] ?? 2);
 const freezes = Number(process.env["ENTITABLE_FREEZES"] ?? 1);
 
-// One of the eight. Whoever crashes is followed by a new tab, which does the rest.
+// One of the eight tabs. After a crash a new tab takes its place and does the rest of its work.
 class TabSlot {
   readonly tabs: SharedTabs;
   readonly number: number;
-  page: Page | undefined; // in which somebody works
+  page: Page | undefined; // the page of the current tab
   frozen = false;
   done = false;
   #lives = 0;
@@ -66,7 +66,7 @@ async function owner(eight: readonly TabSlot[]): Promise<TabSlot> {
     for (const slot of eight) {
       const { page, frozen } = slot;
       if (page === undefined || frozen) continue;
-      if ((await ownerOf(page).catch(() => "nobody")) === "self") found = slot;
+      if ((await ownerOf(page).catch(() => "none")) === "self") found = slot;
     }
     return found !== undefined || eight.every(({ done }) => done);
   });

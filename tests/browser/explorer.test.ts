@@ -1,4 +1,4 @@
-// <table-explorer> as anybody would use it: in a plain page with one script tag under a strict
+// <table-explorer> as a user would use it: in a plain page with one script tag under a strict
 // policy, by mouse and by keyboard, and in a React application.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
@@ -613,7 +613,7 @@ describe("<table-explorer> in a plain page", () => {
     };
     await into("lamps", file, "14 rows read, 0 written, 14 rejected.");
     await into("no table", file, "400 InvalidResourceName");
-    assert.equal(await told(), 1, "nothing was written, so nobody is told");
+    assert.equal(await told(), 1, "nothing was written, so no event is dispatched");
     await into("selected", file, "14 rows read, 14 written, 0 rejected.");
     assert.equal(await told(), 2);
     await into("made", Buffer.from("PartitionKey,RowKey\r\n"), "0 rows read, 0 written");

@@ -43,7 +43,7 @@ after(async () => {
   await profile.remove();
 });
 
-// What the sites serve besides the package.
+// Responses that the sites serve in addition to the package.
 function beside(path: string): ReturnType<NonNullable<SiteOptions["override"]>> {
   if (path === "/") return { body: "<!doctype html><title>entitable</title>" };
   if (path === "/favicon.ico") return { status: 204, body: "" };

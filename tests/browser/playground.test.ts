@@ -1,4 +1,4 @@
-// <table-playground> as anybody would use it: a plain page with one script tag, under a strict
+// <table-playground> as a user would use it: a plain page with one script tag, under a strict
 // policy.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -178,7 +178,7 @@ describe("<table-playground>", () => {
     await page.close();
   });
 
-  test("a page may put another editor in its place, when somebody turns to the code", async () => {
+  test("a page may replace the editor when a reader focuses the code", async () => {
     const page = await openPage(
       `<table-playground label="A lamp">show("first");</table-playground>`,
     );

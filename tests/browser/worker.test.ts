@@ -179,8 +179,8 @@ describe("a store in a worker", () => {
   });
 });
 
-// Runs in the page: what tables do, then requests, while the server can't give the second half and
-// when it can again.
+// Runs in the page: uses tables, then sends REST requests, first while the server fails to deliver
+// the deferred module, then when it succeeds.
 async function splitModule(thread: "inline" | "worker"): Promise<unknown[]> {
   const { openStore, deleteStore } = await entitable();
   const seen: unknown[] = [];
@@ -205,7 +205,7 @@ async function splitModule(thread: "inline" | "worker"): Promise<unknown[]> {
   return seen;
 }
 
-describe("the module's second half", () => {
+describe("the deferred module", () => {
   for (const thread of ["inline", "worker"] as const) {
     test(`comes when a request does, and is asked for again if it failed (${thread})`, async () => {
       const asked: string[] = [];

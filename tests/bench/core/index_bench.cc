@@ -11,7 +11,7 @@
 namespace entitable::bench {
 namespace {
 
-// The one of that size, made once. Whoever writes into it leaves it as it was.
+// Returns the shared index of that size, created on first use. Callers undo their writes.
 TableIndex& shared_index(std::size_t rows) {
   static std::map<std::size_t, TableIndex> indexes;
   auto found = indexes.find(rows);

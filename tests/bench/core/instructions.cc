@@ -112,7 +112,7 @@ class Writer {
     defer(messages);
     store_deferred();
   }
-  // The same where nobody is to see them before they are stored.
+  // Stages the messages without publishing them, as strict and relaxed writes do.
   void stage(const Messages& messages) {
     dispatch::stage(account_, store_, messages, noon, staged_);
     ENTITABLE_CHECK(staged_.changes);

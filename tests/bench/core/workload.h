@@ -49,14 +49,13 @@ Operation insert_operation(const EntityKey& key, std::size_t i);  // with the va
 std::vector<Operation> insert_group(std::size_t first);  // of entities first, first + 1, …
 WriteRequest group_request(std::vector<Operation> operations);
 
-// Messages of the direct door (core/rpc/LAYOUT.md).
+// Encode RPC request messages (core/rpc/LAYOUT.md).
 std::string write_message(const std::vector<Operation>& operations);
 std::string get_message(const EntityKey& key);
 std::string query_message(std::string_view filter, std::uint32_t top,
                           const KeyView* from = nullptr);
 
-// Requests of the REST door, as the official client sends them, and their messages
-// (core/rest/http_codec.h).
+// A REST request as the official client sends it, and its message (core/rest/http_codec.h).
 struct RestRequest {
   std::string method;
   std::string url;
@@ -77,7 +76,7 @@ Store new_store();
 // Stages, publishes, seals and says that it is stored. Gives the segment.
 std::string commit(Store& store, const std::vector<WriteRequest>& requests);
 Store filled_store(std::size_t rows);  // REQUIRES: whole groups
-// The one of that size, made once. Whoever writes into it leaves it as it was.
+// Returns the shared store of that size, created on first use. Callers undo their writes.
 Store& shared_store(std::size_t rows);
 
 // A store's files.

@@ -28,7 +28,7 @@ export class CommitTimer {
     const { commit } = IDBTransaction.prototype;
     IDBDatabase.prototype.transaction = function (...asked) {
       const made = transaction.apply(this, asked);
-      // before anybody else's: between two listeners promises go on
+      // added before all other listeners, because promise callbacks run between two listeners
       made.addEventListener("complete", completed);
       return made;
     };

@@ -14,7 +14,7 @@ const insert = (level: string) =>
 
 const waitingLoad = (level: string) =>
   `${waits(`load-${level}`)} ${ofPut(`put-group-file-${level}`)} Awaited one by one, neither the page's thread nor the browser can begin before the other has ended: so it is what the raw ` +
-  `puts below take, {put-group-file-${level}} µs in the form in which IDBFS keeps files, and what the page's thread takes for it, {load-deferred} where nobody waits.`;
+  `puts below take, {put-group-file-${level}} µs in the form in which IDBFS keeps files, and what the page's thread takes for it, {load-deferred} for deferred writes.`;
 
 const parts = "The table of components further down says what each part of the package takes.";
 
@@ -54,10 +54,10 @@ export const missedTargetReasons: Readonly<Record<string, string>> = {
     "(stats()), the package's code, compiled, is some 4. So a page with all rows in memory cannot have much less than 30; the rest is log " +
     "records under way, and what stands free between blocks of the module's memory.",
   transfer:
-    "three quarters of it are the first half of the module, in which next to nothing is left that a page of tables does not need: opening, writing, reading and checkpoints. By " +
-    "the names of its functions half of its code is the store, a fifth what the standard library's templates make for it, a tenth the direct door, another the libraries of C, " +
-    "C++ and Emscripten. A quarter of the rest, which is JavaScript, is Emscripten's glue with IDBFS. Requests, plans, snapshots and `verify` are in the second half, which " +
-    "comes when one is called for.",
+    "three quarters of it are the primary module, which holds little that a page of tables does not need: opening, writing, reading and checkpoints. By " +
+    "the names of its functions half of its code is the store, a fifth what the standard library's templates make for it, a tenth RPC, another the libraries of C, " +
+    "C++ and Emscripten. A quarter of the rest, which is JavaScript, is Emscripten's glue with IDBFS. Requests, plans, snapshots and `verify` are in the deferred module, " +
+    "which is loaded on first use.",
   open:
     "{open-floor} ms are the browser's own for the same calls, as the row below says, in which the module is not even started. The browser compiles each function of the " +
     "module when it is first called: by a trace some 560, in 13 ms, most of them while the manifest is applied and while the part with the row is loaded, which takes 7 in " +

@@ -11,7 +11,7 @@ export interface Row {
   readonly unit: Unit;
   // For that many entities; undefined: none.
   readonly target?: (entities: number) => number | undefined;
-  // what the others are held against: nobody is quicker or slower at it
+  // the row to which other rows are compared; databases are not ranked by it
   readonly isReference?: true;
   // Of writes: who acknowledges them at this level is compared. Without it, everybody that keeps
   // anything is.

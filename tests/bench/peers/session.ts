@@ -60,7 +60,7 @@ export interface Load {
   phases?: CommitPhases; // each transaction
 }
 
-// Single writes that nobody waits to have stored: microseconds.
+// Times of single deferred writes, in microseconds.
 export interface Writes {
   each: number;
   median: number; // of batches: in most of them nothing is stored, and nothing collected
@@ -130,7 +130,7 @@ export class Session {
     await this.#adapter.prepare();
   }
 
-  // Removes what an earlier round, or nobody, left.
+  // Opens the database. If `fresh`, removes the data of earlier rounds first.
   async open(name: string, level: Level, fresh: boolean): Promise<void> {
     if (fresh) await this.#adapter.remove(name).catch(() => {});
     this.#db = await this.#adapter.open(name, level, fresh);

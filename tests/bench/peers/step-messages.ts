@@ -1,4 +1,4 @@
-// Steps that somebody else is asked for: a worker by its page, a process of Node by the driver.
+// Messages that request steps: from a page to its worker, and from the driver to a Node process.
 
 export interface StepRequest {
   id: number;
@@ -43,7 +43,7 @@ export class StepClient {
     else waiting?.reject(new Error(error));
   }
 
-  // Nobody answers any more.
+  // Rejects all pending steps: no more answers will come.
   fail(why: string): void {
     for (const { reject } of this.#waiting.values()) reject(new Error(why));
     this.#waiting.clear();

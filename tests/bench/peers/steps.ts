@@ -11,7 +11,7 @@ export function localCall(options: SessionOptions): Call {
   return async (step, args) => await (session[step] as (...a: unknown[]) => unknown)(...args);
 }
 
-// As somebody does it who has just started: milliseconds.
+// Returns the time to open a store in a new page or process, in milliseconds.
 export async function coldOpen(call: Call, name: string, level: string): Promise<number> {
   const started = startClock();
   await call("prepare", []);

@@ -23,9 +23,8 @@ const callsPerTurn = 4;
 
 export const now = () => performance.now();
 
-// Whoever profiles this page, worker or process (profile.ts) sees what is on the clock and nothing
-// else: neither what prepares it nor warm-ups. When it started; where nobody profiles,
-// console.profile() does nothing.
+// Starts the clock and returns the time. A profiler (profile.ts) records only what runs on the clock,
+// neither preparation nor warm-up. Without a profiler, console.profile() does nothing.
 export function startClock(): number {
   console.profile("clock");
   return now();

@@ -4,7 +4,7 @@ const memories = new Set<WebAssembly.Memory>();
 export const wasmMemoryBytes = () =>
   [...memories].reduce((bytes, { buffer }) => bytes + buffer.byteLength, 0);
 
-// Whoever makes an instance has a memory, of its own or given to it.
+// Records the memory of every WebAssembly instance, whether it exports or imports the memory.
 export function trackWasmMemories(): void {
   const track = (values: object) => {
     for (const value of Object.values(values))

@@ -11,8 +11,33 @@ export function writeTable(name: string, markdown: string): void {
   const from = text.indexOf(begin);
   const to = text.indexOf(end);
   if (from < 0 || to < from) throw new Error(`README.md has no place for the table of ${name}.`);
-  const table = `${markdown.trimEnd()}\n`;
+  const table = `${wrapProse(markdown.trimEnd())}\n`;
   writeFileSync(file, text.slice(0, from + begin.length) + table + text.slice(to));
+}
+
+const columnsMax = 100;
+
+/** Wraps what is no table row at 100 columns; list items get a hanging indent. */
+function wrapProse(markdown: string): string {
+  return markdown
+    .split("\n")
+    .map((line) => (line.startsWith("|") ? line : wrapLine(line)))
+    .join("\n");
+}
+
+function wrapLine(line: string): string {
+  const indent = line.startsWith("- ") ? "  " : "";
+  const lines: string[] = [];
+  let current = "";
+  for (const word of line.split(" ")) {
+    if (current !== "" && current.length + 1 + word.length > columnsMax) {
+      lines.push(current);
+      current = indent + word;
+    } else {
+      current = current === "" ? word : `${current} ${word}`;
+    }
+  }
+  return [...lines, current].join("\n");
 }
 
 // With one column of words, and the others of numbers.

@@ -1,4 +1,4 @@
-// What the official client is asked to do, whoever answers it.
+// The workload of the official client, the same for every server.
 
 import { odata, type TableClient, type TransactionAction } from "@azure/data-tables";
 

@@ -1,5 +1,5 @@
-// The editor of live blocks: fetched when somebody turns to the code, in the text area's place
-// without anybody noticing, and left by Tab.
+// The code editor of runnable blocks: loaded when a reader focuses the code, it replaces the text
+// area without a visible change, and Tab leaves it.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Locator, Page, Route } from "playwright-core";

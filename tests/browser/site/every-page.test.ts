@@ -14,7 +14,7 @@ after(() => guide?.close());
 
 describe("every page of the guide", () => {
   for (const path of pagesOfGuide()) {
-    test(`/${path}: every block runs, axe has nothing to say, and a phone need not scroll sideways`, async () => {
+    test(`/${path}: every block runs, axe finds no problem, and phones do not scroll sideways`, async () => {
       const page = await guide.open(path);
       const blocks = await page.locator("table-playground").count();
       for (let index = 0; index < blocks; ++index) {

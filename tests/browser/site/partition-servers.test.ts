@@ -26,7 +26,7 @@ describe("the simulation of servers", () => {
     assert.deepEqual(ranges, [{ from: "", server: 0, movingUntil: 0 }]);
   });
 
-  test("one partition serves its 2,000 a second, for ever, on one server", () => {
+  test("one partition always serves its 2,000 requests a second, on one server", () => {
     const { seconds, ranges } = simulate(onePartition, 5000, 30);
     for (const second of seconds) {
       assert.deepEqual(second.served, [2000, 0, 0, 0, 0]);

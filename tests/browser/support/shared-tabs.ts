@@ -1,6 +1,6 @@
-// Tabs of one store in a browser that may be killed, and what must hold of what they wrote
-// (fixture/tab-page.ts). Driven by Puppeteer: under Playwright every page believes that somebody
-// looks at it, so none is ever hidden or frozen.
+// Tabs of one store in a browser that may be killed, and checks of what they wrote
+// (fixture/tab-page.ts). Driven by Puppeteer: Playwright keeps every page visible, so that none is
+// ever hidden or frozen.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -30,7 +30,7 @@ export async function until(
   }
 }
 
-// CDP's words for what a browser does to a tab that nobody looks at.
+// Freezes or resumes a tab through CDP, as a browser does with a hidden tab.
 export async function lifecycle(page: Page, state: "frozen" | "active"): Promise<void> {
   const session = await page.createCDPSession();
   await session.send("Page.setWebLifecycleState", { state });
@@ -186,7 +186,7 @@ export class SharedTabs {
     await this.profile.remove();
   }
 
-  // What must hold of everything that was written so far, whoever died.
+  // Checks everything written so far, whichever tabs crashed.
   async check(page: Page): Promise<StoredState> {
     const acknowledged = [...this.reports]; // before it looks: tabs may still be writing
     const found = await page.evaluate(() => user.readState());

@@ -1,6 +1,7 @@
 // The least that a durable write of as many bytes as entitable stores for it can take: one
-// IndexedDB put or, in Node, an append to an open file. Nobody that keeps its data there can be
-// quicker. And the least that a page can take that does what entitable is loaded or opened for.
+// IndexedDB put or, in Node, an append to an open file. No database that
+// stores data there can be faster. Also the minimum for a page that loads or opens what entitable
+// does.
 
 import type { FileHandle } from "node:fs/promises";
 import type { Database, DatabaseAdapter, Level } from "../database-adapter.ts";

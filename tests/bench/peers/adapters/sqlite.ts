@@ -154,7 +154,7 @@ function database(db: Db, fresh: boolean): Database<Entity> {
   return {
     insertGroup,
     insert,
-    // whoever queues for its worker can store what has queued in one transaction
+    // an application that queues writes for its worker can store the queue in one transaction
     insertInFlight: insertGroup,
     get,
     getMany: (keys) => keys.map(({ partitionKey, rowKey }) => get(partitionKey, rowKey)),
