@@ -1,5 +1,6 @@
-// What a client knows about the store: blocks in, blocks out. Clients never import the host, so the same client works
-// inline, over a port to another tab, or in a worker.
+// The interface between a client and a store: request messages in, response messages out. Clients
+// never import the host, so the same client works inline, over a port to another tab, or in a
+// worker.
 
 import type {
   AbortSignalLike,
@@ -14,39 +15,49 @@ import type {
 } from "./types.ts";
 
 export interface Transport {
-  // A read block in, its reply out. Neither lives long: the block dies when the call returns, and whoever keeps it copies it; and a
-  // reply that comes at once, without a promise, is a view that dies with the next call: decode it in the same turn. Throws or rejects
-  // with StoreError if the store can't answer; a refusal by the service's rules is a reply (client/block.ts turns it into a RestError).
-  // A store that makes its callers wait on purpose rejects with AbortError if `signal` aborts meanwhile; the others don't look at it.
+  // Runs a read message and returns its response message.
+  //
+  // Lifetimes: the request is valid until the call returns; an implementation that needs it longer
+  // copies it. A response that is returned directly, not by a promise, is a view that is valid
+  // until the store's next call: decode it in the same turn.
+  //
+  // Throws or rejects with StoreError if the store cannot respond. A service error is a response
+  // (client/response-decoder.ts turns it into a RestError). A store that delays its responses on
+  // purpose rejects with AbortError if `signal` aborts during the delay; other stores ignore
+  // `signal`.
   read(request: Uint8Array, signal?: AbortSignalLike): Uint8Array | Promise<Uint8Array>;
 
-  // Whether reads may be made together (client/point-reads.ts): they are answered at once, and nobody counts them or is told of
-  // each. Then deferReads() has `reads` called before anything in the store changes.
+  // Whether point reads may be batched (client/point-read-batcher.ts): reads are answered
+  // synchronously, and nothing counts or observes single reads. deferReads() then registers
+  // `reads`, which runs before anything in the store changes.
   readonly batchesReads?: boolean;
   deferReads?(reads: () => void): void;
 
-  // A block that writes in, its reply out, as read(); as durable as asked for (`durability` absent: the store's default). Writes are
-  // applied in the order of the calls. Throws or rejects with StoreError if the write could not be stored, and with
-  // AbortError if `signal` aborts while it still waits in the queue: then it has no effect.
+  // Runs a write message and returns its response message, with the lifetimes of read().
+  // `durability` defaults to that of the store. Writes are applied in the order of the calls.
+  // Throws or rejects with StoreError if the write could not be stored. Rejects with AbortError if
+  // `signal` aborts while the write is still queued; the write then has no effect.
   write(
     request: Uint8Array,
     durability?: Durability,
     signal?: AbortSignalLike,
   ): Uint8Array | Promise<Uint8Array>;
 
-  // The block of an HTTP request that reads (rest/block.ts) in, that of its response out, or an error block; otherwise
-  // like read(). The block of one that writes goes through write(), among all other writes.
+  // Runs an HTTP request that reads (rest/http-message.ts) and returns the message of its response,
+  // or an error message; otherwise like read(). HTTP requests that write go through write(), in
+  // order with all other writes.
   handle(request: Uint8Array, signal?: AbortSignalLike): Uint8Array | Promise<Uint8Array>;
 
-  // The store's clock, in milliseconds since 1970.
+  // Returns the time of the store's clock, in milliseconds since 1970.
   now(): number;
 }
 
 export interface RestoreCall extends RestoreOptions {
-  call?: Uint8Array | undefined; // number and client (core/dispatch/dispatcher.h) of one that may be sent again
+  // Call number and client id (core/dispatch/dispatcher.h), if it may be retried.
+  call?: Uint8Array | undefined;
 }
 
-// What the store's own handle asks of its host, besides.
+// The operations of the store's own handle, which table clients do not use.
 export interface Host extends Transport {
   readonly status: StoreStatus;
   flush(): Promise<void>;

@@ -1,4 +1,4 @@
-// The numbers of core/rpc/LAYOUT.md.
+// Constants of the RPC message format, which core/rpc/LAYOUT.md defines.
 
 export const messageVersion = 1;
 export const headerBytes = 16;
@@ -40,13 +40,13 @@ export const operationKind = {
 
 export const writeTransaction = 1;
 
-// type | form<<8 of a property record.
+// The form of a property value, combined with its type as type | form.
 export const formText = 1 << 8;
 export const formNumber = 2 << 8;
 export const formBoolean = 3 << 8;
 export const formUnsupported = 4 << 8;
 
-// Column types of a page beyond the Edm types.
+// Column types of a page: the Edm types, and the system columns from 16 on.
 export const column = {
   null: 0,
   string: 1,

@@ -1,9 +1,10 @@
-// What is checked before a call reaches the store: what the official client checks, in its words.
+// Checks that a call must pass before it reaches the store. They reject what the official client
+// rejects, with the same messages.
 
 import { AbortError, StoreError } from "../errors.ts";
 import type { OperationOptions, UpdateMode } from "../types.ts";
 
-// Empty strings are legal keys.
+// Throws if a key is undefined or null. Empty strings are legal keys.
 export function requireKeys(partitionKey: unknown, rowKey: unknown): void {
   if (partitionKey === undefined || partitionKey === null) {
     throw new Error("The entity's partitionKey cannot be undefined or null.");
@@ -19,8 +20,9 @@ export function writeKind<M, R>(mode: UpdateMode, merge: M, replace: R): M | R {
   throw new Error(`Unexpected value for update mode: ${String(mode)}`);
 }
 
-// Options of every call. Those of the official client that hook into its requests are refused: here there are no requests, and
-// silence would be a trap.
+// Checks the options that all calls share. Throws AbortError if the signal is already aborted.
+// Throws NotSupported for the official client's request hooks: no HTTP request is sent here, and
+// ignoring a hook silently would mislead.
 export function checkOperationOptions(options: OperationOptions): void {
   if (options.abortSignal?.aborted) throw new AbortError();
   const { onResponse, requestOptions } = options as {
@@ -31,9 +33,9 @@ export function checkOperationOptions(options: OperationOptions): void {
   if (hook === "") return;
   throw new StoreError(
     "NotSupported",
-    `The option ${hook} has no meaning here: no request is sent.`,
+    `The option ${hook} is not supported: no HTTP request is sent.`,
     {
-      hint: "Leave it out, or take @azure/data-tables with its option httpClient: store.httpClient.",
+      hint: "Omit the option, or use @azure/data-tables with httpClient: store.httpClient.",
     },
   );
 }

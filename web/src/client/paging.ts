@@ -1,16 +1,19 @@
-// Lists page by page: continuation tokens and the iterators over items and pages.
+// Paged listing: continuation tokens, and the iterators over items and pages.
 
 import { fromBase64 } from "../edm/edm.ts";
 import { serviceError } from "../errors.ts";
 import type { PagedAsyncIterableIterator, PageSettings } from "../types.ts";
 
-// ---- Tokens -----------------------------------------------------------------------------------------------------------
-// An entity token is what the official client makes of the service's two continuation headers: base64 of the JSON
-// {"nextPartitionKey": ..., "nextRowKey": ...}, the second left out when the key is empty. A header's value is
-// 1!<n>!<t>: t = base64 of the key in UTF-8 with * for +, _ for / and - for =, and n = its length (core/query/continuation.h). The
-// keys are those of the next entity, so a token holds however much is written meanwhile, after a restart, and in another tab.
+// ---- Tokens -----------------------------------------------------------------------------------
+
+// An entity token has the official client's form of the service's two continuation headers: base64
+// of the JSON {"nextPartitionKey": ..., "nextRowKey": ...}. nextRowKey is left out if the key is
+// empty. Each value has the header's form 1!<n>!<t>: t is base64 of the key in UTF-8, with * for +,
+// _ for / and - for =; n is the length of t (core/query/continuation.h). The keys are those of the
+// next entity. A token therefore stays valid after writes, after a restart, and in another tab.
 //
-// A table token is the bare name of the next table, or what a header says (1!<n>!<t>), which the official client passes on.
+// A table token is either the plain name of the next table, or a header value (1!<n>!<t>), which
+// the official client passes on unchanged.
 
 export interface NextKeys {
   partitionKey: string;
@@ -47,7 +50,8 @@ export function decodeTableToken(token: string): string {
   }
 }
 
-// A page size as $top. What can't be one at all is refused here; its bounds are the core's to check.
+// Returns the page size for use as $top. Throws InvalidInput if it is not a non-negative 32-bit
+// integer; the core checks the service's bounds.
 export function checkedPageSize(maxPageSize: number): number {
   const fits = Number.isInteger(maxPageSize) && maxPageSize >= 0 && maxPageSize <= 0x7fffffff;
   if (!fits) throw invalidInput();
@@ -62,7 +66,8 @@ function encodeKey(key: string): string {
   const bytes: number[] = [];
   for (const character of key) {
     const point = character.codePointAt(0) as number;
-    // Unpaired surrogates are encoded like any other code point, which TextEncoder would not do: keys may hold them.
+    // Keys may hold unpaired surrogates. They are encoded like other code points here, whereas
+    // TextEncoder would replace them.
     if (point < 0x80) bytes.push(point);
     else if (point < 0x800) bytes.push(0xc0 | (point >> 6), continuationByte(point));
     else if (point < 0x10000)
@@ -90,11 +95,12 @@ function decodeKey(value: unknown): string {
   if (coded === undefined || coded.length !== Number(match?.[1])) throw invalidInput();
   const text = coded.replaceAll("*", "+").replaceAll("_", "/").replaceAll("-", "=");
   const key = decodeUtf8(fromBase64(text));
-  if (encodeKey(key) !== value) throw invalidInput(); // one token per key: overlong or broken text is refused
+  if (encodeKey(key) !== value) throw invalidInput(); // rejects overlong or broken UTF-8
   return key;
 }
 
-// Lenient: what is not UTF-8 gives some text, which then does not encode to the same bytes.
+// Decodes without checking the encoding. Invalid UTF-8 decodes to some text, which then does not
+// encode to the same bytes.
 function decodeUtf8(bytes: Uint8Array): string {
   let text = "";
   for (let i = 0; i < bytes.length; ) {
@@ -107,11 +113,12 @@ function decodeUtf8(bytes: Uint8Array): string {
   return text;
 }
 
-// ---- Iterators ----------------------------------------------------------------------------------------------------------
+// ---- Iterators --------------------------------------------------------------------------------
 
 type Page<T> = T[] & { continuationToken?: string };
 
-// Gives one page. Inline it comes at once; over a port as a promise. A throw and a rejection mean the same.
+// Reads one page: inline returns the page itself, over a port a promise. A throw and a rejection
+// mean the same.
 export type PageReader<P> = (settings: PageSettings) => P | Promise<P>;
 
 export function paged<T, P extends Page<T>>(
@@ -128,12 +135,13 @@ export function paged<T, P extends Page<T>>(
   };
 }
 
-// Nothing runs before the first next(); after return() nothing is kept. Calls that overlap are answered in order.
+// Iterates over pages. Reads nothing before the first next(), and holds no page after return().
+// Overlapping calls of next() resolve in the order of the calls.
 class PageIterator<P extends { continuationToken?: string }> implements AsyncIterableIterator<P> {
-  #readPage: PageReader<P> | undefined; // undefined: done
+  #readPage: PageReader<P> | undefined; // undefined: the iteration has ended
   readonly #maxPageSize: number | undefined;
   #token: string | undefined;
-  #pendingRead: Promise<unknown> | undefined; // the read under way
+  #pendingRead: Promise<unknown> | undefined;
 
   constructor(readPage: PageReader<P>, settings: PageSettings) {
     this.#readPage = readPage;
@@ -174,7 +182,8 @@ class PageIterator<P extends { continuationToken?: string }> implements AsyncIte
 
   #onPage(page: P): IteratorResult<P> {
     this.#pendingRead = undefined;
-    if (this.#readPage === undefined) return { done: true, value: undefined }; // return() came meanwhile
+    // Return() was called during the read.
+    if (this.#readPage === undefined) return { done: true, value: undefined };
     this.#token = page.continuationToken;
     if (this.#token === undefined) this.#readPage = undefined;
     return { done: false, value: page };
@@ -222,7 +231,7 @@ class ItemIterator<T, P extends Page<T>> {
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  // The first item of the next page that has one. An empty page with a token is legal.
+  // Returns the first item of the next page that has one. An empty page with a token is legal.
   async #advance(): Promise<IteratorResult<T>> {
     try {
       for (;;) {

@@ -1,9 +1,10 @@
-// Point reads that are asked for in one turn of the event loop's tasks and microtasks cross together, where the store answers at
-// once: `Promise.all` over a hundred `getEntity` is two calls of the engine, and each read costs a third. (To a worker or another
-// tab they travel in one message anyway.)
+// Batches the point reads of one turn of the event loop into a single engine call, for stores that
+// answer synchronously. `Promise.all` over a hundred `getEntity` calls then crosses into the engine
+// twice. (Reads sent to a worker or another tab already travel in one message.)
 //
-// The first one of a turn is made at once, since most come alone. Those that follow it wait until the turn is over, or
-// until anything else is asked of the engine: so each sees what it would have seen when it was called.
+// The first read of a turn runs immediately, since most reads come alone. Later reads of the turn
+// wait until the turn ends, or until the engine gets any other call. Each read therefore sees the
+// state at the time of its call.
 
 import type { Transport } from "../transport.ts";
 import {
@@ -23,8 +24,8 @@ interface PendingRead extends EntityKey {
   reject: (error: unknown) => void;
 }
 
-const batchMax = 1000; // of the block's layout
-const minRowsToBatchAgain = 16; // so many rows, to ask for others together once more
+const batchMax = 1000; // the limit of the message format
+const minRowsToBatchAgain = 16; // a batch that found fewer rows is not followed by another
 const resolvedPromise = Promise.resolve();
 
 export class PointReadBatcher {
@@ -36,7 +37,8 @@ export class PointReadBatcher {
     this.#transport = transport;
   }
 
-  // Undefined: it is for the caller to make, now.
+  // Queues the read, and returns a promise of its row. Returns undefined if the caller must read
+  // now.
   enqueue(table: string, partitionKey: string, rowKey: string): Promise<Row> | undefined {
     if (!this.#isTurnOpen) {
       this.#isTurnOpen = true;
@@ -55,10 +57,10 @@ export class PointReadBatcher {
     this.#flush();
   };
 
-  // The engine is about to do something else, whose block is in use.
+  // Called when the engine is about to run another call, whose request message is in the buffer.
   readonly #flushBeforeOtherCall = () => withScratchBuffer(this.#flush);
 
-  // Makes those that wait, in their order.
+  // Reads all queued rows, in the order of the calls.
   readonly #flush = () => {
     if (this.#pending.length === 0) return;
     const pending = this.#pending;
@@ -78,7 +80,8 @@ export class PointReadBatcher {
       const rows = this.#tryMultiGet(table, remaining);
       if (rows === undefined) break;
       for (const [i, row] of rows.entries()) remaining[i]?.resolve(row);
-      // The next one says for itself what the matter is. Where many are missing, the others do so too.
+      // The missing row is read alone, for its own error. If few rows were found, many others are
+      // probably missing too: they are read one by one.
       const [missing] = remaining.splice(0, rows.length + 1).slice(rows.length);
       if (missing !== undefined) this.#readOne(missing);
       if (rows.length < minRowsToBatchAgain) break;
@@ -86,7 +89,8 @@ export class PointReadBatcher {
     for (const read of remaining) this.#readOne(read);
   }
 
-  // The first so many rows; undefined if they can't be had together.
+  // Returns the rows found before the first missing one; undefined if the rows cannot be read
+  // together.
   #tryMultiGet(table: string, reads: readonly EntityKey[]): Row[] | undefined {
     if (this.#transport.batchesReads !== true) return undefined;
     try {
@@ -95,7 +99,7 @@ export class PointReadBatcher {
       response.catch(() => {});
       return undefined;
     } catch {
-      return undefined; // which each one's own call says
+      return undefined; // reading each row alone reports its error
     }
   }
 
@@ -112,7 +116,8 @@ export class PointReadBatcher {
 
 const batchers = new WeakMap<Transport, PointReadBatcher>();
 
-// One for all handles of a store; none for a store where every read is on its own.
+// Returns the batcher that all handles of a store share; undefined if the store does not batch
+// reads.
 export function pointReadBatcher(transport: Transport): PointReadBatcher | undefined {
   if (transport.deferReads === undefined) return undefined;
   let reads = batchers.get(transport);

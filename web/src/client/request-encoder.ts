@@ -1,7 +1,7 @@
-// Operations and queries to request blocks (core/rpc/LAYOUT.md).
+// Encodes operations and queries as RPC request messages (core/rpc/LAYOUT.md).
 //
-// A block lies in a buffer that serves again: it dies when the next one is encoded, and whoever keeps it longer copies it. Words go
-// straight to their place; text to a second buffer, since only the end tells where its area begins.
+// The words of a message are written to their final place. Text goes to a second buffer, since its
+// place in the message is known only at the end.
 
 import { builtinKind, edmTypeNumbers, unsupportedValueError } from "../edm/edm.ts";
 import { StoreError } from "../errors.ts";
@@ -27,7 +27,7 @@ export interface WriteOperation {
   partitionKey: string;
   rowKey: string;
   entity?: object;
-  etag?: string; // replace, merge, delete: "*" or one ETag; a delete needs it, as on the wire
+  etag?: string; // replace, merge, delete: "*" or one ETag; required by delete
 }
 
 export interface EntityKey {
@@ -37,8 +37,8 @@ export interface EntityKey {
 
 export interface EntityQuery {
   filter?: string;
-  select?: readonly string[]; // names as callers write them or as the service does; empty: everything
-  top?: number; // absent: 1000
+  select?: readonly string[]; // the client's or the service's names; empty: all
+  top?: number; // default: 1000
   next?: { partitionKey: string; rowKey: string };
 }
 
@@ -48,9 +48,9 @@ export interface TableQuery {
   next?: string;
 }
 
-// ---- The buffers ------------------------------------------------------------------------------------------------
+// ---- The buffers ------------------------------------------------------------------------------
 
-let bytes = new Uint8Array(0); // the block
+let bytes = new Uint8Array(0); // the message
 let words: Int32Array;
 let doubles: Float64Array;
 let longs: BigInt64Array;
@@ -58,13 +58,13 @@ let at = 0; // the next word
 
 let textBuffer = new Uint8Array(0); // the text area so far
 let textEnd = 0;
-let isUtf16 = false; // the letters are UTF-16
+let isUtf16 = false; // the text area is UTF-16
 let binaries: Uint8Array[] = [];
 
 let encoder: TextEncoder | undefined;
 
 const firstBytes = 8192;
-const reusableBytesMax = 1 << 20; // a buffer that grew further for a big block serves that one only
+const reusableBytesMax = 1 << 20; // a buffer that grew larger is not reused
 
 function useBuffer(buffer: Uint8Array<ArrayBuffer>): void {
   bytes = buffer;
@@ -73,7 +73,7 @@ function useBuffer(buffer: Uint8Array<ArrayBuffer>): void {
   longs = new BigInt64Array(buffer.buffer);
 }
 
-let isReadingEntities = false; // into the block: what their getters do comes in between
+let isReadingEntities = false; // a getter of an entity may run meanwhile
 
 function beginMessage(): void {
   if (isReadingEntities) throw reentrantCallError();
@@ -89,14 +89,14 @@ function beginMessage(): void {
 const noBinaries: Uint8Array[] = [];
 
 function reentrantCallError(): StoreError {
-  const message =
-    "A getter of an entity asked a store for something while that entity was being written.";
+  const message = "A getter of an entity called a store while that entity was being written.";
   return new StoreError("NotSupported", message, {
-    hint: "Ask before, and write what came of it.",
+    hint: "Call the store before the write, and write the result.",
   });
 }
 
-// `encodeMore` may encode blocks while one is in use, or is being written and a getter asks for something; that one stays as it is.
+// Runs `encodeMore`, which may encode messages while another message is in use or half written:
+// that message stays as it is.
 let scratchBuffer: Uint8Array<ArrayBuffer> | undefined;
 export function withScratchBuffer(encodeMore: () => void): void {
   const inUse = bytes;
@@ -129,7 +129,7 @@ function putWord(value: number): void {
   words[at++] = value;
 }
 
-// ---- Text -------------------------------------------------------------------------------------------------------
+// ---- Text -------------------------------------------------------------------------------------
 
 function putText(value: string): void {
   putWord(value.length);
@@ -141,7 +141,8 @@ function putOptionalText(value: string | undefined): void {
   else putText(value);
 }
 
-// A call of TextEncoder's takes browsers 400 ns, however short the text is.
+// Up to this length, copying the code units is faster than TextEncoder, whose call overhead does
+// not depend on the length.
 const shortText = 256;
 
 function putTextBytes(value: string): void {
@@ -164,13 +165,14 @@ function putTextBytes(value: string): void {
 }
 
 function putEncodedText(value: string): void {
-  reserveText(value.length * 3); // UTF-8 takes at most three bytes a unit
+  reserveText(value.length * 3); // UTF-8 takes at most three bytes per code unit
   if (isUtf16) {
     putUtf16(value);
     return;
   }
   const { written } = (encoder as TextEncoder).encodeInto(value, textBuffer.subarray(textEnd));
-  // Only text that is not all ASCII can hold an unpaired surrogate, which TextEncoder would replace.
+  // Only text that is not all ASCII can hold an unpaired surrogate, which TextEncoder would
+  // replace.
   if (written === value.length || isWellFormed(value)) {
     textEnd += written;
   } else {
@@ -188,7 +190,7 @@ function putUtf16(value: string): void {
   }
 }
 
-// The letters so far as UTF-16, and so are those that follow.
+// Converts the text area to UTF-16. Later text is appended as UTF-16.
 function switchToUtf16(): void {
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(
     textBuffer.subarray(0, textEnd),
@@ -209,11 +211,11 @@ function isWellFormed(value: string): boolean {
   return wellFormed === undefined ? !loneSurrogate.test(value) : wellFormed.call(value);
 }
 
-// ---- The block --------------------------------------------------------------------------------------------------
+// ---- The message ------------------------------------------------------------------------------
 
 const noText: Uint8Array = new Uint8Array(0);
 
-// `head`: text that comes before the letters.
+// Completes the message and returns it. `leadingText`: text that precedes the text area.
 function finish(kind: number, leadingText = noText): Uint8Array {
   const textAt = at * 4;
   const textBytes = leadingText.length + textEnd;
@@ -237,7 +239,7 @@ function finish(kind: number, leadingText = noText): Uint8Array {
 const messageViews = new ViewCache();
 const textViews = new ViewCache();
 
-// ---- Reading ----------------------------------------------------------------------------------------------------
+// ---- Reading ----------------------------------------------------------------------------------
 
 const serviceNames: Readonly<Record<string, string>> = {
   partitionKey: "PartitionKey",
@@ -245,7 +247,7 @@ const serviceNames: Readonly<Record<string, string>> = {
   timestamp: "Timestamp",
 };
 
-// The ETag always comes, so asking for it asks for nothing.
+// The ETag is always returned, so selecting it has no effect.
 function putSelect(select: readonly string[] | undefined): void {
   const countAt = at;
   putWord(0);
@@ -259,7 +261,8 @@ function putSelect(select: readonly string[] | undefined): void {
   words[countAt] = count;
 }
 
-// `top` crosses as a word; what is no whole number from 0 to 1000 is refused by the core, and one above does for all.
+// `top` is one word. The core rejects any value that is not an integer from 0 to 1000; 1001
+// represents all of them.
 function putTop(top: number | undefined): void {
   if (top === undefined) putWord(absentLength);
   else putWord(Number.isInteger(top) && top >= 0 && top <= 1000 ? top : 1001);
@@ -279,7 +282,7 @@ export function encodeGet(
   return finish(requestKind.get);
 }
 
-// Answered by a page of the first so many rows that are all there.
+// The response is a page of the rows before the first missing one.
 export function encodeMultiGet(table: string, keys: readonly EntityKey[]): Uint8Array {
   beginMessage();
   putText(table);
@@ -318,7 +321,7 @@ export function encodeListTables(query: TableQuery = {}): Uint8Array {
   return finish(requestKind.listTables);
 }
 
-// ---- Writing ----------------------------------------------------------------------------------------------------
+// ---- Writing ----------------------------------------------------------------------------------
 
 export function encodeCreateTable(name: string): Uint8Array {
   beginMessage();
@@ -332,13 +335,13 @@ export function encodeDropTable(name: string): Uint8Array {
   return finish(requestKind.dropTable);
 }
 
-// Names are numbered anew in every block, as they are first seen in it. What is known of a name is kept from block to
-// block, and entities mostly list the same names in the same order: so the name that stood at this place in the entity
-// before is tried first.
+// Property names are numbered per message, in the order of their first use. Known names are cached
+// across messages. Entities mostly list the same names in the same order, so the name at the same
+// place in the previous entity is tried first.
 interface Name {
   readonly text: string;
   readonly stored: boolean;
-  messageNumber: number; // the block in which `number` holds
+  messageNumber: number; // the message in which `number` is valid
   number: number;
 }
 
@@ -346,7 +349,7 @@ const knownNames = new Map<string, Name>();
 const knownNamesMax = 10000;
 let expectedNames: Name[] = []; // by place in the entity
 let messageNumber = 0;
-let names: string[] = []; // of this block
+let names: string[] = []; // of this message
 
 function beginNames(): void {
   ++messageNumber;
@@ -357,7 +360,7 @@ function beginNames(): void {
   }
 }
 
-// The name's number in this block; -1: not stored.
+// Returns the number of a name in this message; -1 if properties of that name are not stored.
 function nameNumber(text: string, place: number): number {
   let name = expectedNames[place];
   if (name === undefined || name.text !== text) {
@@ -393,8 +396,8 @@ function isStored(name: string): boolean {
   }
 }
 
-// Rejects with a TypeError if a value has no Edm type (unsupportedValueError); every other rule is the core's.
-// `types` fixes the type of plain numbers.
+// Throws a TypeError if a value has no Edm type (unsupportedValueError); the core checks all other
+// rules. `types` gives the Edm types of plain numbers.
 export function encodeWrite(
   table: string,
   operations: readonly WriteOperation[],
@@ -417,7 +420,7 @@ export function encodeWrite(
   return finish(requestKind.write, putNames(table));
 }
 
-// The names of the block before: mostly those of the next one too.
+// The names of the previous message, which the next one mostly has too.
 let lastNames = { table: "", names: [] as string[], lengths: new Int32Array(0), text: noText };
 const lastNamesBytesMax = 4096;
 
@@ -427,12 +430,14 @@ function matchesLastNames(table: string): boolean {
   return true;
 }
 
-// The names of the table and of the properties, whose text comes first though it is known last. Gives that.
+// Writes the lengths of the names of the table and the properties, and returns their text, which
+// comes first in the text area.
 function putNames(table: string): Uint8Array {
   if (!isUtf16 && matchesLastNames(table)) {
     reserveWords(names.length);
     const { lengths, text } = lastNames;
-    for (let i = 0; i < lengths.length; ++i) words[at++] = lengths[i] as number; // set() takes longer for a few
+    // Faster than set() for a few words.
+    for (let i = 0; i < lengths.length; ++i) words[at++] = lengths[i] as number;
     return text;
   }
   const namesAt = at;
@@ -444,7 +449,7 @@ function putNames(table: string): Uint8Array {
     putWord(name.length);
     putTextBytes(name);
   }
-  if (isUtf16) first = textEnd - 2 * units; // one of them may have widened what was before
+  if (isUtf16) first = textEnd - 2 * units; // a name may have converted the text area
   const text = textBuffer.slice(first, textEnd);
   textEnd = first;
   if (!isUtf16 && text.length <= lastNamesBytesMax) {
@@ -482,7 +487,7 @@ function putOperation(
   words[operationAt] = operationKind[operation.kind] | (count << 8);
 }
 
-// A key's length; its text joins the area. A key that is no string is refused by the core.
+// Writes a key's text and returns its length. The core rejects a key that is not a string.
 function putKey(key: unknown): number {
   if (typeof key === "string") {
     putTextBytes(key);
@@ -491,7 +496,7 @@ function putKey(key: unknown): number {
   return key === undefined || key === null ? absentLength : notStringLength;
 }
 
-// Fills the record at `at` except for its name. False: there is no value after all.
+// Fills the property record at `at`, except for its name. Returns false if there is no value.
 function putValue(
   value: unknown,
   name: string,
@@ -552,7 +557,8 @@ function putTextPayload(typeAndForm: number, value: string): void {
   putTextBytes(value);
 }
 
-// A bigint outside 64 bits crosses as text, so that it is refused like any other Int64 text out of range.
+// A bigint beyond 64 bits is sent as text, so that the core rejects it like any Int64 text out of
+// range.
 function putBigint(type: number, value: bigint): void {
   if (type === edmTypeNumbers.Int64 && BigInt.asIntN(64, value) === value) {
     words[at + 1] = type;
@@ -571,8 +577,8 @@ function putBytes(value: Uint8Array): void {
 const firstDate = Date.UTC(1601, 0, 1);
 const lastDate = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-// Dates that the service can't store cross in the text form that the official client would send, and are refused
-// for what they are there.
+// A date that the service cannot store is sent as the official client's text form, and the core
+// rejects it there.
 function putDate(type: number, value: Date): void {
   const milliseconds = value.getTime();
   if (type === edmTypeNumbers.DateTime && milliseconds >= firstDate && milliseconds <= lastDate) {
@@ -584,7 +590,8 @@ function putDate(type: number, value: Date): void {
   }
 }
 
-// { type, value }: the value as given. Whether it fits is the core's decision.
+// Writes the value of a { type, value } pair as given; the core checks whether the value fits the
+// type.
 function putTyped(typeName: unknown, value: unknown): boolean {
   const type = Object.hasOwn(edmTypeNumbers, typeName as PropertyKey)
     ? edmTypeNumbers[typeName as EdmTypes]

@@ -1,7 +1,8 @@
-// Reply blocks to entities, pages and errors (core/rpc/LAYOUT.md).
+// Decodes RPC response messages into entities, pages and errors (core/rpc/LAYOUT.md).
 //
-// A reply may be a view of wasm memory that dies with the next call: everything is taken out of it at once. Text is
-// decoded in one go and sliced; binaries are views of one copy.
+// A response may be a view of wasm memory that is valid only until the next call, so decoding
+// copies everything out of it. All text is decoded at once and then sliced. Binary values are views
+// of one common copy.
 
 import { base64, dateTimeText, doubleText } from "../edm/edm.ts";
 import type { StoreErrorCode } from "../errors.ts";
@@ -20,7 +21,8 @@ import {
 
 export interface DecodeOptions {
   disableTypeConversion?: boolean; // every property becomes { value: text, type }
-  copyBinaries?: boolean; // the rows of a page have nothing in common: their binaries are copied one by one
+  // Copies each binary value separately, since the rows belong to different callers.
+  copyBinaries?: boolean;
 }
 
 export interface EntityPage {
@@ -28,9 +30,9 @@ export interface EntityPage {
   next?: { partitionKey: string; rowKey: string };
 }
 
-// ---- The frame ----------------------------------------------------------------------------------------------------
+// ---- The message ------------------------------------------------------------------------------
 
-// What is being read. One at a time, since nothing here waits.
+// The message being decoded. Decoding is synchronous, so there is only one at a time.
 let words: Int32Array;
 let doubles: Float64Array;
 let longs: BigInt64Array;
@@ -38,12 +40,13 @@ let at = 0; // the next word
 let text = "";
 let textPosition = 0;
 const emptyArea = new ArrayBuffer(0);
-let binaryArea: ArrayBuffer | Uint8Array = emptyArea; // set by prepareBinaries: a copy, or what dies with the reply
+// Set by prepareBinaries: a copy, or a view of the response.
+let binaryArea: ArrayBuffer | Uint8Array = emptyArea;
 let binaryPosition = 0;
 
 let utf8: TextDecoder | undefined;
 
-// Views over wasm memory are made once and serve until it grows.
+// The typed arrays over wasm memory are reused until that memory grows.
 let viewedBuffer: ArrayBufferLike | undefined;
 
 function openResponse(response: Uint8Array, expected: number): void {
@@ -57,7 +60,10 @@ function openResponse(response: Uint8Array, expected: number): void {
   const textAt = words[at + 1] as number;
   const textBytes = words[at + 2] as number;
   if (((head >> 8) & 0xff) !== messageVersion) {
-    throw new StoreError("VersionConflict", "The reply was made by another version of entitable.");
+    throw new StoreError(
+      "VersionConflict",
+      "The response was made by another version of entitable.",
+    );
   }
   const utf16 = (flags & flagUtf16) !== 0;
   if (expected === responseKind.written) decodeEtags(message, textAt, textBytes, utf16);
@@ -76,7 +82,7 @@ function useBuffer(message: Uint8Array): void {
   words = new Int32Array(buffer, 0, buffer.byteLength >>> 2);
   doubles = new Float64Array(buffer, 0, buffer.byteLength >>> 3);
   longs = new BigInt64Array(buffer, 0, buffer.byteLength >>> 3);
-  // A buffer that holds nothing but one reply is not kept alive.
+  // A buffer that holds only one response is not kept alive.
   viewedBuffer = message.byteLength === buffer.byteLength ? undefined : buffer;
 }
 
@@ -91,10 +97,11 @@ function decodeText(message: Uint8Array, from: number, length: number, utf16: bo
   }
 }
 
-// ETags of rows that are written within a second differ in their last letters only, and what is before those is most of the time that it
-// takes to decode the reply to a single write.
+// ETags of rows written within the same second differ only in their last characters. Decoding the
+// common prefix is most of the time to decode the response to a single write, so the prefix is
+// cached.
 const etagPrefixBytes = 36;
-let etagPrefix = ""; // of the ETag before
+let etagPrefix = ""; // of the previous ETag
 const etagPrefixWords = new Int32Array(etagPrefixBytes / 4);
 
 function decodeEtags(message: Uint8Array, from: number, length: number, utf16: boolean): void {
@@ -133,14 +140,15 @@ function decodeUtf8(message: Uint8Array, from: number, length: number): string {
   return utf8.decode(message.subarray(from, from + length));
 }
 
-// A browser's TextDecoder makes a string outside of the engine's heap, which its garbage collector has to give back: dear for the row of a
-// point read, let alone an ETag.
+// Up to this length, text is decoded without TextDecoder. A browser's TextDecoder allocates its
+// string outside of the engine's heap, which is slow for a point read or an ETag.
 const shortText = 256;
 
-// By their length. Engines take arguments out of plain arrays several times as quickly as out of bytes.
+// Reused arrays, by length. Engines spread plain arrays into arguments several times faster than
+// typed arrays.
 const codeUnitArrays: number[][] = [];
 
-// Undefined: it is not all ASCII.
+// Returns undefined if the bytes are not all ASCII.
 function decodeShortAscii(bytes: Uint8Array, from: number, length: number): string | undefined {
   codeUnitArrays[length] ??= new Array<number>(length).fill(0);
   const units = codeUnitArrays[length];
@@ -169,7 +177,7 @@ function closeResponse(): void {
   if (viewedBuffer === undefined) releaseViews();
 }
 
-// Keeps no view of wasm memory any more. When a store is closed, its whole memory would hang on them.
+// Drops all views of wasm memory. A view would keep the whole memory of a closed store alive.
 export function releaseViews(): void {
   viewedBuffer = undefined;
   words = emptyWords;
@@ -198,14 +206,14 @@ function readOptionalText(): string | undefined {
   return readText();
 }
 
-// A u64 that counts something: far below 2^53.
+// Reads a u64 count, which is far below 2^53.
 function readCount(): number {
   at += at & 1;
   const low = readWord() >>> 0;
   return low + (readWord() >>> 0) * 0x1_0000_0000;
 }
 
-// ---- Errors -------------------------------------------------------------------------------------------------------
+// ---- Errors -----------------------------------------------------------------------------------
 
 const localErrorCodes: Readonly<Record<string, StoreErrorCode>> = {
   OutOfMemory: "OutOfMemory",
@@ -226,18 +234,19 @@ function throwError(flags: number): never {
   const storeCode = flags & flagLocalError ? localErrorCodes[code] : undefined;
   if (storeCode !== undefined) throw new StoreError(storeCode, message);
   const error = serviceError(status, code, message);
-  // Where the official client puts the headers of a response that is an error.
+  // The official client puts the headers of an error response there.
   Object.assign(error.details ?? {}, Object.fromEntries(headers));
   throw error;
 }
 
-// ---- Pages --------------------------------------------------------------------------------------------------------
+// ---- Pages ------------------------------------------------------------------------------------
 
-// The columns that rows of one shape have, kept from page to page. `template` is an object of that shape: a copy of
-// it has all its properties at once and in fast mode, where an empty object grows by one after the other.
+// The columns of the rows of one shape, cached across pages. `template` is an object of that shape:
+// its copies start with all properties and stay in the engine's fast mode, whereas adding
+// properties one by one to an empty object would not.
 interface Shape {
-  columns: Int32Array; // as they stand in the block, to compare
-  namesText: string; // likewise
+  columns: Int32Array; // verbatim from the message, for comparison
+  namesText: string; // verbatim from the message, for comparison
   names: string[];
   types: number[];
   template: Record<string, unknown>;
@@ -281,8 +290,8 @@ function isSameShape(shape: Shape, count: number, from: number, units: number): 
   return text.startsWith(namesText, from);
 }
 
-// A custom property may be called like one of the four system members (written through REST). The system member
-// wins, since concurrency control rests on it; such a column is read and dropped.
+// A custom property written through REST may have the name of a system property. The system
+// property wins, since concurrency control depends on it; the custom column is read and dropped.
 const hiddenColumn = 32;
 const reservedNames: ReadonlySet<string> = new Set(Object.values(systemNames));
 
@@ -306,14 +315,15 @@ function decodeShape(count: number, namesFrom: number, units: number): Shape {
       members.push(`${JSON.stringify(name)}:${placeholderJson(type)}`);
     }
   }
-  // JSON.parse, since adding more than a dozen properties by computed name turns an object into a dictionary, and
-  // since it makes "__proto__" a property like any other.
+  // JSON.parse, because adding more than a dozen properties by computed name turns an object into a
+  // dictionary, and because JSON.parse treats "__proto__" like any other name.
   const template = JSON.parse(`{${members.join(",")}}`);
   const namesText = text.slice(namesFrom, namesFrom + units);
   return { columns, namesText, names, types, template };
 }
 
-// Something of the kind that will stand there, so that the engine's guess about the field is right from the first row.
+// Returns a value of the column's representation, so that the engine infers the right field type
+// from the first row.
 function placeholderJson(type: number): string {
   switch (type) {
     case column.null:
@@ -396,7 +406,7 @@ function readRows(rowCount: number, shapes: readonly Shape[]): Record<string, un
           row[name] = readBinary(w[p++] as number);
           break;
         case column.null:
-          break; // as the template has it
+          break; // as in the template
         default: {
           at = p;
           textPosition = t;
@@ -415,7 +425,8 @@ function readRows(rowCount: number, shapes: readonly Shape[]): Record<string, un
 
 const guidUnits = 36;
 
-// disableTypeConversion: every property but the system members as { value: text, type }.
+// Reads rows for disableTypeConversion: every property except the system properties becomes {
+// value: text, type }.
 function readTypedRows(rowCount: number, shapes: readonly Shape[]): Record<string, unknown>[] {
   const rows: Record<string, unknown>[] = [];
   let partition = "";
@@ -478,8 +489,9 @@ function readDouble(): number {
   return value;
 }
 
-// Few bytes are copied value by value. More are copied once, and each value is a view of that copy: a buffer costs as much as
-// a dozen small copies. In Node a Buffer, as from the official client.
+// A short binary area is copied value by value. A longer one is copied once and each value is a
+// view of that copy, since a buffer costs as much as a dozen short copies. In Node, values are
+// Buffers, as in the official client.
 const smallBytes = 256;
 
 function readBinary(length: number): Uint8Array {
@@ -503,13 +515,13 @@ interface NodeBuffer {
   allocUnsafe(length: number): Uint8Array;
 }
 
-// Only in Node: a bundler's stand-in is no reason.
+// Only in Node: a bundler's polyfill of Buffer is not used.
 const host = globalThis as { process?: { versions?: { node?: string } }; Buffer?: NodeBuffer };
 const nodeBuffer = host.process?.versions?.node === undefined ? undefined : host.Buffer;
 
 function prepareBinaries(response: Uint8Array, binaryBytes: number, copyBinaries: boolean): void {
   binaryPosition = 0;
-  if (binaryBytes === 0) return; // close() left an empty area
+  if (binaryBytes === 0) return; // closeResponse() left an empty area
   const binaryBytesInResponse = response.subarray(response.length - binaryBytes);
   if (copyBinaries || binaryBytes <= smallBytes) {
     binaryArea = binaryBytesInResponse;
@@ -543,7 +555,7 @@ export function decodeEntity(
   return decodePage(response, options).rows[0] as Record<string, unknown>;
 }
 
-// ---- Other replies --------------------------------------------------------------------------------------------------
+// ---- Other responses --------------------------------------------------------------------------
 
 export function decodeTables(response: Uint8Array): { names: string[]; next?: string } {
   openResponse(response, responseKind.tables);
@@ -555,16 +567,16 @@ export function decodeTables(response: Uint8Array): { names: string[]; next?: st
   return next === undefined ? { names } : { names, next };
 }
 
-// The ETag of a single write; undefined for a delete.
+// Decodes the ETag of a single write; undefined for a delete.
 export function decodeWriteEtag(response: Uint8Array): string | undefined {
   openResponse(response, responseKind.written);
-  readWord(); // one
+  readWord(); // the count, which is 1
   const etag = readOptionalText();
   closeResponse();
   return etag;
 }
 
-// One ETag per operation, undefined for a delete and for a table operation.
+// Decodes one ETag per operation; undefined for a delete and for a table operation.
 export function decodeWriteEtags(response: Uint8Array): { etags: (string | undefined)[] } {
   openResponse(response, responseKind.written);
   const count = readWord();
@@ -574,10 +586,10 @@ export function decodeWriteEtags(response: Uint8Array): { etags: (string | undef
   return { etags };
 }
 
-// For a reply that should be an error: throws what it says, or that it is none.
+// Throws the error that the response holds. Throws VersionConflict if the response is not an error.
 export function throwResponseError(response: Uint8Array): never {
   openResponse(response, responseKind.error);
-  throw new StoreError("VersionConflict", "The reply is not an error.");
+  throw new StoreError("VersionConflict", "The response is not an error.");
 }
 
 export function decodeExplain(response: Uint8Array): Explain {

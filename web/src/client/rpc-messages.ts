@@ -1,5 +1,5 @@
-// The direct door's blocks: operations and queries in, entities and pages out (core/rpc/LAYOUT.md).
-// A pure codec: no I/O, no engine.
+// Codec of the RPC messages (core/rpc/LAYOUT.md): encodes operations and queries, and decodes
+// entities, pages and errors. It does no I/O and needs no engine.
 
 export type { EntityKey, EntityQuery, TableQuery, WriteOperation } from "./request-encoder.ts";
 export {

@@ -1,4 +1,5 @@
-// One table, with the methods, shapes and checks of the official TableClient, over the direct door.
+// Client of one table, with the methods, types and checks of the official TableClient, over RPC
+// messages.
 
 import type { Transport } from "../transport.ts";
 import type {
@@ -51,14 +52,15 @@ import {
 import { createTable, deleteTable } from "./table-service-client.ts";
 import { operationsFromActions, transactionResponse } from "./transaction.ts";
 
-// What a handle may fix for all its calls.
+// Defaults that a handle applies to all its calls.
 export interface TableHandleOptions {
   types?: Record<string, EdmTypes> | undefined;
   durability?: Durability | undefined;
   resolver?: Resolver<object> | undefined;
 }
 
-// Serves both TableClient (the official types) and Table<T> (typed by T): they differ in types only.
+// Implements both TableClient (the official types) and Table<T> (typed by T), which differ only in
+// their types.
 export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain"> {
   readonly tableName: string;
   readonly #transport: Transport;
@@ -84,9 +86,10 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     return deleteTable(this.#transport, this.tableName, this.#withDurability(options));
   }
 
-  // ---- Reading ------------------------------------------------------------------------------------------------------
+  // ---- Reading ----------------------------------------------------------------------------------
 
-  // Throws at the call if a key is missing, like the official client. Not async, so that a point read costs one promise.
+  // Throws synchronously if a key is missing, like the official client. Not async, so that a point
+  // read costs only one promise.
   getEntity<T extends object = Record<string, unknown>>(
     partitionKey: string,
     rowKey: string,
@@ -116,7 +119,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     }
   }
 
-  // Undefined: it is to be made alone.
+  // Returns undefined if the entity must be read alone.
   #tryBatchedRead(partitionKey: unknown, rowKey: unknown): Promise<object> | undefined {
     if (typeof partitionKey !== "string" || typeof rowKey !== "string") return undefined;
     const batched = this.#pointReadBatcher?.enqueue(this.tableName, partitionKey, rowKey);
@@ -161,13 +164,14 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     checkOperationOptions(options);
     const message = encodeExplain(this.tableName, entityQuery(options, {}));
     const response = this.#transport.read(message, options.abortSignal);
-    // Not awaited if it is here: it is a view that dies with the next call.
+    // A response that is here is decoded without an await: it is valid only until the next call.
     return decodeExplain(response instanceof Promise ? await response : response);
   }
 
-  // ---- Writing ------------------------------------------------------------------------------------------------------
+  // ---- Writing ----------------------------------------------------------------------------------
 
-  // Each is one async function, since a write is awaited more often than not and each layer costs a turn of the queue.
+  // Each write method awaits at most once, since every further async layer delays the result by a
+  // microtask.
   async createEntity<T extends object>(
     entity: TableEntity<T>,
     options: OperationOptions & WriteOptions = {},
@@ -180,7 +184,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     return written;
   }
 
-  // Throws at the call if a key is missing, like the official client; so does deleteEntity.
+  // Throws synchronously if a key is missing, like the official client.
   updateEntity<T extends object>(
     entity: TableEntity<T>,
     mode: UpdateMode = "Merge",
@@ -217,6 +221,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     return this.#writeResponse(response instanceof Promise ? await response : response);
   }
 
+  // Throws synchronously if a key is missing, like the official client.
   deleteEntity(
     partitionKey: string,
     rowKey: string,
@@ -246,13 +251,14 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     return transactionResponse(operations, etags);
   }
 
-  // Loaded when it is needed: most pages never do.
+  // The bulk module is loaded on first use, since most pages never use it.
   async bulk(actions: BulkActions, options: BulkOptions = {}): Promise<BulkResult> {
     const { bulk } = await import("../bulk/index.ts");
     return await bulk(this, actions, options);
   }
 
-  // The reply, not awaited if it is here: it dies with the next call.
+  // Sends the write and returns its response. A response that is not a promise is valid until the
+  // next call, so callers decode it without an await.
   #sendWrite(
     operations: readonly WriteOperation[],
     transaction: boolean,
@@ -264,7 +270,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     return this.#transport.write(message, durability, abortSignal);
   }
 
-  // What the reply to a single write says.
+  // Decodes the response to a single write.
   #writeResponse(response: Uint8Array): CreateTableEntityResponse {
     const etag = decodeWriteEtag(response);
     const date = new Date(this.#transport.now());

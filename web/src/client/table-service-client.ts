@@ -1,4 +1,5 @@
-// The tables of a store, with the methods and shapes of the official TableServiceClient, over the direct door.
+// Client of a store's tables, with the methods and types of the official TableServiceClient, over
+// RPC messages.
 
 import { RestError } from "../errors.ts";
 import type { Transport } from "../transport.ts";
@@ -65,7 +66,7 @@ export class ServiceHandle implements TableServiceClient {
   }
 }
 
-// Resolves also when the table exists, like the official client.
+// Creates a table. Resolves also if the table exists, like the official client.
 export async function createTable(
   transport: Transport,
   name: string,
@@ -81,7 +82,7 @@ export async function createTable(
   }
 }
 
-// Resolves also when there is no such table, like the official client.
+// Deletes a table. Resolves also if the table does not exist, like the official client.
 export async function deleteTable(
   transport: Transport,
   name: string,

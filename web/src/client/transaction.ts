@@ -1,4 +1,5 @@
-// Entity group transactions: the builder of the official client, and actions to and from the store.
+// Entity group transactions: the official client's builder, and the conversions between actions and
+// the store's operations.
 
 import type {
   TableEntity,
@@ -55,7 +56,8 @@ export class TableTransaction {
 }
 
 /**
- * Checks what the official client checks before it sends; the rest is the core's to decide.
+ * Converts actions to operations. Makes the checks that the official client makes before it sends a
+ * request; the core makes all others.
  * @internal
  */
 export function operationsFromActions(actions: readonly TransactionAction[]): WriteOperation[] {

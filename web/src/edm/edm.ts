@@ -1,9 +1,9 @@
-// Edm types and JavaScript values: helpers that fix a type, and the text forms of values.
+// Edm types and JavaScript values: helpers that state a value's type, and the text forms of values.
 
 import type { Edm, EdmTypes } from "../types.ts";
 import { randomGuid } from "../util/random.ts";
 
-// The numbers of core/model/edm.h, as they stand in blocks. They never change.
+// The type numbers of core/model/edm.h, used in messages and on disk. They never change.
 export const edmTypeNumbers: Readonly<Record<EdmTypes, number>> = {
   String: 1,
   Binary: 2,
@@ -15,8 +15,8 @@ export const edmTypeNumbers: Readonly<Record<EdmTypes, number>> = {
   Int64: 8,
 };
 
-// Values with their type said, for where JavaScript's own type would mean another one: `edm.double(3)` stays a
-// Double, and `edm.guid()` makes a random one.
+// Values with an explicit type, where the JavaScript type would imply another one: `edm.double(3)`
+// stays a Double. Without an argument, `edm.guid()` returns a random GUID.
 export const edm = {
   int32: (n: number): Edm<"Int32"> => ({ type: "Int32", value: n }),
   int64: (n: bigint | number | string): Edm<"Int64"> => ({ type: "Int64", value: String(n) }),
@@ -34,6 +34,7 @@ export const edm = {
   boolean: (b: boolean): Edm<"Boolean"> => ({ type: "Boolean", value: b }),
 };
 
+/** Encodes bytes as base64. */
 export function base64(bytes: Uint8Array): string {
   let binary = "";
   const step = 8192; // as many arguments as every engine takes
@@ -43,13 +44,13 @@ export function base64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-/** Throws what atob throws. */
+/** Decodes base64. Throws as atob does. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 }
 
-// The service's text of a DateTime: a fraction of up to seven digits, trailing zeros removed.
-// `ticks`: what is above the millisecond, in units of 100 ns.
+// Returns the service's text of a DateTime: a fraction of up to seven digits without trailing
+// zeros. `ticks`: the part below one millisecond, in units of 100 ns.
 export function dateTimeText(milliseconds: number, ticks: number): string {
   const iso = new Date(milliseconds).toISOString(); // 2020-07-24T14:34:48.476Z
   const fraction = (iso.slice(20, 23) + String(ticks).padStart(4, "0")).replace(/0+$/, "");
@@ -60,7 +61,8 @@ export function doubleText(n: number): string {
   return Object.is(n, -0) ? "-0" : String(n);
 }
 
-// Whether an object is bytes or a date, also when it comes from another realm (an iframe, a vm context).
+// Returns whether an object is bytes or a date, also if it comes from another realm (an iframe, a
+// vm context).
 export function builtinKind(value: object): "bytes" | "date" | undefined {
   if (value instanceof Uint8Array) return "bytes";
   if (value instanceof Date) return "date";
@@ -76,7 +78,8 @@ export function builtinKind(value: object): "bytes" | "date" | undefined {
   }
 }
 
-// A value that no Edm type takes. The first words are the official client's.
+// Returns the error for a value that has no Edm type. The message begins like the official
+// client's.
 export function unsupportedValueError(
   value: unknown,
   property: string,

@@ -1,4 +1,5 @@
-// Which texts are values of which type. The store has the last word; this is to tell people beforehand, or which of many it was.
+// Checks whether a text is a valid value of an Edm type. The core decides; this check lets a form
+// or an import report the error earlier, and name the value.
 
 import type { EdmTypes } from "../types.ts";
 

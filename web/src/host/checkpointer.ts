@@ -1,7 +1,9 @@
-// Decides when the log is worth a checkpoint, and writes it in slices between which the page goes on.
+// Decides when the log is worth a checkpoint, and writes it part by part, so that the page stays
+// responsive.
 //
-// Each part is a small write of its own; only the manifest, last and atomic, makes them count. A checkpoint that fails
-// leaves the old one in force: what it wrote is removed, now or when the store opens next.
+// Each part is stored by itself. The manifest is written last, atomically, and puts the parts into
+// force. A checkpoint that fails leaves the previous one in force: its parts are removed, either
+// immediately or when the store opens next.
 
 import { StoreError } from "../errors.ts";
 import { type LogStorage, type ObsoleteFiles, StorageError } from "../storage/log-storage.ts";
@@ -12,15 +14,17 @@ import { LogGrowth, type LogSize } from "./log-growth.ts";
 import type { PartLoader } from "./part-loader.ts";
 import { isFatal, toError } from "./segment-writer.ts";
 
-// One that is due begins when nothing was stored for so long: while a burst of writes lasts it would take the disk from them, and write
-// parts that are soon to be written again.
+// A checkpoint that is due begins once nothing was stored for this long. During a burst of writes
+// it would compete with them for the disk, and write parts that soon change again.
 const pauseMs = 100;
-// Writes that come while one is under way have the disk for so many times as long as the part took that they may have waited for. Not
-// until they pause: until it ends, rows that they change are in memory twice.
+// If writes arrived while a part was written, the checkpoint pauses for this many times the
+// duration of that part. It does not wait for the burst to end: until the checkpoint ends, changed
+// rows are in memory twice.
 const writeWaitFactor = 3;
-// When nothing was stored for so long a smaller log is worth one.
+// After this long without writes, a smaller log is worth a checkpoint.
 const idleMs = 1000;
-// When the store is closed it is worth so many times the work: nobody waits for this page any more, but for the next to open it.
+// On closing, a checkpoint may cost this many times more work, because it delays no further work
+// here and speeds up the next opening.
 const closingCostFactor = 4;
 
 export interface CheckpointerOptions {
@@ -37,12 +41,12 @@ export interface CheckpointerOptions {
   >;
   storage: Pick<LogStorage, "putPart" | "commitManifest" | "dropParts">;
   parts: Pick<PartLoader, "loadAndRetry">;
-  orphans: readonly number[]; // parts left by a checkpoint that never finished; removed first
+  orphans: readonly number[]; // parts of an unfinished checkpoint; removed first
   memoryLimit: number; // of rows, in bytes; 0: none
-  automatic: boolean; // false: only when asked to
-  blocker: () => Promise<unknown> | undefined; // what to wait for before one begins
-  onFailure: (error: unknown) => void; // the old checkpoint stays in force; it is tried again later
-  onCheckpoint: () => void; // one is in force
+  automatic: boolean; // false: only by compact() and replace()
+  blocker: () => Promise<unknown> | undefined; // what to wait for before a checkpoint begins
+  onFailure: (error: unknown) => void; // the old checkpoint stays in force; a retry follows
+  onCheckpoint: () => void; // a new checkpoint is in force
 }
 
 export class Checkpointer {
@@ -58,11 +62,12 @@ export class Checkpointer {
   readonly #pause = new IdleTimer(pauseMs, () => this.#checkDue("pause"));
   readonly #idle = new IdleTimer(idleMs, () => this.#checkWhenIdle());
   #running: Promise<void> | undefined;
-  #isAwaited = false; // somebody waits for what runs, and is told if it ends early
-  #isUrgent = false; // somebody waits for what runs to end
-  #storedDuringPart = false; // something was stored since the last part
+  #isAwaited = false; // a caller awaits the work under way, and gets its error
+  #isUrgent = false; // other work waits for the work under way
+  #storedDuringPart = false; // segments were stored since the last part
   readonly #orphans: Set<number>; // parts that no manifest names
-  readonly #possiblyReferenced = new Set<number>(); // the same, unless a manifest arrived of which it is not known; until the next one is
+  // Parts of manifests whose outcome is unknown. They become orphans with the next manifest.
+  readonly #possiblyReferenced = new Set<number>();
   #started = false;
   #stopped = false;
   #wake: () => void = () => {};
@@ -80,15 +85,16 @@ export class Checkpointer {
     this.#orphans = new Set(options.orphans);
   }
 
-  // The log is ours by a claim: before, whoever owned it may still be writing parts, and a checkpoint that names them. May be called again.
+  // Starts checkpoints. REQUIRES: this owner has claimed the log; before that, the previous owner
+  // may still write parts, and a manifest that names them. May be called again.
   start(): void {
     if (this.#started) return;
     this.#started = true;
-    // Waited for before the first checkpoint, which may use their numbers again.
+    // The first checkpoint waits for this, because it may use the part numbers again.
     this.#runWork(this.#sweepIfPossible());
   }
 
-  // Segments were stored. REQUIRES: start() was called.
+  // Counts stored segments, and starts a checkpoint if one is due. REQUIRES: start() was called.
   onSegmentsStored(size: LogSize): void {
     this.#log.add(size);
     this.#storedDuringPart = true;
@@ -98,8 +104,9 @@ export class Checkpointer {
     this.#startIdleTimer();
   }
 
-  // A checkpoint of all that is published, after the one under way. Resolves when neither segments nor orphans are left of what was
-  // there, or rejects with the storage's error. REQUIRES: start() was called.
+  // Writes a checkpoint of everything published, after the one under way. Resolves when the
+  // segments and orphans that existed are removed; rejects with the storage's error. REQUIRES:
+  // start() was called.
   compact(): Promise<void> {
     return this.#runAlone(async () => {
       await this.#checkpoint(() => this.#engine.beginCheckpoint());
@@ -107,8 +114,8 @@ export class Checkpointer {
     });
   }
 
-  // A checkpoint of what the engine has restored, in the place of all that there is. REQUIRES: start() was called; nothing is
-  // written meanwhile.
+  // Writes a checkpoint of the data that the engine has restored; it replaces all stored data.
+  // REQUIRES: start() was called; nothing is written meanwhile.
   replace(call: Uint8Array | undefined): Promise<void> {
     return this.#runAlone(() => this.#checkpoint(() => this.#engine.beginReplace(call)));
   }
@@ -128,7 +135,8 @@ export class Checkpointer {
     await working;
   }
 
-  // The one on closing, if the log is worth it, after one under way. REQUIRES: nothing is written meanwhile.
+  // Writes a checkpoint on closing if the log is worth it, after the one under way. REQUIRES:
+  // nothing is written meanwhile.
   async checkpointOnClose(): Promise<void> {
     if (this.#isAwaited) return;
     while (this.#running !== undefined) await this.#finishSoon();
@@ -138,14 +146,14 @@ export class Checkpointer {
     await this.#running;
   }
 
-  // The end of what runs, which gives way to nobody any more.
+  // Waits for the work under way, which no longer pauses for writes.
   #finishSoon(): Promise<void> | undefined {
     this.#isUrgent = true;
     this.#wake();
     return this.#running;
   }
 
-  // Ends a checkpoint under way at its next slice, and waits for that.
+  // Abandons a checkpoint under way after its current part, and waits for that.
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#pause.stop();
@@ -155,7 +163,8 @@ export class Checkpointer {
   }
 
   #checkDue(during: "burst" | "pause"): void {
-    if (this.#stopped || this.#running !== undefined || !this.#automatic) return; // what ends looks again
+    // Checked again when that ends.
+    if (this.#stopped || this.#running !== undefined || !this.#automatic) return;
     if (!this.#log.isDue) return;
     if (during === "burst" && !this.#log.isOverdue) {
       this.#pause.start();
@@ -170,11 +179,12 @@ export class Checkpointer {
   }
 
   #checkWhenIdle(): void {
-    if (this.#stopped || this.#running !== undefined) return; // what ends looks again
+    if (this.#stopped || this.#running !== undefined) return; // checked again when that ends
     if (this.#log.isWorthCheckpoint(1)) this.#runWork(this.#runDueCheckpoint());
   }
 
-  // One thing at a time; then looks whether a checkpoint is due.
+  // Marks `work` as running, and checks afterwards whether a checkpoint is due. REQUIRES: nothing
+  // else runs.
   #runWork(work: Promise<void>): void {
     this.#running = work.finally(() => {
       this.#running = undefined;
@@ -192,17 +202,18 @@ export class Checkpointer {
   }
 
   async #sweepIfPossible(): Promise<void> {
-    await this.#sweep().catch(() => {}); // with the next compact(), or when the store opens next
+    // Retried by the next compact(), and when the store opens next.
+    await this.#sweep().catch(() => {});
   }
 
   async #runDueCheckpoint(): Promise<void> {
-    await yieldToEventLoop(); // the write that made it due is answered first
+    await yieldToEventLoop(); // the write that made it due is acknowledged first
     await this.#checkpoint(() => this.#engine.beginCheckpoint()).catch((error: unknown) => {
       if (!(error instanceof CheckpointerStopped)) this.#onFailure(error);
     });
   }
 
-  // Rejects with what went wrong, when all is as it was before.
+  // Writes one checkpoint. On failure, restores the previous state and then rejects with the error.
   async #checkpoint(begin: () => boolean | PartsNeeded): Promise<void> {
     const written: number[] = [];
     try {
@@ -213,7 +224,7 @@ export class Checkpointer {
         const part = this.#engine.nextCheckpointPart();
         if (part === undefined) break;
         written.push(part.id);
-        this.#orphans.delete(part.id); // the number of one that could not be removed is used again
+        this.#orphans.delete(part.id); // a removed part's number may be used again
         await this.#storage.putPart(part.id, part.bytes);
         await yieldToEventLoop();
         await this.#yieldToWrites(performance.now() - began);
@@ -232,7 +243,8 @@ export class Checkpointer {
     }
   }
 
-  // False: there is nothing to do. It begins in the turn in which all is there that it needs, and that nobody else stands in its way.
+  // Begins a checkpoint. Returns false if there is nothing to do. Beginning happens in one turn in
+  // which all needed parts are loaded and nothing blocks it.
   async #tryBegin(begin: () => boolean | PartsNeeded): Promise<boolean> {
     for (;;) {
       for (let busy = this.#blocker(); busy !== undefined; busy = this.#blocker()) await busy;
@@ -240,29 +252,30 @@ export class Checkpointer {
       if (this.#stopped) return false;
       const needed = begin();
       if (!(needed instanceof PartsNeeded)) return needed;
-      const again = () => (this.#stopped || this.#blocker() !== undefined ? undefined : begin());
-      const begun = await this.#parts.loadAndRetry(needed, again, "all");
+      const tryAgain = () => (this.#stopped || this.#blocker() !== undefined ? undefined : begin());
+      const begun = await this.#parts.loadAndRetry(needed, tryAgain, "all");
       if (begun !== undefined) return begun;
     }
   }
 
-  // To writes, if some came during a part.
-  async #yieldToWrites(tookMs: number): Promise<void> {
+  // Pauses for writes if some arrived while a part was written.
+  async #yieldToWrites(partMs: number): Promise<void> {
     const mayWait = !this.#stopped && !this.#isAwaited && !this.#isUrgent && !this.#log.isOverdue;
     if (this.#storedDuringPart && mayWait && !this.#memoryIsFull)
-      await this.#sleep(Math.min(tookMs * writeWaitFactor, pauseMs));
+      await this.#sleep(Math.min(partMs * writeWaitFactor, pauseMs));
     this.#storedDuringPart = false;
   }
 
-  // No part can go from it before a checkpoint under way ends.
+  // Whether rows exceed the memory limit. No part can be unloaded before the checkpoint ends.
   get #memoryIsFull(): boolean {
     const limit = this.#memoryLimit;
     return limit > 0 && this.#engine.stats().memoryBytes > limit;
   }
 
-  // As long as it is not known whether the manifest is in force, the engine must not build on either case.
+  // Stores the manifest. While the outcome is unknown, it retries, because the engine can rely on
+  // neither outcome.
   async #commit(manifest: Uint8Array, obsolete: ObsoleteFiles): Promise<void> {
-    let unknownOutcome: StorageError | undefined; // that another attempt fails does not dispel it
+    let unknownOutcome: StorageError | undefined; // a later failure does not make the outcome known
     for (let waitMs = 1000; ; waitMs = Math.min(waitMs * 2, 30_000)) {
       try {
         return await this.#storage.commitManifest(manifest, obsolete);
@@ -276,7 +289,7 @@ export class Checkpointer {
     }
   }
 
-  // Ends early when the checkpointer is stopped, or somebody waits for it.
+  // Sleeps, until the time is over or #wake() is called.
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
@@ -292,10 +305,10 @@ export class Checkpointer {
     try {
       this.#engine.abandonCheckpoint();
     } catch {
-      // The engine is broken, which the next write will say.
+      // The engine is broken; the next write reports it.
       return;
     }
-    // If the manifest may have arrived, the parts may be in use.
+    // If the manifest may be stored, the parts may be in use.
     const unknown = error instanceof StorageError && error.failure === "unknown";
     for (const id of written) (unknown ? this.#possiblyReferenced : this.#orphans).add(id);
     await this.#sweepIfPossible();

@@ -1,15 +1,20 @@
-// One queue, one writer (design: queue, stage, store, publish). Writes wait unstaged; when nothing is being
-// stored, what waits becomes one group with one segment.
+// The queue of writes, and the only code that writes to the log. Writes wait unstaged. When nothing
+// is being stored, the queued writes become one group: they are staged together and stored as one
+// segment.
 //
-//   strict, relaxed   stage, seal, store … stored, publish, answer
-//   deferred          stage and publish in one, answer … later seal, store … stored; in the very call, if nothing waits
+//   strict, relaxed   stage, seal, store; once stored: publish, respond
+//   deferred          stage, publish, respond; later: seal, store
+//
+// A deferred write is applied within the call itself if nothing is queued.
 //
 // Invariants:
-//   - Writes are staged in the order of the calls, so what is stored is always a prefix of what was acknowledged.
-//   - At most one segment is being stored (segment-writer.ts). While it holds a candidate, nothing else is staged; while
-//     it holds only deferred writes, which are published already, further deferred writes go on.
-//   - A write is answered once. An error means that it had no effect, unless it says that this is not known (failure
-//     "unknown"); then no write is accepted until it is known.
+//   - Writes are staged in the order of the calls, so what is stored is always a prefix of what was
+//     acknowledged.
+//   - At most one group is being stored (segment-writer.ts). While its segments hold a candidate,
+//     nothing else is staged. While they hold only deferred writes, which are already published,
+//     further deferred writes are accepted.
+//   - Each write settles once. An error means that the write had no effect, unless the error says
+//     that the outcome is unknown (failure "unknown"); then no write is accepted until it is known.
 
 import { AbortError, StoreError } from "../errors.ts";
 import { type LogStorage, StorageError } from "../storage/log-storage.ts";
@@ -25,10 +30,12 @@ import type { PartLoader } from "./part-loader.ts";
 import { type PooledRequest, requestPool } from "./request-pool.ts";
 import { isFatal, SegmentWriter, type StoreOutcome, toError } from "./segment-writer.ts";
 
-const groupBytesMax = 4 * 1024 * 1024; // keeps one group's staging short, and holds the largest transaction
+// Bounds the time to stage a group; holds the largest transaction.
+const groupBytesMax = 4 * 1024 * 1024;
 const pendingBytesMax = 8 * 1024 * 1024;
 const deferredDelayUnderLoadMs = 1000;
-const fullSegmentBytes = 1024 * 1024; // more in a segment saves nothing, and is held twice until it is stored
+// Larger segments save nothing, and are in memory twice until stored.
+const fullSegmentBytes = 1024 * 1024;
 const retryFirstMs = 1000;
 const retryMaxMs = 30_000;
 
@@ -41,31 +48,33 @@ export interface CommitQueueOptions {
   parts: Pick<PartLoader, "loadAndRetry">;
   durability: Durability;
   deferredDelayMs: number;
-  tracksUnstored: boolean; // for whoever asks for `unstored`
+  tracksUnstored: boolean; // keeps the messages of deferred writes, for `unstored`
   now: () => number;
-  hidden: () => boolean; // while true, deferred writes are stored at once
+  hidden: () => boolean; // while true, deferred writes are stored without delay
   onStored: (size: LogSize) => void;
-  // Deferred writes could not be stored and are kept; or, without a retry, nothing can be stored any more.
+  // Storing failed. With a retry time, the deferred writes are kept and stored again then; without
+  // one, nothing can be stored any more.
   onPersistError: (error: Error, retryInMs: number | undefined) => void;
 }
 
-// A deferred write that was acknowledged and is not stored.
+// A deferred write that was acknowledged but is not stored yet.
 export interface UnstoredWrite {
   readonly request: Uint8Array;
-  readonly callNumber: number | undefined; // as whoever asked for it said
+  readonly callNumber: number | undefined; // as given to write()
 }
 
-// A write, or (without a block) a flush: it resolves when all before it is stored.
+// An entry of the queue: a write, a task, or (without a message) a flush, which resolves when
+// everything before it is stored.
 interface QueuedWrite {
-  readonly pooled: PooledRequest | undefined; // the block
+  readonly pooled: PooledRequest | undefined; // the request message
   readonly durability: Durability;
   readonly resolve: (response: Uint8Array) => void;
   readonly reject: (error: unknown) => void;
   readonly signal?: AbortSignalLike | undefined;
-  isAlone: boolean; // it is a group by itself; also if staging a group with it ran out of memory
-  readonly stage?: () => StagedResponses | PartsNeeded; // instead of a block
-  readonly pausesQueue?: boolean; // when it is answered, everything waits until told to go on
-  stopListening: () => void; // stops listening to its signal
+  isAlone: boolean; // forms a group by itself; also set when staging its group ran out of memory
+  readonly stage?: () => StagedResponses | PartsNeeded; // of a task
+  readonly pausesQueue?: boolean; // the queue is paused from its start on
+  stopListening: () => void; // removes the listener of its signal
 }
 
 const emptyResponse = new Uint8Array();
@@ -77,16 +86,17 @@ export class CommitQueue {
   #scheduled = false;
   #isPaused = false; // by runExclusively(), or until parts are there
   readonly #writer: SegmentWriter;
-  #fatalError: Error | undefined; // final: what every later write rejects with
+  #fatalError: Error | undefined; // once set, every later write rejects with it
 
-  // Deferred writes, published and not yet stored. Measured in bytes of their blocks.
+  // Deferred writes that are published but not stored. Sizes are the bytes of their request
+  // messages.
   #pendingBytes = 0;
-  #pendingWrites: PooledRequest[] = []; // if they are kept
+  #pendingWrites: PooledRequest[] = []; // empty unless tracksUnstored
   #pendingSince = 0;
-  #pendingInSegment = 0; // of them, how much is in the segment that is being stored
+  #pendingInSegment = 0; // how many of #pendingBytes are in the segments being stored
   #writesInSegment = 0;
   #sealedAt = 0;
-  #lastDeferredAt = 0; // by Date.now(), which costs a browser a third of performance.now()
+  #lastDeferredAt = 0; // by Date.now(), which is cheaper than performance.now()
   #timer: ReturnType<typeof setTimeout> | undefined;
   #retryMs = 0; // not 0: the last attempt to store failed
 
@@ -99,23 +109,24 @@ export class CommitQueue {
     return this.#pendingBytes;
   }
 
-  // In order.
+  // The acknowledged deferred writes that are not stored, in the order of the calls.
   get unstored(): UnstoredWrite[] {
     return [...this.#pendingWrites];
   }
 
-  // Nothing waits, nothing is being stored.
+  // Whether nothing is queued, pending or being stored.
   get idle(): boolean {
     return this.#queued.length === 0 && this.#pendingBytes === 0 && this.#writer.idle;
   }
 
-  // Nothing is staged or being stored. Writes may wait, and published ones for being stored.
+  // Whether nothing is staged or being stored. Writes may be queued, and published writes may be
+  // pending.
   get isWriterIdle(): boolean {
     return this.#writer.idle && !this.#isPaused;
   }
 
-  // The engine went back to an earlier version, and what was published since is not to be stored. REQUIRES: still, or
-  // within runExclusively().
+  // Forgets the pending writes, because the engine was rolled back to an earlier version. REQUIRES:
+  // the writer is idle, or the call is within runExclusively().
   discardPending(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -123,12 +134,13 @@ export class CommitQueue {
     this.#releasePending(this.#pendingWrites.length);
   }
 
-  // Set once storing can't succeed any more.
+  // The error after which nothing can be stored any more; undefined if there was none.
   get fatalError(): Error | undefined {
     return this.#fatalError;
   }
 
-  // The reply at once dies with the engine's next call.
+  // Applies a write and returns its response. A response that is not a promise is valid until the
+  // next call of the engine. Rejects with AbortError if `signal` aborts while the write is queued.
   write(
     request: Uint8Array,
     durability: Durability = this.#options.durability,
@@ -148,11 +160,13 @@ export class CommitQueue {
     return this.#enqueue(request, durability, signal, callNumber);
   }
 
+  // Resolves when everything before it is stored.
   async flush(): Promise<void> {
     await this.#enqueue(undefined, "strict");
   }
 
-  // A group of its own, which `stage` stages: false if there is nothing to store. Resolves when it is stored and published.
+  // Queues a group that `stage` stages by itself; `stage` returns false if there is nothing to
+  // store. Resolves when the group is stored and published.
   stageAsOwnGroup(stage: () => boolean | PartsNeeded): Promise<void> {
     const durability = this.#options.durability === "strict" ? "strict" : "relaxed";
     return new Promise((resolve, reject) => {
@@ -166,7 +180,8 @@ export class CommitQueue {
     });
   }
 
-  // Runs `work` when all before it is stored, and nothing else until it ends: nothing is staged, sealed or published.
+  // Runs `work` once everything before it is stored. Until `work` settles, nothing else is staged,
+  // sealed or published.
   runExclusively<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const resume = () => {
@@ -185,20 +200,21 @@ export class CommitQueue {
     });
   }
 
-  // Deferred writes are stored now: the page may be about to go.
+  // Stores deferred writes without delay, because the page may be about to close.
   storePendingNow(): void {
     this.#pump();
     this.#storePending();
   }
 
-  // Nothing is stored any more: what waits is rejected, deferred writes that were not stored are lost.
+  // Stops the queue: queued writes are rejected with `reason`, and deferred writes that were not
+  // stored are lost.
   stop(reason: Error): void {
     clearTimeout(this.#timer);
     this.#fatalError ??= reason;
     this.#reject(this.#queued, this.#fatalError);
   }
 
-  // ---- Queue ----------------------------------------------------------------------------------------------------------
+  // ---- Queue ----------------------------------------------------------------------------------
 
   #enqueue(
     request: Uint8Array | undefined,
@@ -234,7 +250,7 @@ export class CommitQueue {
     this.#schedule();
   }
 
-  // Writes made in the same turn share a group.
+  // Starts the queue in a microtask, so that writes made in the same turn share a group.
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -252,7 +268,7 @@ export class CommitQueue {
     item.stopListening = () => signal.removeEventListener("abort", onAbort);
   }
 
-  // Starts whatever can start. Called whenever a write arrives or a store ends.
+  // Starts whatever can start. Called whenever a write is queued or storing ends.
   #pump(): void {
     while (this.#queued.length > 0 && !this.#isPaused) {
       const deferred = this.#writer.holdsCandidate ? [] : this.#dequeueDeferred();
@@ -269,13 +285,14 @@ export class CommitQueue {
     this.#storeGroup(group);
   }
 
-  // The deferred writes at the head of the queue, as far as the bound on pending bytes allows. When it is reached they are
-  // stored before they are answered, like relaxed writes; or refused, while storing fails.
+  // Removes the deferred writes at the head of the queue, up to the bound on pending bytes. Writes
+  // beyond the bound are stored before they are acknowledged, like relaxed writes; while storing
+  // fails, they are rejected.
   #dequeueDeferred(): QueuedWrite[] {
-    let room = pendingBytesMax - this.#pendingBytes;
+    let bytesLeft = pendingBytesMax - this.#pendingBytes;
     return this.#dequeue((item) => {
-      if (item.durability !== "deferred" || room <= 0) return false;
-      room -= bytesOf(item);
+      if (item.durability !== "deferred" || bytesLeft <= 0) return false;
+      bytesLeft -= bytesOf(item);
       return true;
     });
   }
@@ -299,13 +316,13 @@ export class CommitQueue {
     return taken;
   }
 
-  // It waits again, before all others.
+  // Puts the group back at the head of the queue.
   #requeue(group: QueuedWrite[]): void {
     for (const item of group) this.#listen(item);
     this.#queued.unshift(...group);
   }
 
-  // ---- Deferred: publish, answer, store later -------------------------------------------------------------------------
+  // ---- Deferred: publish, respond, store later ------------------------------------------------
 
   get #canWriteNow(): boolean {
     return (
@@ -317,7 +334,8 @@ export class CommitQueue {
     );
   }
 
-  // Undefined: it has to wait for parts. What throws was not published.
+  // Stages and publishes the write now. Returns undefined if the write needs unloaded parts. If it
+  // throws, nothing was published.
   #writeNow(request: Uint8Array, callNumber: number | undefined): Uint8Array | undefined {
     const written = this.#options.engine.writeOne(request, this.#options.now());
     if (written instanceof PartsNeeded) return undefined;
@@ -350,20 +368,21 @@ export class CommitQueue {
     this.#pendingBytes += bytes;
   }
 
-  // The first of the pending writes need not be kept any more.
+  // Releases the first `count` pending writes.
   #releasePending(count: number): void {
-    const gone = this.#pendingWrites.splice(0, count);
-    requestPool.releaseAll(gone, this.#pendingWrites.length > 0);
+    const released = this.#pendingWrites.splice(0, count);
+    requestPool.releaseAll(released, this.#pendingWrites.length > 0);
   }
 
-  // Sees to it that pending writes are stored in time, and that an unsettled segment is offered again.
+  // Schedules storing of pending writes, and the retry of an unsettled segment.
   #scheduleStore(delayMs = this.#options.deferredDelayMs): void {
-    if (this.#writer.running) return; // a store that ends arms again
+    if (this.#writer.running) return; // called again when storing ends
     if (this.#pendingBytes === 0 && this.#writer.idle) return;
     if (this.#fatalError !== undefined) return;
-    const enough = this.#pendingBytes >= fullSegmentBytes;
-    if (this.#retryMs === 0 && (enough || this.#options.hidden())) {
-      queueMicrotask(() => this.#storePending()); // not a timer: browsers slow them down in hidden pages
+    const isSegmentFull = this.#pendingBytes >= fullSegmentBytes;
+    if (this.#retryMs === 0 && (isSegmentFull || this.#options.hidden())) {
+      // Not a timer: browsers slow them down in hidden pages.
+      queueMicrotask(() => this.#storePending());
       return;
     }
     if (this.#timer !== undefined) return;
@@ -376,8 +395,9 @@ export class CommitQueue {
     }, wait);
   }
 
-  // How much longer pending writes may wait: while more keep coming, one segment for all of them, within the bound, which also holds when
-  // somebody sets the clock back.
+  // Returns how much longer pending writes may wait, in milliseconds. While further writes arrive,
+  // all of them wait for one common segment. The upper bound uses the monotonic clock, so that it
+  // holds even if the system clock is set back.
   #remainingDelayMs(): number {
     const quietFor = Date.now() - this.#lastDeferredAt;
     const pendingFor = performance.now() - this.#pendingSince;
@@ -398,7 +418,7 @@ export class CommitQueue {
     this.#writer.store("published", "relaxed", (outcome) => this.#onStoreEnded(outcome));
   }
 
-  // ---- Strict and relaxed: store, publish, answer -----------------------------------------------------------------------
+  // ---- Strict and relaxed: store, publish, respond --------------------------------------------
 
   #storeGroup(group: QueuedWrite[]): void {
     if (this.#rejectDeferred(group)) return;
@@ -422,22 +442,28 @@ export class CommitQueue {
     });
   }
 
-  // Storing fails and the bound on pending bytes is reached: deferred writes can't be accepted.
+  // Rejects a group of deferred writes if storing fails and the bound on pending bytes is reached.
+  // Returns whether it did.
   #rejectDeferred(group: QueuedWrite[]): boolean {
     if (this.#retryMs === 0 || group.some((item) => item.durability !== "deferred")) return false;
     for (const item of group) {
       item.reject(
-        new StoreError("QuotaExceeded", "Too much is waiting to be stored, and storing fails.", {
-          hint: "Wait for the persist-error to be over; see the store's events.",
-        }),
+        new StoreError(
+          "QuotaExceeded",
+          "Too many writes are waiting to be stored, and storing fails.",
+          {
+            hint: "Retry once the store emits persisted; its persist-error events give the cause.",
+          },
+        ),
       );
     }
     return true;
   }
 
-  // The group was not stored, or it is not known. What succeeded in it is rejected. If it is known, what failed may have
-  // failed because of a sibling that is lost now, so it is staged again; and so is what was deferred, which need not
-  // wait for the disk.
+  // The group was not stored, or the outcome is unknown. Its successful writes are rejected. If the
+  // outcome is known, the failed writes are staged again, because they may have failed due to
+  // writes of the group that are now discarded. Deferred writes are staged again too, since they
+  // need not wait for storage.
   #onGroupNotStored(
     group: QueuedWrite[],
     staged: StagedResponses,
@@ -445,18 +471,18 @@ export class CommitQueue {
   ): void {
     const { error, settled } = outcome;
     const canContinue = settled && !isFatal(error) && this.#fatalError === undefined;
-    const again: QueuedWrite[] = [];
+    const retried: QueuedWrite[] = [];
     for (const [i, item] of group.entries()) {
       const retry = staged.failed[i] || item.durability === "deferred";
-      if (retry && canContinue) again.push(item);
+      if (retry && canContinue) retried.push(item);
       else item.reject(error);
     }
-    this.#requeue(again);
+    this.#requeue(retried);
   }
 
-  // ---- The end of a store -----------------------------------------------------------------------------------------------
+  // ---- When storing ---------------------------------------------------------------------------
 
-  // Called before a segment is sealed: everything pending goes into it.
+  // Called before sealing: all pending writes go into the segments.
   #beforeSeal(): void {
     this.#pendingInSegment = this.#pendingBytes;
     this.#writesInSegment = this.#pendingWrites.length;
@@ -476,7 +502,7 @@ export class CommitQueue {
     if (outcome.stored) {
       this.#pendingBytes -= this.#pendingInSegment;
       this.#releasePending(this.#writesInSegment);
-      this.#pendingSince = this.#sealedAt; // what is pending now came after that
+      this.#pendingSince = this.#sealedAt; // the pending writes arrived after that
       this.#retryMs = 0;
       this.#options.onStored(outcome.size);
     } else if (isFatal(outcome.error)) {
@@ -490,22 +516,22 @@ export class CommitQueue {
   }
 
   #resume(): void {
-    this.#scheduleStore(this.#remainingDelayMs()); // of which the store took its part
+    this.#scheduleStore(this.#remainingDelayMs());
     this.#pump();
   }
 
-  // A segment is unsettled. What can't go on before it is settled is not kept waiting for that.
+  // Rejects the queued writes that would have to wait until the unsettled segment is settled.
   #rejectWaiting(): void {
-    const blocked = (item: QueuedWrite) =>
+    const isBlocked = (item: QueuedWrite) =>
       this.#writer.holdsCandidate || item.durability !== "deferred";
     const error = new StorageError("aborted", "The connection to IndexedDB is lost.");
-    this.#reject(this.#queued.filter(blocked), error);
+    this.#reject(this.#queued.filter(isBlocked), error);
   }
 
-  // ---- The engine -------------------------------------------------------------------------------------------------
+  // ---- The engine -----------------------------------------------------------------------------
 
-  // Stages a group, or stages and publishes it; undefined if it could not be, and then its writes are queued again or
-  // answered.
+  // Stages a group ("stage"), or stages and publishes it ("write"). Returns undefined if that was
+  // not possible; the writes are then queued again or rejected.
   #stage(group: QueuedWrite[], how: "stage" | "write" = "stage"): StagedResponses | undefined {
     const requests: Uint8Array[] = [];
     for (const { pooled } of group) if (pooled !== undefined) requests.push(pooled.request);
@@ -527,8 +553,9 @@ export class CommitQueue {
     }
   }
 
-  // The writes at the head of the queue need parts. Nothing is staged until they are there; if they can't be had, each write for itself.
-  // Which of them need the module's second half is known, so it is not asked for again for each.
+  // The group at the head of the queue needs parts or the deferred module. The queue is paused
+  // until they are loaded. If loading fails, each write of the group is tried alone. If the
+  // deferred module cannot be loaded, the writes that need it are rejected at once.
   #loadNeeded(needed: PartsNeeded, group: QueuedWrite[]): void {
     this.#isPaused = true;
     const resume = () => {
@@ -548,7 +575,8 @@ export class CommitQueue {
     });
   }
 
-  // REQUIRES: the group was put back. What does not wait any more (it was withdrawn, or rejected) is answered.
+  // Handles a group that could not be staged. REQUIRES: the group is queued again. Writes of the
+  // group that have left the queue (cancelled or rejected) are already settled.
   #onStageFailed(group: QueuedWrite[], error: Error): void {
     if (!isFatal(error) && group.length > 1) {
       for (const item of group) item.isAlone = true;
@@ -558,7 +586,7 @@ export class CommitQueue {
     if (isFatal(error)) this.#fail(error);
   }
 
-  // Whether they still wait or were taken.
+  // Rejects the items, whether they are queued or not.
   #reject(items: readonly QueuedWrite[], error: Error): void {
     const rejected = new Set(items);
     this.#queued = this.#queued.filter((item) => !rejected.has(item));
@@ -568,7 +596,7 @@ export class CommitQueue {
     }
   }
 
-  // Nothing can be stored any more.
+  // Stops the queue after a fatal error, and reports the error.
   #fail(error: Error): void {
     this.stop(error);
     this.#options.onPersistError(error, undefined);
@@ -579,17 +607,18 @@ function bytesOf(item: QueuedWrite): number {
   return item.pooled?.size ?? 0;
 }
 
-// Replies come for blocks only; here they are lined up with the group.
+// Returns the responses in the order of the group. The engine responds to messages only; tasks and
+// flushes get an empty response.
 function alignWithGroup(group: QueuedWrite[], staged: StagedResponses): StagedResponses {
   if (staged.responses.length === group.length) return staged;
-  const lined: StagedResponses = { responses: [], failed: [], changes: staged.changes };
+  const aligned: StagedResponses = { responses: [], failed: [], changes: staged.changes };
   let next = 0;
   for (const item of group) {
     const at = item.pooled === undefined ? undefined : next++;
-    lined.responses.push((at === undefined ? undefined : staged.responses[at]) ?? emptyResponse);
-    lined.failed.push(at !== undefined && staged.failed[at] === true);
+    aligned.responses.push((at === undefined ? undefined : staged.responses[at]) ?? emptyResponse);
+    aligned.failed.push(at !== undefined && staged.failed[at] === true);
   }
-  return lined;
+  return aligned;
 }
 
 function resolveGroup(group: QueuedWrite[], staged: StagedResponses): void {

@@ -1,5 +1,5 @@
-// Events of one store. A listener that throws does not disturb the others, nor the store: its error is reported as
-// an unhandled rejection, like one thrown in a promise.
+// The events of one store. If a listener throws, the other listeners still run, and the error is
+// reported as an unhandled rejection.
 
 export class Emitter<Events> {
   readonly #listeners = new Map<keyof Events, Set<(event: never) => void>>();

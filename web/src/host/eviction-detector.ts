@@ -1,13 +1,14 @@
-// Whether the browser threw a store's data away. What it evicts is all that an origin has in IndexedDB and its caches, and the
-// log looks then as if it had never been written. So a trace of data is left elsewhere (opening/trace.ts), where there is an elsewhere.
+// Detects that the browser evicted a store's data. Eviction removes all that an origin has in
+// IndexedDB and its caches, so that the log looks as if it had never been written. A marker outside
+// IndexedDB therefore records that the store held data (open/last-seen-marker.ts).
 //
-// The trace comes after the data and goes before it. What a crash leaves between is data without a trace, whose loss nobody
-// hears of, and never a trace of data that never was.
+// The marker is set after data is stored, and cleared before data is deleted. A crash in between
+// leaves data without a marker, whose loss would go unnoticed, but never a marker without data.
 
 import { yieldToEventLoop } from "../util/event-loop.ts";
 
 export interface LastSeenMarker {
-  // When the store was last known to hold data; undefined: never, or it was deleted since.
+  // Resolves to when the store last held data; undefined if it never did or was deleted since.
   lastSeen(): Promise<Date | undefined>;
   set(at: Date): void;
   clear(): void;
@@ -15,28 +16,29 @@ export interface LastSeenMarker {
 
 export interface EvictionOptions {
   marker: LastSeenMarker;
-  hasData: boolean; // there is something in the log
+  hasData: boolean; // the log is not empty
   now: () => number;
-  onEvicted: (lastSeen: Date) => void; // not before whoever opens the store could listen
+  onEvicted: (lastSeen: Date) => void; // called after the opener had a turn to listen
 }
 
 export class EvictionDetector {
   readonly #options: EvictionOptions;
-  #isMarked = false; // a trace, by this opening
+  #isMarked = false; // the marker was set since opening
 
   constructor(options: EvictionOptions) {
     this.#options = options;
-    // In a moment: the first that a page has to do with localStorage takes it a millisecond, which whoever opens the store would wait for.
+    // Later: the first access to localStorage takes a page a millisecond, which would delay
+    // opening.
     if (options.hasData) void yieldToEventLoop().then(() => this.onStored());
     else void this.#detect();
   }
 
-  // The store is about to be closed.
+  // Called before the store closes.
   close(): void {
     if (this.#options.hasData) this.onStored();
   }
 
-  // Something was stored.
+  // Called when data was stored.
   onStored(): void {
     if (this.#isMarked) return;
     this.#isMarked = true;
@@ -48,7 +50,7 @@ export class EvictionDetector {
     const lastSeen = await marker.lastSeen();
     if (lastSeen === undefined) return;
     await yieldToEventLoop();
-    if (!this.#isMarked) marker.clear(); // it is told once
+    if (!this.#isMarked) marker.clear(); // an eviction is reported once
     onEvicted(lastSeen);
   }
 }

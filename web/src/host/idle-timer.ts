@@ -1,9 +1,10 @@
-// Waits until nothing has happened for a while: from once to twice as long, since there is one timer at a time, however much happens.
+// Calls back after a period without activity. The period is between `ms` and twice `ms`, because
+// there is only one timer, whatever the amount of activity.
 
 export class IdleTimer {
   readonly #ms: number;
   readonly #onIdle: () => void;
-  #isQuiet = true; // since the timer was set
+  #isQuiet = true; // no activity since the timer was set
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(ms: number, onIdle: () => void) {
@@ -11,7 +12,7 @@ export class IdleTimer {
     this.#onIdle = onIdle;
   }
 
-  // Calls `over` once, when it has been quiet for long enough.
+  // Calls onIdle once, after a period without activity.
   start(): void {
     if (this.#timer !== undefined) return;
     this.#isQuiet = true;
@@ -20,10 +21,10 @@ export class IdleTimer {
       if (this.#isQuiet) this.#onIdle();
       else this.start();
     }, this.#ms);
-    (this.#timer as { unref?: () => void }).unref?.(); // keeps no process alive
+    (this.#timer as { unref?: () => void }).unref?.(); // does not keep a Node process alive
   }
 
-  // Something happened.
+  // Restarts the period.
   noteActivity(): void {
     this.#isQuiet = false;
   }

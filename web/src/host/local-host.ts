@@ -1,5 +1,5 @@
-// The store in this very page: engine and storage behind a Transport. Opens a log (load, recover, replay), then lets the commit
-// queue write it and the checkpointer keep it short.
+// The store in this page: engine and storage behind a Transport. Opens a log (load, recover,
+// replay). Then the commit queue writes the log, and the checkpointer shortens it.
 
 import { StoreError } from "../errors.ts";
 import { fencedError, type LogStorage, StorageError } from "../storage/log-storage.ts";
@@ -31,7 +31,8 @@ import { PartLoader } from "./part-loader.ts";
 import { Snapshots } from "./snapshots.ts";
 import { verify } from "./verify.ts";
 
-// Of a log that others may want: `isOwner`, whether it may still be claimed; `onReplaced`, a write found that somebody else did.
+// Ownership of a log that other tabs may claim. `isOwner` returns whether this tab may still claim
+// the log; `onReplaced` is called when storing fails because another owner has written.
 export interface LogOwnership {
   isOwner(): boolean;
   onReplaced(): void;
@@ -48,13 +49,14 @@ export interface LocalHostOptions {
   memoryLimit: number; // of rows, in bytes; 0: none
   clock: Clock;
   readOnly: boolean;
-  persisted: boolean; // nothing evicts what is stored: the browser promised it, or it is in files
+  // Stored data is not evicted: persistent storage was granted, or it is in files.
+  persisted: boolean;
   onWarning: (warning: StoreWarning) => void;
   lifecycle: PageLifecycle;
   onFirstWrite?: (() => void) | undefined;
-  logOwnership?: LogOwnership | undefined; // none: nobody else is expected
-  marker?: LastSeenMarker | undefined; // of the store's data, where eviction may leave it
-  onCheckpoint?: (() => void) | undefined; // one is in force
+  logOwnership?: LogOwnership | undefined; // absent: no other owner is expected
+  marker?: LastSeenMarker | undefined; // a record outside IndexedDB that the store held data
+  onCheckpoint?: (() => void) | undefined; // a new checkpoint is in force
 }
 
 export class LocalHost implements Host {
@@ -69,14 +71,15 @@ export class LocalHost implements Host {
   #persisted: boolean;
   #onFirstWrite: (() => void) | undefined;
   readonly #parts: PartLoader;
-  #damage: readonly StoreDamage[]; // kept: an engine that broke can't say it any more
-  #writeError: StoreError | undefined; // of every write, in a store that is open for reading only
+  #damage: readonly StoreDamage[]; // a copy: a broken engine cannot report it
+  #writeError: StoreError | undefined; // the error of every write, if the store is read-only
   readonly #snapshots: Snapshots;
   readonly #eviction: EvictionDetector | undefined;
-  #claimed = false; // some segment of this owner is stored
+  #claimed = false; // a segment of this owner is stored
   #closing: Promise<void> | undefined;
 
-  // Reads the log into the engine. On failure everything given in is closed and released.
+  // Opens the store: reads the log into the engine. On failure, closes the engine and the storage
+  // and releases the ownership.
   static async open(options: LocalHostOptions): Promise<LocalHost> {
     const { engine, storage, ownership } = options;
     try {
@@ -114,7 +117,7 @@ export class LocalHost implements Host {
       onStored: (size) => this.#onStored(size),
       onPersistError: (error, retryInMs) => this.#onPersistError(error, retryInMs),
     });
-    // Nothing is removed from a damaged log; in memory there is none.
+    // A damaged log is never shortened; in memory there is no log.
     if (!this.#readOnly) {
       const automatic = options.persistence !== "memory";
       this.#checkpointer = new Checkpointer({
@@ -140,7 +143,8 @@ export class LocalHost implements Host {
     });
     const { epoch, lastCommit, tables } = options.engine.stats();
     this.#generation = epoch;
-    // A log that was only claimed or compacted has neither commits nor tables, one that was restored has tables without commits.
+    // A log that was only claimed or compacted has neither commits nor tables. A restored log has
+    // tables without commits.
     const written = lastCommit > 0 || tables.length > 0 || this.#damage.length > 0;
     this.#eviction = this.#watchEviction(written);
     this.#unlisten = options.lifecycle.watch((event) => {
@@ -148,7 +152,7 @@ export class LocalHost implements Host {
     });
   }
 
-  // ---- Transport ------------------------------------------------------------------------------------------------------
+  // ---- Transport ------------------------------------------------------------------------------
 
   read(request: Uint8Array): Uint8Array | Promise<Uint8Array> {
     if (this.#closing !== undefined) throw this.#closedError();
@@ -170,7 +174,7 @@ export class LocalHost implements Host {
     return this.#readWhenLoaded(response, () => this.#options.engine.handle(copy, this.now()));
   }
 
-  // The reply of a read that needs parts first, as a copy.
+  // Loads the needed parts, repeats the read, and returns a copy of the response.
   async #readWhenLoaded(
     needed: PartsNeeded,
     read: () => Uint8Array | PartsNeeded,
@@ -187,7 +191,7 @@ export class LocalHost implements Host {
     }
   }
 
-  // `place`: what abandon() says of it.
+  // `callNumber` is what abandon() reports for this write if it is not stored.
   write(
     request: Uint8Array,
     durability?: Durability,
@@ -205,7 +209,7 @@ export class LocalHost implements Host {
     return this.#options.clock.now();
   }
 
-  // ---- The store's own handle -------------------------------------------------------------------------------------------
+  // ---- The store's own handle -----------------------------------------------------------------
 
   get status(): StoreStatus {
     return {
@@ -220,12 +224,12 @@ export class LocalHost implements Host {
     };
   }
 
-  // Nothing waits, nothing is being stored.
+  // Whether nothing is queued, pending or being stored.
   get idle(): boolean {
     return this.#queue.idle;
   }
 
-  // Deferred writes are stored at once: there may be no later.
+  // Stores deferred writes without delay: the page may be about to close.
   storePendingNow(): void {
     this.#queue.storePendingNow();
   }
@@ -284,7 +288,7 @@ export class LocalHost implements Host {
     return this.#events.on(event, listener);
   }
 
-  // The storage made a lost connection anew.
+  // Called when the storage has reconnected after losing its connection.
   emitReopened(): void {
     this.#events.emit("reopened", { at: new Date(this.now()) });
   }
@@ -293,27 +297,27 @@ export class LocalHost implements Host {
     this.#events.emit("quota", event);
   }
 
-  // The browser promised not to evict this origin's storage.
+  // Called when the browser has granted persistent storage.
   setPersisted(): void {
     this.#persisted = true;
     this.#events.emit("status", this.status);
   }
 
-  // Stores what is pending, then lets everything go, even if storing fails. Then, and only if acknowledged writes are
-  // lost by it, it rejects.
+  // Stores pending writes, then releases everything, even if storing fails. Rejects only if
+  // acknowledged writes are lost.
   close(): Promise<void> {
     this.#closing ??= this.#close(() => this.#checkpointer?.checkpointOnClose());
     return this.#closing;
   }
 
-  // The same at once, as another owner waits.
+  // Closes as close() does, but without a checkpoint, because another owner waits.
   closeForTakeover(): Promise<void> {
     this.#closing ??= this.#close(() => {});
     return this.#closing;
   }
 
-  // Lets everything go as it is, since the log has another owner. Resolves to the writes that were acknowledged and not
-  // stored, in order.
+  // Releases everything without storing pending writes, since the log has another owner. Resolves
+  // to the acknowledged writes that were not stored, in the order of the calls.
   async abandon(): Promise<UnstoredWrite[]> {
     this.#closing ??= this.#release();
     await this.#closing.catch(() => {});
@@ -346,11 +350,12 @@ export class LocalHost implements Host {
     this.#events.clear();
   }
 
-  // ---- Versions ---------------------------------------------------------------------------------------------------------
-  // Of stores in memory (core/store/store.h). Writes that still wait for their turn come after. While one is being applied, which
-  // in memory ends within the turn of the event loop, the first three throw StoreError NotSupported.
+  // ---- Versions -------------------------------------------------------------------------------
+  // Versions exist only for stores in memory (core/store/store.h). Queued writes are applied after
+  // these calls. fork(), retainVersion() and rollback() throw StoreError NotSupported while a write
+  // is being applied; in memory that ends within the same turn of the event loop.
 
-  // Another store, which begins with what is published here.
+  // Returns a new store that begins with the data published here.
   fork(clock: Clock): LocalHost {
     const engine = this.#requireVersions().fork();
     return new LocalHost(
@@ -373,7 +378,7 @@ export class LocalHost implements Host {
     if (this.#closing === undefined) this.#options.engine.releaseVersion(version);
   }
 
-  // The same as rollback, when all that was written before is done; and `along` with it.
+  // Rolls back once all earlier writes are done, and runs `alsoRun` in the same turn.
   async rollbackWhenIdle(version: number, alsoRun: () => void): Promise<void> {
     if (this.#closing !== undefined) throw this.#closedError();
     await this.#queue.runExclusively(async () => {
@@ -383,7 +388,8 @@ export class LocalHost implements Host {
     });
   }
 
-  // For whoever stands before this host and watches requests: what they are, how they would fail, what became of them.
+  // The engine's functions for code that wraps this host and observes its requests: what a request
+  // is, its error responses, and its outcome.
   get instrumentation(): Pick<
     Engine,
     | "describeRequest"
@@ -404,17 +410,18 @@ export class LocalHost implements Host {
     }
     if (this.#queue.isWriterIdle) return this.#options.engine;
     throw new StoreError("NotSupported", "A write is being applied.", {
-      hint: "Wait for the writes that were begun before.",
+      hint: "Await the writes that were started before.",
     });
   }
 
-  // ---- Inside -----------------------------------------------------------------------------------------------------------
+  // ---- Private --------------------------------------------------------------------------------
 
   get #readOnly(): boolean {
     return this.#writeError !== undefined || this.#queue.fatalError !== undefined;
   }
 
-  // An owner that nobody knows of must not checkpoint what another may be writing.
+  // Runs a checkpoint as the owner of the log, claiming the log first if necessary. An owner
+  // without a claim must not checkpoint: another owner may be writing.
   async #asLogOwner(checkpoint: () => Promise<void> | undefined): Promise<void> {
     const { engine, storage } = this.#options;
     try {
@@ -431,7 +438,8 @@ export class LocalHost implements Host {
     }
   }
 
-  // A part that was loaded on demand is not what the manifest says: as if that had shown at opening.
+  // Makes the store read-only because a part that was loaded on demand does not match the manifest,
+  // as if the damage had been found on opening.
   #onDamage(): void {
     const { engine, name, onWarning } = this.#options;
     this.#damage = engine.damage();
@@ -447,7 +455,7 @@ export class LocalHost implements Host {
     return new EvictionDetector({ marker, hasData: written, now: () => this.now(), onEvicted });
   }
 
-  // Some segment of this owner is stored. May be called again.
+  // Called once a segment of this owner is stored. May be called again.
   #onLogOwned(): void {
     this.#claimed = true;
     this.#checkpointer?.start();
@@ -467,12 +475,13 @@ export class LocalHost implements Host {
     if (this.#reportIfReplaced(error)) return;
     const pendingBytes = this.#queue.pendingBytes;
     this.#events.emit("persist-error", { error, pendingBytes, retryInMs });
-    if (retryInMs === undefined) this.#events.emit("status", this.status); // read-only from now on
+    // The store is now read-only.
+    if (retryInMs === undefined) this.#events.emit("status", this.status);
   }
 
   #onCheckpointFailed(error: unknown): void {
     if (this.#reportIfReplaced(error)) return;
-    const message = `The log could not be shortened, and grows until it can: ${String(error)}`;
+    const message = `The checkpoint failed; the log grows until one succeeds: ${String(error)}`;
     this.#options.onWarning({ code: "CheckpointFailed", message });
   }
 
@@ -502,13 +511,14 @@ function writeErrorFor({ name, engine, readOnly }: LocalHostOptions): StoreError
   if (readOnly) return readOnlyError(name);
   if (engine.readOnly) {
     return new StoreError("Corrupted", `The store "${name}" is damaged and takes no writes.`, {
-      hint: "status.damage says what is missing; copy what can be read, then delete the store.",
+      hint: "status.damage lists what is missing; copy what can be read, then delete the store.",
     });
   }
   return undefined;
 }
 
-// Makes this store the log's owner. Without room for that it opens all the same, for reading: its first segment claims too.
+// Makes this store the log's owner. Returns false if there is not enough space for the claim: the
+// store then opens all the same, and its first segment becomes the claim.
 async function claim(engine: Engine, storage: LogStorage): Promise<boolean> {
   const { sequence, bytes } = engine.claim();
   try {

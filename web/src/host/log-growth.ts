@@ -1,23 +1,26 @@
-// How far the log has grown since the last checkpoint, and whether that is worth the next one.
+// Tracks how far the log has grown since the last checkpoint, and decides whether the next
+// checkpoint is worth its work.
 
 import type { Engine } from "../wasm/engine.ts";
 
-// A checkpoint is due after this much log, so that opening reads little history. If it would have much to write, because changes lie far
-// apart (a part is written whole for one changed row in it), the log may grow in proportion: to a quarter of that in bytes, to sixteen
-// segments a megabyte; but never beyond what is bearable to read on opening.
+// A checkpoint is due after this much log, so that opening replays little history. A checkpoint
+// rewrites whole parts, so scattered changes make it expensive. The log may then grow in proportion
+// to that work: to a quarter of it in bytes, and to 16 segments per megabyte. The maximum bounds
+// the time to open.
 const segmentsMin = 256;
 const bytesMin = 4 * 1024 * 1024;
 const segmentsPerMegabyte = 16;
 const shareOfWork = 1 / 4;
-const bytesMax = 16 * 1024 * 1024; // or a share of the rows, in a store that is larger than
+const bytesMax = 16 * 1024 * 1024; // or shareOfRows of the store's size, if that is more
 const shareOfRows = 1 / 32;
-// One that is due gives way to writes, but not for ever: a log of this size is read in a fraction of a second on opening.
+// A due checkpoint waits for writes to pause, but not beyond this size of the log, which opening
+// reads in a fraction of a second.
 const burstSegmentsMax = 2048;
 const burstBytesMax = 32 * 1024 * 1024;
-// When nothing was stored for a while a smaller log is worth it, under the same rule.
+// In an idle store, a smaller log is worth a checkpoint, under the same rule.
 const idleSegmentsMin = 64;
 const idleBytesMin = 256 * 1024;
-const retryShare = 1 / 2; // of what was due, before the next attempt
+const retryShare = 1 / 2; // of the due size: how far the log grows before a retry
 
 export interface LogSize {
   segments: number;
@@ -27,7 +30,7 @@ export interface LogSize {
 export class LogGrowth {
   readonly #engine: Pick<Engine, "stats" | "checkpointBytes">;
   #size: LogSize; // since the last checkpoint began, or since the last attempt
-  #covered: LogSize = { segments: 0, bytes: 0 }; // by the checkpoint under way
+  #covered: LogSize = { segments: 0, bytes: 0 }; // covered by the checkpoint under way
   #due: LogSize = { segments: segmentsMin, bytes: bytesMin };
 
   constructor(engine: Pick<Engine, "stats" | "checkpointBytes">) {
@@ -47,7 +50,8 @@ export class LogGrowth {
     return this.#size.segments >= this.#due.segments || this.#size.bytes >= this.#due.bytes;
   }
 
-  // However much goes on. What a checkpoint under way covers would be read too, if it did not get done.
+  // Whether a checkpoint must begin even during a burst of writes. Counts the log that a checkpoint
+  // under way covers, since opening reads it if the checkpoint fails.
   get isOverdue(): boolean {
     return (
       this.#size.segments + this.#covered.segments >=
@@ -56,7 +60,8 @@ export class LogGrowth {
     );
   }
 
-  // Of a log that nobody adds to for now. `costFactor`: how many times what is in proportion the work may be.
+  // Whether an idle log is worth a checkpoint. `costFactor`: how many times the proportionate work
+  // is acceptable.
   isWorthCheckpoint(costFactor: number): boolean {
     const { segments, bytes } = this.#size;
     if (segments < idleSegmentsMin && bytes < idleBytesMin) return false;
@@ -72,14 +77,14 @@ export class LogGrowth {
     this.#size.bytes += bytes;
   }
 
-  // As long as the work would be out of proportion to the log.
+  // Raises the due size if the work would be out of proportion to the log.
   postpone(): void {
     const { bytes, segments } = this.#proportionateSize();
     this.#due.bytes = Math.max(this.#due.bytes, bytes);
     this.#due.segments = Math.max(this.#due.segments, segments);
   }
 
-  // A checkpoint is about to begin. May be said again until it has.
+  // Called before a checkpoint begins; may be called again until it does.
   begin(): void {
     this.#covered.segments += this.#size.segments;
     this.#covered.bytes += this.#size.bytes;
@@ -97,12 +102,12 @@ export class LogGrowth {
     this.ended();
   }
 
-  // In whatever way.
+  // Called when a checkpoint ended, whether it succeeded or not.
   ended(): void {
     this.#covered = { segments: 0, bytes: 0 };
   }
 
-  // The log that is in proportion to the work of a checkpoint now.
+  // Returns the log size that is in proportion to the work of a checkpoint now.
   #proportionateSize(): LogSize {
     const work = this.#engine.checkpointBytes();
     const most = Math.max(bytesMax, shareOfRows * this.#engine.stats().bytes);

@@ -1,8 +1,10 @@
-// One tab per store: whoever runs the engine holds an exclusive Web Lock of the store's name while it does. The browser
-// frees the lock when its holder dies, so a crashed or reloaded page never leaves a store locked for long.
+// One owner per store: the tab that runs the engine holds an exclusive Web Lock with the store's
+// name. The browser releases the lock when its holder dies, so a crashed or reloaded page does not
+// leave a store locked.
 //
-// Without navigator.locks (plain HTTP on a local network) a store opens without one; adding segments, never overwriting them,
-// is then what keeps two owners from harming each other (storage/log-storage.ts, "fenced").
+// Without navigator.locks (plain HTTP on a local network), a store opens without a lock. Two owners
+// then cannot harm each other because segments are added and never overwritten
+// (storage/log-storage.ts, "fenced").
 
 import { AbortError, StoreError } from "../errors.ts";
 import type { AbortSignalLike } from "../types.ts";
@@ -13,11 +15,12 @@ export interface Ownership {
 
 export interface OwnershipOptions {
   locks: LockManager | undefined;
-  waitMs: number; // a reloaded page meets the lock of the page before it
+  waitMs: number; // a reloaded page may find the previous page's lock
   signal?: AbortSignalLike | undefined;
 }
 
-// Rejects with StoreLocked if the lock is still held elsewhere after `waitMs`, and with AbortError if `signal` aborts.
+// Acquires the lock of a store. Rejects with StoreLocked if the lock is still held elsewhere after
+// `waitMs`, and with AbortError if `signal` aborts.
 export function acquireOwnership(store: string, options: OwnershipOptions): Promise<Ownership> {
   const { locks, signal } = options;
   if (signal?.aborted) return Promise.reject(new AbortError());
@@ -38,7 +41,7 @@ export function acquireOwnership(store: string, options: OwnershipOptions): Prom
     };
     const onGranted = () => {
       settled();
-      // The lock is held until the promise given back here resolves.
+      // The lock is held until the returned promise resolves.
       return new Promise<void>((release) => resolve({ release: () => release() }));
     };
     locks
@@ -54,13 +57,13 @@ function lockName(store: string): string {
   return `entitable/${store}`;
 }
 
-// In a sandboxed frame, or with all site data blocked: there IndexedDB is forbidden too.
+// In a sandboxed frame, or with all site data blocked; IndexedDB is forbidden there too.
 function isForbidden(error: unknown): boolean {
   return (error as { name?: string } | undefined)?.name === "SecurityError";
 }
 
 export function locksForbiddenError(cause: unknown): StoreError {
-  const message = "The browser forbids Web Locks here, and with them storage.";
+  const message = "The browser forbids Web Locks here, and therefore storage.";
   return new StoreError("PersistenceUnavailable", message, {
     cause,
     hint: 'Open the store with persistence: "memory", or where the browser allows site data.',

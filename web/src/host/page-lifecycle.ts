@@ -1,10 +1,10 @@
-// What happens to the page around a store. In a worker or in Node there is none: nothing ever happens there, unless somebody
-// who knows the page says so.
+// Page lifecycle events that matter to a store. In a worker or in Node there is no page, and so no
+// events, unless remote ones are passed on.
 //
-//   leaving   it may be about to go for good, or is hidden: what is pending is stored at once
-//   suspend   it is frozen, or goes into the back/forward cache: it must hold no lock, and may never wake
-//   resume    it is back, and others may have written meanwhile
-//   shown     it is looked at again
+//   leaving   the page is hidden or may be closing: pending writes are stored at once
+//   suspend   the page is frozen or enters the back/forward cache: it must release its lock
+//   resume    the page is active again; others may have written meanwhile
+//   shown     the page is visible again
 
 export type LifecycleEvent = "leaving" | "suspend" | "resume" | "shown";
 

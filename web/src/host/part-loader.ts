@@ -1,10 +1,11 @@
-// Brings parts into memory when a call needs them, as well as the second half of the module, and lets others go when memory is full.
+// Loads the parts and the deferred module that a call needs, and unloads parts when memory is full.
 
 import { StoreError } from "../errors.ts";
 import type { LogStorage } from "../storage/log-storage.ts";
 import { DeferredModuleNeeded, type Engine, PartsNeeded } from "../wasm/engine.ts";
 
-// How many of the parts that a call names are loaded before it is made again: few at first, since it may be content with them.
+// How many of the needed parts are loaded before the call is repeated: few at first, since the call
+// may need only those.
 const firstParts = 4;
 const partsMax = 32;
 
@@ -15,20 +16,24 @@ export interface PartsOptions {
 }
 
 function partMissingError(id: number | undefined): StoreError {
-  return new StoreError("Corrupted", `The store is damaged: part ${id} is read and still missing.`);
+  return new StoreError(
+    "Corrupted",
+    `The store is damaged: part ${id} was loaded but is still missing.`,
+  );
 }
 
 export class PartLoader {
   readonly #options: PartsOptions;
   readonly #loading = new Map<number, Promise<void>>();
-  #waitingCalls = 0; // that wait for parts: none may go that has come for them
+  #waitingCalls = 0; // calls that wait for parts; no part is unloaded meanwhile
 
   constructor(options: PartsOptions) {
     this.#options = options;
   }
 
-  // The answer of a call that needed parts, made again until it needs no more. What has been loaded for it stays until then.
-  // Rejects with StoreError Corrupted if a part turns out to be damaged, and as the storage, the call and Engine.loadDeferredModule() do.
+  // Loads what a call needs and repeats the call until it needs no more; resolves to its result.
+  // Loaded parts stay in memory until then. Rejects with StoreError Corrupted if a part is damaged,
+  // and as the storage, the call and Engine.loadDeferredModule() do.
   async loadAndRetry<T>(
     first: PartsNeeded,
     call: () => T | PartsNeeded,
@@ -44,7 +49,7 @@ export class PartLoader {
         const result = call();
         if (!(result instanceof PartsNeeded)) return result;
         const [next] = result.ids;
-        if (next === ids[0]) throw partMissingError(next); // or it would be asked for without end
+        if (next === ids[0]) throw partMissingError(next); // prevents an endless loop
         needed = result;
       }
     } finally {
@@ -53,7 +58,8 @@ export class PartLoader {
     }
   }
 
-  // Until rows are counted exactly: a few parts at a time, as they may be more than memory takes. Rejects as loadAndRetry().
+  // Loads parts, a few at a time, until the row counts are exact: all of them may not fit in
+  // memory. Rejects as loadAndRetry().
   async loadUncounted(): Promise<void> {
     const { engine } = this.#options;
     for (
@@ -69,12 +75,12 @@ export class PartLoader {
     }
   }
 
-  // Lets parts go that were not used lately, if memory is full.
+  // Unloads the least recently used parts if memory is full.
   trim(): void {
     if (this.#waitingCalls === 0) this.#options.engine.trim();
   }
 
-  // Calls that need the same part share its reading.
+  // Loads parts. Calls that need the same part share its loading.
   async #load(ids: readonly number[]): Promise<void> {
     const fresh = ids.filter((id) => !this.#loading.has(id));
     if (fresh.length > 0) {
@@ -94,7 +100,7 @@ export class PartLoader {
     if (found === undefined) return;
     onDamage();
     throw new StoreError("Corrupted", `The store is damaged: ${found.file} ${found.message}`, {
-      hint: "From now on the store is read-only, without what was in there; status.damage lists it.",
+      hint: "The store is read-only from now on, without that data; see status.damage.",
     });
   }
 }

@@ -1,25 +1,25 @@
-// Says when an origin's storage is nearly full, by the browser's estimate.
+// Reports when an origin's storage is nearly full, by the browser's estimate.
 
 export interface QuotaWatchOptions {
-  estimate: () => Promise<StorageEstimate | undefined>; // undefined: the browser does not say
+  estimate: () => Promise<StorageEstimate | undefined>; // undefined: unknown
   onNearlyFull: (event: { usage: number; quota: number }) => void;
-  now?: () => number; // milliseconds, never set back
+  now?: () => number; // milliseconds, monotonic
 }
 
 const highShare = 0.8; // of the quota
-const reportAgainStep = 0.05; // more of it
-const intervalMs = 60_000; // between two looks
+const reportAgainStep = 0.05; // of the quota
+const intervalMs = 60_000; // between two checks
 
 export class QuotaWatch {
   readonly #options: QuotaWatchOptions;
   #checkedAt = Number.NEGATIVE_INFINITY;
-  #reportedShare = 0; // the share that was told last; 0: it was not high then
+  #reportedShare = 0; // the last reported share; 0 if usage was not high at the last check
 
   constructor(options: QuotaWatchOptions) {
     this.#options = options;
   }
 
-  // Looks, unless it did within the last minute.
+  // Checks the usage, at most once a minute.
   async check(): Promise<void> {
     const now = this.#options.now?.() ?? performance.now();
     if (now - this.#checkedAt < intervalMs) return;
@@ -33,7 +33,7 @@ export class QuotaWatch {
     }
   }
 
-  // It was told, by this watch or by that of another tab.
+  // Called when usage was reported, by this watch or by that of another tab.
   noteReported({ usage, quota }: { usage: number; quota: number }): void {
     this.#reportedShare = usage / quota;
   }

@@ -1,26 +1,27 @@
-// Blocks of writes that wait for their turn, or are not stored yet: one behind the other in chunks of memory that serve again. A buffer
-// for each would cost an engine a microsecond, and its garbage collector as much.
+// A pool for the request messages of writes that are queued or not stored yet. Messages lie one
+// behind the other in reused chunks of memory, since one buffer per message would be slow and
+// burden the garbage collector.
 
 interface Chunk {
   readonly bytes: Uint8Array<ArrayBuffer>;
   used: number;
-  refCount: number; // blocks in it
+  refCount: number; // messages in it
 }
 
 const chunkBytes = 256 * 1024;
-const ownChunkBytes = 64 * 1024; // a block of more is a chunk to itself
+const ownChunkBytes = 64 * 1024; // a longer message gets its own chunk
 const freeChunksWhenIdle = 1;
-// A fresh chunk costs the system a page fault for each 4 KB, which takes longer than what is copied into it. So while a burst goes on its
-// chunks serve again, as many as a store may have to hold.
+// A new chunk costs a page fault for each 4 KB, which takes longer than copying the messages.
+// Chunks are therefore reused during a burst, as many as a store may have to hold.
 const freeChunksInBurst = 32;
 
-// Where a block is, until it is released. A view of it is made when somebody wants one: of most blocks nobody does, and thousands that live
-// until they are stored would be most of what the garbage collector finds alive.
+// The place of a message in the pool, until the message is released. Its view is created on demand:
+// most messages never need one, and thousands of views would burden the garbage collector.
 export class PooledRequest {
   readonly chunk: Chunk;
   readonly at: number;
   readonly size: number;
-  readonly callNumber: number | undefined; // as whoever keeps it says
+  readonly callNumber: number | undefined; // as given to add()
 
   constructor(chunk: Chunk, size: number, callNumber: number | undefined) {
     this.chunk = chunk;
@@ -35,10 +36,10 @@ export class PooledRequest {
 }
 
 export class RequestPool {
-  #chunk: Chunk | undefined; // where the next block goes
+  #chunk: Chunk | undefined; // where the next message goes
   readonly #freeChunks: Chunk[] = [];
 
-  // A copy.
+  // Copies a message into the pool.
   add(request: Uint8Array, callNumber?: number): PooledRequest {
     const chunk = this.#chunkFor(request.length);
     const pooled = new PooledRequest(chunk, request.length, callNumber);
@@ -58,12 +59,13 @@ export class RequestPool {
     return chunk;
   }
 
-  // Nobody looks at it any more. One that is never released only keeps its chunk from serving again.
+  // Releases a message, which must not be used afterwards. A message that is never released only
+  // keeps its chunk from being reused.
   release(pooled: PooledRequest): void {
     this.#release(pooled, freeChunksWhenIdle);
   }
 
-  // The same of many. `hasMore`: more are being kept.
+  // Releases many messages. `hasMore`: the pool still holds further messages of the caller.
   releaseAll(requests: readonly PooledRequest[], hasMore: boolean): void {
     for (const pooled of requests) this.#release(pooled, freeChunksInBurst);
     if (!hasMore) this.#freeChunks.length = Math.min(this.#freeChunks.length, freeChunksWhenIdle);
@@ -78,7 +80,8 @@ export class RequestPool {
   }
 }
 
-export const requestPool = new RequestPool(); // of all stores: a fork for a test costs none of its own
+// Shared by all stores, so that a fork for a test needs none.
+export const requestPool = new RequestPool();
 
 function emptyChunk(size: number): Chunk {
   return { bytes: new Uint8Array(size), used: 0, refCount: 0 };

@@ -1,31 +1,34 @@
-// Seals what is not stored yet, hands it to the storage, and tells the engine how it went: one group at a time, in as many segments as suit
-// the storage.
+// Seals unstored commits, stores the segments, and reports the outcome to the engine. Writes one
+// group at a time, in as many segments as suit the storage.
 //
-// If the storage can't say whether segments arrived, they stay *unsettled*: they are offered again, unchanged, until
-// they are there (the same bytes under the same number are the same segment). That an offer after the first fails, for
-// lack of room say, tells nothing of the first. Nothing else is stored before, so memory and disk never part ways.
+// If the storage cannot tell whether segments were stored, they are *unsettled*: they are offered
+// again, unchanged, until they are stored (the same bytes under the same number are the same
+// segment). A later failure, such as a lack of space, says nothing about the first offer. Nothing
+// else is stored before that, so memory and disk stay consistent.
 
 import { StoreError, type StoreErrorCode } from "../errors.ts";
 import { type LogStorage, type SegmentDurability, StorageError } from "../storage/log-storage.ts";
 import type { Engine, SealedSegments } from "../wasm/engine.ts";
 import type { LogSize } from "./log-growth.ts";
 
-// What segments hold: writes of a candidate version (and everything published before), or published writes only.
+// What segments hold: a candidate version and everything published before it, or published writes
+// only.
 export type SegmentContents = "candidate" | "published";
 
 export type StoreOutcome =
   | { stored: true; size: LogSize }
-  | { stored: false; error: Error; settled: boolean }; // settled: it is not there; a candidate in it is gone
+  // settled: known not to be stored; its candidate was discarded.
+  | { stored: false; error: Error; settled: boolean };
 
-// Called in the very turn in which the writer is idle again or what it has is unsettled: nothing that runs between could store or
-// stage ahead of what is left of a group.
+// Called in the same turn in which the writer becomes idle or its segments unsettled, so that
+// nothing else can be stored or staged before the rest of a group.
 export type OnStoreEnded = (outcome: StoreOutcome) => void;
 
 interface Attempt {
-  sealed: SealedSegments | undefined; // not yet
+  sealed: SealedSegments | undefined; // undefined: not sealed yet
   contents: SegmentContents;
   durability: SegmentDurability;
-  mayBeStored: boolean; // an offer before ended without saying whether it arrived
+  mayBeStored: boolean; // the outcome of an earlier offer is unknown
 }
 
 export interface SegmentWriterOptions {
@@ -44,25 +47,29 @@ export class SegmentWriter {
     this.#storage = options.storage;
   }
 
-  // Nothing is being stored, nothing is unsettled.
+  // Whether nothing is being stored or unsettled.
   get idle(): boolean {
     return this.#attempt === undefined && !this.#running;
   }
+
+  // Whether segments are being stored.
   get running(): boolean {
     return this.#running;
   }
-  // While it does, the engine can't stage.
+
+  // Whether the segments hold a candidate; the engine cannot stage meanwhile.
   get holdsCandidate(): boolean {
     return this.#attempt?.contents === "candidate";
   }
 
-  // REQUIRES: idle, and something to seal. On success the engine has published a candidate in it.
+  // Seals and stores. After success, the engine has published the candidate, if there was one.
+  // REQUIRES: the writer is idle, and there is something to seal.
   store(contents: SegmentContents, durability: SegmentDurability, onEnded: OnStoreEnded): void {
     this.#attempt = { sealed: undefined, contents, durability, mayBeStored: false };
     void this.#attemptStore(this.#attempt, onEnded);
   }
 
-  // Offers what is unsettled again. REQUIRES: neither idle nor running.
+  // Offers the unsettled segments again. REQUIRES: the writer is neither idle nor running.
   settle(onEnded: OnStoreEnded): void {
     void this.#attemptStore(this.#attempt as Attempt, onEnded);
   }
@@ -75,7 +82,7 @@ export class SegmentWriter {
     onEnded(outcome);
   }
 
-  // Runs up to the storage's own first wait in this very turn: on leaving a page there is no other.
+  // Starts storing within the current turn: when a page closes, there is no later one.
   async #tryStore(attempt: Attempt): Promise<StoreOutcome> {
     const { contents, durability } = attempt;
     try {
@@ -102,8 +109,8 @@ export class SegmentWriter {
   }
 }
 
-// Errors after which the engine, the storage or both can't be trusted to go on. Lack of room or memory is not one, nor is
-// not knowing, nor that the module's second half can't be had.
+// Whether the engine or the storage cannot be trusted after this error. Not fatal: a lack of space
+// or memory, an unknown outcome, and a deferred module that could not be loaded.
 export function isFatal(error: Error): boolean {
   if (error instanceof StorageError) return error.isFatal;
   return !(error instanceof StoreError && transientCodes.has(error.code));

@@ -1,5 +1,6 @@
-// The content of a store out as one file, and back in: read wholly before anything changes, then in one step in the place of what is there
-// (core/store/store.h, "replace"), or group by group into it.
+// Takes and restores snapshots: the content of a store as one file. A restore reads the whole file
+// before anything changes. It then replaces the store's content in one step (core/store/store.h,
+// "replace"), or merges the rows group by group.
 
 import { StoreError } from "../errors.ts";
 import type { RestoreMode, RestoreReport, SnapshotSource } from "../types.ts";
@@ -24,14 +25,15 @@ export interface SnapshotsOptions {
   >;
   queue: Pick<CommitQueue, "runExclusively" | "stageAsOwnGroup">;
   parts: Pick<PartLoader, "loadAndRetry">;
-  replace: (call: Uint8Array | undefined) => Promise<void>; // stores what was restored; runs while nothing else is written
+  // Stores the restored data; runs while nothing else is written.
+  replace: (call: Uint8Array | undefined) => Promise<void>;
   now: () => number;
 }
 
 export class Snapshots {
   readonly #options: SnapshotsOptions;
   #lastSnapshot: Promise<unknown> = Promise.resolve();
-  #snapshotCount = 0; // being taken, or waiting for that
+  #snapshotCount = 0; // being taken or queued
   #lastRestore: Promise<unknown> = Promise.resolve();
 
   constructor(options: SnapshotsOptions) {
@@ -49,12 +51,12 @@ export class Snapshots {
     return taking;
   }
 
-  // When no snapshot is being taken; undefined: now.
+  // A promise that settles when no snapshot is being taken; undefined if none is.
   get inProgress(): Promise<unknown> | undefined {
     return this.#snapshotCount === 0 ? undefined : this.#lastSnapshot;
   }
 
-  // `call`: of the writer in another tab, so that it is not done twice.
+  // `call` identifies the call of another tab, so that it is applied once.
   restore(
     source: SnapshotSource,
     mode: RestoreMode,
@@ -113,7 +115,7 @@ export class Snapshots {
           if (staged instanceof PartsNeeded) return staged;
           more = staged;
         } catch (error) {
-          // The store goes on without it.
+          // The store goes on without this merge.
           if (!(error instanceof StoreError && error.code === "Corrupted")) throw error;
           rejected = error;
           more = false;
@@ -126,11 +128,11 @@ export class Snapshots {
   }
 }
 
-// The engine may be closed, or broken, by now.
+// Runs `end`, ignoring errors: the engine may be closed or broken by now.
 function ignoringErrors(end: () => void): void {
   try {
     end();
   } catch {
-    // What it held is gone with it.
+    // The engine has already released everything.
   }
 }

@@ -1,4 +1,5 @@
-// Looks whether all that is stored can be read back, by opening the log once more beside the store that is in use.
+// Verifies that everything stored can be read back, by opening the log a second time beside the
+// store in use.
 
 import type { LogStorage } from "../storage/log-storage.ts";
 import type { FileCount, StoreDamage, VerifyReport } from "../types.ts";
@@ -11,8 +12,9 @@ export interface VerifyOptions {
 }
 
 /**
- * Every file is read back and decoded by an engine of its own, which takes about the memory of the store until it is done; checked are also
- * the invariants of both indexes. Rejects with StoreError OutOfMemory, FormatTooNew, or as the storage and Engine.loadDeferredModule() do.
+ * Reads every file and decodes it with a second engine, which takes about the memory of the store
+ * meanwhile; also checks the invariants of both indexes. Rejects with StoreError OutOfMemory or
+ * FormatTooNew, or as the storage and Engine.loadDeferredModule() do.
  */
 export async function verify({ engine, storage }: VerifyOptions): Promise<VerifyReport> {
   const files = { manifest: noFiles(), parts: noFiles(), segments: noFiles() };

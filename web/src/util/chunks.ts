@@ -1,13 +1,17 @@
-// Bytes from wherever a user has them, piece by piece, so that the page goes on between two.
+// Reads bytes from buffers, Blobs and streams chunk by chunk, and yields to the event loop in
+// between.
 
 import { StoreError } from "../errors.ts";
 import type { SnapshotSource } from "../types.ts";
 import { yieldToEventLoop } from "./event-loop.ts";
 
 const chunkBytesMax = 256 * 1024;
-const bytesPerTurn = 8 * 1024 * 1024; // in one turn
+const bytesPerTurn = 8 * 1024 * 1024; // copied before yielding to the event loop
 
-/** Rejects with StoreError ValidationFailed for what holds no bytes, and as the source itself does. */
+/**
+ * Yields the bytes in chunks of at most 256 KB, each in its own turn of the event loop. Rejects
+ * with StoreError ValidationFailed if the source holds no bytes, and as the source does.
+ */
 export async function* smallChunksFrom(
   source: SnapshotSource,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
@@ -19,32 +23,37 @@ export async function* smallChunksFrom(
   }
 }
 
-/** All of it; a copy, unless it is bytes already. */
+/**
+ * Resolves to all bytes of the source. They are a copy, unless the source is a byte array. Rejects
+ * as smallChunksFrom().
+ */
 export async function bytesFrom(source: SnapshotSource): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   for await (const chunk of chunksFrom(source)) chunks.push(chunk);
   return await concatChunks(chunks);
 }
 
-/** One after another; the page goes on meanwhile. */
+/**
+ * Concatenates the chunks, and yields to the event loop now and then. A single chunk is not copied.
+ */
 export async function concatChunks(
   chunks: readonly Uint8Array<ArrayBuffer>[],
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (chunks.length === 1) return chunks[0] as Uint8Array<ArrayBuffer>;
   const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
-  let turned = 0;
+  let yieldedAt = 0;
   for (const chunk of chunks) {
     bytes.set(chunk, at);
     at += chunk.length;
-    if (at - turned < bytesPerTurn) continue;
-    turned = at;
+    if (at - yieldedAt < bytesPerTurn) continue;
+    yieldedAt = at;
     await yieldToEventLoop();
   }
   return bytes;
 }
 
-/** As they come. Rejects likewise. */
+/** Yields the chunks as the source supplies them. Rejects as smallChunksFrom(). */
 export async function* chunksFrom(source: SnapshotSource): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const bytes = toBytes(source);
   if (bytes !== undefined) {
@@ -79,6 +88,6 @@ function toBytes(source: unknown): Uint8Array<ArrayBuffer> | undefined {
 function notBytesError(): StoreError {
   return new StoreError(
     "ValidationFailed",
-    "The source is neither bytes, nor a Blob, nor a stream of bytes.",
+    "The source is not bytes, a Blob or a stream of bytes.",
   );
 }

@@ -1,6 +1,7 @@
-// The parts of Node that the package uses, as types of our own: Node's, as a dependency of the declarations, would put its globals into
-// every page's program. (tests/web/node-files.test.ts holds them against Node's.) Modules are imported when they are needed
-// and by a name that is no literal, so bundlers for browsers never look for them.
+// Types of the Node modules that the package uses, and access to them. The types are our own:
+// depending on Node's types would put its globals into every page's program.
+// tests/web/node-files.test.ts checks our types against Node's. Modules are imported on first use,
+// by a name that is not a literal, so that bundlers for browsers do not look for them.
 
 export interface NodeFile {
   write(bytes: Uint8Array, offset: number, length: number): Promise<{ bytesWritten: number }>;
@@ -59,7 +60,7 @@ export interface NodeOutput {
   write(text: string): boolean;
 }
 
-// ---- HTTP -------------------------------------------------------------------------------------------------------------
+// ---- HTTP -------------------------------------------------------------------------------------
 
 export interface NodeHttp {
   createServer(options: NodeServerOptions, listener: NodeRequestListener): NodeServer;
@@ -76,8 +77,8 @@ export type NodeRequestListener = (request: NodeRequest, response: NodeResponse)
 
 export interface NodeRequest {
   method?: string;
-  url?: string; // as it stands in the request line
-  rawHeaders: string[]; // name, value, name, value, …; a character for each octet
+  url?: string; // verbatim from the request line
+  rawHeaders: string[]; // name, value, name, value, …; one character per byte
   headers: { [name: string]: string | string[] | undefined };
   socket: { remoteAddress?: string };
   on(event: "data", listener: (chunk: Uint8Array<ArrayBuffer>) => void): unknown;
@@ -107,7 +108,7 @@ export interface NodeServer {
   closeAllConnections(): void;
 }
 
-// ---- Getting them -------------------------------------------------------------------------------------------------------
+// ---- Access to the modules --------------------------------------------------------------------
 
 interface Modules {
   "node:fs": NodeFs;
@@ -117,21 +118,21 @@ interface Modules {
   "node:https": NodeHttp;
 }
 
-// Asked for directly where that is possible: importing node:http also runs the getters of what it could do besides, and that
-// is most of a server's start.
+// Returns a Node module. getBuiltinModule() is preferred: importing node:http also runs the getters
+// of its other exports, which takes most of a server's start.
 export async function nodeModule<K extends keyof Modules>(name: K): Promise<Modules[K]> {
   const builtin = nodeProcess()?.getBuiltinModule?.(name);
   return (builtin ??
     (await import(/* @vite-ignore */ /* webpackIgnore: true */ name))) as Modules[K];
 }
 
-// Undefined where there is none, or none that is Node's or like it (Deno and Bun are).
+// Returns Node's `process`, or that of a compatible runtime (Deno, Bun); undefined elsewhere.
 export function nodeProcess(): NodeProcess | undefined {
   const { process } = globalThis as { process?: Partial<NodeProcess> };
   return process?.versions?.node === undefined ? undefined : (process as NodeProcess);
 }
 
-// ENOENT and the like; "" for what is no error of the system.
+// Returns the code of a system error, such as ENOENT; "" if the error is not a system error.
 export function systemErrorCode(error: unknown): string {
   return (error as { code?: string } | null | undefined)?.code ?? "";
 }

@@ -1,9 +1,10 @@
-// Where random bytes come from: the platform, unless whoever opened the store gave another source (OpenOptions.random).
+// Random bytes and GUIDs, from the platform or from the source given by the option
+// OpenOptions.random.
 
 import type { RandomSource } from "../types.ts";
 
 export const platformRandom: RandomSource = {
-  // In every context; crypto.randomUUID exists in secure ones only.
+  // crypto.getRandomValues exists in every context, crypto.randomUUID only in secure ones.
   fill: (bytes) => void crypto.getRandomValues(bytes),
 };
 

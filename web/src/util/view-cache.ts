@@ -1,12 +1,13 @@
-// Views of short blocks in a buffer that serves again and again. Making a view takes an engine longer than copying what a short block holds, and
-// gives its garbage collector more to do than the rest of a call; so those that were made serve again.
+// Cache of the views of a reused buffer. Creating a view of a short message takes an engine longer
+// than copying the bytes, and gives its garbage collector more work than the rest of a call.
 
-const cachedViewBytesMax = 1024; // of a view: of longer ones there are few
+const cachedViewBytesMax = 1024; // longer views are not cached; they are few
 
 export class ViewCache {
   #buffer: Uint8Array<ArrayBuffer> | undefined;
-  #views: (Uint8Array<ArrayBuffer> | undefined)[] = []; // of that buffer, by size
+  #views: (Uint8Array<ArrayBuffer> | undefined)[] = []; // of #buffer, by size
 
+  // Returns a view of buffer[from, from + size). The same object may be returned again.
   view(buffer: Uint8Array<ArrayBuffer>, from: number, size: number): Uint8Array<ArrayBuffer> {
     if (size > cachedViewBytesMax) return buffer.subarray(from, from + size);
     if (buffer !== this.#buffer) {
