@@ -77,6 +77,11 @@ interface QueuedWrite {
   stopListening: () => void; // removes the listener of its signal
 }
 
+// Why the queue stages nothing. The reasons exclude each other: a paused queue starts nothing else.
+//   exclusive work   the work of runExclusively(), and before it the storing of pending writes
+//   loading          the group at the head needs parts or the deferred module
+type PauseReason = "exclusive work" | "loading";
+
 const emptyResponse = new Uint8Array();
 const noop = () => {};
 
@@ -84,7 +89,7 @@ export class CommitQueue {
   readonly #options: CommitQueueOptions;
   #queued: QueuedWrite[] = [];
   #scheduled = false;
-  #isPaused = false; // by runExclusively(), or until parts are there
+  #pausedFor: PauseReason | undefined; // while it is set, nothing is staged
   readonly #writer: SegmentWriter;
   #fatalError: Error | undefined; // once set, every later write rejects with it
 
@@ -122,7 +127,7 @@ export class CommitQueue {
   // Whether nothing is staged or being stored. Writes may be queued, and published writes may be
   // pending.
   get isWriterIdle(): boolean {
-    return this.#writer.idle && !this.#isPaused;
+    return this.#writer.idle && this.#pausedFor === undefined;
   }
 
   // Forgets the pending writes, because the engine was rolled back to an earlier version. REQUIRES:
@@ -184,10 +189,7 @@ export class CommitQueue {
   // sealed or published.
   runExclusively<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const resume = () => {
-        this.#isPaused = false;
-        this.#resume();
-      };
+      const resume = () => this.#endPause("exclusive work");
       this.#enqueueTask({
         durability: "strict",
         pausesQueue: true,
@@ -270,7 +272,7 @@ export class CommitQueue {
 
   // Starts whatever can start. Called whenever a write is queued or storing ends.
   #pump(): void {
-    while (this.#queued.length > 0 && !this.#isPaused) {
+    while (this.#queued.length > 0 && this.#pausedFor === undefined) {
       const deferred = this.#writer.holdsCandidate ? [] : this.#dequeueDeferred();
       if (deferred.length > 0) this.#publishDeferred(deferred);
       else if (this.#writer.running) return;
@@ -281,7 +283,7 @@ export class CommitQueue {
 
   #storeNext(): void {
     const group = this.#dequeueGroup();
-    this.#isPaused = group[0]?.pausesQueue === true;
+    if (group[0]?.pausesQueue === true) this.#pausedFor = "exclusive work";
     this.#storeGroup(group);
   }
 
@@ -327,7 +329,7 @@ export class CommitQueue {
   get #canWriteNow(): boolean {
     return (
       this.#queued.length === 0 &&
-      !this.#isPaused &&
+      this.#pausedFor === undefined &&
       !this.#writer.holdsCandidate &&
       this.#pendingBytes < pendingBytesMax &&
       this.#fatalError === undefined
@@ -515,6 +517,12 @@ export class CommitQueue {
     }
   }
 
+  // REQUIRES: the work that `reason` names has ended, or was rejected before it began.
+  #endPause(reason: PauseReason): void {
+    if (this.#pausedFor === reason) this.#pausedFor = undefined;
+    this.#resume();
+  }
+
   #resume(): void {
     this.#scheduleStore(this.#remainingDelayMs());
     this.#pump();
@@ -557,11 +565,8 @@ export class CommitQueue {
   // until they are loaded. If loading fails, each write of the group is tried alone. If the
   // deferred module cannot be loaded, the writes that need it are rejected at once.
   #loadNeeded(needed: PartsNeeded, group: QueuedWrite[]): void {
-    this.#isPaused = true;
-    const resume = () => {
-      this.#isPaused = false;
-      this.#resume();
-    };
+    this.#pausedFor = "loading";
+    const resume = () => this.#endPause("loading");
     const isFor = ({ pooled }: QueuedWrite) =>
       needed instanceof DeferredModuleNeeded &&
       pooled !== undefined &&
