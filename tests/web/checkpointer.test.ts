@@ -1,5 +1,5 @@
-// The checkpointer asked for everything at random moments: one checkpoint at a time, and whoever waits for the end of one that gives way
-// to writes waits for no timer, of which a hidden page has few.
+// Calls the checkpointer's functions at random moments. There is only one checkpoint at a time. A
+// caller that waits for a checkpoint does not wait for a timer, which hidden pages delay.
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -8,7 +8,7 @@ import { Checkpointer, type CheckpointerOptions } from "../../web/src/host/check
 import { StorageError } from "../../web/src/storage/log-storage.ts";
 import { type Random, seededRandom } from "./support/random.ts";
 
-// Throws when it is asked out of turn.
+// Throws if it is called out of order.
 class Engine {
   readonly #random: Random;
   open = false;
@@ -104,7 +104,7 @@ async function live(t: TestContext, random: Random): Promise<void> {
   assert(!engine.open, "one is left open");
 }
 
-test("checkpoints are made one at a time, and end when somebody waits for that, whatever is asked when", async (t) => {
+test("checkpoints run one at a time, and end promptly if a caller waits", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000_007);
   t.diagnostic(`ENTITABLE_SEED=${seed}`);

@@ -1,4 +1,5 @@
-// What is decided before a call reaches the store: nothing of it may get there. (What the store answers: table-client.test.ts.)
+// Tests the checks that are made before a call reaches the store. (What the store returns:
+// table-client.test.ts.)
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -57,7 +58,7 @@ describe("an unknown mode", () => {
   });
 });
 
-describe("a value that no Edm type takes", () => {
+describe("a value without an Edm type", () => {
   test("rejects with its name", async () => {
     const write = table.createEntity({ partitionKey: "p", rowKey: "r", tags: ["a"] });
     await assert.rejects(write, (error: Error) => {
@@ -95,7 +96,7 @@ describe("an aborted signal", () => {
 });
 
 describe("options that hook into requests", () => {
-  test("are refused, since there is none", async () => {
+  test("are rejected, since no request is sent", async () => {
     const onResponse = () => {};
     const notSupported = { name: "StoreError", code: "NotSupported" };
     await assert.rejects(table.getEntity("p", "r", { onResponse } as object), notSupported);
@@ -105,8 +106,8 @@ describe("options that hook into requests", () => {
   });
 });
 
-describe("page sizes and tokens that are none", () => {
-  test("reject with InvalidInput when the page is asked for", async () => {
+describe("invalid page sizes and tokens", () => {
+  test("reject with InvalidInput when the page is read", async () => {
     const invalidInput = { name: "RestError", statusCode: 400, code: "InvalidInput" };
     const settings = [{ maxPageSize: -1 }, { maxPageSize: 1.5 }, { continuationToken: "?" }];
     for (const bad of settings) {
@@ -120,7 +121,7 @@ describe("page sizes and tokens that are none", () => {
 describe("transactions", () => {
   const a = { partitionKey: "p", rowKey: "a" };
 
-  test("of nothing reject with a TypeError", async () => {
+  test("without actions reject with a TypeError", async () => {
     await assert.rejects(table.submitTransaction([]), { name: "TypeError" });
   });
 

@@ -1,4 +1,4 @@
-// The commit queue against an engine that checks its rules and a storage that fails as told.
+// Tests the commit queue with an engine that checks its rules and a storage that fails on demand.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -54,7 +54,7 @@ class Bench {
     });
   }
 
-  // Resolves to the decoded reply.
+  // Resolves to the decoded response.
   async write(block: object, durability?: Durability, signal?: AbortSignal): Promise<Reply> {
     const reply = this.queue.write(encode(block), durability, signal);
     return decode(reply instanceof Promise ? await reply : reply) as Reply;
@@ -66,7 +66,7 @@ class Bench {
     return this.write({ put: key, value }, durability);
   }
 
-  // What an engine that opens the stored files would hold.
+  // Returns what an engine would hold after opening the stored files.
   async onDisk(): Promise<Record<string, unknown>> {
     const { segments } = await loadAll(new MemoryStorage(this.files));
     const reader = new FakeEngine();
@@ -85,7 +85,7 @@ async function isPending(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe("strict and relaxed writes", () => {
-  test("are answered after they are stored, with the durability asked for", async () => {
+  test("are acknowledged after they are stored, with the requested durability", async () => {
     for (const durability of ["strict", "relaxed"] as const) {
       const bench = new Bench();
       bench.storage.auto = false;
@@ -101,7 +101,7 @@ describe("strict and relaxed writes", () => {
     }
   });
 
-  test("made in one turn share a segment; made meanwhile, the next one", async () => {
+  test("of one turn share a segment; those made meanwhile share the next one", async () => {
     const bench = new Bench();
     bench.storage.auto = false;
     const first = Promise.all(["a", "b", "c"].map((key) => bench.insert(key)));
@@ -149,7 +149,7 @@ describe("strict and relaxed writes", () => {
     );
   });
 
-  test("see their predecessors of the same group", async () => {
+  test("see earlier writes of the same group", async () => {
     const bench = new Bench();
     const results = await Promise.all([bench.insert("a"), bench.insert("a"), bench.insert("b")]);
     assert.deepEqual(results, [{ ok: "a" }, { error: "exists" }, { ok: "b" }]);
@@ -175,7 +175,7 @@ describe("strict and relaxed writes", () => {
 
 describe("a store that fails", () => {
   for (const failure of ["quota", "aborted"] as const) {
-    test(`${failure}: what succeeded is rejected, memory equals disk, later writes go on`, async () => {
+    test(`${failure}: the group is rejected, memory equals disk, later writes succeed`, async () => {
       const bench = new Bench();
       await bench.insert("before");
       bench.storage.failing = failure;
@@ -190,7 +190,7 @@ describe("a store that fails", () => {
     });
   }
 
-  test("what failed because of a lost sibling is staged again", async () => {
+  test("a write that failed because of a discarded write is staged again", async () => {
     const bench = new Bench();
     await bench.insert("there");
     bench.storage.auto = false;
@@ -221,7 +221,7 @@ describe("a store that fails", () => {
   });
 
   for (const durability of ["strict", "deferred"] as const) {
-    test(`a ${durability} write of the very turn in which a group fails comes after what is left of it`, async () => {
+    test(`a ${durability} write of the turn in which a group fails follows the group`, async () => {
       const bench = new Bench();
       bench.storage.auto = false;
       const strict = bench.insert("s");
@@ -241,7 +241,7 @@ describe("a store that fails", () => {
     });
   }
 
-  test("what is written in the very turn in which a segment is stored is counted once", async () => {
+  test("a write made in the turn in which a segment is stored is counted once", async () => {
     for (let turns = 0; turns < 16; ++turns) {
       const bench = new Bench();
       bench.hidden = true; // so deferred writes are stored at once
@@ -261,7 +261,7 @@ describe("a store that fails", () => {
   });
 
   for (const failure of ["fenced", "gone", "closed"] as const) {
-    test(`${failure} is final: everything that waits and comes later is rejected, reads go on`, async () => {
+    test(`${failure} is final: queued and later writes are rejected, reads succeed`, async () => {
       const bench = new Bench();
       await bench.insert("before");
       bench.storage.auto = false;
@@ -278,7 +278,7 @@ describe("a store that fails", () => {
   }
 
   for (const arrived of [true, false]) {
-    test(`unknown: the segment is offered again until it is there; it had ${arrived ? "" : "not "}arrived`, async () => {
+    test(`unknown: a segment that had ${arrived ? "" : "not "}arrived is offered until stored`, async () => {
       const bench = new Bench();
       bench.storage.auto = false;
       const write = bench.insert("a");
@@ -289,7 +289,7 @@ describe("a store that fails", () => {
       assert.deepEqual(await Promise.all(both), ["unknown", "unknown"]);
       assert.equal(bench.persistErrors.at(-1)?.retryInMs, 1000);
 
-      // The next write finds it unsettled still, and is not kept waiting.
+      // The segment is still unsettled, so the next write is rejected instead of kept waiting.
       const refused = bench.insert("b");
       refused.catch(() => {});
       const second = await bench.storage.next();
@@ -298,7 +298,7 @@ describe("a store that fails", () => {
       await assert.rejects(refused, { failure: "aborted" });
       assert.deepEqual(bench.inMemory(), {});
 
-      // That there is no room for another attempt tells nothing of the first.
+      // That another attempt lacks space says nothing about the first.
       const again = bench.insert("b");
       again.catch(() => {});
       const third = await bench.storage.next();
@@ -319,7 +319,7 @@ describe("a store that fails", () => {
     });
   }
 
-  test("unknown: deferred writes go on, are kept, and are stored once", async () => {
+  test("unknown: deferred writes are still accepted, are kept, and are stored once", async () => {
     const bench = new Bench({ deferredDelayMs: 0 });
     bench.storage.auto = false;
     await bench.insert("a", "deferred");
@@ -335,7 +335,7 @@ describe("a store that fails", () => {
     assert.equal(bench.queue.pendingBytes, 0);
   });
 
-  test("unknown: it is offered again by itself", async () => {
+  test("unknown: the segment is offered again without a further write", async () => {
     const bench = new Bench({ deferredDelayMs: 0 });
     bench.storage.auto = false;
     await bench.insert("a", "deferred");
@@ -345,7 +345,7 @@ describe("a store that fails", () => {
     assert.deepEqual(await bench.onDisk(), { a: "a" });
   });
 
-  test("memory exhausted rejects the write that needs it, and only that", async () => {
+  test("exhausted memory rejects only the write that needs more", async () => {
     const bench = new Bench();
     const results = await Promise.allSettled([
       bench.insert("a"),
@@ -360,7 +360,7 @@ describe("a store that fails", () => {
     assert.deepEqual(await bench.onDisk(), { a: "a", b: "b" });
   });
 
-  test("an engine that breaks takes no more writes", async () => {
+  test("a broken engine accepts no more writes", async () => {
     const bench = new Bench();
     await assert.rejects(bench.write({ fail: "trap" }), { message: "trap" });
     await assert.rejects(bench.insert("a"), { message: "trap" });
@@ -369,7 +369,7 @@ describe("a store that fails", () => {
 });
 
 describe("deferred writes", () => {
-  test("are done in the very call if nothing waits, and else in their turn", async () => {
+  test("are applied within the call if nothing is queued, otherwise in their order", async () => {
     const bench = new Bench();
     bench.storage.auto = false;
     const now = bench.queue.write(encode({ insert: "a", value: 1 }), "deferred");
@@ -385,7 +385,7 @@ describe("deferred writes", () => {
     assert.deepEqual(decode(await waits), { ok: 2 });
   });
 
-  test("are kept with their places until they are stored, however they were done", async () => {
+  test("are kept with their call numbers until they are stored", async () => {
     const bench = new Bench({ deferredDelayMs: 1000 });
     const blocks = Array.from({ length: 5 }, (_, i) => encode({ put: `k${i}`, value: i }));
     const write = (i: number) => {
@@ -410,7 +410,7 @@ describe("deferred writes", () => {
     assert.deepEqual(await bench.onDisk(), bench.inMemory());
   });
 
-  test("are answered after publishing and stored within the delay", async () => {
+  test("are acknowledged after publishing and stored within the delay", async () => {
     const bench = new Bench({ durability: "deferred" });
     assert.deepEqual(await bench.insert("a"), { ok: "a" });
     assert.deepEqual(bench.inMemory(), { a: "a" });
@@ -429,7 +429,7 @@ describe("deferred writes", () => {
     await until(() => bench.stored.length === 1, 500);
   });
 
-  test("are stored at once when they are a megabyte, also behind others that are being stored", {
+  test("are stored at once when they reach a megabyte, also while others are being stored", {
     timeout: 10_000,
   }, async () => {
     const bench = new Bench({ deferredDelayMs: 3_600_000 });
@@ -445,7 +445,7 @@ describe("deferred writes", () => {
     bench.queue.stop(new Error("the test is over")); // and its timer
   });
 
-  test("need no timer for that, which browsers slow down in hidden pages", async (t) => {
+  test("are then stored without a timer, which browsers slow down in hidden pages", async (t) => {
     const bench = new Bench({ deferredDelayMs: 1000 });
     await bench.insert("a", "deferred"); // its timer is still there when the page is hidden
     bench.hidden = true;
@@ -456,7 +456,7 @@ describe("deferred writes", () => {
     assert.deepEqual(await bench.onDisk(), { a: "a", b: "b", c: "c" });
   });
 
-  test("are stored at once when the page may go", async () => {
+  test("are stored at once when the page may close", async () => {
     const bench = new Bench({ deferredDelayMs: 1000 });
     const write = bench.insert("a", "deferred");
     bench.queue.storePendingNow(); // also what is still in the queue
@@ -464,7 +464,7 @@ describe("deferred writes", () => {
     assert.equal(bench.storage.calls.length, 1);
   });
 
-  test("share a segment while more keep coming, but for a second at most", async () => {
+  test("share a segment while further ones arrive, but for at most a second", async () => {
     const bench = new Bench({ deferredDelayMs: 100 });
     const started = performance.now();
     for (let i = 0; performance.now() - started < 1500; ++i) {
@@ -477,7 +477,7 @@ describe("deferred writes", () => {
     assert.deepEqual(await bench.onDisk(), bench.inMemory());
   });
 
-  test("made while earlier ones are being stored don't wait longer for that", async (t) => {
+  test("do not wait longer because earlier ones are being stored", async (t) => {
     t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
     const bench = new Bench({ deferredDelayMs: 200 });
     bench.storage.auto = false;
@@ -495,7 +495,7 @@ describe("deferred writes", () => {
     assert.equal(bench.storage.waiting, 1);
   });
 
-  test("go on while earlier ones are being stored; strict ones wait", async () => {
+  test("are accepted while earlier ones are being stored; strict ones wait", async () => {
     const bench = new Bench({ deferredDelayMs: 0 });
     bench.storage.auto = false;
     await bench.insert("a", "deferred");
@@ -524,7 +524,7 @@ describe("deferred writes", () => {
     assert.equal(bench.queue.pendingBytes, 0);
   });
 
-  test("that can't be stored are kept, said and stored later", async () => {
+  test("that cannot be stored are kept, reported and stored later", async () => {
     const bench = new Bench({ deferredDelayMs: 0 });
     bench.storage.failing = "quota";
     await bench.insert("a", "deferred");
@@ -539,7 +539,7 @@ describe("deferred writes", () => {
     await bench.queue.flush();
   });
 
-  test("beyond 8 MiB are refused while storing fails", async () => {
+  test("beyond 8 MiB are rejected while storing fails", async () => {
     const bench = new Bench({ deferredDelayMs: 0 });
     bench.storage.failing = "quota";
     const value = "x".repeat(1 << 20);
@@ -593,14 +593,14 @@ describe("flush", () => {
 });
 
 describe("aborting", () => {
-  test("an aborted signal rejects at once and nothing is written", async () => {
+  test("an aborted signal rejects immediately, and nothing is written", async () => {
     const bench = new Bench();
     const write = bench.write({ insert: "a" }, "strict", AbortSignal.abort());
     await assert.rejects(write, { name: "AbortError" });
     assert.deepEqual(bench.engine.stageCalls, []);
   });
 
-  test("a write is withdrawn while it waits, and not any more once it is staged", async () => {
+  test("a write can be cancelled while it is queued, but not once it is staged", async () => {
     const bench = new Bench();
     bench.storage.auto = false;
     const abort = new AbortController();
@@ -618,8 +618,9 @@ describe("aborting", () => {
   });
 });
 
-describe("a write that waits for what its engine needs", () => {
-  // Of a bench: `b` can't be staged before, and what it needs arrives, or can't be had, when the test says so.
+describe("a write that needs unloaded parts", () => {
+  // Of a bench: `b` cannot be staged until what it needs is loaded. The test decides when loading
+  // ends and whether it succeeds.
   function lacking(bench: Bench): { arrive(): void; fail(): void } {
     let isThere = false;
     let [resolve, reject] = [() => {}, (_: Error) => {}];
@@ -639,7 +640,7 @@ describe("a write that waits for what its engine needs", () => {
     return { arrive, fail: () => reject(new StoreError("WasmLoadFailed", "it is not there")) };
   }
 
-  test("is withdrawn as long as it waits, and those beside it", async () => {
+  test("can be cancelled while it waits, and so can the others of its group", async () => {
     for (const arrives of [true, false]) {
       const bench = new Bench();
       const { arrive, fail } = lacking(bench);
@@ -659,7 +660,7 @@ describe("a write that waits for what its engine needs", () => {
     }
   });
 
-  test("and is rejected meanwhile takes nobody with it", async () => {
+  test("and is rejected meanwhile leaves the others of its group queued", async () => {
     const bench = new Bench();
     bench.storage.auto = false;
     const { fail } = lacking(bench);
@@ -679,7 +680,7 @@ describe("a write that waits for what its engine needs", () => {
 });
 
 describe("stop", () => {
-  test("rejects what waits and what comes", async () => {
+  test("rejects queued and later writes", async () => {
     const bench = new Bench();
     bench.storage.auto = false;
     const stored = bench.insert("a");
@@ -694,9 +695,9 @@ describe("stop", () => {
   });
 });
 
-// Random writes of every durability, failing stores, slow stores: at every moment the disk holds a prefix of the
-// acknowledged order (an unacknowledged write may be there or not), every acknowledged strict write is on disk, and in the end
-// memory equals disk.
+// Random writes of every durability, with failing and slow stores. At every moment the disk holds a
+// prefix of the acknowledged order (an unacknowledged write may be stored or not), and every
+// acknowledged strict write is on disk. In the end memory equals disk.
 describe("what is stored is a prefix of what was acknowledged", () => {
   const seed = Number(process.env.ENTITABLE_SEED ?? 20261121);
   test(`random runs, ENTITABLE_SEED=${seed}`, async () => {
@@ -721,7 +722,7 @@ async function randomRun(seed: number): Promise<void> {
       const call = await bench.storage.next();
       for (let i = random.below(4); i > 0; --i) await sleep(0);
       const fate = random.below(16);
-      // What arrived once is never said not to be there.
+      // A stored segment is never reported as not stored.
       const mayFail = call.sequence !== arrived;
       if (fate < 2 && mayFail) await call.fail("quota");
       else if (fate < 4 && mayFail) await call.fail("aborted");

@@ -1,5 +1,5 @@
-// The event "evicted": told when a store that held data is found empty, and never when it was deleted, or never held any. With a page
-// in the test's hands: what it remembers in localStorage, and what a worker can say in the Cache API.
+// Tests the event "evicted": emitted when a store that held data is found empty, but not if the
+// store was deleted or never held data. The test controls the page's localStorage and Cache API.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -70,7 +70,7 @@ async function open(name: string, options: OpenOptions = {}) {
   return { store, told };
 }
 
-// Opens the store, and once more has gone by than an event needs, closes it. Resolves to what was told.
+// Opens the store, waits longer than an event needs, and closes it. Resolves to the events.
 async function visit(
   name: string,
   { write = false, ...options }: OpenOptions & { write?: boolean } = {},
@@ -84,8 +84,8 @@ async function visit(
 
 const evict = (name: string) => deleteDatabase(indexedDB, mountPoint(name), 1000);
 
-describe("a store whose data the browser threw away", () => {
-  test("tells so when it is opened next, once, and when data was last there", async () => {
+describe("a store whose data the browser evicted", () => {
+  test("reports it once, on the next opening, with the time when data was last seen", async () => {
     const name = newName();
     const before = Date.now();
     assert.deepEqual(await visit(name, { write: true }), []);
@@ -96,7 +96,7 @@ describe("a store whose data the browser threw away", () => {
     assert.deepEqual([more, await visit(name)], [[], []]);
   });
 
-  test("and again when it held data again", async () => {
+  test("reports it again if it held data again", async () => {
     const name = newName();
     for (let i = 0; i < 3; ++i) {
       assert.equal((await visit(name, { write: true })).length, i === 0 ? 0 : 1);
@@ -104,7 +104,7 @@ describe("a store whose data the browser threw away", () => {
     }
   });
 
-  test("tells so every tab that has it open, whether it may write or not", async () => {
+  test("reports it to every tab, read-only or not", async () => {
     const name = newName();
     await visit(name, { write: true });
     await evict(name);
@@ -114,7 +114,7 @@ describe("a store whose data the browser threw away", () => {
     await first.store.close();
   });
 
-  test("tells so though what is written at once leaves a new trace", async () => {
+  test("reports it even if an immediate write sets the marker again", async () => {
     const name = newName();
     await visit(name, { write: true });
     const [key, old] = [...remembered][0] as [string, string];
@@ -128,7 +128,7 @@ describe("a store whose data the browser threw away", () => {
     await store.close();
   });
 
-  test("that was written by a worker tells so, once a page has seen the data", async () => {
+  test("that was written by a worker reports it if a page has seen the data", async () => {
     const name = newName();
     inWorker();
     await visit(name, { write: true });
@@ -144,7 +144,7 @@ describe("a store whose data the browser threw away", () => {
   });
 });
 
-describe("nothing is told", () => {
+describe("nothing is reported", () => {
   test("of a store that was deleted, by a page or a worker", async () => {
     for (const where of [inPage, inWorker]) {
       const name = newName();
@@ -173,7 +173,7 @@ describe("nothing is told", () => {
     assert.deepEqual(await visit(name), []);
   });
 
-  test("of a store whose writes were refused, or whose rows were all deleted", async () => {
+  test("of a store whose writes were rejected, or whose rows were all deleted", async () => {
     const name = newName();
     const { store } = await open(name);
     await assert.rejects(store.table("none").createEntity({ partitionKey: "p", rowKey: "1" }));
@@ -185,7 +185,7 @@ describe("nothing is told", () => {
     assert.deepEqual(await visit(name), []);
   });
 
-  test("of a store that was restored, be it from one that was empty", async () => {
+  test("of a store that was restored, even from an empty one", async () => {
     for (const write of [true, false]) {
       const source = await open(newName());
       if (write) await source.store.table("people").createTable();

@@ -1,4 +1,4 @@
-// The host without its module: opening a log, the checkpointer, ownership of a store.
+// Tests the host: opening a log, the checkpointer, ownership of a store.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -83,7 +83,7 @@ describe("a host", () => {
   });
 
   describe("that had no room for its claim", () => {
-    // Behind an owner who is about to commit a checkpoint.
+    // After an owner that is about to commit a checkpoint.
     async function behindCheckpoint() {
       const bench = new Bench();
       const first = await bench.open();
@@ -188,7 +188,7 @@ describe("a host", () => {
     );
   });
 
-  test("says its status after the engine broke, and tells of it", async () => {
+  test("reports its status after the engine broke, and emits the event", async () => {
     const bench = new Bench();
     const host = await bench.open();
     const states: string[] = [];
@@ -201,14 +201,14 @@ describe("a host", () => {
     await host.close();
   });
 
-  test("that can't be opened lets everything go", async () => {
+  test("that cannot be opened releases everything", async () => {
     const bench = new Bench();
     bench.files.set("manifest", encode({ format: 2 }));
     await assert.rejects(bench.open(), { code: "FormatTooNew" });
     assert.deepEqual([bench.released, bench.engine.closed, bench.storage.closes], [1, true, 1]);
   });
 
-  test("opened read-only refuses writes and touches nothing", async () => {
+  test("opened read-only rejects writes and changes nothing", async () => {
     const bench = new Bench();
     const writer = await bench.open();
     await writer.write(put("a", 1));
@@ -222,7 +222,7 @@ describe("a host", () => {
     assert.equal(bench.storage.calls.length, 0);
   });
 
-  test("tells of stored groups and of errors", async () => {
+  test("emits events for stored groups and for errors", async () => {
     const bench = new Bench();
     const host = await bench.open();
     const events: unknown[] = [];
@@ -262,7 +262,7 @@ describe("damage", () => {
     await host.close();
   });
 
-  test("parts without a manifest are the rest of a store, and kept", async () => {
+  test("parts without a manifest are what remains of a store, and are kept", async () => {
     const bench = await damaged((files) => {
       for (const name of [...files.keys()]) files.delete(name);
       files.set("part-0000000000000007", encode({ a: 1 }));
@@ -287,7 +287,7 @@ describe("damage", () => {
     assert.deepEqual([...bench.files.keys()], before);
   });
 
-  test("a missing part is said by the engine", async () => {
+  test("a missing part is reported by the engine", async () => {
     const bench = await damaged((files) => {
       files.clear();
       files.set("manifest", encode({ format: 1, firstLive: 1, parts: [7], lastCommit: 3 }));

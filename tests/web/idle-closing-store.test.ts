@@ -1,4 +1,4 @@
-// How a Service Worker holds a store: for a burst of requests.
+// Tests how a Service Worker holds a store: for a burst of requests.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -45,7 +45,7 @@ async function tick(t: TestContext, ms: number): Promise<void> {
   await settle();
 }
 
-// Work that takes until it is told to end.
+// Work that lasts until the test ends it.
 function work(lease: IdleClosingStore): { store: Promise<string>; end: () => void } {
   let end = () => {};
   const ended = new Promise<void>((resolve) => {
@@ -59,7 +59,7 @@ function work(lease: IdleClosingStore): { store: Promise<string>; end: () => voi
 }
 
 describe("a lease", () => {
-  test("is one for a burst, and ends when idle", async (t) => {
+  test("covers a whole burst, and ends when idle", async (t) => {
     const { lease, opened } = bench(t);
     const name = async (store: Store) => store.name;
     assert.deepEqual(await Promise.all([lease.use(name), lease.use(name)]), ["1", "1"]);
@@ -87,7 +87,7 @@ describe("a lease", () => {
     assert.deepEqual(opened, ["open 1", "close 1"]);
   });
 
-  test("that cannot open rejects all who wait, and the next opens anew", async (t) => {
+  test("that cannot open rejects all waiting calls, and the next call opens again", async (t) => {
     const self = bench(t);
     self.fail = new Error("locked");
     const failed = [work(self.lease), work(self.lease)];

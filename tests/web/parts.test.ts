@@ -1,4 +1,5 @@
-// Parts on demand: what is not asked for stays in storage, what is comes in time, and memory stays bounded.
+// Tests loading parts on demand: unneeded parts stay in storage, needed ones are loaded in time,
+// and memory stays bounded.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -113,7 +114,7 @@ describe("opening", () => {
     await store.close();
   });
 
-  test("both doors wait for what they need", async () => {
+  test("both entry points wait for the parts that they need", async () => {
     const bench = await Bench.filled();
     const store = await bench.open();
     const base = "https://parts.table.core.windows.net";
@@ -298,7 +299,7 @@ describe("writing", () => {
 });
 
 describe("a part that is damaged", () => {
-  test("rejects who meets it, and the store is read-only from then on", async () => {
+  test("rejects the call that needs it, and the store is read-only from then on", async () => {
     const bench = await Bench.filled();
     const store = await bench.open();
     const damaged = bench.parts()[4] as string;

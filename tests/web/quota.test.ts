@@ -1,4 +1,5 @@
-// The event "quota": when the browser's estimate is looked at, and how often it is told, by owners and followers.
+// Tests the event "quota": when owners and followers check the browser's estimate, and how often
+// they report it.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -17,7 +18,7 @@ type Told = StoreEvents["quota"];
 
 const minute = 60_000;
 
-describe("a watch over the quota", () => {
+describe("a quota watch", () => {
   function watchOf(looks: (StorageEstimate | undefined)[]) {
     const told: (number | undefined)[] = [];
     let now = 1000;
@@ -38,7 +39,7 @@ describe("a watch over the quota", () => {
   }
   const used = (...usages: number[]) => usages.map((usage) => ({ usage, quota: 1000 }));
 
-  test("tells above 80 %, and not at it", async () => {
+  test("reports above 80 %, but not at 80 %", async () => {
     for (const [usage, tells] of [
       [0, 0],
       [800, 0],
@@ -51,13 +52,13 @@ describe("a watch over the quota", () => {
     }
   });
 
-  test("tells once while it stays so, again after another 5 %, or when it had fallen", async () => {
+  test("reports once, again after another 5 %, and again after usage had fallen", async () => {
     const { told, check, looked } = watchOf(used(810, 820, 859, 861, 870, 790, 805, 700, 805));
     while (looked() < 9) await check();
     assert.deepEqual(told, [810, 861, 805, 805]);
   });
 
-  test("does not repeat what was told by another tab", async () => {
+  test("does not repeat another tab's report", async () => {
     const { told, check, watch } = watchOf(used(910, 960));
     watch.noteReported({ usage: 900, quota: 1000 });
     await check();
@@ -65,7 +66,7 @@ describe("a watch over the quota", () => {
     assert.deepEqual(told, [960]);
   });
 
-  test("looks at once, and then at most once a minute", async () => {
+  test("checks immediately, then at most once a minute", async () => {
     const { check, looked } = watchOf([]);
     await check(0);
     await check(minute - 1);
@@ -74,14 +75,14 @@ describe("a watch over the quota", () => {
     assert.equal(looked(), 2);
   });
 
-  test("is silent where the browser says nothing, or nothing useful", async () => {
+  test("reports nothing if the browser returns no useful estimate", async () => {
     const looks = [undefined, {}, { usage: 5 }, { quota: 5 }, { usage: 5, quota: 0 }];
     const { told, check, looked } = watchOf(looks);
     while (looked() < looks.length) await check();
     assert.deepEqual(told, []);
   });
 
-  test("never tells anything in Node", async () => {
+  test("reports nothing in Node", async () => {
     assert.equal(await estimate(), undefined);
   });
 });
@@ -107,7 +108,7 @@ describe("a store whose origin is nearly full", () => {
     return { store, told };
   };
 
-  test("tells so each tab that opens it, and once", async () => {
+  test("reports it once to each tab that opens it", async () => {
     const owner = await open("full");
     await until(() => owner.told.length === 1);
     const follower = await open("full");
@@ -121,7 +122,7 @@ describe("a store whose origin is nearly full", () => {
     await owner.store.close();
   });
 
-  test("looks again after a checkpoint, and its clients hear of it", async (t) => {
+  test("checks again after a checkpoint, and its clients get the event", async (t) => {
     let usage = 10;
     let now = performance.now();
     t.mock.method(performance, "now", () => now);
@@ -141,7 +142,7 @@ describe("a store whose origin is nearly full", () => {
     await owner.store.close();
   });
 
-  test("is silent in memory", async () => {
+  test("reports nothing in memory", async () => {
     const before = looks;
     const { store, told } = await open("volatile", "memory");
     for (let i = 0; i < 5; ++i) await turn();

@@ -1,4 +1,5 @@
-// The block codec against the engine: what is written comes back, by the rules of the client API.
+// Tests the RPC message codec with the engine: written values are read back, by the rules of the
+// client API.
 
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
@@ -38,7 +39,7 @@ function refused(statusCode: number, code: string, message?: string | RegExp) {
 }
 const misfit = refused(400, "InvalidInput", "An error occurred while processing this request.");
 
-// The reply to a write, with its text where it is to be.
+// Returns the response to a write, with its text at the given place.
 function writtenReply(etag: string, { textAt = 24, wide = false } = {}): Uint8Array {
   const units = Array.from(etag, (_, i) => etag.charCodeAt(i)).flatMap((u) => [u & 0xff, u >> 8]);
   const text = wide ? Uint8Array.from(units) : new TextEncoder().encode(etag);
@@ -49,7 +50,7 @@ function writtenReply(etag: string, { textAt = 24, wide = false } = {}): Uint8Ar
   return reply;
 }
 
-test("an ETag is what it is, whatever those before it were", () => {
+test("an ETag is decoded correctly, whatever the previous ETags were", () => {
   const etag = (second: string, fraction: string) =>
     `W/"datetime'2026-11-22T13%3A57%3A${second}${fraction}Z'"`;
   const plain = [
@@ -124,7 +125,7 @@ describe("values come back as they were written", () => {
   test("all in one entity", () => {
     assert.deepEqual(store.roundTrip(values), values);
   });
-  test("no property at all", () => {
+  test("no properties", () => {
     assert.deepEqual(store.roundTrip({}), {});
     assert.deepEqual(store.roundTrip({ a: undefined, b: null }), {});
   });
@@ -134,11 +135,11 @@ describe("values come back as they were written", () => {
     assert.deepEqual(store.roundTrip(entity), entity);
     assert.throws(() => store.put({ ...entity, more: 1 }), refused(400, "TooManyProperties"));
   });
-  test("adjacent strings that end and start with the halves of a pair", () => {
+  test("adjacent strings that end and start with the halves of a surrogate pair", () => {
     const entity = { a: "\ud83d", b: "\ude00", c: "x\ud83d", d: "\ude00y" };
     assert.deepEqual(store.roundTrip(entity), entity);
   });
-  test("property names of any script, and ones that JavaScript has ideas about", () => {
+  test("property names of any script, and names that are special in JavaScript", () => {
     const entity = JSON.parse(
       '{"__proto__":"own","constructor":"c","toString":1,"naïve":true,"名前":"n","hasOwnProperty":0}',
     );
@@ -158,7 +159,7 @@ describe("binaries", () => {
     assert.deepEqual([...(back.a as Uint8Array)], [1, 2]);
     assert.equal((back.b as Uint8Array).length, 0);
   });
-  test("empty ones are Buffers too, and hold on to nothing of an earlier page", () => {
+  test("empty ones are Buffers too, and keep no earlier page alive", () => {
     store.roundTrip({ v: new Uint8Array(60000) });
     const { v } = store.roundTrip({ v: new Uint8Array(0) }) as { v: Buffer };
     assert.ok(Buffer.isBuffer(v));
@@ -179,7 +180,7 @@ describe("binaries", () => {
     const buffer = Buffer.from("pooled");
     assert.equal(String(store.roundTrip({ v: buffer }).v), "pooled");
   });
-  test("are cut from a page whatever stands between them", () => {
+  test("are sliced from a page, whatever is between them", () => {
     for (let i = 0; i < 5; ++i) {
       store.put({ a: new Uint8Array(i), t: `é${i}`, b: new Uint8Array([i]) }, "bin", String(i));
     }
@@ -202,7 +203,7 @@ describe("types", () => {
       f: { value: "5000000000", type: "Double" },
     });
   });
-  test("disableTypeConversion gives every property as text and type", () => {
+  test("disableTypeConversion returns every property as text and type", () => {
     const entity = {
       s: "text",
       b: true,
@@ -228,7 +229,7 @@ describe("types", () => {
     });
     for (const member of [etag, partitionKey, timestamp]) assert.equal(typeof member, "string");
   });
-  test("what disableTypeConversion gives can be written back", () => {
+  test("entities read with disableTypeConversion can be written back", () => {
     const first = store.typed({ a: 1, b: 0.5, c: edm.double(3), d: "x", e: 5n, f: new Date(5) });
     store.put(first);
     assert.deepEqual(store.properties("p", "r", { disableTypeConversion: true }), first);
@@ -267,7 +268,7 @@ describe("types", () => {
     );
     assert.notEqual(edm.guid().value, edm.guid().value);
   });
-  test("pairs take every sensible form of their value", () => {
+  test("pairs accept every sensible form of their value", () => {
     const pairs: [unknown, string, string][] = [
       [5, "Int32", "5"],
       ["5", "Int32", "5"],
@@ -290,12 +291,12 @@ describe("types", () => {
       assert.deepEqual(store.typed({ v: { type, value } }).v, { value: text, type });
     }
   });
-  test("a pair without a value is not stored, a pair without a type is no pair", () => {
+  test("a pair without a value is not stored; an object without a type is not a pair", () => {
     assert.deepEqual(store.roundTrip({ v: { type: "String", value: null }, w: 1 }), { w: 1 });
     assert.throws(() => store.put({ v: { value: 1 } }), /^TypeError: Unknown EDM type object/);
     assert.throws(() => store.put({ v: { type: "Int32", value: undefined } }), /Unknown EDM type/);
   });
-  test("values that do not fit their type are refused", () => {
+  test("values that do not fit their type are rejected", () => {
     const misfits: [unknown, string][] = [
       [1.5, "Int32"],
       [2147483648, "Int32"],
@@ -326,7 +327,7 @@ describe("types", () => {
     assert.throws(() => store.put({ v: 2n ** 63n }), misfit);
     assert.throws(() => store.put({ v: new Date(Number.NaN) }), misfit);
   });
-  test("dates that the service cannot store are refused as it does", () => {
+  test("dates that the service cannot store are rejected as by the service", () => {
     assert.throws(
       () => store.put({ v: new Date("1600-12-31T23:59:59.999Z") }),
       refused(400, "OutOfRangeInput", /^The 'v' parameter of value '12\/31\/1600 23:59:59' is out/),
@@ -335,7 +336,7 @@ describe("types", () => {
       assert.throws(() => store.put({ v: new Date(text) }), refused(400, "InvalidInput"));
     }
   });
-  test("the types option decides about plain numbers and nothing else", () => {
+  test("the types option applies only to plain numbers", () => {
     const types = { a: "Double", b: "Int64", c: "Double" } as const;
     assert.deepEqual(store.typed({ a: 3, b: 4, c: "text", d: 5 }, types), {
       a: { value: "3", type: "Double" },
@@ -345,7 +346,7 @@ describe("types", () => {
     });
     assert.throws(() => store.put({ a: 1.5 }, "p", "r", { a: "Int32" }), misfit);
   });
-  test("the types option says nothing of names that every object has", () => {
+  test("the types option ignores inherited property names", () => {
     const types = { a: "Double" } as const;
     assert.deepEqual(store.typed({ constructor: 3, toString: 4 }, types), {
       constructor: { value: "3", type: "Int32" },
@@ -361,7 +362,7 @@ describe("types", () => {
   });
 });
 
-describe("values that no type takes", () => {
+describe("values without an Edm type", () => {
   const cases: [unknown, RegExp][] = [
     [{}, /^TypeError: Unknown EDM type object/],
     [[1, 2], /^TypeError: Unknown EDM type object: property "v" .* a value of class Array/],
@@ -376,7 +377,7 @@ describe("values that no type takes", () => {
   for (const [value, message] of cases) {
     test(String(message), () => assert.throws(() => store.put({ v: value }), message));
   }
-  test("the error names property, keys and a way out, and nothing is written", () => {
+  test("the error names the property, the keys and a remedy, and nothing is written", () => {
     store.put({ kept: 1 }, "p", "unknown");
     assert.throws(
       () => store.put({ kept: 2, deep: { a: 1 } }, "p", "unknown"),
@@ -384,7 +385,7 @@ describe("values that no type takes", () => {
     );
     assert.deepEqual(store.properties("p", "unknown"), { kept: 1 });
   });
-  test("values of another realm are known by their kind", async () => {
+  test("values of another realm are recognised", async () => {
     const { runInNewContext } = await import("node:vm");
     const foreign = runInNewContext("({ d: new Date(5), b: new Uint8Array([1, 2]) })");
     assert.deepEqual(store.typed({ ...foreign }), {
@@ -394,7 +395,7 @@ describe("values that no type takes", () => {
   });
 });
 
-describe("members that are the service's", () => {
+describe("system properties", () => {
   test("keys, etag, timestamp and odata.* among the properties are not stored", () => {
     const entity = {
       partitionKey: "other",
@@ -407,7 +408,7 @@ describe("members that are the service's", () => {
     };
     assert.deepEqual(store.roundTrip(entity), { kept: 1 });
   });
-  test("Timestamp is ignored, a service name of a key is given twice", () => {
+  test("Timestamp is ignored; a key under its service name is a duplicate", () => {
     assert.deepEqual(store.roundTrip({ Timestamp: "x", kept: 1 }), { kept: 1 });
     for (const name of ["PartitionKey", "RowKey"]) {
       assert.throws(() => store.put({ [name]: "x" }), refused(400, "DuplicatePropertiesSpecified"));
@@ -440,12 +441,12 @@ describe("selections", () => {
     store.put({ a: 1, b: "x" }, "sel", "1");
     store.put({ c: true }, "sel", "2");
   });
-  test("give what was asked for, in that order, null where there is none", () => {
+  test("return the selected properties in that order, null where one is absent", () => {
     const row = store.get("sel", "1", ["b", "rowKey", "missing", "a"]);
     assert.deepEqual(Object.keys(row), ["etag", "b", "rowKey", "missing", "a"]);
     assert.deepEqual({ ...row, etag: 0 }, { etag: 0, b: "x", rowKey: "1", missing: null, a: 1 });
   });
-  test("take names as callers or as the service write them; the ETag always comes", () => {
+  test("accept the client's and the service's names; the ETag is always returned", () => {
     for (const select of [["partitionKey"], ["PartitionKey"], ["etag", "partitionKey"]]) {
       assert.deepEqual(Object.keys(store.get("sel", "1", select)), ["etag", "partitionKey"]);
     }
@@ -453,7 +454,7 @@ describe("selections", () => {
     assert.equal(Object.keys(store.get("sel", "1", ["*"])).length, 6);
     assert.ok("timestamp" in store.get("sel", "1", ["timestamp"]));
   });
-  test("name properties that every object has like any other", () => {
+  test("accept inherited property names like any other", () => {
     const select = ["constructor", "v"];
     const { etag: _, ...selected } = store.get("sel", "1", select);
     assert.deepEqual(Object.keys(selected), select);
@@ -508,19 +509,19 @@ describe("pages", () => {
       [...Array(25).keys()].map((i) => String(i).padStart(3, "0")),
     );
   });
-  test("a top of 0 gives nothing; one that is no whole number up to 1000 is refused", () => {
+  test("a top of 0 returns nothing; one that is not an integer up to 1000 is rejected", () => {
     assert.deepEqual(store.query({ filter, top: 0 }), { rows: [] });
     for (const top of [1001, -1, 1.5, Number.NaN, 2 ** 32 + 5]) {
       assert.throws(() => store.query({ filter, top }), refused(400, "InvalidInput"));
     }
   });
-  test("a broken filter says where", () => {
+  test("the error of a malformed filter names the position", () => {
     assert.throws(
       () => store.query({ filter: "a eq" }),
       refused(400, "InvalidInput", /^Syntax error at position 4 in 'a eq'\./),
     );
   });
-  test("a copied reply at an odd offset decodes alike", () => {
+  test("a copied response at an odd offset decodes equally", () => {
     const reply = assertLoaded(store.engine.read(encodeQuery(table, { filter })));
     for (const offset of [0, 1, 4, 7]) {
       const moved = new Uint8Array(reply.length + offset);
@@ -528,7 +529,7 @@ describe("pages", () => {
       assert.equal(decodePage(moved.subarray(offset)).rows.length, 25);
     }
   });
-  test("thousands of shapes cross too", () => {
+  test("a page of thousands of shapes is decoded", () => {
     const operations: WriteOperation[] = [];
     for (let i = 0; i < 3000; ++i) {
       const rowKey = String(i).padStart(5, "0");
@@ -580,7 +581,7 @@ describe("errors", () => {
     assert.throws(insert("p", null), refused(400, "PropertiesNeedValue"));
     assert.throws(insert(5, "r"), (error: RestError) => error.statusCode === 400);
   });
-  test("an ETag that is old, wrong or malformed", () => {
+  test("an outdated, wrong or malformed ETag", () => {
     const etag = store.put({ v: 1 }, "p", "tagged") as string;
     const replace = (tag: string): WriteOperation => ({
       kind: "replace",
@@ -594,7 +595,7 @@ describe("errors", () => {
     assert.throws(() => store.write([replace("etag")]), refused(400, "InvalidInput"));
     assert.ok(store.write([replace("*")])[0]);
   });
-  test("of a transaction name the operation, and nothing of it is written", () => {
+  test("of a transaction name the operation, and nothing is written", () => {
     const operation = (kind: WriteOperation["kind"], rowKey: string): WriteOperation => ({
       kind,
       partitionKey: "tx",
@@ -618,7 +619,7 @@ describe("errors", () => {
   });
 });
 
-test("a text of any length comes back, of one byte a letter or of more", () => {
+test("a text of any length is read back, with one or more bytes per character", () => {
   for (let length = 0; length < 300; ++length) {
     for (const end of ["x", "é", "\ud800"]) {
       const text = "x".repeat(length) + end;
@@ -629,7 +630,7 @@ test("a text of any length comes back, of one byte a letter or of more", () => {
 });
 
 describe("operations", () => {
-  test("merge keeps what it does not name, replace does not", () => {
+  test("merge keeps the properties that it does not name, replace does not", () => {
     const write = (kind: WriteOperation["kind"], entity: object) =>
       store.write([{ kind, partitionKey: "p", rowKey: "ops", entity }]);
     write("insertOrReplace", { a: 1, b: 2 });
@@ -645,7 +646,7 @@ describe("operations", () => {
     );
     assert.throws(() => store.get("p", "ops"), refused(404, "ResourceNotFound"));
   });
-  test("entities with different members in one transaction keep their own", () => {
+  test("entities with different properties in one transaction keep their own", () => {
     const operations = [{ a: 1, b: 2 }, { b: 3, a: 4 }, { a: 5 }, { c: "x", a: 6 }, {}].map(
       (entity, i): WriteOperation => ({
         kind: "insert",
@@ -659,7 +660,7 @@ describe("operations", () => {
       assert.deepEqual(store.properties("mixed", String(i)), entity);
     });
   });
-  test("a block is the same whatever the one before had for names", () => {
+  test("a message does not depend on the previous message's names", () => {
     const entities: object[] = [
       ...[{ a: 1, b: 2 }, { b: 1, a: 2 }, { a: 1, c: 2 }, { a: 1 }, { a: 1, b: 2, c: 3 }, {}],
       ...[{ a: "\ud800", b: 2 }, { é: 1, b: 2 }, { é: "\udc00", b: 2 }, { ["x".repeat(5000)]: 1 }],
@@ -681,7 +682,7 @@ describe("operations", () => {
       }
     }
   });
-  test("a request block lives until the next one, and longer beside others", () => {
+  test("a request message is valid until the next; withScratchBuffer keeps it", () => {
     const insert = (length: number): WriteOperation[] => [
       { kind: "insert", partitionKey: "x".repeat(length), rowKey: "", entity: { a: 1.5, b: 2n } },
     ];
@@ -697,7 +698,7 @@ describe("operations", () => {
       assert.deepEqual(encodeWrite(table, insert(length), false), copy);
     }
   });
-  test("a getter that asks a store is refused, and the entity written as it is", () => {
+  test("a getter that calls a store is rejected, and the entity is written unchanged", () => {
     const refusals: unknown[] = [];
     const asked = (value: unknown) => {
       try {
@@ -732,7 +733,7 @@ describe("operations", () => {
     );
     assert.deepEqual(encodeWrite(table, [{ ...keys, entity: plain }], false), block);
   });
-  test("reads that come before what a getter asks for are made beside the entity", () => {
+  test("reads flushed by a getter's call are encoded without disturbing the entity", () => {
     const keys = { kind: "insert", partitionKey: "getters", rowKey: "2" } as const;
     for (const end of ["x", "\u00e9", "\ud800"]) {
       const plain = { a: end, b: new Uint8Array([3]), c: "x".repeat(300), d: end, e: 1 };
@@ -753,7 +754,7 @@ describe("operations", () => {
       assert.deepEqual(encodeWrite(table, [{ ...keys, entity }], false), block);
     }
   });
-  test("a block of UTF-16 is so from its first letter, whichever of its strings needs it", () => {
+  test("a UTF-16 message is entirely UTF-16, whichever of its strings requires it", () => {
     const lone = "\ud800";
     for (const at of [0, 1, 2, 3, 4]) {
       const ill = (place: number, text: string) => (place === at ? text + lone + text : text);
@@ -768,7 +769,7 @@ describe("operations", () => {
       assert.equal(String.fromCharCode(...units), [table, ...names, ...texts].join(""));
     }
   });
-  test("keys of every length are what they were, however their text is encoded", () => {
+  test("keys of every length are read back, however their text is encoded", () => {
     for (const last of ["a", "\u007f", "\u0080", "\u00e9", "\ud83d\ude00", "\ud800"]) {
       for (let length = 0; length < 80; ++length) {
         const row = "x".repeat(length) + last;
@@ -781,7 +782,7 @@ describe("operations", () => {
       }
     }
   });
-  test("texts of short responses are what they were", () => {
+  test("texts of short responses are decoded correctly", () => {
     for (const value of [
       "",
       "a",
@@ -798,7 +799,7 @@ describe("operations", () => {
       assert.equal(decodePage(reply).rows[0]?.["value"], value);
     }
   });
-  test("blocks are the same whatever was encoded before", () => {
+  test("messages do not depend on earlier messages", () => {
     const entity = { t: "x".repeat(300), d: new Date(5), n: 0.5, l: 7n, b: new Uint8Array(9) };
     const keys = { partitionKey: "p", rowKey: "\ud800" };
     const make = () => encodeWrite(table, [{ kind: "insert", ...keys, entity }], false);
@@ -826,7 +827,7 @@ describe("tables", () => {
 });
 
 describe("explain", () => {
-  test("says plan, counts and what the service would do", () => {
+  test("returns the plan, the counts and what the service would do", () => {
     store.put({ v: 1 }, "why", "1");
     store.put({ v: 2 }, "why", "2");
     const filter = "PartitionKey eq 'why' and v gt 1";

@@ -88,7 +88,7 @@ describe("tables", () => {
     await own.close();
   });
 
-  test("of an illegal name are refused", async () => {
+  test("of an illegal name are rejected", async () => {
     await assert.rejects(
       store.tableClient("no-dashes").createTable(),
       refused(400, "InvalidResourceName"),
@@ -150,7 +150,7 @@ describe("single entities", () => {
     assert(!String(entity.timestamp).startsWith("2000"));
   });
 
-  test("updateEntity merges by default, replaces if told, and needs the entity", async () => {
+  test("updateEntity merges by default, replaces on request, and needs the entity", async () => {
     const table = await newTable();
     await assert.rejects(table.updateEntity({ ...key, a: 1 }), refused(404, "ResourceNotFound"));
     await table.createEntity({ ...key, a: 1, b: 2 });
@@ -439,7 +439,7 @@ describe("listing", () => {
     assert.equal(exact.continuationToken, undefined, "the last page has no token");
   });
 
-  test("answers calls that overlap each with its own reply", async () => {
+  test("resolves each overlapping call with its own response", async () => {
     const table = store.table("overlapping");
     await table.createTable();
     await table.createEntity({ ...key, n: 1 });

@@ -293,7 +293,7 @@ describe("a host", () => {
     await host.close();
   });
 
-  test("closing ends a compaction, whose caller hears of it", async () => {
+  test("closing ends a compaction, and rejects it", async () => {
     const bench = new Bench();
     const host = await bench.open();
     await host.write(put("a"));
