@@ -175,7 +175,7 @@ describe("strict and relaxed writes", () => {
 
 describe("a store that fails", () => {
   for (const failure of ["quota", "aborted"] as const) {
-    test(`${failure}: the group is rejected, memory equals disk, later writes succeed`, async () => {
+    test(`${failure}: staged writes are rejected, memory equals disk, later ones succeed`, async () => {
       const bench = new Bench();
       await bench.insert("before");
       bench.storage.failing = failure;
