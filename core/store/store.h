@@ -1,62 +1,6 @@
-// The store: one facade for both doors. Everything that changes state goes through stage, publish
-// and apply(Commit).
-//
-// Life of a write (queue, stage, store, publish):
-//
-//   stage(requests, now)  each request in order on a candidate version, so that each sees what came
-//                         before it; readers still see the published version. Answers are fixed
-//                         here: ETags, timestamps, errors.
-//   seal(), seal_next()   the bytes of segments: every commit not yet stored, in order. The host
-//                         stores them, all or none.
-//   publish()             the candidate becomes the published version. Allocates nothing, cannot
-//                         fail.
-//   write(request, now)   stage and publish in one, of one request. A single row is then written
-//                         where it stands, unless somebody holds the version before.
-//   mark_stored(sequence)      the host's word that the segments up to that one are stored.
-//   discard()             drops the candidate: memory is as it was before stage().
-//
-// Strict and relaxed: stage, seal, [the host stores], stored, publish, answer. Deferred: stage and
-// publish (or write), answer; later seal, [the host stores], stored. All that is pending is sealed,
-// in order, so what is stored is always a prefix of what was acknowledged. There is at most one
-// candidate at a time.
-//
-// Opening: recover(manifest), replay each segment in sequence, then finish_recovery(). Everything
-// else REQUIRES that to be done. Whoever is going to write claims the log first: claim(), [the host
-// stores], stored.
-//
-// Parts: of what the manifest lists nothing is in memory at first. What segments change in the rows
-// of a part waits beside it (core/index/overlay.h). Whoever needs a part (a read, stage, a
-// checkpoint, a snapshot) says so and does nothing; load_part, and the same call again, in one go.
-// Parts may be loaded at any time, also before anybody asks. With a memory_limit,
-// enforce_memory_limit() drops those that were not used lately.
-//
-// Checkpoint: begin_checkpoint pins the published version, for which all parts must be there that
-// segments changed and no checkpoint has covered since; next_checkpoint_part gives one part of
-// about 250 kB at a time (only dirty key ranges are written), finish_checkpoint gives the manifest
-// and what it makes obsolete. Writes go on meanwhile.
-//
-// Snapshot: begin_snapshot pins the published version, next_snapshot_chunk gives its file about
-// 250 kB at a time.
-//
-// Restoring: begin_restore, add_restore_chunk for each chunk of the file, finish_restore. Nothing
-// is changed by that, whatever is in the file. Then either
-//
-//   replace   begin_replace, and on as with a checkpoint: the parts of the new content are written
-//             beside the old ones, and the manifest, one file that is replaced atomically, names
-//             them alone and covers every segment. So a crash leaves the old content or the new
-//             one, and mark_checkpoint_committed publishes it. Nothing is staged in between: a
-//             segment stored meanwhile would be of the old content.
-//   merge     stage_merge, until there is no more: each a candidate, to be sealed and stored like
-//             every other. Each commit is whole; the file is not one commit.
-//
-// Versions: fork() gives another store that begins with the published version, and keep_version()
-// keeps that version for rollback(). All of these take constant time, and what is the same in
-// several versions is in memory once; memory_bytes counts it in each store. From then on neither
-// sees anything of the other: the same calls get the same answers, byte for byte, whatever its
-// forks do, and after every rollback. So a rollback sets the clock back too, and ETags come again
-// that were given out before. A store with versions has no log: it may be given segments' sequences
-// (stored) to keep the order of calls, but makes no checkpoint, apart from a replacement, and is
-// never trimmed.
+// The store: the one facade that the REST and the RPC entry points use. Every change of state goes
+// through stage(), publish() and apply(Commit). README.md in this folder describes the sequences of
+// calls: writing, opening, checkpoints, snapshots, restores and versions.
 #pragma once
 
 #include <cstdint>
@@ -108,7 +52,7 @@ struct StoreStats {
   std::uint64_t pending_commits = 0;  // published, not yet stored
   std::uint64_t pending_bytes = 0;
   std::uint64_t next_sequence = 1;
-  std::uint64_t epoch = 1;  // how many owners the log has had, this one included
+  std::uint64_t epoch = 1;  // number of owners the log has had, including this one
   std::uint64_t segments_since_checkpoint = 0;
   std::uint64_t segment_bytes_since_checkpoint = 0;
 };
@@ -120,7 +64,7 @@ struct TablePage {
 
 // ---- Files --------------------------------------------------------------------------------------
 
-struct SnapshotEnd {};  // that was all
+struct SnapshotEnd {};  // the file is complete
 
 struct CheckpointEnd {
   std::string manifest;
@@ -137,77 +81,84 @@ class Store {
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
 
-  // Opening. Damage is collected (damage()) and makes the store read-only; FormatTooNew refuses to
-  // open. No manifest: a new store.
+  // Opening.
+  // Reads the manifest and returns the parts it lists. Damage is collected in damage() and makes the
+  // store read-only. Returns FormatTooNew if a newer release wrote the manifest. Without a manifest
+  // the store is new.
   Result<std::vector<PartInfo>> recover(std::optional<std::string_view> manifest);
-  // REQUIRES: ascending sequences. A gap, a bad checksum or an undecodable record is damage: it and
-  // everything after it is not applied.
+  // Applies one segment. A gap, a bad checksum or an undecodable record is damage: neither that
+  // record nor any later one is applied. REQUIRES: ascending sequences.
   Result<void> replay(std::uint64_t sequence, std::string_view bytes);
   void finish_recovery();
-  // Also later, at any time. No bytes: the file is missing. A part that nobody needs any more is
-  // ignored. Damage leaves the part's range empty, and FormatTooNew all as it was.
+  // Loads the rows of a part; allowed at any time. No bytes means that the file is missing. A part
+  // that is no longer needed is ignored. Damage leaves the part's range empty; FormatTooNew changes
+  // nothing.
   Result<void> load_part(PartId id, std::optional<std::string_view> bytes);
-  // 0: no limit. Beyond it pages end where rows are absent, and enforce_memory_limit() drops parts
-  // until memory is well below it again. What has changed since the last checkpoint is never
-  // dropped.
+  // 0: no limit. While memory exceeds the limit, pages end at the first unloaded leaf, and
+  // enforce_memory_limit() unloads parts until memory is well below the limit. Changes since the
+  // last checkpoint always stay in memory.
   void set_memory_limit(std::uint64_t bytes);
   void enforce_memory_limit();
-  std::uint64_t first_live_sequence() const;  // segments below it are covered by the manifest
+  std::uint64_t first_live_sequence() const;  // the manifest covers all earlier segments
   bool read_only() const;
   const std::vector<Damage>& damage() const;
   void report_damage(Damage damage);  // a file that the host could not find or read
 
-  // Reading: the published version only. TableNotFound first; the key of get() is one in an address
-  // (check_url_key).
+  // Reading: the published version only.
+  // Returns the row with this key. TableNotFound takes precedence over errors of the key, which
+  // follows the rules of a key in an address (check_url_key).
   std::variant<RowResult, Error, PartsNeeded> get(std::string_view table, const KeyView& key) const;
-  // The rows of the first so many keys that all have one in memory, and that a page may hold.
-  // Whoever wants to know why a key has none asks for that one alone.
+  // Returns the rows of the leading keys, up to the first key whose row is missing or not loaded, or
+  // until the page is full. get() of that key tells the reason.
   std::optional<Page> get_each(std::string_view table, std::span<const KeyView> keys) const;
   std::variant<Page, Error, PartsNeeded> query(std::string_view table, const Query& query) const;
   std::variant<Explain, Error, PartsNeeded> explain(std::string_view table,
                                                     const Query& query) const;
-  // In the order of folded names. A filter may name TableName only (else InvalidInput). `from`:
-  // where a page before ended.
+  // Returns table names in the order of folded names. The filter may name only TableName (otherwise
+  // InvalidInput). `from` is `next` of the previous page.
   Result<TablePage> tables(const Filter& filter, std::uint32_t top, std::string_view from) const;
-  // From now on pages, of rows and of tables, end after this share of what they would hold, rounded
-  // up, with a continuation: as if the service had run out of time. 0: they are empty, if there is
-  // anything to hold; 1: as ever. For those who test what follows continuations.
+  // Makes each page of rows or tables end after this share of its content, rounded up, with a
+  // continuation, as if the service had run out of time. 0: pages are empty if there is anything to
+  // return; 1: normal pages. Lets an application test how it follows continuations.
   void set_page_fraction(double share);
-  // From now on queries read what the real service would (execute_as_service), or again as ever.
-  // REQUIRES: no rows are absent, nor will be.
+  // Makes queries read as much as the real service would (execute_as_service), or turns that off.
+  // REQUIRES: all parts are loaded and stay loaded.
   void set_service_read_mode(bool on);
   Result<std::vector<AccessPolicy>> table_acl(std::string_view table) const;
   const std::string& service_properties() const;
   StoreStats stats() const;
-  // The parts without which rows and bytes in stats() are not exact: after opening, segments have
-  // changed some of their rows, and whether those were there before is not known.
+  // Returns the unloaded parts that make rows and bytes in stats() inexact. Segments have changed
+  // rows of these parts, and only loading tells whether those rows existed before.
   std::vector<PartId> parts_with_inexact_counts() const;
-  std::string verify() const;  // empty: every invariant holds
+  std::string verify() const;  // describes the first broken invariant; empty if all hold
 
   // Writing.
   StageResult stage(const std::vector<WriteRequest>& requests, Ticks now);
-  // If it needs parts or throws std::bad_alloc, nothing was done. `memory`: an answer nobody needs
-  // any more, to be used again. REQUIRES: it is no call.
+  // Stages and publishes one request. If parts are needed, or std::bad_alloc is thrown, nothing has
+  // changed. `memory` is a result whose memory may be reused. REQUIRES: the request has no `call`.
   StageResult write(const WriteRequest& request, Ticks now, StageResult memory = {});
   void publish();
   void discard();
-  // Of commits that are not stored as many as fit, but at least one; nothing: there are none.
+  // Returns a segment of the oldest unstored commits: as many as fit in `bytes_max`, but at least
+  // one. Returns nothing if everything is stored.
   std::optional<SealedSegment> seal(std::size_t bytes_max = no_limit);
-  // The same for those behind the segment that was sealed last. All of them are stored together.
+  // Returns the segment that follows the last sealed one, by the same rule. The host stores all of
+  // these segments together.
   std::optional<SealedSegment> seal_next(std::size_t bytes_max);
-  // The segment that makes this store the log's owner: it has no commits, only a new epoch, and the
-  // number that an owner before would use next. REQUIRES: nothing is pending. If it can't be
-  // stored, the next segment is of the new epoch and does the same.
+  // Returns the segment that makes this store the log's owner. It holds a new epoch and no commits,
+  // and its sequence is the one that the previous owner would use next. If it cannot be stored, the
+  // next segment carries the new epoch and has the same effect. REQUIRES: nothing is pending.
   SealedSegment claim();
-  void mark_stored(std::uint64_t sequence);  // of the segment that was sealed last
+  // Records that the host has stored the segments up to `sequence`, the last sealed one.
+  void mark_stored(std::uint64_t sequence);
 
   // Checkpoint.
-  // False: there is no segment that it would cover, and no change; or a snapshot is being taken,
-  // which may need parts that a checkpoint would make obsolete.
+  // Returns false if there is nothing to cover: no segment and no change. Also returns false while a
+  // snapshot is open, because the snapshot may need parts that a checkpoint would make obsolete.
   std::variant<bool, PartsNeeded> begin_checkpoint();
-  // Packed bytes of the rows that one would write now, about. Looks at every leaf.
+  // Returns about how many packed bytes of rows a checkpoint would write now. Visits every leaf.
   std::uint64_t checkpoint_bytes() const;
-  std::optional<CheckpointPart> next_checkpoint_part();  // nothing: no more parts
+  std::optional<CheckpointPart> next_checkpoint_part();  // nothing: all parts were returned
   CheckpointEnd finish_checkpoint();  // all parts are stored: the manifest to commit
   void mark_checkpoint_committed();   // the manifest is stored
   void abandon_checkpoint();
@@ -215,29 +166,30 @@ class Store {
   // Snapshot and restore.
   void begin_snapshot();
   std::variant<std::string, SnapshotEnd, PartsNeeded> next_snapshot_chunk();
-  void close_snapshot();  // before its end, or after
+  void close_snapshot();  // allowed before or after the end of the file
   void begin_restore();
   Result<void> add_restore_chunk(std::string_view chunk);
   Result<RestoreReport> finish_restore();
-  // Whose `call` it is, is remembered with the answer. False: that call has been done before.
-  // REQUIRES: finish_restore() was well; nothing is pending, no candidate, no checkpoint, no
-  // snapshot.
+  // Starts to replace the content. Returns false if `call` was already applied. REQUIRES:
+  // finish_restore() succeeded; nothing is pending; no candidate, checkpoint or snapshot is open.
   bool begin_replace(const std::optional<ClientCall>& call);
-  // REQUIRES: finish_restore() was well; no candidate. Only `staged` leaves one.
+  // Stages the next rows of the file. Only `staged` leaves a candidate. REQUIRES: finish_restore()
+  // succeeded; there is no candidate.
   enum class Merge { staged, done };
   std::variant<Merge, Error, PartsNeeded> stage_merge(Ticks now);
-  void close_restore();  // at any time
+  void close_restore();  // allowed at any time
 
-  // Versions. REQUIRES of the first three: opened without parts, never trimmed, not damaged; no
-  // candidate, no checkpoint. What is pending is in the fork too, but it has nothing to store of
-  // it; it has no memory limit and keeps no version yet.
+  // Versions. fork(), keep_version() and rollback() REQUIRE: the store was opened without parts, is
+  // never trimmed, and is not damaged; there is no candidate and no checkpoint.
+  // Returns a store that starts with the published version, including pending commits, which the
+  // fork does not have to store. The fork has no memory limit and no kept versions.
   Store fork();
-  // Its number, for the two below: a new one each time.
+  // Keeps the published version. Returns its number, which is never reused.
   std::uint64_t keep_version();
-  // What was published since is dropped, stored or not. REQUIRES: it is kept; no segment is being
-  // stored.
+  // Drops everything published since that version, stored or not. REQUIRES: the version is kept; no
+  // segment is being stored.
   void rollback(std::uint64_t version);
-  void release_version(std::uint64_t version);  // REQUIRES: it is kept
+  void release_version(std::uint64_t version);  // REQUIRES: the version is kept
 
  private:
   struct State;
