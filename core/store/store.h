@@ -81,10 +81,9 @@ class Store {
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
 
-  // Opening.
-  // Reads the manifest and returns the parts it lists. Damage is collected in damage() and makes the
-  // store read-only. Returns FormatTooNew if a newer release wrote the manifest. Without a manifest
-  // the store is new.
+  // Opening. Reads the manifest and returns the parts it lists. Damage is collected in damage() and
+  // makes the store read-only. Returns FormatTooNew if a newer release wrote the manifest. Without
+  // a manifest the store is new.
   Result<std::vector<PartInfo>> recover(std::optional<std::string_view> manifest);
   // Applies one segment. A gap, a bad checksum or an undecodable record is damage: neither that
   // record nor any later one is applied. REQUIRES: ascending sequences.
@@ -108,8 +107,8 @@ class Store {
   // Returns the row with this key. TableNotFound takes precedence over errors of the key, which
   // follows the rules of a key in an address (check_url_key).
   std::variant<RowResult, Error, PartsNeeded> get(std::string_view table, const KeyView& key) const;
-  // Returns the rows of the leading keys, up to the first key whose row is missing or not loaded, or
-  // until the page is full. get() of that key tells the reason.
+  // Returns the rows of the leading keys, up to the first key whose row is missing or not loaded,
+  // or until the page is full. get() of that key tells the reason.
   std::optional<Page> get_each(std::string_view table, std::span<const KeyView> keys) const;
   std::variant<Page, Error, PartsNeeded> query(std::string_view table, const Query& query) const;
   std::variant<Explain, Error, PartsNeeded> explain(std::string_view table,
@@ -152,9 +151,9 @@ class Store {
   // Records that the host has stored the segments up to `sequence`, the last sealed one.
   void mark_stored(std::uint64_t sequence);
 
-  // Checkpoint.
-  // Returns false if there is nothing to cover: no segment and no change. Also returns false while a
-  // snapshot is open, because the snapshot may need parts that a checkpoint would make obsolete.
+  // Checkpoint. Returns false if there is nothing to cover: no segment and no change. Also returns
+  // false while a snapshot is open, because the snapshot may need parts that a checkpoint would
+  // make obsolete.
   std::variant<bool, PartsNeeded> begin_checkpoint();
   // Returns about how many packed bytes of rows a checkpoint would write now. Visits every leaf.
   std::uint64_t checkpoint_bytes() const;
