@@ -1,6 +1,6 @@
-// The two errors of the package. RestError is what the Table service would have answered, in the shape of the
-// official client, so `error.statusCode` and `error.code` mean the same with both. StoreError is a failure of this
-// machine: storage, module, lock.
+// The two error classes of the package. RestError is an error of the Table service, in the shape of
+// the official client, so `error.statusCode` and `error.code` mean the same with both. StoreError
+// is a local failure: storage, module, lock.
 
 export interface ODataError {
   code: string;
@@ -26,7 +26,7 @@ export class RestError extends Error {
   static readonly REQUEST_SEND_ERROR: string = "REQUEST_SEND_ERROR";
   static readonly PARSE_ERROR: string = "PARSE_ERROR";
 
-  // "declare": what an error does not have is no property of it.
+  // "declare": absent values are not properties of the error.
   declare code?: string;
   declare statusCode?: number;
   declare request?: unknown;
@@ -42,13 +42,15 @@ export class RestError extends Error {
     if (options.statusCode !== undefined) this.statusCode = options.statusCode;
     if (options.details !== undefined) this.details = options.details;
     if (options.hint !== undefined) this.hint = options.hint;
-    // Not enumerable, as in the official client: logging an error must not print a whole exchange.
+    // Not enumerable, as in the official client, so that logging an error does not print a whole
+    // exchange.
     Object.defineProperty(this, "request", { value: options.request, enumerable: false });
     Object.defineProperty(this, "response", { value: options.response, enumerable: false });
   }
 }
 
-// An answer that was cut off on its way, as a store for tests can have it. `responseMessage` is the block of the whole: some doors show a half of it.
+// A truncated response, as a mock store can simulate. `responseMessage` is the complete response
+// message, of which some entry points show half.
 export class TruncatedResponseError extends RestError {
   declare readonly responseMessage: Uint8Array;
 
@@ -58,7 +60,7 @@ export class TruncatedResponseError extends RestError {
   }
 }
 
-// The error for a refusal by the service's rules: status, service code and text as the core says them.
+// Returns the error for a violation of the service's rules, with the core's status, code and text.
 export function serviceError(
   statusCode: number,
   code: string,
@@ -110,7 +112,7 @@ export class StoreError extends Error {
   }
 }
 
-// What an aborted call rejects with; the name is what callers look at.
+// The error of a cancelled call. Callers check its name.
 export class AbortError extends Error {
   constructor(message = "The operation was aborted.") {
     super(message);

@@ -1,4 +1,4 @@
-// Everything that the package exports, and nothing else.
+// The public exports of the package.
 
 export { TableTransaction } from "./client/transaction.ts";
 export { edm } from "./edm/edm.ts";

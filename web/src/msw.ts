@@ -8,11 +8,17 @@ import type { Store } from "./types.ts";
 import { deferredModuleUrl } from "./wasm/deferred-module.ts";
 
 export interface HandlersOptions {
-  /** What URLs begin with, or match. Default: `*.table.core.windows.net` and port 10002 of any host, the emulator's. */
+  /**
+   * A prefix or pattern of URLs. Default: `*.table.core.windows.net`, and port 10002 of any host,
+   * the emulator's.
+   */
   baseUrl?: string | RegExp;
 }
 
-/** Handlers for setupServer() or setupWorker(): requests to the Table service are answered by the store. */
+/**
+ * Returns handlers for setupServer() or setupWorker(): the store responds to requests to the Table
+ * service.
+ */
 export function handlers(store: Store, options: HandlersOptions = {}): RequestHandler[] {
   const pattern = serviceUrlPattern(options.baseUrl);
   return [
@@ -21,12 +27,13 @@ export function handlers(store: Store, options: HandlersOptions = {}): RequestHa
   ];
 }
 
-// What the store loads when it answers first. It would wait for itself if it were asked for that too; and MSW would warn of it as of any
-// request that nobody answers.
+// Passes through the request for the deferred module, which the store itself makes during its first
+// response. Otherwise the store would wait for itself, and MSW would warn about an unhandled
+// request.
 function moduleRequestHandlers(): RequestHandler[] {
   const url = deferredModuleUrl();
   if (url === undefined) return [];
-  const { origin, pathname } = new URL(url); // of which MSW looks at so much
+  const { origin, pathname } = new URL(url); // MSW compares only these parts
   const literally = (origin + pathname).replace(/[^\w/:]/g, "\\$&");
   return [http.get(new RegExp(`^${literally}$`), () => passthrough())];
 }
@@ -41,8 +48,9 @@ async function handleRequest(store: Store, request: Request): Promise<Response> 
   }
 }
 
-// With the length of its body. Clients that keep their connection, as the official one, would wait for its end otherwise (MSW
-// before 3). One that will be cut off has it already.
+// Adds the Content-Length header. Without it, clients that keep connections open, such as the
+// official one, would wait for the body's end (MSW before 3). A truncated response already has the
+// header.
 async function withContentLength(response: Response): Promise<Response> {
   if (response.body === null || response.headers.has("Content-Length")) return response;
   const body = await response.arrayBuffer();

@@ -1,4 +1,5 @@
-// `entitable/playwright`: pages under test talk to a store in the test's own process instead of the Table service.
+// `entitable/playwright`: serves the Table service to pages under test from a store in the test's
+// process.
 
 import {
   type BrowserContext,
@@ -21,14 +22,17 @@ import type { MockOptions, MockStore } from "./testing/types.ts";
 import type { AccountOptions, Store } from "./types.ts";
 
 export interface RouteOptions {
-  /** What URLs begin with, or match. Default: `*.table.core.windows.net` and port 10002 of any host, the emulator's. */
+  /**
+   * A prefix or pattern of URLs. Default: `*.table.core.windows.net`, and port 10002 of any host,
+   * the emulator's.
+   */
   baseUrl?: string | RegExp;
 }
 
 /**
- * Requests of the context, or page, to the Table service are answered by the store. Playwright lets pages of every origin read
- * the answers; which of the headers (continuation tokens, ETags) is a matter of the account's CORS rules, as with the service.
- * `account: { permissiveCors: true }` is as if they allowed everything.
+ * Serves the Table service to a context or page from the store. Playwright lets pages of every
+ * origin read the responses. Which headers (continuation tokens, ETags) they can read depends on
+ * the account's CORS rules, as with the service. `account: { permissiveCors: true }` allows all.
  */
 export async function routeTables(
   context: BrowserContext | Page,
@@ -43,13 +47,13 @@ export async function routeTables(
 
 export interface TablesFixtures {
   /**
-   * A store in memory for this test alone, which answers its pages whether the test asks for it or not: a fork of one that each
-   * worker process opens once.
+   * A store in memory for this test, which serves its pages whether or not the test uses the
+   * fixture. It is a fork of a store that each worker process opens once.
    */
   tables: MockStore;
   /**
-   * Seed, clock, fixtures and so on of that store. The account is the emulator's, `devstoreaccount1`, open to pages of every
-   * origin, unless another one is given.
+   * The options of that store, such as seed, clock and fixtures. Default account: the emulator's,
+   * `devstoreaccount1`, open to pages of every origin.
    */
   tablesOptions: MockOptions;
 }
@@ -80,12 +84,14 @@ export const test: TestType<
 
 const emulator: AccountOptions = { name: "devstoreaccount1", permissiveCors: true };
 
-// The store that a worker's tests fork. Tests that share options follow each other, so it is enough to keep that of the last ones.
+// The store that a worker's tests fork. Tests with the same options run consecutively, so keeping
+// the last store is enough.
 class StoreCache {
   #options: MockOptions | undefined;
   #store: Promise<MockStore> | undefined;
 
-  // The caller forks it at once: the next call may close it. Rejects as mockStore does.
+  // Fork the returned store immediately: the next call with other options closes it. Rejects for
+  // the same reasons as mockStore().
   async storeWith(options: MockOptions): Promise<MockStore> {
     if (this.#store === undefined || options !== this.#options) {
       await this[Symbol.asyncDispose]();
@@ -102,12 +108,12 @@ class StoreCache {
   }
 }
 
-// How a browser says what the network did.
+// Playwright's names for the network failures.
 const abortReasons: Readonly<Record<string, string>> = {
   ENOTFOUND: "internetdisconnected",
   ECONNRESET: "connectionreset",
   ETIMEDOUT: "timedout",
-  PARSE_ERROR: "connectionclosed", // half an answer can't be given
+  PARSE_ERROR: "connectionclosed", // Playwright cannot truncate a response
 };
 
 async function handleRequest(

@@ -1,10 +1,11 @@
-// What an error says that the service answered with: those of a store and those of the official client keep it in different places.
+// Reads the service's error from an exception: stores and the official client keep its fields in
+// different places.
 
 export interface ServiceError {
   /** "EntityAlreadyExists" */
   readonly code: string | undefined;
   readonly message: string;
-  /** Which action of a transaction it is about, from 0, where it says so. */
+  /** The index of the failed action of a transaction, from 0, if known. */
   readonly failedIndex: number | undefined;
 }
 
@@ -14,7 +15,10 @@ interface ErrorFields {
   details?: { odataError?: { code?: string; message?: { value?: string } } };
 }
 
-/** By shape, as the classes of errors differ between clients. Of what isn't the service's, what it calls itself. */
+/**
+ * Returns code, message and index of an error. Checks fields, not classes, because the clients'
+ * classes differ. For other errors, returns their own code and message.
+ */
 export function parseServiceError(error: unknown): ServiceError {
   const { code, message, details } = (error ?? {}) as ErrorFields;
   const odataError = details?.odataError;

@@ -1,5 +1,5 @@
-// The public types. The first half has the names and shapes of @azure/data-tables 13 (mutually assignable with
-// them, which tests/web/types.test-d.ts checks); the second half is what this package adds.
+// The public types. The first half has the names and shapes of @azure/data-tables 13 (mutually
+// assignable, as tests/web/types.test-d.ts checks). The second half is what this package adds.
 
 // ---- Entities and values ------------------------------------------------------------------------------------------
 
@@ -23,7 +23,7 @@ export type TableEntity<T extends object = Record<string, unknown>> = T & {
   rowKey: string;
 };
 
-/** Keys and timestamp are left out when a `select` doesn't name them; the ETag always comes. */
+/** Keys and timestamp are absent if a `select` omits them. The ETag is always present. */
 export type TableEntityResult<T> = T & {
   etag: string;
   partitionKey?: string;
@@ -55,9 +55,12 @@ export interface AbortSignalLike {
 }
 
 export interface OperationOptions {
-  /** Already aborted: nothing happens. Aborted while a write still waits for its turn: it is withdrawn. Later: ignored. */
+  /**
+   * If already aborted, the call has no effect. If aborted while a write waits in the queue, the
+   * write is cancelled. Later aborts are ignored.
+   */
   abortSignal?: AbortSignalLike;
-  /** Accepted and without effect here: there is no request. */
+  /** Accepted for compatibility. Has no effect, because no request is sent. */
   requestOptions?: { timeout?: number; allowInsecureConnection?: boolean };
   tracingOptions?: object;
   serializerOptions?: { xml: { rootName?: string; includeRoot?: boolean; xmlCharKey?: string } };
@@ -158,7 +161,7 @@ export interface TableTransactionResponse {
 export type BulkActions = Iterable<TransactionAction> | AsyncIterable<TransactionAction>;
 
 export interface BulkProgress {
-  /** Actions so far. */
+  /** Actions that were read from the input so far. */
   read: number;
   done: number;
   failed: number;
@@ -167,31 +170,35 @@ export interface BulkProgress {
 }
 
 export interface BulkOptions {
-  /** How many transactions are under way at a time, each of another partition; default 4. */
+  /** How many transactions run at the same time, each on a different partition. Default 4. */
   concurrency?: number;
   /**
-   * Of an action that fails. "stop" (default): no more is begun, and bulk rejects with BulkError. "continue": the rest is carried out, and
-   * the result lists what failed; but where all would fail (there is no such table, the store is closed or full) it stops all the same.
+   * What happens after a failed action. "stop" (default): starts no further transaction and rejects
+   * with BulkError. "continue": carries out the other actions and lists the failures in the result,
+   * but still stops if all would fail (the table does not exist, or the store is closed or full).
    */
   onError?: "stop" | "continue";
-  /** No more is begun then; what is under way is waited for. */
+  /** Cancels: no further transaction starts, and running ones are awaited. */
   signal?: AbortSignalLike;
-  /** After each transaction. */
+  /** Called after each transaction. */
   onProgress?: (progress: BulkProgress) => void;
 }
 
 export interface BulkFailure {
-  /** Which of the input, from 0. */
+  /** The action's index in the input, from 0. */
   index: number;
   action: TransactionAction;
   error: Error;
-  /** It may have been carried out all the same: its answer was lost, or the service failed. */
+  /** The action may have been carried out: its response was lost, or the service failed. */
   uncertain: boolean;
 }
 
 export interface BulkResult extends Omit<BulkProgress, "failed"> {
   failed: BulkFailure[];
-  /** Those that were read but never tried, since it stopped: their indexes. What comes after the last that was read wasn't either. */
+  /**
+   * Indexes of the actions that were read but not attempted. Actions after the last one that was
+   * read were not attempted either.
+   */
   notAttempted: number[];
 }
 
@@ -208,7 +215,7 @@ export interface PagedAsyncIterableIterator<
   TPageSettings = PageSettings,
 > {
   next(): Promise<IteratorResult<TElement>>;
-  /** Ends the iteration and frees everything at once (an addition: the official iterator has none). */
+  /** Ends the iteration and releases its resources. The official iterator has no such method. */
   return(): Promise<IteratorResult<TElement>>;
   [Symbol.asyncIterator](): PagedAsyncIterableIterator<TElement, TPage, TPageSettings>;
   byPage: (settings?: TPageSettings) => AsyncIterableIterator<TPage>;
@@ -221,7 +228,7 @@ export type PlanKind = "empty" | "point" | "range" | "partition" | "table";
 export interface ExplainRange {
   /** Inclusive. */
   from: { partitionKey: string; rowKey: string };
-  /** Exclusive; absent: to the end of the table. */
+  /** Exclusive. Absent: the range extends to the end of the table. */
   to?: { partitionKey: string; rowKey: string };
 }
 
@@ -232,17 +239,17 @@ export interface ExplainWarning {
 }
 
 export interface Explain {
-  /** The widest of its ranges. */
+  /** The kind of the widest range. */
   kind: PlanKind;
   ranges: ExplainRange[];
   rowsRead: number;
   rowsReturned: number;
   bytesRead: number;
-  /** The scan that the real service would run. */
+  /** The kind of scan that the real service would run. */
   serviceKind: PlanKind;
-  /** Requests that it would take there to read the whole result. */
+  /** Requests that reading the whole result from the service would take. */
   serviceRoundTrips: number;
-  /** Transactions that it would bill for them. */
+  /** Transactions that the service would bill for these requests. */
   serviceTransactions: number;
   warnings: ExplainWarning[];
 }
@@ -250,11 +257,11 @@ export interface Explain {
 // ---- Clients ----------------------------------------------------------------------------------------------------
 
 export interface WriteOptions {
-  /** Of this call; default: the handle's, then the store's. */
+  /** The durability of this call. Default: the table handle's, then the store's. */
   durability?: Durability;
 }
 
-/** The methods that the official client, `TableClient` of @azure/data-tables, has for one table. */
+/** The methods of the official `TableClient` of @azure/data-tables, for one table. */
 export interface TableClient {
   readonly tableName: string;
   createTable(options?: OperationOptions & WriteOptions): Promise<void>;
@@ -292,10 +299,13 @@ export interface TableClient {
   ): Promise<TableTransactionResponse>;
 }
 
-/** What may be written for a property that reads as T: the value, the value with its Edm type, or null (not stored). */
+/**
+ * The values that may be written for a property of type T: the value, the value with its Edm type,
+ * or null (not stored).
+ */
 export type EntityInput<T extends object> = { [K in keyof T]: T[K] | Edm<EdmTypes> | null };
 
-/** A TableClient whose entities are all of type T, with more. */
+/** A TableClient whose entities are all of type T, with additional methods. */
 export interface Table<T extends object = Record<string, unknown>> {
   readonly tableName: string;
   createTable(options?: OperationOptions & WriteOptions): Promise<void>;
@@ -332,11 +342,14 @@ export interface Table<T extends object = Record<string, unknown>> {
     options?: OperationOptions & WriteOptions,
   ): Promise<TableTransactionResponse>;
   /**
-   * Carries out any number of actions, as if each were done alone, those of one partition in their order. They travel as transactions
-   * of at most 100. Rejects with BulkError, of `entitable/bulk`.
+   * Carries out any number of actions. Each action succeeds or fails independently, and actions on
+   * the same partition run in order. They are sent as transactions of at most 100 actions. Rejects
+   * with BulkError of `entitable/bulk`.
    */
   bulk(actions: BulkActions, options?: BulkOptions): Promise<BulkResult>;
-  /** How listEntities with the same options would run, and what the real service would do. */
+  /**
+   * Returns how listEntities with the same options would run, and what the real service would do.
+   */
   explain(options?: ListTableEntitiesOptions): Promise<Explain>;
 }
 
@@ -348,10 +361,13 @@ export interface TableServiceClient {
   ): PagedAsyncIterableIterator<TableItem, TableItemResultPage>;
 }
 
-/** An entity as it was read. */
+/** An entity as it was read, before a resolver converts it. */
 export type RawEntity = TableEntityResult<Record<string, unknown>>;
 
-/** What is used of a schema by the Standard Schema (Zod, Valibot, ArkType and others have it); it must validate at once. */
+/**
+ * The part of the Standard Schema interface that this package uses (Zod, Valibot, ArkType and
+ * others implement it). Validation must be synchronous.
+ */
 export interface StandardSchema<T> {
   readonly "~standard": {
     readonly version: 1;
@@ -362,22 +378,27 @@ export type StandardResult<T> =
   | { readonly value: T; readonly issues?: undefined }
   | { readonly issues: readonly { readonly message: string }[] };
 
-/** Makes of each row what it stands for, where a table holds several kinds. */
+/**
+ * Converts each entity that is read to an object of its type, for tables with several entity types.
+ */
 export interface Resolver<T extends object> {
-  /** What says which kind a row is: the name of a property, or a function of the entity. */
+  /** Selects the entity's type: the name of a property, or a function of the entity. */
   discriminator: string | ((entity: RawEntity) => string | undefined);
-  /** By kind. What a shape leaves out of keys, ETag and timestamp is added to what it gives. */
+  /**
+   * The schema of each type. Keys, ETag and timestamp that a schema's result does not contain are
+   * added to it.
+   */
   schemas: Readonly<Record<string, StandardSchema<T> | ((entity: RawEntity) => T)>>;
-  /** Of a row that is none of these kinds: "raw" (default) gives it as it is, "error" rejects. */
+  /** For entities of an unknown type: "raw" (default) returns them unchanged, "error" rejects. */
   otherwise?: "raw" | "error";
 }
 
 export interface TableOptions<T extends object = Record<string, unknown>> {
-  /** Of what is read; not with `disableTypeConversion`. */
+  /** Converts entities that are read. Cannot be combined with `disableTypeConversion`. */
   resolver?: Resolver<T>;
   /** Fixes the Edm type of plain numbers, for example { price: "Double" }: 3 is then stored as a Double. */
   types?: Partial<Record<keyof T, EdmTypes>>;
-  /** Of this handle's writes; default: the store's. */
+  /** The durability of this handle's writes. Default: the store's. */
   durability?: Durability;
 }
 
@@ -386,9 +407,10 @@ export interface TableOptions<T extends object = Record<string, unknown>> {
 export type Persistence = "auto" | "memory" | "indexeddb" | "file";
 
 /**
- * When a write is acknowledged, in IndexedDB's own words. strict: its transaction completed and was flushed to
- * disk (survives power loss). relaxed: its transaction completed (survives the death of page, tab and browser, or of
- * the process). deferred: it is in memory, and stored within a bounded delay.
+ * When a write is acknowledged, in IndexedDB's terms. strict: its transaction completed and was
+ * flushed to disk (survives power loss). relaxed: its transaction completed (survives the death of
+ * the page, tab, browser or process). deferred: it is in memory, and is stored within a bounded
+ * delay.
  */
 export type Durability = "strict" | "relaxed" | "deferred";
 
@@ -397,24 +419,27 @@ export interface Clock {
   now(): number;
 }
 
-/** Where ids in responses come from. */
+/** The source of ids in responses. */
 export interface RandomSource {
-  /** Overwrites all of it. */
+  /** Fills the whole array with random bytes. */
   fill(bytes: Uint8Array<ArrayBuffer>): void;
 }
 
 export type WarningCode =
-  /** "auto" found no usable IndexedDB: the store is in memory and ends with the page. */
+  /** "auto" found no usable IndexedDB: the store is in memory and is lost with the page. */
   | "PersistenceUnavailable"
-  /** The browser may evict this origin's data when space runs out. Said once per page. */
+  /** The browser may evict this origin's data when space runs out. Reported once per page. */
   | "StorageNotPersisted"
-  /** Something in the log did not verify: the store is read-only, see status.damage. */
+  /** Part of the log failed verification: the store is read-only, see status.damage. */
   | "Damaged"
-  /** The log could not be shortened. Nothing is lost; opening takes longer. */
+  /** The log could not be shortened. No data is lost, but opening takes longer. */
   | "CheckpointFailed"
-  /** thread: "worker" found no worker to start: the store runs in the page. */
+  /** thread: "worker" could not start a worker: the store runs in the page. */
   | "WorkerUnavailable"
-  /** A client was given an account's key in a page, for an address that is not this machine's: the page gives the key away. */
+  /**
+   * A page passed an account's key to a client for an address other than this machine. Every
+   * visitor of the page can read the key.
+   */
   | "AccountKeyInPage";
 
 export interface StoreWarning {
@@ -422,68 +447,77 @@ export interface StoreWarning {
   message: string;
 }
 
-/** The account that the REST door (fetch, httpClient) answers for, and how strictly. */
+/** The account that the REST entry point (fetch, httpClient) serves, and how strictly. */
 export interface AccountOptions {
   /**
    * Default: the store's name. Requests address it as `https://<name>.table.core.windows.net/` or
    * `http://127.0.0.1:10002/<name>/`.
    */
   name?: string;
-  /** base64, as in a connection string; a signature by any of them is good. */
+  /** Base64, as in a connection string. A signature by any of these keys is valid. */
   keys?: readonly string[];
-  /** Refuse requests without a valid signature (Shared Key or SAS by one of `keys`); default false: everybody may do everything. */
+  /**
+   * Reject requests without a valid signature (Shared Key, or SAS by one of `keys`). Default false:
+   * all requests are allowed.
+   */
   authorize?: boolean;
-  /** Refuse x-ms-version that the service does not know; default false. */
+  /** Reject values of x-ms-version that the service does not know. Default false. */
   strictVersions?: boolean;
-  /** Refuse signatures of more than 15 minutes ago; default false. */
+  /** Reject signatures that are more than 15 minutes old. Default false. */
   strictDates?: boolean;
-  /** Refuse a $filter of more than 15 comparisons, as the service documents; default false. */
+  /** Reject a $filter with more than 15 comparisons, as the service documents. Default false. */
   limitComparisons?: boolean;
-  /** Without CORS rules, answer as if one allowed everything; default false. */
+  /** Without CORS rules, respond as if one rule allowed everything. Default false. */
   permissiveCors?: boolean;
 }
 
 export interface OpenOptions {
   /** 1–63 of [A-Za-z0-9._-]; default "default". */
   name?: string;
-  /** Default "auto": IndexedDB where there is one, else memory with a warning. "file": Node. */
+  /** Default "auto": IndexedDB where available, otherwise memory with a warning. "file": Node. */
   persistence?: Persistence;
-  /** Of "file": the folder in which stores are folders by their name. Made if need be. */
+  /** For "file": the folder that contains a folder for each store. Created if missing. */
   path?: string;
   /** Default "strict". */
   durability?: Durability;
   /** 0–1000, default 200: how long a deferred write may wait (at most 1000 under load). */
   deferredDelayMs?: number;
   /**
-   * Bytes that rows may take in memory, about; default 512 MiB, 0: no limit. Rows are read from storage when they are needed first; beyond
-   * the limit those that were not used lately go again, and pages may be shorter than asked for, with a token to go on. Rows written
-   * since the last checkpoint always stay, and so does everything of a store in memory.
+   * Approximate number of bytes of rows to keep in memory. Default 512 MiB; 0: no limit. Rows are
+   * read from storage when they are first needed. Beyond the limit, the least recently used rows
+   * are unloaded, and pages may be shorter than requested, with a continuation token. Rows written
+   * since the last checkpoint always stay in memory, and so do all rows of a store in memory.
    */
   memoryLimit?: number;
-  /** The module: where it is, or what it is. Default: entitable.core.wasm beside this package's code, and entitable.rest.wasm when it is needed. */
+  /**
+   * The WebAssembly module, or its location. Default: entitable.core.wasm next to this package's
+   * code, and entitable.rest.wasm when it is needed.
+   */
   wasm?: string | URL | Response | BufferSource | WebAssembly.Module;
   /**
-   * Of stores in IndexedDB. "shared" (default): one tab runs the store and answers the others, which don't notice. "exclusive": a
-   * second tab that opens it gets StoreLocked. Without Web Locks (plain HTTP) every store is exclusive.
+   * For stores in IndexedDB. "shared" (default): one tab runs the store and serves the others.
+   * "exclusive": a second tab that opens the store gets StoreLocked. Without Web Locks (plain HTTP)
+   * every store is exclusive.
    */
   tabs?: "shared" | "exclusive";
   /**
-   * Where the engine runs: in the page (default), or in a worker that is started for this store, so that long lists and
-   * transactions don't make the page stutter; each call then costs a message there and back. All else is the same. If no worker can be
-   * started: inline, with a warning. With "worker" there is no `clock`.
+   * Where the engine runs: in the page (default), or in a worker that is started for this store, so
+   * that long lists and transactions do not block the page. Each call is then a message round trip.
+   * If no worker can start, the store runs inline, with a warning. "worker" cannot be combined with
+   * `clock`.
    */
   thread?: "inline" | "worker";
   /** Whether to ask the browser not to evict the data (navigator.storage.persist()); default "never". */
   requestPersistence?: "never" | "on-open" | "on-first-write";
   clock?: Clock;
-  /** Default: the platform's. Nothing that is stored depends on it. */
+  /** Default: the platform's. Stored data does not depend on it. */
   random?: RandomSource;
   /** Writes reject; default false. */
   readOnly?: boolean;
   account?: AccountOptions;
-  /** Gives up opening, for example while another tab or process holds the store. */
+  /** Cancels opening, for example while another tab or process holds the store. */
   signal?: AbortSignalLike;
-  /** Nothing is ever printed. */
+  /** Called with each warning. The package never prints to the console. */
   onWarning?: (warning: StoreWarning) => void;
 }
 
@@ -496,16 +530,18 @@ export interface StoreDamage {
 export interface StoreStatus {
   readonly state: "open" | "read-only" | "closed";
   readonly persistence: "memory" | "indexeddb" | "file";
-  /** Who runs the store: this tab (or its worker), or another one that answers its calls. */
+  /**
+   * The tab that runs the store: this tab (or its worker), or another tab that serves its calls.
+   */
   readonly owner: "self" | "other-tab";
-  /** Acknowledged (deferred) and not stored yet. */
+  /** Bytes that were acknowledged (deferred) and are not yet stored. */
   readonly pendingBytes: number;
   readonly lastPersistedAt: Date | undefined;
-  /** Rises whenever the store gets another owner. */
+  /** Increases whenever the store gets a new owner. */
   readonly generation: number;
-  /** The browser promised not to evict this origin's storage; with "file" always. */
+  /** The browser promised not to evict this origin's storage. Always true with "file". */
   readonly persisted: boolean;
-  /** What did not verify at opening; not empty: read-only. */
+  /** What failed verification at opening. If not empty, the store is read-only. */
   readonly damage: readonly StoreDamage[];
 }
 
@@ -517,11 +553,11 @@ export interface TableStats {
 
 export interface StoreStats {
   tables: TableStats[];
-  /** Exactly: after opening, what the log has changed is read for that. */
+  /** Exact number of rows. After opening, the rows that the log changed are read to count them. */
   rows: number;
-  /** Of packed rows. */
+  /** Bytes of packed rows. */
   bytes: number;
-  /** Of the index that holds them. */
+  /** Bytes of the index that holds the rows. */
   memoryBytes: number;
   pendingBytes: number;
   /** Log segments since the last checkpoint. */
@@ -535,12 +571,15 @@ export interface FileCount {
 }
 
 export interface VerifyReport {
-  /** All that is stored can be read back: `damage` is empty. */
+  /** Everything that is stored can be read back: `damage` is empty. */
   ok: boolean;
-  /** What was read. In memory there are none. */
+  /** The files that were read. A store in memory has none. */
   files: { manifest: FileCount; parts: FileCount; segments: FileCount };
   damage: StoreDamage[];
-  /** Parts that don't belong to the store: of a checkpoint that is being written, or that never finished. They do no harm. */
+  /**
+   * Parts that do not belong to the store: of a checkpoint that is being written, or that was never
+   * completed. They are harmless.
+   */
   orphans: number;
 }
 
@@ -550,14 +589,15 @@ export type RestoreMode = "replace" | "merge";
 
 export interface RestoreOptions {
   /**
-   * "replace" (default): the store holds the snapshot and nothing else, timestamps and ETags included; in one step, which a crash or a full
-   * disk leaves undone. "merge": its entities are inserted or replaced, with new timestamps, and tables that are missing are
-   * made, group by group: what a failure leaves is some of them, each whole.
+   * "replace" (default): the store then holds exactly the snapshot, including timestamps and ETags.
+   * This is one step, which a crash or a full disk leaves undone. "merge": its entities are
+   * inserted or replaced with new timestamps, and missing tables are created, in groups. A failure
+   * leaves some groups applied, each completely.
    */
   mode?: RestoreMode;
 }
 
-/** What was in the snapshot. */
+/** Counts of what the snapshot contained. */
 export interface RestoreReport {
   tables: number;
   entities: number;
@@ -567,58 +607,59 @@ export type FileFormat = "ndjson" | "json" | "csv";
 
 export interface ExportOptions {
   table: string;
-  /** A filter, and properties by name; default: everything. */
+  /** A filter, and the names of the properties to export. Default: everything. */
   query?: TableEntityQueryOptions;
   format: FileFormat;
   /**
-   * Default true: with the types of the properties, so that importing the file gives the same entities. In CSV these are columns `name@type`, as
-   * Azure Storage Explorer writes them.
+   * Default true: writes the types of the properties, so that importing the file produces the same
+   * entities. In CSV, types are columns `name@type`, as in Azure Storage Explorer.
    */
   typed?: boolean;
   signal?: AbortSignalLike;
 }
 
-/** A string is the text itself. Streams are read as fast as rows are stored. */
+/** A string is the file's text. Streams are read as fast as rows are stored. */
 export type ImportSource = string | SnapshotSource;
 
 /**
- * "insert" (default): an entity that exists is a rejected row. "upsert": it is merged with the row, "replace": replaced.
+ * What happens to an existing entity. "insert" (default): the row is rejected. "upsert": the row is
+ * merged into the entity. "replace": the row replaces the entity.
  */
 export type ImportMode = "insert" | "upsert" | "replace";
 
 export interface ImportedRow {
-  /** On which it begins, from 1 on. */
+  /** The line on which the row begins, from 1. */
   line: number;
-  /** Its properties are all pairs of type and value. May be changed. */
+  /** All properties are pairs of type and value. May be changed. */
   entity: TableEntity;
 }
 
 export interface ImportOptions {
-  /** Made if need be. */
+  /** Created if missing. */
   table: string;
   format: FileFormat;
   mode?: ImportMode;
-  /** Of CSV: the types of columns that don't say them. Default there: String. */
+  /** For CSV: the types of columns without a type column. Default: String. */
   types?: Readonly<Record<string, EdmTypes>>;
   /**
-   * Sees every row before it is written. What it returns is written in its place, null: nothing, undefined: the row as it is
-   * now. If it throws, the row is rejected.
+   * Called with each row before it is written. A returned entity is written instead; null skips the
+   * row; undefined writes the row as it is now. If the function throws, the row is rejected.
    */
   onRow?: (
     row: ImportedRow,
   ) => TableEntity | null | undefined | Promise<TableEntity | null | undefined>;
-  /** Told now and then what has become of the rows so far. */
+  /** Called from time to time with the counts so far. */
   onProgress?: (progress: ImportProgress) => void;
-  /** Of each batch; default: the store's. */
+  /** The durability of each batch. Default: the store's. */
   durability?: Durability;
   signal?: AbortSignalLike;
 }
 
 export interface ImportProgress {
-  /** That were read. */
+  /** Rows that were read. */
   rows: number;
   written: number;
-  /** Left out by onRow. */
+  /** Rows that onRow skipped. */
   skipped: number;
   rejected: number;
 }
@@ -626,7 +667,7 @@ export interface ImportProgress {
 export interface RejectedRow {
   line: number;
   message: string;
-  /** The service's, if it was that which refused the row. */
+  /** The service's error code, if the service's rules rejected the row. */
   code?: string;
   partitionKey?: string;
   rowKey?: string;
@@ -635,7 +676,7 @@ export interface RejectedRow {
 export interface ImportReport extends ImportProgress {
   /** The first 1000 of the rejected rows, by line. */
   rejections: RejectedRow[];
-  /** False: the rest of the source could not be read; the last of `rejections` says why. */
+  /** False: the rest of the source could not be read. The last of `rejections` states why. */
   complete: boolean;
 }
 
@@ -643,22 +684,26 @@ export interface StoreEvents {
   status: StoreStatus;
   persisted: { at: Date };
   "persist-error": { error: Error; pendingBytes: number; retryInMs: number | undefined };
-  /** The connection to IndexedDB was lost and made anew. */
+  /** The connection to IndexedDB was lost and reopened. */
   reopened: { at: Date };
   /**
-   * More than 80 % of what the browser grants this origin is in use, in bytes by its own estimate: of all that the origin stores, not of this
-   * store alone. Looked at when a store in IndexedDB opens and after checkpoints, at most once a minute. Told again when another
-   * 5 % are used, or when it comes above 80 % anew.
+   * More than 80 % of the origin's quota is used, in bytes, by the browser's estimate for the whole
+   * origin. Usage is checked when a store in IndexedDB opens and after checkpoints, at most once a
+   * minute. The event fires once above 80 %, then after each further 5 %, and again whenever usage
+   * falls below 80 % and returns.
    */
   quota: { usage: number; quota: number };
   /**
-   * The store held data, last known at `lastSeen`, and was found empty: the browser threw it away, or something deleted it past
-   * this package. Told once, after openStore has resolved. Best effort: a page remembers it in localStorage.
+   * The store held data, last known at `lastSeen`, and was found empty: the browser evicted the
+   * data, or it was deleted without this package. Fires once, after openStore has resolved. Best
+   * effort: the page records the date in localStorage.
    */
   evicted: { lastSeen: Date };
-  /** Another tab runs the store from now on, or this one does. */
+  /** The store has a new owner: another tab, or this one. */
   owner: { owner: "self" | "other-tab" };
-  /** Another tab has a version of the package that this one can't share a store with. If it is newer, this store is closed. */
+  /**
+   * Another tab runs an incompatible version of the package. If it is newer, this store is closed.
+   */
   "version-conflict": { ours: number; theirs: number };
 }
 
@@ -667,11 +712,11 @@ export interface StoreInfo {
   persistence: "indexeddb" | "file";
 }
 
-/** Where a store is kept, as it was said when it was opened. */
+/** Where a store is kept, as given when it was opened. */
 export interface StoreLocation {
   /** Default "auto". */
   persistence?: Persistence;
-  /** Of "file". */
+  /** For "file": the folder that contains the stores. */
   path?: string;
 }
 
@@ -689,7 +734,10 @@ export interface HttpRequestLike {
   url: string;
   method: string;
   headers: Iterable<[string, string]>;
-  /** Text, bytes, Blob, FormData, a stream of the platform or of Node, or a function that makes one. */
+  /**
+   * Text, bytes, Blob, FormData, a stream of the platform or of Node, or a function that returns
+   * one.
+   */
   body?: unknown;
   abortSignal?: AbortSignalLike;
   onUploadProgress?: (progress: { loadedBytes: number }) => void;
@@ -710,7 +758,10 @@ export interface HttpClient {
 export interface Store {
   readonly name: string;
   readonly status: StoreStatus;
-  /** A handle; nothing happens until one of its methods is called, and the table need not exist. */
+  /**
+   * Returns a table handle. The table does not have to exist, and nothing happens until a method is
+   * called.
+   */
   table<T extends object = Record<string, unknown>>(
     name: string,
     options?: TableOptions<T>,
@@ -718,8 +769,9 @@ export interface Store {
   tableClient(name: string): TableClient;
   serviceClient(): TableServiceClient;
   /**
-   * The Table service's REST protocol, answered by this store, in the shape of the platform's fetch; no network is used. Bound: may be
-   * passed around. What the service would refuse is a response; rejects with StoreError if the store can't answer.
+   * Serves the Table service's REST protocol from this store, with the interface of the platform's
+   * fetch, without a network. Does not depend on `this`. Errors of the service are responses;
+   * rejects with StoreError only if the store cannot respond.
    */
   readonly fetch: (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
   /** The same for the official clients: `new TableClient(url, name, { httpClient: store.httpClient })`. */
@@ -728,54 +780,62 @@ export interface Store {
   flush(): Promise<void>;
   stats(): Promise<StoreStats>;
   /**
-   * Reads every stored file back and checks all of it, and the store in memory, while work goes on. Takes about the store's memory a second
-   * time until it is done. Damage is in the report; rejects with StoreError if there is no report.
+   * Reads every stored file back and checks it, and the store in memory, while the store stays in
+   * use. Needs about the store's memory a second time until it ends. Damage is in the report;
+   * rejects with StoreError if there is no report.
    */
   verify(): Promise<VerifyReport>;
   /**
-   * Writes a checkpoint now: when it resolves, all that was written before is in the stored parts, and the log holds nothing of it any
-   * more. Rejects with StoreError if it could not be stored; then nothing has changed.
+   * Writes a checkpoint. When it resolves, all earlier writes are in the stored parts and no longer
+   * in the log. Rejects with StoreError if the checkpoint could not be stored; then nothing has
+   * changed.
    */
   compact(): Promise<void>;
   /**
-   * All tables, entities, access policies and service properties of this moment as one checksummed file: the same bytes for the same content,
-   * in a browser and under Node.
+   * Returns all current tables, entities, access policies and service properties as one checksummed
+   * file. The bytes are the same for the same content, in browsers and Node.
    */
   snapshot(): Promise<Uint8Array>;
   /**
-   * Reads a snapshot and checks all of it; rejects with StoreError Corrupted or FormatTooNew, and changes nothing, unless all of it
-   * is good. Writes that are made meanwhile come before it or after it.
+   * Reads a snapshot and checks all of it before it changes anything. Rejects with StoreError
+   * Corrupted or FormatTooNew if a check fails. Concurrent writes are applied before or after the
+   * restore.
    */
   restore(source: SnapshotSource, options?: RestoreOptions): Promise<RestoreReport>;
   /**
-   * A table, or what a query finds in it, as a file, page by page as it is read. Nothing happens before the first read. Each page is of one
-   * moment; entities that are written meanwhile are in the file or not. The stream fails with RestError (no such table, a bad filter) or
-   * StoreError.
+   * Returns a table, or the result of a query on it, as a file, page by page as the stream is read.
+   * Nothing happens before the first read. Each page is consistent; entities written meanwhile may
+   * or may not be in the file. The stream fails with RestError (the table does not exist, a bad
+   * filter) or StoreError.
    */
   export(options: ExportOptions): ReadableStream<Uint8Array>;
   /**
-   * Writes the entities of a file into a table, in batches of up to 100 per partition, each stored whole or not at all. A row that can't be read, or that
-   * is refused, is in the report with its line, and the others are written. Rejects with StoreError if the store can't be written, with
-   * AbortError, and as the source does; then some batches may have been written.
+   * Writes the entities of a file into a table, in batches of up to 100 per partition. Each batch
+   * is stored completely or not at all. A row that cannot be read, or that is rejected, is in the
+   * report with its line, and the others are written. Rejects with StoreError if the store cannot
+   * be written, with AbortError, and with the source's error; some batches may then have been
+   * written.
    */
   import(source: ImportSource, options: ImportOptions): Promise<ImportReport>;
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;
-  /** Stores what is pending, then lets the store go. */
+  /** Stores pending writes, then releases the store. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 // ---- Watching requests --------------------------------------------------------------------------------------------
 
-/** What a request asks for. `upsert` comes with a mode; `unknown` is what no operation can be made out in. */
+/**
+ * The operation of a request. `upsert` has a mode. `unknown`: the operation cannot be determined.
+ */
 export type Operation =
   | "get"
   | "query"
   | "explain"
   | "insert"
-  /** Replaces an entity that must be there. */
+  /** Replaces an entity that must exist. */
   | "update"
-  /** Likewise. */
+  /** Merges into an entity that must exist. */
   | "merge"
   | "upsert"
   | "delete"
@@ -793,18 +853,21 @@ export type Operation =
   | "options"
   | "unknown";
 
-/** What a request names; what it doesn't name, or names in a way that can't be read, is absent. */
+/** The names in a request. Names that are absent or cannot be read are undefined. */
 export interface RequestDescription {
   operation: Operation;
-  /** Of an `upsert`. */
+  /** The mode of an `upsert`. */
   mode?: UpdateMode;
-  /** As it is spelled there. Of a batch: that of its first operation, and so its partition. */
+  /**
+   * As spelled in the request. For a batch: the table of its first operation; likewise the
+   * partition key.
+   */
   table?: string;
   partitionKey?: string;
   rowKey?: string;
   filter?: string;
   select?: string[];
   top?: number;
-  /** Of a batch, none if it can't be read. */
+  /** The operations of a batch; empty if the batch cannot be read. */
   operations?: RequestDescription[];
 }

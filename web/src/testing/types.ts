@@ -10,21 +10,30 @@ import type {
 } from "../types.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-/** Entities by the table they are for, as `upsertEntity` takes them. */
+/** Entities by table name, as `upsertEntity` takes them. */
 export type Fixtures = Readonly<Record<string, readonly (TableEntity | TableEntity<object>)[]>>;
 
-/** What may be done in a second, on the store's clock; beyond it: 503 `ServerBusy`, with `Retry-After`. */
+/**
+ * How much is allowed per second, on the store's clock. Beyond it: 503 `ServerBusy` with
+ * `Retry-After`.
+ */
 export interface Throttle {
-  /** Entities of one partition, by requests that name it. A batch of more takes what there is, and the rest from the seconds that follow. */
+  /**
+   * Entities of one partition, in requests that name the partition. A larger batch uses the
+   * allowance of one second and the rest from the following seconds.
+   */
   partitionOpsPerSecond?: number;
-  /** Requests, whatever they ask for. */
+  /** Requests of any kind. */
   accountOpsPerSecond?: number;
 }
 
 export interface ServiceLimitsOptions {
   /** `"azure"`: the service's published targets, 2,000 and 20,000. Default: none. */
   throttle?: Throttle | "azure" | undefined;
-  /** How long after a table was deleted another of its name is refused: 409 `TableBeingDeleted`. Default 0. */
+  /**
+   * How long after a table's deletion a new table of its name is rejected: 409 `TableBeingDeleted`.
+   * Default 0.
+   */
   tableDeletionMs?: number | undefined;
 }
 
@@ -34,81 +43,112 @@ export interface MockOptions
       OpenOptions,
       "name" | "account" | "durability" | "deferredDelayMs" | "wasm" | "signal" | "onWarning"
     > {
-  /** Where ids in responses come from: the same seed and the same calls give the same bytes. From 0 to 2^32 - 1; default 1. */
+  /**
+   * The seed of the ids in responses: the same seed and the same calls produce the same bytes. From
+   * 0 to 2^32 - 1; default 1.
+   */
   seed?: number;
-  /** What the store's clock shows at first (and then only when it is told to go on), or what makes it go. Default: 2026-01-01T00:00Z. */
+  /**
+   * The initial time of the store's clock, which then stands still until it is advanced; or a
+   * running clock. Default: 2026-01-01T00:00Z.
+   */
   clock?: Date | string | Clock;
-  /** What the store holds at first. */
+  /** The initial content of the store. */
   fixtures?: Fixtures;
-  /** From then on. */
+  /** Fault rules, which apply after the fixtures are in place. */
   faults?: readonly FaultRule[];
   /** How long each request takes, on the store's clock. Default 0. */
   latency?: Latency | undefined;
-  /** How likely a page of a query, or of a list of tables, ends early with a continuation: half of such pages are empty. By the seed; default 0. */
+  /**
+   * The probability that a page of a query, or of a list of tables, ends early with a continuation
+   * token. Half of such pages are empty. Depends on the seed; default 0.
+   */
   emptyPages?: number | undefined;
   /**
-   * `"azure"`: queries are read as the service reads them. Only conditions on the keys that all rows must meet say where it looks; it looks at one stretch of keys, row by
-   * row; and a page ends wherever a partition ends, be it empty. So the log has as many requests as the service would need, at most. Default: as any store
-   * of this package, which looks at less, and ends a page when it is full.
+   * `"azure"`: queries read as the service does. Only key conditions that all rows must meet limit
+   * what is read. A query reads one range of keys, row by row, and a page ends at the end of each
+   * partition, even if it is empty. So the log has at most as many requests as the service would
+   * need. Default: queries read as in any store of this package, which reads less and ends a page
+   * when it is full.
    */
   scans?: "azure" | undefined;
 }
 
-/** A moment that a store can go back to. Until it is forgotten, what it alone holds takes memory. */
+/**
+ * A state that a store can be rolled back to. Until it is released, it keeps its version in memory.
+ */
 export interface Savepoint {
   release(): void;
   [Symbol.dispose](): void;
 }
 
 /**
- * A store in memory for tests. Forks and rollbacks take constant time, whatever the store holds. Same calls get the same responses, byte for
- * byte: in every fork, after every rollback, in every run with the same seed.
+ * A store in memory for tests. Forks and rollbacks take constant time, whatever the store's size.
+ * The same calls get the same responses, byte for byte: in every fork, after every rollback, and in
+ * every run with the same seed.
  */
 export interface MockStore extends Store {
   readonly clock: VirtualClock;
   readonly faults: Faults;
   readonly requests: RequestLog;
   /**
-   * Another store that begins with all that this one holds, clock, seed, faults and limits included, and from then on has nothing to do with it. Its
-   * log of requests is empty. To be closed by itself. Throws StoreError NotSupported while a write is being applied, like the next two.
+   * Returns an independent store with the same content, clock, seed, faults and limits, and an
+   * empty request log. The caller closes it. Throws StoreError NotSupported while a write is being
+   * applied; so do savepoint() and rollback().
    */
   fork(): MockStore;
   savepoint(): Savepoint;
-  /** To all that was then, clock (and whether it goes by itself), seed, faults and limits included, but for the log of requests; as often as one likes. Writes that still wait for their turn come after it. */
+  /**
+   * Restores the state of the savepoint: content, clock (with its autoAdvance), seed, faults and
+   * limits, but not the request log. May be repeated. Queued writes are applied after the rollback.
+   */
   rollback(savepoint: Savepoint): void;
-  /** Inserts or replaces entities, and makes the tables that are missing. No faults, limits or delays are in its way, and no log tells of it. Rejects with StoreError ValidationFailed, naming the first that was refused. */
+  /**
+   * Inserts or replaces entities and creates missing tables. Faults, limits and delays do not
+   * apply, and nothing is logged. Rejects with StoreError ValidationFailed, which names the first
+   * rejected entity.
+   */
   seed(fixtures: Fixtures): Promise<void>;
-  /** To what it was when it was opened or forked, once the writes begun before are done. */
+  /** Restores the state after opening or forking, once earlier writes are done. */
   reset(): Promise<void>;
 }
 
-/** A request, and what became of it. */
+/** A request and its outcome. */
 export interface LoggedRequest extends RequestDescription {
-  /** On the store's clock, like all times here. */
+  /** When the request was made, on the store's clock, like all times here. */
   at: Date;
   durationMs: number;
-  /** Of the answer; absent if there was none. */
+  /** The response's status. Absent if there was no response. */
   status?: number;
-  /** Why it failed: the service's code, or how the network did. Absent if it didn't. */
+  /**
+   * Why the request failed: the service's error code, or the code of the network failure. Absent on
+   * success.
+   */
   code?: string;
-  /** Looked at, and handed out, by a `get` or `query`. */
+  /** Rows read and rows returned by a `get` or `query`. */
   rowsRead?: number;
   rowsReturned?: number;
-  /** Where the rows are that a `query` looked at, if any, in a store whose `scans` are the service's: each page is of one partition. */
+  /**
+   * The partition that a `query` read, if any, in a store with `scans: "azure"`: each page reads
+   * one partition.
+   */
   partitionRead?: string;
 }
 
 export interface RequestMatch {
   /** One operation, several, or `"*"`: any. */
   on?: Operation | readonly Operation[] | "*";
-  /** A table's name in any case. */
+  /** A table's name; case is ignored. */
   table?: string | RegExp;
   partitionKey?: string | RegExp;
-  /** Of a batch: of any of its operations. */
+  /** For a batch: matches if any of its operations does. */
   rowKey?: string | RegExp;
 }
 
-/** The requests that reached a store through any of its doors, in the order in which they ended. */
+/**
+ * The requests that reached a store through any of its entry points, in the order in which they
+ * ended.
+ */
 export interface RequestLog {
   all(): readonly LoggedRequest[];
   matching(
@@ -119,43 +159,52 @@ export interface RequestLog {
   clear(): void;
 }
 
-/** Milliseconds; those that are not always the same are by the store's seed. */
+/** Milliseconds. Random delays depend on the store's seed. */
 export type Delay =
   | number
   | { readonly fixed: number }
   | readonly [min: number, max: number]
   | { readonly uniform: readonly [min: number, max: number] }
-  /** Mostly about the median, and seldom much more: one of a hundred is above `p99`. */
+  /** Log-normal distribution: 1 % of the delays are above `p99`. */
   | { readonly lognormal: { readonly median: number; readonly p99: number } };
 
 /**
- * For every operation the same, or by operation: `"*"` is for all others. `"cloud"`: about what a client in the service's own region
- * sees, each operation after its kind.
+ * One delay for every operation, or delays by operation; `"*"` is for all others. `"cloud"`:
+ * approximately what a client in the service's own region sees, by operation.
  */
 export type Latency = Delay | Readonly<Partial<Record<Operation | "*", Delay>>> | "cloud";
 
 export type NetworkFault =
-  /** Nothing reaches the store. */
+  /** The request does not reach the store. */
   | "offline"
   | "reset"
-  /** Nothing reaches the store, and no answer comes: it fails after `delayMs`, or half a minute, or when the caller gives up. */
+  /**
+   * The request does not reach the store, and no response arrives. Fails after `delayMs`, or 30
+   * seconds, or when the caller cancels.
+   */
   | "timeout"
-  /** The same, but the store did what was asked. */
+  /** Like `timeout`, but the store has carried out the request. */
   | "timeout-after-commit"
-  /** The store did what was asked, and the connection ends amid the answer: half of its body arrives. One that has none is lost. */
+  /**
+   * The store has carried out the request, and the connection ends within the response: half of its
+   * body arrives. A response without a body is lost.
+   */
   | "truncate";
 
-/** When a request fails, and how. Of several rules that match, the first counts. */
+/** When and how requests fail. If several rules match, the first one applies. */
 export interface FaultRule extends RequestMatch {
   on: Operation | readonly Operation[] | "*";
   when?: (request: RequestDescription) => boolean;
-  /** How often it strikes. Default: always. */
+  /** How often the rule applies. Default: always. */
   times?: number;
-  /** How many that match it lets pass first. */
+  /** How many matching requests succeed first. */
   skip?: number;
-  /** From 0 to 1; of the store's seed. */
+  /** From 0 to 1; random, from the store's seed. */
   probability?: number;
-  /** The service's own answer. A code that it knows brings its status and its message; any other needs a status. */
+  /**
+   * An error of the service. A known code implies status and message; any other code needs a
+   * status.
+   */
   respond?: {
     code: string;
     status?: number;
@@ -165,19 +214,19 @@ export interface FaultRule extends RequestMatch {
     headers?: Readonly<Record<string, string>>;
   };
   network?: NetworkFault;
-  /** On the store's clock, before anything else; from a range, by the store's seed. */
+  /** A delay on the store's clock, before anything else. Random delays use the store's seed. */
   delayMs?: Delay;
 }
 
 export interface Fault {
   readonly rule: FaultRule;
-  /** How often it struck. */
+  /** How often the rule was applied. */
   readonly hits: number;
   remove(): void;
 }
 
 export interface Faults {
-  /** Throws StoreError ValidationFailed, and adds nothing. */
+  /** Adds a rule. Throws StoreError ValidationFailed, and then adds nothing. */
   add(rule: FaultRule): Fault;
   all(): readonly Fault[];
   clear(): void;
