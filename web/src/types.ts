@@ -1,7 +1,7 @@
 // The public types. The first half has the names and shapes of @azure/data-tables 13 (mutually
 // assignable, as tests/web/types.test-d.ts checks). The second half is what this package adds.
 
-// ---- Entities and values ------------------------------------------------------------------------------------------
+// ---- Entities and values ---------------------------------------------------------------------
 
 export type EdmTypes =
   | "Binary"
@@ -37,7 +37,7 @@ export type TableEntityResultPage<T> = Array<TableEntityResult<T>> & {
 
 export type UpdateMode = "Merge" | "Replace";
 
-// ---- Options --------------------------------------------------------------------------------------------------
+// ---- Options ---------------------------------------------------------------------------------
 
 /** Satisfied by every AbortSignal; the shape that the official client accepts. */
 export interface AbortSignalLike {
@@ -89,7 +89,7 @@ export interface TableQueryOptions {
   filter?: string;
 }
 
-// ---- Responses ------------------------------------------------------------------------------------------------
+// ---- Responses -------------------------------------------------------------------------------
 
 export interface TableMergeEntityHeaders {
   clientRequestId?: string;
@@ -135,7 +135,7 @@ export interface TableItemResultPage extends Array<TableItem> {
   continuationToken?: string;
 }
 
-// ---- Transactions -----------------------------------------------------------------------------------------------
+// ---- Transactions ----------------------------------------------------------------------------
 
 export type CreateDeleteEntityAction = ["create" | "delete", TableEntity];
 export type UpdateEntityAction =
@@ -156,7 +156,7 @@ export interface TableTransactionResponse {
   getResponseForEntity: (rowKey: string) => TableTransactionEntityResponse | undefined;
 }
 
-// ---- Bulk ---------------------------------------------------------------------------------------------------------
+// ---- Bulk ------------------------------------------------------------------------------------
 
 export type BulkActions = Iterable<TransactionAction> | AsyncIterable<TransactionAction>;
 
@@ -202,7 +202,7 @@ export interface BulkResult extends Omit<BulkProgress, "failed"> {
   notAttempted: number[];
 }
 
-// ---- Paging -----------------------------------------------------------------------------------------------------
+// ---- Paging ----------------------------------------------------------------------------------
 
 export interface PageSettings {
   continuationToken?: string;
@@ -221,7 +221,7 @@ export interface PagedAsyncIterableIterator<
   byPage: (settings?: TPageSettings) => AsyncIterableIterator<TPage>;
 }
 
-// ---- Explain --------------------------------------------------------------------------------------------------------
+// ---- Explain ---------------------------------------------------------------------------------
 
 export type PlanKind = "empty" | "point" | "range" | "partition" | "table";
 
@@ -254,7 +254,7 @@ export interface Explain {
   warnings: ExplainWarning[];
 }
 
-// ---- Clients ----------------------------------------------------------------------------------------------------
+// ---- Clients ---------------------------------------------------------------------------------
 
 export interface WriteOptions {
   /** The durability of this call. Default: the table handle's, then the store's. */
@@ -402,7 +402,7 @@ export interface TableOptions<T extends object = Record<string, unknown>> {
   durability?: Durability;
 }
 
-// ---- Store ------------------------------------------------------------------------------------------------------
+// ---- Store -----------------------------------------------------------------------------------
 
 export type Persistence = "auto" | "memory" | "indexeddb" | "file";
 
@@ -823,7 +823,7 @@ export interface Store {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-// ---- Watching requests --------------------------------------------------------------------------------------------
+// ---- Watching requests -----------------------------------------------------------------------
 
 /**
  * The operation of a request. `upsert` has a mode. `unknown`: the operation cannot be determined.

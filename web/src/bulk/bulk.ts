@@ -105,7 +105,7 @@ class BulkRun {
     return this.#finish();
   }
 
-  // ---- Reading ------------------------------------------------------------------------------------------------------
+  // ---- Reading ---------------------------------------------------------------------------------
 
   async #readAll(actions: BulkActions): Promise<void> {
     const isAsync = Symbol.asyncIterator in actions;
@@ -133,7 +133,7 @@ class BulkRun {
     await Promise.race(this.#inFlight);
   }
 
-  // ---- Sending ------------------------------------------------------------------------------------------------------
+  // ---- Sending ---------------------------------------------------------------------------------
 
   #startBatches(includePartial: boolean): void {
     while (this.#inFlight.size < this.#concurrency && this.#stopped === undefined) {
@@ -190,7 +190,7 @@ class BulkRun {
     }
   }
 
-  // ---- The end ------------------------------------------------------------------------------------------------------
+  // ---- The end ---------------------------------------------------------------------------------
 
   #finish(): BulkResult {
     const notAttempted = [...this.#notAttempted, ...this.#batches.notAttempted()].map(

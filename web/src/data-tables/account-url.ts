@@ -1,17 +1,18 @@
-// Whose account a client's URL means.
+// Reads the account from a client's URL.
 
 export interface AccountUrl {
   // undefined: the URL names no account.
   account: string | undefined;
-  // The address of the account's copy, which is read only.
+  // Whether this is the address of the account's read-only secondary.
   secondary: boolean;
-  // Nobody but this machine is asked.
+  // Whether the URL addresses this machine.
   local: boolean;
 }
 
 const secondarySuffix = "-secondary";
 
-// The first label of a host like *.table.*; of an IP address or localhost the first segment of the path.
+// Returns the first label of a host like *.table.*, or for an IP address or localhost the first
+// path segment.
 export function parseAccountUrl(url: string): AccountUrl {
   const { hostname, pathname } = new URL(url);
   const [first = "", second] = hostname.split(".");

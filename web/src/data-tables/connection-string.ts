@@ -1,4 +1,5 @@
-// Connection strings to what a client's constructor takes, with the official error texts.
+// Parses connection strings into the constructor arguments of a client, with the official error
+// texts.
 
 import { AzureNamedKeyCredential } from "./credentials.ts";
 
@@ -7,7 +8,7 @@ export interface ConnectionParts {
   credential?: AzureNamedKeyCredential;
 }
 
-// The account and the key are those of every emulator, and public.
+// The emulators' well-known account and key.
 const development =
   "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;" +
   "AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;" +
@@ -17,7 +18,7 @@ export function parseConnectionString(text: string): ConnectionParts {
   return parse(/usedevelopmentstorage=true/i.test(text) ? development : text);
 }
 
-// Names without regard to case; the first of a name counts.
+// Names are case-insensitive; the first occurrence of a name counts.
 type Values = (name: string) => string;
 
 function parse(text: string): ConnectionParts {
@@ -65,7 +66,7 @@ function sasParts(values: Values, endpoint: string): ConnectionParts {
   return { url: `${endpoint}?${signature}` };
 }
 
-// Throws the platform's TypeError if the endpoint is no URL, as officially.
+// Throws the platform's TypeError if the endpoint is not a URL, as the official client does.
 function accountNameOf(endpoint: string): string {
   if (endpoint === "") return "";
   const { host, pathname } = new URL(endpoint);

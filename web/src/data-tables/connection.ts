@@ -1,4 +1,4 @@
-// What both clients are made of: where their calls go, and what comes back to their callers.
+// The shared implementation of both clients: sends calls to the store and converts results.
 
 import { checkOperationOptions } from "../client/operation-checks.ts";
 import { RestError, StoreError, serviceError } from "../errors.ts";
@@ -24,7 +24,7 @@ export class Connection {
   readonly #hasReadableErrors: boolean;
   readonly portable: boolean;
 
-  // Throws NotSupported for options that are about requests, and TypeError if the URL is none.
+  // Throws NotSupported for options about requests, and TypeError if the URL is invalid.
   constructor(
     url: string,
     credentialOrOptions: Credential | ClientOptions | undefined,
@@ -65,7 +65,7 @@ export class Connection {
     return responseHeaders(this.#version, (store as StoreHandle).restEntryPoint);
   }
 
-  // The account is looked up anew for every call: tests change the default between them.
+  // Looks up the account for every call, because tests change the default between calls.
   async #call<T>(
     options: OperationOptions,
     call: (store: Store) => T | Promise<T>,
@@ -92,7 +92,7 @@ export class Connection {
   }
 }
 
-// The pipeline, as options and as property of a client.
+// The error for the options and property that concern the HTTP pipeline.
 export function transportNotSupported(what: string): StoreError {
   return new StoreError("NotSupported", `There is no ${what} here: no request is sent.`, {
     hint: "Who needs it keeps the client of @azure/data-tables, with its option httpClient: store.httpClient.",

@@ -1,5 +1,5 @@
-// Credentials, by the official names and shapes. What is a credential is told by its shape, so objects of the official classes
-// serve as well.
+// Credentials with the official names and shapes. They are recognized by shape, so objects of the
+// official classes work too.
 
 import type { Credential, NamedKeyCredential, SASCredential, TokenCredential } from "./types.ts";
 
@@ -29,7 +29,7 @@ export class AzureNamedKeyCredential implements NamedKeyCredential {
   }
 }
 
-/** A shared access signature: what generateTableSas and generateAccountSas give. */
+/** A shared access signature, as returned by generateTableSas and generateAccountSas. */
 export class AzureSASCredential implements SASCredential {
   #signature: string;
 
@@ -61,7 +61,8 @@ export function isSASCredential(value: unknown): value is SASCredential {
   return typeof (value as { signature?: unknown } | null | undefined)?.signature === "string";
 }
 
-// Older credentials have a `getToken` of no arguments besides `signRequest`; they are none.
+// Older key credentials have a `getToken` without parameters beside `signRequest`; they are not
+// token credentials.
 export function isTokenCredential(value: unknown): value is TokenCredential {
   const { getToken, signRequest } = (value ?? {}) as { getToken?: unknown; signRequest?: unknown };
   return typeof getToken === "function" && (signRequest === undefined || getToken.length > 0);

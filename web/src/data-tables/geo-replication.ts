@@ -1,4 +1,4 @@
-// What getStatistics may say of the account's copy.
+// The replication status that getStatistics may return.
 
 export const KnownGeoReplicationStatusType = {
   Live: "live",

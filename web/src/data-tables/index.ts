@@ -1,4 +1,5 @@
-// Everything that entitable/data-tables exports, and nothing else: the names of @azure/data-tables, and what this package adds.
+// The exports of entitable/data-tables: the names of @azure/data-tables, and this package's
+// additions.
 
 export { TableTransaction } from "../client/transaction.ts";
 export { edm } from "../edm/edm.ts";

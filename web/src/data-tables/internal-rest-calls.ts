@@ -1,5 +1,6 @@
-// What the direct door has no blocks for: these calls go through the REST door, the one place that knows the rules of their documents.
-// They are trusted, as everything is that comes through the direct door: a client may use it whether the store checks signatures or not.
+// Calls for which the RPC entry point has no messages. They use the REST entry point, which
+// implements the rules of their documents. They are trusted, like all calls of the RPC entry point:
+// they need no signature.
 
 import { RestError } from "../errors.ts";
 import type { HttpResponse } from "../rest/http-message.ts";
@@ -15,7 +16,8 @@ import {
   serializeServiceProperties,
 } from "./xml-documents.ts";
 
-// No account is called like this host, so whatever the store's is, it stands in the path; and it is not compared.
+// This host is no account's name, so the account is always taken from the path. The host itself is
+// not compared.
 const primary = "http://[::1]/inner";
 const secondary = `${primary}-secondary`;
 
@@ -55,7 +57,7 @@ export async function getStatistics(store: Store): Promise<TableServiceStats & {
 
 interface InternalRequest {
   url: string;
-  body?: string; // then it writes
+  body?: string; // present for writes
   signal?: AbortSignalLike | undefined;
 }
 
@@ -75,7 +77,8 @@ async function sendInternalRequest(
   throw restErrorFromXml(response);
 }
 
-// With the message of the direct door's errors, and the body for those who want the wire's (wire.ts).
+// Returns the error with the RPC entry point's message, and with the body for callers that need the
+// wire format (wire.ts).
 function restErrorFromXml(response: HttpResponse): RestError {
   const bodyAsText = bodyOf(response);
   const text = elementText(bodyAsText, "m:message") ?? "";

@@ -1,10 +1,10 @@
-// The template tag for filters: values as literals of the filter language.
+// The template tag `odata` for filters, which inserts values as literals of the filter language.
 
 import { builtinKind, fromBase64 } from "../edm/edm.ts";
 
 /**
- * Writes values into a filter as literals: odata`Name eq ${"O'Neill"} and Age gt ${18}`. Strings are quoted unless the text
- * before them ends with a quote.
+ * Inserts values into a filter as literals: odata`Name eq ${"O'Neill"} and Age gt ${18}`. Strings
+ * are quoted unless the text before them ends with a quote.
  */
 export function odata(strings: TemplateStringsArray, ...values: unknown[]): string {
   let filter = "";
@@ -18,7 +18,8 @@ export function odata(strings: TemplateStringsArray, ...values: unknown[]): stri
 function literal(value: unknown, before: string): string {
   switch (typeof value) {
     case "string":
-      // At the very beginning it is not quoted, as officially: there it is no operand but the filter itself.
+      // At the start of the template a string is the filter itself, not an operand, and is not
+      // quoted. The official function does the same.
       return before === "" || before.trim().endsWith("'")
         ? escapeQuotes(value)
         : quoteLiteral(value);
@@ -56,7 +57,8 @@ function objectLiteral(value: object, before: string): string {
     case "Binary":
       return bytesLiteral(fromBase64(text));
     case "Double":
-      return /^-?\d+$/.test(text) ? `${text}.0` : text; // without a point it were an Int32
+      // without a decimal point it would be an Int32
+      return /^-?\d+$/.test(text) ? `${text}.0` : text;
     default:
       return text;
   }

@@ -1,4 +1,4 @@
-// Which store a client talks to. Nothing is opened before the first call.
+// Selects a client's store. No store is opened before the first call.
 
 import { StoreError } from "../errors.ts";
 import { openStore } from "../open-store.ts";
@@ -6,7 +6,7 @@ import type { OpenOptions, Store } from "../types.ts";
 
 export type StoreSource = Store | Promise<Store>;
 
-// A store that was given, maybe as a promise, or is opened when it is asked for first; once it is there it is at hand.
+// A store, or the promise of one, or a store that is opened at the first use.
 export class LazyStore {
   readonly #open: () => StoreSource;
   #store: StoreSource | undefined;
@@ -20,7 +20,7 @@ export class LazyStore {
     return this.#store;
   }
 
-  // A failure is not kept: the next call tries again.
+  // A failure is not cached: the next call tries again.
   #begin(): StoreSource {
     const opening = this.#open();
     if (!isPromise(opening)) return opening;
@@ -38,14 +38,17 @@ export class LazyStore {
 
 let defaultStore: LazyStore | undefined;
 const registered = new Map<string, LazyStore>();
-const opened = new Map<string, LazyStore>(); // by account, with defaults
+const opened = new Map<string, LazyStore>(); // by account, opened with default options
 
-/** The store of clients that name none and whose account has none registered. Options: it is opened at the first call. */
+/**
+ * Sets the store of clients without their own store whose account has no registered store. If
+ * options are given, the store is opened at the first call.
+ */
 export function setDefaultStore(store: StoreSource | OpenOptions): void {
   defaultStore = new LazyStore(() => (isStore(store) ? store : openStore(store)));
 }
 
-/** Clients of this account use that store; what is returned takes it back. */
+/** Registers a store for an account's clients. Returns a function that removes the registration. */
 export function registerAccount(accountName: string, store: StoreSource): () => void {
   const source = new LazyStore(() => store);
   registered.set(accountName, source);
@@ -54,7 +57,7 @@ export function registerAccount(accountName: string, store: StoreSource): () => 
   };
 }
 
-// Of a client that was given no store. Throws NotSupported if there is none that could be meant.
+// Returns the store of a client that was created without one. Throws NotSupported if no store fits.
 export function findLazyStore(
   account: string | undefined,
   url: string,

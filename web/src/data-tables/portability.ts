@@ -1,8 +1,9 @@
-// The option `portable`: rejects what is stored here but means something else, or nothing, at the real service.
+// The option `portable`: rejects values that the real service would interpret differently or
+// reject.
 
 import { StoreError } from "../errors.ts";
 
-// Plain whole numbers outside Int32 have no type on the wire: each service decides for itself.
+// Whole numbers outside Int32 have no type on the wire, and services interpret them differently.
 export function assertPortable(entity: object): void {
   for (const [name, value] of Object.entries(entity)) {
     if (!Number.isInteger(value) || (value | 0) === value) continue;

@@ -1,5 +1,5 @@
-// Shared access signatures, as the official functions make them: the same bytes for the same input and clock. Synchronous, and
-// without the module.
+// Generates shared access signatures as the official functions do: the same bytes for the same
+// input and clock, synchronously and without the WebAssembly module.
 
 import { base64, fromBase64 } from "../edm/edm.ts";
 import { hmacSha256 } from "../rest/hmac.ts";
@@ -15,8 +15,8 @@ import type {
 } from "./types.ts";
 
 /**
- * A signature that lets its bearer use the entities of one table: the query string of a URL, without "?". Without
- * `identifier` it allows queries for an hour, unless said otherwise.
+ * Returns a shared access signature for the entities of one table: the query string of a URL,
+ * without "?". Without `identifier` it allows queries for an hour by default.
  */
 export function generateTableSas(
   tableName: string,
@@ -68,8 +68,8 @@ export function generateTableSas(
 }
 
 /**
- * A signature that lets its bearer use the account: the query string of a URL, without "?". It allows to query entities and
- * list tables for an hour, unless said otherwise.
+ * Returns a shared access signature for the account: the query string of a URL, without "?". By
+ * default it allows querying entities and listing tables for an hour.
  */
 export function generateAccountSas(
   credential: NamedKeyCredential,
@@ -109,7 +109,7 @@ export function generateAccountSas(
   ]);
 }
 
-// ---- Fields -------------------------------------------------------------------------------------------------------
+// ---- Fields ----------------------------------------------------------------------------------
 
 type Letters<T> = readonly (readonly [keyof T, string])[];
 
@@ -159,7 +159,7 @@ function inAnHour(): Date {
   return new Date(Date.now() + 3600 * 1000);
 }
 
-// ---- Signing ------------------------------------------------------------------------------------------------------
+// ---- Signing ---------------------------------------------------------------------------------
 
 function requireKey(credential: unknown): void {
   if (isNamedKeyCredential(credential)) return;
@@ -173,7 +173,8 @@ function sign({ key }: NamedKeyCredential, lines: readonly (string | undefined)[
   return base64(hmacSha256(decodeKey(key), new TextEncoder().encode(text)));
 }
 
-// As leniently as Node's Buffer, which the official functions use: what is not base64 is skipped, the URL's alphabet is taken too.
+// Decodes base64 as leniently as Node's Buffer, which the official functions use: invalid
+// characters are skipped, and the URL alphabet is accepted.
 function decodeKey(key: string): Uint8Array {
   const [before = ""] = key.split("=");
   const digits = before
@@ -184,7 +185,7 @@ function decodeKey(key: string): Uint8Array {
   return fromBase64(whole);
 }
 
-// What is empty is left out.
+// Omits empty fields.
 function toQueryString(fields: readonly (readonly [string, string | undefined])[]): string {
   return fields
     .flatMap(([name, value]) => (value ? `${name}=${encodeURIComponent(value)}` : []))

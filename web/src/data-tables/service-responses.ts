@@ -1,5 +1,5 @@
-// What of a response the direct door does not have, since no request was sent: ids, version, and the form that things have when they
-// went over the wire.
+// Adds what the RPC entry point's responses lack because no HTTP request was sent: ids, version,
+// and the form that values have on the wire.
 
 import { RestError } from "../errors.ts";
 import type { RestEntryPoint } from "../rest/entry-point.ts";
@@ -22,12 +22,12 @@ export function responseHeaders(version: string, { random }: RestEntryPoint): Re
   return { clientRequestId: randomGuid(random), requestId: randomGuid(random), version };
 }
 
-// A date header has seconds.
+// Date headers have a resolution of one second.
 export function headerDate(date: Date): Date {
   return new Date(Math.floor(date.getTime() / 1000) * 1000);
 }
 
-// Of a transaction's parts only those that created something name it, as it stands in its address.
+// In a transaction, only responses to creations name the row key, encoded as in a URL.
 export function toServiceTransactionResponse(
   response: TableTransactionResponse,
   actions: readonly TransactionAction[],
@@ -47,8 +47,9 @@ function encodeKeyForUrl(key: string): string {
   return encodeURIComponent(key.replaceAll("'", "''"));
 }
 
-// The error as the official client has it: its message is the body of the response, and the text in that ends with id and time. Of a
-// transaction it is the text of the part that failed, and nothing more is known.
+// Returns the error in the official client's form: its message is the response's body, whose text
+// ends with request id and time. For a transaction, the message is the text of the failed part, and
+// no further details exist.
 export function toServiceError(
   error: RestError,
   isTransaction: boolean,

@@ -1,4 +1,4 @@
-// One table: the official TableClient, over the direct door.
+// The official TableClient, over the RPC entry point.
 
 import { requireKeys } from "../client/operation-checks.ts";
 import { paged } from "../client/paging.ts";
@@ -37,7 +37,10 @@ import type {
   SignedIdentifier,
 } from "./types.ts";
 
-/** A client of one table. Making one does nothing: the store is looked up by the first call. */
+/**
+ * A client of one table. The constructor has no side effects: the store is looked up at the first
+ * call.
+ */
 export class TableClient {
   url: string;
   readonly tableName: string;
@@ -67,12 +70,12 @@ export class TableClient {
       : new TableClient(url, tableName, credential, options);
   }
 
-  /** Throws NotSupported: there are no requests. */
+  /** Throws NotSupported: no requests are sent. */
   get pipeline(): never {
     throw transportNotSupported("pipeline");
   }
 
-  // ---- The table ----------------------------------------------------------------------------------------------------
+  // ---- The table -------------------------------------------------------------------------------
 
   createTable(options: OperationOptions & WriteOptions = {}): Promise<void> {
     return this.#connection.write(options, (store) => this.#table(store).createTable(options));
@@ -96,9 +99,10 @@ export class TableClient {
     });
   }
 
-  // ---- Reading ------------------------------------------------------------------------------------------------------
+  // ---- Reading ---------------------------------------------------------------------------------
 
-  // Throws at the call if a key is missing, as officially; so do updateEntity and deleteEntity.
+  // Throws synchronously if a key is missing, as the official client does; so do updateEntity and
+  // deleteEntity.
   getEntity<T extends object = Record<string, unknown>>(
     partitionKey: string,
     rowKey: string,
@@ -122,7 +126,7 @@ export class TableClient {
     return paged(readPage);
   }
 
-  // ---- Writing ------------------------------------------------------------------------------------------------------
+  // ---- Writing ---------------------------------------------------------------------------------
 
   async createEntity<T extends object>(
     entity: TableEntity<T>,
@@ -178,7 +182,7 @@ export class TableClient {
     this.#check(entity);
     return await this.#connection.write(options, async (store) => {
       const written = await call(this.#table(store));
-      const date = headerDate(written.date as Date); // a store's own client always says it
+      const date = headerDate(written.date as Date); // always present in a store's own client
       return { ...this.#connection.headers(store), ...written, date };
     });
   }

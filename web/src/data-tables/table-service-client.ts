@@ -1,4 +1,5 @@
-// An account's tables and the service's properties: the official TableServiceClient, over the direct door.
+// The official TableServiceClient, over the RPC entry point: an account's tables and the service's
+// properties.
 
 import { encodeTableToken, paged } from "../client/paging.ts";
 import type {
@@ -23,7 +24,10 @@ import type {
   SetPropertiesResponse,
 } from "./types.ts";
 
-/** A client of an account. Making one does nothing: the store is looked up by the first call. */
+/**
+ * A client of an account. The constructor has no side effects: the store is looked up at the first
+ * call.
+ */
 export class TableServiceClient {
   url: string;
   readonly #connection: Connection;
@@ -49,7 +53,7 @@ export class TableServiceClient {
       : new TableServiceClient(url, credential, options);
   }
 
-  /** Throws NotSupported: there are no requests. */
+  /** Throws NotSupported: no requests are sent. */
   get pipeline(): never {
     throw transportNotSupported("pipeline");
   }
@@ -87,7 +91,7 @@ export class TableServiceClient {
     }));
   }
 
-  /** Sections that are left out keep what they are. */
+  /** Sets the service's properties. Omitted sections stay unchanged. */
   setProperties(
     properties: ServiceProperties,
     options: SetPropertiesOptions = {},
@@ -98,7 +102,7 @@ export class TableServiceClient {
     });
   }
 
-  /** Of the account's copy, whatever address this client has. */
+  /** Returns the replication status of the secondary, whichever address this client uses. */
   getStatistics(options: OperationOptions = {}): Promise<GetStatisticsResponse> {
     return this.#connection.read(options, async (store) => ({
       ...(await getStatistics(store)),

@@ -1,9 +1,9 @@
-// Types that only the drop-in client has: the official ones (mutually assignable with them, which
-// tests/web/data-tables.test-d.ts checks), and what this package adds to them.
+// The types of the drop-in client: the official ones (mutually assignable, as
+// tests/web/data-tables.test-d.ts checks), and this package's additions.
 
 import type { OperationOptions, Store, StoreWarning, TableItem } from "../types.ts";
 
-// ---- Credentials --------------------------------------------------------------------------------------------------
+// ---- Credentials -----------------------------------------------------------------------------
 
 export interface NamedKeyCredential {
   readonly key: string;
@@ -14,7 +14,10 @@ export interface SASCredential {
   readonly signature: string;
 }
 
-/** Of the official one what says that it is one: nobody asks it for a token here. */
+/**
+ * The part of the official type by which a token credential is recognized. No token is ever
+ * requested here.
+ */
 export interface TokenCredential {
   getToken(
     scopes: string | string[],
@@ -24,13 +27,13 @@ export interface TokenCredential {
 
 export type Credential = NamedKeyCredential | SASCredential | TokenCredential;
 
-// ---- Clients ------------------------------------------------------------------------------------------------------
+// ---- Clients ---------------------------------------------------------------------------------
 
-/** All but `endpoint` and `version` are accepted and without effect: there is no request. */
+/** All options except `endpoint` and `version` are accepted without effect: no request is sent. */
 export interface TableServiceClientOptions {
-  /** Asked for instead of the `url`. */
+  /** Replaces the `url`. */
   endpoint?: string;
-  /** The version of the service that responses name; default "2019-02-02". */
+  /** The service version in responses. Default "2019-02-02". */
   version?: string;
   allowInsecureConnection?: boolean;
   retryOptions?: { maxRetries?: number; retryDelayInMs?: number; maxRetryDelayInMs?: number };
@@ -45,21 +48,27 @@ export interface TableServiceClientOptions {
   };
 }
 
-/** What this package adds to the options of both clients. */
+/** This package's additions to the options of both clients. */
 export interface EntitableClientOptions {
-  /** Default: the one registered for the account, else the default store, else one that is named after the account. */
+  /**
+   * Default: the store registered for the account, else the default store, else a store named after
+   * the account.
+   */
   store?: Store | Promise<Store>;
-  /** What `message` of a RestError is: the response's body ("wire", the default, as officially) or its text. */
+  /**
+   * The `message` of a RestError: the response's body ("wire", the default, as in the official
+   * client) or its text.
+   */
   errorMessages?: "wire" | "readable";
-  /** Reject what the real service would take otherwise; default false. */
+  /** Reject values that the real service would interpret differently. Default false. */
   portable?: boolean;
-  /** Nothing is ever printed. */
+  /** Called with each warning. The package never prints to the console. */
   onWarning?: (warning: StoreWarning) => void;
 }
 
 export type ClientOptions = TableServiceClientOptions & EntitableClientOptions;
 
-// ---- Tables -------------------------------------------------------------------------------------------------------
+// ---- Tables ----------------------------------------------------------------------------------
 
 export interface TableQueryResponse {
   value?: TableItem[];
@@ -99,14 +108,14 @@ export interface SignedIdentifier {
 export interface AccessPolicy {
   start?: Date;
   expiry?: Date;
-  /** Of r, a, u, d, in this order. */
+  /** A combination of r, a, u, d, in this order. */
   permission?: string;
 }
 
 export type GetAccessPolicyResponse = TableGetAccessPolicyHeaders & SignedIdentifier[];
 export type SetAccessPolicyResponse = TableSetAccessPolicyHeaders;
 
-// ---- The service --------------------------------------------------------------------------------------------------
+// ---- The service -----------------------------------------------------------------------------
 
 export interface ServiceProperties {
   logging?: Logging;
@@ -180,7 +189,7 @@ export type GetPropertiesResponse = ServiceGetPropertiesHeaders & ServicePropert
 export type SetPropertiesResponse = ServiceSetPropertiesHeaders;
 export type GetStatisticsResponse = ServiceGetStatisticsHeaders & TableServiceStats;
 
-// ---- Shared access signatures -------------------------------------------------------------------------------------
+// ---- Shared access signatures ----------------------------------------------------------------
 
 export type SasProtocol = "https" | "https,http";
 
@@ -200,12 +209,12 @@ export interface TableSasSignatureValues {
   version?: string;
   protocol?: SasProtocol;
   startsOn?: Date;
-  /** Default without `identifier`: in an hour. */
+  /** Default without `identifier`: one hour from now. */
   expiresOn?: Date;
   /** Default without `identifier`: query. */
   permissions?: TableSasPermissions;
   ipRange?: SasIPRange;
-  /** Of a stored access policy of the table. */
+  /** The id of a stored access policy of the table. */
   identifier?: string;
   startPartitionKey?: string;
   endPartitionKey?: string;
@@ -230,11 +239,11 @@ export interface AccountSasServices {
 }
 
 export interface AccountSasOptions {
-  /** Default: in an hour. */
+  /** Default: one hour from now. */
   expiresOn?: Date;
   /** Default: query and list. */
   permissions?: AccountSasPermissions;
-  /** Of s (service), c (tables) and o (entities); default "sco". */
+  /** A combination of s (service), c (tables) and o (entities). Default "sco". */
   resourceTypes?: string;
   version?: string;
   protocol?: SasProtocol;

@@ -1,4 +1,5 @@
-// Access policies, properties and statistics to and from the service's XML documents.
+// Converts access policies, service properties and statistics to and from the service's XML
+// documents.
 
 import type {
   AccessPolicy,
@@ -19,7 +20,7 @@ import {
   textElement,
 } from "./xml.ts";
 
-// ---- Access policies ----------------------------------------------------------------------------------------------
+// ---- Access policies -------------------------------------------------------------------------
 
 export function serializeAccessPolicies(identifiers: readonly SignedIdentifier[]): string {
   const elements = identifiers.map(({ id, accessPolicy }) =>
@@ -50,14 +51,14 @@ export function parseAccessPolicies(xml: string): SignedIdentifier[] {
   });
 }
 
-// Seconds, as officially.
+// Formats a date with a resolution of one second, as the official client does.
 function dateText(date: Date | undefined): string | undefined {
   return date ? `${date.toISOString().slice(0, -5)}Z` : undefined;
 }
 
-// ---- Properties ---------------------------------------------------------------------------------------------------
+// ---- Properties ------------------------------------------------------------------------------
 
-// A section that is left out keeps what it is.
+// Omitted sections stay unchanged on the service.
 export function serializeServiceProperties(properties: ServiceProperties): string {
   const { logging, hourMetrics, minuteMetrics, cors } = properties;
   return element(
@@ -136,7 +137,7 @@ function parseLogging(section: string): Logging {
 }
 
 function parseMetrics(section: string): Metrics {
-  const own = removeElements(section, "RetentionPolicy"); // which has an Enabled too
+  const own = removeElements(section, "RetentionPolicy"); // it also contains an Enabled element
   const version = elementText(own, "Version");
   return {
     ...(version === undefined ? {} : { version }),
@@ -171,7 +172,7 @@ function isTrue(section: string, name: string): boolean {
   return elementText(section, name) === "true";
 }
 
-// ---- Statistics ---------------------------------------------------------------------------------------------------
+// ---- Statistics ------------------------------------------------------------------------------
 
 export function parseStatistics(xml: string): TableServiceStats {
   const status = elementText(xml, "Status") ?? "";

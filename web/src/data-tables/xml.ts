@@ -1,7 +1,8 @@
-// The little XML that the service's documents take. What is read here was written by our own core (core/rest/xml): elements of known
-// names that never stand inside their like. It is no parser for anybody else's.
+// Minimal XML reading and writing for the service's documents. It only reads documents of our own
+// core (core/rest/xml), whose elements have known names and are never nested in elements of the
+// same name. It is not a general parser.
 
-/** Text is escaped, elements are given as they are. */
+/** Returns an element. Text is escaped; child elements are inserted unchanged. */
 export function element(name: string, ...children: readonly string[]): string {
   return `<${name}>${children.join("")}</${name}>`;
 }
@@ -10,7 +11,7 @@ export function textElement(name: string, text: string | number | boolean | unde
   return text === undefined ? "" : element(name, escapeXml(String(text)));
 }
 
-// What stands in each element of that name.
+// Returns the content of each element with this name.
 export function elementContents(xml: string, name: string): string[] {
   const pattern = new RegExp(`<${name}(?:\\s[^>]*)?(?:/>|>(.*?)</${name}>)`, "gs");
   return Array.from(xml.matchAll(pattern), ([, inside = ""]) => inside);

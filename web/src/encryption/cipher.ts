@@ -152,7 +152,7 @@ export class EntityCipher {
   }
 }
 
-// ---- Values ---------------------------------------------------------------------------------------------------------
+// ---- Values ----------------------------------------------------------------------------------
 
 function plaintextBytes(name: string, value: unknown): Uint8Array<ArrayBuffer> {
   const text = isTyped(value) && value.type === "String" ? value.value : value;
@@ -190,7 +190,7 @@ function aesGcmParameters(iv: Uint8Array<ArrayBuffer>, context: string): AesGcmP
   return { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(context) };
 }
 
-// ---- What was read --------------------------------------------------------------------------------------------------
+// ---- What was read ---------------------------------------------------------------------------
 
 // Where types are not converted, every value comes so.
 interface Typed {

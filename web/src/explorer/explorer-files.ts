@@ -23,7 +23,7 @@ const types: Readonly<Record<FileFormat, string>> = {
   json: "application/json",
 };
 
-// ---- Export -----------------------------------------------------------------------------------------------------------
+// ---- Export ----------------------------------------------------------------------------------
 
 /** Asks how, and gives the file to the browser to save. */
 export function exportTable(
@@ -91,7 +91,7 @@ function download(file: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(href), 60_000); // the browser takes it meanwhile
 }
 
-// ---- Import -----------------------------------------------------------------------------------------------------------
+// ---- Import ----------------------------------------------------------------------------------
 
 const modes: readonly (readonly [ImportMode, string])[] = [
   ["insert", "are left as they are"],

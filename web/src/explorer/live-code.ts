@@ -63,7 +63,7 @@ async function withoutImports(
   return { body, imports: imports.map((statement) => statement.replaceAll("\n", " ")) };
 }
 
-// ---- Modules by name ------------------------------------------------------------------------------------------------
+// ---- Modules by name -------------------------------------------------------------------------
 
 const blobUrls = new Map<object, string>();
 
@@ -98,7 +98,7 @@ function blobUrl(source: string): string {
   return URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
 }
 
-// ---- Where it went wrong ----------------------------------------------------------------------------------------------
+// ---- Where it went wrong ---------------------------------------------------------------------
 
 const lines = new WeakMap<object, number>();
 

@@ -217,7 +217,7 @@ export class TablePlayground extends StoreElement {
     return { store, before, requests, cost, hasUncountedRequests, ms, shown, ...failure };
   }
 
-  // ---- Stores ---------------------------------------------------------------------------------------------------------
+  // ---- Stores ----------------------------------------------------------------------------------
 
   async #startRun(): Promise<StartedRun> {
     await this.#closeLastStores();
@@ -285,7 +285,7 @@ export class TablePlayground extends StoreElement {
     return textOf(element);
   }
 
-  // ---- Editing --------------------------------------------------------------------------------------------------------
+  // ---- Editing ---------------------------------------------------------------------------------
 
   #editorOptions(value: string): CodeEditorOptions {
     const root = this.view;

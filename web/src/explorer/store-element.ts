@@ -81,7 +81,7 @@ export abstract class StoreElement extends Base {
   }
 }
 
-// ---- Stores by name -------------------------------------------------------------------------------------------------
+// ---- Stores by name --------------------------------------------------------------------------
 
 interface SharedStore {
   readonly name: string;
@@ -117,7 +117,7 @@ function release(one: SharedStore): void {
   );
 }
 
-// ---- Elements -------------------------------------------------------------------------------------------------------
+// ---- Elements --------------------------------------------------------------------------------
 
 const sheets = new Map<string, CSSStyleSheet>();
 

@@ -190,7 +190,7 @@ export class TableQueue<T = unknown> {
     return row !== undefined && (await this.#move(row, to)) !== undefined;
   }
 
-  // ---- Rows -----------------------------------------------------------------------------------------------------------
+  // ---- Rows ------------------------------------------------------------------------------------
 
   async *#rows(pageRows: number, until?: number, select?: string[]): AsyncGenerator<Row> {
     const filter = subQueueFilter(this.#partitionKey, this.#subQueue, until);

@@ -1,4 +1,4 @@
-// The account that the REST door answers for, from the options of openStore.
+// The account that the REST entry point serves, from the options of openStore.
 
 import { StoreError } from "../errors.ts";
 import type { AccountOptions } from "../types.ts";
@@ -34,7 +34,7 @@ export function accountFromOptions(options: AccountOptions, storeName: string): 
   };
 }
 
-// A module of its own, since most stores sign nothing.
+// A separate module, because most stores verify no signatures.
 export async function loadHmac(): Promise<Hmac> {
   const { hmacSha256 } = await import("./hmac.ts");
   return hmacSha256;

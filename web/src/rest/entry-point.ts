@@ -1,5 +1,5 @@
-// The REST door: an HTTP request in, its response out. What stands in front of it (fetch, the official client's transport, a
-// server) is a few lines over `RestEntryPoint.send`.
+// The REST entry point: takes an HTTP request and returns its response. Adapters (fetch, the
+// official client's transport, a server) call `RestEntryPoint.send`.
 
 import { throwResponseError } from "../client/rpc-messages.ts";
 import { RestError, TruncatedResponseError } from "../errors.ts";
@@ -14,7 +14,7 @@ import {
   isHttpResponse,
 } from "./http-message.ts";
 
-// The rest of a longer body is not looked at: a request of more than 4 MiB is refused whatever is in it.
+// Longer bodies are cut: a request of more than 4 MiB is rejected whatever its content.
 export const bodyBytesMax = 4 * 1024 * 1024;
 
 export interface RestRequest extends Omit<HttpRequest, "clientIp"> {
@@ -24,7 +24,7 @@ export interface RestRequest extends Omit<HttpRequest, "clientIp"> {
 
 export class RestEntryPoint {
   readonly #transport: Transport;
-  readonly random: RandomSource; // also for responses that the store has no part in
+  readonly random: RandomSource; // also for responses that do not come from the store
 
   constructor(transport: Transport, random: RandomSource) {
     this.#transport = transport;
@@ -36,8 +36,9 @@ export class RestEntryPoint {
     return this.#transport.now();
   }
 
-  // Every refusal by the service's rules is a response. Rejects with StoreError if the store can't answer, and with
-  // AbortError if `signal` aborts while a write still waits for its turn: then it has no effect.
+  // Errors of the service are responses. Rejects with StoreError if the store cannot respond, and
+  // with AbortError if `signal` aborts while a write waits in the queue; then the write has no
+  // effect.
   async send(request: RestRequest): Promise<HttpResponse> {
     const httpRequest: HttpRequest = {
       method: request.method,
@@ -51,7 +52,7 @@ export class RestEntryPoint {
     const response = isReadMethod(request.method)
       ? this.#transport.handle(message, request.signal)
       : this.#transport.write(message, undefined, request.signal);
-    // A reply that comes at once dies with the next call.
+    // A synchronous response is valid only until the next call.
     const responseMessage =
       response instanceof Uint8Array ? response : await response.catch(throwConnectionReset);
     return isHttpResponse(responseMessage)
@@ -60,14 +61,14 @@ export class RestEntryPoint {
   }
 }
 
-// Of an answer without a body nothing arrives, if it is cut off.
+// A truncated response without a body is lost.
 function throwConnectionReset(error: Error): never {
   if (!(error instanceof TruncatedResponseError) || truncatedResponseFromError(error) !== undefined)
     throw error;
   throw new RestError(error.message, { code: "ECONNRESET" });
 }
 
-// Every other method waits in the queue of writes, in the order of the calls.
+// All other methods wait in the queue of writes, in the order of the calls.
 function isReadMethod(method: string): boolean {
   return method === "GET" || method === "HEAD" || method === "OPTIONS";
 }

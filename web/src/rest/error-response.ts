@@ -1,5 +1,6 @@
-// The answer where the store has none: it is closed, or open elsewhere, or this machine failed. A client of the service tries
-// such a request again, and in the end shows the message.
+// Responses for errors outside the service's rules: the store is closed, or open elsewhere, or
+// there is a local failure. Clients of the service retry such a request, and finally show the
+// message.
 
 import type { RestError } from "../errors.ts";
 import { platformRandom, randomGuid } from "../util/random.ts";
@@ -7,13 +8,14 @@ import { decodeHttpResponse, type HttpResponse, isHttpResponse } from "./http-me
 
 export function responseFromError(cause: unknown, random = platformRandom): HttpResponse {
   const message = cause instanceof Error ? cause.message : String(cause);
-  const { code } = Object(cause) as { code?: unknown }; // not instanceof: the store may be of another copy of the package
+  // not instanceof: the store may come from another copy of the package
+  const { code } = Object(cause) as { code?: unknown };
   return code === "StoreClosed" || code === "StoreLocked"
     ? errorResponse(503, "Service Unavailable", "ServerBusy", message, random)
     : errorResponse(500, "Internal Server Error", "InternalError", message, random);
 }
 
-// The same, as fetch has it.
+// Returns the same as a Response of fetch.
 export function fetchResponseFromError(cause: unknown, random = platformRandom): Response {
   const { status, reason, headers, body } = responseFromError(cause, random);
   const pairs = headers.map(([name, value]): [string, string] => [name, value]);
@@ -36,14 +38,15 @@ export function errorResponse(
   return { status, reason, headers, body: new TextEncoder().encode(text) };
 }
 
-// That of a network, which a store for tests can play. Then there is no answer: a connection ends instead.
+// Returns whether the error is a simulated network failure. Then there is no response: the
+// connection ends.
 export function isSimulatedNetworkError(error: unknown): error is RestError {
   const { name, statusCode } = Object(error) as { name?: unknown; statusCode?: unknown };
   return name === "RestError" && statusCode === undefined;
 }
 
-// What arrives of an answer that is cut off: half of its body, under the headers of the whole. Undefined if it is no such failure, or
-// there is no body.
+// Returns the part of a truncated response that arrives: half of its body, under the headers of the
+// whole. Undefined for other errors, and if there is no body.
 export function truncatedResponseFromError(error: unknown): HttpResponse | undefined {
   const { responseMessage } = Object(error) as { responseMessage?: unknown };
   if (!(responseMessage instanceof Uint8Array) || !isHttpResponse(responseMessage))

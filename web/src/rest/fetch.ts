@@ -1,10 +1,10 @@
-// The REST door in the shape of the platform's fetch.
+// The REST entry point with the interface of the platform's fetch.
 
 import type { RestEntryPoint } from "./entry-point.ts";
 import { isSimulatedNetworkError, truncatedResponseFromError } from "./error-response.ts";
 import type { HttpResponse } from "./http-message.ts";
 
-// Statuses whose response has no body; the Response constructor insists.
+// Statuses without a body, for which the Response constructor rejects one.
 const nullBodyStatuses: ReadonlySet<number> = new Set([101, 103, 204, 205, 304]);
 
 export function createFetch(
@@ -26,7 +26,7 @@ export function createFetch(
       const empty = method === "HEAD" || nullBodyStatuses.has(response.status);
       return toFetchResponse(response, empty ? null : response.body);
     } catch (error) {
-      signal.throwIfAborted(); // with the reason that was given, as fetch does
+      signal.throwIfAborted(); // with the caller's reason, as fetch does
       const truncated = truncatedResponseFromError(error);
       if (truncated !== undefined)
         return toFetchResponse(truncated, failingBody(truncated.body, error));
@@ -44,12 +44,13 @@ function toFetchResponse(
   return new Response(body, { status, statusText: reason, headers: pairs });
 }
 
-// A body that fails when so much of it was read.
+// Returns a body stream that fails after these bytes.
 function failingBody(bytes: Uint8Array, cause: unknown): ReadableStream<Uint8Array> {
   let sent = false;
   return new ReadableStream({
     async pull(controller) {
-      if (sent) await new Promise((resolve) => setTimeout(resolve)); // whoever passes it on has done so before it fails
+      // lets readers forward the data before the stream fails
+      if (sent) await new Promise((resolve) => setTimeout(resolve));
       if (sent) controller.error(new TypeError("network error", { cause }));
       else controller.enqueue(bytes);
       sent = true;

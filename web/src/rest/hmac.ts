@@ -1,4 +1,4 @@
-// HMAC-SHA256, synchronous, which WebCrypto's is not. The package carries the library's code (web/build.mjs).
+// Synchronous HMAC-SHA256; WebCrypto's is asynchronous. web/build.mjs bundles the library's code.
 
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";

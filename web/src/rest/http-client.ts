@@ -1,5 +1,5 @@
-// The REST door as the transport of the official clients (their `httpClient` option), by shape: nothing of theirs is
-// imported, and any version that sends such requests works.
+// The REST entry point as the transport of the official clients (their `httpClient` option). The
+// types are structural: nothing of the official packages is imported, so any version works.
 
 import { AbortError } from "../errors.ts";
 import type { HttpClient, HttpHeadersLike, HttpRequestLike, HttpResponseLike } from "../types.ts";
@@ -12,7 +12,7 @@ export function createHttpClient(restEntryPoint: Pick<RestEntryPoint, "send">): 
       if (signal?.aborted) throw new AbortError();
       const body = await bytesOf(request.body);
       request.onUploadProgress?.({ loadedBytes: body.length });
-      const url = new URL(request.url).href; // as every real transport sends it
+      const url = new URL(request.url).href; // normalized, as real transports send it
       const headers = [...request.headers];
       const response = await restEntryPoint.send({
         method: request.method,
@@ -37,7 +37,7 @@ async function bytesOf(given: unknown): Promise<Uint8Array> {
   if (body === null || body === undefined) return new Uint8Array();
   if (typeof body === "string") return new TextEncoder().encode(body);
   if (isNodeStream(body)) return collect(body);
-  // Buffers, Blob, FormData, ReadableStream: the platform knows them.
+  // The platform's Response converts Buffers, Blob, FormData and ReadableStream.
   return new Uint8Array(await new Response(body as BodyInit).arrayBuffer());
 }
 
@@ -51,7 +51,7 @@ async function collect(stream: AsyncIterable<Uint8Array | string>): Promise<Uint
   return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }
 
-// Names without regard to case, and in lower case where they come out, as from other transports.
+// Header names are case-insensitive, and lower case on output, as with other transports.
 class ResponseHeaders implements HttpHeadersLike {
   readonly #values = new Map<string, string>();
 

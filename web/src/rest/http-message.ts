@@ -1,4 +1,5 @@
-// HTTP requests to blocks, and responses from blocks (core/rest/http_codec.h has the layout).
+// Encodes HTTP requests as request messages and decodes HTTP responses from response messages.
+// core/rest/http_codec.h describes the layout.
 
 import { StoreError } from "../errors.ts";
 import type { RandomSource } from "../types.ts";
@@ -10,8 +11,8 @@ export interface HttpRequest {
   url: string; // absolute, percent-encoded
   headers: HeaderList;
   body: Uint8Array;
-  clientIp: string; // empty: there is no network between client and store
-  trusted?: boolean | undefined; // comes from this package itself: it may do everything
+  clientIp: string; // empty: no network between client and store
+  trusted?: boolean | undefined; // sent by this package itself: not authorized
 }
 
 export interface HttpResponse {
@@ -29,7 +30,7 @@ const requestIdOffset = 24;
 const requestHeaderBytes = 40;
 const responseHeaderBytes = 16;
 
-// `random` gives the request its id, from which all ids in its response are made.
+// `random` supplies the request's id, from which all ids in its response are derived.
 export function encodeHttpRequest(request: HttpRequest, random: RandomSource): Uint8Array {
   const strings = [request.method, request.url, request.clientIp];
   for (const [name, value] of request.headers) strings.push(name, value);
@@ -56,7 +57,7 @@ export function encodeHttpRequest(request: HttpRequest, random: RandomSource): U
   return message;
 }
 
-// Whether the block holds a response; otherwise it is an error of the direct door.
+// Returns whether the message is an HTTP response. Otherwise it is an error of the RPC entry point.
 export function isHttpResponse(message: Uint8Array): boolean {
   return message[0] === responseKind;
 }
@@ -88,7 +89,8 @@ export function decodeHttpResponse(message: Uint8Array): HttpResponse {
   return { status: view.getUint16(2, true), reason, headers, body };
 }
 
-// Text as it goes over a wire, a character for each octet. The platform's own headers are that already; others go as UTF-8.
+// Encodes text as octets, one per character. The platform's headers already have this form; other
+// text is encoded as UTF-8.
 function toByteString(text: string): string {
   for (let i = 0; i < text.length; ++i) {
     if (text.charCodeAt(i) > 0xff) return decodeByteString(new TextEncoder().encode(text));
@@ -103,8 +105,9 @@ function writeByteString(message: Uint8Array, from: number, text: string): numbe
 
 let ascii: TextDecoder | undefined;
 
-// A character for each octet. No TextDecoder does that (its "latin1" is Windows-1252), but where all octets are ASCII, as nearly
-// always, one gives the same, sixty times faster: anything else gets shorter or has a replacement character.
+// Decodes one character per octet. No TextDecoder does that ("latin1" is Windows-1252). For pure
+// ASCII, which is the usual case, a UTF-8 decoder returns the same result much faster. Other bytes
+// yield a shorter text or a replacement character.
 function decodeByteString(bytes: Uint8Array): string {
   ascii ??= new TextDecoder();
   const text = ascii.decode(bytes);
@@ -113,7 +116,7 @@ function decodeByteString(bytes: Uint8Array): string {
 }
 
 function byteStringFromUnits(bytes: Uint8Array): string {
-  const step = 8192; // a call takes only so many arguments
+  const step = 8192; // a call has a limited number of arguments
   let text = "";
   for (let offset = 0; offset < bytes.length; offset += step) {
     text += String.fromCharCode(...bytes.subarray(offset, offset + step));

@@ -1,12 +1,14 @@
-// Which URLs are the Table service's: asked by what stands between clients and the network (Service Worker, MSW, Playwright).
+// Recognizes URLs of the Table service, for interceptors between clients and the network (Service
+// Worker, MSW, Playwright).
 
 import { StoreError } from "../errors.ts";
 
-// Every account of the service, and of the emulator at its port.
+// Matches every account of the service, and of the emulator at its port.
 const anyAccountUrl =
   /^https?:\/\/(?:[^/?#]+\.table\.core\.windows\.net(?::\d+)?|[^/?#]+:10002)(?:[/?#]|$)/i;
 
-// The URLs that begin with `baseUrl`, or that it matches. Default: every account of service and emulator.
+// Returns a pattern for URLs that begin with `baseUrl` or match it. Default: every account of the
+// service and the emulator.
 export function serviceUrlPattern(baseUrl?: string | RegExp): RegExp {
   if (baseUrl === undefined) return anyAccountUrl;
   if (typeof baseUrl !== "string") return baseUrl;
@@ -19,8 +21,9 @@ export function serviceUrlPattern(baseUrl?: string | RegExp): RegExp {
   return new RegExp(`^${text}(?:[/?#]|$)`, "i");
 }
 
-// Whether a URL addresses this account: by its host (<account>.table.<anything>), or by the path at the emulator's port or
-// at `origin`. Elsewhere a path that happens to begin like that is somebody else's.
+// Returns whether a URL addresses this account: by its host (<account>.table.<anything>), or by the
+// path at the emulator's port or at `origin`. At other origins, the same path belongs to another
+// application.
 export function isAccountUrl(url: URL, account: string, origin: string): boolean {
   const names = [account.toLowerCase(), `${account.toLowerCase()}-secondary`];
   const [label = "", service] = url.hostname.split(".");

@@ -119,7 +119,7 @@ function printEndpoints(server: TableServer, { location }: ServeCommand, names: 
   for (const name of names) print(`${server.url}/${name} (${where})`);
 }
 
-// ---- The end ------------------------------------------------------------------------------------------------------------
+// ---- The end ---------------------------------------------------------------------------------
 
 // A second signal does not wait.
 function onSignal(): void {
@@ -171,7 +171,7 @@ function listenProblem(error: unknown, { host, port }: ServeCommand): string {
   }
 }
 
-// ---- Small things -------------------------------------------------------------------------------------------------------
+// ---- Small things ----------------------------------------------------------------------------
 
 function log(to: string | true, fs: NodeFs): (served: ServedRequest) => void {
   if (to === true) return (served) => void print(lineOf(served));

@@ -85,7 +85,7 @@ export function isBodyAccepted(request: NodeRequest): boolean {
   return !(Number(request.headers["content-length"]) > bodyBytesMax);
 }
 
-// ---- The request --------------------------------------------------------------------------------------------------------
+// ---- The request -----------------------------------------------------------------------------
 
 // As much of it as the store looks at; undefined if the client went away.
 function bodyOf(request: NodeRequest): Promise<Body | undefined> | Body {
@@ -156,7 +156,7 @@ function headersOf({ rawHeaders }: NodeRequest): HeaderList {
   return headers;
 }
 
-// ---- The response -------------------------------------------------------------------------------------------------------
+// ---- The response ----------------------------------------------------------------------------
 
 // Undefined: none, the connection is to end.
 async function outgoingResponseFor(

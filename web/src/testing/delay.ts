@@ -1,4 +1,4 @@
-// How long something takes.
+// Delays of simulated requests: fixed, uniform, log-normal, and by operation.
 
 import { StoreError } from "../errors.ts";
 import type { Operation } from "../types.ts";
@@ -46,7 +46,7 @@ export function sampleDelay(delay: Delay, random: SeededRandom): number {
   if ("uniform" in delay) return between(delay.uniform, random);
   const { median, p99 } = delay.lognormal;
   const ms = median * (p99 / median) ** (sampleNormal(random) / normalP99);
-  return Math.round(ms * 1000) / 1000; // engines differ in the last digits of a power
+  return Math.round(ms * 1000) / 1000; // engines differ in the last digits of powers
 }
 
 function isRangeDelay(delay: Delay): delay is readonly [number, number] {
@@ -57,16 +57,16 @@ function between([least, most]: readonly [number, number], random: SeededRandom)
   return least + random.fraction() * (most - least);
 }
 
-const normalP99 = 2.326347874; // below it are 99 of 100
+const normalP99 = 2.326347874; // the 99th percentile of the standard normal distribution
 
-// Of the normal distribution, nearly: without the functions in which engines differ.
+// Returns an approximately normal random value, without the functions in which engines differ.
 function sampleNormal(random: SeededRandom): number {
   let sum = -6;
   for (let i = 0; i < 12; ++i) sum += random.fraction();
   return sum;
 }
 
-// About what a client in the service's own region sees. Not measured: a shape to try things with.
+// Approximately what a client in the service's own region sees. Plausible values, not measurements.
 const cloud: ByOperation = {
   "*": { lognormal: { median: 12, p99: 80 } },
   get: { lognormal: { median: 6, p99: 40 } },
@@ -81,7 +81,7 @@ function isByOperation(latency: object | number | string): latency is ByOperatio
   return !["fixed", "uniform", "lognormal"].some((name) => name in latency);
 }
 
-/** How long requests take by themselves. */
+/** The latency of requests, by operation. */
 export class LatencyModel {
   readonly #of: ByOperation;
 

@@ -1,4 +1,4 @@
-// Which request fails next, and how.
+// Decides which requests fail, and how.
 
 import { StoreError } from "../errors.ts";
 import type { RequestDescription } from "../types.ts";
@@ -24,7 +24,7 @@ interface ActiveRule {
   hits: number;
 }
 
-// All that next() depends on, but for the seed.
+// The state that next() depends on, except the seed.
 export type FaultState = readonly Readonly<ActiveRule>[];
 
 export class FaultRules implements Faults {
@@ -32,7 +32,7 @@ export class FaultRules implements Faults {
   readonly #buildError: (refusal: SimulatedError) => void;
   #rules: ActiveRule[] = [];
 
-  // `tryOut` throws if no answer can be made of a refusal.
+  // `tryOut` throws if no error response can be made.
   constructor(random: SeededRandom, buildError: (refusal: SimulatedError) => void) {
     this.#random = random;
     this.#buildError = buildError;
@@ -61,7 +61,7 @@ export class FaultRules implements Faults {
     this.#rules = state.map((active) => ({ ...active }));
   }
 
-  // The rule that strikes now. To be asked once for each request.
+  // Returns the rule that applies to this request. Call once for each request.
   next(request: RequestDescription): FaultRule | undefined {
     for (const active of this.#rules) {
       const { rule } = active;
@@ -76,7 +76,7 @@ export class FaultRules implements Faults {
     return undefined;
   }
 
-  // Now rather than when a request is to get it.
+  // Validates the response now rather than at the first matching request.
   #checkBuildable(refusal: SimulatedError): void {
     try {
       this.#buildError(refusal);
@@ -86,7 +86,7 @@ export class FaultRules implements Faults {
     }
   }
 
-  // What is removed or rolled back stays as it was.
+  // Removed or rolled-back rules stay as they were.
   #handle(active: ActiveRule): Fault {
     const remove = () => {
       this.#rules = this.#rules.filter(({ rule }) => rule !== active.rule);
@@ -108,7 +108,8 @@ export function refusalOf({ retryAfter, headers, ...response }: FaultResponse): 
   return { ...response, headers: all };
 }
 
-// What it is to be, whoever wrote it: rules come from files too. Throws StoreError ValidationFailed.
+// Validates a rule at run time, because rules also come from files. Throws StoreError
+// ValidationFailed.
 export function checkRule(rule: FaultRule): void {
   const { times = 0, skip = 0, probability = 0, delayMs = 0, respond, network } = rule;
   checkMatch(rule);
@@ -169,7 +170,7 @@ function checkAnswer({
   }
 }
 
-// Text would do for comparisons too, and null: rules come from files.
+// Checks the type, because comparisons also accept text and null, and rules come from files.
 function isWithin(value: unknown, most: number): boolean {
   return typeof value === "number" && value >= 0 && value <= most;
 }

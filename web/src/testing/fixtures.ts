@@ -1,15 +1,15 @@
-// Fixtures into a store.
+// Writes fixtures into a store.
 
 import { StoreError } from "../errors.ts";
 import type { Store, TableEntity } from "../types.ts";
 import type { Fixtures } from "./types.ts";
 
-// As MockStore.seed says. In the order in which they are given, which their timestamps show.
+// Implements MockStore.seed. Writes in the given order, which determines the timestamps.
 export async function seedStore(store: Store, fixtures: Fixtures): Promise<void> {
   for (const [table, entities] of Object.entries(fixtures)) {
     const client = store.tableClient(table);
     await withValidationError(client.createTable(), `Fixture ${table}`);
-    // At once, so that they share groups of writes.
+    // Concurrently, so that the writes share groups.
     const writes = entities.map((entity: TableEntity<object>, i) =>
       withValidationError(client.upsertEntity(entity, "Replace"), `Fixture ${table}[${i}]`),
     );

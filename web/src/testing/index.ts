@@ -1,4 +1,4 @@
-// `entitable/testing`: a store for tests, which can be forked, go back, and repeat exactly.
+// `entitable/testing`: a store for tests with forks, rollback and reproducible responses.
 
 export { mockStore } from "./mock-store.ts";
 export type {

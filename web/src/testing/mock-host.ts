@@ -1,5 +1,5 @@
-// Stands before the host of a store for tests: every request of every door comes by, is delayed or failed as the rules say, and is
-// logged.
+// Wraps the host of a mock store: delays, fails and logs the requests of every entry point
+// according to the rules.
 
 import { AbortError, RestError, StoreError, TruncatedResponseError } from "../errors.ts";
 import type { LocalHost } from "../host/local-host.ts";
@@ -26,9 +26,11 @@ import type { FaultRule, LoggedRequest, NetworkFault } from "./types.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 const timeoutMs = 30_000;
-const requestsPerTurn = 256; // then the event loop turns: else a test that asks for ever could not be stopped by a timer
+// then yields to the event loop, so that timers can stop a test that loops over requests
+const requestsPerTurn = 256;
 
-// The codes by which clients, the official one's retries among them, know what happened to a connection.
+// The error codes by which clients, including the official client's retries, recognize connection
+// failures.
 const networkCodes: Readonly<Record<NetworkFault, string>> = {
   offline: "ENOTFOUND",
   reset: "ECONNRESET",
@@ -37,7 +39,7 @@ const networkCodes: Readonly<Record<NetworkFault, string>> = {
   truncate: RestError.PARSE_ERROR,
 };
 
-// What a store for tests is made of.
+// The parts of a mock store.
 export interface MockParts {
   host: LocalHost;
   clock: VirtualClock;
@@ -60,20 +62,20 @@ interface ActiveFault extends Pick<FaultRule, "network" | "respond"> {
 }
 
 interface RequestContext {
-  rows: Pick<LoggedRequest, "rowsRead" | "rowsReturned" | "partitionRead">; // to be noted
+  rows: Pick<LoggedRequest, "rowsRead" | "rowsReturned" | "partitionRead">; // filled in for the log
   pageFraction: number; // PageTruncation.share
 }
 
 export class MockHost implements Host {
   readonly #parts: MockParts;
-  readonly #pendingDelays = new Set<AbortController>(); // of requests that are delayed
+  readonly #pendingDelays = new Set<AbortController>(); // of delayed requests
   #requestCount = 0;
 
   constructor(parts: MockParts) {
     this.#parts = parts;
   }
 
-  // ---- Transport ------------------------------------------------------------------------------------------------------
+  // ---- Transport -------------------------------------------------------------------------------
 
   read(block: Uint8Array, signal?: AbortSignalLike): Promise<Uint8Array> {
     const kept = block.slice();
@@ -108,7 +110,7 @@ export class MockHost implements Host {
     try {
       const answer = host[operation](block);
       if (answer instanceof Promise) return await answer;
-      const reply = answer.slice(); // before the next question: it may move
+      const reply = answer.slice(); // a copy: the next call may overwrite it
       const { read, returned, partition } = host.instrumentation.lastRead;
       rows.rowsRead = read;
       rows.rowsReturned = returned;
@@ -120,7 +122,7 @@ export class MockHost implements Host {
     }
   }
 
-  // ---- Faults and log -------------------------------------------------------------------------------------------------
+  // ---- Faults and log --------------------------------------------------------------------------
 
   async #intercept(
     block: Uint8Array,
@@ -131,7 +133,7 @@ export class MockHost implements Host {
     const turns = this.#requestCount % requestsPerTurn === 0;
     const { host, clock, random, faults, latency, pageTruncation, limits, log } = this.#parts;
     const request = host.instrumentation.describeRequest(block);
-    // All of chance now, so that it depends on nothing but the order of the requests.
+    // Draws all random values now, so that they depend only on the order of the requests.
     const fault = activeFaultFrom(faults.next(request), random);
     const latencyMs = latency.of(request.operation, random);
     const started = clock.now();
@@ -165,7 +167,8 @@ export class MockHost implements Host {
       note({ code });
       throw error;
     } finally {
-      if (turns) await yieldToEventLoop(); // only now: requests have their effects in the order in which they are made
+      // only now: requests take effect in the order in which they are made
+      if (turns) await yieldToEventLoop();
     }
   }
 
@@ -210,7 +213,7 @@ export class MockHost implements Host {
     }
   }
 
-  // ---- The rest is the host's -----------------------------------------------------------------------------------------
+  // ---- The rest is the host's ------------------------------------------------------------------
 
   get status(): StoreStatus {
     return this.#parts.host.status;
@@ -236,7 +239,7 @@ export class MockHost implements Host {
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
     return this.#parts.host.on(event, listener);
   }
-  // Requests that are delayed are refused at once, whatever the clock shows: nothing is left behind that would wait.
+  // Rejects delayed requests at once, whatever the clock shows, so that nothing keeps waiting.
   close(): Promise<void> {
     for (const wait of this.#pendingDelays) {
       wait.abort(new StoreError("StoreClosed", "The store is closed."));
@@ -258,7 +261,7 @@ function networkError(fault: NetworkFault): RestError {
   return new RestError(messageOf(fault), { code: networkCodes[fault] });
 }
 
-// Where there is no body, nothing of the answer arrives.
+// A truncated response without a body is lost.
 function truncatedResponseError({ reply, outcome }: CompletedRequest): TruncatedResponseError {
   const code = outcome.status === 204 ? networkCodes.reset : networkCodes.truncate;
   return new TruncatedResponseError(messageOf("truncate"), reply, code);

@@ -1,4 +1,4 @@
-// A store in memory with versions: the same handle as every store's, over the same host.
+// The mock store: a store handle over an in-memory host, with forks, savepoints and rollback.
 
 import { AbortError, StoreError } from "../errors.ts";
 import type { LocalHost } from "../host/local-host.ts";
@@ -28,8 +28,8 @@ import { VirtualClock } from "./virtual-clock.ts";
 const newYear = "2026-01-01T00:00:00Z";
 
 /**
- * A store in memory for tests. Rejects with StoreError: ValidationFailed (an option, or a fixture), WasmLoadFailed, WasmVersionMismatch; or with
- * AbortError.
+ * Opens a store in memory for tests. Rejects with StoreError (ValidationFailed for an option or a
+ * fixture, WasmLoadFailed, WasmVersionMismatch) or with AbortError.
  */
 export function mockStore(options: MockOptions = {}): Promise<MockStore> {
   return openMock(options, new RequestRecorder());
@@ -37,7 +37,10 @@ export function mockStore(options: MockOptions = {}): Promise<MockStore> {
 
 type RequestListener = (request: LoggedRequest) => void;
 
-/** The same; `hear` is told of requests to it as they end, and of those to its forks. */
+/**
+ * Opens a mock store. Calls `onRequest` with each request to the store or its forks, when the
+ * request ends.
+ */
 export function openMockWithListener(
   options: MockOptions = {},
   onRequest: RequestListener,
@@ -45,7 +48,7 @@ export function openMockWithListener(
   return openMock(options, new RequestRecorder({ onRequest }));
 }
 
-// The same, with its log.
+// Opens a mock store with this request log.
 export async function openMock(options: MockOptions, log: RequestRecorder): Promise<MockStore> {
   const { seed = 1, clock: from = newYear, fixtures, faults = [], ...more } = options;
   const { latency: latencyOption, throttle, tableDeletionMs, emptyPages, scans, ...rest } = more;
@@ -101,7 +104,10 @@ function faultsOf(host: LocalHost, random: SeededRandom): FaultRules {
   );
 }
 
-/** As `store.fork()`, whose requests `hear` is told of as they end; those of its own forks too. */
+/**
+ * Forks a store. Calls `onRequest` with each request to the fork or its own forks, when the request
+ * ends.
+ */
 export function forkWithListener(store: MockStore, onRequest: RequestListener): MockStore {
   return (store as MockStoreHandle).forkWithLog(new RequestRecorder({ onRequest }));
 }
@@ -208,7 +214,7 @@ class MockStoreHandle extends StoreHandle implements MockStore {
     );
   }
 
-  /** From now on reset() leads here. */
+  /** Makes the current state the target of reset(). */
   setResetPoint(): void {
     this.#resetPoint.release();
     this.#resetPoint = new SavedState(this.#parts);

@@ -1,4 +1,4 @@
-// Pages that end early, as the service's do when it runs out of time or comes to the end of what one of its machines holds.
+// Ends pages early, as the service does when it runs out of time or reaches a server boundary.
 
 import { StoreError } from "../errors.ts";
 import type { Operation } from "../types.ts";
@@ -15,8 +15,8 @@ export class PageTruncation {
     throw new StoreError("ValidationFailed", message);
   }
 
-  // What is given of a page: 0 is an empty one, 1 a whole one. Half of those that are cut are not empty, so that whoever follows
-  // continuations comes to an end whatever the probability.
+  // Returns the fraction of a page to return: 0 is an empty page, 1 the whole page. Half of the
+  // truncated pages are not empty, so that following continuation tokens ends at any probability.
   pageFraction(operation: Operation, random: SeededRandom): number {
     if (this.#probability === 0 || (operation !== "query" && operation !== "listTables")) return 1;
     if (random.fraction() >= this.#probability) return 1;

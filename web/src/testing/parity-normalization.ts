@@ -75,7 +75,7 @@ function normalizeEtag(value: string): string {
   return value.replace(etag, "$1\"datetime'<time>'\"");
 }
 
-// ---- Bodies -------------------------------------------------------------------------------------------------------------
+// ---- Bodies ----------------------------------------------------------------------------------
 
 type Content = Pick<NormalizedResponse, "code" | "body">;
 

@@ -1,4 +1,4 @@
-// One script against two services: a store for tests, and a real one.
+// Runs one script against a mock store and a real endpoint, and compares the responses.
 
 import { RestError, StoreError } from "../errors.ts";
 import type { RestEntryPoint, RestRequest } from "../rest/entry-point.ts";
@@ -9,46 +9,56 @@ import type { StoreHandle } from "../store.ts";
 import type { HttpClient, Store } from "../types.ts";
 import { normalizeRequest, normalizeResponse } from "./parity-normalization.ts";
 
-/** Where a script asks. */
+/** The endpoint of one side, which a script sends its requests to. */
 export interface ParityTarget {
-  /** The account's address, without a slash at its end: the real one's on both sides. */
+  /** The account's address, without a trailing slash: the real endpoint's on both sides. */
   readonly url: string;
   readonly fetch: Store["fetch"];
   /** For clients of the official package. */
   readonly httpClient: HttpClient;
 }
 
-/** What it asks on both sides; it may end with an error, as long as it does so on both. */
+/**
+ * A script that sends the same requests to both sides. It may end with an error if it does so on
+ * both.
+ */
 export type ParityScript = (side: ParityTarget) => Promise<unknown>;
 
 export interface ParityOptions {
   mock: Store;
-  /** An account's address, such as `http://127.0.0.1:10002/devstoreaccount1`, and what reaches it: the platform's `fetch` unless given. */
+  /**
+   * An account's address, such as `http://127.0.0.1:10002/devstoreaccount1`, and the function that
+   * reaches it. Default: the platform's `fetch`.
+   */
   real: { url: string; fetch?: typeof fetch };
 }
 
 export interface ParityDifference {
-  /** The request's number, from 0; and what it was. */
+  /** The index of the request, from 0, and its description. */
   requestIndex: number;
   request: string;
-  /** `request`: the script did not ask the same of both. `end`: of the script, or of an answer that did not come. */
+  /**
+   * What differs. `request`: the script sent different requests. `end`: the end of the script, or a
+   * missing response.
+   */
   kind: "request" | "status" | "code" | "header" | "body" | "end";
-  /** The header's name, or where in the body. */
+  /** The header's name, or the path of a value in the body. */
   path?: string;
-  /** Undefined: it is not there. */
+  /** The values on both sides. Undefined: absent. */
   mock: unknown;
   real: unknown;
 }
 
 export interface ParityReport {
-  /** How many requests both were asked. */
+  /** The number of requests that were sent to both sides. */
   requests: number;
   differences: ParityDifference[];
 }
 
 /**
- * Runs a script against a store and then against a real endpoint, and tells every difference in status, code, headers and body of what they
- * answered, in the order of the requests. What must differ (ids, times, ETags, tokens) is not one.
+ * Runs a script against a store and then against a real endpoint. Returns every difference in
+ * status, code, headers and body of their responses, in the order of the requests. Values that
+ * always differ (ids, times, ETags, tokens) are not differences.
  */
 export async function parity(script: ParityScript, options: ParityOptions): Promise<ParityReport> {
   const url = options.real.url.replace(/\/$/, "");
@@ -73,7 +83,7 @@ export async function parity(script: ParityScript, options: ParityOptions): Prom
   return { requests: Math.min(mock.exchanges.length, real.exchanges.length), differences };
 }
 
-// ---- Running --------------------------------------------------------------------------------------------------------------
+// ---- Running ---------------------------------------------------------------------------------
 
 type Send = RestEntryPoint["send"];
 
@@ -84,8 +94,8 @@ interface Exchange {
 }
 
 interface Run {
-  exchanges: Exchange[]; // in the order in which they began
-  end: string | undefined; // of an error
+  exchanges: Exchange[]; // in the order in which they started
+  end: string | undefined; // the error's name and code
 }
 
 async function run(script: ParityScript, url: string, send: Send): Promise<Run> {
@@ -147,7 +157,7 @@ async function sendWithFetch(
   };
 }
 
-// ---- Comparing ------------------------------------------------------------------------------------------------------------
+// ---- Comparing -------------------------------------------------------------------------------
 
 function compare(
   requestIndex: number,

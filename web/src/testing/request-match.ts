@@ -1,4 +1,4 @@
-// Which requests are meant.
+// Tests whether a request matches a rule.
 
 import type { Operation, RequestDescription } from "../types.ts";
 import type { RequestMatch } from "./types.ts";
@@ -26,7 +26,8 @@ function isTable(wanted: string | RegExp | undefined, table: string | undefined)
 function isText(wanted: string | RegExp | undefined, text: string | undefined): boolean {
   if (wanted === undefined) return true;
   if (text === undefined) return false;
-  return typeof wanted === "string" ? wanted === text : text.search(wanted) >= 0; // whatever its lastIndex
+  // ignores lastIndex
+  return typeof wanted === "string" ? wanted === text : text.search(wanted) >= 0;
 }
 
 const operations: Readonly<Record<Operation | "*", true>> = {
@@ -53,7 +54,7 @@ const operations: Readonly<Record<Operation | "*", true>> = {
   unknown: true,
 };
 
-// Or "*", which is any.
+// Returns whether the name is an operation, or "*" for any.
 export function isOperation(name: unknown): boolean {
   return typeof name === "string" && Object.hasOwn(operations, name);
 }

@@ -1,12 +1,12 @@
-// What reached a store.
+// The log of requests that reached a store.
 
 import { matches } from "./request-match.ts";
 import type { LoggedRequest, RequestLog, RequestMatch } from "./types.ts";
 
 interface RecorderOptions {
-  // One that keeps nothing is for stores that nobody can ask what was asked of them.
+  // A recorder that keeps nothing is for stores whose log cannot be read.
   readonly retains?: boolean;
-  // Is told of each request, also of those to forks of the store.
+  // Called with each request, including those to forks of the store.
   readonly onRequest?: (request: LoggedRequest) => void;
 }
 
@@ -23,7 +23,7 @@ export class RequestRecorder implements RequestLog {
     this.#options.onRequest?.(request);
   }
 
-  // Empty.
+  // Returns an empty log for a fork.
   forFork(): RequestRecorder {
     const { onRequest } = this.#options;
     return new RequestRecorder(onRequest === undefined ? {} : { onRequest });

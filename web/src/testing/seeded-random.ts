@@ -1,4 +1,4 @@
-// Bytes that look random and are the same for the same seed, everywhere.
+// Seeded pseudo-random bytes, the same for the same seed on every platform.
 
 import { StoreError } from "../errors.ts";
 import type { RandomSource } from "../types.ts";
@@ -23,12 +23,12 @@ export class SeededRandom implements RandomSource {
     }
   }
 
-  // From 0 to below 1.
+  // Returns a number from 0 (inclusive) to 1 (exclusive).
   fraction(): number {
     return this.#next() / 2 ** 32;
   }
 
-  // "mulberry32": every seed goes through all 2^32 states.
+  // The generator "mulberry32": every seed goes through all 2^32 states.
   #next(): number {
     this.state = (this.state + 0x6d2b79f5) >>> 0;
     let t = this.state;

@@ -1,4 +1,5 @@
-// What the service refuses for a while: requests beyond its targets, and tables of the name of one that was just deleted.
+// The service's temporary rejections: requests beyond its targets, and new tables with the name of
+// a table that is being deleted.
 
 import { StoreError } from "../errors.ts";
 import type { RequestDescription } from "../types.ts";
@@ -6,10 +7,11 @@ import type { SimulatedError } from "../wasm/engine.ts";
 import type { ServiceLimitsOptions, Throttle } from "./types.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-// The service's published targets: entities of one partition, requests of an account.
+// The service's published targets: entities per second for a partition, requests per second for an
+// account.
 const azure: Throttle = { partitionOpsPerSecond: 2000, accountOpsPerSecond: 20_000 };
 
-// Holds what may be done in a second, and fills up as time passes.
+// A token bucket: holds one second's allowance and refills as time passes.
 interface Bucket {
   readonly available: number;
   readonly at: number;
@@ -27,7 +29,7 @@ export class ServiceLimits {
   readonly #throttle: Throttle;
   readonly #tableDeletionMs: number;
   #buckets = new Map<string, Bucket>(); // by table and partition
-  #deleted = new Map<string, number>(); // when each table was, by its name in lower case
+  #deleted = new Map<string, number>(); // deletion times by table name in lower case
   readonly options: ServiceLimitsOptions;
 
   // Throws StoreError ValidationFailed.
@@ -51,7 +53,8 @@ export class ServiceLimits {
     this.#deleted = new Map(deleted);
   }
 
-  // How the service would refuse the request now. To be asked once for each: it counts.
+  // Returns the error with which the service would reject the request now. Call once for each
+  // request: the call counts.
   refusal(request: RequestDescription): SimulatedError | undefined {
     const { operation, table = "", partitionKey } = request;
     if (operation === "createTable" && this.#isBeingDeleted(table)) {
@@ -66,7 +69,7 @@ export class ServiceLimits {
     return allowed ? undefined : { code: "ServerBusy", headers: { "Retry-After": "1" } };
   }
 
-  // What became of it.
+  // Records the request's outcome.
   note({ operation, table = "" }: RequestDescription, failed: boolean): void {
     if (operation !== "deleteTable" || failed || this.#tableDeletionMs === 0) return;
     this.#deleted.set(table.toLowerCase(), this.#clock.now());
@@ -82,7 +85,8 @@ export class ServiceLimits {
     const now = this.#clock.now();
     const { available, at } = this.#buckets.get(name) ?? { available: perSecond, at: now };
     const filled = Math.min(perSecond, available + (Math.max(0, now - at) * perSecond) / 1000);
-    const enough = filled >= Math.min(count, perSecond); // a larger batch than a second's worth is owed for, or it would never pass
+    // a batch above one second's allowance goes into debt; otherwise it could never pass
+    const enough = filled >= Math.min(count, perSecond);
     this.#buckets.set(name, { available: enough ? filled - count : filled, at: now });
     return enough;
   }

@@ -1,28 +1,31 @@
-// A clock that goes when it is told to.
+// The virtual clock of mock stores.
 
 import { StoreError } from "../errors.ts";
 import type { Clock } from "../types.ts";
 import { yieldToEventLoop } from "../util/event-loop.ts";
 
-const longestTimer = 2 ** 31 - 1; // a longer one ends at once
+const longestTimer = 2 ** 31 - 1; // longer timers fire immediately
 
 interface PendingWait {
   readonly until: number;
   readonly resolve: () => void;
 }
 
-/** The clock of a store for tests, in milliseconds. */
+/** The clock of a mock store, in milliseconds. */
 export class VirtualClock implements Clock {
   readonly #base: Clock;
   #isRunning: boolean; // by itself
-  #offset = 0; // of the base
+  #offset = 0; // relative to the base clock
   #startedAt: number;
   #autoAdvance = true;
   #waiting: PendingWait[] = [];
   #isAdvancing = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** Shows this time, or goes with that clock. Throws StoreError ValidationFailed if it is none. */
+  /**
+   * Starts at this time, or follows this clock. Throws StoreError ValidationFailed for other
+   * values.
+   */
   constructor(from: Date | string | Clock) {
     this.#isRunning = isClock(from);
     this.#base = isClock(from) ? from : frozenClock(timeOf(from));
@@ -34,7 +37,7 @@ export class VirtualClock implements Clock {
     return this.#base.now() + this.#offset;
   }
 
-  /** Milliseconds that have passed on it. */
+  /** Milliseconds that have passed on this clock. */
   get elapsedMs(): number {
     return this.now() - this.#startedAt;
   }
@@ -44,7 +47,9 @@ export class VirtualClock implements Clock {
     this.set(this.now() + ms);
   }
 
-  /** Also back: timestamps and ETags of a store rise all the same. */
+  /**
+   * Sets the clock, also to an earlier time. Timestamps and ETags of a store increase all the same.
+   */
   set(time: Date | string | number): void {
     this.#offset += timeOf(time) - this.now();
     this.#wake();
@@ -52,8 +57,9 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Whether waits end by themselves, as soon as nothing else is to be done: then the clock jumps to their end. Default true. Otherwise they end
-   * when the time has come, be it that a clock which goes by itself shows it.
+   * Whether the clock advances to the end of the next wait as soon as nothing else is pending.
+   * Default true. Otherwise waits end when the clock is advanced, or when a running clock reaches
+   * the time.
    */
   get autoAdvance(): boolean {
     return this.#autoAdvance;
@@ -64,7 +70,10 @@ export class VirtualClock implements Clock {
     this.#setTimer();
   }
 
-  /** Resolves when so much time has passed on this clock. Rejects with the signal's reason once that aborts; then the clock doesn't go on for it. */
+  /**
+   * Resolves when that much time has passed on this clock. Rejects with the signal's reason if it
+   * aborts; then the clock does not advance for this wait.
+   */
   async wait(ms: number, signal?: AbortSignal): Promise<void> {
     checkLength(ms);
     signal?.throwIfAborted();
@@ -85,7 +94,7 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Another clock, which goes on from here by itself. */
+  /** Returns an independent clock with the same time. */
   copy(): VirtualClock {
     const copy = new VirtualClock(this.#base);
     copy.#isRunning = this.#isRunning;
@@ -97,7 +106,7 @@ export class VirtualClock implements Clock {
 
   #begin(waiting: PendingWait): void {
     this.#waiting.push(waiting);
-    this.#waiting.sort((a, b) => a.until - b.until); // stable: who began first goes on first
+    this.#waiting.sort((a, b) => a.until - b.until); // stable: the earlier wait ends first
     this.#wake();
     void this.#autoAdvanceWaits();
     this.#setTimer();
@@ -121,7 +130,8 @@ export class VirtualClock implements Clock {
     }, ms);
   }
 
-  // From one end of waiting to the next. In between the event loop turns, so that whoever goes on may begin to wait again.
+  // Advances from the end of one wait to the next. Yields to the event loop in between, so that
+  // continuations may wait again.
   async #autoAdvanceWaits(): Promise<void> {
     if (this.#isAdvancing) return;
     this.#isAdvancing = true;

@@ -18,7 +18,7 @@ import {
 
 const typeSuffix = "@type";
 
-// ---- Reading ----------------------------------------------------------------------------------------------------------
+// ---- Reading ---------------------------------------------------------------------------------
 
 interface Column {
   name: string;
@@ -160,7 +160,7 @@ function typeOf(column: Column, text: string): EdmTypes | undefined {
   return type;
 }
 
-// ---- Writing ----------------------------------------------------------------------------------------------------------
+// ---- Writing ---------------------------------------------------------------------------------
 
 const systemColumns: readonly (readonly [name: string, property: string])[] = [
   ["PartitionKey", "partitionKey"],

@@ -14,7 +14,7 @@ import {
 
 const annotation = "@odata.type";
 
-// ---- Reading ----------------------------------------------------------------------------------------------------------
+// ---- Reading ---------------------------------------------------------------------------------
 
 /** Throws InvalidRowError. A property that is null is none. */
 export function entityOf(json: JsonObject): FileEntity {
@@ -83,7 +83,7 @@ function numberType(text: string): "Int32" | "Double" {
   return whole ? "Int32" : "Double";
 }
 
-// ---- Writing ----------------------------------------------------------------------------------------------------------
+// ---- Writing ---------------------------------------------------------------------------------
 
 /** A property as it comes with disableTypeConversion; null: selected, and absent. */
 export type ReadProperty = { type: EdmTypes; value: string } | null;
