@@ -1,17 +1,19 @@
-// What an action takes of the 4 MiB that a transaction may have: never less than the service counts (bytes of the request) or a store
-// does (bytes of the entities), and exact enough that large values fill a batch.
+// Estimates the bytes that an action uses of a transaction's 4 MiB limit. The estimate is never
+// below the service's count (bytes of the request) or a store's (bytes of the entities), and
+// accurate enough to fill batches of large values.
 
 import type { TransactionAction } from "../types.ts";
 
-const operationBytes = 1536; // headers of the part and of the request in it, address included
-const propertyBytes = 64; // quotes, commas, its type
-const exactFrom = 1024; // shorter texts are not worth counting
+const operationBytes = 1536; // headers of the part and of its request, including the address
+const propertyBytes = 64; // quotes, commas and the type
+const exactFrom = 1024; // shorter texts are estimated by their length
 
 export function estimateActionBytes([, entity]: TransactionAction): number {
   let bytes = operationBytes;
   for (const [name, value] of Object.entries(entity)) {
     bytes += propertyBytes + 6 * name.length + valueBytes(value);
-    if (name === "partitionKey" || name === "rowKey") bytes += 9 * lengthOf(value); // in the address
+    // the key is repeated in the address
+    if (name === "partitionKey" || name === "rowKey") bytes += 9 * lengthOf(value);
   }
   return bytes;
 }
@@ -22,10 +24,10 @@ function valueBytes(value: unknown): number {
   if (typeof value === "object" && value !== null && "value" in value) {
     return valueBytes(value.value);
   }
-  return 0; // the allowance of a property has room for the other types
+  return 0; // covered by the fixed allowance of a property
 }
 
-// As JSON in UTF-8, or as the store counts: 2 bytes for each UTF-16 unit.
+// The larger of the JSON in UTF-8 and the store's count of 2 bytes per UTF-16 unit.
 function textBytes(text: string): number {
   if (text.length < exactFrom) return 6 * text.length;
   return Math.max(new TextEncoder().encode(JSON.stringify(text)).length, 2 * text.length);

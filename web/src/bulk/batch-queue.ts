@@ -1,17 +1,18 @@
-// Actions, in the order in which they come, sorted into batches that the service takes: of one partition, at most 100 actions and 4 MiB, no entity
-// twice. Of one partition, one batch is out at a time, so that its actions are carried out in their order.
+// Sorts actions into batches that the service accepts: one partition, at most 100 actions and 4
+// MiB, no entity twice. A partition has at most one batch in flight, so that its actions run in
+// order.
 
 import type { TransactionAction } from "../types.ts";
 import { estimateActionBytes } from "./action-size.ts";
 
 const batchActionsMax = 100;
-const batchBytesMax = 4 * 1024 * 1024 - 4096; // the frame of the request takes some
-// Actions of many partitions are kept until their batches are full, within limits.
+const batchBytesMax = 4 * 1024 * 1024 - 4096; // leaves space for the request's frame
+// Limits on the actions that are buffered until their batches are full.
 const bufferedActionsMax = 16_384;
 const bufferedBytesMax = 32 * 1024 * 1024;
 
 export interface IndexedAction {
-  readonly index: number; // in the input
+  readonly index: number; // the action's index in the input
   readonly action: TransactionAction;
 }
 
@@ -30,12 +31,12 @@ export interface Partition {
 
 export class BatchQueue {
   readonly #partitions = new Map<string, Partition>();
-  readonly #open = new Set<Partition>(); // with an open batch, the oldest first
-  readonly #ready = new Set<Partition>(); // with a closed one and none out
+  readonly #open = new Set<Partition>(); // partitions with an open batch, oldest first
+  readonly #ready = new Set<Partition>(); // partitions with a closed batch and none in flight
   #actions = 0;
   #bytes = 0;
 
-  /** Nothing more should be added until some are taken. */
+  /** Whether the buffer is full: take batches before adding more actions. */
   get isFull(): boolean {
     return this.#actions >= bufferedActionsMax || this.#bytes >= bufferedBytesMax;
   }
@@ -60,7 +61,10 @@ export class BatchQueue {
     if (open.entries.length === batchActionsMax) this.#close(partition);
   }
 
-  /** A partition whose next batch may go now; with `early`, also one that is not full. */
+  /**
+   * Returns a partition whose next batch may be sent; with `early`, also one whose batch is not
+   * full.
+   */
   takeNext(
     includePartial: boolean,
   ): { partition: Partition; entries: IndexedAction[] } | undefined {
@@ -79,14 +83,14 @@ export class BatchQueue {
     return undefined;
   }
 
-  /** Its batch is back. */
+  /** Marks the partition's batch as finished. */
   finish(partition: Partition): void {
     partition.isInFlight = false;
     if (partition.closed.length > 0) this.#ready.add(partition);
     else if (partition.open === undefined) this.#partitions.delete(partition.key);
   }
 
-  /** What was never taken. */
+  /** Returns the actions that were never sent. */
   *notAttempted(): Iterable<IndexedAction> {
     for (const { closed, open } of this.#partitions.values()) {
       for (const { entries } of closed) yield* entries;

@@ -1,4 +1,4 @@
-// Reads actions, keeps some batches of them out at a time, and counts what becomes of each action.
+// Reads actions, keeps several batches in flight, and counts the outcomes.
 
 import type {
   AbortSignalLike,
@@ -12,7 +12,9 @@ import { BatchQueue, type IndexedAction, type Partition } from "./batch-queue.ts
 import type { FailureOutcome } from "./failure-outcome.ts";
 import { type BatchCallbacks, sendBatch } from "./send-batch.ts";
 
-/** What it takes of a client; the official TableClient has it, and so has every table of a store. */
+/**
+ * The client methods that bulk() needs. The official TableClient and every table handle have them.
+ */
 export interface BulkClient {
   submitTransaction(
     actions: TransactionAction[],
@@ -20,7 +22,10 @@ export interface BulkClient {
   ): Promise<unknown>;
 }
 
-/** Not all was carried out; `result` says what was. Its name is AbortError if it was aborted. */
+/**
+ * Some actions were not carried out; `result` lists the outcomes. The name is AbortError if the
+ * call was cancelled.
+ */
 export class BulkError extends Error {
   readonly result: BulkResult;
 
@@ -37,9 +42,10 @@ export class BulkError extends Error {
 }
 
 /**
- * Carries out any number of actions, as if each were done alone, those of one partition in their order. They travel as transactions of at
- * most 100. Rejects with BulkError at the first failure, with `onError: "continue"` only at one that all others would share; when it was aborted; and when
- * the input ends with an error.
+ * Carries out any number of actions. Each action succeeds or fails independently, and actions on
+ * the same partition run in order. They are sent as transactions of at most 100 actions. Rejects
+ * with BulkError at the first failure (with `onError: "continue"` only at a failure that all other
+ * actions would share), when it is cancelled, and when the input throws.
  */
 export async function bulk(
   client: BulkClient,
@@ -90,7 +96,7 @@ class BulkRun {
     this.#concurrency = options.concurrency ?? 4;
   }
 
-  // The first reason counts.
+  // Keeps the first reason.
   stop(why: StopReason, cause?: unknown): void {
     if (this.#stopped !== undefined) return;
     this.#stopped = why;
@@ -122,9 +128,9 @@ class BulkRun {
       }
     } catch (error) {
       this.stop("failed", error);
-      return; // it has ended
+      return; // the iterator has ended
     }
-    // Not waited for: it may be busy for ever with what it was asked for last.
+    // Not awaited: the iterator may never finish its last operation.
     Promise.resolve(iterator.return?.()).catch(() => {});
   }
 

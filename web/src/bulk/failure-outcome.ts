@@ -1,18 +1,20 @@
-// What a batch that failed says about its actions.
+// Determines what a failed batch means for its actions.
 
 import { parseServiceError } from "../service-error.ts";
 import type { BulkFailure } from "../types.ts";
 
 /**
- * one: this action failed, and none of the others was carried out. split: one or more did, and parts of the batch will tell which. all: sending any of
- * it again is no use, or not safe; `ends`: nor is sending any other batch, as it is the table that is missing, or the store that can't be written.
+ * one: this action failed, and no other was carried out. split: at least one action failed, and
+ * sending parts of the batch will show which. all: sending any of the batch again is useless or
+ * unsafe. `isFatal`: so is sending any other batch, because the table does not exist or the store
+ * cannot be written.
  */
 export type FailureOutcome =
   | { kind: "one"; at: number }
   | { kind: "split" }
   | { kind: "all"; uncertain: BulkFailure["uncertain"]; isFatal: boolean };
 
-// By shape: the errors may be those of the official client.
+// Checks the error's fields, because it may come from the official client.
 interface ErrorFields {
   name?: string;
   code?: string;
@@ -20,11 +22,11 @@ interface ErrorFields {
 }
 
 const connectionLostCodes: ReadonlySet<unknown> = new Set(["ConnectionLost", "StoreClosed"]);
-// Of a store's errors, those that say something of the actions.
+// The codes of store errors that concern individual actions.
 const actionErrorCodes: ReadonlySet<unknown> = new Set(["NotSupported", "ValidationFailed"]);
 const tableErrorCodes: ReadonlySet<unknown> = new Set(["TableNotFound", "TableBeingDeleted"]);
 
-/** Of a batch of so many actions. */
+/** Classifies the failure of a batch with this many actions. */
 export function classifyFailure(error: unknown, actions: number): FailureOutcome {
   const { name, code, statusCode } = (error ?? {}) as ErrorFields;
   if (name === "StoreError" && !actionErrorCodes.has(code)) {
@@ -41,13 +43,13 @@ export function classifyFailure(error: unknown, actions: number): FailureOutcome
     }
     const serviceError = parseServiceError(error);
     const isFatal = tableErrorCodes.has(serviceError.code);
-    // Who may not write one partition may write another.
+    // Permission may be denied for one partition only.
     if (isFatal || statusCode === 401 || statusCode === 403) {
       return { kind: "all", uncertain: false, isFatal };
     }
     const at = serviceError.failedIndex ?? actions;
     if (at < actions) return { kind: "one", at };
   }
-  // Any other error comes before anything was sent.
+  // All other errors occur before anything is sent.
   return actions === 1 ? { kind: "one", at: 0 } : { kind: "split" };
 }

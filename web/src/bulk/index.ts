@@ -1,4 +1,5 @@
-// entitable/bulk: any number of writes, sorted into transactions by partition. For every client with the official methods.
+// entitable/bulk: any number of writes, sent as transactions by partition, for every client with
+// the official methods.
 
 export type {
   BulkActions,

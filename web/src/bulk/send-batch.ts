@@ -1,20 +1,29 @@
-// One batch, sent until each of its actions was carried out or has failed.
+// Sends one batch until each of its actions was carried out or has failed.
 
 import type { TransactionAction } from "../types.ts";
 import { classifyFailure, type FailureOutcome } from "./failure-outcome.ts";
 
-/** How a batch is sent, and who hears of it after each transaction. What `done` or `failed` throws ends it. */
+/**
+ * How a batch is sent, and the callbacks after each transaction. Exceptions of `done` and `failed`
+ * end the batch.
+ */
 export interface BatchCallbacks<E> {
   submit(actions: TransactionAction[]): Promise<unknown>;
-  /** These were carried out. */
+  /** Called with the actions that were carried out. */
   done(entries: readonly E[]): void;
-  /** These failed; none, if parts of them will tell which did. */
+  /**
+   * Called with the actions that failed; empty if sending parts of the batch will show which
+   * failed.
+   */
   failed(entries: readonly E[], error: unknown, outcome: FailureOutcome): void;
-  /** Asked before each transaction. */
+  /** Called before each transaction: whether to stop. */
   shouldContinue(): boolean;
 }
 
-/** Sends a batch; and, as long as one of its actions fails, what it is made of without that one. Gives what was never tried. */
+/**
+ * Sends a batch. If one of its actions fails, sends the rest without that action. Returns the
+ * actions that were not attempted.
+ */
 export async function sendBatch<E extends { readonly action: TransactionAction }>(
   batch: readonly E[],
   callbacks: BatchCallbacks<E>,
@@ -27,7 +36,7 @@ export async function sendBatch<E extends { readonly action: TransactionAction }
   return parts.flat();
 }
 
-// Gives what of it is to be sent yet.
+// Sends one transaction and returns the actions that remain to be sent.
 async function submitBatch<E extends { readonly action: TransactionAction }>(
   entries: readonly E[],
   callbacks: BatchCallbacks<E>,

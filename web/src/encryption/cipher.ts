@@ -14,15 +14,21 @@ import type { TableEntity } from "../types.ts";
 export interface EntityCipherOptions {
   /** Wraps the keys of entities: AES-KW, 256 bits, for wrapKey and unwrapKey. */
   key: CryptoKey;
-  /** What the key is called; stored with what it wraps, so it can be found again. */
+  /**
+   * The name of the key. It is stored with each wrapped key, so that the right key is found again.
+   */
   keyId: string;
-  /** The keys by other names, for entities that were written under them. */
+  /** Returns keys by name, for entities that were written under other keys. */
   keyResolver?: (keyId: string) => CryptoKey | undefined | Promise<CryptoKey | undefined>;
-  /** What is encrypted: names, or a choice for each property. Strings only, and never keys. */
+  /**
+   * The encrypted properties: a list of names, or a function that chooses each property. Only
+   * strings can be encrypted, and never keys.
+   */
   properties: readonly string[] | ((partitionKey: string, rowKey: string, name: string) => boolean);
   /**
-   * What is made of a chosen property that is read and is not encrypted. "reject" (default): StoreError DecryptionFailed, as whoever may write to the table could have put it
-   * there. "allow": it comes as it is, as long as a table has entities from before.
+   * How an unencrypted value of a chosen property is read. "reject" (default): StoreError
+   * DecryptionFailed, because anyone who may write to the table could have put it there. "allow":
+   * returned unchanged, for tables with entities from before encryption.
    */
   clearText?: "reject" | "allow";
 }
@@ -46,13 +52,13 @@ export class EntityCipher {
   readonly #table: string;
   readonly #options: EntityCipherOptions;
 
-  /** For the entities of a table. */
+  /** Creates a cipher for the entities of one table. */
   constructor(table: string, options: EntityCipherOptions) {
     this.#table = table.toLowerCase();
     this.#options = options;
   }
 
-  /** Whether a property is chosen. */
+  /** Returns whether a property is encrypted. */
   isEncrypted(partitionKey: string, rowKey: string, name: string): boolean {
     if (system.has(name) || name === infoProperty) return false;
     const { properties } = this.#options;
@@ -62,8 +68,9 @@ export class EntityCipher {
   }
 
   /**
-   * The entity as it is to be stored: by an insert or a replace, as a merge would leave values that were encrypted under another key. Throws TypeError for a
-   * chosen property that is no string, RangeError for one that is too long or has half a surrogate pair.
+   * Encrypts an entity for an insert or a replace. (A merge would leave values that were encrypted
+   * under another key.) Throws TypeError if a chosen property is not a string, RangeError if it is
+   * too long or has an unpaired surrogate.
    */
   async encrypt<T extends object>(entity: TableEntity<T>): Promise<TableEntity> {
     const { [infoProperty]: _, ...stored } = entity as TableEntity;
@@ -90,8 +97,9 @@ export class EntityCipher {
   }
 
   /**
-   * The entity as it was before, its types said if those of what is given are. Throws StoreError DecryptionFailed if its key is not known, a ciphertext was changed,
-   * or there is clear text in its place. Needs keys and `_Encryption` if properties are selected.
+   * Decrypts an entity. The result has typed values if the input has them. Throws StoreError
+   * DecryptionFailed if the key is unknown, a ciphertext was changed, or a value is unencrypted. If
+   * properties are selected, the keys and `_Encryption` must be included.
    */
   async decrypt<T extends object>(entity: T): Promise<T> {
     const { [infoProperty]: stored, ...read } = entity as Entity;
@@ -105,7 +113,7 @@ export class EntityCipher {
     }
   }
 
-  // In place; gives the names of what was encrypted.
+  // Decrypts in place and returns the names of the decrypted properties.
   async #decryptProperties(
     read: Entity,
     { key: keyId, wrapped, names }: EncryptionInfo,
@@ -136,7 +144,7 @@ export class EntityCipher {
     return this.isEncrypted(String(entity.partitionKey), String(entity.rowKey), name);
   }
 
-  // What a value is tied to.
+  // Returns the context that a ciphertext is bound to.
   #authenticatedContext({ partitionKey, rowKey }: Entity, name: string): string {
     return JSON.stringify([this.#table, partitionKey, rowKey, name]);
   }
@@ -192,7 +200,7 @@ function aesGcmParameters(iv: Uint8Array<ArrayBuffer>, context: string): AesGcmP
 
 // ---- What was read ---------------------------------------------------------------------------
 
-// Where types are not converted, every value comes so.
+// The form of every value when types are not converted.
 interface Typed {
   type: string;
   value: unknown;
@@ -211,7 +219,7 @@ function parseEncryptionInfo(stored: unknown): EncryptionInfo | undefined {
 }
 
 function bytesOf(value: unknown): Uint8Array<ArrayBuffer> | undefined {
-  if (value instanceof Uint8Array) return new Uint8Array(value); // a copy: it may be a view
+  if (value instanceof Uint8Array) return new Uint8Array(value); // a copy, because it may be a view
   return isTyped(value) && value.type === "Binary" ? fromBase64(String(value.value)) : undefined;
 }
 

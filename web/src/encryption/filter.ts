@@ -1,6 +1,7 @@
-// What a $filter says without being read in full: which names it has, and which keys it asks for.
+// Extracts from a $filter, without parsing it fully, its property names and the keys that it
+// compares.
 
-const stringLiterals = /[\p{L}\p{N}_]*'(?:[^']|'')*'/gu; // with what says their type
+const stringLiterals = /[\p{L}\p{N}_]*'(?:[^']|'')*'/gu; // with their type prefix
 const identifiers = /[\p{L}\p{N}\p{M}\p{Pc}\p{Cf}]+/gu;
 const filterKeywords: ReadonlySet<string> = new Set(
   "and or not eq ne gt ge lt le true false null NaN INF Infinity PartitionKey RowKey Timestamp".split(
@@ -8,13 +9,16 @@ const filterKeywords: ReadonlySet<string> = new Set(
   ),
 );
 
-/** The properties that it may look into; keys and timestamp apart. */
+/** Returns the properties that the filter may use, except keys and timestamp. */
 export function propertyNamesIn(filter: string): ReadonlySet<string> {
   const found: readonly string[] = filter.replace(stringLiterals, " ").match(identifiers) ?? [];
   return new Set(found.filter((word) => !filterKeywords.has(word) && !/^\p{N}/u.test(word)));
 }
 
-/** The texts that it compares a key with for equality, in any of its parts; one empty text if there are none. */
+/**
+ * Returns the values that the filter compares with a key for equality, anywhere in it. Returns one
+ * empty text if there are none.
+ */
 export function comparedKeys(filter: string, key: "PartitionKey" | "RowKey"): readonly string[] {
   const text = "'((?:[^']|'')*)'";
   const equal = new RegExp(

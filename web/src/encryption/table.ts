@@ -1,4 +1,4 @@
-// A table whose chosen properties are encrypted on the way in, and decrypted on the way out.
+// A view of a table that encrypts chosen properties when writing and decrypts them when reading.
 
 import { StoreError } from "../errors.ts";
 import type {
@@ -15,7 +15,10 @@ import type {
 import { EntityCipher, type EntityCipherOptions, infoProperty } from "./cipher.ts";
 import { comparedKeys, propertyNamesIn } from "./filter.ts";
 
-/** The methods of a table that it needs; the official TableClient has them, and so has every table of a store. */
+/**
+ * The table methods that encryptedTable needs. The official TableClient and every table handle have
+ * them.
+ */
 export type UnderlyingTable = Pick<
   TableClient,
   | "tableName"
@@ -27,7 +30,10 @@ export type UnderlyingTable = Pick<
   | "submitTransaction"
 > & { listEntities(options?: ListTableEntitiesOptions): AsyncIterable<object> };
 
-/** Writes are inserts and replaces: a merge is refused with StoreError NotSupported, since a mode must be said that replaces. */
+/**
+ * Supports inserts and replaces. A merge is rejected with StoreError NotSupported, so updates must
+ * pass a mode that replaces.
+ */
 export interface EncryptedTable<T extends object = Record<string, unknown>>
   extends Pick<
     TableClient,
@@ -35,13 +41,18 @@ export interface EncryptedTable<T extends object = Record<string, unknown>>
   > {
   getEntity(pk: string, rk: string, options?: GetTableEntityOptions): Promise<TableEntityResult<T>>;
   /**
-   * A filter that names an encrypted property is refused with StoreError EncryptedProperty. If a function chooses, it is asked with the keys that the filter
-   * compares for equality, and with "" for one that it doesn't: what it says of other keys can't be known, and such a filter finds only what is in the clear.
+   * Lists entities. A filter that names an encrypted property is rejected with StoreError
+   * EncryptedProperty. If `properties` is a function, it is called with the keys that the filter
+   * compares for equality, and with "" for a key that the filter does not compare. Its choice for
+   * other keys is unknown; for those, the filter only matches unencrypted values.
    */
   listEntities(options?: ListTableEntitiesOptions): AsyncIterable<TableEntityResult<T>>;
 }
 
-/** A view of the table; other clients of it see the chosen properties as Binary. */
+/**
+ * Returns the encrypting view of a table. Other clients of the table see the chosen properties as
+ * Binary.
+ */
 export function encryptedTable<T extends object = Record<string, unknown>>(
   table: UnderlyingTable,
   options: EntityCipherOptions,
@@ -129,7 +140,7 @@ function requireReplace(mode: UpdateMode | undefined): void {
   );
 }
 
-// What is selected, and what it takes to read that.
+// Adds to `select` the properties that decryption needs.
 function withEncryptionInfo(options: ListTableEntitiesOptions): ListTableEntitiesOptions {
   const select = options.queryOptions?.select;
   if (select === undefined) return options;

@@ -1,4 +1,4 @@
-// What is no key is refused where it is made, rather than by the store.
+// Validates keys when they are encoded, rather than when the store rejects them.
 
 const keyUnitsMax = 512; // 1 KiB of UTF-16
 

@@ -1,23 +1,24 @@
-// Keys of several parts: "Sales!empid!000123". The order of such keys is that of their parts, one after the other, since the ! between
-// them sorts before all that a part is made of; a key sorts before those that go on after its last part.
+// Keys of several parts: "Sales!empid!000123". They sort by their parts, one after the other: the
+// separator ! sorts before every character of an encoded part, and a key sorts before its own
+// extensions.
 
 import { invalidKeyError, requireKeyLength } from "./check.ts";
 import { escapeText, unescapeKey } from "./escape.ts";
 
 const separator = "!";
 
-/** One key of these parts, of any text each. Throws RangeError beyond 512 characters. */
+/** Returns one key for these parts, each of any text. Throws RangeError beyond 512 characters. */
 export function compositeKey(...parts: string[]): string {
   if (parts.length === 0) throw new RangeError("A composite key has at least one part.");
   return requireKeyLength(parts.map((part) => escapeSeparator(escapeText(part))).join(separator));
 }
 
-/** What the keys begin with that have these parts, and others after them: for prefixRange. */
+/** Returns the prefix of all keys that begin with these parts, for prefixRange. */
 export function compositePrefix(...parts: string[]): string {
   return parts.length === 0 ? "" : compositeKey(...parts) + separator;
 }
 
-/** The parts that compositeKey made the key of. Throws RangeError for any other key. */
+/** Returns the parts of a key that compositeKey made. Throws RangeError for other keys. */
 export function parseCompositeKey(key: string): string[] {
   const parts: string[] = [];
   let part = "";
@@ -34,7 +35,7 @@ export function parseCompositeKey(key: string): string[] {
   return parts;
 }
 
-// What sorts up to the separator makes way: a " before it, and so before itself.
+// Characters that sort up to the separator are escaped with a preceding "; so is " itself.
 function escapeSeparator(text: string): string {
   return text.replace(/[ !"]/g, '"$&');
 }

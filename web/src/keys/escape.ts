@@ -21,12 +21,15 @@ const escapes: ReadonlyMap<string, string> = new Map([
   ["\\", "[~"],
 ]);
 
-/** The text as a key, or part of one. Throws RangeError beyond 512 characters, and for half a surrogate pair. */
+/**
+ * Encodes text as a key, or part of one. Throws RangeError beyond 512 characters, and for an
+ * unpaired surrogate.
+ */
 export function escapeKey(text: string): string {
   return requireKeyLength(escapeText(text));
 }
 
-/** The text that escapeKey made the key of. Throws RangeError for any other. */
+/** Decodes a key that escapeKey made. Throws RangeError for other keys. */
 export function unescapeKey(key: string): string {
   requireText(key, "A key");
   const text = key.replace(

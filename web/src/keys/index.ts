@@ -1,4 +1,4 @@
-// entitable/keys: values as keys that sort as the values do, and back.
+// entitable/keys: encodes values as keys that sort as the values do, and decodes them.
 
 export { compositeKey, compositePrefix, parseCompositeKey } from "./composite.ts";
 export { escapeKey, unescapeKey } from "./escape.ts";

@@ -1,10 +1,10 @@
-// Numbers and times as texts that sort as they do.
+// Encodes numbers and times as text that sorts as they do.
 
 import { invalidKeyError } from "./check.ts";
 
 /**
- * A whole number with zeros before it, so that "009" sorts before "010". Throws RangeError for a number that is negative, has a fraction, or
- * has more digits than that.
+ * Returns a whole number padded with zeros, so that "009" sorts before "010". Throws RangeError for
+ * a number that is negative, has a fraction, or has too many digits.
  */
 export function paddedNumber(n: number | bigint, width: number): string {
   if (!Number.isInteger(width) || width < 1 || width > 512) {
@@ -22,21 +22,25 @@ export function paddedNumber(n: number | bigint, width: number): string {
   return text;
 }
 
-/** The number that a text of digits stands for. Throws RangeError if it is none, or beyond 2⁵³: BigInt(text) reads that. */
+/**
+ * Parses a padded number. Throws RangeError for other text, and beyond 2⁵³; use BigInt(text) for
+ * larger numbers.
+ */
 export function parsePaddedNumber(text: string): number {
   const n = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(n)) return n;
   throw invalidKeyError("paddedNumber (of a number)", text);
 }
 
-// Ticks are 100 ns since the first day of the year 1, as .NET and the design guide of the Table service count them.
-const ticksMax = 3155378975999999999n; // the last of the year 9999
+// Ticks are units of 100 ns since the first day of year 1, as in .NET and in the Table service's
+// design guide.
+const ticksMax = 3155378975999999999n; // the last tick of year 9999
 const ticksAt1970 = 621355968000000000n;
 const ticksPerMs = 10000n;
 
 /**
- * A time as 19 digits that sort the latest first: a log whose newest entries are read without reading the others. Throws RangeError outside of the
- * years 1 to 9999.
+ * Returns a time as 19 digits that sort latest first, for a log whose newest entries are read
+ * without the others. Throws RangeError outside the years 1 to 9999.
  */
 export function invertedTicks(time: Date | number): string {
   const ms = millisecondsOf(time);
@@ -47,7 +51,10 @@ export function invertedTicks(time: Date | number): string {
   return String(ticksMax - ticks).padStart(19, "0");
 }
 
-/** The time of an inverted tick, of other makers' too; what is below a millisecond is left out. Throws RangeError if it is none. */
+/**
+ * Returns the time of inverted ticks, also from other programs, rounded down to milliseconds.
+ * Throws RangeError for other text.
+ */
 export function parseInvertedTicks(text: string): Date {
   const ticks = /^\d{19}$/.test(text) ? ticksMax - BigInt(text) : -1n;
   if (ticks < 0n) throw invalidKeyError("invertedTicks", text);
@@ -67,8 +74,9 @@ const digitsOf: Readonly<Record<TimeUnit, number>> = {
 };
 
 /**
- * The year, month, day … (in UTC) that a time is in, as digits that sort as time goes: 20261121 for a day. A key, or part of one, for all
- * that happens in it; and as there are nothing but digits in it, good in a table's name too. Throws RangeError outside of the years 0 to 9999.
+ * Returns the year, month, day … (in UTC) of a time, as digits that sort chronologically: 20261121
+ * for a day. The result can be a key, part of a key, or part of a table name. Throws RangeError
+ * outside the years 0 to 9999.
  */
 export function timeKey(time: Date | number, unit: TimeUnit): string {
   const length = digitsOf[unit];
@@ -80,7 +88,7 @@ export function timeKey(time: Date | number, unit: TimeUnit): string {
   return iso.replace(/\D/g, "").slice(0, length);
 }
 
-/** The moment at which the year, month, day … of a time key begins. Throws RangeError if it is none. */
+/** Returns the start of the year, month, day … of a time key. Throws RangeError for other text. */
 export function parseTimeKey(key: string): Date {
   const unit = (Object.keys(digitsOf) as TimeUnit[]).find((u) => digitsOf[u] === key.length);
   const all = key + "00000101000000000".slice(key.length);

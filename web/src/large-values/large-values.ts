@@ -1,4 +1,4 @@
-// Reads and writes values that are larger than a property, or a row, may be.
+// Reads and writes values that exceed the size of a property or an entity.
 
 import { parseServiceError } from "../service-error.ts";
 import type { RandomSource, TransactionAction } from "../types.ts";
@@ -13,7 +13,10 @@ import {
   valueBytesMax,
 } from "./value-rows.ts";
 
-/** The methods of a table that it needs: the official TableClient has them, and so has every table of a store. */
+/**
+ * The table methods that LargeValues needs. The official TableClient and every table handle have
+ * them.
+ */
 export interface LargeValueTable {
   submitTransaction(actions: TransactionAction[]): Promise<unknown>;
   listEntities(options: {
@@ -25,18 +28,23 @@ export interface LargeValueOptions {
   random?: RandomSource;
 }
 
-/** What else is to be done in the same transaction, in the same partition. */
+/** Additional actions on the same partition, for the same transaction. */
 export interface LargeValueWriteOptions {
   additionalActions?: readonly TransactionAction[];
 }
 
 /**
- * Values of up to 2,883,584 bytes, each under keys of its own, in up to four rows of a table that is to be there. A write replaces all of a value in one
- * transaction, and takes away the rows that it needs no longer, so a value is there whole or not at all. A reader never gets parts of two: rows say of
- * which write they are, and while they differ they are read again. What is larger belongs beside the table, with its address in a row.
+ * Values of up to 2,883,584 bytes, each under its own keys, in up to four rows of an existing
+ * table. A write replaces the whole value in one transaction and deletes rows that are no longer
+ * needed. A reader never gets a mixture of two values: each row carries the version of its write,
+ * and rows with different versions are read again. Store larger values outside the table, with
+ * their address in a row.
  */
 export class LargeValues {
-  /** 2,883,584: as base64, in whole rows, that is what 4 MiB of a transaction have room for, and for some other actions. */
+  /**
+   * 2,883,584: the whole rows that fit, as base64, into the 4 MiB of a transaction beside some
+   * other actions.
+   */
   static readonly bytesMax: number = valueBytesMax;
   readonly #table: LargeValueTable;
   readonly #random: RandomSource;
@@ -46,7 +54,10 @@ export class LargeValues {
     this.#random = random;
   }
 
-  /** Undefined if there is none. Rejects if its rows are not those of a write, since somebody else has changed them. */
+  /**
+   * Reads a value. Returns undefined if there is none. Rejects if its rows do not belong to one
+   * write because another program changed them.
+   */
   async read(partitionKey: string, rowKey: string): Promise<Uint8Array | undefined> {
     const key = { partitionKey, rowKey };
     let before: string | undefined;
@@ -56,16 +67,18 @@ export class LargeValues {
       if (first?.rowKey !== rowKey) return undefined;
       const value = decodeRows(key, rows);
       if (value !== undefined) return value;
-      // Between two pages of the answer another write may have come; but then the first row is another one now: by its ETag, since a client that lost an
-      // answer may carry out a write of the same Version again.
+      // Another write may have happened between two pages of the result. Then the first row has
+      // another ETag. (Its Version may be the same, because a client that lost a response may
+      // repeat a write.)
       if (first.etag === before) throw new Error(inconsistentRowsMessage(key));
       before = first.etag;
     }
   }
 
   /**
-   * Writes a value, whether there is one or not. `additionalActions`: more actions of the partition, which are carried out in the same transaction, or not at all
-   * either; such as a change of the entity that the value is of. If they fail, it rejects with their error.
+   * Inserts or replaces a value. `additionalActions` are further actions on the partition in the
+   * same transaction, such as a change of the entity that the value belongs to. If they fail, the
+   * call rejects with their error and nothing is written.
    */
   async write(
     partitionKey: string,
@@ -81,7 +94,7 @@ export class LargeValues {
     for (;;) {
       const found = await this.#rows(key, ["RowKey", "Version"]);
       const firstRow = found.find((row) => row.rowKey === rowKey);
-      // It was carried out; but its answer was lost, and the client tried again by itself.
+      // The write succeeded, but its response was lost and the client repeated it.
       if (firstRow?.Version === version) return;
       const writes = rows.map((row): TransactionAction => {
         if (row.rowKey !== rowKey) return ["upsert", row, "Replace"];
@@ -96,8 +109,10 @@ export class LargeValues {
   }
 
   /**
-   * False if there was none. `additionalActions` is carried out in any case; even twice, if an answer is lost and the client tries again by itself. A write at the same
-   * time, or somebody who deletes the first row alone, may leave rows that no reader sees, and that the next write takes away.
+   * Deletes a value. Returns false if there was none. `additionalActions` are carried out in any
+   * case, even twice if a response is lost and the client repeats the request. A concurrent write,
+   * or a client that deletes only the first row, may leave rows behind. No reader sees them, and
+   * the next write deletes them.
    */
   async delete(
     partitionKey: string,
@@ -109,14 +124,14 @@ export class LargeValues {
       const found = await this.#rows({ partitionKey, rowKey }, ["RowKey"]);
       const isThere = found[0]?.rowKey === rowKey;
       wasThere ||= isThere;
-      // Rows without a first one may be those of a write that came between two pages, and must stay with it.
+      // Rows without a first row may belong to a concurrent write, and must be kept.
       const deletes = isThere ? deleteActions(partitionKey, found) : [];
       if (deletes.length + additionalActions.length === 0) return wasThere;
       if (await this.#submit(deletes, additionalActions)) return wasThere;
     }
   }
 
-  // In the order of their keys; without those of others that stand between.
+  // Returns the value's rows in key order, without other rows in the key range.
   async #rows(key: Key, select?: string[]): Promise<FoundRow[]> {
     const queryOptions = { filter: rowRangeFilter(key), ...(select && { select }) };
     const valueRowKeys = allPossibleRowKeys(key);
@@ -128,7 +143,7 @@ export class LargeValues {
     return rows;
   }
 
-  // False if somebody else has changed the value since its rows were listed.
+  // Returns false if another client changed the value since its rows were listed.
   async #submit(
     own: TransactionAction[],
     additionalActions: readonly TransactionAction[],
@@ -138,7 +153,7 @@ export class LargeValues {
       await this.#table.submitTransaction(actions);
       return true;
     } catch (error) {
-      // Where there is only one action the service does not say which.
+      // For a single action, the service does not report an index.
       const { code = "", failedIndex = actions.length === 1 ? 0 : own.length } =
         parseServiceError(error);
       if (failedIndex < own.length && concurrentChangeCodes.has(code)) return false;

@@ -10,11 +10,12 @@
 import type { TableEntity } from "../types.ts";
 
 const propertyBytes = 64 * 1024;
-// Fifteen would fit the 1 MiB of an entity as the service counts it, by bytes. Azurite counts them as they travel, as base64.
+// Fifteen properties would fit into an entity's 1 MiB as the service counts it. Azurite counts
+// base64, so fewer fit.
 const propertiesOfRow = 11;
 const rowBytes = propertyBytes * propertiesOfRow;
 
-/** As much as a transaction of 4 MiB has room for, as base64, in whole rows; with some left for other actions. */
+/** The whole rows that fit, as base64, into a transaction's 4 MiB, with space for other actions. */
 export const valueBytesMax = 4 * rowBytes;
 
 export interface Key {
@@ -22,7 +23,7 @@ export interface Key {
   readonly rowKey: string;
 }
 
-/** What a query gives of a row; of one that is not a value's, anything. */
+/** A row as a query returns it; not necessarily part of a value. */
 export interface FoundRow {
   readonly rowKey: string;
   readonly etag: string;
@@ -31,21 +32,21 @@ export interface FoundRow {
   readonly [name: string]: unknown;
 }
 
-/** The first is `key`'s own; they may be fewer or more than there are. */
+/** Returns all row keys that a value may use; the first one is the value's own key. */
 export function allPossibleRowKeys({ rowKey }: Key): string[] {
   const keys = [rowKey];
   for (let index = 1; index * rowBytes < valueBytesMax; index += 1) keys.push(`${rowKey}!${index}`);
   return keys;
 }
 
-/** A $filter that has all rows of a value, and may have others. */
+/** Returns a $filter that matches all rows of a value, and possibly others. */
 export function rowRangeFilter(key: Key): string {
   const quoted = (text = "") => `'${text.replaceAll("'", "''")}'`;
   const last = allPossibleRowKeys(key).at(-1);
   return `PartitionKey eq ${quoted(key.partitionKey)} and RowKey ge ${quoted(key.rowKey)} and RowKey le ${quoted(last)}`;
 }
 
-/** The rows of a value that is to be written, at least one. */
+/** Encodes a value as rows, at least one. */
 export function encodeRows(key: Key, version: string, value: Uint8Array): TableEntity[] {
   const rows: TableEntity[] = [];
   for (const [index, rowKey] of allPossibleRowKeys(key).entries()) {
@@ -59,7 +60,7 @@ export function encodeRows(key: Key, version: string, value: Uint8Array): TableE
   return rows;
 }
 
-/** The value of these rows; undefined if they are not those of one write, or not all. */
+/** Decodes a value from its rows. Returns undefined if rows are missing or not from one write. */
 export function decodeRows(key: Key, rows: readonly FoundRow[]): Uint8Array | undefined {
   const [first] = rows;
   const length = lengthOf(first);
@@ -87,7 +88,7 @@ function lengthOf(first: FoundRow | undefined): number | undefined {
   return isOne ? length : undefined;
 }
 
-// Copies: the official client would send the whole buffer of an array that has a part of one.
+// Copies the bytes: the official client would send the whole underlying buffer of a subarray.
 function splitIntoChunks(part: Uint8Array): Uint8Array[] {
   const chunks: Uint8Array[] = [];
   for (let at = 0; at < part.length; at += propertyBytes) {

@@ -1,12 +1,13 @@
-// Which store answers a request: that of the account which the address names.
+// Selects the store for a request by the account in its address.
 
 import type { RestEntryPoint } from "../rest/entry-point.ts";
 
 export type EntryPoints = ReadonlyMap<string, RestEntryPoint>;
 
-// By the first of the host's labels (https://<account>.table.core.windows.net), else by the first segment of the path
-// (http://127.0.0.1:10002/<account>); "-secondary" is not part of a name. A host of one label is a machine, whatever its name. An
-// account that nobody has is refused by whichever store comes first.
+// Reads the account from the first label of the host (https://<account>.table.core.windows.net),
+// otherwise from the first path segment (http://127.0.0.1:10002/<account>). The suffix "-secondary"
+// is not part of the name. A host of one label is a machine name. Unknown accounts are rejected by
+// the first store.
 export function entryPointFor(entryPoints: EntryPoints, url: string): RestEntryPoint {
   const [, host = "", segment = ""] = /^[^:]+:\/\/([^/?#]*)\/*([^/?#]*)/.exec(url) ?? [];
   const [label = "", domain] = host.split(".", 2);

@@ -1,4 +1,4 @@
-// What the command line and the environment say, as values. Nothing is opened here.
+// Parses the command line and the environment into values. Opens nothing.
 
 import type { AccountOptions, Durability } from "../types.ts";
 import { type MockServerOptions, mockOptionNames, parseMockOptions } from "./mock-options.ts";
@@ -38,11 +38,11 @@ export interface ServeCommand {
   host: string;
   location: string | undefined; // undefined: in memory
   seedData: string | undefined; // a folder
-  mock: MockServerOptions | undefined; // if it is one for tests
-  faults: string | undefined; // a file of rules; then it is one
+  mock: MockServerOptions | undefined; // present for a mock server
+  faults: string | undefined; // a file of rules; makes the server a mock server
   auth: Auth;
   durability: Durability;
-  cert: string | undefined; // a file, as is the next
+  cert: string | undefined; // a file, like `key`
   key: string | undefined;
   debug: string | true | undefined; // a file, or standard output
 }
@@ -63,7 +63,7 @@ const values = [
 ];
 const valueMayBeMissing = ["debug"];
 
-// Throws UsageError, with the reason.
+// Throws UsageError with the reason.
 export function parseArguments(words: readonly string[]): Command {
   const given = new Map<string, string | true>();
   const names: string[] = [];
@@ -134,18 +134,19 @@ function oneOf<T extends string>(option: string, value: string, allowed: readonl
   throw new UsageError(`--${option} must be ${allowed.join(" or ")}, not ${value}.`);
 }
 
-// The emulator's account, whose key is public.
+// The emulator's account, with its public key.
 const emulator =
   "devstoreaccount1:Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
-// Names and keys as Azurite's environment variable has them: "name:key;name:key:secondkey". Throws UsageError.
+// Parses accounts in the format of Azurite's environment variable: "name:key;name:key:secondkey".
+// Throws UsageError.
 export function parseAccounts(text: string | undefined): Map<string, string[]> {
   const accounts = new Map<string, string[]>();
   const entries = (text?.trim() || emulator).split(";").map((entry) => entry.trim());
   for (const [i, entry] of entries.entries()) {
     if (entry === "") continue;
     const [name = "", ...keys] = entry.split(":");
-    // Neither name nor key is shown: either may hold a key.
+    // The message shows neither name nor key, because either may contain a key.
     const wrong = (what: string) => new UsageError(`AZURITE_ACCOUNTS: account ${i + 1} ${what}.`);
     if (!/^[a-z0-9]{3,24}$/.test(name)) throw wrong("has no name of 3 to 24 of a-z 0-9");
     if (keys.length < 1 || keys.length > 2) throw wrong("has not one key or two");

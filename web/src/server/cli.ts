@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `npx entitable serve`: opens a store for each account, serves them, and stops when it is told to.
+// `npx entitable serve`: opens a store for each account and serves the stores until it is stopped.
 
 import { StoreError } from "../errors.ts";
 import { openStore } from "../open-store.ts";
@@ -32,7 +32,7 @@ const process = nodeProcess() as NodeProcess;
 const print = (line: string) => process.stdout.write(`${line}\n`);
 const printError = (line: string) => process.stderr.write(`entitable: ${line}\n`);
 
-// Done in the order of a stack when the process ends, or when it never came to serve.
+// Cleanup steps, run in reverse order when the process ends or fails to start.
 const closers: (() => Promise<void>)[] = [];
 let stopping: Promise<void> | undefined;
 
@@ -86,7 +86,7 @@ async function openAll(
     store.on("persist-error", ({ error }) => printError(`${name}: ${error.message}`));
     return [name, store];
   });
-  await Promise.allSettled(opening); // so that all are closed if one can't be opened
+  await Promise.allSettled(opening); // so that all stores are closed if one cannot be opened
   return Object.fromEntries(await Promise.all(opening));
 }
 
@@ -101,7 +101,7 @@ async function open(command: ServeCommand, files: Files, more: Common): Promise<
       new RequestRecorder({ retains: false }),
     );
     closers.push(() => store.close());
-    store.clock.autoAdvance = mock.clock !== Date; // else its clients wait as long as it says
+    store.clock.autoAdvance = mock.clock !== Date; // otherwise requests wait for the simulated time
     return store;
   }
   const kept: OpenOptions =
@@ -121,7 +121,7 @@ function printEndpoints(server: TableServer, { location }: ServeCommand, names: 
 
 // ---- The end ---------------------------------------------------------------------------------
 
-// A second signal does not wait.
+// A second signal exits at once.
 function onSignal(): void {
   if (stopping !== undefined) process.exit(1);
   stopping = closeAll().then(
@@ -133,7 +133,7 @@ function onSignal(): void {
   );
 }
 
-// The server first, so that the requests it still has are answered and stored.
+// Closes the server first, so that its pending requests are served and stored.
 async function closeAll(): Promise<void> {
   const failures: unknown[] = [];
   for (let close = closers.pop(); close !== undefined; close = closers.pop()) {
@@ -175,7 +175,7 @@ function listenProblem(error: unknown, { host, port }: ServeCommand): string {
 
 function log(to: string | true, fs: NodeFs): (served: ServedRequest) => void {
   if (to === true) return (served) => void print(lineOf(served));
-  fs.appendFileSync(to, ""); // it can't be written: better now than at the first request
+  fs.appendFileSync(to, ""); // fails now, rather than at the first request, if it cannot be written
   let complained = false;
   return (served) => {
     try {

@@ -1,5 +1,5 @@
-// Fault rules from a file: an array of them, as JSON, as `entitable/testing` takes them. A text between slashes is a regular
-// expression: neither tables nor keys can have a slash in their names.
+// Reads fault rules from a file: a JSON array of rules, as `entitable/testing` takes them. Text
+// between slashes is a regular expression, because table names and keys cannot contain slashes.
 
 import { StoreError } from "../errors.ts";
 import { checkRule } from "../testing/fault-rules.ts";
@@ -23,7 +23,7 @@ const members = [
 const membersOfRespond = ["code", "status", "message", "retryAfter", "headers"];
 const texts = ["table", "partitionKey", "rowKey"];
 
-/** Rejects with StoreError ValidationFailed, naming file and rule. */
+/** Reads the rules. Rejects with StoreError ValidationFailed, which names the file and the rule. */
 export async function readFaultFile(file: string): Promise<FaultRule[]> {
   const { promises: fs } = await nodeModule("node:fs");
   const bytes = await fs.readFile(file).catch((error: unknown) => {
@@ -31,7 +31,8 @@ export async function readFaultFile(file: string): Promise<FaultRule[]> {
   });
   let rules: unknown;
   try {
-    rules = JSON.parse(new TextDecoder().decode(bytes)); // without the mark that Windows puts in front
+    // without the byte order mark that Windows editors add
+    rules = JSON.parse(new TextDecoder().decode(bytes));
   } catch (error) {
     throw invalid(`${file}: ${(error as Error).message}`, error);
   }

@@ -1,4 +1,4 @@
-// What the command line says of a server for tests.
+// Parses the command-line options of a mock server.
 
 import { isDelay } from "../testing/delay.ts";
 import type { Delay, Latency, MockOptions, Throttle } from "../testing/types.ts";

@@ -1,4 +1,5 @@
-// One request of Node's HTTP server and its response: the bytes go to the store's REST door as they are, and come back so.
+// Handles one request of Node's HTTP server: passes its bytes unchanged to the store's REST entry
+// point, and the response back.
 
 import { bodyBytesMax } from "../rest/entry-point.ts";
 import {
@@ -15,24 +16,25 @@ import type { ServedRequest } from "./types.ts";
 export interface RequestHandlerOptions {
   entryPoints: EntryPoints;
   scheme: "http" | "https";
-  authority: string; // of a request that names no host
+  authority: string; // used for a request without a host
   stopping: () => boolean;
   onRequest: ((served: ServedRequest) => void) | undefined;
 }
 
 interface Body {
   bytes: Uint8Array;
-  isTruncated: boolean; // the rest of it is not read
+  isTruncated: boolean; // the rest of the body is not read
 }
 
 interface OutgoingResponse extends HttpResponse {
-  isTruncated: boolean; // the connection ends behind its body, whose length its headers say to be another
+  // the connection ends after the body, which is shorter than its headers announce
+  isTruncated: boolean;
 }
 
-const lingerMs = 1000; // for what a client is still sending after it was refused
+const lingerMs = 1000; // time to read what a rejected client still sends
 const hostPattern = /^[\w.-]+(:\d+)?$|^\[[\da-f:.]+\](:\d+)?$/i;
 
-// Never rejects. A client that went away meanwhile is not answered.
+// Never rejects. A client that disconnected gets no response.
 export async function handleRequest(
   request: NodeRequest,
   response: NodeResponse,
@@ -47,14 +49,15 @@ export async function handleRequest(
       ? { ...badHostResponse(), isTruncated: false }
       : await outgoingResponseFor(request, url, body, options);
   if (outgoing === undefined) {
-    response.destroy(); // not the request: that is at its end, and would leave the connection
+    // not the request: it has ended, and destroying it would leave the connection open
+    response.destroy();
     return;
   }
   const close = body.isTruncated || options.stopping();
   try {
     await respond(response, outgoing, { close, head: request.method === "HEAD" });
   } catch {
-    response.destroy(); // Node refuses to send it: there is nothing that could be said instead
+    response.destroy(); // Node rejected the response, and nothing else can be sent
     return;
   }
   if (body.isTruncated) discardRestOfRequest(request);
@@ -70,8 +73,8 @@ export async function handleRequest(
   });
 }
 
-// A listener that throws does not spoil the exchange: its error is reported as an unhandled rejection, like those of events
-// (host/emitter.ts).
+// An exception of a listener does not affect the exchange. It is reported as an unhandled
+// rejection, like those of event listeners (host/emitter.ts).
 function report({ onRequest }: RequestHandlerOptions, served: ServedRequest): void {
   try {
     onRequest?.(served);
@@ -80,20 +83,20 @@ function report({ onRequest }: RequestHandlerOptions, served: ServedRequest): vo
   }
 }
 
-// Whether a body of the length that was announced is looked at.
+// Returns whether a body of the announced length is read.
 export function isBodyAccepted(request: NodeRequest): boolean {
   return !(Number(request.headers["content-length"]) > bodyBytesMax);
 }
 
 // ---- The request -----------------------------------------------------------------------------
 
-// As much of it as the store looks at; undefined if the client went away.
+// Reads as much of the body as the store examines. Returns undefined if the client disconnected.
 function bodyOf(request: NodeRequest): Promise<Body | undefined> | Body {
   const { headers } = request;
   if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) {
     return { bytes: new Uint8Array(), isTruncated: false };
   }
-  // The store judges by the length alone, after it has looked at who asks.
+  // After authorization, the store rejects the body by its length alone.
   if (!isBodyAccepted(request))
     return { bytes: new Uint8Array(bodyBytesMax + 1), isTruncated: true };
   return new Promise((resolve) => {
@@ -106,12 +109,13 @@ function bodyOf(request: NodeRequest): Promise<Body | undefined> | Body {
     };
     request.on("data", onData);
     request.on("end", () => resolve({ bytes: received.bytes, isTruncated: false }));
-    request.on("close", () => resolve(undefined)); // too late to matter after "end"
+    request.on("close", () => resolve(undefined)); // has no effect after "end"
     request.on("error", () => resolve(undefined));
   });
 }
 
-// Bytes put together as they come: a list of the chunks would take a hundred times as much of a client that sends each byte alone.
+// Appends chunks to one buffer. A list of chunks would use a hundred times the memory for a client
+// that sends single bytes.
 class ByteBuffer {
   #buffer = new Uint8Array();
   #length = 0;
@@ -132,14 +136,15 @@ class ByteBuffer {
   }
 }
 
-// The path and query stay as they were sent: signatures are over them. The scheme is that of the connection, whatever the request
-// says: some signatures are good for HTTPS only. Who names two hosts might mean two accounts.
+// Builds the request's URL. Path and query stay unchanged, because signatures cover them. The
+// scheme is the connection's, because some signatures are valid for HTTPS only. A request that
+// names two hosts could mean two accounts, and is rejected.
 function urlOf(
   request: NodeRequest,
   { scheme, authority }: RequestHandlerOptions,
 ): string | undefined {
   const { url: target = "/", headers, rawHeaders } = request;
-  const absolute = /^https?:(?=\/\/)/i; // as to a proxy
+  const absolute = /^https?:(?=\/\/)/i; // as sent to a proxy
   if (absolute.test(target)) return target.replace(absolute, `${scheme}:`);
   const { host = authority } = headers;
   const several = rawHeaders.filter((name, i) => i % 2 === 0 && /^host$/i.test(name)).length > 1;
@@ -158,7 +163,7 @@ function headersOf({ rawHeaders }: NodeRequest): HeaderList {
 
 // ---- The response ----------------------------------------------------------------------------
 
-// Undefined: none, the connection is to end.
+// Undefined: no response; the connection is closed.
 async function outgoingResponseFor(
   request: NodeRequest,
   url: string,
@@ -183,8 +188,9 @@ async function outgoingResponseFor(
   }
 }
 
-// IPv4 as such, also when it came in through a socket of IPv6. Never empty, which would mean that there is no network: a client that
-// is gone already is at no address that a signature allows.
+// Returns the client's address, as IPv4 even on an IPv6 socket. Never empty, because an empty
+// address means that there is no network. A client that disconnected gets an address that no
+// signature allows.
 function clientIpOf(request: NodeRequest): string {
   return (request.socket.remoteAddress ?? "unknown").replace(/^::ffff:(?=\d+\.)/, "");
 }
@@ -198,7 +204,7 @@ function respond(
     response.on("close", resolve);
     const empty = status === 204 || status === 304;
     const fields = headers.flat();
-    const isLengthUnknown = head && body.length === 0; // how long that of GET is
+    const isLengthUnknown = head && body.length === 0; // the length of the GET response is unknown
     if (!empty && !isLengthUnknown && !isTruncated)
       fields.push("Content-Length", String(body.length));
     if (close) fields.push("Connection", "close");
@@ -208,7 +214,8 @@ function respond(
   });
 }
 
-// What a client still sends is thrown away for a moment: a connection that is closed at once would take the response with it.
+// Discards what a client still sends for a moment: closing the connection at once would lose the
+// response.
 function discardRestOfRequest(request: NodeRequest): void {
   request.resume();
   const timer = setTimeout(() => request.destroy(), lingerMs);

@@ -1,4 +1,5 @@
-// Fixtures from a folder: `<table>.json`, `<table>.ndjson` and `<table>.csv`, as store.import() reads them (transfer/FORMATS.md).
+// Reads fixtures from a folder: `<table>.json`, `<table>.ndjson` and `<table>.csv`, as
+// store.import() reads them (transfer/FORMATS.md).
 
 import { StoreError } from "../errors.ts";
 import type { Fixtures } from "../testing/types.ts";
@@ -8,14 +9,16 @@ import type { FileFormat, TableEntity } from "../types.ts";
 import { chunksFrom } from "../util/chunks.ts";
 import { nodeModule, systemErrorCode } from "../util/node.ts";
 
-/** Rejects with StoreError ValidationFailed, naming the file, and the line. */
+/**
+ * Reads the fixtures. Rejects with StoreError ValidationFailed, which names the file and the line.
+ */
 export async function readSeedData(folder: string): Promise<Fixtures> {
   const [{ promises: fs }, { join }] = [await nodeModule("node:fs"), await nodeModule("node:path")];
   const names = await fs.readdir(folder).catch((error: unknown) => {
     throw invalid(`${folder} is no folder that can be read (${systemErrorCode(error)}).`, error);
   });
   const fixtures = new Map<string, TableEntity[]>();
-  const from = new Map<string, string>(); // the file, by the table in lower case
+  const from = new Map<string, string>(); // file names by table name in lower case
   for (const name of names.sort()) {
     const [, table, format] = /^([^.].*?)(?:\.typed)?\.(json|ndjson|csv)$/.exec(name) ?? [];
     if (table === undefined) continue;

@@ -1,4 +1,5 @@
-// `entitable/server`: stores behind HTTP, for every client of the Table service that there is. Node, or what is like it.
+// `entitable/server`: serves stores over HTTP to every client of the Table service, in Node and
+// compatible runtimes.
 
 import { StoreError } from "../errors.ts";
 import type { RestEntryPoint } from "../rest/entry-point.ts";
@@ -11,36 +12,37 @@ import type { ServedRequest } from "./types.ts";
 export type { ServedRequest } from "./types.ts";
 
 const maxHeaderSize = 128 * 1024; // long filters are part of the request line
-const keepAliveTimeout = 65_000; // longer than clients keep a connection: the one that closes it must not be the server
+// longer than clients keep idle connections, so that the server is never the side that closes
+const keepAliveTimeout = 65_000;
 const stopMs = 5000;
 
-/** Stores by the names of their accounts. */
+/** Stores by account name. */
 export type Accounts = Readonly<Record<string, Store>>;
 
 export interface ServeOptions {
-  /** Default 10002, the emulator's; 0: any that is free. */
+  /** Default 10002, the emulator's. 0: any free port. */
   port?: number;
   /** Default "127.0.0.1": this machine only. */
   host?: string;
-  /** PEM. With both it is HTTPS. */
+  /** PEM. HTTPS if both are given. */
   cert?: string;
   key?: string;
-  /** Of every request that was answered. Nothing is ever printed. */
+  /** Called with every request that got a response. The package never prints to the console. */
   onRequest?: (served: ServedRequest) => void;
 }
 
 export interface TableServer {
-  /** Without a slash at the end; an account's endpoint is `${url}/${account}`. */
+  /** The server's URL, without a trailing slash. An account's endpoint is `${url}/${account}`. */
   readonly url: string;
   readonly port: number;
-  /** Takes no more requests, answers those it has, and ends. The stores stay open. */
+  /** Stops accepting requests, completes the pending ones and ends. The stores stay open. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Answers HTTP with a store, or with one of several by account. Whom a store lets in is said when it is opened (`account`).
- * Rejects with Node's error if it can't listen (EADDRINUSE and so on).
+ * Serves a store, or several stores by account, over HTTP. Access is controlled by each store's
+ * option `account`. Rejects with Node's error if it cannot listen (EADDRINUSE and so on).
  */
 export async function serve(
   stores: Store | Accounts,
@@ -102,7 +104,8 @@ function listen(server: NodeServer, port: number, host: string): Promise<number>
     server.on("error", reject);
     server.listen(port, host, () => {
       server.off("error", reject);
-      // A connection that can't be accepted (the process has no descriptor left). That nobody listens would end the process.
+      // A connection could not be accepted (no file descriptors left). Without a listener, this
+      // error would end the process.
       server.on("error", () => {});
       const address = server.address();
       resolve(typeof address === "object" && address !== null ? address.port : port);
@@ -110,7 +113,8 @@ function listen(server: NodeServer, port: number, host: string): Promise<number>
   });
 }
 
-// Connections that wait for nothing go at once, the others with their response; whatever is left after a while is cut.
+// Closes idle connections at once and the others after their response; remaining ones are destroyed
+// after a timeout.
 function end(server: NodeServer): Promise<void> {
   return new Promise((resolve) => {
     const cut = setTimeout(() => server.closeAllConnections(), stopMs);

@@ -1,16 +1,16 @@
-// What the server says to its user.
+// The types of the server's request log.
 
-/** A request that was answered. */
+/** A request that got a response. */
 export interface ServedRequest {
   at: Date;
   /** The client's address. */
   client: string;
   method: string;
-  /** Signatures are left out. */
+  /** The URL without signatures. */
   url: string;
   status: number;
   milliseconds: number;
-  /** Of the bodies. */
+  /** Lengths of the bodies in bytes. */
   requestBytes: number;
   responseBytes: number;
 }

@@ -1,3 +1,3 @@
-// The command line makes no sense.
+// The error for an invalid command line.
 
 export class UsageError extends Error {}

@@ -1,5 +1,6 @@
-// A store that is open while there is work for it, and a little longer. A Service Worker is started for an event and killed
-// when idle: if it owns the store, the pages that share it had better not find that out from its silence.
+// Keeps a store open while there is work for it, and a little longer. A Service Worker is started
+// for an event and stopped when idle. It must release the store before that, so that other tabs
+// need no takeover timeout.
 
 import type { Store } from "../types.ts";
 
@@ -18,14 +19,15 @@ interface OpenedStore {
 export class IdleClosingStore {
   readonly #options: IdleClosingStoreOptions;
   #current: OpenedStore | undefined;
-  #lastClosed: Promise<void> = Promise.resolve(); // the end of the latest holding
+  // resolves when the latest use has closed the store
+  #lastClosed: Promise<void> = Promise.resolve();
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: IdleClosingStoreOptions) {
     this.#options = options;
   }
 
-  // Rejects as `work` does, or as opening does.
+  // Runs `work` with the open store. Rejects with the error of `work` or of opening.
   async use<T>(work: (store: Store) => Promise<T>): Promise<T> {
     clearTimeout(this.#idleTimer);
     this.#current ??= this.#open();
@@ -41,7 +43,7 @@ export class IdleClosingStore {
     }
   }
 
-  // Resolves when the store is not held, or held anew.
+  // Resolves when the store is released or in use again.
   whenClosed(): Promise<void> {
     return this.#lastClosed;
   }
@@ -58,7 +60,7 @@ export class IdleClosingStore {
     return opened;
   }
 
-  // No further request gets this holding; it ends with the last of those that have it.
+  // No further request uses this open store; it closes after the last request that uses it.
   #retire(opened: OpenedStore): void {
     if (opened !== this.#current) return;
     clearTimeout(this.#idleTimer);

@@ -10,7 +10,7 @@ import { type ServiceWorkerOptions, serveIn } from "./serve.ts";
 export type { ServiceWorkerOptions } from "./serve.ts";
 
 export interface ServiceWorkerApi {
-  /** To be called while the worker's script first runs. Throws StoreError ValidationFailed. */
+  /** Call this while the worker's script first runs. Throws StoreError ValidationFailed. */
   serve(options: ServiceWorkerOptions): void;
 }
 
@@ -36,7 +36,7 @@ if (account !== null) {
   scope.addEventListener("activate", (event) => event.waitUntil(scope.clients.claim()));
 }
 
-// A worker that answers nothing is a mistake that would be hard to see.
+// Throws, because a worker that handles no requests would be hard to notice.
 scope.addEventListener("install", (event) => {
   if (serving) return;
   const message = "entitable: register with ?account=<name>, or call entitable.serve({ account }).";

@@ -1,5 +1,6 @@
-// The WebAssembly module of a Service Worker: compiled once while it lives, and kept in Cache Storage from its installation on, so
-// that it starts without a network and never meets the module of another version.
+// The WebAssembly module of a Service Worker: compiled once per worker lifetime, and kept in Cache
+// Storage from installation on. So the worker starts without a network and never gets the module of
+// another version.
 
 import { buildId } from "../wasm/entitable.mjs";
 
@@ -16,7 +17,7 @@ export class ModuleCache {
     this.#caches = caches;
   }
 
-  // Rejects if there is no module.
+  // Rejects if the module cannot be loaded.
   get(): Promise<WebAssembly.Module> {
     this.#compiled ??= this.#load();
     this.#compiled.catch(() => {
@@ -25,7 +26,7 @@ export class ModuleCache {
     return this.#compiled;
   }
 
-  // Fetches it. Rejects if there is none; a cache that is full is no reason.
+  // Fetches and caches the module. Rejects if the fetch fails, but not if the cache is full.
   async install(): Promise<void> {
     const response = await fetchModule(this.#url);
     const kept = response.clone();
@@ -34,14 +35,14 @@ export class ModuleCache {
     await cache.put(this.#url, kept).catch(() => {});
   }
 
-  // Removes those of other versions.
+  // Removes the modules of other versions.
   async activate(): Promise<void> {
     for (const name of await this.#caches.keys()) {
       if (name.startsWith(prefix) && name !== cacheName) await this.#caches.delete(name);
     }
   }
 
-  // It was not the right one.
+  // Removes a module of the wrong version.
   async invalidate(): Promise<void> {
     this.#compiled = undefined;
     await this.#caches.delete(cacheName).catch(() => {});
@@ -54,13 +55,13 @@ export class ModuleCache {
 }
 
 async function fetchModule(url: string): Promise<Response> {
-  // Not one that a cache on the way has from another version.
+  // Bypasses HTTP caches, which may have another version.
   const response = await fetch(url, { cache: "no-cache", credentials: "same-origin" });
   if (!response.ok) throw new Error(`HTTP status ${response.status} for ${response.url}`);
   return response;
 }
 
-// Not streaming: servers that call it by another type are many.
+// Not streaming, because many servers send the wrong MIME type.
 async function compile(response: Response): Promise<WebAssembly.Module> {
   return await WebAssembly.compile(await response.arrayBuffer());
 }

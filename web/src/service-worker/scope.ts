@@ -1,5 +1,5 @@
-// The parts of a Service Worker's global scope that the package uses, as types of our own: the "webworker" library, which has
-// them, can't be in one program with "dom".
+// Types for the parts of a Service Worker's global scope that the package uses. The "webworker"
+// library cannot be combined with "dom" in one program.
 
 export interface ExtendableEvent {
   waitUntil(promise: Promise<unknown>): void;

@@ -1,4 +1,4 @@
-// Answers the fetch events of an account from its store in IndexedDB.
+// Responds to fetch events for an account from its store in IndexedDB.
 
 import { StoreError } from "../errors.ts";
 import { openStore } from "../open-store.ts";
@@ -13,13 +13,19 @@ import type { Scope } from "./scope.ts";
 const idleMs = 1000;
 
 export interface ServiceWorkerOptions {
-  /** Requests to it are answered: by host (`<name>.table.…`), or by path (`/<name>/…`) at port 10002 or at this origin. */
+  /**
+   * The account. Its requests are recognized by host (`<name>.table.…`), or by path (`/<name>/…`)
+   * at port 10002 or at this origin.
+   */
   account: string | AccountOptions;
-  /** The store's name, or a store that is open or being opened, such as `mockStore`'s. Default: the account's name. */
+  /**
+   * The store's name, or an open store or the promise of one, such as `mockStore`'s. Default: the
+   * account's name.
+   */
   store?: string | Store | Promise<Store>;
   /** Default "strict". */
   durability?: "strict" | "relaxed";
-  /** Where the module is, or what it is. Default: `entitable.wasm` beside the worker's script. */
+  /** The module, or its location. Default: `entitable.wasm` next to the worker's script. */
   wasm?: string | URL | BufferSource | WebAssembly.Module;
 }
 
@@ -43,13 +49,14 @@ export function serveIn(scope: Scope, options: ServiceWorkerOptions): void {
       return;
     const response = respond(event.request, access);
     event.respondWith(response);
-    event.waitUntil(response.then(() => access.whenClosed())); // or a worker that is stopped in between would hold on to it
+    // otherwise a worker that is stopped in between would keep the store locked
+    event.waitUntil(response.then(() => access.whenClosed()));
   });
 }
 
-// A store that stays open.
+// Access to a store that stays open.
 function permanentAccess(store: Store | Promise<Store>): StoreAccess {
-  Promise.resolve(store).catch(() => {}); // those that ask for it are told
+  Promise.resolve(store).catch(() => {}); // each request reports the error
   return { use: async (work) => work(await store), whenClosed: async () => {} };
 }
 
