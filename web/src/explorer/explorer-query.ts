@@ -1,4 +1,4 @@
-// A query of one table: what is asked, how it ran, and the entities it found.
+// The query panel of one table: its fields, plan and resulting entities.
 
 import type { Explain, Store, TableEntityResultPage } from "../types.ts";
 import { counted, describeError, h } from "./dom.ts";
@@ -9,7 +9,7 @@ import { figuresOf, meterOf, rangesOf } from "./explorer-plan.ts";
 
 type Pages = AsyncIterableIterator<TableEntityResultPage<Record<string, unknown>>>;
 
-/** What was asked, as an export asks it again. */
+/** The current query, which an export repeats. */
 export interface QueryInput {
   readonly filter: string;
   readonly select: readonly string[];
@@ -101,19 +101,19 @@ export class QueryView {
     this.#clear();
   }
 
-  /** As if it had been typed. */
+  /** Sets the query fields as if the user had typed them. */
   type(filter: string, select: readonly string[]): void {
     this.#filter.value = filter;
     this.#select.value = select.join(", ");
   }
 
-  /** Likewise, and run. Never rejects: what went wrong is shown. */
+  /** Sets the query fields and runs the query. Never rejects; errors are shown. */
   async runQuery(filter: string, select: readonly string[]): Promise<void> {
     this.type(filter, select);
     await this.run();
   }
 
-  /** Asks (anew). Never rejects: what went wrong is shown. */
+  /** Runs the query again. Never rejects; errors are shown. */
   async run(): Promise<void> {
     const store = this.#store;
     if (store === undefined || !this.#size.reportValidity()) return;

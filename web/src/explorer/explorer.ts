@@ -1,4 +1,4 @@
-// <table-explorer>: the tables of a store, to be looked at, asked, changed, and taken to files and back.
+// <table-explorer>: shows, queries, changes, imports and exports the tables of a store.
 
 import type { Store, TableStats } from "../types.ts";
 import { baseStyles } from "./base-styles.ts";
@@ -12,7 +12,7 @@ import { explorerStyles } from "./explorer-styles.ts";
 import { TableList } from "./explorer-tables.ts";
 import { StoreElement } from "./store-element.ts";
 
-/** Which entity was opened. */
+/** The keys of the entity that was opened. */
 export interface ExplorerOpen {
   readonly table: string;
   readonly partitionKey: string;
@@ -106,7 +106,7 @@ export class TableExplorer extends StoreElement {
     if (this.#built && this.isConnected) void this.#load();
   }
 
-  /** Reads tables, counts and the rows of the query anew. Never rejects: what goes wrong is shown. */
+  /** Reads tables, counts and the rows of the query again. Never rejects; errors are shown. */
   async refresh(): Promise<void> {
     if (this.#main.hidden) return await this.#load();
     await this.#attempt(async (store) => {
@@ -116,7 +116,8 @@ export class TableExplorer extends StoreElement {
   }
 
   /**
-   * Asks the table that is shown, as if filter and properties had been typed; before one is shown, the first that will be. Never rejects likewise.
+   * Runs a query on the shown table, as if the user had typed filter and properties. If no table is
+   * shown yet, queries the first one that will be. Never rejects; errors are shown.
    */
   async runQuery(filter: string, select: readonly string[] = []): Promise<void> {
     if (this.#main.hidden) this.#query.type(filter, select);
@@ -143,7 +144,7 @@ export class TableExplorer extends StoreElement {
     });
   }
 
-  // As long as no store is given, there is nothing to look at; and none is opened that nobody asked for.
+  // Without a store there is nothing to show, and none is opened until one is named.
   #showNothing(): void {
     this.#tables.show([]);
     this.#main.hidden = true;

@@ -1,4 +1,5 @@
-// <table-playground>: code that can be edited and run against a store, with what it showed and what it cost.
+// <table-playground>: code that can be edited and run against a store, with its output and its
+// cost.
 
 import { forkWithListener, openMock } from "../testing/mock-store.ts";
 import { RequestRecorder } from "../testing/request-recorder.ts";
@@ -21,7 +22,7 @@ import { StoreElement } from "./store-element.ts";
 
 export type { CodeEditor, CodeEditorOptions, CodeSelection, Cost, Modules };
 
-/** A run that begins. */
+/** A run that starts. */
 export interface PlaygroundStart {
   /** What the code runs against. A mock store of the element's stays open until the next run, or until the element leaves the page. */
   readonly store: Store | undefined;
@@ -36,22 +37,25 @@ export interface PlaygroundStart {
 
 interface StartedRun extends PlaygroundStart, StoreListener {
   readonly store: Store;
-  /** See `uncounted`. */
+  /** See `hasUncountedRequests`. */
   hasUnobservedStores(): boolean;
   /** At its end: what was asked by then. */
   all(): readonly LoggedRequest[];
 }
 
-/** What became of a run. */
+/** The result of a run. */
 export interface PlaygroundRun extends PlaygroundStart {
   /** Undefined if the run didn't begin, or if what the code runs against is no mock store. */
   readonly cost: Cost | undefined;
-  /** The code had stores to ask that openStore opened, its own or the element's: what it asked of them is not in the cost. */
+  /**
+   * The code used stores that openStore opened, its own or the element's. Requests to them are not
+   * in the cost.
+   */
   readonly hasUncountedRequests: boolean;
   readonly ms: number;
-  /** What show() was given. */
+  /** The values that were passed to show(). */
   readonly shown: readonly unknown[];
-  /** What the code, its setup, or opening the store threw. */
+  /** The error of the code, its setup, or of opening the store. */
   readonly error?: unknown;
 }
 
@@ -68,7 +72,7 @@ export type PlaygroundRunEvent = CustomEvent<PlaygroundRun>;
  * shows lists as tables; `show.counts(value, caption?)`, the same for numbers that were counted: 12,000. Parts: frame, code, bar, run, reset, output, shown, cost, error.
  */
 export class TablePlayground extends StoreElement {
-  /** What code may import. A page may add to it. */
+  /** The modules that code may import. A page may add to them. */
   static modules: Modules = {
     entitable: () => import("../index.ts"),
     "entitable/testing": () => import("../testing/index.ts"),
@@ -141,13 +145,13 @@ export class TablePlayground extends StoreElement {
     this.#changed();
   }
 
-  /** Back to the code that it came with. */
+  /** Resets the code to the original. */
   reset(): void {
     this.code = this.#original;
     this.#runButton.focus();
   }
 
-  /** Runs the code; if it runs already, that is the run. Never rejects: see `error`. */
+  /** Runs the code. If it is already running, returns that run. Never rejects: see `error`. */
   run(): Promise<PlaygroundRun> {
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;

@@ -1,11 +1,12 @@
-// How messages stand in the table. A queue is a partition; a message is a row in one of its lanes:
+// The rows of a queue's messages. A queue is a partition; a message is a row in one of two sub-queues:
 //
-//     queue!<visible from, in milliseconds>!<id>!<how often it was given out>
-//     poison!...                                                                    the same, for what was given out too often
+//     queue!<visible from, in milliseconds>!<id>!<dequeue count>
+//     poison!...    the same, for messages that were dequeued too often
 //
-// So what may be given out is a range of keys, read without looking at what is hidden. To give a message out, to hide it longer or to put it
-// back is to move its row to another key, in one transaction that deletes and creates. Of two that try at once one finds the row gone. No two
-// times that a message is given out have the same key, so the key is what proves who has it: the pop receipt.
+// So the visible messages are a range of keys, which is read without the hidden ones. Dequeuing,
+// hiding and releasing a message move its row to a new key, in one transaction that deletes and
+// creates. Of two concurrent attempts, one fails because the row is gone. Every dequeue creates a
+// different key, so the key serves as the pop receipt.
 
 import { compositeKey, compositePrefix, paddedNumber, parseCompositeKey } from "../keys/index.ts";
 
@@ -45,7 +46,7 @@ export function messageKeyOf(rowKey: string): MessageKey {
   return { subQueue, visibleAt: Number(time), id, dequeueCount: Number(count) };
 }
 
-/** A $filter for what is in a lane; with `until`, only what is visible then. */
+/** Returns a $filter for the messages of a sub-queue; with `until`, only those visible then. */
 export function subQueueFilter(partitionKey: string, subQueue: SubQueue, until?: number): string {
   const to =
     until === undefined
@@ -54,7 +55,7 @@ export function subQueueFilter(partitionKey: string, subQueue: SubQueue, until?:
   return `PartitionKey eq ${quoted(partitionKey)} and RowKey ge '${compositePrefix(subQueue)}' and RowKey lt '${to}'`;
 }
 
-/** A $filter for one row. */
+/** Returns a $filter for one row. */
 export function singleRowFilter(partitionKey: string, rowKey: string): string {
   return `PartitionKey eq ${quoted(partitionKey)} and RowKey eq ${quoted(rowKey)}`;
 }

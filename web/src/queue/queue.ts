@@ -1,4 +1,4 @@
-// The queue: what it takes of a table, and what it gives.
+// TableQueue: a durable queue in a table.
 
 import { escapeKey } from "../keys/index.ts";
 import { parseServiceError } from "../service-error.ts";
@@ -20,11 +20,13 @@ import {
   subQueueFilter,
 } from "./message-rows.ts";
 
-const bodyUnitsMax = 32_768; // a String property of the service
-const extraRows = 16; // read beyond those that are asked for, as others may take some
+const bodyUnitsMax = 32_768; // the size limit of a String property
+const extraRows = 16; // additional rows to read, because other consumers may take some
 const pageRowsMax = 1000;
 
-/** The methods of a table that a queue needs: the official TableClient has them, and so has every table of a store. */
+/**
+ * The table methods that a queue needs. The official TableClient and every table handle have them.
+ */
 export interface QueueTable {
   createEntity(entity: TableEntity): Promise<unknown>;
   deleteEntity(partitionKey: string, rowKey: string): Promise<unknown>;
@@ -35,11 +37,14 @@ export interface QueueTable {
 }
 
 export interface QueueOptions {
-  /** Its partition in the table, which may hold several queues; default "default". */
+  /** The queue's partition in the table, which may hold several queues. Default "default". */
   name?: string;
-  /** How long a message is hidden that was given out, in milliseconds; default 30,000. */
+  /** How long a dequeued message stays hidden, in milliseconds. Default 30,000. */
   visibilityTimeoutMs?: number;
-  /** A message that was given out so often, and is visible again, goes to the poison queue; default 5. */
+  /**
+   * A message that was dequeued this often, and is visible again, moves to the poison queue.
+   * Default 5.
+   */
   maxDequeueCount?: number;
   /** Default: the platform's. Consumers on several machines need clocks that agree within a fraction of `visibilityTimeoutMs`. */
   clock?: Clock;
@@ -47,26 +52,30 @@ export interface QueueOptions {
 }
 
 export interface ReceiveOptions {
-  /** Instead of the queue's. */
+  /** Overrides the queue's visibility timeout. */
   visibilityTimeoutMs?: number;
 }
 
 export interface QueueMessage<T = unknown> {
   readonly id: string;
-  /** Yours to change: the table keeps what was put, however often the message is hidden longer or given back. */
+  /**
+   * The caller may change the body. The table keeps the original, even after extend() and
+   * release().
+   */
   readonly body: T;
   readonly insertedAt: Date;
-  /** How often it was given out, this time included. */
+  /** How often the message was dequeued, including this time. */
   readonly dequeueCount: number;
-  /** When it is given out to somebody else, unless it is deleted before. */
+  /** When the message becomes visible to other consumers, unless it is deleted first. */
   readonly visibleAt: Date;
-  /** What proves that it was given out to you, and not to somebody else since. */
+  /** The pop receipt: proves that the message still belongs to this consumer. */
   readonly popReceipt: string;
 }
 
 /**
- * A queue in a table, which is to be there. Messages are JSON. Each is given out at least once: one that was given out is hidden, not removed, until whoever
- * got it deletes it; if nobody does, it comes again. So what is done for a message should do no harm when done twice.
+ * A queue in an existing table. Messages are JSON and are delivered at least once: a dequeued
+ * message is hidden, not removed, and becomes visible again if its consumer does not delete it in
+ * time. Processing should therefore be idempotent.
  */
 export class TableQueue<T = unknown> {
   readonly name: string;
@@ -88,7 +97,7 @@ export class TableQueue<T = unknown> {
     }
   }
 
-  /** Where messages go that were given out too often: a queue too, from which nothing goes anywhere by itself. */
+  /** The queue for messages that were dequeued too often. No message leaves it automatically. */
   get poison(): TableQueue<T> {
     if (this.#poison === undefined) {
       const options = { ...this.#options, maxDequeueCount: Number.POSITIVE_INFINITY };
@@ -99,8 +108,9 @@ export class TableQueue<T = unknown> {
   }
 
   /**
-   * Resolves when the message is stored; it is given out `delayMs` later at the earliest. If it rejects because an answer was lost, it may be stored; if the client
-   * tried again by itself, and somebody had taken the message up meanwhile, it is there twice.
+   * Adds a message, which becomes visible after `delayMs`. Resolves when it is stored. If the call
+   * rejects because a response was lost, the message may be stored. If the client retried by itself
+   * and a consumer had already dequeued the message, it is stored twice.
    */
   async put(body: T, { delayMs = 0 }: { delayMs?: number } = {}): Promise<{ id: string }> {
     const now = this.#now();
@@ -111,13 +121,16 @@ export class TableQueue<T = unknown> {
     try {
       await this.#table.createEntity({ ...row, InsertedAt: new Date(now) });
     } catch (error) {
-      // Nobody else makes this key: the client tried again, after its first answer was lost.
+      // This key is unique, so the client has retried after a lost response.
       if (parseServiceError(error).code !== "EntityAlreadyExists") throw error;
     }
     return { id };
   }
 
-  /** The message that has been visible longest, hidden from now on; undefined if there is none. */
+  /**
+   * Dequeues the message that has been visible longest, and hides it. Returns undefined if there is
+   * none.
+   */
   async get(options: ReceiveOptions = {}): Promise<QueueMessage<T> | undefined> {
     const [message] = await this.getMany(1, options);
     return message;
@@ -140,7 +153,7 @@ export class TableQueue<T = unknown> {
     return messages;
   }
 
-  /** The messages that have been visible longest, without hiding them. */
+  /** Returns the messages that have been visible longest, without hiding them. */
   async peek(most = 1): Promise<QueueMessage<T>[]> {
     const seen: QueueMessage<T>[] = [];
     for await (const row of this.#rows(most, this.#now())) {
@@ -150,7 +163,7 @@ export class TableQueue<T = unknown> {
     return seen;
   }
 
-  /** How many there are; reads the key of each. */
+  /** Counts the messages. Reads the key of each. */
   async count(): Promise<{ visible: number; hidden: number }> {
     const now = this.#now();
     const counts = { visible: 0, hidden: 0 };
@@ -161,14 +174,17 @@ export class TableQueue<T = unknown> {
   }
 
   /**
-   * Removes a message that was given out. False if it isn't there for you any more: it was given out again or is deleted; also by this call, if the
-   * client's first try was answered too late and it tried again.
+   * Deletes a dequeued message. Returns false if it no longer belongs to the caller: it was
+   * dequeued again or deleted, possibly by this call, if the client retried after a lost response.
    */
   async delete({ popReceipt }: Pick<QueueMessage, "popReceipt">): Promise<boolean> {
     return await found(this.#table.deleteEntity(this.#partitionKey, popReceipt));
   }
 
-  /** Hides a message that was given out for so long from now on. Gives it with its new receipt; undefined if it isn't yours any more. */
+  /**
+   * Hides a dequeued message for this long from now. Returns it with its new receipt, or undefined
+   * if it no longer belongs to the caller.
+   */
   async extend(
     message: QueueMessage<T>,
     visibilityTimeoutMs: number,
@@ -178,12 +194,18 @@ export class TableQueue<T = unknown> {
     return row && (await this.#move(row, { visibleAt }));
   }
 
-  /** Makes a message that was given out visible again, now or after a delay. False if it isn't yours any more; like `delete`, also by this call. */
+  /**
+   * Makes a dequeued message visible again, now or after a delay. Returns false if it no longer
+   * belongs to the caller, with the same exception as `delete`.
+   */
   async release(message: QueueMessage<T>, { delayMs = 0 } = {}): Promise<boolean> {
     return (await this.extend(message, delayMs)) !== undefined;
   }
 
-  /** Takes a message out of the poison queue, as if it had never been given out. False if it is not there any more. */
+  /**
+   * Moves a message from the poison queue back to the queue, with a dequeue count of 0. Returns
+   * false if it is not there.
+   */
   async requeue(message: QueueMessage<T>): Promise<boolean> {
     const to = { subQueue: this.#subQueue, visibleAt: this.#now(), dequeueCount: 0 };
     const row = await this.#findRow(message);
@@ -212,11 +234,12 @@ export class TableQueue<T = unknown> {
     });
   }
 
-  // Undefined if somebody else has moved or deleted it.
+  // Returns undefined if another client has moved or deleted the row.
   async #move(row: Row, to: Partial<MessageKey>): Promise<QueueMessage<T> | undefined> {
     const { partitionKey, rowKey, Body, InsertedAt } = row;
     const key = { ...messageKeyOf(rowKey), ...to };
-    if (rowKeyOf(key) === rowKey) key.visibleAt += 1; // only a move tells whether it is still there
+    // only a move shows whether the row still exists
+    if (rowKeyOf(key) === rowKey) key.visibleAt += 1;
     const moved = { partitionKey, rowKey: rowKeyOf(key), Body, InsertedAt };
     const actions: TransactionAction[] = [
       ["delete", { partitionKey, rowKey }],
@@ -225,7 +248,8 @@ export class TableQueue<T = unknown> {
     return (await found(this.#table.submitTransaction(actions))) ? messageOf(moved) : undefined;
   }
 
-  // As it was received: the message is its handler's to change. Of a copy of a message the table knows; undefined if it isn't there any more.
+  // Reads the original row, because the handler may have changed its message. Returns undefined if
+  // the row no longer exists.
   async #findRow(message: QueueMessage<T>): Promise<Row | undefined> {
     const row = received.get(message);
     if (row !== undefined) return row;
@@ -239,7 +263,7 @@ export class TableQueue<T = unknown> {
     const bytes = new Uint8Array(8);
     (this.#options.random ?? platformRandom).fill(bytes);
     const random = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-    // Messages of one producer and one millisecond stay in their order.
+    // Keeps the order of messages from one producer within a millisecond.
     const turn = String(this.#messagesSent++ % 1_000_000).padStart(6, "0");
     return `${turn}-${random}`;
   }

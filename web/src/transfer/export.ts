@@ -1,4 +1,5 @@
-// A table, or what a query finds in it, as a file: a piece per page, so that no more than a page is ever held.
+// Exports a table, or the result of a query, as a file: one chunk per page, so that at most one
+// page is in memory.
 
 import type { ExportOptions, ListTableEntitiesOptions, TableClient } from "../types.ts";
 import { checkFormat, checkSignal, type Dependencies } from "./checks.ts";
@@ -7,7 +8,7 @@ import { entityToJson } from "./json-entity.ts";
 
 type Entity = Readonly<Record<string, unknown>>;
 
-/** Rejects as Store.export says. */
+/** Implements Store.export, with the same errors. */
 export async function* exportFile(
   client: TableClient,
   options: ExportOptions,

@@ -1,6 +1,6 @@
-// The entities of a file into a table. Rows are gathered up to a bound, grouped by partition, and written as entity group
-// transactions that are all under way at once; then the next are read. A row that is refused is reported, and the others of its group are
-// sent again, as in a bulk write.
+// Imports a file into a table. Rows are buffered up to a limit, grouped by partition, and written
+// as concurrent entity group transactions; then the next rows are read. A rejected row is reported,
+// and the others of its group are sent again, as in a bulk write.
 
 import { type BatchCallbacks, sendBatch } from "../bulk/send-batch.ts";
 import { isValidText } from "../edm/text.ts";
@@ -26,7 +26,7 @@ const groupRowsMax = 100;
 const groupUnitsMax = 1024 * 1024; // an entity takes at most that; a group must stay below 4 MiB
 const rejectionsMax = 1000;
 
-/** Rejects as Store.import says. */
+/** Implements Store.import, with the same errors. */
 export async function importFile(
   client: TableClient,
   source: ImportSource,
