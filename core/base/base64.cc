@@ -58,8 +58,8 @@ std::optional<std::string> decode(std::string_view text, const Digits& digits) {
   }
   std::string bytes;
   bytes.reserve((text.size() + padding) / 4 * 3);
-  std::uint32_t group = 0;  // digits gathered since the last whole byte was taken
-  int bits = 0;             // how many low bits of `group` are not yet taken
+  std::uint32_t group = 0;  // decoded bits that do not fill a byte yet
+  int bits = 0;             // number of low bits of `group` that are pending
   for (const char c : text) {
     const std::uint8_t digit = digits[static_cast<std::uint8_t>(c)];
     if (digit == not_a_digit) return std::nullopt;
@@ -70,7 +70,7 @@ std::optional<std::string> decode(std::string_view text, const Digits& digits) {
       bytes.push_back(static_cast<char>(static_cast<std::uint8_t>(group >> bits)));
     }
   }
-  // What is left over must be zero: every value has exactly one text.
+  // Pending bits must be zero, so that each value has exactly one text.
   if ((group & ((1u << bits) - 1)) != 0) return std::nullopt;
   return bytes;
 }

@@ -77,7 +77,7 @@ std::uint64_t ByteReader::long_varint() {
     if (shift == varint_shift_max && byte > 1) break;  // more than 64 bits, or an eleventh byte
     value |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
     if (byte < 0x80) {
-      if (byte == 0 && shift > 0) break;  // padded: one value has one form
+      if (byte == 0 && shift > 0) break;  // padded: each value has only one encoding
       return value;
     }
   }
@@ -97,7 +97,7 @@ std::string_view ByteReader::raw(std::size_t length) {
 
 std::string_view ByteReader::bytes() {
   const std::uint64_t length = varint();
-  if (length > in_.size()) {  // compared in 64 bits: size_t may have 32
+  if (length > in_.size()) {  // compared as 64 bits, because size_t may have 32
     fail();
     return {};
   }

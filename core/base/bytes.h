@@ -1,9 +1,9 @@
-// Bounds-checked reading and writing of little-endian integers, varints and
-// length-prefixed byte strings. Every binary format of the project is built of these.
+// Bounds-checked reading and writing of little-endian integers, varints and length-prefixed byte
+// strings. Every binary format of the project is built from these.
 //
-// Writing appends to a std::string used as a byte buffer. Reading never goes past
-// the end: a reader that has failed stays failed, returns zeros and empty views, and
-// is asked once at the end (ok()).
+// Writing appends to a std::string used as a byte buffer. Reading never goes past the end. After
+// its first failure a reader returns only zeros and empty views, so one check of ok() at the end is
+// enough.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,9 @@ class ByteWriter {
   void u16(std::uint16_t v);
   void u32(std::uint32_t v);
   void u64(std::uint64_t v);
-  void raw(std::string_view bytes);    // as they are
+  void raw(std::string_view bytes);    // the bytes without a length
   void bytes(std::string_view bytes);  // varint length, then the bytes
-  // LEB128: seven bits a byte, lowest first, at most 10 bytes.
+  // Writes LEB128: seven bits per byte, lowest bits first, at most 10 bytes.
   void varint(std::uint64_t v) { v < 0x80 ? u8(static_cast<std::uint8_t>(v)) : long_varint(v); }
   std::size_t size() const { return out_.size(); }
 
@@ -50,14 +50,15 @@ class ByteReader {
   }
   std::string_view raw(std::size_t length);
   std::string_view bytes();  // varint length, then that many bytes
-  // A varint count of items of at least `item_bytes_min` bytes each; fails if they cannot fit in
-  // what is left, so that a damaged count never makes anybody allocate. (0 is taken as 1.)
+  // Reads the varint count of a list whose items take at least `item_bytes_min` bytes each (0
+  // counts as 1). Fails if the items cannot fit in the remaining input, so that a damaged count
+  // never causes a large allocation.
   std::size_t count(std::size_t item_bytes_min);
 
   bool ok() const { return ok_; }
   bool at_end() const { return in_.empty(); }
   std::size_t remaining() const { return in_.size(); }
-  void fail();  // marks the input bad; from now on everything reads as zero
+  void fail();  // marks the input invalid; every later read returns zero or an empty view
 
  private:
   template <typename Integer>

@@ -1,15 +1,16 @@
-// Assertions for our own bugs. Never for user input: that gets a Result.
+// Assertions that detect bugs in this code. User input never reaches an assertion: bad input is
+// reported through Result.
 //
-// CHECK stays on in every build: it guards memory and stored bytes. DCHECK is on
-// unless NDEBUG is defined. Both end in check_failed, which a host may replace:
-// native builds abort, the wasm build turns it into InternalError at the boundary.
+// CHECK is active in every build: it guards memory and stored bytes. DCHECK is active unless NDEBUG
+// is defined. Both end in check_failed, whose handler a host may replace: native builds abort, and
+// the wasm build reports InternalError to the caller.
 #pragma once
 
 namespace entitable {
 
 using CheckHandler = void (*)(const char* condition, const char* file, int line);
 
-// Replaces what happens when a check fails; the handler must not return.
+// Replaces the handler of failed checks. REQUIRES: the handler does not return.
 void set_check_handler(CheckHandler handler);
 
 [[noreturn, gnu::cold, gnu::noinline]] void check_failed(const char* condition, const char* file,

@@ -1,5 +1,5 @@
-// Copies bytes by words of eight, wherever they are: WebAssembly loads and stores such words at any
-// address, and so do the machines that it runs on.
+// Copies bytes in words of eight at unaligned addresses, which WebAssembly and its host machines
+// support.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@ namespace entitable {
 
 namespace detail {
 
-// std::memcpy could be a call, and what is made of this is one (bindings/memcpy.cc).
+// Not std::memcpy, which could compile to a call of memcpy: bindings/memcpy.cc implements memcpy
+// with these functions.
 template <typename Word>
 Word copy_word(char* to, const char* from) {
   Word word;
@@ -20,7 +21,8 @@ Word copy_word(char* to, const char* from) {
 
 }  // namespace detail
 
-// Tells `each` of every word, of which the last two may overlap. REQUIRES: source and target don't.
+// Calls `each` for every word of a copy. The last two words may overlap. REQUIRES: source and
+// target do not overlap.
 template <typename Each>
 void copy_words(char* to, const char* from, std::size_t size, Each each) {
   using detail::copy_word;

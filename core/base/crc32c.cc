@@ -6,8 +6,9 @@
 namespace entitable {
 namespace {
 
-// Slicing by sixteen: sixteen bytes a step, each through a table of its own.
-//   tables[0][b] is the checksum of the byte b; tables[k][b] that of b followed by k zero bytes.
+// Tables of the slicing-by-16 algorithm, which processes sixteen bytes per step, each through its
+// own table.
+//   tables[0][b] is the checksum of the byte b; tables[k][b] is that of b followed by k zero bytes.
 using Tables = std::array<std::array<std::uint32_t, 256>, 16>;
 
 Tables make_tables() {
@@ -27,7 +28,7 @@ Tables make_tables() {
   return tables;
 }
 
-// Computed on first use: 16 KB that need not be downloaded with the module.
+// Computed on first use, so that the 16 KB are not downloaded with the module.
 const Tables& tables() {
   static const Tables computed = make_tables();
   return computed;

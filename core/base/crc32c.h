@@ -6,7 +6,8 @@
 
 namespace entitable {
 
-// crc32c("123456789") == 0xE3069283. `seed` is the checksum of the bytes before `bytes`.
+// Returns the CRC-32C of `bytes`; crc32c("123456789") == 0xE3069283. `seed` is the checksum of the
+// preceding bytes, so that a checksum can be computed in steps.
 std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed = 0);
 
 }  // namespace entitable

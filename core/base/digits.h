@@ -1,4 +1,4 @@
-// Decimal digits of numbers whose width is known, two at a time: a division less for each pair.
+// Writes decimal digits of numbers of known width, two at a time to save divisions.
 #pragma once
 
 #include <array>

@@ -27,20 +27,21 @@ Wide product(std::uint64_t a, std::uint64_t b) {
   return {a_high * b_high + (middle >> 32) + (other >> 32), other << 32 | (low & 0xFFFF'FFFF)};
 }
 
-// A power of ten, cut off to 128 bits: bits * 2^exponent, the highest bit set.
+// A power of ten truncated to 128 bits: bits * 2^exponent, with the highest bit set.
 struct Power {
   Wide bits;
   int exponent = 0;
 };
 
-// Every step to the next power cuts off less than one unit in the last of 128 places, which is at
-// most 2^-127 of the value. After all of them the true power is at most this many units above.
+// Each step to the next power truncates less than one unit in the last of 128 places, which is at
+// most 2^-127 of the value. After all steps the true power is at most this many units above.
 constexpr int power_max = 308;
-constexpr int power_min = -327;  // below, even the most digits give a subnormal
+constexpr int power_min =
+    -327;  // below this, the result is subnormal however many digits there are
 constexpr std::uint64_t power_error = 1024;
 static_assert(2 * (power_max > -power_min ? power_max : -power_min) < power_error);
 
-// times 10 = times 5, one place up. Times 5 takes two or three places more.
+// Times 10 is times 5, then one binary place up. Times 5 takes two or three more bits.
 Power ten_times(const Power& power) {
   const Wide low = product(power.bits.low, 5);
   Wide high = product(power.bits.high, 5);
@@ -53,8 +54,8 @@ Power ten_times(const Power& power) {
           power.exponent + 1 + carried};
 }
 
-// One tenth = one fifth, one place down. A fifth frees two or three places, which are filled from
-// the remainder.
+// One tenth is one fifth, then one binary place down. Dividing by five frees two or three bits,
+// which are filled from the remainder.
 Power tenth_of(const Power& power) {
   std::uint64_t remainder = 0;
   const auto divide = [&](std::uint64_t value) {
@@ -75,7 +76,7 @@ Power tenth_of(const Power& power) {
           power.exponent - 1 - freed};
 }
 
-// All powers, made on first use: 15 KB that need not be downloaded with the module.
+// Computes all powers on first use, so that the 15 KB are not downloaded with the module.
 std::vector<Power> make_powers() {
   constexpr Power one = {{1ull << 63, 0}, -127};
   std::vector<Power> powers(power_max - power_min + 1);
@@ -97,8 +98,8 @@ const Power& power_of_ten(std::int64_t exponent) {
   return powers[static_cast<std::size_t>(exponent - power_min)];
 }
 
-// Few digits and a small exponent, as nearly all numbers have: both are exact as doubles, so the
-// one multiplication or division rounds correctly (W. Clinger, 1990).
+// Nearly all numbers have few digits and a small exponent. Both factors are then exact as doubles,
+// so a single multiplication or division rounds correctly (W. Clinger, 1990).
 std::optional<double> exact_factors(std::uint64_t digits, std::int64_t exponent) {
   constexpr double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -116,8 +117,9 @@ std::optional<double> double_from_decimal(std::uint64_t digits, std::int64_t exp
   if (exponent < power_min) return std::nullopt;
   if (const std::optional<double> exact = exact_factors(digits, exponent)) return exact;
 
-  // The highest 128 bits of the product of 64 and 128. The true value is at most `error` units
-  // above: the error of the power, what is cut off here, and one for the carry between the two.
+  // The highest 128 bits of the 64-bit by 128-bit product. The true value is at most `error` units
+  // above: the error of the power, the bits truncated here, and one unit for the carry between
+  // them.
   const int spare = std::countl_zero(digits);
   const Power& power = power_of_ten(exponent);
   Wide top = product(digits << spare, power.bits.high);
@@ -126,8 +128,8 @@ std::optional<double> double_from_decimal(std::uint64_t digits, std::int64_t exp
   if (top.low < carry) ++top.high;
   constexpr std::uint64_t error = power_error + 2;
 
-  // 53 bits are the result; `rest`, the next 64, decide the rounding, and the last 10 or 11 are
-  // only cut off, which is less than one unit of `rest`.
+  // The result has 53 bits. The next 64 bits, `rest`, decide the rounding. The last 10 or 11 bits
+  // are truncated, which is less than one unit of `rest`.
   const int unused = std::countl_zero(top.high);  // 0 or 1
   const std::uint64_t mantissa = top.high >> (11 - unused);
   const std::uint64_t rest = top.high << (53 + unused) | top.low >> (11 - unused);

@@ -31,16 +31,16 @@ std::optional<Integer> parse_integer(std::string_view text) {
 // ------------------------------------------------------------------------------------------------
 // Text to double
 
-// A decimal number: digits * 10^exponent, the digits without leading zeros (none at all: zero).
-// 768 significant digits decide every rounding, so those beyond are only asked whether one is not
-// zero: if so, the last digit kept is followed by a 1.
+// A decimal number: digits * 10^exponent, without leading zeros (zero has no digits). 768
+// significant digits decide every rounding. Of the digits beyond them, it only matters whether one
+// is not zero: if so, a 1 is appended to the digits kept.
 struct Decimal {
   static constexpr std::size_t digits_max = 800;
   char digits[digits_max + 1];
   std::size_t size = 0;
   std::int64_t exponent = 0;
   bool negative = false;
-  bool inexact = false;  // a digit that was not kept is not zero
+  bool inexact = false;  // a dropped digit is not zero
 
   void add_digit(char digit, bool after_point) {
     if (size == digits_max) {
@@ -58,15 +58,15 @@ struct Decimal {
   }
 };
 
-// Reads digits from `at` on; returns how many there were.
+// Reads digits from `at` on. Returns their number.
 std::size_t read_digits(std::string_view text, std::size_t& at, bool after_point, Decimal& out) {
   const std::size_t start = at;
   for (; at < text.size() && is_digit(text[at]); ++at) out.add_digit(text[at], after_point);
   return at - start;
 }
 
-// [(e|E) [+|-] digits]; nothing if malformed. Magnitudes beyond any meaning stay large, that is
-// all.
+// Parses [(e|E) [+|-] digits]. Returns nothing if the text is malformed. Very large magnitudes are
+// limited, but stay large.
 std::optional<std::int64_t> read_exponent(std::string_view text, std::size_t& at) {
   constexpr std::int64_t exponent_max = 1'000'000'000'000;
   if (at == text.size() || (text[at] != 'e' && text[at] != 'E')) return 0;
@@ -99,10 +99,11 @@ bool read_decimal(std::string_view text, Decimal& out) {
   return true;
 }
 
-// strtod rounds correctly in every library we build with. It obeys the decimal point of the host's
-// locale, so it is given a text without one: digits, 'e', exponent.
+// strtod rounds correctly in every library we build with. Its decimal point depends on the host's
+// locale, so the text passed to it has none: digits, 'e', exponent.
 double exact_double(const Decimal& decimal) {
-  constexpr std::int64_t exponent_max = 100'000;  // beyond: zero or infinity whatever the digits
+  constexpr std::int64_t exponent_max =
+      100'000;  // beyond this, zero or infinity whatever the digits
   const std::int64_t exponent = std::max(-exponent_max, std::min(exponent_max, decimal.exponent));
   std::string text(decimal.digits, decimal.size);
   text += 'e';
@@ -126,7 +127,7 @@ double magnitude_of(const Decimal& decimal) {
 // ------------------------------------------------------------------------------------------------
 // Double to text
 
-// digits * 10^exponent, the last digit not zero.
+// digits * 10^exponent; the last digit is not zero.
 struct ShortDecimal {
   std::uint64_t digits = 0;
   int exponent = 0;
@@ -143,10 +144,10 @@ struct ShortDecimal {
   }
 };
 
-// nlohmann/json's private Grisu2: always reads back as the same bits, nearly always the shortest.
-// This is the only use of it in the project.
+// Uses nlohmann/json's internal Grisu2, which always reads back as the same bits and nearly always
+// is the shortest.
 ShortDecimal grisu_decimal(double positive) {
-  char text[64] = {};  // zeros: what follows the exponent must end it
+  char text[64] = {};  // zeros, so that the exponent is terminated
   const char* end = nlohmann::detail::to_chars(text, text + sizeof(text), positive);
   ShortDecimal decimal;
   bool after_point = false;
@@ -166,9 +167,9 @@ ShortDecimal grisu_decimal(double positive) {
 
 ShortDecimal shortest_decimal(double positive) {
   ShortDecimal decimal = grisu_decimal(positive);
-  // Decimals of up to 15 digits are all different as normal doubles, so such a result has no rival.
-  // Any other may have a shorter neighbour: whatever reads back as the same double lies within its
-  // rounding interval, which then also holds one of the two nearest with one digit less.
+  // Decimals of up to 15 digits are distinct as normal doubles, so such a result is the shortest. A
+  // longer one may have a shorter neighbour within the double's rounding interval. The only
+  // candidates are the two nearest decimals with one digit less.
   const bool subnormal = positive < std::numeric_limits<double>::min();
   const std::uint64_t unrivalled = subnormal ? 9 : 999'999'999'999'999;
   while (decimal.digits > unrivalled) {
@@ -192,14 +193,14 @@ void append_integer(std::string& out, Integer value) {
   out.append(text, std::to_chars(text, text + sizeof text, value).ptr);
 }
 
-// The service's form: plain while the point is near the digits, else one digit before the point.
+// Writes the service's form: plain notation for small exponents, else one digit before the point.
 void append_positive(std::string& out, double positive) {
   const ShortDecimal decimal = shortest_decimal(positive);
   char memory[24];
   const char* end = std::to_chars(memory, memory + sizeof memory, decimal.digits).ptr;
   const std::string_view digits(memory, static_cast<std::size_t>(end - memory));
   const int size = static_cast<int>(digits.size());
-  const int point = size + decimal.exponent;  // how many digits stand before it
+  const int point = size + decimal.exponent;  // number of digits before the decimal point
   if (point < -3 || point > 15) {
     out.append(digits, 0, 1);
     if (size > 1) out.append(".").append(digits, 1);

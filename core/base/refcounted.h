@@ -1,7 +1,7 @@
 // Intrusive reference counting for the copy-on-write structures.
 //
-// The count is not atomic: the core runs on one thread. unique() is what makes
-// copy-on-write cheap: a node held once may be changed in place.
+// The count is not atomic, because the core runs on one thread. A node for which unique() is true
+// may be changed in place.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ template <typename Derived>
 class RefCounted {
  public:
   RefCounted() = default;
-  RefCounted(const RefCounted&) noexcept {}  // a copy starts with a count of its own
+  RefCounted(const RefCounted&) noexcept {}  // a copy starts with its own count
   RefCounted& operator=(const RefCounted&) = delete;
 
  private:

@@ -1,4 +1,4 @@
-// Result<T>: a value or an Error. Results are never ignored.
+// Result<T>: a value or an Error. A Result must not be ignored.
 //
 //   Result<TableName> name = TableName::parse(text);
 //   if (!name.ok()) return name.error();
@@ -14,8 +14,8 @@
 
 namespace entitable {
 
-// Not a std::variant: that destroys and copies through tables of functions, of its own for every T,
-// which made the module 18 KB larger.
+// Not a std::variant, which generates function tables for destruction and copying for every T and
+// makes the module larger.
 template <typename T>
 class [[nodiscard]] Result {
  public:

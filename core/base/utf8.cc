@@ -20,7 +20,8 @@ char32_t join_surrogates(char32_t high, char32_t low) {
   return 0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF);
 }
 
-// How many bytes at the start of `text` are certainly ASCII: whole words only.
+// Returns a number of leading bytes that are all ASCII. Counts whole words only, so more may
+// follow.
 std::size_t ascii_prefix(std::string_view text) {
   std::size_t at = 0;
   for (; text.size() - at >= 8; at += 8) {
@@ -31,7 +32,7 @@ std::size_t ascii_prefix(std::string_view text) {
   return at;
 }
 
-// The length of the legal sequence of two to four bytes at the start of `text`; 0 if there is none.
+// Returns the length of the valid sequence of two to four bytes at the start of `text`, or 0.
 std::size_t sequence_length(std::string_view text) {
   const std::uint8_t lead = byte_at(text, 0);
   const std::size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
@@ -39,7 +40,8 @@ std::size_t sequence_length(std::string_view text) {
   for (std::size_t i = 1; i < length; ++i) {
     if (!is_continuation(byte_at(text, i))) return 0;
   }
-  // What C2 and F4 leave open: padded forms, and characters above U+10FFFF.
+  // Rejects what the lead bytes E0, F0 and F4 still allow: overlong forms and code points above
+  // U+10FFFF.
   const std::uint8_t second = byte_at(text, 1);
   if ((lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90) ||
       (lead == 0xF4 && second > 0x8F)) {
@@ -66,8 +68,8 @@ void append_units(std::u16string& out, char32_t c) {
   out.push_back(static_cast<char16_t>(0xDC00 + ((c - 0x10000) & 0x3FF)));
 }
 
-// The unit after the high surrogate that starts at `at`, whether a character of its own or the
-// second half of a pair. -1 at the end of the text, which sorts below every unit.
+// Returns the unit after the high surrogate that starts at `at`, whether it is unpaired or the
+// first half of a pair. Returns -1 at the end of the text, which sorts below every unit.
 int unit_after_high_surrogate(std::string_view text, std::size_t at) {
   const char32_t c = next_code_point(text, at);
   if (c >= 0x10000) return static_cast<int>(0xDC00 + (c & 0x3FF));
@@ -101,7 +103,7 @@ bool is_wtf8(std::string_view text) {
 }
 
 bool is_well_formed(std::string_view text) {
-  // In WTF-8 the byte ED only leads U+D000..U+DFFF, and the surrogates are its upper half.
+  // In WTF-8 the byte ED leads only U+D000..U+DFFF. Surrogates are the upper half of that range.
   for (std::size_t at = text.find('\xED'); at != std::string_view::npos;
        at = text.find('\xED', at + 1)) {
     if (byte_at(text, at + 1) >= 0xA0) return false;
@@ -110,7 +112,7 @@ bool is_well_formed(std::string_view text) {
 }
 
 std::size_t utf16_length(std::string_view text) {
-  // One unit for each lead byte, and one more for the lead of four bytes.
+  // One unit for each lead byte, and one more for the lead of a four-byte character.
   std::size_t units = 0;
   for (const char c : text) {
     const auto byte = static_cast<std::uint8_t>(c);
@@ -126,8 +128,8 @@ int compare_characters(std::string_view a, std::string_view b, std::size_t at) {
   const int unit_a = first_unit(a, at);
   const int unit_b = first_unit(b, at);
   if (unit_a != unit_b) return unit_a < unit_b ? -1 : 1;
-  // A pair against the same high surrogate standing alone: the next unit decides. They cannot be
-  // equal, since a low surrogate there would have made it a pair.
+  // A pair is compared with the same high surrogate unpaired, so the next unit decides. The next
+  // units differ: with a low surrogate, the unpaired one would be a pair.
   const int next_a = unit_after_high_surrogate(a, at);
   const int next_b = unit_after_high_surrogate(b, at);
   return next_a < next_b ? -1 : 1;

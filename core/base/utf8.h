@@ -1,7 +1,6 @@
-// Text inside the core is WTF-8: UTF-8 that may also hold unpaired surrogates, each as
-// three bytes. That is exactly what a JavaScript or .NET string can be, so every string
-// survives. A high surrogate directly followed by a low one is never legal: the pair is
-// one character of four bytes.
+// Text inside the core is WTF-8: UTF-8 that may also hold unpaired surrogates, each as three bytes.
+// WTF-8 represents every JavaScript or .NET string without loss. A high surrogate directly followed
+// by a low one is invalid: such a pair is one character of four bytes.
 //
 // The service counts and orders strings by UTF-16 code units ("units").
 #pragma once
@@ -15,33 +14,34 @@
 
 namespace entitable {
 
-// True if `text` is WTF-8 as above: shortest forms, at most U+10FFFF, no surrogate pair in two
-// parts.
+// Returns whether `text` is valid WTF-8: shortest forms, at most U+10FFFF, no surrogate pair
+// encoded as two surrogates.
 bool is_wtf8(std::string_view text);
-// True if `text` is WTF-8 without unpaired surrogates, i.e. UTF-8. REQUIRES: is_wtf8(text).
+// Returns whether `text` has no unpaired surrogates, so that it is UTF-8. REQUIRES: is_wtf8(text).
 bool is_well_formed(std::string_view text);
 
-// Length in UTF-16 units. REQUIRES: is_wtf8(text).
+// Returns the length in UTF-16 units. REQUIRES: is_wtf8(text).
 std::size_t utf16_length(std::string_view text);
 
-// Order by UTF-16 units as unsigned 16-bit numbers: negative, zero, positive. Differs from byte
-// order only where a character above U+FFFF meets U+E000..U+FFFF or an unpaired surrogate.
-// REQUIRES: is_wtf8 of both. Defined below: it is the hottest comparison of the store.
+// Compares by UTF-16 units as unsigned 16-bit numbers: negative, zero or positive. Differs from
+// byte order only if a character above U+FFFF is compared with U+E000..U+FFFF or an unpaired
+// surrogate. Defined inline below, because it is the store's hottest comparison. REQUIRES: is_wtf8
+// of both.
 int compare_utf16(std::string_view a, std::string_view b);
 
 // Calls visit(char32_t) for each code point, unpaired surrogates included. REQUIRES: is_wtf8(text).
 template <typename Visit>
 void for_each_code_point(std::string_view text, Visit visit);
 
-// Appends one code point (unpaired surrogates allowed); joins a high surrogate at the end of `out`
-// with a low one given now, so that `out` stays WTF-8.
+// Appends one code point (unpaired surrogates allowed). Joins a low surrogate with a high surrogate
+// at the end of `out`, so that `out` stays WTF-8.
 void append_code_point(std::string& out, char32_t code_point);
 
-// UTF-16 to WTF-8 and back.
+// Convert between UTF-16 and WTF-8.
 std::string wtf8_from_utf16(std::u16string_view text);
 std::u16string utf16_from_wtf8(std::string_view text);  // REQUIRES: is_wtf8(text)
 
-// Reads the code point that starts at `at` and moves `at` past it.
+// Returns the code point that starts at `at` and moves `at` past it.
 // REQUIRES: is_wtf8(text), at < text.size().
 inline char32_t next_code_point(std::string_view text, std::size_t& at) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
@@ -67,23 +67,23 @@ void for_each_code_point(std::string_view text, Visit visit) {
 }
 
 namespace detail {
-// The order of two texts that are equal up to `at` and have different characters there.
+// Compares two texts that are equal up to `at`, where different characters start.
 int compare_characters(std::string_view a, std::string_view b, std::size_t at);
 
-// The order of two texts whose first different byte is at `at`.
+// Compares two texts whose first different byte is at `at`.
 inline int compare_at(std::string_view a, std::string_view b, std::size_t at) {
   const auto byte_a = static_cast<std::uint8_t>(a[at]);
   const auto byte_b = static_cast<std::uint8_t>(b[at]);
-  // Bytes and units can only disagree between a lead byte of four (F0..F4) and one of
-  // U+D000..U+FFFF (ED..EF). Continuation bytes are below both, so differing ones need no closer
-  // look.
+  // Bytes and units disagree only between a lead byte of a four-byte character (F0..F4) and one of
+  // U+D000..U+FFFF (ED..EF). Continuation bytes are below both ranges.
   if ((byte_a >= 0xF0) != (byte_b >= 0xF0) && byte_a >= 0xED && byte_b >= 0xED) {
     return compare_characters(a, b, at);
   }
   return int{byte_a} - int{byte_b};
 }
 
-// Eight bytes of each, combined: zero if they are equal, else the first byte not zero tells where.
+// Returns the XOR of eight bytes of each: zero if they are equal. The first byte that is not zero
+// is the first difference.
 inline std::uint64_t difference(const char* a, const char* b) {
   std::uint64_t word_a;
   std::uint64_t word_b;
@@ -97,8 +97,8 @@ inline std::size_t first_nonzero_byte(std::uint64_t difference) {
   return static_cast<std::size_t>(zeros) / 8;
 }
 
-// The first place where the two texts, both at least `size` bytes long, differ; `size` if nowhere.
-// Words rather than memcmp, which does not tell the place.
+// Returns the position of the first difference of two texts that are both at least `size` bytes
+// long, or `size`. Compares words, because memcmp does not return a position.
 inline std::size_t first_difference(const char* a, const char* b, std::size_t size) {
   std::size_t at = 0;
   if (size >= 8) {
@@ -106,8 +106,7 @@ inline std::size_t first_difference(const char* a, const char* b, std::size_t si
       if (const std::uint64_t d = difference(a + at, b + at); d != 0)
         return at + first_nonzero_byte(d);
     }
-    // The last word overlaps the one before: the end of a loop over single bytes is hard to
-    // predict.
+    // The last word overlaps the one before: a loop over the remaining bytes would be mispredicted.
     at = size - 8;
     if (const std::uint64_t d = difference(a + at, b + at); d != 0)
       return at + first_nonzero_byte(d);
@@ -118,8 +117,8 @@ inline std::size_t first_difference(const char* a, const char* b, std::size_t si
 }
 }  // namespace detail
 
-// a == b, for texts that are mostly short and mostly equal: memcmp would take longer to be called.
-// Texts that stand at the same place are not looked at.
+// Returns a == b. Faster than memcmp for texts that are mostly short and mostly equal. Texts at the
+// same address are equal without comparing their bytes.
 inline bool same_text(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   if (a.data() == b.data() || a.empty()) return true;

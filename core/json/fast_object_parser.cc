@@ -13,7 +13,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// What a backslash and this letter mean; 0 if it is none of these escapes.
+// Returns the character that this escape letter stands for, or 0 for any other escape.
 char unescape(char letter) {
   switch (letter) {
     case '"':
@@ -102,7 +102,7 @@ class FastObjectParser {
     return consume_word(word);
   }
 
-  // What follows the opening quote, with the closing one.
+  // Reads the rest of a string after the opening quote, including the closing quote.
   bool read_string(std::string_view& out) {
     const std::size_t start = at_;
     bool ascii = true;
@@ -119,7 +119,7 @@ class FastObjectParser {
     return ascii || is_utf8(out);
   }
 
-  // A string that begins with `plain` and goes on with an escape.
+  // Reads the rest of a string whose beginning is `plain` and which continues with an escape.
   bool read_escaped(std::string_view& plain) {
     std::string decoded(plain);
     while (next() != '"') {
@@ -134,7 +134,8 @@ class FastObjectParser {
       const std::size_t end = skip_plain_ascii(text_, at_);
       decoded.append(text_, at_, end - at_);
       at_ = end;
-      if (static_cast<unsigned char>(next()) < 0x20) return false;  // or the end
+      if (static_cast<unsigned char>(next()) < 0x20)
+        return false;  // a control character, or the end of the text
     }
     ++at_;
     plain = object_.keep(std::move(decoded));
@@ -149,7 +150,7 @@ class FastObjectParser {
     return at_ - start;
   }
 
-  // Those that cannot be beyond a double, however many digits are 9.
+  // Accepts only numbers that cannot overflow a double, whatever their digits.
   bool read_number(std::string_view& out) {
     constexpr std::size_t bytes_max = 200;
     constexpr std::size_t exponent_digits_max = 2;

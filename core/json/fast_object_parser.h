@@ -1,5 +1,5 @@
-// Reads the usual text of an entity in one pass: scalars alone, no escapes but those of one letter,
-// no extreme numbers. Whatever else there is, wrong or only unusual, it leaves to the parser.
+// Parses the usual JSON of an entity in one pass: scalar members, one-letter escapes, no extreme
+// numbers. Leaves all other text, whether invalid or only unusual, to the general parser.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,8 @@
 
 namespace entitable::json {
 
-// False: this is not for us, and `object` is of no use. What is taken is what the parser would say.
+// Returns false if the general parser must read the text; `object` is then unspecified. If true,
+// `object` is what the general parser would return.
 bool try_parse_simple_object(std::string_view text, Object& object);
 
 }  // namespace entitable::json

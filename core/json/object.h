@@ -1,4 +1,4 @@
-// One JSON object whose members are scalars, as it was read.
+// The members of a parsed JSON object.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ enum class Kind : std::uint8_t { null, boolean, number, string, structure };
 struct Member {
   std::string_view name;  // WTF-8
   Kind kind;
-  // A number: its text (of an integer within 64 bits the usual one). A string: its characters,
-  // WTF-8. A boolean: "true" or "false". Otherwise empty: what is inside an array or object is
+  // A number: its text (an integer within 64 bits in canonical form). A string: its characters in
+  // WTF-8. A boolean: "true" or "false". Otherwise empty: the content of an array or object is
   // checked and dropped.
   std::string_view text;
 };
 
-// Names and texts look at the text that was read, or at what had to be decoded: they live as long
-// as both.
+// Member names and texts are views into the parsed text or into `decoded`, and are valid as long as
+// both exist.
 struct Object {
   Object() = default;
   Object(const Object&) = delete;

@@ -14,9 +14,9 @@ using Parser = nlohmann::json;
 
 constexpr std::size_t typical_member_count = 24;
 
-constexpr int number_overflow = 406;  // nlohmann's number for 1e400
+constexpr int number_overflow = 406;  // nlohmann's error id for numbers such as 1e400
 
-// Receives the events of the text. What is inside of a member's array or object is let pass.
+// Receives the parser's events. Ignores what is inside a member's array or object.
 class MemberCollector {
  public:
   explicit MemberCollector(SurrogatePlaceholders& lone) : lone_(lone) {
@@ -25,7 +25,7 @@ class MemberCollector {
 
   bool null() { return add(Kind::null, {}); }
   bool boolean(bool value) { return add(Kind::boolean, value ? "true" : "false"); }
-  // Only a number with a sign comes this way, so 0 was written -0.
+  // Called for numbers with a minus sign only, so a 0 here was written as -0.
   bool number_integer(Parser::number_integer_t value) {
     return add(Kind::number, value == 0 ? "-0" : std::to_string(value));
   }
@@ -69,7 +69,7 @@ class MemberCollector {
 
  private:
   bool add(Kind kind, std::string text) {
-    if (depth_ == 0) return false;  // a document that is no object
+    if (depth_ == 0) return false;  // the document is not an object
     if (depth_ > 1) return true;
     const std::string_view name = object_.keep(std::move(name_));
     object_.members.push_back(Member{name, kind, object_.keep(std::move(text))});
@@ -89,7 +89,7 @@ class MemberCollector {
 };
 
 Result<Object> parse(std::string_view text) {
-  // The parser takes it for the end of the text.
+  // The parser would treat a NUL as the end of the text.
   if (text.find('\0') != std::string_view::npos) return Error(ErrorCode::invalid_input);
   SurrogatePlaceholders lone(text);
   MemberCollector collector(lone);

@@ -1,4 +1,4 @@
-// Which bytes stand for themselves in a JSON string: eight at a time, since nearly all do.
+// Finds the bytes of a JSON string that need no escaping, eight at a time.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,13 @@
 
 namespace entitable::json {
 
-// The first byte from `at` on that is '"', '\\', a control character or no ASCII; else the end.
+// Returns the position of the first byte from `at` on that is '"', '\\', a control character or not
+// ASCII, or the end of the text.
 inline std::size_t skip_plain_ascii(std::string_view text, std::size_t at) {
   constexpr std::uint64_t ones = 0x0101'0101'0101'0101;
   constexpr std::uint64_t tops = 0x8080'8080'8080'8080;
-  // In ASCII, a top bit is set where a byte is below `limit`: the lowest one is always right.
+  // For ASCII bytes, sets the top bit of each byte below `limit`. A borrow may set a later bit
+  // wrongly, but never the lowest one that is set.
   const auto below = [](std::uint64_t word, std::uint64_t limit) { return word - ones * limit; };
   for (; text.size() - at >= sizeof(std::uint64_t); at += sizeof(std::uint64_t)) {
     std::uint64_t word = 0;

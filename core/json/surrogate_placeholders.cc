@@ -20,7 +20,7 @@ std::optional<unsigned> hex_digit(char c) {
   return std::nullopt;
 }
 
-// The unit of the escape \uXXXX at `at`, if there is one.
+// Returns the unit of the escape \uXXXX at `at`, if there is one.
 std::optional<char16_t> escaped_unit(std::string_view text, std::size_t at) {
   if (text.size() < at + escape_bytes || text[at] != '\\' || text[at + 1] != 'u') {
     return std::nullopt;
@@ -41,14 +41,14 @@ bool is_low(char16_t unit) {
   return unit >= 0xDC00 && unit <= 0xDFFF;
 }
 
-// Whether the escape of `unit` at `at` begins a pair.
+// Returns whether the escape of `unit` at `at` starts a surrogate pair.
 bool begins_pair(std::string_view text, std::size_t at, char16_t unit) {
   if (!is_high(unit)) return false;
   const std::optional<char16_t> next = escaped_unit(text, at + escape_bytes);
   return next.has_value() && is_low(*next);
 }
 
-// Where a lone surrogate escape may begin: quick, and wrong only by saying yes.
+// Returns whether the text may have a surrogate escape. Fast; may return true wrongly, never false.
 bool may_have_surrogate(std::string_view text) {
   for (std::size_t at = text.find('\\'); at != std::string_view::npos && at + 2 < text.size();
        at = text.find('\\', at + 2)) {
@@ -77,7 +77,7 @@ void SurrogatePlaceholders::replace_lone_surrogates() {
       continue;
     }
     const std::optional<char16_t> unit = escaped_unit(original_, at);
-    // Any other escape is two characters for us, so that the second backslash of \\ begins none.
+    // Any other escape takes two characters, so that the second backslash of \\ starts no escape.
     std::size_t taken = unit.has_value() ? escape_bytes : 2;
     if (unit.has_value() && begins_pair(original_, at, *unit)) taken *= 2;
     if (unit == replacement_unit) originals_.push_back(replacement_unit);

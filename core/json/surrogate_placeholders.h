@@ -1,11 +1,12 @@
-// Lone surrogate escapes in JSON text (\ud800). RFC 8259 lets them be, a string of JavaScript may
-// hold them, and the parser that we use refuses them. So they pass it in disguise:
+// Carries lone surrogate escapes (\ud800) through nlohmann/json. RFC 8259 allows them and
+// JavaScript strings may hold them, but nlohmann/json rejects them. They are replaced before
+// parsing and restored afterwards:
 //
-//   SurrogatePlaceholders lone(text);      each lone one becomes \ufffd, all else stays as it is
+//   SurrogatePlaceholders lone(text);  // replaces each lone surrogate escape by \ufffd
 //   parse(lone.text());
-//   lone.restore(string);           for every string of the document, in its order
+//   lone.restore(string);              // for every string of the document, in order
 //
-// Text without any (nearly all there is) is looked through once and not copied.
+// Text without surrogate escapes (nearly all text) is scanned once and not copied.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +18,12 @@ namespace entitable::json {
 
 class SurrogatePlaceholders {
  public:
-  explicit SurrogatePlaceholders(std::string_view text);  // which must outlive this
+  explicit SurrogatePlaceholders(std::string_view text);  // REQUIRES: it outlives this
 
   std::string_view text() const { return found_ ? std::string_view(replaced_text_) : original_; }
 
-  // Puts back what stood in place of U+FFFD: a surrogate, or U+FFFD itself. REQUIRES: every string
-  // of the document is given once, names too, in the order of the text.
+  // Replaces each U+FFFD by what it stands for: a surrogate, or U+FFFD itself. REQUIRES: called
+  // once for every string of the document, including names, in the order of the text.
   void restore(std::string& decoded);
 
  private:
@@ -31,7 +32,7 @@ class SurrogatePlaceholders {
   std::string_view original_;
   bool found_ = false;
   std::string replaced_text_;
-  std::vector<char16_t> originals_;  // one for each U+FFFD in text(), in its order
+  std::vector<char16_t> originals_;  // one for each U+FFFD in text(), in order
   std::size_t restored_ = 0;
 };
 

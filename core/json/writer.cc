@@ -10,13 +10,14 @@ namespace {
 
 constexpr char hex_digits[] = "0123456789abcdef";
 
-// Part of a character that is no ASCII, and no surrogate: those are ED A0 80 .. ED BF BF.
+// Returns whether the byte is part of a non-ASCII character other than a surrogate (ED A0 80..ED BF
+// BF).
 bool is_unescaped_non_ascii(std::string_view text, std::size_t at) {
   const auto byte = static_cast<std::uint8_t>(text[at]);
   return byte >= 0x80 && (byte != 0xED || static_cast<std::uint8_t>(text[at + 1]) < 0xA0);
 }
 
-// The first byte from `at` on that is written in another way; else the end.
+// Returns the position of the first byte from `at` on that must be escaped, or the end.
 std::size_t find_byte_to_escape(std::string_view text, std::size_t at) {
   for (;;) {
     const std::size_t end = skip_plain_ascii(text, at);
@@ -30,7 +31,7 @@ void append_escape(std::string& out, unsigned unit) {
   for (int shift = 12; shift >= 0; shift -= 4) out.push_back(hex_digits[(unit >> shift) & 15u]);
 }
 
-// Returns how many bytes it took.
+// Appends the escaped form of the character at `at`. Returns the number of bytes consumed.
 std::size_t append_special(std::string& out, std::string_view text, std::size_t at) {
   const auto byte = static_cast<std::uint8_t>(text[at]);
   switch (byte) {
@@ -104,7 +105,7 @@ void Writer::name(std::string_view wtf8) {
   write_separator();
   append_string(*out_, wtf8);
   out_->push_back(':');
-  first_ = true;  // its value follows without a comma
+  first_ = true;  // the value follows without a comma
 }
 
 void Writer::raw_name(std::string_view json) {

@@ -1,5 +1,4 @@
-// Appends JSON text. Numbers are written as the text that they are given in, since the service
-// tells 3 from 3.0.
+// Appends JSON text. Callers pass numbers as text, because the service distinguishes 3 from 3.0.
 #pragma once
 
 #include <string>
@@ -7,11 +6,11 @@
 
 namespace entitable::json {
 
-// A string with its quotes, on one line, ASCII left as it is. WTF-8 in; a lone surrogate comes out
-// as an escape (\ud800), since the text of a message must be UTF-8.
+// Appends a quoted string on one line, with ASCII unescaped where JSON allows. The input is WTF-8.
+// A lone surrogate is written as an escape (\ud800), because message text must be UTF-8.
 void append_string(std::string& out, std::string_view wtf8);
 
-// Writes an object or array a member at a time: puts the commas.
+// Writes an object or array member by member and inserts the commas.
 class Writer {
  public:
   explicit Writer(std::string& out) : out_(&out) {}
@@ -21,10 +20,10 @@ class Writer {
   void begin_array();
   void end_array();
   void name(std::string_view wtf8);
-  void raw_name(std::string_view json);  // a name with what follows it: "age":
+  void raw_name(std::string_view json);  // a name with its quotes and colon: "age":
   void string(std::string_view wtf8);
   void raw(std::string_view json);  // a number, true, false, null, or finished JSON
-  std::string& raw();               // to which the caller appends the same
+  std::string& raw();  // returns the output, to which the caller appends one such value
 
  private:
   void write_separator();
