@@ -1,5 +1,5 @@
-// Commit: the narrow waist of all writes. Live writes and recovery change state only through
-// apply(Commit); merge is resolved before, so nothing below here knows the word.
+// Commit: the only way to change a store's state. Live writes and recovery both go through
+// apply(Commit). Merges are resolved before, so a commit holds complete rows.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,15 @@
 
 namespace entitable {
 
-// Given out on creation and never reused, so that a dropped and re-created table is another table.
+// Assigned when a table is created and never reused: a table that was dropped and created again has
+// a new id.
 using TableId = std::uint32_t;
 
-// A checkpoint part: the file that holds the rows of one key range. 0: none.
+// Identifies a checkpoint part: the file that holds the rows of one key range. 0: none.
 using PartId = std::uint64_t;
 
-// Set by Set Table ACL. Dates are the service's text forms; absent fields stay absent.
+// A stored access policy, set by Set Table ACL. Dates keep their precision; absent fields stay
+// absent.
 struct AccessPolicy {
   std::string id;
   std::optional<Ticks> start;
@@ -31,22 +33,22 @@ struct AccessPolicy {
   friend bool operator==(const AccessPolicy&, const AccessPolicy&) = default;
 };
 
-// Says of a list of names and types that the index of a table has held it against its own
-// (core/index/shape.h). 0: it has not, or knows no such list.
+// Cached shape lookup: set once a table's index has matched a property list to a shape
+// (core/index/shape.h). 0: not matched, or no such shape.
 using ShapeHint = std::uint64_t;
 
-// A row as it is after the write, timestamp included. What it looks at is owned by whoever made the
-// commit, and outlives it.
+// A row as it is after the write, with its timestamp. Its views refer to memory that is owned by
+// the creator of the commit and outlives the commit.
 struct PutRow {
   TableId table;
   KeyView key;
   Ticks timestamp;
   std::span<const PropertyView> properties;
-  // Whether their names and types are surely those of the PutRow before it in the commit, in the
-  // same order: then nobody has to compare them. False says nothing, and it is no part of the row.
+  // True only if the names and types are known to equal those of the previous PutRow of the commit,
+  // in the same order, which saves comparing them. Not part of the row's value.
   bool same_shape_as_previous = false;
-  ShapeHint shape_hint = 0;  // what the table's index said of them; as little part of the row
-  // They as the log writes them (core/log/shape_codec.h), if somebody keeps that; or nothing.
+  ShapeHint shape_hint = 0;  // for `properties`; not part of the row's value
+  // The property list as the log encodes it (core/log/shape_codec.h), if it is cached; else empty.
   std::string_view encoded_definition{};
 };
 inline bool operator==(const PutRow& a, const PutRow& b) {
@@ -73,7 +75,7 @@ struct SetTableAcl {
   std::vector<AccessPolicy> policies;
   friend bool operator==(const SetTableAcl&, const SetTableAcl&) = default;
 };
-struct SetServiceProperties {  // opaque here; the protocol room owns the document
+struct SetServiceProperties {  // opaque here; core/rest defines the document
   std::string document;
   friend bool operator==(const SetServiceProperties&, const SetServiceProperties&) = default;
 };
@@ -81,19 +83,20 @@ struct SetServiceProperties {  // opaque here; the protocol room owns the docume
 using Mutation =
     std::variant<PutRow, DeleteRow, CreateTable, DropTable, SetTableAcl, SetServiceProperties>;
 
-// Who asked, so that a call sent again after a hand-over is answered and not applied twice.
+// Identifies a call, so that a call that is sent again after a takeover is answered from the log
+// and not applied twice.
 using ClientId = std::array<std::uint8_t, 16>;
 struct ClientCall {
   ClientId client{};
-  std::uint64_t number = 0;       // rising per client
-  std::vector<Ticks> timestamps;  // the answer: one per operation, 0 where it has no ETag
+  std::uint64_t number = 0;       // increases with each call of a client
+  std::vector<Ticks> timestamps;  // the response: one per operation, 0 if it has no ETag
   friend bool operator==(const ClientCall&, const ClientCall&) = default;
 };
 
 // One request's mutations: applied whole or not at all.
 struct Commit {
   std::uint64_t number = 0;  // 1, 2, 3, … without gaps over the life of a store
-  Ticks last_timestamp = 0;  // the newest ever issued, this commit included
+  Ticks last_timestamp = 0;  // the newest timestamp ever issued, including this commit
   std::optional<ClientCall> call;
   std::vector<Mutation> mutations;
   friend bool operator==(const Commit&, const Commit&) = default;

@@ -30,8 +30,8 @@ int days_in_month(int year, int month) {
   return month == 2 && is_leap(year) ? 29 : days[month - 1];
 }
 
-// Days from 0001-01-01 to `date` and back. Years are counted from March, so that the leap day is
-// the last of its year and the months before a given one have a length in closed form.
+// Days from 0001-01-01 to `date`, and the inverse. Years start in March, so that the leap day is
+// the last day of its year and the days before a month have a closed form.
 constexpr int days_before_march_of_year_1 =
     306;  // from 1 March of the year 0 to 1 January of the year 1
 constexpr int days_per_400_years = 146'097;
@@ -55,7 +55,8 @@ Date date_from_days(std::int64_t days_since_year_1) {
   return {year, month < 10 ? month + 3 : month - 9, day_of_year - (153 * month + 2) / 5 + 1};
 }
 
-// Reads a text from the front. Each step either takes what it names or leaves the text and says no.
+// Reads a text from the front. Each step either consumes its input and returns true, or consumes
+// nothing and returns false.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -66,7 +67,7 @@ class Scanner {
     text_.remove_prefix(1);
     return true;
   }
-  // Exactly `digits` digits, whose value is in low..high.
+  // Reads exactly `digits` digits whose value is in low..high.
   bool number(int digits, int low, int high, int& value) {
     if (text_.size() < static_cast<std::size_t>(digits)) return false;
     int read = 0;
@@ -80,7 +81,7 @@ class Scanner {
     value = read;
     return true;
   }
-  // One digit or more; those beyond the seventh are cut off.
+  // Reads one digit or more. Digits beyond the seventh are ignored.
   bool fraction(std::int64_t& ticks) {
     ticks = 0;
     std::int64_t unit = ticks_per_second;
@@ -102,7 +103,7 @@ bool scan_date(Scanner& in, Date& date) {
          in.consume('-') && in.number(2, 1, days_in_month(date.year, date.month), date.day);
 }
 
-// hh:mm[:ss[.f…]] in ticks since midnight.
+// Reads hh:mm[:ss[.f…]] as ticks since midnight.
 bool scan_time(Scanner& in, std::int64_t& ticks) {
   int hour = 0;
   int minute = 0;
@@ -117,7 +118,7 @@ bool scan_time(Scanner& in, std::int64_t& ticks) {
   return true;
 }
 
-// Z, ±hh:mm (at most 14 hours, as in XML Schema) or nothing, in ticks east of UTC.
+// Reads Z, ±hh:mm (at most 14 hours, as in XML Schema) or nothing, as ticks east of UTC.
 bool scan_zone(Scanner& in, std::int64_t& ticks) {
   ticks = 0;
   if (in.at_end() || in.consume('Z')) return true;
@@ -145,7 +146,8 @@ std::optional<Ticks> scan(std::string_view text) {
   return days_from_date(date) * ticks_per_day + time - zone;
 }
 
-// Each writes to `to` and gives the end. 32 bits, since wasm divides 64 bits slowly.
+// These functions write to `to` and return the end. They use 32 bits, because wasm divides 64-bit
+// numbers slowly.
 char* put_two(char* to, std::int32_t value) {
   put_two_digits(to, static_cast<std::uint32_t>(value));
   return to + 2;
@@ -168,8 +170,8 @@ char* put_time_of_day(char* to, std::int64_t ticks_of_day) {
   return put_two(to, seconds % 60);
 }
 
-// .NET's invariant culture, "MM/dd/yyyy HH:mm:ss". Instants that .NET has no date for show as its
-// first or last one.
+// Returns "MM/dd/yyyy HH:mm:ss", the format of .NET's invariant culture. Times outside .NET's
+// calendar are shown as its first or last date.
 std::string invariant_text(Ticks ticks) {
   ticks = std::clamp<Ticks>(ticks, 0, limits::date_time_ticks_max);
   const Date date = date_from_days(ticks / ticks_per_day);

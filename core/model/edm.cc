@@ -5,7 +5,7 @@
 namespace entitable {
 namespace {
 
-// Indexed by the number of the type.
+// Indexed by type number.
 constexpr std::string_view names[] = {
     "",           "Edm.String", "Edm.Binary", "Edm.Boolean", "Edm.DateTime",
     "Edm.Double", "Edm.Guid",   "Edm.Int32",  "Edm.Int64"};

@@ -1,4 +1,4 @@
-// The Edm types a property can have.
+// The Edm types of properties.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace entitable {
 
-// Reaches disk and the binary blocks: these numbers never change.
+// Stored on disk and sent in binary messages: these numbers never change.
 enum class EdmType : std::uint8_t {
   string = 1,
   binary = 2,
@@ -21,11 +21,11 @@ enum class EdmType : std::uint8_t {
 
 inline constexpr std::uint8_t edm_type_last = 8;
 
-// "Edm.String" and so on.
+// Returns "Edm.String" and so on.
 std::string_view edm_name(EdmType type);
-// The type of an exact "Edm.…" name; nothing for any other text.
+// Returns the type with exactly this "Edm.…" name, or nothing.
 std::optional<EdmType> edm_from_name(std::string_view name);
-// The type of a stored number; nothing for a number that was never given out.
+// Returns the type with this stored number, or nothing for an unknown number.
 std::optional<EdmType> edm_from_number(std::uint8_t number);
 
 }  // namespace entitable

@@ -9,7 +9,7 @@
 namespace entitable {
 namespace {
 
-// So many names are compared each with each; more are sorted, so that the work stays in bounds.
+// Up to this many names are compared in pairs; more are sorted, to bound the work.
 constexpr std::size_t compared_pairwise_max = 16;
 
 bool has_duplicates(std::span<const PropertyView> properties) {

@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::string_view weak_start = "W/\"";
 
-// W/"…" with exactly one pair of quotes: a second one would start a list.
+// Returns whether the text is W/"…" with exactly one pair of quotes. More quotes would be a list of
+// tags.
 bool is_weak_tag(std::string_view text) {
   if (text.size() <= weak_start.size() || text.back() != '"') return false;
   if (text.substr(0, weak_start.size()) != weak_start) return false;

@@ -10,24 +10,25 @@
 
 namespace entitable {
 
-// W/"datetime'2020-07-24T14%3A34%3A48.4767Z'"
+// Returns W/"datetime'2020-07-24T14%3A34%3A48.4767Z'".
 std::string etag_text(Ticks timestamp);
-// The same into memory of the caller, which the result looks at.
+// Writes etag_text() to the caller's buffer. The result is a view of that buffer.
 using EtagBuffer = std::array<char, 46>;
 std::string_view write_etag(Ticks timestamp, EtagBuffer& buffer);
 
-// What a writer asks of the entity that is there.
+// A write's If-Match condition on the stored entity.
 class IfMatch {
  public:
-  IfMatch() = default;                                     // no condition was given
+  IfMatch() = default;                                     // no condition
   static IfMatch any() { return IfMatch(Kind::any, {}); }  // "*": it must exist
-  // "*" or one weak tag W/"…"; anything else is InvalidInput with the service's text
-  // "The etag value '…' specified in one of the request headers is not valid. Please make sure only
-  // one etag value is specified and is valid." Empty text is no condition.
+  // Parses "*" or one weak tag W/"…". Empty text is no condition. Any other text is InvalidInput
+  // with the service's message "The etag value '…' specified in one of the request headers is not
+  // valid. Please make sure only one etag value is specified and is valid."
   static Result<IfMatch> parse(std::string_view text);
 
   bool has_condition() const { return kind_ != Kind::none; }
-  // Whole-string comparison, as the service does it. True if no condition was given.
+  // Returns whether the condition holds. Compares whole strings, as the service does. True if there
+  // is no condition.
   bool matches(Ticks timestamp) const;
 
  private:

@@ -1,4 +1,4 @@
-// Edm.Guid: 16 bytes in the order of the text, so that byte order is text order.
+// Edm.Guid: 16 bytes in text order, so that byte order equals text order.
 #pragma once
 
 #include <array>
@@ -11,9 +11,9 @@ namespace entitable {
 
 using Guid = std::array<std::uint8_t, 16>;
 
-// The hyphenated form of 36 characters, any case; nothing otherwise.
+// Parses the hyphenated form of 36 characters in any case. Returns nothing for any other text.
 std::optional<Guid> parse_guid(std::string_view text);
-// Lower case, hyphenated.
+// Returns the hyphenated form in lower case.
 std::string guid_text(const Guid& guid);
 
 }  // namespace entitable

@@ -9,7 +9,7 @@
 namespace entitable {
 namespace {
 
-// What may stand in a key of the ASCII characters.
+// The ASCII characters that are allowed in a key.
 constexpr std::array<bool, 256> plain_key_bytes = [] {
   std::array<bool, 256> plain{};
   for (std::size_t byte = 0x20; byte < 0x7F; ++byte) {
@@ -33,7 +33,7 @@ bool has_forbidden_character(std::string_view text) {
     const auto byte = static_cast<std::uint8_t>(text[at]);
     if (byte < 0x20 || byte == 0x7F) return true;
     if (byte == '/' || byte == '\\' || byte == '#' || byte == '?') return true;
-    // U+0080..U+009F are C2 80..9F, and C2 is always a lead byte.
+    // U+0080..U+009F are encoded as C2 80..9F, and C2 is always a lead byte.
     if (byte == 0xC2 && static_cast<std::uint8_t>(text[at + 1]) < 0xA0) return true;
   }
   return false;

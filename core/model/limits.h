@@ -1,5 +1,5 @@
-// Every limit of the service, with its unit and source ("spec" is the behaviour the
-// service documents or shows). Enforced at the boundary; each has a test on both sides.
+// The service's limits, with units. They are enforced at the entry points, and tests check both
+// sides of each limit.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace entitable::limits {
 
-// Tables (spec: naming rules)
+// Tables
 inline constexpr std::size_t table_name_units_min = 3;
 inline constexpr std::size_t table_name_units_max = 63;
 
@@ -31,12 +31,13 @@ inline constexpr std::size_t request_bytes_max = 4 * 1'048'576;
 
 // Pages
 inline constexpr std::size_t page_rows_max = 1000;
-// Ours, where the service stops after five seconds: a page ends with the row that makes it this big
-// (packed). What a page is copied to on its way must fit into memory, and into one string.
+// Our own limit; the service stops after five seconds instead. The row that reaches this size
+// (packed bytes) ends the page. Copies of a page must fit into memory, and its text into one
+// string.
 inline constexpr std::size_t page_bytes_max = 64 * 1'048'576;
 
-// Filters: ours, to protect the parser (the service documents 15 comparisons and does not enforce
-// it)
+// Filters: our own limits, to protect the parser. The service documents 15 comparisons but does not
+// enforce that number.
 inline constexpr std::size_t filter_bytes_max = 65'536;
 inline constexpr std::size_t filter_depth_max = 500;
 inline constexpr std::size_t filter_comparisons_documented = 15;

@@ -1,5 +1,5 @@
-// Many short lists of property views, side by side: a list stays where it is as long as the arena,
-// moved or not, and goes with it.
+// Stores many short lists of property views together. A list keeps its address until the arena is
+// destroyed, even if the arena is moved.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class PropertyArena {
   PropertyArena(PropertyArena&&) = default;
   PropertyArena& operator=(PropertyArena&&) = default;
 
-  // A list of so many, to be filled.
+  // Returns a new list of `properties` views for the caller to fill.
   std::span<PropertyView> make(std::size_t properties) {
     if (chunks_.empty() || chunks_.back().capacity() - chunks_.back().size() < properties) {
       chunks_.emplace_back().reserve(std::max(properties, chunk_properties));
@@ -36,7 +36,7 @@ class PropertyArena {
 
  private:
   static constexpr std::size_t chunk_properties = 1024;
-  std::vector<std::vector<PropertyView>> chunks_;  // none grows beyond what it reserved
+  std::vector<std::vector<PropertyView>> chunks_;  // never grow beyond their reserved capacity
 };
 
 }  // namespace entitable

@@ -15,7 +15,7 @@ constexpr bool is_ascii_start(char32_t c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-// The ASCII characters that a name may have behind its first.
+// The ASCII characters that are allowed after a name's first.
 constexpr std::array<bool, 256> plain_name_bytes = [] {
   std::array<bool, 256> plain{};
   for (std::size_t byte = 0; byte < 0x80; ++byte) {
@@ -25,7 +25,8 @@ constexpr std::array<bool, 256> plain_name_bytes = [] {
   return plain;
 }();
 
-// True only for a name that needs no closer look, which nearly all do not. REQUIRES: not empty.
+// A fast check. True guarantees a valid name; false is inconclusive. True for nearly all valid
+// names. REQUIRES: not empty.
 bool is_plain_name(std::string_view name) {
   bool plain = is_ascii_start(static_cast<std::uint8_t>(name.front()));
   for (const char c : name) plain &= plain_name_bytes[static_cast<std::uint8_t>(c)];
@@ -45,7 +46,7 @@ bool is_identifier_part(char32_t c) {
 
 Result<void> check_property_name(std::string_view name) {
   if (name.empty()) return Error(ErrorCode::property_name_invalid);
-  // Length first: what is checked character by character is then short, whoever sends it.
+  // Checks the length first, so that the loop over characters is bounded.
   if (name.size() > limits::property_name_units_max &&
       utf16_length(name) > limits::property_name_units_max) {
     return Error(ErrorCode::property_name_too_long);

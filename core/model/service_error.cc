@@ -14,13 +14,12 @@ struct Line {
   bool at_commit = false;
 };
 
-// Found at commit, so that a transaction of one operation has no prefix: seen on the service or
-// treated so by choice (spec §6.3), found after all that needs a look at what is there (the size of
-// the stored entity), or a failure of the store, which belongs to no operation.
+// Detected at commit, so that a transaction of one operation has no prefix. These are errors that
+// were observed so on the service or are treated so by choice (core/rest/SERVICE.md §6.3), errors
+// that depend on stored rows, such as the merged size, and failures of the store itself.
 constexpr bool at_commit = true;
 
-// In the order of the codes. Status, service code and text are the service's; the exceptions say
-// so.
+// In the order of the codes. Status, service code and text are the service's, except where noted.
 constexpr Line lines[] = {
     {ErrorCode::invalid_input, {400, "InvalidInput", "One of the request inputs is not valid."}},
     {ErrorCode::out_of_range_input,
@@ -133,7 +132,7 @@ constexpr Line lines[] = {
     {ErrorCode::protocol_mismatch,
      {403, "AuthorizationProtocolMismatch",
       "This request is not authorized to perform this operation using this protocol."}},
-    {ErrorCode::source_ip_mismatch,  // the door puts the address before the full stop
+    {ErrorCode::source_ip_mismatch,  // core/rest inserts the address before the full stop
      {403, "AuthorizationSourceIPMismatch",
       "This request is not authorized to perform this operation using this source IP."}},
     {ErrorCode::service_mismatch,
@@ -148,9 +147,9 @@ constexpr Line lines[] = {
      {500, "InternalError",
       "Server encountered an internal error. Please try again after some time."},
      at_commit},
-    // Our own codes, for what only happens to a store on this machine. The official clients repeat
-    // a request after 408 and 5xx other than 501 and 505, so what repeating cannot help is not one
-    // of those, save damage, which is nobody's request's fault.
+    // Our own codes, for what can only happen to a store on this machine. The official clients
+    // retry 408 and 5xx other than 501 and 505. Errors that a retry cannot fix therefore avoid
+    // these, except damage, which no request causes.
     {ErrorCode::out_of_memory,
      {507, "OutOfMemory", "There is not enough memory for this operation. Nothing was changed."},
      at_commit},
@@ -165,7 +164,7 @@ constexpr Line lines[] = {
      at_commit},
 };
 
-// What the service answers for reasons that this store doesn't have (spec §9).
+// Errors of the service whose causes this store does not have (core/rest/SERVICE.md §9.3).
 constexpr ServiceError never_ours[] = {
     {403, "AccountIsDisabled", "The specified account is disabled."},
     {400, "ContentLengthExceeded",

@@ -1,8 +1,8 @@
-// THE table from an ErrorCode to what a caller sees: HTTP status, service error code, standard
-// message. Both doors render from here.
+// The table that maps an ErrorCode to what a caller sees: HTTP status, service error code and
+// standard message. Both entry points use it.
 //
-// Most lines are the service's. Our own are OutOfMemory, Corrupted, FormatTooNew and ReadOnly: what
-// can only happen to a store on this machine.
+// Most entries are the service's. OutOfMemory, Corrupted, FormatTooNew and ReadOnly are our own:
+// they can only happen to a store on this machine.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@ struct ServiceError {
 
 const ServiceError& service_error(ErrorCode code);
 
-// The line of a service code ("ServerBusy"); nullptr if there is none. It also knows codes that the
-// service gives and no request to this store can bring about, for those who act them.
+// Returns the entry of a service code ("ServerBusy"), or nullptr. Also knows service codes that no
+// request to this store can cause, for code that simulates faults.
 const ServiceError* find_service_error(std::string_view code);
 
-// The text of one error: its own message, or the standard one.
+// Returns the error's own message, or else the standard one.
 std::string_view error_message(const Error& error);
 
-// Whether an error of a transaction is found at commit: with exactly one operation its message then
-// has no "0:" prefix (spec §6.3).
+// Returns whether the error, in a transaction, is detected at commit. With exactly one operation,
+// its message then has no "0:" prefix (core/rest/SERVICE.md §6.3).
 bool is_commit_time_error(ErrorCode code);
 
 }  // namespace entitable

@@ -1,4 +1,4 @@
-// Table names: ^[A-Za-z][A-Za-z0-9]{2,62}$, compared without case, spelling preserved.
+// Table names: ^[A-Za-z][A-Za-z0-9]{2,62}$, compared case-insensitively, with spelling preserved.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@ namespace entitable {
 
 class TableName {
  public:
-  // Reserved "tables" in any case: InvalidInput. Length outside 3..63: OutOfRangeInput "The
-  // specified resource name length is not within the permissible limits." Bad characters:
-  // InvalidResourceName. In this order.
+  // Parses a name. Checks, in this order: reserved "tables" in any case (InvalidInput); length
+  // outside 3..63 (OutOfRangeInput "The specified resource name length is not within the
+  // permissible limits."); invalid characters (InvalidResourceName).
   static Result<TableName> parse(std::string_view text);
 
   const std::string& text() const { return text_; }
@@ -24,9 +24,9 @@ class TableName {
   std::string folded_;
 };
 
-// The folded form of any text, for look-ups of names that may not be valid (ASCII lower case).
+// Returns any text folded (ASCII lower case), for lookups of names that may not be valid.
 std::string fold_table_name(std::string_view text);
-// The order of a folded name and of fold_table_name(text): negative, zero, positive.
+// Compares a folded name with fold_table_name(text): negative, zero or positive.
 int compare_folded(std::string_view folded, std::string_view text);
 
 }  // namespace entitable

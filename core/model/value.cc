@@ -24,7 +24,7 @@ Ordering order_of_sign(int sign) {
   return sign < 0 ? Ordering::less : sign > 0 ? Ordering::greater : Ordering::equal;
 }
 
-// string_view compares as unsigned bytes, a prefix before what it starts.
+// string_view compares unsigned bytes, and a prefix sorts first.
 Ordering order_of_bytes(const ValueView& a, const ValueView& b) {
   return order_of_sign(a.bytes().compare(b.bytes()));
 }
@@ -33,7 +33,7 @@ Error does_not_fit() {
   return Error(ErrorCode::invalid_input, "An error occurred while processing this request.");
 }
 
-// A value of a type that has no limit of its own, or the error if the text was none.
+// Returns the value, or the error if parsing failed, for types without limits of their own.
 template <typename T>
 Result<Value> value_or_error(const std::optional<T>& parsed, Value (*make)(T)) {
   if (!parsed) return does_not_fit();
@@ -83,7 +83,7 @@ Result<Value> parse_date_time_value(std::string_view text, std::string_view prop
 }
 
 bool string_fits(std::string_view text) {
-  // A unit takes one to three bytes, so most strings need no counting.
+  // A unit takes one to three bytes, so most strings fit without counting.
   if (text.size() <= limits::string_units_max) return true;
   return text.size() <= 3 * limits::string_units_max &&
          utf16_length(text) <= limits::string_units_max;

@@ -1,5 +1,6 @@
-// One typed property value: Value owns its bytes, ValueView looks at bytes owned elsewhere
-// (a packed row, a filter literal, a Value). A property never holds null: null is absence.
+// A typed property value. Value owns its bytes; ValueView refers to bytes owned elsewhere (a packed
+// row, a filter literal, a Value). A property is never null: null means that the property is
+// absent.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace entitable {
 
-// Valid only as long as the bytes it looks at. Cheap to copy.
+// Valid only as long as the bytes it refers to. Cheap to copy.
 class ValueView {
  public:
   static ValueView of_string(std::string_view wtf8) { return {EdmType::string, wtf8}; }
@@ -39,12 +40,12 @@ class ValueView {
 
   // The bytes of a String, Binary or Guid; empty for other types.
   std::string_view bytes() const { return bytes_; }
-  // The 64 bits of any other type (Double: its bit pattern; Boolean 0 or 1; Int32 sign-extended).
+  // The 64 bits of any other type (Double: bit pattern; Boolean: 0 or 1; Int32: sign-extended).
   std::int64_t bits() const { return number_; }
-  // The inverse of bytes()/bits(), for codecs.
+  // Creates a view from bits() and bytes(), for codecs.
   static ValueView from_parts(EdmType type, std::int64_t bits, std::string_view bytes);
 
-  // Same type and same value bit for bit (so NaN equals itself, and 0.0 is not -0.0).
+  // Returns whether type and value are equal bit by bit (NaN equals itself, and 0.0 is not -0.0).
   friend bool operator==(const ValueView& a, const ValueView& b) {
     return a.type_ == b.type_ && a.number_ == b.number_ && a.bytes_ == b.bytes_;
   }
@@ -81,18 +82,18 @@ class Value {
   std::string bytes_;
 };
 
-// Order of two values of one type as $filter sees it: String by UTF-16 unit, Boolean false < true,
-// numbers numerically (-0.0 equals 0.0), DateTime by instant, Guid and Binary by bytes with the
-// shorter prefix first. Unordered: a NaN is involved.
+// The order of two values of one type in $filter: String by UTF-16 unit, Boolean false < true,
+// numbers numerically (-0.0 equals 0.0), DateTime by time, Guid and Binary by bytes with the
+// shorter prefix first. Unordered: at least one is NaN.
 enum class Ordering : std::int8_t { less, equal, greater, unordered };
 // REQUIRES: a.type() == b.type().
 Ordering compare_values(const ValueView& a, const ValueView& b);
 
-// Limits of one value: String units and Binary bytes (PropertyValueTooLarge), DateTime range
-// (OutOfRangeInput, naming `property`). REQUIRES: is_wtf8 of a String.
+// Checks the limits of one value: String units and Binary bytes (PropertyValueTooLarge), DateTime
+// range (OutOfRangeInput, naming `property`). REQUIRES: is_wtf8 of a String.
 Result<void> check_value(const ValueView& value, std::string_view property);
 
-// True only for a value that needs no closer look, which nearly all do not.
+// A fast check. True guarantees that check_value() accepts the value; false is inconclusive.
 inline bool is_trivially_valid(const ValueView& value) {
   switch (value.type()) {
     case EdmType::string:
@@ -110,13 +111,12 @@ inline bool is_trivially_valid(const ValueView& value) {
   return false;
 }
 
-// A value from its text form and type name, as {type, value} pairs and annotated JSON give it:
-// Int32, Int64, Double ("1.5", "NaN", "Infinity", "-Infinity"), Boolean ("true", "false"),
-// DateTime, Guid, Binary (base64), String (WTF-8). Anything that does not fit is InvalidInput "An
-// error occurred while processing this request."; a value over its limits is as check_value says.
+// Parses a value from its text and type, as {type, value} pairs and annotated JSON carry it: Int32,
+// Int64, Double ("1.5", "NaN", "Infinity", "-Infinity"), Boolean ("true", "false"), DateTime, Guid,
+// Binary (base64), String (WTF-8). Errors: text that does not fit the type is InvalidInput "An
+// error occurred while processing this request."; a value over its limits as in check_value().
 Result<Value> parse_value(EdmType type, std::string_view text, std::string_view property);
-// The inverse: the service's text of a value (Double as "3.0", Guid in lower case, Binary in
-// base64).
+// Returns the service's text of a value (Double as "3.0", Guid in lower case, Binary in base64).
 std::string value_text(const ValueView& value);
 void append_value_text(std::string& out, const ValueView& value);
 
