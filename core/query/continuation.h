@@ -1,4 +1,5 @@
-// Continuation tokens: the text of x-ms-continuation-NextPartitionKey and -NextRowKey (spec §5).
+// Continuation tokens: the text of x-ms-continuation-NextPartitionKey and -NextRowKey
+// (core/rest/SERVICE.md §5).
 //
 //   token = "1!" n "!" t        t = base64 of the key's text, n = length of t in decimal
 //

@@ -6,9 +6,10 @@
 // The model of the real service (an estimate: the service publishes no plans):
 //   * It reads one contiguous range (ServicePlan) row by row and returns what matches.
 //   * A response ends after `top` rows (1000 if not given) and wherever the scan leaves a partition
-//     (spec §5: it may, and then answers with fewer rows or none, and a continuation). So each
-//     partition that has rows in the range takes max(1, ceil(matches in it / top)) responses. That
-//     is the most it takes: on a small table the service mostly crosses partitions without a stop.
+//     (core/rest/SERVICE.md §5: it may, and then answers with fewer rows or none, and a
+//     continuation). So each partition that has rows in the range takes max(1, ceil(matches in it /
+//     top)) responses. That is the most it takes: on a small table the service mostly crosses
+//     partitions without a stop.
 //   * Its limit of 5 s a response is not modelled.
 //   * At least one response, also for an empty table or a contradiction.
 //   * A transaction in the bill is one request, so transactions equal round trips.

@@ -4,7 +4,7 @@
 //   TableScan         the service reads across partitions, or the whole table
 //   PartitionScan     the service reads a whole partition and leaves most of the work to a test
 //   WiderOnService    this store reads less than the service would
-//   TypeMismatch      a comparison with a literal of another type (spec §4.4: it counts as greater)
+//   TypeMismatch      a comparison with a literal of another type (core/rest/SERVICE.md §4.1)
 //   UnknownProperty   none of the rows read has the property
 //   ManyComparisons   more than the service documents
 #pragma once

@@ -1,4 +1,4 @@
-// $select: which properties of a row are answered (spec §4.7).
+// $select: which properties of a row are returned (core/rest/SERVICE.md §4.4).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How the real service would run a filter (spec §4.6).
+// How the real service would run a filter (core/rest/SERVICE.md §4.2).
 #pragma once
 
 #include "core/filter/ast.h"

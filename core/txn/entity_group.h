@@ -15,7 +15,7 @@ namespace entitable {
 struct GroupFailure {
   Error error;
   std::uint32_t index = 0;  // zero-based operation
-  bool prefixed = false;    // the message starts with "<index>:" (spec §6.3)
+  bool prefixed = false;    // the message starts with "<index>:" (core/rest/SERVICE.md §6.3)
 };
 
 // A failure of operation `index` of a group of `operations`. Prefixed in a transaction of two or
@@ -36,10 +36,10 @@ GroupFailure operation_failure(Error error, std::size_t index, std::size_t opera
 //      (CommandsInBatchActOnDifferentPartitions), a row seen before (InvalidDuplicateRow), a remove
 //      without If-Match (InvalidInput), properties that cannot be written (check_properties)
 //
-// Keys are checked when staging, since a missing table comes first (spec §3.2). `transaction` false
-// is a single write; REQUIRES: then there is at most one operation. `schema`: of the table, if it
-// is there; spares the check of names that it knows, and `shape_hint` gets what it says of those of
-// the first operation.
+// Keys are checked when staging, since a missing table comes first (core/rest/SERVICE.md §3.1).
+// `transaction` false is a single write; REQUIRES: then there is at most one operation. `schema`:
+// of the table, if it is there; spares the check of names that it knows, and `shape_hint` gets what
+// it says of those of the first operation.
 std::optional<GroupFailure> check_group(const std::vector<Operation>& operations, bool transaction,
                                         bool size_checked = false, const Schema* schema = nullptr,
                                         ShapeHint* shape_hint = nullptr);

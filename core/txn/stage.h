@@ -36,7 +36,8 @@ using StageFailure = std::variant<GroupFailure, PartsNeededToStage>;
 // Strictly rising ticks (core/store/commit_clock), one call per operation that writes a row.
 using TimestampSource = std::function<Ticks()>;
 
-// Operation by operation, the first failure counts (spec §3.2, from "key values" on):
+// Operation by operation, the first failure counts (core/rest/SERVICE.md §3.1, from "key values"
+// on):
 //
 //   1. the key: of an insert as check_key says; of all others, which name it in their address, as
 //      check_url_key says, and PropertyValueTooLarge if an upsert's is too long. Others simply do
