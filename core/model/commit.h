@@ -23,8 +23,7 @@ using TableId = std::uint32_t;
 // Identifies a checkpoint part: the file that holds the rows of one key range. 0: none.
 using PartId = std::uint64_t;
 
-// A stored access policy, set by Set Table ACL. Dates keep their precision; absent fields stay
-// absent.
+// A stored access policy, set by Set Table ACL. Absent fields stay absent.
 struct AccessPolicy {
   std::string id;
   std::optional<Ticks> start;
