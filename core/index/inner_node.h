@@ -34,8 +34,8 @@ class InnerNode : public Node {
   // All children; the first one's lower bound is empty.
   std::vector<Child> children() const;
 
-  // Changes. REQUIRES: this node is held once. Only those that take a node adjust the totals; for a
-  // change inside a child the caller calls adjust_totals().
+  // Changes. REQUIRES: this node is referenced once. replace() and join() adjust the totals; after
+  // a change inside a child the caller calls adjust_totals().
   Ref<Node>& mutable_child(std::uint32_t i) { return children_[i]; }
   void adjust_totals(const Totals& before, const Totals& after) {
     totals_ += after;

@@ -139,8 +139,8 @@ class Leaf : public Node {
   void replace(std::uint32_t i, std::string_view packed, std::uint32_t key_bytes);
   void erase(const FindResult& position);
 
-  // The same of an unloaded leaf: they wait in its overlay. From then on its sums, which are those
-  // of the part, are not exact. REQUIRES: is_unloaded(); this leaf is held once.
+  // Record a change of an unloaded leaf in its overlay. The leaf's totals, which are the part's,
+  // are inexact afterwards. REQUIRES: is_unloaded(); this leaf is referenced once.
   void put_in_overlay(const KeyView& key, std::string_view packed);
   void erase_in_overlay(const KeyView& key);
   bool has_exact_totals() const { return has_exact_totals_; }  // whether the sums are exact

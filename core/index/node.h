@@ -12,9 +12,8 @@ namespace entitable {
 // A tree this deep would not fit into any memory.
 inline constexpr std::uint32_t tree_depth_max = 16;
 
-// A way down the tree and a place in the leaf at its end, where the next key may well be, too. Only
-// numbers, which are held against the tree before they are believed: so they may be of any version
-// and any age.
+// A path from the root to a leaf, and a slot in that leaf, kept as a hint for the next search. The
+// numbers are checked against the tree before use, so they may come from any version.
 struct TreePath {
   std::array<std::uint8_t, tree_depth_max> children{};  // by level, the root's first
   std::uint32_t run = 0;
@@ -42,8 +41,8 @@ struct Totals {
   friend bool operator==(const Totals&, const Totals&) = default;
 };
 
-// A Leaf or an InnerNode. Held once along the whole path from a root, it may be changed in place;
-// else it is never changed, apart from the part that a leaf remembers, and that it was used.
+// A Leaf or an InnerNode. A node may be changed in place if it and all nodes above it are
+// referenced once. Otherwise only a leaf's part and its used flag change.
 class Node : public RefCounted<Node> {
  public:
   virtual ~Node() = default;

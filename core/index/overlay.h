@@ -1,4 +1,4 @@
-// What has changed in a part's rows since it was stored, by key. Internal to core/index.
+// The changes to a part's rows since the part was stored, by key. Internal to core/index.
 //
 //   unloaded leaf            its rows are in the part, in storage; these changes are not
 //     |- part 7              "a" "b" "c" "d"
@@ -9,7 +9,8 @@
 //     |- part 7              may be dropped again, and an unloaded leaf as above takes their place,
 //     '- overlay             unless a row that came later has taken the place of "d"
 //
-// So a log that touches many parts needs none of them until somebody looks for a row there.
+// So replaying a log that changes many parts loads none of them. A part is loaded when its rows are
+// read.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@
 
 namespace entitable {
 
-// Shared by versions, and by the leaves of a part. Changed only when it is held once.
+// Shared by versions and by the leaves of a part. Changed only while it has a single reference.
 class Overlay : public RefCounted<Overlay> {
  public:
   struct Order {

@@ -97,7 +97,7 @@ class Schema : public RefCounted<Schema> {
   // are unique. The generic shape's order is the order of names by bytes.
   Interned intern(std::span<const PropertyView> properties, ShapeHint shape_hint = 0);
   const Shape& intern(const std::vector<Property>& properties);
-  // The answer of the last intern(), once more. REQUIRES: there was one, of the names and types of
+  // Returns the result of the last intern() again. REQUIRES: that call had the names and types of
   // `properties` in the same order.
   Interned last_interned(std::span<const PropertyView> properties) const {
     ENTITABLE_DCHECK(last_cached_ != nullptr &&
@@ -112,8 +112,8 @@ class Schema : public RefCounted<Schema> {
   // need no check, since nothing that is not storable is ever interned. It spares an intern() of
   // the same, by this schema or one that begins with it, to compare them once more.
   ShapeHint find_hint(std::span<const PropertyView> properties) const;
-  // Whoever was told so may keep something beside the list, which is forgotten with it; empty at
-  // first. Null: `shape_hint` is of no list here.
+  // Returns the slot where the caller may cache the encoded definition of the hinted property list,
+  // empty at first, or null if the hint is no longer cached.
   std::string* encoded_definition(ShapeHint shape_hint) const;
 
   // REQUIRES: id < shape_count().

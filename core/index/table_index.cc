@@ -22,7 +22,7 @@ const Leaf& TableIndex::find_leaf(const KeyView& key) const {
   return static_cast<const Leaf&>(*node);
 }
 
-// Where a key is or would be, in a leaf that is not absent.
+// Where a key is or would be, in a loaded leaf.
 struct TableIndex::FoundSlot {
   const Leaf* leaf;
   Leaf::FindResult position;

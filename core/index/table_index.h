@@ -1,11 +1,11 @@
 // One table's rows: a reference-counted, copy-on-write tree in key order.
 //
-// A TableIndex is one version: a root pointer, O(1) to copy. Changing a copy leaves the other as it
-// was; nodes held once are changed in place. Leaves own their packed rows; a leaf may be absent,
-// when only its key range and the checkpoint part that holds its rows are known. What is put there
-// or erased waits beside it in an overlay (overlay.h) until it is loaded. Inner nodes sum rows and
-// bytes below them, so that the rows of any key range are counted in O(log n); exactly, unless
-// overlays wait in it whose rows nobody has seen.
+// A TableIndex is one version: a root pointer, O(1) to copy. Changing one copy does not change the
+// other; a node that is referenced once is changed in place. Leaves own their packed rows. Of an
+// unloaded leaf, only the key range and the id of the checkpoint part with its rows are known.
+// Changes to such a leaf are collected in its overlay (overlay.h) until the part is loaded. Inner
+// nodes sum rows and bytes below them, so the rows of a key range are counted in O(log n). The
+// count is exact unless the range has an unloaded leaf with an overlay.
 //
 // Invariants (verify() checks them):
 //   1. The ranges of the leaves tile all keys: each starts where the one before ends.
@@ -14,8 +14,8 @@
 //   4. A leaf of more than one row takes at most leaf_bytes_max (leaf.h).
 //
 // Out of memory: put, erase, add_unloaded and load_part may throw std::bad_alloc. The copy being
-// changed is then good for nothing but to be dropped; all other copies are as before. Only
-// put_in_place leaves its own copy as it was, too.
+// changed can then only be destroyed; all other copies are unchanged. put_in_place leaves its own
+// copy unchanged, too.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct RangeCount {
       true;  // false: an unloaded leaf lies across a bound of the range and is counted whole
 };
 
-// A part whose rows are somewhere else.
+// A part whose rows are not in memory.
 struct UnloadedPart {
   KeyRange range;
   PartId part;
@@ -66,8 +66,8 @@ struct LeafInfo {
   std::uint32_t part_leaves;
 };
 
-// A part whose leaves are all present and unchanged, but for their overlay: it may be dropped from
-// memory and loaded again.
+// A part whose leaves are all in memory and unchanged apart from their overlay, so that the part
+// may be unloaded.
 struct ResidentPart {
   PartId part;
   std::uint64_t memory;  // that dropping it gives back, about
@@ -84,11 +84,11 @@ class TableIndex {
     PartId part_needed = 0;
   };
   Found find(const KeyView& key) const;
-  // The same of many keys, which takes less: memory is waited for once for several. REQUIRES:
-  // `found` is as long.
+  // Finds many keys, faster than one by one, because cache misses overlap. REQUIRES: found.size()
+  // == keys.size().
   void find_many(std::span<const KeyView> keys, std::span<Found> found) const;
-  // The same for whoever is going to change this key and then maybe those next to it: that takes
-  // less if it was looked for so before.
+  // Finds a key that the caller is about to change. Remembers the path to the row, which speeds up
+  // the change and the search for neighbouring keys.
   Found find_for_update(const KeyView& key) const;
 
   // Insert or replace by an after-image. REQUIRES: check_entity(entity).ok().
@@ -104,19 +104,19 @@ class TableIndex {
   // case, and nothing was done. REQUIRES: as put().
   bool put_in_place(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties,
                     ShapeHint shape_hint = 0);
-  // False: the row was not there. Of an unloaded leaf that is not known: true.
+  // Returns whether the row existed. In an unloaded leaf this is unknown, and erase() returns true.
   bool erase(const KeyView& key);
 
   RangeCount count(const KeyRange& range) const;
   std::uint64_t rows() const { return root_->totals().rows; }
   std::uint64_t bytes() const { return root_->totals().bytes; }  // packed bytes of rows
-  // What the tree and the schema hold in memory, as good as it knows; unloaded leaves hold next to
-  // nothing.
+  // Returns the estimated memory of the tree and the schema in bytes; unloaded leaves take almost
+  // none.
   std::uint64_t memory_bytes() const;
   const Schema& schema() const { return *schema_; }
-  // From now on what is new to the schema goes into one of this version's own, that it shares with
-  // those copied from it: other versions don't see it, and what is new to them is not seen here.
-  // REQUIRES: the others, if they are changed, are told the same first; no leaf is absent.
+  // Makes this version, and later copies of it, add new names and shapes to a schema of their own,
+  // which other versions do not see. REQUIRES: fork_schema() is called on another version too
+  // before that version is changed; no leaf is unloaded.
   void fork_schema() { owns_schema_ = false; }
 
   // Checkpoints and recovery.
@@ -125,11 +125,11 @@ class TableIndex {
   // gives them (no U+0000 in them).
   void add_unloaded(std::span<const UnloadedPart> parts);
   void add_unloaded(const KeyRange& range, PartId part, std::uint64_t rows, std::uint64_t bytes);
-  // Fills an unloaded leaf with the rows of its part, given in key order, and what its overlay
-  // makes of them. REQUIRES: `part` is absent here.
+  // Replaces an unloaded leaf by the rows of its part, which are given in key order, with the
+  // overlay applied. REQUIRES: `part` is unloaded in this version.
   void load_part(PartId part, const std::vector<Entity>& rows);
-  // A key in the range of the unloaded leaf of this part, which a manifest lists in `range`;
-  // nothing: the part is not absent.
+  // Returns a key in the range of this part's unloaded leaf, or nothing if the part is not
+  // unloaded. `range`: the part's range in the manifest.
   std::optional<EntityKey> find_unloaded(PartId part, const KeyRange& range = {}) const;
   // Unloaded parts with an overlay: those that must be loaded before a checkpoint of this version;
   // and those of them without which rows(), bytes() and count() are not exact. In key order.
@@ -138,9 +138,9 @@ class TableIndex {
   // Packed bytes of the rows that a checkpoint would write: those of leaves that changed, or have
   // an overlay, and of the rest of their parts.
   std::uint64_t dirty_bytes() const;
-  // Parts that may be dropped, in key order; forgets of each that it was used.
+  // Returns the parts that may be unloaded, in key order, and clears the used flag of every leaf.
   std::vector<ResidentPart> resident_parts() const;
-  // Makes these parts absent. REQUIRES: they are resident, and `parts` is in ascending order.
+  // Unloads these parts. REQUIRES: the parts are resident, and `parts` is in ascending order.
   void unload_parts(const std::vector<PartId>& parts);
   // All leaves in key order, visit(const LeafInfo&). Unchanged leaves remember the part that holds
   // them.
@@ -150,8 +150,8 @@ class TableIndex {
   // since): the leaves that are still those very nodes remember it.
   static void set_part(const TableIndex& version, const KeyRange& range, PartId part);
 
-  // All structural invariants (order, counts, sizes, absent spans); for tests and verify. Empty
-  // text: all well.
+  // Checks all structural invariants, for tests and verify. Returns the first violation, or an
+  // empty text.
   std::string verify() const;
 
  private:
@@ -201,9 +201,9 @@ class LeafIterator {
   const Leaf* leaf_ = nullptr;
 };
 
-// Fills an unloaded leaf row by row, without entities: add() in ascending order, then finish()
-// once. Until then the index is as before. What the leaf's overlay has for a key goes in its place.
-// REQUIRES: `part` is absent in `index`, which outlives the loader.
+// Loads an unloaded leaf row by row, without entities: call add() in ascending key order, then
+// finish() once. The index changes in finish() only. A change in the leaf's overlay replaces the
+// row with its key. REQUIRES: `part` is unloaded in `index`, which outlives the loader.
 class PartLoader {
  public:
   PartLoader(TableIndex& index, PartId part);
@@ -212,8 +212,8 @@ class PartLoader {
   PartLoader& operator=(const PartLoader&) = delete;
   void add(const KeyView& key, Ticks timestamp, std::span<const PropertyView> properties);
   void finish();
-  // The same leaves into another version. REQUIRES: finish() was called; `part` is absent in it,
-  // with the same overlay.
+  // Puts the loaded leaves into another version. REQUIRES: finish() was called; `part` is unloaded
+  // in `version`, with the same overlay.
   void install_in(TableIndex& version);
 
  private:
