@@ -64,7 +64,10 @@ export function isHttpResponse(message: Uint8Array): boolean {
 
 export function decodeHttpResponse(message: Uint8Array): HttpResponse {
   if (message[1] !== version) {
-    throw new StoreError("VersionConflict", "The response was made by another version of entitable.");
+    throw new StoreError(
+      "VersionConflict",
+      "The response was made by another version of entitable.",
+    );
   }
   const view = new DataView(message.buffer, message.byteOffset, message.byteLength);
   const reasonLength = view.getUint32(4, true);
