@@ -17,9 +17,6 @@
 
 namespace entitable::rest {
 
-// An error as the response to this request. Owns what it needs.
-using MakeErrorResponse = std::function<Response(const Error&)>;
-
 // GET or HEAD, and PUT, of "?comp=acl". TableNotFound; errors of parse_access_policies;
 // MethodNotAllowed.
 HandleResult handle_acl(const Store& store, const Request& request, std::string_view table,

@@ -1,5 +1,6 @@
-// The REST door against Azurite's table service: the same seeded requests to both. Where they differ, the specification has
-// said so before (known-differences.ts), or the test fails and shows what was asked and answered.
+// Sends the same seeded requests to the REST entry point and to Azurite's table service. If the
+// responses differ, known-differences.ts must allow the difference. Otherwise the test fails and
+// shows the request and both responses.
 //
 //   ENTITABLE_REQUESTS=500 ENTITABLE_SEED=7 tests/run --only differential
 
@@ -20,7 +21,7 @@ import { tableScenarios } from "./table-scenarios.ts";
 import { writeScenarios } from "./write-scenarios.ts";
 
 const seed = Number(process.env.ENTITABLE_SEED ?? 1);
-const wholeRun = 10_000; // in so many requests nothing that is claimed or excepted may be missing
+const wholeRun = 10_000; // requests; from here on, every scenario and known difference must occur
 const requests = Number(process.env.ENTITABLE_REQUESTS ?? wholeRun);
 const failuresMax = 100;
 const scenarios = [
@@ -55,7 +56,7 @@ function describe({ step, difference, requests: [request], responses }: Failure)
   return lines.join("\n");
 }
 
-// How often which difference was met, and when.
+// Counts each difference and lists the requests where it occurred.
 function summary(failures: readonly Failure[]): string {
   const counts = new Map<string, number>();
   for (const { step, difference } of failures) {
@@ -71,7 +72,8 @@ function summary(failures: readonly Failure[]): string {
 }
 
 function explained(knownDifference: KnownDifference): string {
-  const why = "unlisted" in knownDifference ? ` | not in §10: ${knownDifference.unlisted}` : "";
+  const why =
+    "unlisted" in knownDifference ? ` | not in the table: ${knownDifference.unlisted}` : "";
   return knownDifference.reason + why;
 }
 
@@ -98,7 +100,7 @@ test("two Azurites do not differ", async () => {
   mustAgree(session);
 });
 
-test("the REST door differs from Azurite as the specification says", async () => {
+test("the REST entry point differs from Azurite only in known ways", async () => {
   await using azurite = await startAzurite();
   await using store = await openEntitable(azurite.base);
   const session = new DifferentialSession({
@@ -114,7 +116,7 @@ test("the REST door differs from Azurite as the specification says", async () =>
   console.log(session.coverage.lines().join("\n"));
   const { rounds, pagesMax, coverage } = session;
   console.log(
-    `${scenarios.length} scenarios, all dealt ${rounds} times, each answered as it says ${coverage.leastExpected()} times or more`,
+    `${scenarios.length} scenarios, each used ${rounds} times, each with its expected outcome at least ${coverage.leastExpected()} times`,
   );
   console.log(`longest query: ${pagesMax} pages`);
   for (const [knownDifference, count] of session.hits) {
@@ -122,11 +124,11 @@ test("the REST door differs from Azurite as the specification says", async () =>
   }
   mustAgree(session);
   if (requests < wholeRun) return;
-  assert.deepEqual(coverage.uncovered(), [], "claimed, and never answered so");
+  assert.deepEqual(coverage.uncovered(), [], "expected outcomes that never occurred");
   const dead = [...session.hits].filter(([, count]) => count === 0);
   assert.deepEqual(
     dead.map(([{ reason }]) => reason),
     [],
-    "known differences that nothing needed",
+    "known differences that did not occur",
   );
 });

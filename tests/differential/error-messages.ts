@@ -1,4 +1,5 @@
-// The texts of errors, as spec §9 has them: what the store says must be one of these, whatever Azurite says.
+// The error messages that the store may send, by code (SERVICE.md §9.3). Azurite's messages do not
+// matter.
 
 const key = "The '(?:PartitionKey|RowKey|\\w+)' parameter of value '[\\s\\S]*' is out of range\\.";
 const limit64 =
@@ -50,7 +51,8 @@ const messagePatterns: Record<string, readonly string[]> = {
   ],
 };
 
-// Whether `message`, without its ids, is a text of `code`; in a batch the number of the operation may stand before it.
+// Returns whether `message`, without its ids, is a message of `code`. In a batch, the index of the
+// operation may precede the message.
 export function isErrorMessageOf(code: string, message: string): boolean {
   return (messagePatterns[code] ?? []).some((text) =>
     new RegExp(`^(?:\\d+:)?${text}<ids>$`).test(message),

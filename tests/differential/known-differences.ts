@@ -1,14 +1,14 @@
-// The written list: how Azurite may differ. "#n" is the row of the specification's §10 that tells it. What no row tells has
-// the section that says what the service does, and what makes Azurite differ. Nothing else may differ, and in a whole run
-// each has to be needed.
+// How Azurite may differ. "row n" is a row of the table in README.md. A difference without a row
+// names the section of core/rest/SERVICE.md with the service's rule, and says why Azurite differs.
+// Any other difference fails the test, and in a whole run each of these must occur.
 
 import { isErrorMessageOf } from "./error-messages.ts";
 import { outcomeDifferences } from "./known-outcome-differences.ts";
 import type { Difference, NormalisedResponse, Step } from "./request.ts";
 import { requestedVersion } from "./response-rules.ts";
 
-export type Listed = `#${number}: ${string}`;
-export type Unlisted = `§${number}${string}: ${string}`;
+export type Listed = `row ${number}: ${string}`;
+export type Unlisted = `SERVICE.md §${number}${string}: ${string}`;
 
 export type KnownDifference = {
   allows(
@@ -33,22 +33,22 @@ const isPreference = header("preference-applied");
 
 const headerDifferences: readonly KnownDifference[] = [
   {
-    reason: "#4: x-ms-version is a constant, or absent",
+    reason: "row 4: x-ms-version is a constant, or absent",
     allows: ({ path, ours }, step) => isVersion(path) && ours === requestedVersion(step),
   },
   {
-    reason: "§8.2: no X-Content-Type-Options",
+    reason: "SERVICE.md §2.5: no X-Content-Type-Options",
     unlisted: "sends none; only browsers read it",
     allows: ({ path, ours, theirs }) =>
       isNosniff(path) && ours === "nosniff" && theirs === undefined,
   },
   {
-    reason: "#5: Content-Type without streaming and charset",
+    reason: "row 5: Content-Type without streaming and charset",
     allows: ({ path, ours, theirs }) =>
       isType(path) && ours === `${theirs};streaming=true;charset=utf-8`,
   },
   {
-    reason: "§6.2: in a batch always minimal metadata, or no Content-Type",
+    reason: "SERVICE.md §6.2: in a batch always minimal metadata, or no Content-Type",
     unlisted: "writes the headers of parts by hand, whatever the part asks for",
     allows: ({ path, ours, theirs }) =>
       path.startsWith("parts.") &&
@@ -57,7 +57,7 @@ const headerDifferences: readonly KnownDifference[] = [
       (theirs === undefined || theirs === "application/json;odata=minimalmetadata;charset=utf-8"),
   },
   {
-    reason: "#3: no Location or DataServiceId",
+    reason: "row 3: no Location or DataServiceId",
     allows: ({ path, ours, theirs }, step) =>
       (header("location")(path) || header("dataserviceid")(path)) &&
       textOf(ours).startsWith("<base>/") &&
@@ -66,7 +66,7 @@ const headerDifferences: readonly KnownDifference[] = [
   },
   {
     reason:
-      "§6.2: in a batch DataServiceId whatever was preferred, and its address in Location cut and not encoded",
+      "SERVICE.md §6.2: in a batch DataServiceId whatever was preferred, and its address in Location cut and not encoded",
     unlisted: "cuts the table's name out of the address by a pattern that loses characters",
     allows: ({ path, ours, theirs }, step) =>
       isGroup(step) &&
@@ -74,7 +74,7 @@ const headerDifferences: readonly KnownDifference[] = [
         (header("location")(path) && cutName(ours, theirs))),
   },
   {
-    reason: "§8.1: x-ms-client-request-id not always echoed",
+    reason: "SERVICE.md §2.5: x-ms-client-request-id not always echoed",
     unlisted: "its handlers copy it or forget it, each for itself",
     allows: ({ path, ours, theirs }, { headers }) =>
       header("x-ms-client-request-id")(path) &&
@@ -82,7 +82,7 @@ const headerDifferences: readonly KnownDifference[] = [
       headers.some(([name, value]) => name === "x-ms-client-request-id" && value === ours),
   },
   {
-    reason: "#11: a continuation behind no rows",
+    reason: "row 11: a continuation behind no rows",
     allows: ({ path, ours, theirs }, { tags }) =>
       tags.has("top 0") &&
       path.startsWith("headers.x-ms-continuation-") &&
@@ -90,13 +90,13 @@ const headerDifferences: readonly KnownDifference[] = [
       theirs === "<token>",
   },
   {
-    reason: "§8.2: a Content-Type of nothing",
+    reason: "SERVICE.md §2.5: a Content-Type of nothing",
     unlisted: "gives the format that was asked for, also of nothing",
     allows: ({ path, ours }, _step, { status }) =>
       isType(path) && ours === undefined && status === 204,
   },
   {
-    reason: "#3: Preference-Applied without Prefer, and none with an error",
+    reason: "row 3: Preference-Applied without Prefer, and none with an error",
     allows: ({ path, ours, theirs }, { headers }, { status, parts }) => {
       const asked = headers.some(([name]) => name === "Prefer") || parts !== undefined;
       const failed = status >= 400 || parts !== undefined;
@@ -138,17 +138,17 @@ const inEntity = (path: string) => path.startsWith("body.") || /^parts\.\d+\.bod
 
 const bodyDifferences: readonly KnownDifference[] = [
   {
-    reason: "#1: odata.metadata of lists and of entities with an empty PartitionKey",
+    reason: "row 1: odata.metadata of lists and of entities with an empty PartitionKey",
     allows: ({ path, theirs }) =>
       path.endsWith("odata.metadata") && theirs === "<base>/$metadata#Tables/@Element",
   },
   {
-    reason: "#1: odata.metadata without the selection",
+    reason: "row 1: odata.metadata without the selection",
     allows: ({ path, ours, theirs }) =>
       path.endsWith("odata.metadata") && textOf(ours).startsWith(`${theirs}&$select=`),
   },
   {
-    reason: "#1: an entity with an empty PartitionKey is described as a table",
+    reason: "row 1: an entity with an empty PartitionKey is described as a table",
     allows: ({ path, ours, theirs }) =>
       (/\.odata\.(?:id|editLink)$/.test(path) &&
         textOf(ours).includes("(PartitionKey='',") &&
@@ -156,20 +156,20 @@ const bodyDifferences: readonly KnownDifference[] = [
       (path.endsWith(".odata.type") && /\.Tables$/.test(textOf(theirs))),
   },
   {
-    reason: "§2.3: keys in odata.id and odata.editLink are not encoded",
+    reason: "SERVICE.md §2.4: keys in odata.id and odata.editLink are not encoded",
     unlisted: "pastes keys into the address as they are",
     allows: ({ path, ours, theirs }) =>
       /\.odata\.(?:id|editLink)$/.test(path) &&
       decodeURIComponent(textOf(ours)).replaceAll("'", "") === textOf(theirs).replaceAll("'", ""),
   },
   {
-    reason: "§6.2: an insert in a batch is answered without its entity",
+    reason: "SERVICE.md §6.2: an insert in a batch is answered without its entity",
     unlisted: "writes 201 and no body, as if nothing had been preferred",
     allows: ({ path, ours, theirs }, step) =>
       isGroup(step) && /^parts\.\d+\.body$/.test(path) && isEntity(ours) && theirs === undefined,
   },
   {
-    reason: "§6.2: a query in a batch is answered without the host",
+    reason: "SERVICE.md §6.2: a query in a batch is answered without the host",
     unlisted: "asks the part for the Host that only the batch has",
     allows: ({ path, ours, theirs }, { operation }) =>
       operation.startsWith("batch query") &&
@@ -178,7 +178,7 @@ const bodyDifferences: readonly KnownDifference[] = [
       lastSegments(decodeURIComponent(textOf(ours))) === lastSegments(textOf(theirs)),
   },
   {
-    reason: "#7: an integral Double comes back as Int32",
+    reason: "row 7: an integral Double comes back as Int32",
     allows: ({ path, ours, theirs }) => {
       const [kind, value] = numberOf(ours);
       const [otherKind, otherValue] = numberOf(theirs);
@@ -186,21 +186,21 @@ const bodyDifferences: readonly KnownDifference[] = [
     },
   },
   {
-    reason: "#9: DateTime comes back as it was sent",
+    reason: "row 9: DateTime comes back as it was sent",
     allows: ({ path, ours, theirs }) => inEntity(path) && sameInstant(ours, theirs),
   },
   {
-    reason: "#9: Guid comes back as it was sent",
+    reason: "row 9: Guid comes back as it was sent",
     allows: ({ path, ours, theirs }) =>
       inEntity(path) && textOf(theirs) !== "" && textOf(theirs).toLowerCase() === ours,
   },
   {
-    reason: "#10: a selected property that is absent is left out",
+    reason: "row 10: a selected property that is absent is left out",
     allows: ({ path, ours, theirs }, { tags }) =>
       tags.has("select") && inEntity(path) && ours === null && theirs === undefined,
   },
   {
-    reason: "#19: error XML in another form, or JSON where XML is due",
+    reason: "row 19: error XML in another form, or JSON where XML is due",
     allows: ({ path, ours, theirs }, _step, { status }) => {
       if (status < 400) return false;
       if (last(path) === "root") return ours === "m:error" || ours === undefined;
@@ -209,9 +209,9 @@ const bodyDifferences: readonly KnownDifference[] = [
     },
   },
   {
-    reason: "§9: another text for the same error",
+    reason: "SERVICE.md §9.3: another text for the same error",
     unlisted:
-      "has its own texts; codes are what clients read, and response-rules.ts holds ours to §9",
+      "has its own texts; codes are what clients read, and response-rules.ts holds ours to SERVICE.md §9.3",
     allows: ({ path, ours }, _step, { code }) =>
       path.endsWith("body.message") && isErrorMessageOf(code, textOf(ours)),
   },
@@ -225,26 +225,29 @@ const rowsOf = (tag: string): KnownDifference["allows"] => {
 
 const rowDifferences: readonly KnownDifference[] = [
   {
-    reason: "§3.7: links of the secondary lead to the primary",
+    reason: "SERVICE.md §2.1: links of the secondary lead to the primary",
     unlisted: "builds links from Host and account only",
     allows: ({ path, ours, theirs }, { tags }) =>
       tags.has("secondary read") &&
       inBody(path) &&
       textOf(ours).replace("<base>-secondary", "<base>") === theirs,
   },
-  { reason: "#13: Guid and Binary are compared as base64", allows: rowsOf("order of base64") },
+  { reason: "row 13: Guid and Binary are compared as base64", allows: rowsOf("order of base64") },
   {
-    reason: "#13: values of different types are compared as text or not at all",
+    reason: "row 13: values of different types are compared as text or not at all",
     allows: rowsOf("mixed filter"),
   },
   {
-    reason: "#13: exponents, suffixes and special numbers are taken for names",
+    reason: "row 13: exponents, suffixes and special numbers are taken for names",
     allows: rowsOf("other literal"),
   },
-  { reason: "#2: one table is answered like a query of its entities", allows: rowsOf("one table") },
-  { reason: "#11: $top=0 of tables gives all", allows: rowsOf("top 0") },
   {
-    reason: "§4.7: a blank selection selects nothing, * a property of that name",
+    reason: "row 2: one table is answered like a query of its entities",
+    allows: rowsOf("one table"),
+  },
+  { reason: "row 11: $top=0 of tables gives all", allows: rowsOf("top 0") },
+  {
+    reason: "SERVICE.md §4.4: a blank selection selects nothing, * a property of that name",
     unlisted: "has no notion of *, and splits nothing into one empty name",
     allows: rowsOf("select all"),
   },

@@ -1,4 +1,5 @@
-// From an answer to what it says: ids, dates, tokens and ETags become names, so that two backends' answers can be compared.
+// Normalises responses: ids, dates, tokens and ETags become placeholders, so that the responses of
+// two backends can be compared.
 
 import type { Backend, Key, NormalisedResponse, RawResponse, Step } from "./request.ts";
 import {
@@ -11,7 +12,7 @@ import {
 } from "./response-bodies.ts";
 import { signedFields } from "./sas.ts";
 
-// Headers of which the value must be the same, once normalised. The others are each backend's own affair (spec §8.2).
+// Headers whose normalised values must be equal. Other headers may differ (SERVICE.md §2.5).
 const compared = [
   "content-type",
   "etag",
@@ -31,17 +32,17 @@ const compared = [
   "vary",
 ];
 
-// Of which the order means nothing.
+// Lists whose order does not matter.
 const unorderedLists = new Set(["access-control-expose-headers", "access-control-allow-headers"]);
 
 const guid = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
-// What every message ends with.
+// The end of every error message.
 const messageSuffix = new RegExp(`\\s*RequestId:${guid}\\s*Time:\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z$`);
 const etagForm = /^W\/"datetime'(.+)'"$/;
 
 const addressOf = (table: string, { pk, rk }: Key) => JSON.stringify([table.toLowerCase(), pk, rk]);
 
-// What one backend has said before: the ETags of its entities, and where its next page begins.
+// What one backend returned before: the ETags of its entities, and the token of its next page.
 export class BackendState {
   readonly base: string;
   next: string | undefined;
@@ -53,7 +54,7 @@ export class BackendState {
     this.#batchTable = batchTable;
   }
 
-  // The signature of a batch, as parameters of its query.
+  // Returns the signature of a batch as query parameters.
   batchSas({ sas = {}, table = "" }: Step): string {
     return signedFields(sas, this.#batchTable ?? table);
   }
@@ -78,7 +79,7 @@ export class BackendState {
   }
 }
 
-// Placeholders of `text` as this backend has to read them.
+// Replaces the placeholders in `text` by this backend's values.
 export function fillPlaceholders(text: string, step: Step, state: BackendState): string {
   return text
     .replaceAll("{{base}}", state.base)

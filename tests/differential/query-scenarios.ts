@@ -112,7 +112,7 @@ const typed = edmTypes.flatMap((type) =>
   ),
 );
 
-// A literal of one type against a property of another (spec §4.4).
+// Compares a literal of one type with a property of another (SERVICE.md §4.1).
 const mixed = edmTypes.map((type) =>
   scenario(type, "ok", (random) => {
     const other = random.pick(edmTypes.filter((t) => t !== type));

@@ -1,4 +1,4 @@
-// What every answer of the store has to have, whatever was asked and whatever Azurite says (spec §2.5, §8.2).
+// Rules that every response of the store must follow, whatever Azurite does (SERVICE.md §9.1, §2.5).
 
 import {
   type Difference,

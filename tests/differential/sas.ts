@@ -1,4 +1,4 @@
-// Shared access signatures: their fields, and what is signed (spec §7.2, §7.3).
+// Shared access signatures: their fields and the signed text (SERVICE.md §7.3).
 
 import type { SeededRandom } from "./seeded-random.ts";
 import { account, hmac } from "./sign.ts";

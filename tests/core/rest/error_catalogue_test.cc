@@ -472,7 +472,7 @@ TEST_CASE("every code has a line, and only codes that have none are said to be n
     CHECK(given.count(code) == 1);
     names.insert(std::string(service_error(code).code));
   }
-  const std::set<std::string> never = listed("Errors that are never given");
+  const std::set<std::string> never = listed("Errors that are never returned");
   CHECK_FALSE(never.empty());
   for (const std::string& name : never) {
     CAPTURE(name);
