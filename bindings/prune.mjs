@@ -1,14 +1,17 @@
-// Takes out of the glue what nothing in it can call. Emscripten leaves out functions that are not used, but not methods: whoever
-// needs a mount gets a whole file system, though no C code opens a file here.
+// Removes unused methods from the glue. Emscripten removes unused functions, but not methods of
+// objects: mounting a folder needs FS, and FS contains a whole file system that no C code uses
+// here.
 
 import { createRequire } from "node:module";
 
-const { parse } = createRequire(import.meta.url)("acorn"); // where emcc finds it: beside it, or in NODE_PATH
+// Node finds acorn through NODE_PATH, as it does for emcc.
+const { parse } = createRequire(import.meta.url)("acorn");
 
 const fileSystem = new Set(["FS", "MEMFS", "IDBFS", "TTY", "PATH", "PATH_FS"]);
-const requiredMethods = ["analyzePath", "mkdirTree", "mount", "getDB"]; // what web/src/wasm calls, by name
+// The methods that web/src/wasm calls.
+const requiredMethods = ["analyzePath", "mkdirTree", "mount", "getDB"];
 
-// Standard streams, and names for those who preload files into the file system.
+// Set up the standard streams, and export functions for preloaded files.
 const unusedInitializers = [
   /if\(!Module\["noFSInit"\]&&!FS\.init\.initialized\)FS\.init\(\);/g,
   /FS\.ignorePermissions=false;/g,
@@ -16,7 +19,10 @@ const unusedInitializers = [
   /Module\["FS_[A-Za-z]+"\]=FS\.[A-Za-z]+;/g,
 ];
 
-/** The glue without the methods that no code mentions which may run: by their names, so rather too few are taken. */
+/**
+ * Returns the glue without the methods whose name no reachable code mentions. Two methods of the
+ * same name count as one, so some unused methods may stay.
+ */
 export function prune(glue) {
   const text = unusedInitializers.reduce((rest, pattern) => rest.replace(pattern, ""), glue);
   const program = parse(text, { ecmaVersion: "latest", sourceType: "module" });
@@ -48,7 +54,8 @@ function membersOfFileSystem(program) {
   return members;
 }
 
-// Not plain values: what is read may be written too.
+// Whether a property is a method, an accessor or an object. Plain values stay, because other code
+// may assign them.
 function isMember({ type, computed, kind, value }) {
   const parts = ["FunctionExpression", "ArrowFunctionExpression", "ObjectExpression"];
   return type === "Property" && !computed && (kind !== "init" || parts.includes(value.type));
@@ -56,7 +63,8 @@ function isMember({ type, computed, kind, value }) {
 
 const nameOf = ({ key }) => key.name ?? key.value;
 
-// The name that a node reads from some object, or may read: of texts it isn't known.
+// Returns the property name that a node reads. A string literal counts, because it may be used as a
+// property name.
 function mention(node) {
   if (node.type === "MemberExpression" && !node.computed) return node.property.name;
   return node.type === "Literal" && typeof node.value === "string" ? node.value : undefined;

@@ -1,26 +1,40 @@
 // node split.mjs <folder> <folder of Binaryen's tools> [names]
 //
-// Cuts the module in two: entitable.core.wasm has all that tables need, entitable.rest.wasm what only some pages call, and joins
-// the first when one of them does (web/src/wasm). entitable.wasm stays as it is, but for the names of its functions, by which they
-// are told apart here and which nobody needs later.
+// Splits entitable.wasm into the primary module (entitable.core.wasm), which has everything that
+// tables need, and the deferred module (entitable.rest.wasm), which web/src/wasm links to the
+// primary module when a call needs it. entitable.wasm stays complete and loses only its function
+// names, which this script needs.
 //
-// Only what can be reached through a door below, and in no other way, moves. Where that can't be seen a function stays: one too
-// many only weighs, while a call of one that is not there would fail.
+// deferred-functions.json lists what moves. A function moves if it is reachable only through the
+// listed functions. A function whose callers are unknown stays in the primary module: that costs a
+// few bytes, while a call of a missing function would fail. An entry of the list that moves nothing
+// fails the build.
 //
-// With "names", for profiles and debuggers, they stay, and nothing is cut: what has the names of the halves is the whole then, twice.
+// With "names" (profiles, debuggers) the names stay and nothing is split: the files of the primary
+// and the deferred module are copies of the complete module.
 
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+const readList = (name) => JSON.parse(readFileSync(join(import.meta.dirname, name), "utf8"));
+const modules = readList("modules.json");
+
+// `exports`: C exports that web/src/wasm/engine.ts calls only after the deferred module is linked.
+// `functions`: C++ functions, without parameters, that other exports call for some requests only.
+// `addressTaken`: namespaces and functions. Their functions in the function table may move, because
+// only deferred functions call through these pointers.
+const deferred = readList("deferred-functions.json");
+
 const [folder, tools, names] = process.argv.slice(2);
 const [completeFile, primaryFile, deferredFile] = [
-  "entitable",
-  "entitable.core",
-  "entitable.rest",
-].map((name) => join(folder, `${name}.wasm`));
-// What emcc of any version may have used, which not all of them say in the file, and halves need to share the pointer to the stack.
+  modules.complete,
+  modules.primary,
+  modules.deferred,
+].map((name) => join(folder, name));
+// Features that emcc of any version may have used, and that not every version records in the file.
+// mutable-globals: both modules share the stack pointer.
 const features = [
   "bulk-memory",
   "exception-handling",
@@ -29,43 +43,8 @@ const features = [
   "nontrapping-float-to-int",
   "sign-ext",
 ].map((name) => `--enable-${name}`);
-const leastBytes = 150_000; // of each; less, and what is sought below has other names by now
+const moduleBytesMin = 150_000; // a smaller module means that the list no longer fits the code
 
-// Exports that engine.ts calls only when the second half is there. Each must be found.
-const deferredExports = [
-  ...[
-    "rest_read",
-    "describe_request",
-    "make_error_response",
-    "response_outcome",
-    "next_snapshot_chunk",
-    "begin_restore",
-  ],
-  ...[
-    "restore_chunk",
-    "finish_restore",
-    "begin_replace",
-    "stage_merge",
-    "fork",
-    "retain_version",
-    "rollback_to_version",
-    "release_version",
-  ],
-].map((name) => `entitable_${name}`);
-// The same inside of calls that have other work too, and by embind. What was inlined is not found, and stays.
-const deferredFunctions = [
-  /^entitable::rest::(handle|decode_http_request|encode_http_response)\(/, // a group of writes with an HTTP request in it
-  /^entitable::explain\(/, // a read block that asks for a plan
-  /^entitable::execute_as_service\(/, // a query that is to read what the service would
-  /^\(anonymous namespace\)::verify\(/,
-  /^__getTypeName$/, // for what embind says of mistakes in our own bindings
-];
-// Functions whose address is taken, though nobody has it but what moves: of these rooms, and what the library makes of their types.
-const deferredAddressTaken =
-  /^(entitable::(protocol|json)::|nlohmann::|(decltype\(auto\) )?std::.*(entitable::rest::|nlohmann::)|\(anonymous namespace\)::verify\()/;
-
-const isDeferredEntryPoint = (name) =>
-  deferredExports.includes(name) || deferredFunctions.some((pattern) => pattern.test(name));
 const scratch = mkdtempSync(join(tmpdir(), "entitable-split-"));
 try {
   if (names === "names")
@@ -76,62 +55,110 @@ try {
 }
 
 function split() {
-  const { calls, roots } = read(completeFile);
-  for (const name of deferredExports)
-    if (!calls.has(name)) throw new Error(`No ${name} to split at.`);
-  const others = roots.filter((name) => !isDeferredEntryPoint(name));
-  splitModule(reach(others, calls), [...calls.keys()]);
+  const { calls, roots, table } = readCallGraph(completeFile);
+  const entryPoints = new Set([...calls.keys()].filter(isEntryPoint));
+  const primaryFunctions = reachableFrom(roots, calls, entryPoints);
+  checkList([...calls.keys()], table, primaryFunctions);
+  splitModule(primaryFunctions, [...calls.keys()]);
   for (const file of [primaryFile, deferredFile])
-    if (statSync(file).size < leastBytes) throw new Error(`${file} is too small to be true.`);
+    if (statSync(file).size < moduleBytesMin) throw new Error(`${file} is too small.`);
 }
 
-// Of each function of the module, in order, what it calls; and those that may be called by others.
-function read(file) {
-  const text = join(scratch, "whole.wat");
+// Returns the callees of each function, in the order of the module; the functions that code outside
+// the module or unknown code may call; and the functions in the function table.
+function readCallGraph(file) {
+  const text = join(scratch, "complete.wat");
   run("wasm-dis", file, "-o", text);
   const calls = new Map();
   const roots = [];
+  const table = [];
   let current = [];
   for (const line of readFileSync(text, "utf8").split("\n")) {
     if (line.startsWith(" (func $")) {
       current = [];
       calls.set(namesIn(line)[0], current);
     } else if (line.startsWith(" (elem")) {
-      roots.push(...namesIn(line).filter(staysInPrimary));
+      table.push(...namesIn(line));
     } else if (/^ \((export|start)/.test(line)) {
-      roots.push(...namesIn(line));
+      roots.push(...namesIn(line).filter((name) => !isEntryPoint(name)));
     } else if (/\((call|return_call|ref\.func) \$/.test(line)) {
       current.push(namesIn(line)[0]);
     }
   }
-  return { calls, roots: roots.filter((name) => calls.has(name)) };
+  roots.push(...table.filter((name) => staysInPrimary(name, table)));
+  return { calls, roots: roots.filter((name) => calls.has(name)), table };
 }
 
-// As C++ has them.
+// Returns the function names of a line, as C++ writes them.
 function namesIn(line) {
   const byte = (_, code) => String.fromCharCode(Number.parseInt(code, 16));
   const found = [...line.matchAll(/ \$("[^"]*"|[^\s)]+)/g)];
   return found.map(([, name]) => name.replace(/^"|"$/g, "").replace(/\\([0-9a-f]{2})/g, byte));
 }
 
-// Of the functions whose address is taken. What is there twice has become one of several that do the same, and has the name of any.
-function staysInPrimary(name, _, all) {
-  const own = name.startsWith("entitable::") ? name.replace(/\((?!anonymous).*/, "") : name;
-  return !deferredAddressTaken.test(own) || all.indexOf(name) !== all.lastIndexOf(name);
+function withoutParameters(name) {
+  return name.replace(/\((?!anonymous).*/, "");
 }
 
-function reach(roots, calls) {
+function isEntryPoint(name) {
+  return deferred.exports.includes(name) || deferred.functions.includes(withoutParameters(name));
+}
+
+// A name that is in the table twice belongs to several identical functions that the optimiser
+// merged: other code may call it by its other names, so it stays.
+function staysInPrimary(name, table) {
+  const movable = deferred.addressTaken.some((entry) => isAddressTakenBy(name, entry));
+  return !movable || table.indexOf(name) !== table.lastIndexOf(name);
+}
+
+// Whether a function in the table belongs to the entry: by its own name, or as an instance of a
+// template of the standard library with a type of that namespace.
+function isAddressTakenBy(name, entry) {
+  if (!entry.endsWith("::")) return withoutParameters(name) === entry;
+  if (name.startsWith("entitable::")) return withoutParameters(name).startsWith(entry);
+  return (
+    name.startsWith(entry) || (/^(decltype\(auto\) )?std::/.test(name) && name.includes(entry))
+  );
+}
+
+function reachableFrom(roots, calls, entryPoints) {
   const reached = new Set(roots);
   for (const name of reached) {
-    for (const callee of calls.get(name) ?? [])
-      if (!isDeferredEntryPoint(callee)) reached.add(callee);
+    for (const callee of calls.get(name) ?? []) if (!entryPoints.has(callee)) reached.add(callee);
   }
   return reached;
 }
 
-// Functions without names are called by their numbers.
+// REQUIRES: `functions` are all functions of the module. Throws if an entry of the list matches no
+// function, or if what it matches stays in the primary module.
+function checkList(functions, table, primaryFunctions) {
+  const matches = [
+    ...deferred.exports.map((entry) => [entry, functions.filter((name) => name === entry)]),
+    ...deferred.functions.map((entry) => [
+      entry,
+      functions.filter((name) => withoutParameters(name) === entry),
+    ]),
+  ];
+  for (const [entry, matching] of matches) {
+    if (matching.length === 0) fail(entry, "matches no function: renamed, or inlined");
+    const stays = matching.find((name) => primaryFunctions.has(name));
+    if (stays !== undefined) fail(entry, `stays in the primary module, as ${stays}`);
+  }
+  for (const entry of deferred.addressTaken) {
+    const matching = table.filter((name) => isAddressTakenBy(name, entry));
+    if (matching.length === 0) fail(entry, "matches no function whose address is taken");
+    if (matching.every((name) => primaryFunctions.has(name)))
+      fail(entry, "moves no function: the primary module reaches all of them");
+  }
+}
+
+function fail(entry, reason) {
+  throw new Error(`bindings/deferred-functions.json: "${entry}" ${reason}.`);
+}
+
+// The names are stripped first, so wasm-split takes the functions by their numbers.
 function splitModule(primaryFunctions, functions) {
-  const list = join(scratch, "kept");
+  const list = join(scratch, "primary-functions");
   writeFileSync(
     list,
     functions.flatMap((name, i) => (primaryFunctions.has(name) ? [i] : [])).join("\n"),

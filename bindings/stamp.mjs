@@ -1,8 +1,10 @@
 // node stamp.mjs <folder> <version> [<copy to>]
 //
-// Gives glue and binaries one build id, so that a stale binary (an old file in an HTTP cache, an old copy beside a bundle) is told
-// apart before it is instantiated: the glue exports `buildId`, each binary carries it in the custom section "entitable". The id
-// is the version and a hash of all these files. Takes out of the glue before what is never called (prune.mjs). Writes the inline copy of the binary too.
+// Removes unused methods from the glue (prune.mjs). Then writes one build id into the glue and the
+// modules, so that a module of another build (from an HTTP cache, or an old copy next to a bundle)
+// is detected before it is instantiated. The glue exports `buildId`; each module has it in the
+// custom section "entitable". The id is the version and a hash of these files. Also writes the
+// inline copy of the complete module.
 
 import { createHash } from "node:crypto";
 import { copyFileSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -11,7 +13,8 @@ import { prune } from "./prune.mjs";
 
 const [folder, version, copyTo] = process.argv.slice(2);
 const glueFile = join(folder, "entitable.mjs");
-const binaries = ["entitable.wasm", "entitable.core.wasm", "entitable.rest.wasm"]; // the first is both others
+const modules = JSON.parse(readFileSync(join(import.meta.dirname, "modules.json"), "utf8"));
+const binaries = Object.values(modules);
 const inlineFile = join(folder, "entitable-wasm-inline.js");
 
 const stampLine = /\nexport const buildId = "[^"]*";\n$/;
@@ -24,7 +27,7 @@ const buildId = `${version}-${hash.digest("hex").slice(0, 16)}`;
 writeFileSync(glueFile, `${glue}\nexport const buildId = "${buildId}";\n`);
 const stamp = customSection("entitable", buildId);
 for (const [name, wasm] of read) writeFileSync(join(folder, name), Buffer.concat([wasm, stamp]));
-const complete = readFileSync(join(folder, binaries[0])).toString("base64");
+const complete = readFileSync(join(folder, modules.complete)).toString("base64");
 writeFileSync(inlineFile, `export default "${complete}";\n`);
 
 const outputs = ["entitable.mjs", ...binaries, "entitable-wasm-inline.js"];
@@ -34,7 +37,8 @@ for (const name of outputs) {
   process.stdout.write(`${statSync(file).size.toString().padStart(8)} bytes  ${file}\n`);
 }
 
-// id 0, then the length of: a name with its length, and the contents.
+// Returns a custom section: id 0 and the length of its payload, which is the length of the name,
+// the name and the contents.
 function customSection(name, contents) {
   const payload = Buffer.concat([leb128(name.length), Buffer.from(name), Buffer.from(contents)]);
   return Buffer.concat([Buffer.from([0]), leb128(payload.length), payload]);

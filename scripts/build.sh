@@ -1,8 +1,10 @@
-# Sourced by tests/run and demo/run after env.sh: how the module, the package and the site are built. A step happens once
-# per command, does little when all is up to date, and REQUIRES the one before; its log is build/logs/<step>.log.
+# Builds the wasm module, the package and the site. tests/run, tests/soak and demo/run source this
+# file after env.sh. Each step runs once per command, and does little if its outputs are up to date.
+# REQUIRES: the step before has run. The log of a step is build/logs/<step>.log.
 declare -A built  # step -> exit status
 
-# Runs the step of that name once, and from then on only repeats its status. Shows the end of the log if it failed.
+# Runs the step $1 once; later calls return its status. Prints the end of the log if the step
+# failed.
 build() {
   local log=$root/build/logs/$1.log
   if [[ ! -v built[$1] ]]; then
@@ -13,7 +15,7 @@ build() {
   return "${built[$1]}"
 }
 
-# Each step is one chain: whoever asks for its status switches `set -e` off in it.
+# Each step is one chain of &&, because `set -e` has no effect in a command whose status is tested.
 
 # The wasm module: build/wasm/bindings.
 build_wasm() {
@@ -35,14 +37,15 @@ build_example() {
   install_demo example
 }
 
-# What a demo needs, and the packed package unpacked beside it; npm would keep an older one of the same version.
+# Installs the npm packages of demo $1 and unpacks the built package there. npm would keep an older
+# package of the same version.
 install_demo() {
   local unpacked=node_modules/entitable
   "$root/scripts/setup" "demo/$1" && cd "$root/demo/$1" && rm -rf $unpacked && mkdir $unpacked &&
     tar -xzf "$root"/build/package/entitable-*.tgz -C $unpacked --strip-components=1
 }
 
-# The core's benchmarks, natively: build/bench. It needs none of the others.
+# The core's benchmarks, native: build/bench. This step needs no other step.
 build_bench() {
   cd "$root" && cmake --preset bench && cmake --build --preset bench
 }

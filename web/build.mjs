@@ -1,8 +1,8 @@
 // node web/build.mjs [<folder of the built module>] [<folder for the package>]
 //
-// Puts the npm package together from the TypeScript sources and the WebAssembly build, packs it, and prints its sizes.
-// Defaults: build/wasm/bindings and build/package. Result: staging/, the package as it is unpacked, and
-// entitable-<version>.tgz.
+// Builds the npm package from the TypeScript sources and the WebAssembly modules, packs it, and
+// prints its sizes. Default folders: build/wasm/bindings and build/package. Writes staging/ (the
+// package unpacked) and entitable-<version>.tgz.
 
 import { execFileSync } from "node:child_process";
 import {
@@ -24,9 +24,11 @@ const moduleFolder = resolve(process.argv[2] ?? join(root, "build/wasm/bindings"
 const packageFolder = resolve(process.argv[3] ?? join(root, "build/package"));
 const staging = join(packageFolder, "staging");
 const dist = join(staging, "dist");
-const tools = createRequire(join(root, "package.json")); // where the pinned tools are
+const tools = createRequire(join(root, "package.json")); // resolves the pinned tools
 
-const binaries = ["entitable.wasm", "entitable.core.wasm", "entitable.rest.wasm"];
+const binaries = Object.values(
+  JSON.parse(readFileSync(join(root, "bindings/modules.json"), "utf8")),
+);
 
 const manifest = JSON.parse(readFileSync(join(web, "package.json"), "utf8"));
 
@@ -59,7 +61,8 @@ function compile() {
   }
 }
 
-// Puts what a file imports from another package into it, with that one's licence: the package has no run-time dependencies.
+// Bundles what file `name` imports from package `from` into it, with that package's licence. So our
+// package has no run-time dependencies.
 async function bundle(name, from) {
   const { build } = tools("esbuild");
   const file = join(dist, name);
@@ -78,21 +81,24 @@ async function bundle(name, from) {
   });
 }
 
-// The Service Worker's script: classic, and it finds the binary beside itself.
+// Builds the script of the Service Worker: a classic script that fetches the module from its own
+// folder.
 async function addServiceWorker() {
   await addScript("service-worker/main.js", "wasm/service-worker.js", "iife");
 }
 
-// The script of a store's worker: a module. The page sends it the binary.
+// Builds the script of a store's worker: an ES module. The page sends the compiled WebAssembly
+// module.
 async function addWorker() {
   await addScript("worker/main.js", "worker/entitable-worker.js", "esm");
 }
 
-// One file with everything in it but the binary. What is loaded only in Node, by pages that need it, or where that binary is missing, stays out; and there is
-// no URL relative to a module in it that a bundler would look for.
+// Bundles a worker's script into one file. Leaves out what is loaded only in Node, only by pages,
+// or only when the .wasm file is missing. The file has no URL relative to import.meta.url, because
+// a bundler would try to resolve the URL.
 async function addScript(entry, name, format) {
   const { build } = tools("esbuild");
-  const contents = 'throw new Error("A worker has none.");';
+  const contents = 'throw new Error("Not available in a worker.");';
   const leaveOut = {
     name: "leave-out",
     setup: ({ onLoad }) =>
@@ -115,11 +121,11 @@ async function addScript(entry, name, format) {
     metafile: true,
   });
   const left = Object.values(metafile.outputs).flatMap(({ imports }) => imports);
-  if (left.length > 0) throw new Error(`${name} imports what it can't load.`);
+  if (left.length > 0) throw new Error(`${name} imports a module that a worker can't load.`);
 }
 
-// Keeps what the entries lead to. The rest (declarations of what is inside, JavaScript of files that hold only
-// types) would be weight, and the declarations an invitation to import it.
+// Removes the files that no entry imports, directly or indirectly: declarations of internal files,
+// and JavaScript of files that only declare types. They are not part of the package's interface.
 function keepReachable(extension) {
   const reachable = new Set();
   const visit = (file) => {
@@ -137,7 +143,8 @@ function keepReachable(extension) {
   }
 }
 
-// The files of dist that package.json names, without ending. A command has nothing to declare.
+// Returns the files of dist that package.json lists, without extension. Commands have no
+// declarations.
 function entries(extension) {
   const exported = Object.values(manifest.exports).map((entry) =>
     extension === ".js" ? (entry.default ?? entry) : (entry.types ?? ""),
@@ -148,7 +155,7 @@ function entries(extension) {
   );
 }
 
-// The compiler rewrites the endings of imports in JavaScript only.
+// Rewrites imports of .ts files in declarations to .js. The compiler does so only in JavaScript.
 function rewriteTypeImports() {
   for (const name of globSync("**/*.d.ts", { cwd: dist })) {
     const file = join(dist, name);
@@ -163,13 +170,15 @@ async function addModule() {
   const minified = await transform(glue, { minify: true, format: "esm", legalComments: "none" });
   const folder = join(dist, "wasm");
   writeFileSync(join(folder, "entitable.mjs"), minified.code);
-  // The last is for where no second file can be fetched: a bundler that copies no assets, a server that answers with HTML.
+  // The inline copy is for sites where no .wasm file can be fetched: the bundler copies no assets,
+  // or the server responds with HTML.
   for (const name of [...binaries, "entitable-wasm-inline.js"]) {
     copyFileSync(join(moduleFolder, name), join(folder, name));
   }
 }
 
-// What package.json's allow-list lets in is compared with what was put together, in both directions.
+// Packs staging/. Throws unless the packed files, which the list in package.json selects, are
+// exactly the staged files. Returns the path of the tarball.
 function pack() {
   const output = execFileSync(
     "npm",
@@ -177,7 +186,8 @@ function pack() {
     { cwd: staging, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] },
   );
   const result = JSON.parse(output);
-  const [packed] = Array.isArray(result) ? result : Object.values(result); // npm 12 answers by name
+  // npm 12 returns an object whose keys are package names, older versions an array.
+  const [packed] = Array.isArray(result) ? result : Object.values(result);
   const inside = packed.files.map(({ path }) => path).sort();
   const staged = globSync("**/*", { cwd: staging, withFileTypes: true })
     .filter((entry) => entry.isFile())

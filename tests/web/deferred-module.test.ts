@@ -57,8 +57,8 @@ interface Opened {
 async function open(durability: Durability = "strict", files = new Map()): Promise<Opened> {
   answer = right;
   const from = requests;
-  const more = `${origin}/${++stores}`; // code is kept by its address
-  const engine = await createEngine({ splitModule: true, more });
+  const deferredModuleUrl = `${origin}/${++stores}`; // code is kept by its address
+  const engine = await createEngine({ splitModule: true, deferredModuleUrl });
   engine.configure(accountFromOptions({}, "acct"), undefined);
   const host = await openHost({ engine, storage: new MemoryStorage(files), durability });
   return { store: new StoreHandle("halves", host), host, asked: () => requests - from };
@@ -231,7 +231,11 @@ describe("the second half", () => {
 
   test("throws what the first one catches: memory that runs out is an answer, and the store goes on", async () => {
     const wasm = await wasmWithMaxPages(400, "entitable.core.wasm");
-    const engine = await createEngine({ wasm, splitModule: true, more: `${origin}/small` });
+    const engine = await createEngine({
+      wasm,
+      splitModule: true,
+      deferredModuleUrl: `${origin}/small`,
+    });
     engine.configure(accountFromOptions({}, "acct"), undefined);
     const host = await openHost({ engine, storage: new MemoryStorage() });
     const store = new StoreHandle("small", host);
@@ -322,7 +326,11 @@ describe("a second half that can't be had", () => {
 
   test("of another build leaves the first one that is there, for the next store", async () => {
     const first = await file("entitable.core.wasm");
-    const options = { wasm: `${origin}/first`, splitModule: true, more: `${origin}/stale` };
+    const options = {
+      wasm: `${origin}/first`,
+      splitModule: true,
+      deferredModuleUrl: `${origin}/stale`,
+    };
     answer = (response) => void response.end(first);
     const engine = await createEngine(options);
     answer = (response) => void response.end(stale);
@@ -368,7 +376,7 @@ describe("the whole module", () => {
       const engine = await createEngine({
         wasm,
         splitModule: wasm !== undefined,
-        more: "http://nowhere/",
+        deferredModuleUrl: "http://nowhere/",
       });
       assert.ok(!(engine.handle(Uint8Array.of(64), 0) instanceof DeferredModuleNeeded));
       engine.close();

@@ -94,7 +94,7 @@ class Page {
       settings: {
         ...given,
         wasm: await compileModule(given.wasm, "primary"),
-        more: deferredModuleUrl(),
+        deferredModuleUrl: deferredModuleUrl(),
       },
       thread: { port: port1, failure, end: () => void ++this.ended },
       pageServices: {

@@ -74,7 +74,7 @@ async function openInWorker(given: Settings, pageServices: PageServices): Promis
     const thread = startWorker(given);
     try {
       const wasm = await compileModule(given.wasm, "primary");
-      settings = { ...given, wasm, more: deferredModuleUrl() };
+      settings = { ...given, wasm, deferredModuleUrl: deferredModuleUrl() };
       return await WorkerHost.open({ settings, thread, pageServices, locks: locks() });
     } catch (error) {
       thread.end();

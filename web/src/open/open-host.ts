@@ -233,9 +233,12 @@ function warnDamaged({ status }: Host, { name, onWarning }: Settings): void {
   onWarning({ code: "Damaged", message: damageMessage(name, status.damage) });
 }
 
-async function startEngine({ wasm, more, account }: Settings, whole = false): Promise<Engine> {
+async function startEngine(
+  { wasm, deferredModuleUrl, account }: Settings,
+  whole = false,
+): Promise<Engine> {
   const hmac = account.authorize ? await loadHmac() : undefined;
-  const engine = await createEngine({ wasm, more, splitModule: !whole });
+  const engine = await createEngine({ wasm, deferredModuleUrl, splitModule: !whole });
   engine.configure(account, hmac);
   return engine;
 }

@@ -49,7 +49,8 @@ export function checkOptions(options: OpenOptions) {
     tabs,
     thread,
     wasm: options.wasm,
-    more: undefined as string | undefined, // where the module's second half is, if not beside the code
+    // URL of the deferred module. Default: in the folder of this package's code.
+    deferredModuleUrl: undefined as string | undefined,
     clock: options.clock ?? { now: () => Date.now() },
     account: accountFromOptions(options.account ?? {}, name),
     readOnly: options.readOnly ?? false,

@@ -223,15 +223,16 @@ export interface Engine {
 export interface EngineOptions {
   wasm?: WasmSource | undefined;
   splitModule?: boolean; // the second one when it is called for; otherwise the engine is complete
-  more?: string | undefined; // where that is, if not beside this code
+  // URL of the deferred module. Default: in the folder of this file.
+  deferredModuleUrl?: string | undefined;
 }
 
 // A module instance of its own with an empty store in it.
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
-  const { wasm, splitModule = false, more } = options;
+  const { wasm, splitModule = false, deferredModuleUrl } = options;
   const engine = await WasmEngine.start(
     compileModule(wasm, splitModule ? "primary" : "complete"),
-    more,
+    deferredModuleUrl,
   );
   if (!splitModule) await engine.loadDeferredModule();
   return engine;
@@ -259,7 +260,7 @@ function isHttpRequest(request: Uint8Array): boolean {
 class ModuleInstance {
   readonly module: EntitableModule;
   readonly code: WebAssembly.Module;
-  readonly more: string | undefined; // where the second half is
+  readonly deferredModuleUrl: string | undefined;
   readonly needed = new DeferredModuleNeeded(() => this.loadDeferredModule(), isHttpRequest);
   hasTrapped = false; // something trapped in it
   #primaryExports: WebAssembly.Exports | undefined; // that waits for the second
@@ -268,11 +269,11 @@ class ModuleInstance {
   constructor(
     { module, exports }: Instantiated,
     code: WebAssembly.Module,
-    more: string | undefined,
+    deferredModuleUrl: string | undefined,
   ) {
     this.module = module;
     this.code = code;
-    this.more = more;
+    this.deferredModuleUrl = deferredModuleUrl;
     this.#primaryExports = exports;
   }
 
@@ -282,7 +283,7 @@ class ModuleInstance {
 
   loadDeferredModule(): Promise<void> {
     if (this.#primaryExports === undefined) return Promise.resolve();
-    this.#completing ??= linkDeferredModule(this.#primaryExports, this.more)
+    this.#completing ??= linkDeferredModule(this.#primaryExports, this.deferredModuleUrl)
       .then(() => {
         this.#primaryExports = undefined;
       })
@@ -302,12 +303,12 @@ class WasmEngine implements Engine {
 
   static async start(
     compiling: WebAssembly.Module | Promise<WebAssembly.Module>,
-    more: string | undefined,
+    deferredModuleUrl: string | undefined,
   ): Promise<WasmEngine> {
     const [instantiated, code] = await Promise.all([instantiateCompiled(compiling), compiling]);
     const handle = instantiated.module._entitable_open() >>> 0;
     if (handle === 0) throw outOfMemory();
-    return new WasmEngine(new ModuleInstance(instantiated, code, more), handle);
+    return new WasmEngine(new ModuleInstance(instantiated, code, deferredModuleUrl), handle);
   }
 
   private constructor(instance: ModuleInstance, handle: number) {
@@ -691,8 +692,8 @@ class WasmEngine implements Engine {
   }
 
   async createEmpty(): Promise<Engine> {
-    const { code, more, isComplete } = this.#instance;
-    const engine = await WasmEngine.start(code, more);
+    const { code, deferredModuleUrl, isComplete } = this.#instance;
+    const engine = await WasmEngine.start(code, deferredModuleUrl);
     if (isComplete) await engine.loadDeferredModule();
     return engine;
   }
