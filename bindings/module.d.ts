@@ -1,9 +1,11 @@
-// The module's whole surface, by hand, since this Emscripten cannot emit it. tests/web/module.test.ts holds it
-// against the real export list. What each call means is said in exports.cc, who owns what in README.md.
+// Declares all exports of the wasm module. Written by hand, because Emscripten 3.1.6 cannot
+// generate it; tests/web/module.test.ts compares it with the module. exports.cc documents the
+// functions, README.md the ownership of their results.
 
 // Addresses are unsigned only after `>>> 0`: above 2 GB they come back negative.
 export type Address = number;
-// Of six words in HEAPU32: status, address of the bytes, their size, a small value, a 64-bit number.
+// Address of a CallResult, six words in HEAPU32: status, address and size of the bytes, a small
+// value, a 64-bit number.
 export type ResultAddress = Address;
 
 export interface Stats {
@@ -31,11 +33,11 @@ export interface AccountSettings {
   permissiveCors: boolean;
 }
 
-// HMAC-SHA256: 32 bytes. The arguments are views of wasm memory that die with the call.
+// Returns HMAC-SHA256, 32 bytes. The arguments are views of wasm memory, valid during the call.
 export type Hmac = (key: Uint8Array, message: Uint8Array) => Uint8Array;
 
 export interface EntitableModule {
-  // exports.cc: plain functions over memory
+  // exports.cc: C functions over memory
   _entitable_open(): Address;
   _entitable_close(handle: Address): void;
   _entitable_reserve_input(handle: Address, size: number): Address;
@@ -96,14 +98,14 @@ export interface EntitableModule {
   _entitable_rollback_to_version(handle: Address, version: number): ResultAddress;
   _entitable_release_version(handle: Address, version: number): ResultAddress;
 
-  // embind.cc: cold; undefined if the call failed
+  // embind.cc: rarely called; undefined if the call failed
   version(): string;
   stats(handle: Address): Stats | undefined;
   damage(handle: Address): { file: string; message: string }[] | undefined;
   verify(handle: Address): string | undefined;
   configure(handle: Address, account: AccountSettings, hmac: Hmac | undefined): true | undefined;
 
-  // Emscripten's. The views are new ones after memory has grown: read them anew after each call.
+  // From Emscripten. Growing memory replaces the views: read them again after each call.
   readonly HEAPU8: Uint8Array<ArrayBuffer>;
   readonly HEAPU32: Uint32Array<ArrayBuffer>;
   readonly FS: {
@@ -115,12 +117,13 @@ export interface EntitableModule {
 }
 
 export interface IdbfsType {
-  // Database name = mount point. On failure the callback gets no database, and in 3.1.6 not always an error.
+  // Opens the database whose name is the mount point. On failure the callback gets no database, and
+  // in 3.1.6 not always an error.
   getDB(
     mountPoint: string,
     callback: (error: unknown, database: IDBDatabase | undefined) => void,
   ): void;
-  readonly dbs: Record<string, IDBDatabase>; // connections that getDB has handed out
+  readonly dbs: Record<string, IDBDatabase>; // open connections, by mount point
   readonly DB_VERSION: number;
   readonly DB_STORE_NAME: string;
 }

@@ -1,9 +1,10 @@
-// Where the module's second half is (module.ts), by itself for those that only need to know that.
+// The URL of the deferred module. A separate file, for importers that do not need module.ts.
 
-/** Undefined: a bundler left nothing to tell by. */
+/** Returns the URL of the deferred module, or undefined if a bundler removed `import.meta.url`. */
 export function deferredModuleUrl(): string | undefined {
   try {
-    return new URL("./entitable.rest.wasm", import.meta.url).href; // literal, so that bundlers find it
+    // A literal URL, so that bundlers copy the file.
+    return new URL("./entitable.rest.wasm", import.meta.url).href;
   } catch {
     return undefined;
   }

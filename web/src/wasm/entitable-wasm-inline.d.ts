@@ -1,3 +1,3 @@
-// The bytes of entitable.wasm as base64, put beside this file by the wasm build.
+// The bytes of entitable.wasm as base64. The wasm build writes the JavaScript into this folder.
 declare const base64: string;
 export default base64;

@@ -1,4 +1,4 @@
-// Types of the glue, which the wasm build puts beside this file.
+// Types of the JavaScript glue, which the wasm build writes into this folder.
 import type { CreateModule } from "../../../bindings/module.js";
 
 export type {
@@ -8,7 +8,7 @@ export type {
   ResultAddress,
 } from "../../../bindings/module.js";
 
-// What the binary of the same build carries in its custom section "entitable" (bindings/stamp.mjs).
+// The build id, which the modules have in their custom section "entitable" (bindings/stamp.mjs).
 export declare const buildId: string;
 
 declare const createModule: CreateModule;

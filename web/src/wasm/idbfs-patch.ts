@@ -1,12 +1,13 @@
-// IDBFS of Emscripten 3.1.6 never calls back when its database can't be opened: its error handler reads `this` where
-// there is none. Here such an error reaches the callback of getDB; in newer versions, which handle it, nothing changes.
+// Fixes IDBFS of Emscripten 3.1.6, which never calls back if its database can't be opened: its
+// error handler uses an undefined `this`. With this patch, the callback of getDB gets the error.
+// Newer versions have no such error, and behave as before.
 
 import type { EntitableModule } from "./entitable.mjs";
 
 type Opener = Pick<IDBFactory, "open">;
 
 export function patchIdbfs(original: EntitableModule["IDBFS"]): void {
-  const idbfs = original as typeof original & { indexedDB(): Opener }; // what getDB opens databases with
+  const idbfs = original as typeof original & { indexedDB(): Opener }; // getDB opens databases with it
   const getDB = idbfs.getDB;
   idbfs.getDB = (mountPoint, callback) => {
     idbfs.indexedDB = () => factoryReportingErrors((error) => callback(error, undefined));
@@ -14,7 +15,7 @@ export function patchIdbfs(original: EntitableModule["IDBFS"]): void {
   };
 }
 
-// All that getDB asks of a factory.
+// Returns an IDBFactory with the one method that getDB calls.
 function factoryReportingErrors(failed: (error: unknown) => void): Opener {
   return {
     open(name, version) {

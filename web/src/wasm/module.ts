@@ -1,11 +1,13 @@
 // Finds, checks and instantiates the WebAssembly module.
 //
-// It comes whole, as entitable.wasm, or in halves (bindings/split.mjs): entitable.core.wasm, with all that tables need, and
-// entitable.rest.wasm, which joins the first when it is called for.
+// There is a complete module (entitable.wasm), and the same split in two (bindings/split.mjs): the
+// primary module (entitable.core.wasm), which has everything that tables need, and the deferred
+// module (entitable.rest.wasm), which is linked to the primary module when a call needs it.
 //
-// Without an explicit `wasm` option these places are tried: the file beside this one by its literal URL (bundlers see it
-// and copy the file), read with node:fs under Node and streamed elsewhere; then, if what is found there is no module (404, an
-// HTML page, cut off), the whole one instead of a half, and a JavaScript module that carries its bytes inline.
+// Without a `wasm` option, these sources are tried in order: the file in this folder, by its
+// literal URL (so that bundlers copy the file), read with node:fs in Node and streamed elsewhere;
+// if that fails (404, an HTML page, a truncated file), the complete module instead of the primary
+// one; then a JavaScript module with the bytes inline.
 
 import { StoreError } from "../errors.ts";
 import { deferredModuleUrl } from "./deferred-module.ts";
@@ -22,19 +24,22 @@ export type WasmSource = string | URL | Response | BufferSource | WebAssembly.Mo
  */
 export interface Instantiated {
   readonly module: EntitableModule;
-  /** What the second half is to be joined to, before anything is called that bindings/split.mjs lists. Undefined: it is whole. */
+  /** Exports of the primary module, for linkDeferredModule(). Undefined: the module is complete. */
   readonly exports: WebAssembly.Exports | undefined;
 }
 
 /**
- * The module of one that is whole. Rejects as compileModule().
+ * Compiles and instantiates the complete module. Rejects like compileModule().
  * @internal
  */
 export async function instantiate(source?: WasmSource): Promise<EntitableModule> {
   return (await instantiateCompiled(compileModule(source))).module;
 }
 
-/** The code, which any number of instances may share. Rejects with StoreError WasmLoadFailed or WasmVersionMismatch. */
+/**
+ * Returns the compiled module, which any number of instances may share. Rejects with StoreError
+ * WasmLoadFailed or WasmVersionMismatch.
+ */
 export async function compileModule(
   source?: WasmSource,
   wanted: "complete" | "primary" = "complete",
@@ -45,8 +50,8 @@ export async function compileModule(
 }
 
 /**
- * Joins the second half, from there or from beside this code, to an instance of the first one. Rejects as compileModule(); then it
- * may be tried again.
+ * Links the deferred module to an instance of the primary module. `url` defaults to the file in
+ * this folder. Rejects like compileModule(); the caller may try again.
  * @internal
  */
 export async function linkDeferredModule(
@@ -65,8 +70,9 @@ export async function linkDeferredModule(
 }
 
 /**
- * Begins to fetch and compile what will be wanted, if it is found by its address: that is kept, and tells its failures then. False: an
- * instance is not to be made before it is wanted for certain, since the source can be read only once, or is compiled anew each time.
+ * Starts to fetch and compile the primary module if the source is a URL; the result is cached. A
+ * failure is reported when the module is used. Returns false if the module must not be instantiated
+ * early, because the source can be read only once or is compiled each time.
  */
 export function prefetchModule(source: WasmSource | undefined): boolean {
   if (source !== undefined && typeof source !== "string" && !(source instanceof URL))
@@ -76,7 +82,8 @@ export function prefetchModule(source: WasmSource | undefined): boolean {
 }
 
 /**
- * Makes the glue ready at once, which takes some 5 ms the first time, and then waits for the code. Rejects as compileModule() does.
+ * Sets up the glue while the module compiles, then instantiates the module. Rejects like
+ * compileModule().
  * @internal
  */
 export function instantiateCompiled(
@@ -98,7 +105,7 @@ export function instantiateCompiled(
         instantiate().catch(fail);
         return {};
       },
-      locateFile: (path) => path, // never asked for: the binary is here
+      locateFile: (path) => path, // never called, because instantiateWasm supplies the module
       print: () => {},
       printErr: () => {},
     }).then((module) => {
@@ -108,9 +115,10 @@ export function instantiateCompiled(
   });
 }
 
-// ---- Halves -----------------------------------------------------------------------------------------------------
+// ---- Primary and deferred module ----------------------------------------------------------------
 
-// What a first half imports in the place of the second one's functions. Nothing calls these but a mistake of ours.
+// Returns the imports of a primary module that stand for functions of the deferred module. Calling
+// one of them is a bug.
 function deferredPlaceholders(compiled: WebAssembly.Module): WebAssembly.Imports {
   const all = WebAssembly.Module.imports(compiled).map(({ module }) => module);
   return Object.fromEntries(
@@ -118,10 +126,10 @@ function deferredPlaceholders(compiled: WebAssembly.Module): WebAssembly.Imports
   );
 }
 
-// Of the whole, or of a first half.
+// Returns the file name of a complete or primary module.
 function moduleFileName(compiled: WebAssembly.Module): string {
-  const isHalf = Object.keys(deferredPlaceholders(compiled)).length > 0;
-  return isHalf ? "entitable.core.wasm" : "entitable.wasm";
+  const isPrimary = Object.keys(deferredPlaceholders(compiled)).length > 0;
+  return isPrimary ? "entitable.core.wasm" : "entitable.wasm";
 }
 
 const throwingImports: WebAssembly.ModuleImports = new Proxy(
@@ -133,10 +141,10 @@ const throwingImports: WebAssembly.ModuleImports = new Proxy(
   },
 );
 
-// ---- The build --------------------------------------------------------------------------------------------------
+// ---- Build id -----------------------------------------------------------------------------------
 
-// Glue and binary carry one build id (bindings/stamp.mjs). It is compared before anything runs: a stale binary may
-// well link with this glue and then do something else.
+// Throws WasmVersionMismatch if the module has another build id than the glue (bindings/stamp.mjs).
+// A module of another build may link without an error and then behave differently.
 function checkBuild(
   compiled: WebAssembly.Module,
   name = moduleFileName(compiled),
@@ -145,7 +153,8 @@ function checkBuild(
   const section = WebAssembly.Module.customSections(compiled, "entitable")[0];
   const found = section === undefined ? "none" : new TextDecoder().decode(section);
   if (found === buildId) return;
-  // The right one may be there at the next try. A first half that is wanted stays: where it was there may be another by now.
+  // The next try must fetch again. If this is the deferred module (`url`), the primary module stays
+  // cached: its URL may have another build by now.
   if (url === undefined) compiledByUrl.clear();
   else compiledByUrl.delete(url);
   throw new StoreError(
@@ -168,9 +177,10 @@ function loadFailed(what: string, cause: unknown, name = "entitable.wasm"): Stor
   });
 }
 
-// ---- Sources ----------------------------------------------------------------------------------------------------
+// ---- Sources ------------------------------------------------------------------------------------
 
-// Compiled code is immutable, so every store of a page shares it. A failure is not kept: the next try may succeed.
+// Compiled modules are immutable, so all stores of a page share them. Failures are not cached,
+// because the next try may succeed.
 const compiledByUrl = new Map<string, Promise<WebAssembly.Module>>();
 
 function cached(url: string, load: () => Promise<WebAssembly.Module>): Promise<WebAssembly.Module> {
@@ -197,7 +207,7 @@ async function compile(source: WasmSource): Promise<WebAssembly.Module> {
   }
 }
 
-// By tag, since a module or response may come from another realm.
+// These tests use the string tag, because the object may come from another realm.
 function isModule(source: object): source is WebAssembly.Module {
   return Object.prototype.toString.call(source) === "[object WebAssembly.Module]";
 }
@@ -211,13 +221,13 @@ function absolute(source: string | URL): URL {
 }
 
 async function findModule(wanted: "complete" | "primary"): Promise<WebAssembly.Module> {
-  // Literal, so that bundlers find them.
-  const half = () => new URL("./entitable.core.wasm", import.meta.url);
-  const whole = () => new URL("./entitable.wasm", import.meta.url);
+  // Literal URLs, so that bundlers copy the files.
+  const primary = () => new URL("./entitable.core.wasm", import.meta.url);
+  const complete = () => new URL("./entitable.wasm", import.meta.url);
   let first: unknown;
-  for (const place of wanted === "complete" ? [whole] : [half, whole]) {
+  for (const locate of wanted === "complete" ? [complete] : [primary, complete]) {
     try {
-      const url = place();
+      const url = locate();
       return await cached(url.href, () => compileUrl(url));
     } catch (error) {
       first ??= error;
@@ -237,7 +247,7 @@ async function compileUrl(url: URL): Promise<WebAssembly.Module> {
   return compileResponse(await fetch(url, { credentials: "same-origin" }));
 }
 
-// The name is no literal, so that bundlers for browsers don't look for node:fs.
+// The name is not a literal, so that bundlers for browsers do not resolve node:fs.
 async function readFile(url: URL): Promise<BufferSource> {
   const name = "node:fs/promises";
   const fs = (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as {
@@ -248,7 +258,7 @@ async function readFile(url: URL): Promise<BufferSource> {
 
 async function compileResponse(response: Response): Promise<WebAssembly.Module> {
   if (!response.ok) throw new Error(`HTTP status ${response.status} for ${response.url}`);
-  // Streaming refuses every other type, so such an answer is judged by its first bytes instead.
+  // Streaming compilation rejects other content types; their bytes are checked instead.
   const type = response.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   if (type === "application/wasm" && WebAssembly.compileStreaming !== undefined) {
     return WebAssembly.compileStreaming(response);
@@ -267,7 +277,8 @@ async function compileBytes(source: BufferSource): Promise<WebAssembly.Module> {
 }
 
 async function compileInline(): Promise<WebAssembly.Module> {
-  // The build writes it beside this file; a bundler makes a chunk of its own of it, loaded only when needed.
+  // The wasm build writes this file. A bundler makes a separate chunk of it, loaded only when
+  // needed.
   const inline = await import("./entitable-wasm-inline.js");
   const text = atob(inline.default);
   const bytes = new Uint8Array(text.length);
