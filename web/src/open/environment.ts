@@ -1,4 +1,5 @@
-// What a store finds where it is opened: in a page, a worker, or Node. Importing this looks at none of it.
+// The environment in which a store is opened: a page, a worker or Node. Importing this file does
+// not access the environment.
 
 import { StoreError } from "../errors.ts";
 import type { LastSeenMarker } from "../host/eviction-detector.ts";

@@ -79,7 +79,7 @@ function isolateListener(
 
 let warnedOfEviction = false; // once per page, whatever the number of stores
 
-// The name becomes that of a folder, a database and a lock.
+// The store's name becomes the name of a folder, a database and a lock.
 export function checkName(name: string): void {
   if (!/^[A-Za-z0-9._-]{1,63}$/.test(name) || name === "." || name === "..") {
     throw invalid(`A store's name is 1 to 63 of A-Z a-z 0-9 . _ -, not ${JSON.stringify(name)}.`);

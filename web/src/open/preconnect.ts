@@ -1,4 +1,5 @@
-// An engine and a connection to the database take as long to come as the lock that tells whether they are wanted: so they are begun before.
+// Starts the engine and the database connection before the lock is granted. Both take as long as
+// the lock, which decides whether they are needed.
 
 import { StoreError } from "../errors.ts";
 import { IdbfsStorage } from "../storage/idbfs.ts";

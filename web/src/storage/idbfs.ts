@@ -308,7 +308,8 @@ export class IdbfsStorage implements LogStorage {
     return found;
   }
 
-  // The entries of names that are neighbours in key order. One getAll reads many small files faster than a get for each.
+  // Reads the entries of names that are adjacent in key order. One getAll reads many small files
+  // faster than one get per file.
   async #range(files: IDBObjectStore, names: readonly string[]): Promise<unknown[]> {
     const paths = names.map((name) => this.#path(name));
     const range = IDBKeyRange.bound(paths[0], paths[paths.length - 1]);
@@ -493,7 +494,7 @@ export class IdbfsStorage implements LogStorage {
     });
   }
 
-  // One request at a time, however many calls and attempts wait for it.
+  // One open request at a time, shared by all calls and attempts that wait for it.
   async #reopen(): Promise<IDBDatabase> {
     this.#reopening ??= openExisting(this.#factory, this.#mount)
       .then((database) => {
@@ -638,7 +639,8 @@ function resultIgnoringErrors<T>(request: IDBRequest<T>): Promise<T> {
   return promise;
 }
 
-// IndexedDB must get an exact copy: cloning a view stores its whole buffer, here the whole wasm heap.
+// IndexedDB must get an exact copy: cloning a view stores its whole buffer, here the whole wasm
+// heap.
 function fileEntry(bytes: Uint8Array, mode = regularFile): FileEntry {
   const exact = bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
   return { timestamp: new Date(), mode, contents: exact };

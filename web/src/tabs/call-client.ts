@@ -1,5 +1,5 @@
-// The calls of one client that an owner elsewhere is to answer. They are kept until they are answered, whoever does it:
-// when the owner changes, those that had been sent are sent again.
+// The calls of one client to an owner elsewhere. Calls are kept until an owner responds. When the
+// owner changes, calls without a response are sent again.
 
 import { AbortError, StoreError } from "../errors.ts";
 import type { AbortSignalLike, Durability, RestoreMode, RestoreReport } from "../types.ts";
@@ -52,7 +52,7 @@ export class CallClient {
     this.#id = id;
   }
 
-  // How many calls have no answer yet.
+  // How many calls have no response yet.
   get pendingCount(): number {
     return this.#ordered.size + this.#unordered.size;
   }
@@ -184,7 +184,7 @@ export class CallClient {
     this.#unordered.delete(call.number);
   }
 
-  // What is called in one turn travels in one message.
+  // Calls made in the same turn of the event loop travel in one message.
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;

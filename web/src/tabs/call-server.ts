@@ -123,7 +123,7 @@ export class CallServer {
     }
   }
 
-  // Answers given in one turn travel in one message.
+  // Responses of one turn of the event loop travel in one message.
   #queueResponse(response: CallResponse): void {
     this.#responses.push(response);
     if (this.#responses.length > 1) return;

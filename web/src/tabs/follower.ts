@@ -1,4 +1,4 @@
-// What a tab knows of an owner elsewhere, and hears from it.
+// What a follower knows about the owner, and the messages that it receives from the owner.
 
 import type { Emitter } from "../host/emitter.ts";
 import type { StoreEvents, StoreStatus } from "../types.ts";
@@ -39,7 +39,7 @@ export class Follower {
     return this.#owner;
   }
 
-  // Nothing was heard since onSilent().
+  // No message has arrived since onSilent().
   get isSilent(): boolean {
     return this.#watch.isSilent;
   }
@@ -88,7 +88,7 @@ export class Follower {
     return known && generation > (this.status?.generation ?? 0);
   }
 
-  // Of an owner that was replaced, and doesn't know it.
+  // The message comes from an owner that was replaced and has not noticed yet.
   #isPast(generation: number): boolean {
     return generation < (this.status?.generation ?? 0);
   }

@@ -1,4 +1,5 @@
-// What the tabs of a store say to each other. A store has one owner, whose engine answers for all; the others are its clients.
+// The messages between the tabs of a store. A store has one owner, whose engine responds to all
+// calls. The other tabs are the owner's clients.
 //
 //   on the store's channel, heard by every tab         hello, owner, yield: who is there
 //   on a client's own channel, or its worker's port    calls one way, responses and events the other
@@ -112,7 +113,7 @@ export type FromWorker =
   | { type: "closed"; error: WireError | undefined };
 
 // ---- Errors -----------------------------------------------------------------------------------------------------------
-// Cloning an error keeps its message only.
+// Structured cloning keeps only the message of an error.
 
 export interface WireError {
   name: string;

@@ -1,5 +1,5 @@
-// Notices that an owner from whom an answer is due says nothing: its page is frozen, or hangs. Time is counted in ticks of
-// this page, so a page that was itself asleep does not think the owner was.
+// Notices that an owner does not respond although a response is due: its page is frozen or hangs.
+// Time is counted in ticks of this page, so a page that was itself frozen does not blame the owner.
 
 const silentTicksMax = 5;
 
@@ -36,7 +36,7 @@ export class OwnerWatch {
     this.#isSilent = false;
   }
 
-  // Whether nothing was heard since onSilent().
+  // Whether no message has arrived since onSilent().
   get isSilent(): boolean {
     return this.#isSilent;
   }

@@ -240,7 +240,7 @@ export class SharedHost implements Host {
     return this.#events.on(event, listener);
   }
 
-  // The browser promised not to evict this origin's storage.
+  // The browser has promised not to evict this origin's storage.
   setPersisted(): void {
     this.#local?.setPersisted();
   }

@@ -1,4 +1,4 @@
-// The life of a page, as the page tells it to its worker.
+// The page's lifecycle, as the page reports it to its worker.
 
 import type { LifecycleEvent, PageLifecycle } from "../host/page-lifecycle.ts";
 
