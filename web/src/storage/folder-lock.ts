@@ -1,9 +1,11 @@
-// One process per folder: whoever has the log in it open keeps a file "lock" there that says who it is. A lock whose process
-// has died is taken over, so a crash never leaves a store locked. Where it can be known (Linux), the time when a process
-// began is part of who it is: numbers of processes are used again, in containers nearly always.
+// Allows one process per folder. The process that has the log open keeps a file "lock" there that
+// identifies it. A lock whose process has died is taken over, so a crash never leaves a store
+// locked. On Linux the identity includes the start time of the process, because process ids are
+// reused, especially in containers.
 //
-// It holds among processes that see each other. Owners on two machines, or in two containers over one folder, are told apart
-// by the log itself, where a segment's number is taken only once (log-storage.ts, "fenced").
+// The lock works among processes that see each other. Owners on two machines, or in two containers
+// over one folder, are fenced by the log itself: a segment's number can be used only once
+// (log-storage.ts, "fenced").
 
 import { AbortError, StoreError } from "../errors.ts";
 import type { AbortSignalLike } from "../types.ts";

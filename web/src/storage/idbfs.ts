@@ -61,7 +61,7 @@ interface LoadedLog {
   orphans: number[];
 }
 
-// Whether the log was still ours, asked when the transaction is complete.
+// Returns whether this owner still owned the log. Called when the transaction is complete.
 type OwnershipCheck = () => boolean | Promise<boolean>;
 
 export class IdbfsStorage implements LogStorage {
@@ -371,9 +371,10 @@ export class IdbfsStorage implements LogStorage {
     this.#claimed = true;
   }
 
-  // Whether a segment need not look, which takes a tenth of its time. If the log had another owner by now, its claim would have
-  // the next number, and checkpoints leave the last claims where they are. So only an owner that slept while more than those came and
-  // went would not notice; and one that slept looks.
+  // Whether a segment may skip the ownership check, which takes a tenth of its time. A new owner's
+  // claim would have the next number, and checkpoints keep the last claims. Only an owner that was
+  // suspended while more claims came and went would miss them, and an owner that was suspended
+  // checks again.
   get #isOwnershipFresh(): boolean {
     return this.#now() - this.#lastKnownOwnedAt < ownershipFreshMs;
   }
@@ -404,9 +405,10 @@ export class IdbfsStorage implements LogStorage {
     return ranges;
   }
 
-  // Asks for what tells whether the log has gone on without us, and its checkpoint covered what would be in the way: the segment before is
-  // gone then, and where there need be none, the manifest is another. The answer may come behind the end of the transaction: Chromium reads
-  // large values apart.
+  // Requests the entry that shows whether another owner has continued the log and its checkpoint
+  // removed the segment that would fence this owner. In that case the preceding segment is gone; if
+  // no such segment is required, the manifest has changed. The result may arrive after the
+  // transaction has ended, because Chromium reads large values separately.
   #checkOwnership(files: IDBObjectStore, sequence: number): OwnershipCheck {
     const before = sequence - 1;
     const removable = before >= this.#coveredBelow && !this.#claims.includes(before);
@@ -441,8 +443,9 @@ export class IdbfsStorage implements LogStorage {
     if (!this.#isOurs(manifest)) throw fencedError(manifestName);
   }
 
-  // Throws, and so ends the transaction, if there are segments beyond those that were loaded or added here. One that is
-  // under way may have arrived without our having heard of it.
+  // Throws, and so aborts the transaction, if there are segments beyond those that were loaded or
+  // added here. A segment being added may have been stored without its completion having been
+  // observed.
   async #requireOwner(files: IDBObjectStore): Promise<void> {
     await this.#requireOurManifest(files);
     for (const sequence of await this.#numbers(files, "wal-", this.#last + 1)) {
@@ -461,8 +464,8 @@ export class IdbfsStorage implements LogStorage {
     return this.#transact("readwrite", durability, body, mayHaveCommittedBefore);
   }
 
-  // Runs one transaction to its end, on a new connection if the one at hand is lost. `body` must mean the same when it is
-  // repeated: an attempt whose connection broke may have arrived.
+  // Runs one transaction until it completes or fails, on a new connection if the current one is
+  // lost. `body` must be safe to repeat: an attempt whose connection broke may have been committed.
   #transact<T>(
     mode: "readonly" | "readwrite",
     durability: SegmentDurability | undefined,
@@ -563,8 +566,9 @@ class ConnectionLost extends Error {
   }
 }
 
-// Resolves when the transaction is complete, not when its requests succeed: a full disk shows only at the end. One that only reads has
-// nothing to wait for. `body` may await requests of this transaction and nothing else, or the browser ends the transaction under it.
+// Resolves when the transaction is complete, not when its requests succeed: a full disk shows only
+// at the end. A read-only transaction resolves earlier, with its result, because it stores nothing.
+// `body` may await only requests of this transaction; otherwise the browser ends it early.
 function transaction<T>(
   database: IDBDatabase,
   mode: IDBTransactionMode,

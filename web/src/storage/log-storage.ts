@@ -150,7 +150,8 @@ export function numberFromName(prefix: "wal-" | "part-", name: string): number |
   return Number.isSafeInteger(number) ? number : undefined;
 }
 
-// Of the parts that a manifest names and those that are stored: which are missing, and which nobody names.
+// Compares the parts that a manifest names with the stored parts. Returns named parts that are
+// missing and stored parts that are not named.
 export function compareParts(
   named: readonly number[],
   stored: readonly number[],

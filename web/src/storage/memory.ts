@@ -1,6 +1,6 @@
-// The log in memory. With a map the files are kept in it, for as long as somebody holds the map: tests open the same
-// files again. Without one nothing is kept: what persistence "memory" promises is that nothing survives, and
-// a log that nobody will read would only hold every row a second time.
+// The log in memory. With a map, the files stay in the map as long as the caller holds it, so tests
+// can open the same files again. Without a map nothing is kept: persistence "memory" promises that
+// nothing survives, and a log that is never read would only hold every row a second time.
 
 import {
   compareParts,

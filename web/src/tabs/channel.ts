@@ -29,12 +29,14 @@ export function broadcastChannels(): OpenChannel | undefined {
   };
 }
 
-// What is posted has a buffer to itself: all of a buffer travels with a view of it.
+// Returns bytes in a buffer of their own, because posting a view sends its whole buffer. Copies
+// only if the buffer has other content.
 export function ownBuffer(bytes: Uint8Array): Uint8Array {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
 }
 
-// Only whole buffers are moved: what else is in one may be somebody's still.
+// Transfers only buffers that the message uses whole: other bytes in a shared buffer may still be
+// in use.
 export function portChannel(port: MessagePort, onMessage: (message: unknown) => void): Channel {
   port.onmessage = (event) => onMessage(event.data);
   return {

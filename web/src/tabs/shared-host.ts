@@ -387,8 +387,9 @@ export class SharedHost implements Host {
     });
   }
 
-  // Lets go of everything; calls stay. `when`: of the lock, if something is still being stored. A page that is about to sleep
-  // does so now, as it may never wake: what the next owner gets ahead of is fenced, and taken back.
+  // Releases the lock, the engine and the owner, but keeps the calls. `when`: when to release the
+  // lock if something is still being stored. A page about to be frozen releases it immediately,
+  // because it may never resume: writes that the next owner overtakes are fenced and undone.
   #leave(when: "now" | "stored" = "stored"): void {
     const { owner } = this.#follower;
     if (owner !== undefined) this.#tabChannel.post({ to: owner, type: "bye" });
@@ -510,19 +511,20 @@ export class SharedHost implements Host {
     void this.#rejoin();
   }
 
-  // Nothing is asked of another owner before all is known that this one leaves to him.
+  // Waits until it is known which calls this owner leaves to the next one. No call is sent to
+  // another owner before that.
   async #settlePendingCalls(gone: Promise<void>): Promise<void> {
     await gone;
     await Promise.allSettled([...this.#pendingLocalCalls]);
   }
 
-  // Deferred writes that were acknowledged and not stored are made again.
+  // Resends deferred writes that were acknowledged but not stored.
   async #resendUnstored(local: LocalHost): Promise<void> {
     const unstored = await local.abandon();
     if (this.#closing === undefined) for (const write of unstored) this.#resend(write);
   }
 
-  // It may fail by now.
+  // Resends one write. The write may fail this time; the failure is reported as persist-error.
   #resend({ request, callNumber }: UnstoredWrite): void {
     this.#client.resend(request, callNumber).catch((error: Error) => {
       this.#events.emit("persist-error", { error, pendingBytes: 0, retryInMs: undefined });
@@ -546,8 +548,9 @@ export class SharedHost implements Host {
     }
   }
 
-  // Of two owners the one that claimed the log later is it: the other slept while its lock was taken, or was still opening the store when that
-  // one, who had slept, claimed the log. What is read there is out of date, and only its next write would tell.
+  // Compares the claims of two owners: the later claim wins. The other owner was frozen while its
+  // lock was taken, or was still opening the store when a resumed owner claimed the log. Its reads
+  // are out of date, and only its next write would reveal that.
   #compareGenerations(generation: number): void {
     const mine = this.#local?.status.generation;
     if (mine === undefined || generation === mine) return;

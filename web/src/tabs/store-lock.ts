@@ -1,4 +1,4 @@
-// The locks of a store, by Web Locks: the browser frees them when their holder dies, however it dies.
+// The locks of a store, as Web Locks. The browser releases a lock when its holder ends in any way.
 //
 //   entitable/<store>                  the owner's. Who wants to be the owner queues for it.
 //   entitable/<store>/steal            of whom takes the owner's away, one at a time
@@ -25,7 +25,7 @@ export function requestStoreLock(
   return requestLock(locks, storeChannelName(store), how, events);
 }
 
-// Runs `steal` unless somebody else is at it.
+// Runs `steal` unless another client is already stealing the lock.
 export async function runStealExclusively(
   locks: LockManager,
   store: string,
