@@ -1,4 +1,4 @@
-// The account that a store answers for, and how strict it is. Set once, by whoever opens the door.
+// The account that a store serves, and how strictly. The code that embeds the core sets it once.
 #pragma once
 
 #include <functional>
@@ -8,23 +8,23 @@
 
 namespace entitable::rest {
 
-// HMAC-SHA256: 32 bytes. Given in, since cryptography is a library's business.
+// HMAC-SHA256: returns 32 bytes. The embedding code supplies the function from a library.
 using Hmac = std::function<std::string(std::string_view key, std::string_view message)>;
 
 struct Account {
   std::string name = "devstoreaccount1";
-  std::vector<std::string> keys;  // decoded; a signature by any of them is good
-  Hmac hmac;                      // needed if `authorize`
+  std::vector<std::string> keys;  // decoded; a signature by any of them is valid
+  Hmac hmac;                      // required if `authorize` is set
 
-  // Off: every request may do everything, and credentials are not looked at.
+  // If false, every operation is permitted and credentials are ignored.
   bool authorize = false;
-  // Refuse what the service would but future clients may need: versions that are not known.
+  // Rejects unknown versions, as the service does. Off by default, for the sake of future clients.
   bool strict_versions = false;
-  // Refuse a Shared Key request whose date is more than 15 minutes off.
+  // Rejects a Shared Key request whose date is more than 15 minutes off.
   bool strict_dates = false;
-  // Refuse a $filter of more than 15 comparisons, as documented (limits.h).
+  // Rejects a $filter with more than 15 comparisons, the documented limit (limits.h).
   bool limit_comparisons = false;
-  // Answer CORS as if one rule allowed everything when there are no rules: for development.
+  // If there are no CORS rules, behaves as if one rule allowed everything. For development.
   bool permissive_cors = false;
 };
 

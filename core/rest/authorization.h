@@ -1,9 +1,9 @@
-// May this request do that? Finds out who asks (Shared Key, Shared Key Lite, a shared access
-// signature of a table or of the account), and what they may.
+// Authorization: verifies the credentials of a request (Shared Key, Shared Key Lite, or a shared
+// access signature of a table or an account) and returns the access that they grant.
 //
-//   Result<Access> access = authorize(account, store, request, uri, now, need);
-//   if (!access.ok()) return refuse(access.error());
-//   query.filter = access->cut(std::move(query.filter));
+//   Result<Access> access = authorize(account, store, request, uri, now, required_access);
+//   if (!access.ok()) return make_error_response(access.error());
+//   query.filter = access->restrict_filter(std::move(query.filter));
 //
 // A batch is authorized as `batch`, and each of its operations by Access::check.
 #pragma once
@@ -45,30 +45,32 @@ struct RequiredAccess {
   std::optional<KeyView> key = {};  // of one entity
 };
 
-// What whoever asks may do.
+// The access that a caller has.
 class Access {
  public:
   Access() = default;  // everything
   explicit Access(SasGrant grant) : grant_(std::move(grant)) {}
 
-  // In this order: AuthenticationFailed (a signature for another table), AuthorizationFailure (what
-  // no such signature allows), AuthorizationServiceMismatch, AuthorizationResourceTypeMismatch,
-  // AuthorizationPermissionMismatch, AuthorizationFailure (the key is outside of the range).
+  // In this order: AuthenticationFailed (a signature for another table), AuthorizationFailure (an
+  // operation that no such signature allows), AuthorizationServiceMismatch,
+  // AuthorizationResourceTypeMismatch, AuthorizationPermissionMismatch, AuthorizationFailure (the
+  // key is outside of the range).
   Result<void> check(const RequiredAccess& required_access) const;
 
-  // The filter of a query, cut to the keys that may be read.
+  // Returns `filter` restricted to the keys that the caller may read.
   Filter restrict_filter(Filter filter) const;
 
  private:
   std::optional<SasGrant> grant_;  // nothing: everything
 };
 
-// Everything if the account does not authorize, or the request is trusted. An Authorization header
-// counts before a signature in the URL.
+// Returns the access that the request's credentials grant. Grants everything if the account does
+// not authorize or the request is trusted. An Authorization header takes precedence over a
+// signature in the URL.
 //
 // InvalidAuthenticationInfo: a malformed Authorization header. AuthenticationFailed: no or wrong
-// credentials, another account, a date that is none or (strict_dates) more than 15 minutes off.
-// Those of verify_sas and of Access::check.
+// credentials, another account, an invalid date, or (strict_dates) one more than 15 minutes off.
+// Also returns the errors of verify_sas and Access::check.
 Result<Access> authorize(const Account& account, const Store& store, const Request& request,
                          const Uri& uri, Ticks now, const RequiredAccess& required_access);
 

@@ -1,5 +1,5 @@
-// A request that has been routed and authorized, for those who serve it. It and all it refers to
-// live until it has been handled; what answers a write later owns copies.
+// A routed and authorized request, as the handlers receive it. It and everything that it refers to
+// live until the handler returns. The functions that build a write's response later own copies.
 #pragma once
 
 #include "core/rest/account.h"

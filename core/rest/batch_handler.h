@@ -1,8 +1,8 @@
-// Entity group transactions: a $batch request to one write of the store, or to one query, and the
-// answers as multipart/mixed.
+// Entity group transactions: turns a $batch request into one write of the store or one query, and
+// the results into a multipart/mixed response.
 //
-// What a single operation means is not decided here: `BatchCallbacks` brings the functions that
-// serve requests of their own, so that an operation in a batch is exactly what it is alone.
+// The functions in `BatchCallbacks` handle the single operations. They also handle single requests,
+// so an operation behaves the same inside and outside of a batch.
 #pragma once
 
 #include <functional>
@@ -14,17 +14,18 @@
 namespace entitable::rest {
 
 struct BatchCallbacks {
-  // With its `refuse`. InvalidInput if it is no entity write.
+  // Parses an entity write, including its make_error_response. InvalidInput: not an entity write.
   std::function<Result<EntityWrite>(const Request&)> parse;
-  // An entity or a list of entities; InvalidInput in the response if it is neither.
+  // Returns an entity or a list of entities. Any other request gets the response InvalidInput.
   std::function<HandleResult(const Request&)> read;
-  // Of what could not be parsed: the batch itself or one operation.
+  // Returns the function that makes error responses to a request that could not be parsed: the
+  // batch itself or one operation.
   std::function<MakeErrorResponse(const Request&)> error_response_maker;
 };
 
-// A refusal of an operation is part of a response 202, with the index of the operation; what is
-// wrong with the batch itself (it is malformed, too big, or the store cannot take it) is answered
-// to the whole. `context.id` makes the boundaries of the response.
+// Handles a $batch request. The error of one operation becomes a part of a 202 response, with the
+// index of the operation. An error of the batch itself (it is malformed, too large, or the store
+// fails) is the response to the whole request. The boundaries are made from `context.id`.
 HandleResult handle_batch(const Request& request, const RequestContext& context,
                           const BatchCallbacks& callbacks);
 

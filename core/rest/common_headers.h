@@ -1,4 +1,4 @@
-// What is added to every answer in the end.
+// The headers that every response has.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace entitable::rest {
 
-// Owns what it needs, since the request may be gone by then.
+// Owns its data, since the request may no longer exist when the response is made.
 struct CommonHeaders {
   // With the version that the request's headers ask for, if it can be served.
   CommonHeaders(const Account& account, const Request& request, const RequestContext& context);

@@ -1,4 +1,4 @@
-// What reads and inserts are answered: the data that was asked for, and what was made.
+// Successful responses to reads and inserts.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What HTTP requests and responses say, without a store: for those who watch them go by.
+// Describes HTTP requests and responses for observers, without a store.
 #pragma once
 
 #include <string_view>
@@ -9,12 +9,12 @@
 
 namespace entitable::rest {
 
-// Replaces what `out` holds. An operation of which the address or the verb can't be read is
-// unknown, and so is one that no resource has; a batch that can't be read has no operations, an
-// insert whose body can't be read no keys. Nobody's permission is looked at.
+// Replaces the content of `out`. An operation with a malformed address or verb, or one that its
+// resource does not have, is unknown. A malformed batch has no operations, and an insert with a
+// malformed body has no keys. Permissions are not checked.
 void describe_request(const Account& account, const Request& request, RequestDescription& out);
 
-// Of a response block (http_codec.h). REQUIRES: such a block.
+// Returns the outcome of an encoded response. REQUIRES: `response` is a message of http_codec.h.
 RequestOutcome outcome_of(std::string_view response);
 
 }  // namespace entitable::rest

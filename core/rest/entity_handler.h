@@ -8,14 +8,15 @@
 
 namespace entitable::rest {
 
-// REQUIRES: authorized.route is the one of the function.
+// REQUIRES: authorized.route is the function's own route.
 HandleResult query_entities(const AuthorizedRequest& authorized);
 HandleResult get_entity(const AuthorizedRequest& authorized);
 
-// A write as it stands alone or in a batch: what it asks of the store, and what it is answered.
+// Parses a write, alone or in a batch. Returns the operation and the functions that make its
+// response.
 //
 // In this order: AtomFormatNotSupported, MediaTypeNotSupported; RequestBodyTooLarge; errors of the
-// body (entity_body.h) and of condition_of(); AuthorizationFailure for a key in the body that the
+// body (entity_body.h) and of if_match_of(); AuthorizationFailure for a key in the body that the
 // caller may not write. REQUIRES: authorized.route is that of a write.
 Result<EntityWrite> parse_entity_write(const AuthorizedRequest& authorized);
 HandleResult write_entity(const AuthorizedRequest& authorized);

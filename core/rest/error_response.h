@@ -12,7 +12,7 @@
 
 namespace entitable::rest {
 
-// How one request wants to be told. Owns what it needs.
+// The form of error responses to one request. Owns its data.
 struct ErrorFormat {
   bool xml = false;                              // else JSON
   MetadataLevel level = MetadataLevel::minimal;  // of the Content-Type, for JSON

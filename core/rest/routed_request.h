@@ -1,5 +1,5 @@
-// A request, or an operation of a batch, as far as it can be read before anybody is asked: whose it
-// is, to which resource, and which operation it means.
+// The result of routing a request or an operation of a batch: its account, resource and operation.
+// Routing needs neither credentials nor the store.
 #pragma once
 
 #include <string_view>
@@ -23,8 +23,8 @@ struct RoutedRequest {
   RequiredAccess required_access(const Request& request) const;
 };
 
-// Reads into `reading` and tells `form` what is found out on the way, up to the first error: of
-// parse_uri, parse_query_options, method_of or find_route.
+// Fills `routed` and `error_format` as far as the request can be parsed. Returns the first error of
+// parse_uri, parse_query_options, method_of and find_route.
 Result<void> route_request(const Request& request, std::string_view served_account,
                            ErrorFormat& error_format, RoutedRequest& routed);
 

@@ -6,7 +6,7 @@
 
 namespace entitable::rest {
 
-// REQUIRES: authorized.route is the one of the function.
+// REQUIRES: authorized.route is the function's own route.
 HandleResult query_tables(const AuthorizedRequest& authorized);
 HandleResult get_table(const AuthorizedRequest& authorized);
 HandleResult create_table(const AuthorizedRequest& authorized);

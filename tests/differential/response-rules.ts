@@ -1,4 +1,5 @@
-// Rules that every response of the store must follow, whatever Azurite does (SERVICE.md §9.1, §2.5).
+// Rules that every response of the store must follow, whatever Azurite does (SERVICE.md §9.1 and
+// §2.5).
 
 import {
   type Difference,

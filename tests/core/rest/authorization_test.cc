@@ -301,7 +301,7 @@ TEST_CASE("a signature that wants an address looks at the client's") {
   CHECK(outcome(asked) == "AuthorizationSourceIPMismatch");
 }
 
-// ---- Permissions (SERVICE.md §7.4) --------------------------------------------------------------
+// ---- Permissions (SERVICE.md §7.4) -------------------------------------------------------------
 
 TEST_CASE("what the permissions of a table SAS allow") {
   const struct {

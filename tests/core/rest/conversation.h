@@ -1,4 +1,5 @@
-// The REST door over a store of its own, with a clock and ids that are the same on every run.
+// The REST entry point over a store of its own, with a clock and ids that are the same on every
+// run.
 //
 // Conversations (tests/testdata/rest/*.http) are golden files (tests/support/golden.h): each
 // case is a request and what it is answered, and all cases of a file go to one store, in order.
