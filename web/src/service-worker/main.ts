@@ -36,7 +36,7 @@ if (account !== null) {
   scope.addEventListener("activate", (event) => event.waitUntil(scope.clients.claim()));
 }
 
-// Throws, because a worker that handles no requests would be hard to notice.
+// Fails the installation of a worker without an account, which would otherwise go unnoticed.
 scope.addEventListener("install", (event) => {
   if (serving) return;
   const message = "entitable: register with ?account=<name>, or call entitable.serve({ account }).";
