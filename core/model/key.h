@@ -9,7 +9,7 @@
 
 namespace entitable {
 
-// A key that need not be valid for storing: a bound of a range, or the key of a lookup.
+// A key that does not have to be valid for storing: a bound of a range, or the key of a lookup.
 struct KeyView {
   std::string_view partition;
   std::string_view row;

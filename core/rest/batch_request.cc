@@ -29,7 +29,7 @@ std::optional<std::string_view> content_type(const std::vector<HeaderView>& head
   return type;
 }
 
-// Nested parts in a part would be a second way to write a batch; nobody sends them.
+// Rejects nested parts: they would be a second way to write a batch, which no client uses.
 Result<Request> parse_operation(const BodyPart& part, const Request& batch) {
   const std::string_view type = content_type(part.headers).value_or(std::string_view());
   const std::string_view name = type.substr(0, type.find_first_of("; \t"));

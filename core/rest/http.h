@@ -25,7 +25,7 @@ struct Request {
   std::vector<HeaderView> headers;
   std::string_view body;
   std::string_view client_ip;  // empty: there is no network between client and store
-  // Comes from whoever opened the store, and not from a client: it may do everything, whichever
+  // Comes from the code that opened the store, not from a client: it may do everything, whichever
   // account it names.
   bool trusted = false;
 };

@@ -13,7 +13,7 @@
 //              reason (name value)* text, body
 //
 // `version` is 1. `flags` is 1 if the request is trusted (http.h), else 0. The first byte tells
-// these blocks from those of the direct door (core/rpc/LAYOUT.md), so that both kinds can wait
+// these messages from RPC messages (core/rpc/LAYOUT.md), so that both kinds can wait
 // in one queue. Blocks are never stored. web/src/rest/http-message.ts is the other side.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The REST door: the Table service's HTTP protocol over a store. One request is handled by
+// The REST entry point: the Table service's HTTP protocol over a store. One request is handled by
 //
 //   handle    parse, route, authorize; a read is answered at once from the published version
 //   (stage)   a write goes to the store among other writes: Store::stage of its WriteRequest
@@ -21,7 +21,7 @@ HandleResult handle(const Account& account, const Store& store, const Request& r
                     const RequestContext& context);
 
 // What the service would answer to this very request if it failed in that way: in the format that
-// the request asks for, a batch as a whole. Nothing is done, and nobody is asked for credentials.
+// the request asks for, a batch as a whole. Nothing is done, and credentials are not checked.
 // `headers` stand instead of those of the same name; the response looks at their names.
 Response make_error_response(const Account& account, const Store& store, const Request& request,
                              const RequestContext& context, const ServiceError& error,

@@ -46,8 +46,8 @@ function allocations({ calls }: Profile): number {
 
 for (const { name, unit, count, profile } of paths) {
   console.log(`\n${name}: ${per(profile.total / count)} instructions per ${unit}`);
-  const dearest = [...profile.self].sort(([, a], [, b]) => b - a).slice(0, functionsShown);
-  for (const [what, cost] of dearest) {
+  const mostExpensive = [...profile.self].sort(([, a], [, b]) => b - a).slice(0, functionsShown);
+  for (const [what, cost] of mostExpensive) {
     const share = n((100 * cost) / profile.total, 1).padStart(5);
     console.log(`  ${share} %  ${per(cost / count).padStart(8)}  ${shortName(what)}`);
   }

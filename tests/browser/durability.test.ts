@@ -67,36 +67,36 @@ describe("a write", () => {
     const isHeld = () => owner.evaluate(() => spied.held.length === 1);
     const isAnswered = () => page.evaluate(() => answered);
     const asked = () => owner.evaluate(() => spied.asked);
-    const letGo = () =>
+    const releaseEvent = () =>
       owner.evaluate(() => {
         spied.hold = false;
         for (const hear of spied.held.splice(0)) hear();
       });
-    return { isHeld, isAnswered, asked, letGo };
+    return { isHeld, isAnswered, asked, releaseEvent };
   }
 
   for (const who of ["owner", "follower"] as const) {
     for (const durability of ["strict", "relaxed"] as const) {
       test(`that is ${durability}, of the ${who}, is answered when it is stored so`, async () => {
         const page = who === "owner" ? owner : follower;
-        const { isHeld, isAnswered, asked, letGo } = await held(page, durability);
+        const { isHeld, isAnswered, asked, releaseEvent } = await held(page, durability);
         await until(isHeld);
         await page.evaluate(() => user.readState()); // asked later, answered at once
         assert.equal(await isAnswered(), false);
         assert.deepEqual(await asked(), [durability]);
-        await letGo();
+        await releaseEvent();
         await until(isAnswered);
       });
     }
 
     test(`that is deferred, of the ${who}, is answered before it is stored`, async () => {
       const page = who === "owner" ? owner : follower;
-      const { isHeld, isAnswered, asked, letGo } = await held(page, "deferred");
+      const { isHeld, isAnswered, asked, releaseEvent } = await held(page, "deferred");
       await until(isAnswered);
       await until(isHeld);
       assert.deepEqual(await asked(), ["relaxed"]);
       assert((await page.evaluate(() => user.status().pendingBytes)) > 0);
-      await letGo();
+      await releaseEvent();
       await page.evaluate(() => user.flush());
       assert.equal(await page.evaluate(() => user.status().pendingBytes), 0);
     });

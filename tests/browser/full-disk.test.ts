@@ -36,7 +36,7 @@ function fill(roomBytes: number): void {
   }
 }
 
-test("a full disk rejects writes, loses nothing, and is over when there is room again", {
+test("a full disk rejects writes, loses nothing, and writes succeed again when there is space", {
   skip: mounted ? false : "no right to mount a file system",
 }, async (t) => {
   const elsewhere = process.env.TMPDIR;

@@ -1,4 +1,5 @@
-// The two that are compared: Azurite in a process of its own, and a store of the package in this one.
+// The two that are compared: Azurite in a process of its own, and a store of the package in this
+// one.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,7 +14,8 @@ import { account, key } from "./sign.ts";
 
 const responseTimeoutMs = 60_000; // milliseconds, for an answer
 
-// In memory, telling nobody. It names no port that the system chose for it, so it is told one that was free.
+// In memory, without output. It does not report a port that the system chose, so the caller passes
+// a free one.
 export async function spawnAzurite(): Promise<{ child: ChildProcess; base: string }> {
   const port = await freePort();
   const main = createRequire(import.meta.url).resolve("azurite/dist/src/table/main.js");

@@ -19,13 +19,13 @@ export class PagedResult {
     return this.#pages[0].length;
   }
 
-  // Azurite goes on for ever behind `$top=0`.
+  // With `$top=0`, Azurite never ends the list.
   get hasProgress(): boolean {
     return this.#pages.some((pages) => pages.at(-1)?.length !== 0);
   }
 
-  // Once there is no more: how the unions differ, and, where the generator knows what there is, how ours differs from
-  // that.
+  // Once there is no more: how the unions differ, and, where the generator knows what there is, how
+  // ours differs from that.
   differences({ pages = {} }: Step, enforcesRules: boolean): Difference[] {
     const [ours, theirs] = this.#pages.map((pages) => JSON.stringify(pages.flat()));
     const out: Difference[] = [];

@@ -1,4 +1,5 @@
-// Requests that shared access signatures let in by a stored access policy, which is set just before.
+// Requests that shared access signatures let in by a stored access policy, which is set just
+// before.
 
 import {
   futureDates,
@@ -29,7 +30,7 @@ const whole = (permission = all): Policy => ({ id, ...validDates, permission });
 interface Scene {
   stored: readonly Policy[];
   changed?: readonly Policy[]; // what stands in their place by then
-  fields?: Fields; // besides `si`
+  fields?: Fields; // in addition to `si`
 }
 
 const tableOf = (step: Step) => step.table ?? "";
@@ -52,7 +53,8 @@ function scenario(
   return { operation: `${requested} by SAS`, type: "-", code, make };
 }
 
-// Azurite stores no policy that leaves something open. What only the store has of it is gone after the request.
+// Azurite stores no policy that leaves something open. What only the store has of it is gone after
+// the request.
 function partial(
   requested: RequestedOperation,
   code: string,

@@ -80,7 +80,7 @@ function addressScenarios(): Scenario[] {
   ];
 }
 
-// What clients accept besides the exact words.
+// Other forms of these values that clients accept.
 function acceptScenarios(): Scenario[] {
   const accepting = (code: string, tags: string, ...values: readonly (string | undefined)[]) => {
     const { make, ...rest } = getScenario(code, existing, () => "", [tags]);

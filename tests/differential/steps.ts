@@ -12,7 +12,7 @@ export const metadataLevels = [
   json,
 ];
 
-// The last is one that nobody knows yet.
+// The last version does not exist yet.
 const versions = ["2019-02-02", "2018-03-28", "2020-12-06", "2099-01-01"];
 
 export type Header = readonly [string, string];

@@ -1,6 +1,6 @@
-// A URL, an Authorization header, a date and a method, each on a line of its own: nobody gets in by
-// chance, what is then signed is let in, and what a signature allows is the same for a point and
-// for a query.
+// A URL, an Authorization header, a date and a method, each on a line of its own: no request is
+// authorized by chance, what is then signed is let in, and what a signature allows is the same for
+// a point and for a query.
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -32,7 +32,7 @@ void check_request(const rest::Request& request, std::string_view whole) {
   }
 }
 
-// Nobody sees another request in a body: what was cut out holds no delimiter any more.
+// A parsed part contains no delimiter, so no parser can find another request in its body.
 void check_no_delimiter(std::string_view body, std::string_view boundary) {
   const std::string again = "--" + std::string(boundary) + "\n\n" + std::string(body) + "\n--" +
                             std::string(boundary) + "--";

@@ -1,7 +1,6 @@
-// Arbitrary HTTP requests to the REST door over a small store. Whatever comes: there is an answer
-// that HTTP can carry, a refusal changes nothing, what is done was described so, and the store
-// holds its invariants. Several
-// requests are parted by lines "---".
+// Arbitrary HTTP requests to the REST entry point over a small store. Whatever comes: there is an
+// answer that HTTP can carry, a refusal changes nothing, what is done was described so, and the
+// store holds its invariants. Several requests are parted by lines "---".
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

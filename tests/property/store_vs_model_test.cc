@@ -177,7 +177,7 @@ class Run {
     }
   }
 
-  // What the caller was told is now true. (Timestamps of dropped candidates were seen by nobody.)
+  // What the caller was told is now true. (No reader saw the timestamps of discarded candidates.)
   void accept(ModelStore after) {
     model_ = std::move(after);
     last_timestamp_ = staged_timestamp_;
@@ -266,7 +266,7 @@ class Run {
     REQUIRE(store_.verify().empty());
   }
 
-  // As exactly after opening, when the log has changed rows of parts that nobody has read.
+  // As exactly after opening, when the log has changed rows of parts that are not loaded.
   void compare_counts() {
     for (auto parts = store_.parts_with_inexact_counts(); !parts.empty();
          parts = store_.parts_with_inexact_counts()) {

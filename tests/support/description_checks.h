@@ -1,4 +1,4 @@
-// What holds of the description of every write that a door could read, whichever door it is.
+// Checks the description of any write that REST or RPC could parse.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Random model values for the random tests of every room: few different ones, so that collisions
+// Random model values for the random tests of every module: few different ones, so that collisions
 // happen, and edges more often than chance would have it. The same seed gives the same values
 // everywhere.
 //

@@ -10,7 +10,7 @@
 namespace entitable::bench {
 namespace {
 
-// Many single writes that are waiting, of either door, as one group; without publishing it.
+// Stages many single writes, through REST or RPC, as one group, without publishing it.
 void stage_hundred(benchmark::State& state, const std::vector<std::string>& messages) {
   Store& store = shared_store(rows_of(state));
   const std::vector<std::string_view> waiting(messages.begin(), messages.end());

@@ -4,7 +4,7 @@
 
 using namespace entitable;
 
-TEST_CASE("every type has its number, for ever, and its name") {
+TEST_CASE("every type keeps its number and its name") {
   const std::pair<int, std::string_view> table[] = {
       {1, "Edm.String"}, {2, "Edm.Binary"}, {3, "Edm.Boolean"}, {4, "Edm.DateTime"},
       {5, "Edm.Double"}, {6, "Edm.Guid"},   {7, "Edm.Int32"},   {8, "Edm.Int64"}};

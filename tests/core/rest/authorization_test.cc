@@ -109,7 +109,7 @@ TEST_CASE("nothing is looked at if the account doesn't authorize") {
   for (const Action action : actions) CHECK(outcome(asked, required_access_of(action)) == "ok");
 }
 
-TEST_CASE("without credentials nobody gets in") {
+TEST_CASE("requests without credentials are rejected") {
   CHECK(outcome(SignedRequest{base + "/people"}) == "AuthenticationFailed");
   CHECK(outcome(SignedRequest{local + "/people?sv=2019-02-02&sp=r"}) == "AuthenticationFailed");
 }

@@ -141,7 +141,7 @@ void check_failed(const Response& response, std::string_view status, const std::
                     body));
 }
 
-// What the store answers to the group that the door has made.
+// The store's result for the group that the REST entry point made.
 Response failed_with(const PendingWrite& write, Error error, std::size_t index) {
   const std::size_t operations = entities(write).operations.size();
   return write.make_response(operation_failure(std::move(error), index, operations, true));

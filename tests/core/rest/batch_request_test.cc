@@ -112,7 +112,7 @@ TEST_CASE("The boundary of the batch is none for its change set") {
       remove + "--b--\n--b--");
 }
 
-TEST_CASE("A boundary in a body is seen by nobody unless it is a line") {
+TEST_CASE("A boundary in a body is ignored unless it is a line of its own") {
   const std::string body = "{\"a\":\"--c--\",\"b\":\"\\n--c--\"}";
   const Result<Batch> batch = read(change_set + part + "PUT /t HTTP/1.1\n\n" + body + "\n" + close);
   REQUIRE(batch.ok());

@@ -198,7 +198,7 @@ TEST_CASE("the version of a request is that of the answer, however early it is r
   CHECK(test::header_value(preflight, "x-ms-version") == "2019-02-02");
 }
 
-TEST_CASE("versions that nobody knows are refused if the account is strict") {
+TEST_CASE("unknown versions are rejected if the account is strict") {
   Account account;
   account.strict_versions = true;
   test::RestServer server(account);
