@@ -165,7 +165,7 @@ std::string write_message(const std::vector<Operation>& operations) {
     const auto count = static_cast<std::uint32_t>(operation.properties.size());
     out.word(static_cast<std::uint32_t>(operation.kind) | count << 8);
     out.text(operation.key.partition).text(operation.key.row);
-    operation.if_match.given() ? out.text("*") : out.no_text();
+    operation.if_match.has_condition() ? out.text("*") : out.no_text();
     for (const PropertyView& property : operation.properties) {
       add_property(out, name_at[std::string(property.name)], property.value);
     }
