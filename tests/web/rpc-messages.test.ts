@@ -8,17 +8,19 @@ import {
   decodePage,
   decodeWriteEtag,
   decodeWriteEtags,
+  RequestEncoder,
+  type WriteOperation,
+} from "../../web/src/client/rpc-messages.ts";
+import { edm } from "../../web/src/edm/edm.ts";
+import { RestError } from "../../web/src/errors.ts";
+import { assertLoaded } from "./support/assert-loaded.ts";
+import {
   encodeCreateTable,
   encodeExplain,
   encodeGet,
   encodeQuery,
   encodeWrite,
-  type WriteOperation,
-  withScratchBuffer,
-} from "../../web/src/client/rpc-messages.ts";
-import { edm } from "../../web/src/edm/edm.ts";
-import { RestError } from "../../web/src/errors.ts";
-import { assertLoaded } from "./support/assert-loaded.ts";
+} from "./support/copied-messages.ts";
 import { RpcStore, table } from "./support/rpc-store.ts";
 
 let store: RpcStore;
@@ -682,20 +684,32 @@ describe("operations", () => {
       }
     }
   });
-  test("a request message is valid until the next; withScratchBuffer keeps it", () => {
+  test("a request message is unchanged while it is sent, and is rejected afterwards", () => {
+    const encoder = new RequestEncoder();
     const insert = (length: number): WriteOperation[] => [
       { kind: "insert", partitionKey: "x".repeat(length), rowKey: "", entity: { a: 1.5, b: 2n } },
     ];
     for (const length of [100, 5000, 70_000, 2_000_000]) {
-      const block = encodeWrite(table, insert(length), false);
-      const copy = block.slice();
-      withScratchBuffer(() => {
-        for (let i = 0; i < 2000; ++i) encodeGet(table, "e", String(i));
-        assert.deepEqual(encodeWrite(table, insert(length), false), copy);
+      const alone = encodeWrite(table, insert(length), false);
+      const kept = encoder.write(table, insert(length), false, undefined, (message) => {
+        for (let i = 0; i < 2000; ++i) encoder.get(table, "e", String(i), undefined, () => {});
+        encoder.write(table, insert(length), false, undefined, (inner) => {
+          assert.deepEqual(inner, alone);
+        });
+        assert.deepEqual(message, alone);
+        return message;
       });
-      assert.deepEqual(block, copy);
-      encodeGet(table, "e", "f");
-      assert.deepEqual(encodeWrite(table, insert(length), false), copy);
+      assert.throws(() => decodeWriteEtag(store.commit(kept)), { statusCode: 400 });
+      assert.throws(
+        () =>
+          encoder.get(table, "e", "f", undefined, () => {
+            throw new Error("of send");
+          }),
+        /of send/,
+      );
+      encoder.write(table, insert(length), false, undefined, (message) => {
+        assert.deepEqual(message, alone);
+      });
     }
   });
   test("a getter that calls a store is rejected, and the entity is written unchanged", () => {
@@ -733,18 +747,21 @@ describe("operations", () => {
     );
     assert.deepEqual(encodeWrite(table, [{ ...keys, entity: plain }], false), block);
   });
-  test("reads flushed by a getter's call are encoded without disturbing the entity", () => {
+  test("reads flushed by a getter's call are encoded by another encoder, without disturbing the entity", () => {
     const keys = { kind: "insert", partitionKey: "getters", rowKey: "2" } as const;
     for (const end of ["x", "\u00e9", "\ud800"]) {
       const plain = { a: end, b: new Uint8Array([3]), c: "x".repeat(300), d: end, e: 1 };
-      const read = (key: string) => encodeGet(table, key, "x".repeat(9000)).slice();
+      const read = (key: string) => encodeGet(table, key, "x".repeat(9000));
+      const another = new RequestEncoder();
+      const readApart = (key: string) =>
+        another.get(table, key, "x".repeat(9000), undefined, (message) => message.slice());
       const alone = [read("p"), read("\ud800")];
       const entity = Object.create(null, {
         ...Object.getOwnPropertyDescriptors(plain),
         d: {
           enumerable: true,
           get: () => {
-            withScratchBuffer(() => assert.deepEqual([read("p"), read("\ud800")], alone));
+            assert.deepEqual([readApart("p"), readApart("\ud800")], alone);
             assert.throws(() => read("p"), { code: "NotSupported" });
             return plain.d;
           },

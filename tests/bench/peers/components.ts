@@ -28,7 +28,7 @@ type Component = (typeof componentNames)[number];
 const storing = /\/storage\/|\/host\/(segment-writer|checkpointer)\./;
 const components: readonly (readonly [name: Component, source: RegExp])[] = [
   ["module", /^wasm:|\.wasm$/],
-  ["encoding", /\/client\/request-encoder\./],
+  ["encoding", /\/client\/(request-encoder|message-writer|property-(names|writer))\./],
   ["decoding", /\/client\/response-decoder\./],
   ["host and queue", /\/dist\/(host|tabs|wasm|slab)\b/],
   ["client", /\/dist\//],

@@ -1,15 +1,31 @@
-// Request blocks that live on: copies of those of the client, which die when the next one is encoded.
+// Request messages that remain valid: copies of the messages of one encoder.
 
-import * as block from "../../../web/src/client/rpc-messages.ts";
+import {
+  type EntityQuery,
+  RequestEncoder,
+  type TableQuery,
+  type WriteOperation,
+} from "../../../web/src/client/rpc-messages.ts";
+import type { EdmTypes } from "../../../web/src/types.ts";
 
-const copying =
-  <A extends unknown[]>(encode: (...args: A) => Uint8Array) =>
-  (...args: A) =>
-    encode(...args).slice();
+const encoder = new RequestEncoder();
+const copy = (message: Uint8Array) => message.slice();
 
-export const encodeCreateTable = copying(block.encodeCreateTable);
-export const encodeExplain = copying(block.encodeExplain);
-export const encodeGet = copying(block.encodeGet);
-export const encodeListTables = copying(block.encodeListTables);
-export const encodeQuery = copying(block.encodeQuery);
-export const encodeWrite = copying(block.encodeWrite);
+export const encodeCreateTable = (name: string) => encoder.createTable(name, copy);
+export const encodeDropTable = (name: string) => encoder.dropTable(name, copy);
+export const encodeExplain = (table: string, query: EntityQuery) =>
+  encoder.explain(table, query, copy);
+export const encodeGet = (
+  table: string,
+  partitionKey: string,
+  rowKey: string,
+  select?: readonly string[],
+) => encoder.get(table, partitionKey, rowKey, select, copy);
+export const encodeListTables = (query: TableQuery = {}) => encoder.listTables(query, copy);
+export const encodeQuery = (table: string, query: EntityQuery) => encoder.query(table, query, copy);
+export const encodeWrite = (
+  table: string,
+  operations: readonly WriteOperation[],
+  transaction: boolean,
+  types?: Readonly<Record<string, EdmTypes | undefined>>,
+) => encoder.write(table, operations, transaction, types, copy);

@@ -8,18 +8,20 @@ import {
   decodeWriteEtags,
   type EntityPage,
   type EntityQuery,
-  encodeCreateTable,
-  encodeDropTable,
-  encodeGet,
-  encodeListTables,
-  encodeQuery,
-  encodeWrite,
   type TableQuery,
   type WriteOperation,
 } from "../../../web/src/client/rpc-messages.ts";
 import type { EdmTypes } from "../../../web/src/types.ts";
 import { createEngine, type Engine } from "../../../web/src/wasm/engine.ts";
 import { assertLoaded } from "./assert-loaded.ts";
+import {
+  encodeCreateTable,
+  encodeDropTable,
+  encodeGet,
+  encodeListTables,
+  encodeQuery,
+  encodeWrite,
+} from "./copied-messages.ts";
 
 export const table = "people";
 

@@ -7,14 +7,7 @@
 // state at the time of its call.
 
 import type { Transport } from "../transport.ts";
-import {
-  decodeEntity,
-  decodePage,
-  type EntityKey,
-  encodeGet,
-  encodeMultiGet,
-  withScratchBuffer,
-} from "./rpc-messages.ts";
+import { decodeEntity, decodePage, type EntityKey, RequestEncoder } from "./rpc-messages.ts";
 
 type Row = Record<string, unknown>;
 
@@ -30,6 +23,8 @@ const resolvedPromise = Promise.resolve();
 
 export class PointReadBatcher {
   readonly #transport: Transport;
+  // Not the encoder of the store's handles: the batch is sent while they may be encoding.
+  readonly #encoder = new RequestEncoder();
   #isTurnOpen = false;
   #pending: PendingRead[] = [];
 
@@ -46,7 +41,7 @@ export class PointReadBatcher {
       return undefined;
     }
     if (this.#transport.batchesReads !== true) return undefined;
-    if (this.#pending.length === 0) this.#transport.deferReads?.(this.#flushBeforeOtherCall);
+    if (this.#pending.length === 0) this.#transport.deferReads?.(this.#flush);
     return new Promise((resolve, reject) => {
       this.#pending.push({ table, partitionKey, rowKey, resolve, reject });
     });
@@ -57,8 +52,7 @@ export class PointReadBatcher {
     this.#flush();
   };
 
-  // Called when the engine is about to run another call, whose request message is in the buffer.
-  readonly #flushBeforeOtherCall = () => withScratchBuffer(this.#flush);
+  readonly #read = (request: Uint8Array) => this.#transport.read(request);
 
   // Reads all queued rows, in the order of the calls.
   readonly #flush = () => {
@@ -94,7 +88,7 @@ export class PointReadBatcher {
   #tryMultiGet(table: string, reads: readonly EntityKey[]): Row[] | undefined {
     if (this.#transport.batchesReads !== true) return undefined;
     try {
-      const response = this.#transport.read(encodeMultiGet(table, reads));
+      const response = this.#encoder.multiGet(table, reads, this.#read);
       if (!(response instanceof Promise)) return decodePage(response, { copyBinaries: true }).rows;
       response.catch(() => {});
       return undefined;
@@ -105,7 +99,7 @@ export class PointReadBatcher {
 
   #readOne({ table, partitionKey, rowKey, resolve, reject }: PendingRead): void {
     try {
-      const response = this.#transport.read(encodeGet(table, partitionKey, rowKey));
+      const response = this.#encoder.get(table, partitionKey, rowKey, undefined, this.#read);
       if (response instanceof Promise) response.then(decodeEntity).then(resolve, reject);
       else resolve(decodeEntity(response));
     } catch (error) {

@@ -2,17 +2,7 @@
 // entities, pages and errors. It does no I/O and needs no engine.
 
 export type { EntityKey, EntityQuery, TableQuery, WriteOperation } from "./request-encoder.ts";
-export {
-  encodeCreateTable,
-  encodeDropTable,
-  encodeExplain,
-  encodeGet,
-  encodeListTables,
-  encodeMultiGet,
-  encodeQuery,
-  encodeWrite,
-  withScratchBuffer,
-} from "./request-encoder.ts";
+export { RequestEncoder } from "./request-encoder.ts";
 export type { DecodeOptions, EntityPage } from "./response-decoder.ts";
 export {
   decodeEntity,

@@ -43,12 +43,10 @@ import {
   decodeWriteEtag,
   decodeWriteEtags,
   type EntityQuery,
-  encodeExplain,
-  encodeGet,
-  encodeQuery,
-  encodeWrite,
+  type RequestEncoder,
   type WriteOperation,
 } from "./rpc-messages.ts";
+import { storeEncoder } from "./store-encoder.ts";
 import { createTable, deleteTable } from "./table-service-client.ts";
 import { operationsFromActions, transactionResponse } from "./transaction.ts";
 
@@ -64,6 +62,7 @@ export interface TableHandleOptions {
 export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain"> {
   readonly tableName: string;
   readonly #transport: Transport;
+  readonly #encoder: RequestEncoder;
   readonly #pointReadBatcher: PointReadBatcher | undefined;
   readonly #types: Record<string, EdmTypes> | undefined;
   readonly #durability: Durability | undefined;
@@ -72,6 +71,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
   constructor(transport: Transport, tableName: string, options: TableHandleOptions = {}) {
     this.tableName = tableName;
     this.#transport = transport;
+    this.#encoder = storeEncoder(transport);
     this.#pointReadBatcher = pointReadBatcher(transport);
     this.#types = options.types;
     this.#durability = options.durability;
@@ -103,8 +103,9 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
         const batched = this.#tryBatchedRead(partitionKey, rowKey);
         if (batched !== undefined) return batched as Promise<TableEntityResult<T>>;
       }
-      const request = encodeGet(this.tableName, partitionKey, rowKey, select);
-      const response = this.#transport.read(request, options.abortSignal);
+      const response = this.#encoder.get(this.tableName, partitionKey, rowKey, select, (request) =>
+        this.#transport.read(request, options.abortSignal),
+      );
       const decode = (message: Uint8Array) => {
         const entity = decodeEntity(message, options);
         return (
@@ -138,8 +139,10 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     settings: PageSettings,
   ): TableEntityResultPage<T> | Promise<TableEntityResultPage<T>> {
     checkOperationOptions(options);
-    const request = encodeQuery(this.tableName, entityQuery(options, settings));
-    const response = this.#transport.read(request, options.abortSignal);
+    const query = entityQuery(options, settings);
+    const response = this.#encoder.query(this.tableName, query, (request) =>
+      this.#transport.read(request, options.abortSignal),
+    );
     const decode = (message: Uint8Array): TableEntityResultPage<T> => {
       const { rows, next } = decodePage(message, options);
       const shaped = this.#usesResolver(options)
@@ -162,8 +165,10 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
 
   async explain(options: ListTableEntitiesOptions = {}): Promise<Explain> {
     checkOperationOptions(options);
-    const message = encodeExplain(this.tableName, entityQuery(options, {}));
-    const response = this.#transport.read(message, options.abortSignal);
+    const query = entityQuery(options, {});
+    const response = this.#encoder.explain(this.tableName, query, (request) =>
+      this.#transport.read(request, options.abortSignal),
+    );
     // A response that is here is decoded without an await: it is valid only until the next call.
     return decodeExplain(response instanceof Promise ? await response : response);
   }
@@ -265,9 +270,10 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     options: OperationOptions & WriteOptions,
   ): Uint8Array | Promise<Uint8Array> {
     checkOperationOptions(options);
-    const message = encodeWrite(this.tableName, operations, transaction, this.#types);
     const { durability, abortSignal } = this.#withDurability(options);
-    return this.#transport.write(message, durability, abortSignal);
+    return this.#encoder.write(this.tableName, operations, transaction, this.#types, (message) =>
+      this.#transport.write(message, durability, abortSignal),
+    );
   }
 
   // Decodes the response to a single write.

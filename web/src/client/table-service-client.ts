@@ -15,14 +15,8 @@ import type {
 } from "../types.ts";
 import { checkOperationOptions } from "./operation-checks.ts";
 import { checkedPageSize, decodeTableToken, paged } from "./paging.ts";
-import {
-  decodeTables,
-  decodeWriteEtags,
-  encodeCreateTable,
-  encodeDropTable,
-  encodeListTables,
-  type TableQuery,
-} from "./rpc-messages.ts";
+import { decodeTables, decodeWriteEtags, type TableQuery } from "./rpc-messages.ts";
+import { storeEncoder } from "./store-encoder.ts";
 
 export class ServiceHandle implements TableServiceClient {
   readonly #transport: Transport;
@@ -55,7 +49,9 @@ export class ServiceHandle implements TableServiceClient {
     if (filter !== undefined) query.filter = filter;
     if (settings.maxPageSize !== undefined) query.top = checkedPageSize(settings.maxPageSize);
     if (settings.continuationToken) query.next = decodeTableToken(settings.continuationToken);
-    const response = this.#transport.read(encodeListTables(query), options.abortSignal);
+    const response = storeEncoder(this.#transport).listTables(query, (request) =>
+      this.#transport.read(request, options.abortSignal),
+    );
     const decode = (message: Uint8Array): TableItemResultPage => {
       const { names, next } = decodeTables(message);
       const page: TableItemResultPage = names.map((name) => ({ name }));
@@ -74,8 +70,9 @@ export async function createTable(
 ): Promise<void> {
   checkOperationOptions(options);
   try {
-    const message = encodeCreateTable(name);
-    const response = transport.write(message, options.durability, options.abortSignal);
+    const response = storeEncoder(transport).createTable(name, (message) =>
+      transport.write(message, options.durability, options.abortSignal),
+    );
     decodeWriteEtags(response instanceof Promise ? await response : response);
   } catch (error) {
     if (!(error instanceof RestError && error.code === "TableAlreadyExists")) throw error;
@@ -90,8 +87,9 @@ export async function deleteTable(
 ): Promise<void> {
   checkOperationOptions(options);
   try {
-    const message = encodeDropTable(name);
-    const response = transport.write(message, options.durability, options.abortSignal);
+    const response = storeEncoder(transport).dropTable(name, (message) =>
+      transport.write(message, options.durability, options.abortSignal),
+    );
     decodeWriteEtags(response instanceof Promise ? await response : response);
   } catch (error) {
     if (!(error instanceof RestError && error.statusCode === 404)) throw error;
