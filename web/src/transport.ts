@@ -17,9 +17,10 @@ import type {
 export interface Transport {
   // Runs a read message and returns its response message.
   //
-  // Lifetimes: the request is valid until the call returns; an implementation that needs it longer
-  // copies it. A response that is returned directly, not by a promise, is a view that is valid
-  // until the store's next call: decode it in the same turn.
+  // Lifetimes: the request is valid until the call returns (client/request-encoder.ts); an
+  // implementation that needs the request longer copies it. A response that is returned directly,
+  // not by a promise, is a view that is valid until the store's next call: decode it with
+  // decodeOnArrival().
   //
   // Throws or rejects with StoreError if the store cannot respond. A service error is a response
   // (client/response-decoder.ts turns it into a RestError). A store that delays its responses on

@@ -1,8 +1,7 @@
 // Decodes RPC response messages into entities, pages and errors (core/rpc/LAYOUT.md).
 //
-// A response may be a view of wasm memory that is valid only until the next call, so decoding
-// copies everything out of it. All text is decoded at once and then sliced. Binary values are views
-// of one common copy.
+// A response may be a view of wasm memory, so decoding copies everything out of it. All text is
+// decoded at once and then sliced. Binary values are views of one common copy.
 
 import { base64, dateTimeText, doubleText } from "../edm/edm.ts";
 import type { StoreErrorCode } from "../errors.ts";
@@ -28,6 +27,15 @@ export interface DecodeOptions {
 export interface EntityPage {
   rows: Record<string, unknown>[];
   next?: { partitionKey: string; rowKey: string };
+}
+
+// Decodes a response as soon as it arrives. A response that is not a promise is decoded before the
+// function returns, since a transport may reuse its memory (transport.ts).
+export function decodeOnArrival<R>(
+  response: Uint8Array | Promise<Uint8Array>,
+  decode: (response: Uint8Array) => R,
+): R | Promise<R> {
+  return response instanceof Promise ? response.then(decode) : decode(response);
 }
 
 // ---- The message ------------------------------------------------------------------------------

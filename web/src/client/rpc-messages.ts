@@ -7,6 +7,7 @@ export type { DecodeOptions, EntityPage } from "./response-decoder.ts";
 export {
   decodeEntity,
   decodeExplain,
+  decodeOnArrival,
   decodePage,
   decodeTables,
   decodeWriteEtag,

@@ -39,6 +39,7 @@ import { applyResolver } from "./resolver.ts";
 import {
   decodeEntity,
   decodeExplain,
+  decodeOnArrival,
   decodePage,
   decodeWriteEtag,
   decodeWriteEtags,
@@ -112,9 +113,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
           this.#usesResolver(options) ? this.#applyResolver(entity) : entity
         ) as TableEntityResult<T>;
       };
-      return response instanceof Promise
-        ? response.then(decode)
-        : Promise.resolve(decode(response));
+      return Promise.resolve(decodeOnArrival(response, decode));
     } catch (error) {
       return Promise.reject(error);
     }
@@ -152,7 +151,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
       if (next !== undefined) page.continuationToken = encodeEntityToken(next);
       return page;
     };
-    return response instanceof Promise ? response.then(decode) : decode(response);
+    return decodeOnArrival(response, decode);
   }
 
   #usesResolver({ disableTypeConversion }: ListTableEntitiesOptions): boolean {
@@ -169,8 +168,7 @@ export class TableHandle implements TableClient, Pick<Table, "bulk" | "explain">
     const response = this.#encoder.explain(this.tableName, query, (request) =>
       this.#transport.read(request, options.abortSignal),
     );
-    // A response that is here is decoded without an await: it is valid only until the next call.
-    return decodeExplain(response instanceof Promise ? await response : response);
+    return decodeOnArrival(response, decodeExplain);
   }
 
   // ---- Writing ----------------------------------------------------------------------------------

@@ -15,7 +15,12 @@ import type {
 } from "../types.ts";
 import { checkOperationOptions } from "./operation-checks.ts";
 import { checkedPageSize, decodeTableToken, paged } from "./paging.ts";
-import { decodeTables, decodeWriteEtags, type TableQuery } from "./rpc-messages.ts";
+import {
+  decodeOnArrival,
+  decodeTables,
+  decodeWriteEtags,
+  type TableQuery,
+} from "./rpc-messages.ts";
 import { storeEncoder } from "./store-encoder.ts";
 
 export class ServiceHandle implements TableServiceClient {
@@ -58,7 +63,7 @@ export class ServiceHandle implements TableServiceClient {
       if (next !== undefined) page.continuationToken = next;
       return page;
     };
-    return response instanceof Promise ? response.then(decode) : decode(response);
+    return decodeOnArrival(response, decode);
   }
 }
 
