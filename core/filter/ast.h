@@ -1,12 +1,12 @@
-// The $filter tree: one node struct with a kind.
+// The tree of a $filter: one node struct with a kind.
 //
 // Nodes live in one vector, in post-order, and refer to each other by position:
 //   - both children come before their parent, the left subtree before the right one, the root last;
 //   - every node but the root is the child of exactly one other;
 //   - a right (or only) child stands directly before its parent.
-// So one pass from front to back, with an array of answers beside it, evaluates a tree of any
-// depth. Don't recurse without counting: nesting is limited, but `a or b or c …` makes a
-// left-leaning chain of up to filter_bytes_max / 5 links. Trees print as S-expressions.
+// So one pass from front to back, with an array of results beside it, evaluates a tree of any
+// depth. Do not recurse over the tree: the depth of parentheses is limited, but `a or b or c …`
+// makes a left-leaning chain of up to filter_bytes_max / 5 nodes. Trees print as S-expressions.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ enum class FilterKind : std::uint8_t {
   all_of,      // left and right
   any_of,      // left or right
   negation,    // not left
-  comparison,  // property op literal (a literal on the left has been mirrored away by the parser)
-  flag,        // a bare property: true if it is there, Boolean and true
+  comparison,  // property op literal; the parser mirrors a comparison whose literal is on the left
+  flag,        // a bare property: true if the property exists, is Boolean and true
   constant,    // a bare true or false
 };
 
@@ -45,11 +45,12 @@ struct Filter {
   const FilterNode& root() const { return nodes.back(); }
 };
 
-// (and (eq PartitionKey 'Sales') (gt Age 30)); literals in filter syntax. Empty filter: "()".
+// Prints a filter, for example (and (eq PartitionKey 'Sales') (gt Age 30)), with literals in filter
+// syntax. An empty filter is "()".
 std::string to_sexpr(const Filter& filter);
-// The operator with sides exchanged: 5 lt x is x gt 5.
+// Returns the operator for exchanged sides: 5 lt x is x gt 5.
 CompareOp mirror(CompareOp op);
-// "eq", "ne" and so on.
+// Returns "eq", "ne" and so on.
 std::string_view operator_name(CompareOp op);
 
 }  // namespace entitable

@@ -1,5 +1,5 @@
-// Does an entity match a filter? Two-valued logic, types matter (GRAMMAR.md, "What a comparison
-// answers").
+// Evaluates a filter on an entity, with two-valued logic and rules for each pair of types
+// (GRAMMAR.md, "Results of comparisons").
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,13 @@
 
 namespace entitable {
 
-// What `property op literal` does for a property of a given type. Binding it once per shape leaves
-// a row with a few loads and one compare.
+// How `property op literal` compares a property of a given type. Decided once per shape, so that
+// testing a row takes a few loads and one comparison.
 enum class ComparisonKind : std::uint8_t {
-  same_type,  // compare_values
-  as_number,  // an Int32 literal and an Int64, or an Int32 or Int64 literal and a Double: numeric
-  mismatch,   // the property behaves as less than the literal: ne, lt, le are true
+  same_type,  // by compare_values
+  // by value: Int32 literal and Int64 property, or Int32 or Int64 literal and Double property
+  as_number,
+  mismatch,  // the property behaves as less than the literal: ne, lt, le are true
 };
 
 constexpr ComparisonKind comparison_kind(EdmType property, EdmType literal) {
@@ -25,8 +26,8 @@ constexpr ComparisonKind comparison_kind(EdmType property, EdmType literal) {
   return wider && narrower ? ComparisonKind::as_number : ComparisonKind::mismatch;
 }
 
-// The answer of an operator for an ordering of property and literal; `unordered` (a NaN) is true
-// for ne only.
+// Returns the result of an operator for the ordering of property and literal. `unordered` (a NaN)
+// is true for ne only.
 constexpr bool holds(CompareOp op, Ordering ordering) {
   switch (op) {
     case CompareOp::eq:
@@ -45,17 +46,18 @@ constexpr bool holds(CompareOp op, Ordering ordering) {
   return false;
 }
 
-// The answer of a mismatch: true for ne, lt and le.
+// Returns the result of a mismatch: true for ne, lt and le.
 constexpr bool holds_on_mismatch(CompareOp op) {
   return holds(op, Ordering::less);
 }
 
-// One comparison of a property that is there. A Double property meets an integer literal as the
-// double nearest to the literal.
+// Compares a property that exists with a literal. For a Double property, an integer literal is
+// rounded to the nearest double.
 bool compare_property(const ValueView& property, CompareOp op, const ValueView& literal);
 
-// A whole entity, the slow obvious way: PartitionKey and RowKey as String, Timestamp as DateTime, a
-// missing property makes any comparison (also ne) false. Iterative, so depth does not matter.
+// Evaluates the filter on a whole entity: slow and simple, the reference for tests. PartitionKey
+// and RowKey are Strings, Timestamp is a DateTime. A comparison of a missing property is false,
+// also with ne. Iterative, so any depth of the filter is safe.
 bool matches(const Filter& filter, const Entity& entity);
 
 }  // namespace entitable

@@ -1,5 +1,6 @@
-// $filter text to tokens, one at a time. Never fails: what is no token becomes a bad one, and the
-// parser complains where it stands. What a literal contains is not looked at (literal.h).
+// Splits a $filter text into tokens, one at a time. The lexer never fails: text that is no token
+// becomes an `invalid` token, which the parser reports. The content of literals is checked in
+// literal.h.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +12,14 @@ namespace entitable {
 
 class Lexer {
  public:
-  // REQUIRES: is_wtf8(text), and it outlives the lexer and the tokens.
+  // REQUIRES: is_wtf8(text), and the text outlives the lexer and the tokens.
   explicit Lexer(std::string_view text) : text_(text) {}
 
-  // The next token; `end` for ever once the text is read. All calls together look at each byte a
-  // bounded number of times.
+  // Returns the next token, and `end` each time after the last one. Reading the whole text takes
+  // linear time.
   Token next();
 
-  // Whether "(" follows directly, without a blank: a word before it is then the name of a function.
+  // Whether "(" follows directly, without a blank: a word before "(" is the name of a function.
   bool is_before_parenthesis() const { return at_ < text_.size() && text_[at_] == '('; }
 
  private:
@@ -33,7 +34,7 @@ class Lexer {
   std::string_view word_at(std::size_t at) const;
 
   std::string_view text_;
-  std::size_t at_ = 0;  // the first byte not read yet; always the start of a character
+  std::size_t at_ = 0;  // the first unread byte; always the start of a character
 };
 
 }  // namespace entitable

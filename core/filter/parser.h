@@ -1,4 +1,4 @@
-// $filter text to tree; the grammar is in GRAMMAR.md.
+// Parses the text of a $filter to a tree. GRAMMAR.md describes the grammar.
 #pragma once
 
 #include <string_view>
@@ -10,20 +10,20 @@ namespace entitable {
 
 // Errors, none of which depends on data:
 //   InvalidInput "Syntax error at position N in '<filter>'."
-//       N = offset in UTF-16 units just past the first token that cannot stand where it does;
+//       N = offset in UTF-16 units just past the first token that is not allowed at its place;
 //       the length of the text if something is missing at its end
 //   InvalidInput "Unrecognized 'Edm.Int32' literal '5454161346626'"
-//       an integer outside Int32 without L; the same with another type for any bad content
+//       an integer outside Int32 without L; likewise for invalid content of other types
 //   InvalidInput, standard text
 //       null, a literal of a type no property can have; text that is not WTF-8, is over
 //       limits::filter_bytes_max or nests deeper than limits::filter_depth_max
 //   NotImplemented
-//       what is legal OData and not run: property–property, constant–constant, a condition
-//       compared, arithmetic, functions, a constant other than true and false as a condition
-// The leftmost InvalidInput wins; NotImplemented is said only of a text that has none.
+//       legal OData that is not supported: property–property, constant–constant, a comparison of
+//       conditions, arithmetic, functions, a constant other than true and false as a condition
+// The leftmost InvalidInput is returned; NotImplemented only if the text has no InvalidInput.
 //
-// Time and memory are linear in the text, and nothing recurses. Nesting is the number of
-// parentheses, `not`s and signs that are open at one place.
+// Takes time and memory linear in the text, and does not recurse. The nesting of a place is the
+// number of parentheses, `not`s and signs that are open there.
 Result<Filter> parse_filter(std::string_view text);
 
 }  // namespace entitable

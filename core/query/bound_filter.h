@@ -1,14 +1,14 @@
-// A filter bound to a shape: names resolved to slots, literals converted, whatever the shape
-// settles (a missing property, another type) folded away. What is left is a list of tests, each
-// of which says where to go on if it holds and if not: `and`, `or` and `not` cost nothing, and
-// nothing is allocated and nothing recurses while rows are tested.
+// A filter bound to a shape: property names are resolved to slots, and literals are converted to
+// the types of the properties. Conditions that the shape decides (a missing property, another type)
+// are folded away. The result is a list of tests. Each test names the next test for both outcomes,
+// so `and`, `or` and `not` need no tests of their own. Testing rows neither allocates nor recurses.
 //
 //   Age gt 30 and not (City eq 'Rome')     on a shape {Age: Int32, City: String}
 //
 //     0: Age   > 30       holds: 1         fails: reject
 //     1: City == 'Rome'   holds: reject    fails: accept
 //
-// and on a shape without Age: reject, at once.
+// On a shape without Age the filter rejects every row without a test.
 #pragma once
 
 #include <cstddef>
@@ -27,10 +27,10 @@ namespace entitable {
 
 class BoundFilter {
  public:
-  // For rows of one shape. implied[i]: node i is known to hold, so it is not tested (empty: none
-  // is). REQUIRES: the filter outlives this, for its literals.
+  // Binds to one shape. implied[i]: node i is known to hold, so it is not tested (empty: no node is
+  // known to hold). REQUIRES: the filter outlives this object, which refers to its literals.
   BoundFilter(const Filter& filter, const std::vector<char>& implied, const Shape& shape);
-  // For rows of any shape: looks properties up by name, row by row.
+  // Binds to no shape: looks properties up by name in each row.
   BoundFilter(const Filter& filter, const std::vector<char>& implied);
 
   bool accepts_all() const { return entry_ == accept; }
@@ -38,28 +38,28 @@ class BoundFilter {
   std::size_t size() const { return tests_.size(); }
   // REQUIRES: row is of the shape.
   bool matches(const RowView& row) const { return matches_from(entry_, row); }
-  // Makes ready for next(), once for a run that is of the shape: what the tests compare is looked
-  // for where it lies together.
+  // Prepares a batch for next(), once per batch: finds the cached columns of the tested properties.
+  // REQUIRES: the rows of the batch are of the shape.
   void prepare(RowBatch& run) const;
-  // Has in caches what next() looks at first, after prepare(). REQUIRES: all rows are of the shape.
+  // Prefetches the cached columns that next() reads first. REQUIRES: all rows are of the shape.
   void prefetch_columns(const Leaf& leaf) const {
     for (const TestedColumn& use : columns_) leaf.prefetch_column(use.slot, use.form);
   }
-  // A row that matches, if that is `sure`, or else may match: what lies together does not tell.
+  // A row that matches if `sure`; otherwise matches() decides, because the columns alone cannot.
   struct Candidate {
     std::size_t at;
     bool sure;
   };
-  // The next one in `run`, from `from` on; at run.size() there is none. REQUIRES: from <
-  // run.size(), and the run is of the shape.
+  // Returns the next candidate in `run` at or after `from`; `at` is run.size() if there is none.
+  // REQUIRES: from < run.size(), and all rows are of the shape.
   Candidate next(const RowBatch& run, std::size_t from) const;
 
  private:
-  using Target = std::uint32_t;  // a position in tests_, or
+  using Target = std::uint32_t;  // a position in tests_, `reject` or `accept`
   static constexpr Target reject = 0xFFFF'FFFE;
   static constexpr Target accept = 0xFFFF'FFFF;
 
-  // What is compared, and how: numbers with two bounds, texts with one literal. The "same" kinds
+  // What is compared and how: numbers with two bounds, strings with one literal. The `same_…` kinds
   // serve eq and ne, which need no order.
   enum class TestKind : std::uint8_t {
     int32,
@@ -76,7 +76,7 @@ class BoundFilter {
     row,
     by_name,
   };
-  // From `low` on, `span` more: one comparison without a sign tells whether a value is among them.
+  // The integers from `low` to `low + span`: a single unsigned comparison tests membership.
   struct IntegerRange {
     std::uint64_t low = 0;
     std::uint64_t span = 0;
@@ -91,20 +91,20 @@ class BoundFilter {
   };
   struct Test {
     TestKind kind = TestKind::by_name;
-    Ordering ordering = Ordering::equal;  // of text and literal, for it to hold
+    Ordering ordering = Ordering::equal;  // the test holds if the value compares so with `text`
     std::uint32_t slot = 0;
-    std::uint32_t column = cached_columns_max;  // in columns_; cached_columns_max: in none
+    std::uint32_t column = cached_columns_max;  // index in columns_; cached_columns_max: in none
     Target if_holds = accept;
     Target if_fails = reject;
     union {
       IntegerRange integers{};
       DoubleRange numbers;
-      std::uint32_t digest;  // same_text: of the text
+      std::uint32_t digest;  // same_text: the digest of `text`
     };
     std::string_view text;
     const FilterNode* node = nullptr;  // by_name
   };
-  // Values that tests compare, wanted side by side.
+  // A property that tests compare, and the form of its cached column.
   struct TestedColumn {
     std::uint32_t slot;
     ColumnForm form;
@@ -138,24 +138,25 @@ class BoundFilter {
   template <TestKind kind>
   Candidate next_in_column(const RowBatch& run, const char* values, std::size_t from) const;
 
-  std::vector<Test> tests_;            // the first one to be met is the last
+  std::vector<Test> tests_;            // in reverse order: the last one is tested first
   std::vector<TestedColumn> columns_;  // at most cached_columns_max
   Target entry_ = accept;
 };
 
-// A filter on rows of all shapes: binds each shape when it is first met. When all that is bound
-// has grown to bound_tests_max tests, further shapes look properties up by name.
+// A filter on rows of all shapes: binds each shape when a row of the shape is first tested. Once
+// the bound filters hold bound_tests_max tests, rows of further shapes are tested by property name.
 class BoundFilterCache {
  public:
-  // REQUIRES: the filter and `implied` outlive this.
+  // REQUIRES: the filter and `implied` outlive this object.
   BoundFilterCache(const Filter& filter, const std::vector<char>& implied);
 
   const BoundFilter& of(const Shape& shape) {
     if (shape.id() < bound_.size() && bound_[shape.id()] != nullptr) return *bound_[shape.id()];
     return bind(shape);
   }
-  // The shapes met so far, and whether these are all: beyond bound_tests_max they are not kept, and
-  // the generic shape says nothing about its rows.
+  // The shapes bound so far. has_all_shapes(): whether these are the shapes of all rows tested. It
+  // is false beyond bound_tests_max, and after a row of the generic shape, which has no property
+  // list.
   const std::vector<const Shape*>& shapes() const { return shapes_; }
   bool has_all_shapes() const;
 

@@ -3,10 +3,10 @@
 //
 //   token = "1!" n "!" t        t = base64 of the key's text, n = length of t in decimal
 //
-// with '=' written '-', '/' written '_' and '+' written '*', so that a token needs no escaping in a
-// URL or a header. (The URL-safe alphabet's '-' for '+' would make a final '-' mean two things.)
-// The empty key is "1!0!". A token carries the next key and nothing else, so it survives writes,
-// restarts and other tabs, and never expires.
+// where '=' is written '-', '/' is written '_' and '+' is written '*', so that a token needs no
+// escaping in a URL or a header. (In the URL-safe alphabet '-' means '+', so a final '-' would be
+// ambiguous.) The token of the empty key is "1!0!". A token contains only the next key, so it
+// survives writes, restarts and a change of tab, and never expires.
 #pragma once
 
 #include <optional>
@@ -18,9 +18,9 @@
 
 namespace entitable {
 
-// One key's token, also that of a table name (NextTableName).
+// Encodes one key, or a table name (NextTableName).
 std::string encode_token(std::string_view key);
-// InvalidInput for any text that encode_token() does not give.
+// Returns InvalidInput for any text that encode_token() does not produce.
 Result<std::string> decode_token(std::string_view token);
 
 struct ContinuationTokens {
@@ -28,7 +28,7 @@ struct ContinuationTokens {
   std::string next_row_key;
 };
 ContinuationTokens encode_continuation(const Continuation& continuation);
-// No or an empty row token is the empty RowKey: the start of the partition.
+// A missing or empty row token means the empty RowKey: the start of the partition.
 Result<Continuation> decode_continuation(std::string_view next_partition_key,
                                          std::optional<std::string_view> next_row_key);
 

@@ -1,7 +1,7 @@
 // Runs queries against one version of a table: one bounded page at a time, or one row.
 //
-// Nothing is copied: rows are views into the version, which the answer pins. Writes made meanwhile
-// are not seen and do no harm.
+// Rows are not copied: they are views into the version, which the result keeps alive. Later writes
+// do not change a result.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,14 @@
 namespace entitable {
 
 struct Page {
-  TableIndex pin;  // keeps the rows alive; not to be changed
+  TableIndex pin;  // keeps the rows alive; must not be changed
   std::vector<RowView> rows;
-  // The next row that matches, if there is one: a page that ends with the last match has none, even
-  // when it is full.
+  // The next matching row, if there is one. A page that ends with the last match has no
+  // continuation, even when the page is full.
   std::optional<Continuation> next;
-  std::uint64_t rows_read = 0;  // looked at, those that did not match and the look-ahead included
-  std::optional<std::string> partition = {};  // that it is of, if execute_as_service() made it
+  std::uint64_t rows_read = 0;  // all rows tested: also those that do not match, and the look-ahead
+  // the partition of the rows, if execute_as_service() returned the page
+  std::optional<std::string> partition = {};
 };
 
 struct RowResult {
@@ -31,23 +32,25 @@ struct RowResult {
   RowView row;
 };
 
-// ResourceNotFound if there is no such row. The key may be one that cannot be stored.
+// Returns ResourceNotFound if there is no such row. The key may be one that cannot be stored.
 std::variant<RowResult, Error, PartsNeeded> get_row(const TableIndex& index, const KeyView& key);
 
-// The rows of the first so many keys that all have one in memory, and that a page may hold.
+// Returns the rows of the leading keys: stops before the first key whose row does not exist or is
+// not in memory, and where the page is full.
 Page get_rows(const TableIndex& index, std::span<const KeyView> keys);
 
-// The rows at or after query.from that match, in key order, at most query.top of them. A `top` of 0
-// is an empty page that reads nothing and has no continuation. A page of huge rows ends before
-// `top`, at limits::page_bytes_max. REQUIRES: query.top <= limits::page_rows_max; query.filter
-// outlives the call.
+// Returns the matching rows at or after query.from, in key order, at most query.top of them. If
+// query.top is 0, returns an empty page without a continuation and reads nothing. A page of large
+// rows ends early, at limits::page_bytes_max. REQUIRES: query.top <= limits::page_rows_max;
+// query.filter outlives the call.
 std::variant<Page, PartsNeeded> execute(const TableIndex& index, const Query& query,
                                         OnUnloaded on_unloaded = OnUnloaded::return_parts_needed);
 
-// The same rows, page after page, but read as the model of the real service does (explain.h): row
-// by row through its one contiguous range, and a page ends where it leaves a partition, be it
-// empty, with a continuation if the range has rows behind it. A query takes as many pages as
-// explain() counts round trips. REQUIRES: as execute().
+// Returns the same rows over all pages, but reads them as the model of the real service does
+// (explain.h): it scans one contiguous range row by row. A page ends where the scan leaves a
+// partition, even if the page is empty, and has a continuation if the range has more rows. The
+// number of pages of a query is the number of round trips that explain() reports. REQUIRES: as
+// execute().
 std::variant<Page, PartsNeeded> execute_as_service(const TableIndex& index, const Query& query);
 
 }  // namespace entitable

@@ -1,8 +1,8 @@
-// What explain() has to say about a query beyond its numbers. Internal to core/query.
+// The warnings of explain(): what is unusual or costly about a query. Internal to core/query.
 //
 //   Contradiction     no key can match
 //   TableScan         the service reads across partitions, or the whole table
-//   PartitionScan     the service reads a whole partition and leaves most of the work to a test
+//   PartitionScan     the service reads a whole partition and tests most of the filter row by row
 //   WiderOnService    this store reads less than the service would
 //   TypeMismatch      a comparison with a literal of another type (core/rest/SERVICE.md §4.1)
 //   UnknownProperty   none of the rows read has the property
@@ -21,7 +21,7 @@ namespace entitable {
 
 struct ExplainWarning {
   std::string code;     // stable, PascalCase: one of the above
-  std::string message;  // what is so
+  std::string message;  // what was found
   std::string help;     // what to do about it
 };
 
@@ -30,7 +30,7 @@ struct ExplainFindings {
   const Plan& plan;
   const ServicePlan& service;
   std::uint64_t rows_read;
-  // The shapes of all rows that were tested; nothing is said about properties if not all are known.
+  // The shapes of all rows that were tested. No warning is about properties unless all are known.
   const std::vector<const Shape*>& shapes;
   bool shapes_complete;
 };

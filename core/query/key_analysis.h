@@ -1,10 +1,11 @@
-// What a filter says about the keys of the rows that match it. Internal to core/query.
+// Derives from a filter which keys the matching rows can have. Internal to core/query.
 //
-// For every node two sets: *may* holds the keys of all rows that match, and perhaps more; *must*
-// holds only keys whose rows match whatever their properties are, and perhaps not all. A comparison
-// of PartitionKey or RowKey with a String is exact (the two are equal); with another type it is a
-// constant; a comparison of another property may match everywhere and must match nowhere. `and`
-// and `or` combine both sets, `not` exchanges their complements.
+// The analysis approximates each node of the filter by two sets of keys. *may* contains the keys of
+// all rows that match, and possibly more. *must* contains only keys whose rows match whatever their
+// properties are, and possibly not all of these. Comparing PartitionKey or RowKey with a String is
+// exact (both sets are equal); comparing them with another type is a constant. For any other
+// property, *may* is all keys and *must* is empty. `and` and `or` combine both sets; `not`
+// exchanges their complements.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,8 @@ class KeySetApproximation {
     if (must == may) return exactly(std::move(may));
     return {std::move(may), std::move(must), Kind::between};
   }
-  // Between nothing and all keys: so it is with most comparisons, and it takes no memory.
+  // *must* is empty and *may* is all keys. Most comparisons are unknown, so this state stores no
+  // sets.
   static KeySetApproximation unknown() { return {{}, {}, Kind::none}; }
   KeySetApproximation() : KeySetApproximation({}, {}, Kind::exact) {}
 
@@ -34,7 +36,7 @@ class KeySetApproximation {
   const KeySet& must() const { return exact() ? may_ : must_; }
   bool exact() const { return kind_ == Kind::exact; }
   bool is_unknown() const { return kind_ == Kind::none; }
-  // What is known if something must hold, too, of which nothing is known.
+  // Returns the approximation of `this and x`, where nothing is known of x.
   KeySetApproximation and_unknown() && {
     return is_unknown() ? unknown() : between({}, std::move(may_));
   }
@@ -43,16 +45,16 @@ class KeySetApproximation {
   enum class Kind : std::uint8_t { exact, between, none };
   KeySetApproximation(KeySet may, KeySet must, Kind kind)
       : may_(std::move(may)), must_(std::move(must)), kind_(kind) {}
-  KeySet may_;   // empty if none
-  KeySet must_;  // likewise, and if exact
+  KeySet may_;   // empty if unknown
+  KeySet must_;  // empty if unknown or exact
   Kind kind_;
 };
 
-// One of the conditions of which a filter is the `and`; the whole filter if it is none.
+// One condition of the filter's top-level `and`; the whole filter if its root is no `and`.
 struct KeyCondition {
   std::uint32_t node;  // in filter.nodes
   bool exact;
-  KeySet keys;  // if exact: those whose rows it holds for
+  KeySet keys;  // if exact: the keys whose rows satisfy the condition
 };
 
 struct KeyAnalysis {
@@ -60,18 +62,19 @@ struct KeyAnalysis {
   std::vector<KeyCondition> conditions;  // left to right
 };
 
-// The pieces of sets that one analysis looks at, so that its time is bounded: as many as a chain of
-// all the comparisons that fit into a filter needs, three times over. Only hundreds of nested
-// `and`s and `or`s of lists of keys need more; what comes after that is known roughly.
+// The most intervals that one analysis may read, which bounds its time. A chain of as many
+// comparisons as a filter can hold needs a third of it. Only hundreds of nested `and`s and `or`s of
+// key lists need more; beyond the limit the analysis is approximate.
 inline constexpr std::size_t key_analysis_intervals_max = 32 * key_set_intervals_max;
 
 // REQUIRES: !filter.empty(), and the filter outlives the result.
 KeyAnalysis analyse_keys(const Filter& filter);
 
-// The strings that compare so with `text`, in one or two intervals; below '' it may be empty().
+// Returns the strings for which `string op text` holds, as one or two intervals. An interval may be
+// empty(): no string is below ''.
 std::vector<KeyInterval> intervals_matching(CompareOp op, std::string_view text);
-// The positions in filter.nodes of the operands of a chain `a and b and c` (or of ors), however it
-// is nested, left to right; of a node of another kind, its own.
+// Returns the positions in filter.nodes of the operands of a chain such as `a and b and c`, however
+// the chain is nested, left to right. If the root is of another kind, returns only the root.
 std::vector<std::uint32_t> chain_operands(const Filter& filter, std::uint32_t root,
                                           FilterKind kind);
 

@@ -1,4 +1,4 @@
-// Sets of keys as ranges of the index. Internal to core/query.
+// Converts sets of keys to ranges of the index. Internal to core/query.
 #pragma once
 
 #include <string_view>
@@ -9,16 +9,16 @@
 
 namespace entitable {
 
-// The rows of one partition that lie in an interval.
+// Returns the range of the rows of one partition whose RowKey lies in the interval.
 KeyRange range_in_partition(std::string_view partition, const KeyInterval& rows);
 
 struct CoveringRanges {
   std::vector<KeyRange> ranges;  // ascending, disjoint, none empty, none touching the next
-  bool exact = true;             // false: they hold keys that are not in the set
+  bool exact = true;             // false: the ranges hold keys that are not in the set
 };
 
-// The ranges that hold a set. They hold more than the set where many partitions have only some of
-// their rows in it: an index in order of partitions cannot say that in ranges.
+// Returns ranges that cover a set. The ranges hold additional keys where several partitions have
+// only some of their rows in the set: the index is ordered by partition, so such a set is no range.
 CoveringRanges ranges_of(const KeySet& set);
 
 }  // namespace entitable

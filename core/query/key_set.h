@@ -1,16 +1,15 @@
-// Sets of keys, as the planner computes with them: closed under union, intersection and complement.
-// Internal to core/query.
+// Sets of keys for the planner: closed under union, intersection and complement. Internal to
+// core/query.
 //
-// A set is a list of segments, each an interval of partition keys that all have the same row keys
-// in the set; these are a list of intervals. Bounds lie between strings: just before or just after
-// one, or at the end of all. So eq, ne, gt, ge, lt and le of both keys are exact, and so are the
-// three operations.
+// A set is a list of segments. A segment is an interval of partition keys together with the row
+// keys that the set contains in each of these partitions, as a list of intervals. Bounds lie
+// between strings: just before a string, just after it, or at the end of all. So eq, ne, gt, ge, lt
+// and le on both keys are exact, and so are the three operations.
 //
-// Invariants (canonical form, so that equal sets look equal): segments and intervals ascend, are
-// disjoint and not empty; neighbours that touch differ in their rows (segments) or do not occur
-// (intervals).
+// Invariants (canonical form, so that equal sets compare equal): segments and intervals ascend, are
+// disjoint and not empty. Segments that touch differ in their rows; intervals never touch.
 //
-// Texts belong to whoever made the bounds (the filter's literals) and must outlive the set.
+// Bounds refer to strings that they do not own (the filter's literals), which must outlive the set.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +29,9 @@ class KeyBound {
   bool is_start() const { return side_ == Side::before && text_.empty(); }
   bool is_end() const { return side_ == Side::end; }
   bool is_after() const { return side_ == Side::after; }
-  // The string that it is before or after. REQUIRES: !is_end().
+  // The string that the bound is before or after. REQUIRES: !is_end().
   std::string_view text() const { return text_; }
-  // The smallest string above it. REQUIRES: !is_end().
+  // Returns the smallest string above the bound. REQUIRES: !is_end().
   std::string key() const;
 
   friend int compare(const KeyBound& a, const KeyBound& b);
@@ -53,7 +52,7 @@ struct KeyInterval {
   KeyBound upper;
   static KeyInterval all() { return {KeyBound::start(), KeyBound::end()}; }
   bool empty() const { return compare(lower, upper) >= 0; }
-  // Whether it holds exactly one string: upper.text().
+  // Whether the interval holds exactly one string: upper.text().
   bool single() const;
   friend bool operator==(const KeyInterval&, const KeyInterval&) = default;
 };
@@ -66,28 +65,28 @@ struct PartitionInterval {
   friend bool operator==(const PartitionInterval&, const PartitionInterval&) = default;
 };
 
-using KeySet = std::vector<PartitionInterval>;  // empty: no key
+using KeySet = std::vector<PartitionInterval>;  // empty: no keys
 
-// The most intervals that an operation gives, over all segments. More than `or` can name in one
-// filter (limits::filter_bytes_max / 16 bytes of the shortest comparison); only products of lists
-// of partitions and lists of rows come near it.
+// The most intervals that the result of an operation has, over all segments. A single filter cannot
+// name so many with `or` (its text is too short); only products of a list of partitions and a list
+// of rows come near the limit.
 inline constexpr std::size_t key_set_intervals_max = 4096;
 
-// Which way a result that would have more pieces is off.
+// How an operation rounds a result that would have more intervals.
 enum class Rounding : std::uint8_t {
-  up,    // it holds more keys: neighbours are joined
-  down,  // it holds fewer: pieces are dropped
+  up,    // the result holds more keys: neighbours are joined
+  down,  // the result holds fewer keys: intervals are dropped
 };
 
 KeySet all_keys();
 KeySet keys_with(const KeyInterval& partitions, const KeyInterval& rows);
 bool is_all(const KeySet& set);
 
-// `rounded`, if given, is set if the result is off.
+// Union and intersection. `*rounded`, if given, is set to true if the result was rounded.
 KeySet unite(const KeySet& a, const KeySet& b, Rounding rounding, bool* rounded = nullptr);
 KeySet intersect(const KeySet& a, const KeySet& b, Rounding rounding, bool* rounded = nullptr);
 KeySet complement(const KeySet& set);
-// Whether all of `a` is in `b`.
+// Whether `a` is a subset of `b`.
 bool is_subset(const KeySet& a, const KeySet& b);
 
 }  // namespace entitable

@@ -1,17 +1,18 @@
-// A filter to a plan: the key ranges that hold every row it can match, and what is left to test in
-// them.
+// The planner turns a filter into a plan: key ranges that hold every row that can match, and the
+// conditions to test on the rows of these ranges.
 //
-// The ranges are the keys that may match (key_analysis.h); a top-level condition that already holds
-// for all of them is not tested again.
+// The ranges hold the keys that may match (key_analysis.h). A top-level condition that holds for
+// all of these keys is not tested.
 //
 //   PartitionKey eq 'S' and (RowKey eq 'a' or RowKey eq 'b')   two points, nothing to test
 //   PartitionKey eq 'S' and Age gt 30                          one partition, Age to test
 //   not (PartitionKey eq 'S' or Age gt 30)                     below S and above S, all to test
 //   PartitionKey gt 'b' and PartitionKey lt 'a'                nothing
 //
-// The same rows in the same order as reading the whole table would give. Time and size are bounded:
-// above key_set_intervals_max ranges neighbours are joined, and then tested; what an analysis of
-// key_analysis_intervals_max pieces has not settled is read wholly, and tested.
+// Running a plan returns the same rows in the same order as reading the whole table. Time and size
+// are bounded: beyond key_set_intervals_max ranges, neighbouring ranges are joined and their rows
+// tested. Beyond key_analysis_intervals_max intervals, the analysis is approximate; the plan then
+// reads more rows and tests them.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,7 @@ PlanKind kind_of(const KeyRange& range);
 struct Plan {
   std::vector<KeyRange> ranges;  // ascending, disjoint, none empty, none touching the next
   PlanKind kind = PlanKind::empty;
-  // Whether rows of the ranges are to be tested at all.
+  // Whether any condition is tested on the rows of the ranges.
   bool residual = false;
   // implied[i]: node i of the filter holds for every row of the ranges, so a test may skip it.
   std::vector<char> implied;
@@ -46,8 +47,8 @@ struct Plan {
 
 Plan make_plan(const Filter& filter);
 
-// For tests and people. The kind and how much of the filter is left to test, then a line a range,
-// in which 'x'+ is the successor of 'x':
+// Describes a plan as text, for tests and people: the kind and how much of the filter is tested,
+// then one line per range, in which 'x'+ is the successor of 'x':
 //
 //   range, test rest
 //     'S' 'a' .. 'S' 'b'+

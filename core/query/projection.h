@@ -11,12 +11,12 @@
 
 namespace entitable {
 
-// A list of names to Query::select: split at commas, blanks around a name dropped, empty names
-// skipped, of a name given twice the first kept. A `*` anywhere, or no name at all, selects
-// everything: an empty list. Names need not exist anywhere, so any text is a name; more than 255
-// different ones, or more than 256 KiB of them, are InvalidInput.
+// Parses a list of names to Query::select. The text is split at commas; blanks around a name and
+// empty names are dropped, and repeated names after the first. A `*` anywhere, or no name at all,
+// selects everything: the result is empty. A name may be any text, since the property may not
+// exist. More than 255 different names, or more than 256 KiB of names, are InvalidInput.
 Result<std::vector<std::string>> parse_select(std::string_view text);
-// The same for a list that comes as one.
+// Applies the same rules to names that are split already.
 Result<std::vector<std::string>> normalize_select(const std::vector<std::string_view>& names);
 
 enum class SelectedKind : std::uint8_t {
@@ -24,16 +24,16 @@ enum class SelectedKind : std::uint8_t {
   row_key,
   timestamp,
   column,   // shape.columns()[column]
-  by_name,  // the shape is generic: row.find(name), null if it has none
-  missing,  // the rows lack it: null
+  by_name,  // the shape is generic: row.find(name), or null if the row lacks the property
+  missing,  // the rows of the shape lack the property: null
 };
 
 struct SelectedProperty {
   SelectedKind kind;
-  std::uint32_t column = 0;  // of kind column only
+  std::uint32_t column = 0;  // only if the kind is `column`
 };
 
-// How each selected name is answered for the rows of a shape, in the order selected. REQUIRES:
+// Returns where to read each selected property in rows of a shape, in the order selected. REQUIRES:
 // `select` is not empty.
 std::vector<SelectedProperty> select_properties(const std::vector<std::string>& select,
                                                 const Shape& shape);

@@ -1,4 +1,4 @@
-// A query and its answers as plain data.
+// A query, and the plain types of its results.
 #pragma once
 
 #include <cstdint>
@@ -13,41 +13,39 @@
 
 namespace entitable {
 
-// Parts that are not in memory (leaves may be absent). The first one must be loaded before the call
-// is made again; the others are what it would meet next, in that order, so that loading some of
-// them saves round trips.
+// Parts that are not in memory. The caller must load the first one before it repeats the call. The
+// call would need the others next, in that order; loading some of them early saves round trips.
 struct PartsNeeded {
   std::vector<PartId> ids;
 };
 
-// What a page does where rows are absent.
+// What execute() does when it reaches rows that are not in memory.
 enum class OnUnloaded {
   return_parts_needed,  // returns PartsNeeded
-  end_page,             // ends there, with a continuation, if it has read any row before
+  end_page,             // ends the page there, with a continuation, if the page has read any row
 };
 
-// Where a page starts: the first key that it may return. Unlike a stored key it may name an entity
-// that is gone.
+// Where a page starts: the first key that the page may return. The key may be one that has no row.
 struct Continuation {
   EntityKey next;
   friend bool operator==(const Continuation&, const Continuation&) = default;
 };
 
-// What answering took.
+// How many rows a call read and returned.
 struct RowCounts {
-  std::uint64_t read = 0;  // looked at
+  std::uint64_t read = 0;  // all rows tested
   std::uint64_t returned = 0;
-  // Where those rows are, of a page that was read as the service reads (executor.h).
+  // The partition of the rows, if execute_as_service() read the page.
   std::optional<std::string> partition = {};
   friend bool operator==(const RowCounts&, const RowCounts&) = default;
 };
 
 struct Query {
   Filter filter;
-  // $select: names in the order asked for; empty: everything. PartitionKey, RowKey and Timestamp
-  // are only given when named.
+  // $select: property names in the order requested; empty: everything. PartitionKey, RowKey and
+  // Timestamp are only returned when named.
   std::vector<std::string> select;
-  std::uint32_t top = 1000;  // 0..limits::page_rows_max, checked by the door
+  std::uint32_t top = 1000;  // 0..limits::page_rows_max, checked by the entry points
   std::optional<Continuation> from;
 };
 

@@ -1,5 +1,5 @@
-// One walk over the ranges of a plan, testing what is left of the filter. Internal to core/query;
-// the executor turns it into pages, explain counts with it.
+// Scans the ranges of a plan and tests the conditions that the plan leaves. Internal to core/query:
+// the executor builds pages from scans, explain() counts with them.
 #pragma once
 
 #include <array>
@@ -18,27 +18,30 @@ namespace entitable {
 
 class Scan {
  public:
-  // From `from` on, if given. REQUIRES: plan is make_plan(filter); all of them outlive this.
+  // Starts at `from`, if given. REQUIRES: plan is make_plan(filter); all arguments outlive this
+  // object.
   Scan(const TableIndex& index, const Filter& filter, const Plan& plan,
        const std::optional<Continuation>& from);
 
-  // Calls on_row(row) for every row that matches, in key order, until it returns false, rows end,
-  // or a part is missing. `rows_max`: it may well return false after so many. To be called once.
+  // Calls on_row(row) for every matching row, in key order, until on_row returns false, the rows
+  // end, or a part is missing. `rows_max` is a hint: on_row probably returns false after so many
+  // rows. REQUIRES: called only once.
   template <typename OnRow>
   void run(OnRow on_row, std::uint64_t rows_max = std::numeric_limits<std::uint64_t>::max());
 
-  PartId part_needed() const { return part_needed_; }  // 0 unless a missing part stopped it
-  // That part and others that the scan would meet next, in that order; `rows` is how many rows the
-  // caller still wants. REQUIRES: part_needed() != 0, as for the next one.
+  // 0 unless the scan stopped at a missing part
+  PartId part_needed() const { return part_needed_; }
+  // Returns the missing part, then others that the scan would need next, in that order. `rows`: how
+  // many more rows the caller wants. REQUIRES: part_needed() != 0.
   std::vector<PartId> parts_ahead(std::uint64_t rows) const;
-  // The first key that the missing part may hold of those that were wanted.
+  // The first key of the scan that the missing part may hold. REQUIRES: part_needed() != 0.
   const EntityKey& stopped_at() const { return stopped_at_; }
 
   std::uint64_t rows_read() const { return rows_read_; }
   const BoundFilterCache& filters() const { return filters_; }
 
  private:
-  // What is left of the current range.
+  // The part of the current range that is not before `from`.
   KeyRange current_range() const;
   template <typename OnRow>
   bool scan_point(const KeyView& key, OnRow& on_row);
@@ -49,17 +52,17 @@ class Scan {
   bool scan_run(RowBatch run, OnRow& on_row);
   template <typename OnRow>
   bool scan_mixed(const RowBatch& run, OnRow& on_row);
-  // Rows that match, as far as is known, wait for others, so that memory is waited for once.
+  // Candidates are collected in batches, so that the memory accesses to their rows overlap.
   struct PendingRow {
     RowSlot row_slot;
-    const BoundFilter* filter;  // null: it matches
-    std::uint64_t rows_read;    // when it was met
+    const BoundFilter* filter;  // null: the row matches
+    std::uint64_t rows_read;    // including this row
   };
   template <typename OnRow>
   bool add_pending(const PendingRow& row, OnRow& on_row);
   template <typename OnRow>
   bool flush_pending(OnRow& on_row);
-  // The filter of a shape, kept from row to row.
+  // Caches the filter of the last shape: most rows have the shape of the row before.
   const BoundFilter& filter_of(const Shape& shape) {
     if (&shape != shape_) {
       shape_ = &shape;
@@ -72,11 +75,11 @@ class Scan {
   const Plan& plan_;
   const std::optional<Continuation>& from_;
   BoundFilterCache filters_;
-  const Shape* shape_ = nullptr;  // of the rows tested last
+  const Shape* shape_ = nullptr;  // of the row tested last
   const BoundFilter* bound_ = nullptr;
   std::size_t range_ = 0;  // the current one
   PartId part_needed_ = 0;
-  EntityKey stopped_at_;  // where the missing part begins to matter
+  EntityKey stopped_at_;  // the first key that the missing part may hold
   std::uint64_t rows_read_ = 0;
   std::uint64_t rows_wanted_ = 0;
   std::array<PendingRow, 16> pending_;
@@ -175,7 +178,7 @@ bool Scan::flush_pending(OnRow& on_row) {
   return true;
 }
 
-// Rows of several shapes, each tested by the filter of its own.
+// Rows of several shapes: each row is tested by the filter of its shape.
 template <typename OnRow>
 bool Scan::scan_mixed(const RowBatch& run, OnRow& on_row) {
   if (!flush_pending(on_row)) return false;

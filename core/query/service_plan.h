@@ -6,13 +6,14 @@
 
 namespace entitable {
 
-// The service looks only at top-level `and` conditions that compare PartitionKey or RowKey with a
-// String by eq, gt, ge, lt or le, and reads one contiguous range; RowKey counts only if
-// PartitionKey is fixed. Conditions that contradict each other read nothing. A PartitionKey that is
-// bounded but not fixed counts as a table scan, yet reads only its bounds.
+// The service uses only top-level `and` conditions that compare PartitionKey or RowKey with a
+// String by eq, gt, ge, lt or le, and reads one contiguous range. Conditions on RowKey count only
+// if PartitionKey is fixed. If conditions contradict each other, the service reads nothing. If
+// PartitionKey is bounded but not fixed, the plan is a table scan, although it reads only rows
+// between the bounds.
 struct ServicePlan {
   PlanKind kind = PlanKind::table;
-  KeyRange range;  // what it reads; of kind empty: nothing, and this means nothing
+  KeyRange range;  // what the service reads; unspecified if the kind is `empty`
 };
 ServicePlan make_service_plan(const Filter& filter);
 

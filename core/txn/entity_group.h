@@ -1,4 +1,4 @@
-// Entity group transactions: the rules that hold before any row, or even the table, is looked at.
+// Entity group transactions: the checks that need neither rows nor the table.
 #pragma once
 
 #include <cstdint>
@@ -11,35 +11,36 @@
 
 namespace entitable {
 
-// The first operation that fails, as the service reports it. A single write is a group of one.
+// The first operation that fails, as the service reports it. A single write is a group of one
+// operation.
 struct GroupFailure {
   Error error;
   std::uint32_t index = 0;  // zero-based operation
   bool prefixed = false;    // the message starts with "<index>:" (core/rest/SERVICE.md §6.3)
 };
 
-// A failure of operation `index` of a group of `operations`. Prefixed in a transaction of two or
-// more operations, and in one of a single operation unless the error is found at commit; a single
-// write never is.
+// Builds the failure of operation `index` in a group of `operations` operations. Single writes
+// never have a prefix. In a transaction, the message is prefixed if there are two or more
+// operations, or if the error is not one that is found at commit.
 GroupFailure operation_failure(Error error, std::size_t index, std::size_t operations,
                                bool transaction);
 
-// In this order:
+// Returns the first failure of these checks, in this order:
 //
 //   1. no operation: InvalidInput, no prefix
-//   2. more than 4 MiB: RequestBodyTooLarge, no prefix. Measured as the sum of entity_size() of
-//      what each operation carries, its key included. Left out if `size_checked`: a door that has
-//      the request's bytes measures those itself.
+//   2. more than 4 MiB: RequestBodyTooLarge, no prefix. The size is the sum of entity_size() over
+//      the operations, keys included. Skipped if `size_checked`: an entry point that has the bytes
+//      of the request measures those.
 //   3. more than 100 operations: InvalidInput "The batch request operation exceeds the maximum 100
 //      changes per change set.", index 99
-//   4. operation by operation: another partition than the first one's
+//   4. operation by operation: another partition than the first operation's
 //      (CommandsInBatchActOnDifferentPartitions), a row seen before (InvalidDuplicateRow), a remove
 //      without If-Match (InvalidInput), properties that cannot be written (check_properties)
 //
-// Keys are checked when staging, since a missing table comes first (core/rest/SERVICE.md §3.1).
-// `transaction` false is a single write; REQUIRES: then there is at most one operation. `schema`:
-// of the table, if it is there; spares the check of names that it knows, and `shape_hint` gets what
-// it says of those of the first operation.
+// Keys are checked when staging, since a missing table is reported first (core/rest/SERVICE.md
+// §3.1). `transaction`: false for a single write; REQUIRES: then there is at most one operation.
+// `schema`: of the table, if the table exists; property names that the schema knows are not checked
+// again. `shape_hint`: if given, receives the schema's hint for the first operation's properties.
 std::optional<GroupFailure> check_group(const std::vector<Operation>& operations, bool transaction,
                                         bool size_checked = false, const Schema* schema = nullptr,
                                         ShapeHint* shape_hint = nullptr);

@@ -1,5 +1,5 @@
-// A quick upper bound of entity_size(), so that the exact size, which counts UTF-16 units, is only
-// worked out near a limit. Internal to core/txn.
+// A quick upper bound of entity_size(). The exact size counts UTF-16 units, so it is only computed
+// near a limit. Internal to core/txn.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace entitable {
 
-// At least the size of the entity: a unit takes at least one byte of WTF-8, and no value without
-// bytes of its own takes more than 8.
+// Returns at least the size of the entity: each UTF-16 unit takes at least one byte of WTF-8, and
+// no value of fixed size takes more than 8 bytes.
 inline std::size_t entity_size_bound(const KeyView& key, std::span<const PropertyView> properties) {
   constexpr std::size_t property_overhead = 8;
   constexpr std::size_t fixed_value_max = 8;

@@ -1,5 +1,5 @@
-// The six entity operations and their condition, as data. The door has parsed them into the model;
-// nothing is checked against the table yet.
+// The six entity operations and their conditions, as data: parsed by the entry points, not yet
+// checked against the table.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 namespace entitable {
 
 enum class OperationKind : std::uint8_t {
-  insert,             // EntityAlreadyExists if it is there
-  replace,            // must be there (IfMatch)
-  merge,              // must be there (IfMatch)
-  insert_or_replace,  // never fails on existence
-  insert_or_merge,    //
-  remove,             // must be there (IfMatch)
+  insert,             // EntityAlreadyExists if the row exists
+  replace,            // the row must exist (IfMatch)
+  merge,              // the row must exist (IfMatch)
+  insert_or_replace,  // the row may exist
+  insert_or_merge,    // the row may exist
+  remove,             // the row must exist (IfMatch)
 };
 
 struct Operation {
@@ -23,8 +23,8 @@ struct Operation {
   EntityKey key;
   PropertyList properties;  // empty for remove
   IfMatch if_match;         // replace, merge, remove
-  // Whether the properties have surely the names and types of those of the operation before it in
-  // the group, in the same order.
+  // True only if the properties have the same names and types, in the same order, as those of the
+  // previous operation in the group. False if unknown.
   bool same_shape_as_previous = false;
 };
 

@@ -1,5 +1,5 @@
-// The properties of an operation: each looks at bytes that its request owns, or at a copy that is
-// kept here. Copies of a list share what is kept, which never changes.
+// The properties of an operation. Each property refers to bytes that the request owns, or to a copy
+// that the list owns. Copies of a list share the owned properties, which never change.
 #pragma once
 
 #include <deque>
@@ -26,22 +26,22 @@ class PropertyList {
       : PropertyList(std::vector<Property>(properties)) {}
 
   void reserve(std::size_t properties) { views_.reserve(properties); }
-  void clear() {  // keeps its room
+  void clear() {  // keeps the capacity
     views_.clear();
     kept_.reset();
   }
-  // REQUIRES: what it looks at outlives the list and its copies.
+  // REQUIRES: the bytes that `property` refers to outlive the list and its copies.
   void push_back(const PropertyView& property) { views_.push_back(property); }
   void push_back(Property property) {
     const Property& kept = keep(std::move(property));
     views_.push_back({kept.name, kept.value.view()});
   }
-  // Only the value is kept. REQUIRES: the name outlives the list and its copies.
+  // Owns only the value. REQUIRES: the name outlives the list and its copies.
   void push_back(std::string_view name, Value value) {
     views_.push_back({name, keep({{}, std::move(value)}).value.view()});
   }
 
-  // What a span is made of.
+  // data() and size() convert the list to a span.
   const PropertyView* data() const { return views_.data(); }
   std::size_t size() const { return views_.size(); }
   bool empty() const { return views_.empty(); }
@@ -59,7 +59,8 @@ class PropertyList {
   }
 
   std::vector<PropertyView> views_;
-  std::shared_ptr<std::deque<Property>> kept_;  // only grows, and its members never move
+  // only appended to: references to its elements stay valid
+  std::shared_ptr<std::deque<Property>> kept_;
 };
 
 }  // namespace entitable

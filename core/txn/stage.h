@@ -1,5 +1,5 @@
-// A group against an index: the mutations that it means, or the first failing operation. Changes
-// nothing.
+// Stages a group against an index: returns the mutations to apply, or the first failing operation.
+// The index does not change.
 #pragma once
 
 #include <functional>
@@ -13,45 +13,47 @@
 
 namespace entitable {
 
-// A row that is there with what a merge sets in it.
+// The properties of an existing row after a merge.
 struct MergedRow {
-  std::vector<char> base;  // a copy, if the index may change before the mutation is applied
+  // a copy of the row, if the index may change before the mutation is applied
+  std::vector<char> base;
   std::vector<PropertyView> properties;
 };
 
-// Looks into the operations and, of a single one, into the index; owns what is in none of them. Can
-// be moved.
+// The staged mutations of a group. They refer to the operations, and for a single operation also to
+// the index; `merged` owns the rest. Movable.
 struct StagedMutations {
   std::vector<Mutation> mutations;  // PutRow or DeleteRow, one per operation, in order
   std::vector<Ticks> timestamps;    // one per operation; 0 for a remove
-  std::vector<MergedRow> merged;    // those they look at, and maybe some of before
+  // merged rows that the mutations refer to; may contain unused elements of an earlier group
+  std::vector<MergedRow> merged;
 };
 
 struct PartsNeededToStage {
-  std::vector<PartId> ids;  // ascending, each once: everything that this group needs
+  std::vector<PartId> ids;  // all parts that this group needs, ascending, without duplicates
 };
 
 using StageFailure = std::variant<GroupFailure, PartsNeededToStage>;
 
-// Strictly rising ticks (core/store/commit_clock), one call per operation that writes a row.
+// Returns strictly rising ticks (core/store/commit_clock); called once per operation that writes a
+// row.
 using TimestampSource = std::function<Ticks()>;
 
-// Operation by operation, the first failure counts (core/rest/SERVICE.md §3.1, from "key values"
-// on):
+// Checks the operations in order and reports the first failure (core/rest/SERVICE.md §3.1, from
+// "key values" on). The checks of an operation are, in this order:
 //
-//   1. the key: of an insert as check_key says; of all others, which name it in their address, as
-//      check_url_key says, and PropertyValueTooLarge if an upsert's is too long. Others simply do
-//      not find it then.
+//   1. the key: check_key for an insert; check_url_key for all others, whose key is in the address.
+//      An upsert with a key that is too long is PropertyValueTooLarge; other operations do not find
+//      such a row.
 //   2. existence: EntityAlreadyExists (insert), ResourceNotFound (replace, merge, remove)
-//   3. the condition: UpdateConditionNotSatisfied. No condition counts as "*".
-//   4. the entity as it would be stored, merged with what is there: TooManyProperties,
-//      EntityTooLarge
+//   3. the condition: UpdateConditionNotSatisfied. No condition means "*".
+//   4. the entity as it would be stored, after a merge: TooManyProperties, EntityTooLarge
 //
-// No timestamp is drawn unless the whole group holds; each write gets one, also if it changes
-// nothing. `shape_hint`: what check_group learned of the first operation. Replaces what `staged`
-// holds, and uses its memory again; if it could not be staged, what is in it means nothing.
-// REQUIRES: check_group(operations, transaction) found no failure; the operations outlive what is
-// staged, and of a single one the index is as it is now until its mutation is applied.
+// Timestamps are drawn only after all operations have passed; each write gets one, even if it
+// changes nothing. `shape_hint`: from check_group(), for the first operation. `staged`:
+// overwritten, reusing its memory; unspecified after a failure. REQUIRES: check_group(operations,
+// transaction) found no failure; the operations outlive `staged`; for a single operation, the index
+// does not change until the mutation is applied.
 std::optional<StageFailure> stage_group(TableId table, const TableIndex& index,
                                         const std::vector<Operation>& operations, bool transaction,
                                         const TimestampSource& next_timestamp, ShapeHint shape_hint,
