@@ -5,13 +5,13 @@
 namespace entitable {
 namespace {
 
-// What is still to be printed, the next thing last: a node, or a text between nodes.
+// What is still to be printed, on a stack: a node, or text between nodes.
 struct Pending {
   const FilterNode* node;
   std::string_view text;
 };
 
-// Appends what a node prints by itself and leaves its children for later.
+// Appends the node's own text, and pushes the children to be printed later.
 void print_node(const Filter& filter, const FilterNode& node, std::string& out,
                 std::vector<Pending>& pending) {
   switch (node.kind) {

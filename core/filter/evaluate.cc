@@ -7,7 +7,7 @@
 namespace entitable {
 namespace {
 
-// REQUIRES: comparable(property.type(), literal.type()) == ComparisonKind::as_number.
+// REQUIRES: comparison_kind(property.type(), literal.type()) == ComparisonKind::as_number.
 Ordering compare_numbers(const ValueView& property, const ValueView& literal) {
   if (property.type() == EdmType::int64) {
     return compare_values(property, ValueView::of_int64(literal.int32()));

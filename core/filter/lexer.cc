@@ -13,8 +13,8 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// The prefixes of OData's quoted literals, also of the types that no property can have: those must
-// be known to be literals, since the error is another one than for any word with a string after it.
+// The prefixes of OData's quoted literals. Types that no property can have are included, since
+// their error differs from the error for an arbitrary word before a string.
 bool is_literal_prefix(std::string_view word) {
   for (const std::string_view prefix : {"datetime", "guid", "X", "x", "binary", "time",
                                         "datetimeoffset", "duration", "geography", "geometry"}) {
@@ -77,7 +77,7 @@ TokenKind Lexer::scan_word() {
                                            : TokenKind::word;
 }
 
-// The identifier that starts at `at`; empty if none does.
+// Returns the identifier that starts at `at`; empty if there is none.
 std::string_view Lexer::word_at(std::size_t at) const {
   std::size_t end = at;
   while (end < text_.size()) {
@@ -89,8 +89,7 @@ std::string_view Lexer::word_at(std::size_t at) const {
   return text_.substr(at, end - at);
 }
 
-// digits [. digits] [e [+|-] digits] [suffix]. Letters that are no suffix are left to be the next
-// token.
+// digits [. digits] [e [+|-] digits] [suffix]. Letters that are no suffix start the next token.
 TokenKind Lexer::scan_number() {
   skip_digits();
   if (at_ + 1 < text_.size() && text_[at_] == '.' && is_digit(text_[at_ + 1])) {
@@ -125,7 +124,7 @@ TokenKind Lexer::scan_minus() {
   return TokenKind::number;
 }
 
-// A quoted text from its first quote on; whatever prefix it has is read already.
+// Scans a quoted text from its opening quote; a prefix is already consumed.
 TokenKind Lexer::scan_string(TokenKind kind) {
   ++at_;
   while (at_ < text_.size()) {

@@ -22,7 +22,7 @@ Error unknown_type() {
   return Error(ErrorCode::invalid_input);
 }
 
-// The value, if there is one, as `make` builds it.
+// Returns make(*parsed) if there is a value, otherwise the error for an invalid literal.
 template <typename T, typename Make>
 Result<Value> value_or_unrecognized(const std::optional<T>& parsed, Make make, EdmType type,
                                     std::string_view literal) {
@@ -134,7 +134,7 @@ Result<Value> parse_typed(std::string_view literal) {
 }
 
 // ------------------------------------------------------------------------------------------------
-// Values to text
+// Formatting
 
 std::string quoted(std::string_view text) {
   std::string literal = "'";
@@ -158,7 +158,7 @@ std::string binary_literal(std::string_view bytes) {
 
 std::string double_literal(double value) {
   if (std::isinf(value)) return value < 0 ? "-INF" : "INF";
-  return to_text(value);  // always with '.' or an exponent, so that it is a Double again
+  return to_text(value);  // always with '.' or an exponent, so that the text parses as a Double
 }
 
 }  // namespace

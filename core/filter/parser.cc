@@ -1,6 +1,5 @@
-// An operator-precedence parser with two stacks: operands that are read, and operators that still
-// wait for their right side. Reducing an operator appends its node, which is what puts nodes in
-// post-order.
+// An operator-precedence parser with two stacks: operands, and operators that still wait for their
+// right side. Reducing an operator appends its node, so nodes are in post-order.
 #include "core/filter/parser.h"
 
 #include <cstddef>
@@ -18,7 +17,8 @@
 namespace entitable {
 namespace {
 
-// What waits for its right side, the weakest binding first. `group` and `call` wait for ")".
+// Operators that wait for their right side, from weakest to strongest. `group` and `call` wait for
+// ")".
 enum class Precedence : std::uint8_t {
   group,
   call,
@@ -41,7 +41,7 @@ bool increases_depth(Precedence precedence) {
          precedence == Precedence::sign || precedence == Precedence::negation;
 }
 
-// The operators that stand between two operands.
+// Returns the operator that the token is between two operands, if it is one.
 std::optional<Operator> infix_operator(const Token& token) {
   struct Line {
     std::string_view word;
@@ -71,10 +71,10 @@ std::optional<Operator> infix_operator(const Token& token) {
 
 struct Operand {
   enum class Kind : std::uint8_t {
-    property,   // not yet known whether a flag or the side of a comparison
-    literal,    // likewise: a constant or the side of a comparison
-    condition,  // a node, and the newest one unless it is the left side of a waiting `and` or `or`
-    unsupported,  // of no use here: arithmetic, a function, a comparison that is not run
+    property,     // a flag or the side of a comparison: not yet known which
+    literal,      // a constant or the side of a comparison: not yet known which
+    condition,    // a node; the newest one unless it is the left side of a waiting `and` or `or`
+    unsupported,  // legal but not supported: arithmetic, a function, some comparisons
   };
   Kind kind;
   std::uint32_t node = 0;                    // condition
@@ -86,7 +86,7 @@ class Parser {
  public:
   // REQUIRES: is_wtf8(text).
   explicit Parser(std::string_view text) : text_(text), lexer_(text) {
-    constexpr std::size_t usual = 8;  // most filters need no more, and growing is most of the work
+    constexpr std::size_t usual = 8;  // enough for most filters; growing would dominate the time
     operators_.reserve(usual);
     operands_.reserve(usual);
     filter_.nodes.reserve(usual);
@@ -94,7 +94,7 @@ class Parser {
   Result<Filter> parse();
 
  private:
-  // Takes token_ where an operand, or else an operator, is due, and sets which of them is due next.
+  // Consume token_ as an operand or as an operator, and set which of them must follow.
   Result<void> parse_operand();
   Result<void> parse_operator();
 
@@ -111,7 +111,7 @@ class Parser {
   Operand pop_operand();
   std::uint32_t pop_condition();
 
-  void reduce_above(Precedence precedence);  // all that binds more tightly
+  void reduce_above(Precedence precedence);  // reduces all operators that bind more tightly
   void reduce();
   void reduce_comparison(CompareOp op);
   Operand unsupported();
@@ -123,10 +123,10 @@ class Parser {
   std::string_view text_;
   Lexer lexer_;
   Token token_;
-  TokenKind previous_ = TokenKind::open;  // as if the whole stood in parentheses
+  TokenKind previous_ = TokenKind::open;  // as if the text were in parentheses
   bool expects_operand_ = true;
-  bool implemented_ = true;  // nothing met so far is legal but not run
-  std::size_t depth_ = 0;    // operators that nest
+  bool implemented_ = true;  // false: the text is legal so far but not supported
+  std::size_t depth_ = 0;    // of open operators that nest
   std::vector<Operator> operators_;
   std::vector<Operand> operands_;
   Filter filter_;
@@ -136,14 +136,14 @@ bool is_parenthesis_like(TokenKind kind) {
   return kind == TokenKind::open || kind == TokenKind::close || kind == TokenKind::comma;
 }
 
-// Blanks must part any two tokens but those next to a parenthesis, comma or sign.
+// Blanks must separate two tokens, except next to a parenthesis or comma and after a sign.
 bool lacks_separator(TokenKind previous, const Token& token) {
   return !token.follows_blank && token.kind != TokenKind::end && !is_parenthesis_like(token.kind) &&
          !is_parenthesis_like(previous) && previous != TokenKind::minus;
 }
 
 // ------------------------------------------------------------------------------------------------
-// Reading
+// Parsing
 
 Result<Filter> Parser::parse() {
   token_ = lexer_.next();
@@ -167,7 +167,7 @@ Result<void> Parser::parse_operand() {
   if (is_literal(token_)) return parse_literal_operand();
   if (token_.kind != TokenKind::word) return syntax_error();
   if (lexer_.is_before_parenthesis()) {
-    if (infix_operator(token_)) return syntax_error();  // `or (` with nothing to its left
+    if (infix_operator(token_)) return syntax_error();  // `or (` without a left operand
     return parse_function();
   }
   push_operand({.kind = Operand::Kind::property, .property = token_.text});
@@ -181,7 +181,7 @@ Result<void> Parser::parse_literal_operand() {
   return {};
 }
 
-// token_ is the name, and "(" follows.
+// REQUIRES: token_ is the name of a function, and "(" follows.
 Result<void> Parser::parse_function() {
   token_ = lexer_.next();
   Result<void> pushed = push_operator({Precedence::call});
@@ -202,10 +202,10 @@ Result<void> Parser::parse_infix(const Operator& infix) {
   reduce_above(infix.precedence);
   if (is_top_operator(infix.precedence)) {
     if (infix.precedence == Precedence::comparison) return syntax_error();  // a eq 1 eq 2
-    reduce();                                                               // to the left
+    reduce();                                                               // left-associative
   }
   if (infix.precedence == Precedence::any_of || infix.precedence == Precedence::all_of) {
-    // Now, so that the nodes of the left side come before those of the right one.
+    // Creates the left side's node now, so that its nodes come before those of the right side.
     const std::uint32_t left = pop_condition();
     push_operand({.kind = Operand::Kind::condition, .node = left});
   }
@@ -224,7 +224,7 @@ Result<void> Parser::parse_close() {
   return {};
 }
 
-// Between the arguments of a function.
+// Parses a comma between the arguments of a function.
 Result<void> Parser::parse_comma() {
   reduce_above(Precedence::call);
   if (!is_top_operator(Precedence::call)) return syntax_error();
@@ -233,7 +233,7 @@ Result<void> Parser::parse_comma() {
   return {};
 }
 
-// At the end of the text.
+// Checks and reduces what remains at the end of the text.
 Result<void> Parser::finish() {
   if (previous_ == TokenKind::open && operators_.empty()) return {};  // a blank text
   if (expects_operand_) return syntax_error();
@@ -273,7 +273,7 @@ Operand Parser::pop_operand() {
   return operand;
 }
 
-// The node of the last operand, which stands where a condition is due.
+// Pops the top operand as a condition and returns its node.
 std::uint32_t Parser::pop_condition() {
   Operand operand = pop_operand();
   switch (operand.kind) {
@@ -287,7 +287,7 @@ std::uint32_t Parser::pop_condition() {
       push_condition({.kind = FilterKind::constant, .literal = std::move(operand.literal)});
       break;
     case Operand::Kind::unsupported:
-      push_condition({.kind = FilterKind::constant});  // stands in: the tree won't be used
+      push_condition({.kind = FilterKind::constant});  // a placeholder: the tree is not used
       break;
   }
   return pop_operand().node;
@@ -297,7 +297,7 @@ void Parser::reduce_above(Precedence precedence) {
   while (!operators_.empty() && operators_.back().precedence > precedence) reduce();
 }
 
-// Gives the last operator its operands, which are complete.
+// Pops the top operator and replaces its operands, which are complete, by the result.
 void Parser::reduce() {
   const Operator last = operators_.back();
   operators_.pop_back();

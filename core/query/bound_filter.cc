@@ -27,7 +27,7 @@ bool holds_by_name(const FilterNode& node, const RowView& row) {
 
 // ---- Testing ----
 
-// The sign of an ordered text against its literal.
+// Compares a value with the test's literal: negative, 0 or positive.
 template <BoundFilter::TestKind kind>
 int BoundFilter::compare_with_literal(const Test& test, const RowView& row) {
   if constexpr (kind == TestKind::text_units) {
@@ -44,7 +44,7 @@ int BoundFilter::compare_with_literal(const Test& test, const RowView& row) {
   }
 }
 
-// How the values that such a test compares can lie side by side, if they can.
+// Returns the form of the cached column of the values that such a test compares, if they have one.
 template <BoundFilter::TestKind kind>
 constexpr std::optional<ColumnForm> BoundFilter::column_form() {
   if constexpr (kind == TestKind::boolean) {
@@ -60,7 +60,8 @@ constexpr std::optional<ColumnForm> BoundFilter::column_form() {
   }
 }
 
-// Whether it holds for a value as form<kind>() has it. For a digest that is true where it may hold.
+// Whether the test holds for a value of a column, in the form column_form<kind>(). For a digest,
+// true means that the test may hold.
 template <BoundFilter::TestKind kind>
 bool BoundFilter::value_holds(const Test& test, const char* value) {
   const auto in_range = [&test](std::int64_t integer) {
@@ -98,7 +99,7 @@ bool BoundFilter::holds_as(const Test& test, const RowView& row) {
   }
 }
 
-// Calls use.operator()<kind>(): what is known of a kind when compiled is settled once.
+// Calls use.operator()<kind>(), so that code which depends on the kind is chosen at compile time.
 template <typename Use>
 auto BoundFilter::dispatch_on_kind(TestKind kind, Use use) {
   switch (kind) {
@@ -136,10 +137,10 @@ bool BoundFilter::holds(const Test& test, const RowView& row) {
   return dispatch_on_kind(test.kind, [&]<TestKind kind>() { return holds_as<kind>(test, row); });
 }
 
-// What the values that lie together say of a row, without a look at it. A digest that is the same
-// is taken for the text: that is wrong at times, but where only the row's being refused would hang
-// on it, what follows may refuse it as well. Out of the loops of next(), whose rows would otherwise
-// have to be in memory.
+// Tests a row by its cached columns alone. Equal digests count as equal texts, although the texts
+// may differ. Where a wrong match could only accept too much, the remaining tests may still reject
+// the row, so testing goes on, and the result is at most `maybe`. Not inlined into the loops of
+// next(), which would otherwise keep their rows in memory rather than in registers.
 [[gnu::noinline]] BoundFilter::MatchResult BoundFilter::match_columns(Target at,
                                                                       const RowBatch& run,
                                                                       std::size_t position) const {
@@ -152,7 +153,7 @@ bool BoundFilter::holds(const Test& test, const RowView& row) {
       if constexpr (column_form<kind>().has_value()) {
         return value_holds<kind>(test, values + position * bytes_of(*column_form<kind>()));
       } else {
-        return false;  // it has no values
+        return false;  // a test of this kind has no column
       }
     });
     if (holds && test.kind == TestKind::same_text) {
@@ -168,7 +169,7 @@ bool BoundFilter::holds(const Test& test, const RowView& row) {
   return matches_from(at, row);
 }
 
-// In the order in which tests are met, from the first one on.
+// Assigns columns to the tests that are met first.
 void BoundFilter::choose_columns() {
   for (auto test = tests_.rbegin(); test != tests_.rend(); ++test) {
     const auto form = dispatch_on_kind(
@@ -189,12 +190,12 @@ void BoundFilter::prepare(RowBatch& run) const {
   }
 }
 
-// The first test decides most rows: its kind is known here, so that a row it fails costs a few
-// loads.
+// The first test decides most rows. Its kind is a template parameter, so that a row that fails the
+// test costs only a few loads.
 template <BoundFilter::TestKind kind>
 BoundFilter::Candidate BoundFilter::next_in_rows(const RowBatch& run, std::size_t from) const {
   const Test first = tests_[entry_];
-  const RowBatch rows = run;  // these two are copies that can stay in registers
+  const RowBatch rows = run;  // both are copies that can stay in registers
   for (std::size_t at = from; at < rows.size(); ++at) {
     const RowView row = rows[at];
     const Target then = holds_as<kind>(first, row) ? first.if_holds : first.if_fails;
@@ -203,14 +204,14 @@ BoundFilter::Candidate BoundFilter::next_in_rows(const RowBatch& run, std::size_
   return {rows.size(), true};
 }
 
-// The same where the values of the first test lie together: most time goes here, and it goes
-// without a look at the rows.
+// Does the same with the cached column of the first test. Most of the time of a scan is spent here,
+// so the loop does not touch the rows.
 template <BoundFilter::TestKind kind>
 BoundFilter::Candidate BoundFilter::next_in_column(const RowBatch& run, const char* values,
                                                    std::size_t from) const {
   constexpr std::size_t width = bytes_of(*column_form<kind>());
   const Test first = tests_[entry_];
-  // What a digest says has to be remembered.
+  // If a digest is equal, match_columns() repeats the test, to note that the match is not sure.
   const Target then_if_holds = kind == TestKind::same_text ? entry_ : first.if_holds;
   const std::size_t size = run.size();
   for (std::size_t at = from; at < size; ++at) {

@@ -1,4 +1,4 @@
-// How a filter is bound to a shape; bound_filter.cc tests rows with what comes of it.
+// Binds a filter to a shape; bound_filter.cc tests rows with the result.
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -11,7 +11,7 @@
 namespace entitable {
 namespace {
 
-// Operators are three orderings and their opposites, where there is no NaN.
+// Without NaN, the operators are three orderings and their negations.
 struct Relation {
   Ordering ordering;
   bool negated;
@@ -35,8 +35,9 @@ Relation relation_of(CompareOp op) {
   check_failed("an operator has a relation", __FILE__, __LINE__);
 }
 
-// Of how many rows each node holds, roughly, as far as its form tells: equality is rare, a bound
-// in between; what is implied holds for all. REQUIRES: a node comes behind those below it.
+// Estimates from its form alone for which fraction of the rows each node holds: an equality for
+// few, a bound for about half, an implied node for all. REQUIRES: children come before their
+// parents.
 std::vector<double> selectivities(const Filter& filter, const std::vector<char>& implied) {
   std::vector<double> selectivities;
   selectivities.reserve(filter.nodes.size());
@@ -75,9 +76,9 @@ std::vector<double> selectivities(const Filter& filter, const std::vector<char>&
 
 }  // namespace
 
-// Turns the tree into tests, from its end to its start: when a node is bound, where it leads is
-// bound already. A node that leads to the same place either way needs no test. Of two that are
-// joined, the one is tested first that is likelier to make the other needless.
+// Turns the tree into tests, from its end to its start, so that the targets of a node are bound
+// before the node. A node that leads to the same target either way needs no test. Of two operands,
+// the one that is more likely to make the other unnecessary is tested first.
 class BoundFilter::Binder {
  public:
   Binder(const Filter& filter, const std::vector<char>& implied, const Shape* shape,
@@ -108,7 +109,7 @@ class BoundFilter::Binder {
     std::uint32_t node;
     Target if_holds;
     Target if_fails;
-    bool first_of_two = false;  // the second is bound and starts at start_
+    bool first_of_two = false;  // the operand tested second is bound and starts at start_
   };
 
   void bind_node(const Task& task) {
@@ -140,7 +141,7 @@ class BoundFilter::Binder {
     }
   }
 
-  // `and` is over when its first side fails, `or` when it holds.
+  // `and` ends when its first operand fails, `or` when the first operand holds.
   bool right_first(const FilterNode& node) const {
     const double left = selectivities_[node.left];
     const double right = selectivities_[node.right];
@@ -214,7 +215,7 @@ class BoundFilter::Binder {
     return test;
   }
 
-  // `same` tests for equality, `ordered` for everything.
+  // `same` is the kind for eq and ne, `ordered` for the other operators.
   void add_text(TestKind same, TestKind ordered, const FilterNode& node, const Task& task,
                 std::uint32_t slot = 0) {
     const Relation relation = relation_of(node.op);
@@ -247,8 +248,9 @@ class BoundFilter::Binder {
               relation.negated, task);
   }
 
-  // What fails is out, if either is: the opposite of a range is one too, round the end of numbers.
-  // REQUIRES: the range is not everything.
+  // Adds a test for an integer range. If passing the test would reject the row, the test is
+  // inverted, so that a failed test always rejects where possible. The complement of a range is
+  // again a range, which wraps around. REQUIRES: the range does not hold all integers.
   void add_range(TestKind kind, std::uint32_t slot, IntegerRange range, bool negated,
                  const Task& task) {
     const Target if_holds = negated ? task.if_fails : task.if_holds;
@@ -263,7 +265,7 @@ class BoundFilter::Binder {
     add(test, task, negated);
   }
 
-  // The numbers for which an operator holds; for ne, those for which it does not.
+  // Returns the numbers for which the operator holds; for ne, those for which it does not hold.
   static DoubleRange double_range_of(CompareOp op, double literal) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     constexpr DoubleRange nothing = {infinity, -infinity};
@@ -296,8 +298,8 @@ class BoundFilter::Binder {
     add(test, task, node.op == CompareOp::ne);
   }
 
-  // REQUIRES: the types are comparable. An Int32 literal widens to Int64, Int32 and Int64 to
-  // Double.
+  // REQUIRES: the types are comparable. An Int32 literal is widened to Int64; Int32 and Int64
+  // literals are widened to Double.
   void add_column(const Column& column, const FilterNode& node, const Task& task) {
     switch (column.type) {
       case EdmType::string:
@@ -321,11 +323,11 @@ class BoundFilter::Binder {
 
   const Filter& filter_;
   const std::vector<char>& implied_;
-  const Shape* shape_;  // null: any
+  const Shape* shape_;  // null: any shape
   BoundFilter& out_;
   const std::vector<double> selectivities_;
   std::vector<Task> tasks_;
-  Target start_ = accept;  // of what was bound last
+  Target start_ = accept;  // of the node bound last
 };
 
 BoundFilter::BoundFilter(const Filter& filter, const std::vector<char>& implied,

@@ -14,8 +14,8 @@
 namespace entitable {
 namespace {
 
-// Takes the matching rows in key order; tells how many responses they fill in their partitions
-// beyond the first one, which each partition has anyway.
+// Counts the responses that matching rows take beyond the first response of each partition.
+// REQUIRES: rows are added in key order.
 class ResponseCounter {
  public:
   explicit ResponseCounter(std::uint64_t page_rows) : page_rows_(page_rows) {}
@@ -40,8 +40,8 @@ class ResponseCounter {
 };
 
 struct PartitionCount {
-  std::uint64_t partitions = 0;  // that have rows in the range
-  PartId part_needed = 0;        // not 0: not all were counted
+  std::uint64_t partitions = 0;  // partitions that have rows in the range
+  PartId part_needed = 0;        // not 0: a part is missing, and the count is incomplete
 };
 
 PartitionCount count_partitions(const TableIndex& index, const KeyRange& range) {
@@ -51,7 +51,7 @@ PartitionCount count_partitions(const TableIndex& index, const KeyRange& range) 
   while (cursor.valid()) {
     const RowBatch run = cursor.batch();
     if (count.partitions > 0 && run[run.size() - 1].partition() == last) {
-      cursor.seek({successor(last), ""});  // it goes on from leaf to leaf: jump to its end
+      cursor.seek({successor(last), ""});  // the partition fills the leaf: skip to its end
       continue;
     }
     for (std::size_t i = 0; i < run.size(); ++i) {
@@ -66,7 +66,8 @@ PartitionCount count_partitions(const TableIndex& index, const KeyRange& range) 
   return count;
 }
 
-// The packed bytes of the rows that a scan of all the ranges looks at. REQUIRES: all are present.
+// Returns the packed bytes of the rows that a scan of the ranges reads. REQUIRES: all rows are in
+// memory.
 std::uint64_t count_bytes(const TableIndex& index, const std::vector<KeyRange>& ranges,
                           const std::optional<Continuation>& from) {
   std::uint64_t bytes = 0;

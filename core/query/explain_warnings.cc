@@ -13,7 +13,7 @@
 namespace entitable {
 namespace {
 
-// A filter may have thousands of comparisons; the first ones tell enough.
+// A filter may have thousands of comparisons; warnings for the first ones are enough.
 constexpr std::size_t comparisons_reported_max = 32;
 
 std::string quoted(std::string_view text) {
@@ -25,7 +25,7 @@ std::string comparison_text(const FilterNode& node) {
          literal_text(node.literal.view());
 }
 
-// The type of a system property; nothing for any other.
+// Returns the type of a system property, or nothing for any other property.
 std::optional<EdmType> system_type(std::string_view property) {
   if (property == "PartitionKey" || property == "RowKey") return EdmType::string;
   if (property == "Timestamp") return EdmType::date_time;

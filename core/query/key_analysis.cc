@@ -9,13 +9,13 @@
 namespace entitable {
 namespace {
 
-// ---- Single nodes ----
+// ---- Leaves ----
 
 KeySetApproximation constant(bool value) {
   return KeySetApproximation::exactly(value ? all_keys() : KeySet{});
 }
 
-// Of a comparison, a flag or a constant. Keys compare as String, Timestamp as DateTime.
+// Analyses a comparison, a flag or a constant. Keys compare as String, Timestamp as DateTime.
 KeySetApproximation analyse_leaf(const FilterNode& node) {
   if (node.kind == FilterKind::constant) return constant(node.literal.view().boolean());
   const bool partition = node.property == "PartitionKey";
@@ -33,7 +33,7 @@ KeySetApproximation analyse_leaf(const FilterNode& node) {
   for (const KeyInterval& strings : intervals_matching(node.op, node.literal.view().string())) {
     const KeySet some =
         partition ? keys_with(strings, KeyInterval::all()) : keys_with(KeyInterval::all(), strings);
-    keys = unite(keys, some, Rounding::up);  // two pieces at most: exact
+    keys = unite(keys, some, Rounding::up);  // exact: there are at most two intervals
   }
   return KeySetApproximation::exactly(std::move(keys));
 }
@@ -50,8 +50,8 @@ std::size_t interval_count(const KeySetApproximation& known) {
   return interval_count(known.may()) + (known.exact() ? 0 : interval_count(known.must()));
 }
 
-// Combines knowledge as long as there is work left to spend, in pieces of sets that are looked at.
-// After that it knows less, which is never wrong: *may* holds too much and *must* too little.
+// Combines approximations within a budget, counted in intervals of the sets that are read. Beyond
+// the budget the result is less precise but never wrong: *may* is too large or *must* too small.
 class Combiner {
  public:
   KeySetApproximation negation(const KeySetApproximation& operand) {
@@ -61,7 +61,7 @@ class Combiner {
     return KeySetApproximation::between(complement(operand.may()), complement(operand.must()));
   }
 
-  // In pairs, then pairs of pairs, so that a long chain takes n log n.
+  // Combines pairs, then pairs of pairs, so that a long chain takes O(n log n).
   KeySetApproximation chain(FilterKind kind, std::vector<KeySetApproximation> operands) {
     while (operands.size() > 1) {
       std::size_t kept = 0;
@@ -93,8 +93,8 @@ class Combiner {
                                         std::move(may));
   }
 
-  // What `and` leaves lies in either operand: the simpler one is kept, which is mostly a fixed
-  // partition.
+  // The result of `and` is a subset of each operand, so either one is a valid bound. The simpler
+  // operand is kept, which is mostly a fixed partition.
   static KeySetApproximation roughly(FilterKind kind, const KeySetApproximation& a,
                                      const KeySetApproximation& b) {
     if (kind == FilterKind::any_of) return KeySetApproximation::unknown();
@@ -117,7 +117,8 @@ bool is_chain(FilterKind kind) {
   return kind == FilterKind::all_of || kind == FilterKind::any_of;
 }
 
-// Nodes whose parent is a chain of their own kind: the first node of the chain speaks for them.
+// Marks the nodes whose parent is a chain of the same kind: the topmost node of the chain covers
+// them.
 std::vector<bool> inside_chains(const Filter& filter) {
   std::vector<bool> inside(filter.nodes.size());
   for (const FilterNode& node : filter.nodes) {
@@ -179,7 +180,7 @@ std::vector<std::uint32_t> chain_operands(const Filter& filter, std::uint32_t ro
   return operands;
 }
 
-// Children come before their parents, so one pass over the nodes does.
+// Children come before their parents, so one pass over the nodes is enough.
 KeyAnalysis analyse_keys(const Filter& filter) {
   ENTITABLE_CHECK(!filter.empty());
   const auto root = static_cast<std::uint32_t>(filter.nodes.size() - 1);

@@ -5,8 +5,8 @@
 namespace entitable {
 namespace {
 
-// From the first row to the last of many partitions. If not all of their rows are in the set, the
-// range holds more than the segment.
+// Returns the range from the first row to the last row of several partitions. The range holds more
+// keys than the segment unless the segment has all rows of these partitions.
 KeyRange range_over_partitions(const PartitionInterval& segment) {
   const KeyInterval& partitions = segment.partitions;
   KeyRange range;

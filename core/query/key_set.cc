@@ -71,7 +71,8 @@ RowSet complement(Rows rows) {
   return gaps;
 }
 
-// Intervals of a canonical list do not touch, so each of `a` must lie in a single one of `b`.
+// Intervals of a canonical list do not touch, so each interval of `a` must lie in a single one of
+// `b`.
 bool is_subset(Rows a, Rows b) {
   auto from_b = b.begin();
   for (const KeyInterval& interval : a) {
@@ -99,7 +100,8 @@ void append(KeySet& set, const KeyInterval& partitions, RowSet rows) {
   }
 }
 
-// Reads a set from left to right: at every bound, the rows from there on and how far they last.
+// Reads a set from left to right: for each bound, the rows that apply there and the bound where
+// they end.
 class Sweep {
  public:
   explicit Sweep(const KeySet& set) : at_(set.begin()), end_(set.end()) {}
@@ -139,13 +141,13 @@ RowSet combine_rows(Rows a, Rows b, SetOperation operation) {
   return operation == SetOperation::unite ? unite(a, b) : intersect(a, b);
 }
 
-// The most pieces that combine_rows() gives.
+// Returns the most intervals that combine_rows() can return.
 std::size_t interval_count(Rows a, Rows b, SetOperation operation) {
   if (operation == SetOperation::unite) return a.size() + b.size();
   return a.empty() || b.empty() ? 0 : a.size() + b.size() - 1;
 }
 
-// Joins neighbours, or drops the last ones, until there are few enough.
+// Joins neighbours or drops the last segments (see Rounding) until the set is within the limit.
 void limit_segments(KeySet& set, Rounding rounding) {
   if (set.size() <= key_set_intervals_max) return;
   if (rounding == Rounding::down) {
@@ -193,8 +195,8 @@ KeySet combine(const KeySet& a, const KeySet& b, SetOperation operation, Roundin
 
 }  // namespace
 
-// Nothing lies between a text and the text with U+0000 after it, so "before" the latter is "after"
-// the former: a place has one name only.
+// No string lies between a text and the text followed by U+0000, so "before" the latter is the same
+// bound as "after" the former. Only the second form is used, so that equal bounds compare equal.
 KeyBound KeyBound::before(std::string_view text) {
   if (!text.empty() && text.back() == '\0') {
     return {text.substr(0, text.size() - 1), Side::after};
@@ -210,7 +212,7 @@ std::string KeyBound::key() const {
 bool KeyInterval::single() const {
   if (lower.is_end() || !upper.is_after()) return false;
   if (!lower.is_after()) return lower.text() == upper.text();
-  const std::string_view only = upper.text();  // is it the successor of what lies below?
+  const std::string_view only = upper.text();  // is it the successor of the lower bound's text?
   return !only.empty() && only.back() == '\0' && only.substr(0, only.size() - 1) == lower.text();
 }
 

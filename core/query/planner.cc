@@ -10,9 +10,9 @@
 namespace entitable {
 namespace {
 
-// ---- What is left to test ----
+// ---- Conditions to test ----
 
-// The keys in all of the sets, or fewer. In pairs, then pairs of pairs, as the analysis does it.
+// Returns the keys that are in all of the sets, or fewer. Intersects pairs, then pairs of pairs.
 KeySet common_keys(std::vector<KeySet> sets) {
   if (sets.empty()) return all_keys();
   for (; sets.size() > 1; sets.resize((sets.size() + 1) / 2)) {
@@ -24,8 +24,8 @@ KeySet common_keys(std::vector<KeySet> sets) {
   return std::move(sets.front());
 }
 
-// Whether the exact conditions hold for all keys that may match. Mostly there is one, which made
-// these keys.
+// Whether the exact conditions hold for all keys that may match. Mostly there is a single exact
+// condition, whose keys are these keys.
 bool exact_conditions_hold(const KeyAnalysis& analysis) {
   const KeySet& may = analysis.filter.may();
   std::vector<KeySet> others;
@@ -35,8 +35,8 @@ bool exact_conditions_hold(const KeyAnalysis& analysis) {
   return others.empty() || is_subset(may, common_keys(std::move(others)));
 }
 
-// The exact conditions hold for all of the keys, or they are all tested: it is hardly ever mixed,
-// since only rounding and ranges over partitions lose anything.
+// Marks the exact conditions as implied, either all or none of them: only rounding and ranges over
+// several partitions lose precision, so that mixed cases are rare.
 void mark_implied(const KeyAnalysis& analysis, bool ranges_exact, Plan& plan) {
   plan.residual = true;
   if (!ranges_exact) return;

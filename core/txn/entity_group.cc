@@ -25,13 +25,13 @@ bool is_within_group_size(const std::vector<Operation>& operations) {
   return bytes <= limits::group_bytes_max;
 }
 
-// Row keys seen so far. Nearly all groups come in rising order, where the one before tells enough;
-// a set is made of those seen when one does not rise.
+// The row keys seen so far. Most groups arrive in rising order, where comparing with the previous
+// key is enough; a set is only built when a key does not rise.
 class SeenRows {
  public:
   explicit SeenRows(const std::vector<Operation>& operations) : operations_(operations) {}
 
-  // The row of the next operation. False: it has been seen.
+  // Adds the row of the next operation; returns false if the row was seen before.
   bool add() {
     const std::string_view row = operations_[next_].key.row;
     const bool rises = next_ == 0 || row > operations_[next_ - 1].key.row;
@@ -46,17 +46,17 @@ class SeenRows {
  private:
   const std::vector<Operation>& operations_;
   std::size_t next_ = 0;
-  std::set<std::string_view> rows_;  // empty as long as they rise
+  std::set<std::string_view> rows_;  // empty as long as the keys rise
 };
 
-// Whether the names of its properties were checked before: with the operation `before` it, since
-// those of a group mostly have the same, or with a row that was stored.
+// Whether the operation's property names were checked before: in the previous operation of the
+// group (mostly the names are the same), or, for the first operation, in a stored row.
 bool has_checked_names(const Operation& operation, const Operation* before, ShapeHint shape_hint) {
   if (before == nullptr) return shape_hint != 0;
   return operation.same_shape_as_previous || same_names(operation.properties, before->properties);
 }
 
-// What an operation must hold by itself.
+// Checks an operation by itself.
 std::optional<Error> check_operation(const Operation& operation, bool names_checked) {
   if (operation.kind == OperationKind::remove && !operation.if_match.has_condition()) {
     return Error(ErrorCode::invalid_input);

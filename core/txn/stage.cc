@@ -22,7 +22,8 @@ bool merges(OperationKind kind) {
   return kind == OperationKind::merge || kind == OperationKind::insert_or_merge;
 }
 
-// The key of an insert is in its body, that of the others in their address.
+// The key of an insert is in the body of the request, the key of the other operations in the
+// address.
 std::optional<Error> check_operation_key(const Operation& operation) {
   const KeyView key = operation.key.view();
   if (operation.kind != OperationKind::insert) {
@@ -55,8 +56,8 @@ std::optional<Error> check_precondition(const Operation& operation,
   check_failed("an operation has a kind", __FILE__, __LINE__);
 }
 
-// What the row has after a merge. Other operations of its group may come to change the row's leaf
-// before it is applied.
+// Sets `merged` to the properties of the row after a merge. In a group the row is copied, because
+// another operation may change its leaf before this mutation is applied.
 void merge_row(const RowView& row, std::span<const PropertyView> update, bool is_single,
                MergedRow& merged) {
   merged.base.resize(is_single ? 0 : row.packed_bytes());
@@ -69,7 +70,7 @@ void merge_row(const RowView& row, std::span<const PropertyView> update, bool is
   merge_into(merged.properties, update);
 }
 
-// Limits of the whole; key, names and values are checked already.
+// Checks the limits of the whole entity; key, names and values are checked already.
 std::optional<Error> check_size(const KeyView& key, std::span<const PropertyView> properties) {
   if (properties.size() > limits::custom_properties_max)
     return Error(ErrorCode::too_many_properties);
@@ -80,8 +81,8 @@ std::optional<Error> check_size(const KeyView& key, std::span<const PropertyView
   return std::nullopt;
 }
 
-// Adds the mutation, its timestamp still to be drawn; or why not. `merged`: how many rows have
-// been.
+// Adds the operation's mutation, without its timestamp, or returns the error. `merged`: how many
+// elements of staged.merged are used.
 std::optional<Error> stage_operation(TableId table, const Schema& schema,
                                      const Operation& operation, bool is_single,
                                      const std::optional<RowView>& row, StagedMutations& staged,
@@ -106,13 +107,14 @@ std::optional<Error> stage_operation(TableId table, const Schema& schema,
   return std::nullopt;
 }
 
-// Whether the mutation puts just what the operation has.
+// Whether the mutation stores exactly the operation's properties.
 bool puts_as_given(const Mutation& mutation, const Operation& operation) {
   const auto* put = std::get_if<PutRow>(&mutation);
   return put != nullptr && put->properties.data() == operation.properties.data();
 }
 
-// What only shows when all is staged: timestamps, and which rows are alike.
+// Completes the mutations once all of them are staged: sets timestamps and which rows have equal
+// shapes.
 void finish(const std::vector<Operation>& operations, const TimestampSource& next_timestamp,
             ShapeHint shape_hint, StagedMutations& staged) {
   bool before_as_given = false;
