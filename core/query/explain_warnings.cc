@@ -59,8 +59,8 @@ ExplainWarning type_mismatch(const FilterNode& node, EdmType type, bool system) 
   std::string message = quoted(comparison_text(node)) + " compares with an " +
                         std::string(edm_name(node.literal.type())) + ", but " + node.property;
   if (system) {
-    message += " is an " + name + ", so the answer is always ";
-    message += holds_on_mismatch(node.op) ? "yes." : "no.";
+    message += " is an " + name + ", so the comparison is always ";
+    message += holds_on_mismatch(node.op) ? "true." : "false.";
   } else {
     message += " is an " + name + " in rows that were read; such a value counts as less.";
   }
@@ -75,7 +75,7 @@ class Warnings {
   std::vector<ExplainWarning> collect() {
     if (findings_.plan.kind == PlanKind::empty) {
       add("Contradiction", "No key satisfies the filter, so nothing is read.",
-          "Look at its conditions on PartitionKey and RowKey: together they leave no key.");
+          "Check the conditions on PartitionKey and RowKey: together they exclude every key.");
     } else if (!findings_.filter.empty()) {
       add_access_path();
     }
@@ -84,7 +84,7 @@ class Warnings {
           "The filter has " + std::to_string(findings_.filter.comparisons) +
               " comparisons; the service documents at most " +
               std::to_string(limits::filter_comparisons_documented) + ".",
-          "Split the query, or expect that the service may refuse it.");
+          "Split the query: the service may reject it.");
     }
     add_comparisons();
     return std::move(warnings_);
@@ -99,12 +99,12 @@ class Warnings {
     const PlanKind kind = findings_.plan.kind;
     const PlanKind service = findings_.service.kind;
     if (service == PlanKind::table) {
-      add("TableScan", "The service reads across partitions: all between the bounds, or the table.",
+      add("TableScan", "The service reads all partitions between the bounds, or the whole table.",
           "Fix PartitionKey by a condition PartitionKey eq '…' that is not under or, not or ne.");
     } else if (service == PlanKind::partition && (findings_.plan.residual || kind < service)) {
       add("PartitionScan", "The service reads every row of the partition.",
-          "Bound RowKey on at least one side, or store the rows once more under a RowKey that "
-          "begins with what is looked for.");
+          "Bound RowKey on at least one side, or store the rows a second time under a RowKey that "
+          "starts with the value searched for.");
     }
     if (kind < service) {
       const std::size_t ranges = findings_.plan.ranges.size();
@@ -150,7 +150,7 @@ class Warnings {
       add("UnknownProperty",
           "None of the " + std::to_string(findings_.rows_read) + " rows read has a property " +
               quoted(node.property) + ".",
-          "Names are case-sensitive: compare it with the names that the rows have.");
+          "Names are case-sensitive: compare the name with those of the stored rows.");
     } else if (other.has_value() && node.kind == FilterKind::comparison) {
       warnings_.push_back(type_mismatch(node, *other, false));
     }

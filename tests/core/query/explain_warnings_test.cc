@@ -82,8 +82,8 @@ TEST_CASE("keys compared with another type are told") {
   CHECK(codes_of("PartitionKey eq 'Sales' and RowKey lt 3L") == "TypeMismatch");
   const auto warnings = warnings_of("PartitionKey eq 'Sales' and RowKey lt 3L");
   CHECK(warnings[0].message ==
-        "'RowKey lt 3L' compares with an Edm.Int64, but RowKey is an Edm.String, so the answer is "
-        "always yes.");
+        "'RowKey lt 3L' compares with an Edm.Int64, but RowKey is an Edm.String, so the "
+        "comparison is always true.");
   CHECK(warnings[0].help == "Write the literal as an Edm.String: 'text'.");
   CHECK(codes_of("PartitionKey eq 'Sales' and RowKey ge '1' and Timestamp gt '2020'") ==
         "Contradiction TypeMismatch");
