@@ -1,11 +1,12 @@
-// The lower bounds of an inner node's children, which a search goes through. Internal to
+// The lower bounds of an inner node's children, in the form that a search needs. Internal to
 // core/index.
 //
-// Bounds are short (leaf_split.h cuts them), lie in one text, and are searched in two steps like
-// the keys of a leaf (key_search.h): partition first, then row. Where a partition starts, the bound
-// mostly has an empty row; it takes no part in its run's prefix.
+// Bounds are short (leaf_split.h cuts them) and share one buffer. As for the keys of a leaf, a
+// search looks for the partition first, then for the row (key_search.h). The first bound of a
+// partition usually has an empty row, which is left out of the prefix that the rows of the run
+// share.
 //
-// They change only when children come or go, so the copies that writes make of an inner node share
+// Bounds change only when children are added or removed. Copies of an inner node therefore share
 // them.
 #pragma once
 
@@ -25,30 +26,30 @@ inline constexpr std::uint32_t inner_children_max = 64;
 
 class Bounds : public RefCounted<Bounds> {
  public:
-  // In order, [0] unused: the first child's range has no bound here.
+  // In key order. [0] is unused: the first child has no lower bound in this node.
   using List = std::array<KeyView, inner_children_max>;
 
   std::uint32_t children() const { return children_; }
   KeyView operator[](std::uint32_t i) const {  // REQUIRES: 1 <= i < children()
     return {partition(run_containing(runs_.data(), run_count(), i)), row(i)};
   }
-  // The child whose range holds the key.
+  // Returns the index of the child whose range holds the key.
   std::uint32_t find(const KeyView& key) const;
   List list() const;
   std::uint64_t memory() const;
 
-  // Changes. REQUIRES: these bounds are held once. What is given may look into them. Without memory
-  // all is as before.
+  // Changes. The arguments may point into these bounds. If memory runs out, nothing has changed.
+  // REQUIRES: these bounds are referenced once.
   void assign(const List& bounds, std::uint32_t children);
   void insert(std::uint32_t i, const KeyView& bound);
   void erase(std::uint32_t i);
 
-  // Empty: all well.
+  // Returns an empty text if the invariants hold, else the first violation.
   std::string verify() const;
 
  private:
   struct Row {
-    std::uint32_t at;  // in text_
+    std::uint32_t at;  // start in text_
     std::uint32_t bytes;
   };
 
@@ -67,10 +68,10 @@ class Bounds : public RefCounted<Bounds> {
   void set_row_heads(std::uint32_t run);
 
   std::uint32_t children_ = 0;
-  std::uint32_t partition_prefix_ = 0;                     // bytes that all partition keys share
-  std::vector<KeyRun> runs_;                               // of bounds; the first starts at 1
-  std::array<std::uint32_t, inner_children_max> heads_{};  // of row keys, [0] unused
-  std::array<Row, inner_children_max> rows_{};             // likewise
+  std::uint32_t partition_prefix_ = 0;  // bytes that all partition keys share
+  std::vector<KeyRun> runs_;            // runs of bounds; the first run starts at bound 1
+  std::array<std::uint32_t, inner_children_max> heads_{};  // heads of the row keys, [0] unused
+  std::array<Row, inner_children_max> rows_{};             // row keys, [0] unused
   std::string text_;
 };
 

@@ -1,11 +1,11 @@
-// The values of some columns of a leaf, each side by side: a scan that compares them again and
-// again reads a few cache lines of a leaf instead of one or two of every row. Internal to
+// Caches the values of a few columns of a leaf as arrays. A scan that compares a column again and
+// again then reads a few cache lines per leaf instead of one or two per row. Internal to
 // core/index.
 //
-// A column is kept for a slot that was asked for twice, so that a scan made once takes no memory;
-// a leaf has a few at most, those that were asked for last, and any change of the leaf drops
-// them. They are a convenience: where there is no memory for one, or the rows have several shapes,
-// the rows are read as they are.
+// A column is cached when it is requested for the second time, so a scan that runs once takes no
+// memory. A leaf caches at most cached_columns_max columns, those requested last, and any change of
+// the leaf clears them. The cache is optional: if memory runs out or the rows have several shapes,
+// callers read the rows themselves.
 #pragma once
 
 #include <array>
@@ -22,14 +22,15 @@ namespace entitable {
 
 inline constexpr std::uint32_t cached_columns_max = 4;
 
-// What a column keeps of each row: the value itself, or 4 bytes that tell most texts apart.
+// What a cached column holds per row: the value itself, or a 4-byte digest of a text.
 enum class ColumnForm : std::uint8_t { one_byte, four_bytes, eight_bytes, text_digest };
 
 constexpr std::uint32_t bytes_of(ColumnForm form) {
   return form == ColumnForm::one_byte ? 1 : form == ColumnForm::eight_bytes ? 8 : 4;
 }
 
-// The same for equal texts. Of a long one it sees the start, the middle and the end.
+// Returns the same digest for equal texts. The digest of a long text covers only its length, start,
+// middle and end.
 inline std::uint32_t text_digest(std::string_view text) {
   constexpr std::uint64_t factor = 0x9E37'79B9'7F4A'7C15;
   const auto word_at = [&text](std::size_t at) {
@@ -54,12 +55,12 @@ inline std::uint32_t text_digest(std::string_view text) {
 
 class ColumnCache {
  public:
-  // The values at `slot` of `rows` rows, whose bases base_of(i) gives; nullptr: there are none.
-  // Valid until cached_columns_max other slots were asked for. REQUIRES: a slot has the same form
-  // whenever it is asked for, until clear().
+  // Returns the cached values at `slot` of rows 0 to `rows` - 1, or null if they are not cached.
+  // base_of(i) returns the base of row i. The result is valid until cached_columns_max other slots
+  // have been requested. REQUIRES: all calls for one slot pass the same form until clear().
   template <typename BaseOf>
   const char* values(std::uint32_t slot, ColumnForm form, std::uint32_t rows, BaseOf base_of);
-  // Has those values in caches, if they are there. REQUIRES: as values().
+  // Prefetches the cached values, if there are any. REQUIRES: as for values().
   void prefetch(std::uint32_t slot, ColumnForm form, std::uint32_t rows) const {
     for (const Column& column : columns_) {
       if (column.values == nullptr || column.slot != slot) continue;
@@ -75,7 +76,7 @@ class ColumnCache {
  private:
   struct Column {
     std::uint32_t slot = 0;
-    std::uint32_t last_request = 0;  // when it was asked for last, by request_count_
+    std::uint32_t last_request = 0;  // value of request_count_ at the last request
     std::unique_ptr<char[]> values;
   };
 
@@ -87,8 +88,8 @@ class ColumnCache {
                       char* out);
 
   std::array<Column, cached_columns_max> columns_;
-  std::uint32_t size_ = 0;           // columns asked for, at most cached_columns_max
-  std::uint32_t request_count_ = 0;  // how often any was
+  std::uint32_t size_ = 0;           // entries of columns_ in use
+  std::uint32_t request_count_ = 0;  // calls of values()
 };
 
 // ---- Inline ----

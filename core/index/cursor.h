@@ -1,8 +1,8 @@
-// Steps through the rows of a key range in key order.
+// Iterates over the rows of a key range in key order.
 //
 //   for (Cursor cursor(index, range); cursor.valid(); cursor.next()) use(cursor.row());
 //
-// and, tighter, run by run:
+// or, faster, batch by batch:
 //
 //   for (Cursor cursor(index, range); cursor.valid();) {
 //     const RowBatch run = cursor.batch();
@@ -21,7 +21,7 @@
 
 namespace entitable {
 
-// Where a row is, of which nothing has been read yet. Valid as long as its run.
+// A reference to a row that has not been read yet. Valid as long as the batch it came from.
 class RowSlot {
  public:
   RowSlot() = default;
@@ -30,8 +30,9 @@ class RowSlot {
   RowView row() const {
     return {leaf_->base(slot_), *shape_, leaf_->partition(leaf_->run_of(slot_))};
   }
-  // Has in caches what row() reads, then how far the row goes, then its values: of many rows the
-  // first, of all of them the second, and so on (base/prefetch.h).
+  // Prefetch in three steps what a reader of the row needs: its slot, then its header, then its
+  // values. Each step reads what the step before has fetched, so callers run one step for many rows
+  // before the next step (base/prefetch.h).
   void prefetch_slot() const {
     prefetch(leaf_->buffer());
     prefetch(leaf_->slots() + slot_);
@@ -43,23 +44,23 @@ class RowSlot {
   }
 
  private:
-  // Further on, the processor itself sees where reading goes.
+  // Beyond these bytes, the hardware prefetcher recognises the sequential read.
   static constexpr std::uint32_t prefetched_bytes_max = 512;
   const Leaf* leaf_ = nullptr;
   const Shape* shape_ = nullptr;
   std::uint32_t slot_ = 0;
 };
 
-// Neighbouring rows: those of one leaf, of any partitions and shapes. Valid as long as the cursor
-// holds its version.
+// Adjacent rows of one leaf, of any partitions and shapes. Valid as long as the cursor holds its
+// version.
 class RowBatch {
  public:
   std::size_t size() const { return size_; }
-  // Of all rows; nullptr: they may have several.
+  // The shape of all rows, or null if they may have different shapes.
   const Shape* shape() const { return shape_; }
-  // Looks for the rows' values at `slot` in an array of their own: then they are at values(i), else
-  // that is nullptr. REQUIRES: i < cached_columns_max, shape() is not null, and has that slot,
-  // whose values have that form.
+  // Looks up the cached column at `slot`. If it is cached, values(i) returns the values of this
+  // batch; otherwise values(i) is null. REQUIRES: i < cached_columns_max; shape() is not null and
+  // has a column at `slot` whose values have this form.
   void find_cached_values(std::uint32_t i, std::uint32_t slot, ColumnForm form) {
     const char* const column = leaf_->column(slot, form);
     if (column != nullptr) values_[i] = column + std::size_t{first_} * bytes_of(form);
@@ -77,7 +78,7 @@ class RowBatch {
 
  private:
   friend class Cursor;
-  // Not asked for before a row is: it lies where a scan of columns does not look.
+  // Looked up only when a row is read, because a scan of cached columns does not need it.
   std::string_view partition_of(std::size_t i) const {
     const std::uint32_t slot = first_ + static_cast<std::uint32_t>(i);
     return leaf_->partition(one_partition_ ? run_ : leaf_->run_of(slot));
@@ -92,21 +93,22 @@ class RowBatch {
   std::uint32_t run_ = 0;  // of the first row
   const Leaf* leaf_ = nullptr;
   std::uint32_t first_ = 0;                                   // slot of the first row
-  std::array<const char*, cached_columns_max + 1> values_{};  // the last one is always null
+  std::array<const char*, cached_columns_max + 1> values_{};  // the last element is always null
 };
 
-// Holds the version it walks: writes made meanwhile are not seen and do no harm.
+// Holds the version it iterates over, so later writes neither show up nor invalidate it.
 class Cursor {
  public:
   Cursor(const TableIndex& index, const KeyRange& range);
 
-  // At a row, at an unloaded leaf, or at the end.
-  bool valid() const { return slot_ < run_end_; }  // at a row
-  PartId part_needed() const {
-    return part_needed_;
-  }  // not 0: at an unloaded leaf; load it and start again at position()
+  // A cursor is at a row, at an unloaded leaf, or at the end. valid(): it is at a row.
+  bool valid() const { return slot_ < run_end_; }
+  // Returns the part of the unloaded leaf that the cursor is at, or 0. The caller loads that part
+  // and starts again at position().
+  PartId part_needed() const { return part_needed_; }
   bool at_end() const { return !valid() && part_needed() == 0; }
-  // The key of the row, or where the range goes on inside an unloaded leaf. REQUIRES: !at_end().
+  // Returns the key of the row, or the key inside the unloaded leaf where the range continues.
+  // REQUIRES: !at_end().
   EntityKey position() const;
   RowView row() const {  // REQUIRES: valid()
     const char* base = end_ - slots_[slot_].offset;
@@ -115,15 +117,17 @@ class Cursor {
   void next() {  // REQUIRES: valid()
     if (++slot_ == run_end_) next_run();
   }
-  // Forward or back, still within the range: to the first row at or after `key`.
+  // Moves forward or back, within the range, to the first row at or after `key`.
   void seek(const KeyView& key);
 
-  // The rows from here on that lie together: at least one. REQUIRES: valid().
+  // Returns at least one row: the current row and those that follow it in the same leaf and range.
+  // REQUIRES: valid().
   RowBatch batch() const;
-  // As next(), `rows` times. REQUIRES: rows <= batch().size().
+  // Moves forward by `rows` rows. REQUIRES: rows <= batch().size().
   void skip(std::size_t rows);
-  // The leaves from this one on, as far as the range goes and there is room, and one inner node
-  // knows them. Gives how many: at least one. REQUIRES: valid(), there is room.
+  // Fills `out` with the current leaf and those that follow it in the range and have the same
+  // parent node, as far as `out` has space. Returns their number, at least one. REQUIRES: valid(),
+  // and `out` is not empty.
   std::size_t leaves_ahead(std::span<const Leaf*> out) const;
 
  private:
@@ -141,20 +145,20 @@ class Cursor {
   Ref<Node> root_;
   Ref<Schema> schema_;
   KeyRange range_;
-  // Of the current run of rows: slots_[slot_] .. slots_[run_end_ - 1].
+  // The rest of the current run: slots_[slot_] .. slots_[run_end_ - 1].
   const LeafSlot* slots_ = nullptr;
   const char* end_ = nullptr;
   std::uint32_t slot_ = 0;
   std::uint32_t run_end_ = 0;
-  // Of the current leaf.
+  // The current leaf.
   const Leaf* leaf_ = nullptr;
   std::uint32_t run_ = 0;
-  std::uint32_t leaf_end_ = 0;  // where the range ends in it
-  // Where the range ends: a leaf, and a slot in it.
+  std::uint32_t leaf_end_ = 0;  // slot where the range ends in leaf_
+  // Where the range ends: the last leaf, and the end slot in it.
   const Leaf* last_leaf_ = nullptr;
   std::uint32_t last_leaf_end_ = 0;
   PartId part_needed_ = 0;
-  EntityKey seek_key_;  // where the last seek went
+  EntityKey seek_key_;  // key of the last seek
   std::array<Step, tree_depth_max> path_;
   std::uint32_t depth_ = 0;
 };

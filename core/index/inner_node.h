@@ -1,5 +1,5 @@
-// An inner node: its children, and the lower bound of the range of each but the first. Internal to
-// core/index.
+// An inner node of the tree: its children, and the lower bound of each child but the first.
+// Internal to core/index.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace entitable {
 
-// A node on its way into an inner node, and where its range starts.
+// A node to be inserted into an inner node, and the lower bound of its range.
 struct Child {
   EntityKey lower;
   Ref<Node> node;
@@ -23,15 +23,15 @@ class InnerNode : public Node {
  public:
   InnerNode();
   InnerNode(const InnerNode&) = default;
-  // REQUIRES: 1 to inner_children_max children. The lower bound of the first is not kept.
+  // REQUIRES: 1 to inner_children_max children. The lower bound of the first child is not stored.
   static Ref<InnerNode> build(std::span<const Child> children);
 
   std::uint32_t size() const { return bounds_->children(); }
   const Ref<Node>& child(std::uint32_t i) const { return children_[i]; }
   KeyView lower(std::uint32_t i) const { return (*bounds_)[i]; }  // REQUIRES: 1 <= i < size()
-  // The child whose range holds the key.
+  // Returns the index of the child whose range holds the key.
   std::uint32_t find(const KeyView& key) const { return bounds_->find(key); }
-  // All children; the first one's lower bound is empty.
+  // Returns all children; the lower bound of the first is empty.
   std::vector<Child> children() const;
 
   // Changes. REQUIRES: this node is referenced once. replace() and join() adjust the totals; after
@@ -41,13 +41,15 @@ class InnerNode : public Node {
     totals_ += after;
     totals_ -= before;
   }
-  // Child i, which counted `before`, gives way to `nodes`; the first takes its lower bound. If
-  // there is no memory for two of them, all is as before. REQUIRES: they fit.
+  // Replaces child i by `nodes`; the first of them keeps the lower bound of child i. `before` are
+  // the totals of child i as counted in this node. If memory runs out and `nodes` are two, nothing
+  // has changed. REQUIRES: the nodes fit.
   void replace(std::uint32_t i, const Totals& before, std::span<const Child> nodes);
-  // Children i and i + 1 give way to one.
+  // Replaces children i and i + 1 by `joined`.
   void join(std::uint32_t i, Ref<Node> joined);
 
-  // Empty: all well, as far as this node alone can tell.
+  // Returns an empty text if the invariants of this node hold, else the first violation. Children
+  // are not checked.
   std::string verify() const;
 
  private:

@@ -17,11 +17,11 @@ struct KeyRange {
   static KeyRange point(const KeyView& key);
   static KeyRange partition(std::string_view partition);
   bool contains(const KeyView& key) const;
-  bool empty() const;  // upper is not above lower, so no key can be in it
+  bool empty() const;  // whether no key can be in it: upper is not above lower
   friend bool operator==(const KeyRange&, const KeyRange&) = default;
 };
 
-// The keys in both; its bounds are the tighter ones, so it may be empty().
+// Returns the range of the keys in both ranges; it may be empty().
 KeyRange intersect(const KeyRange& a, const KeyRange& b);
 
 }  // namespace entitable

@@ -1,16 +1,18 @@
-// Searching sorted keys by their heads. Internal to core/index.
+// Searches sorted keys by their heads. Internal to core/index.
 //
-// Keys that lie together mostly start alike. So a sorted array of keys has a *prefix*, a number of
-// leading bytes that all of them share (whole characters), and each key a *head*: the bytes after
-// the prefix as one integer, most significant first. Heads lie side by side, and a search reads
-// them instead of the keys, until one key is left.
+// Keys that are close in order usually start with the same bytes. A sorted array of keys therefore
+// has a *prefix*: a number of leading bytes that all its keys share, always whole characters. Each
+// key has a *head*: the 4 bytes after the prefix as one big-endian integer. Heads are stored
+// contiguously. A search compares heads instead of keys until few candidates are left.
 //
-// Heads rise with the keys, but not strictly: equal heads say nothing. In WTF-8, byte order is the
-// order of UTF-16 units up to the lead byte 0xEC; from 0xED on it may not be. So a head ends at the
-// first byte of 0xED or more, which counts as 0xED, and is filled up with zeros.
+// Heads ascend with the keys, but not strictly: equal heads decide nothing. In WTF-8, byte order
+// equals the order of UTF-16 code units for lead bytes up to 0xEC; from 0xED on it may differ. A
+// head therefore ends at the first byte that is 0xED or more, which counts as 0xED, and is padded
+// with zeros.
 //
-// Keys have two parts. Keys of one partition that lie together are a *run*: partitions are searched
-// first, among the runs, then row keys within one run, which has a prefix of its own.
+// A key is a partition key and a row key. Adjacent keys of one partition form a *run*. A search
+// first looks for the partition among the runs, then for the row key within one run. Each run has a
+// prefix of its own.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +23,7 @@
 
 namespace entitable {
 
-// The head of a text after its first `skip` bytes; of a text that is not even that long, zero.
+// Returns the head of `text` after its first `skip` bytes, or 0 if the text is shorter than that.
 inline std::uint32_t head_of(std::string_view text, std::size_t skip) {
   constexpr std::uint8_t byte_max = 0xED;
   const auto byte = [text, skip](std::size_t i) -> std::uint32_t {
@@ -29,7 +31,7 @@ inline std::uint32_t head_of(std::string_view text, std::size_t skip) {
   };
   if (text.size() >= skip + 4) {
     const std::uint32_t head = byte(0) << 24 | byte(1) << 16 | byte(2) << 8 | byte(3);
-    if ((head & 0x80808080u) == 0) return head;  // ASCII, as nearly always
+    if ((head & 0x80808080u) == 0) return head;  // fast path for ASCII
   }
   std::uint32_t head = 0;
   for (std::size_t i = 0; i < 4 && skip + i < text.size(); ++i) {
@@ -40,9 +42,9 @@ inline std::uint32_t head_of(std::string_view text, std::size_t skip) {
   return head;
 }
 
-// Bytes that two stored keys share at their start, at most `max`. Cut back to whole characters, and
-// a lone high surrogate is not whole: in a probe it may be the first half of a pair, which would be
-// on different sides of different keys.
+// Returns how many leading bytes two stored keys share, at most `max`, reduced to whole characters.
+// A lone high surrogate at the end does not count as whole. In a probe it may be the first half of
+// a pair, which sorts differently against different keys.
 inline std::size_t shared_prefix(std::string_view a, std::string_view b, std::size_t max) {
   const std::size_t shorter = a.size() < b.size() ? a.size() : b.size();
   std::size_t at = detail::first_difference(a.data(), b.data(), shorter < max ? shorter : max);
@@ -52,30 +54,30 @@ inline std::size_t shared_prefix(std::string_view a, std::string_view b, std::si
   return at;
 }
 
-// Whether `probe` starts with the first `prefix` bytes of `sample`. REQUIRES: prefix is at most the
-// bytes of `sample`.
+// Returns whether `probe` starts with the first `prefix` bytes of `sample`. REQUIRES: prefix <=
+// sample.size().
 inline bool has_prefix(std::string_view probe, std::string_view sample, std::size_t prefix) {
   return probe.size() >= prefix &&
          detail::first_difference(probe.data(), sample.data(), prefix) == prefix;
 }
 
-// Neighbouring keys of one partition, in a node that keeps its partition keys apart.
+// Adjacent keys of one partition, in a node that stores each partition key once.
 struct KeyRun {
-  std::uint32_t head;  // of the partition key, after the prefix that all partition keys share
-  std::uint32_t text;  // where the partition key starts among the node's texts
+  std::uint32_t head;  // head of the partition key, after the prefix of all partition keys
+  std::uint32_t text;  // start of the partition key in the texts of the node
   std::uint16_t text_bytes;
-  std::uint16_t prefix;  // bytes that all row keys of the run share, or fewer
-  std::uint32_t first;   // position of its first key
+  std::uint16_t prefix;  // a number of bytes that all row keys of the run share
+  std::uint32_t first;   // position of the first key of the run
 };
 
-// Where a probe is, or where it would be put.
+// The position of a probe, or where it would be inserted.
 struct SearchResult {
   std::uint32_t index;
   bool found;
 };
 
-// The first head of [first, last) that is not below the probe's: what a search begins with, and all
-// that it does without a look at a key.
+// Returns the first position in [first, last) whose head is not below `head`, or last. This is the
+// first step of a search; it reads no keys.
 template <typename HeadAt>
 std::uint32_t search_heads(std::uint32_t first, std::uint32_t last, std::uint32_t head,
                            HeadAt head_at) {
@@ -89,14 +91,15 @@ std::uint32_t search_heads(std::uint32_t first, std::uint32_t last, std::uint32_
   return low;
 }
 
-// How it goes on from there, with the keys.
+// The second step of a search: continues from `low`, the result of search_heads(), and reads keys.
+// The other arguments are those of search().
 template <typename HeadAt, typename KeyAt>
 SearchResult search_keys(std::uint32_t low, std::uint32_t first, std::uint32_t last,
                          std::size_t prefix, std::string_view probe, HeadAt head_at, KeyAt key_at) {
   if (first == last) return {first, false};
   const std::uint32_t head = head_of(probe, prefix);
-  // One look at a key tells whether the probe shares the prefix at all; all keys are on one side of
-  // it if not.
+  // Compare one key to see whether the probe has the prefix at all. If it does not, all keys are on
+  // the same side of the probe.
   const std::string_view sample = key_at(low < last ? low : last - 1);
   if (!has_prefix(probe, sample, prefix))
     return {compare_utf16(probe, sample) < 0 ? first : last, false};
@@ -119,8 +122,8 @@ SearchResult search_keys(std::uint32_t low, std::uint32_t first, std::uint32_t l
   return {low, false};
 }
 
-// The first key of [first, last) that is not below `probe`. head_at(i) and key_at(i) give the keys,
-// which rise strictly and share their first `prefix` bytes.
+// Returns the first key in [first, last) that is not below `probe`. head_at(i) and key_at(i) return
+// the head and the text of key i. The keys ascend strictly and share their first `prefix` bytes.
 template <typename HeadAt, typename KeyAt>
 SearchResult search(std::uint32_t first, std::uint32_t last, std::size_t prefix,
                     std::string_view probe, HeadAt head_at, KeyAt key_at) {
@@ -128,7 +131,7 @@ SearchResult search(std::uint32_t first, std::uint32_t last, std::size_t prefix,
   return search_keys(low, first, last, prefix, probe, head_at, key_at);
 }
 
-// The run of a partition, or the one it would stand before.
+// Returns the run of a partition, or the run before which it would be inserted.
 template <typename TextAt>
 SearchResult search_runs(const KeyRun* runs, std::uint32_t count, std::size_t prefix,
                          std::string_view partition, TextAt text_at) {
@@ -136,7 +139,7 @@ SearchResult search_runs(const KeyRun* runs, std::uint32_t count, std::size_t pr
       0, count, prefix, partition, [runs](std::uint32_t r) { return runs[r].head; }, text_at);
 }
 
-// The run that holds the key at a position. REQUIRES: one does.
+// Returns the run that holds the key at `position`. REQUIRES: there is such a run.
 inline std::uint32_t run_containing(const KeyRun* runs, std::uint32_t count,
                                     std::uint32_t position) {
   std::uint32_t low = 0;

@@ -1,12 +1,12 @@
-// A leaf: the packed rows of a short key range, in one buffer. Internal to core/index.
+// A leaf of the tree: the packed rows of a short key range, in one buffer. Internal to core/index.
 //
 //   [ KeyRun × runs ][ partition keys ][ LeafSlot × rows ][ gap ][ heap ]
 //
-// A run is the rows of one partition, whose key is kept once. The heap grows downwards and holds
-// packed rows (row.h); offsets into it count from the end of the buffer, so they survive its
-// growth. Replaced and erased rows leave garbage, which goes whenever the buffer is made anew.
-// Heads (key_search.h) answer most comparisons without touching a row; all that a search reads
-// before it has found its row lies together at the front.
+// A run is the rows of one partition, whose key is stored once. The heap grows downwards and holds
+// packed rows (row_layout.h). Offsets into the heap count from the end of the buffer, so they stay
+// valid when the buffer grows. Replaced and erased rows leave garbage, which is removed when the
+// buffer is reallocated. Most comparisons need only heads (key_search.h) and no row. What a search
+// reads before it has found the row lies together at the front: the *directory*.
 #pragma once
 
 #include <memory>
@@ -26,17 +26,18 @@
 
 namespace entitable {
 
-// What a leaf of more than one row may take in its buffer. Rows that come in order fill it to less,
-// so that a few more find room between them before it is split.
+// The most bytes that a leaf of more than one row may take in its buffer. Rows that arrive in key
+// order fill a leaf only up to leaf_bytes_filled, so that a few rows can still be inserted between
+// them before the leaf is split.
 inline constexpr std::uint32_t leaf_bytes_max = 9 * 1024;
 inline constexpr std::uint32_t leaf_bytes_filled = 8 * 1024;
 
 struct LeafSlot {
-  std::uint32_t head;    // of the row key, after the run's prefix
-  std::uint32_t offset;  // of the row's base
+  std::uint32_t head;    // head of the row key, after the run's prefix
+  std::uint32_t offset;  // offset of the row's base from the end of the buffer
 };
 
-// A row on its way into a leaf.
+// A row to be copied into a leaf.
 struct RowSource {
   std::string_view partition;
   const char* base;
@@ -44,19 +45,21 @@ struct RowSource {
 
 class Leaf : public Node {
  public:
-  Leaf();  // present and empty
-  // `rows` and `bytes`: of the part as its overlay leaves it, where that is known.
+  Leaf();  // an empty leaf, loaded
+  // Creates an unloaded leaf. `rows` and `bytes` count the part with the changes of its overlay, as
+  // far as known.
   static Ref<Leaf> make_unloaded(PartId part, std::uint64_t rows, std::uint64_t bytes,
                                  Ref<Overlay> overlay = nullptr);
-  // Tightly packed. REQUIRES: keys rise strictly.
+  // Creates a leaf whose buffer has no gap. REQUIRES: keys ascend strictly.
   static Ref<Leaf> build(std::span<const RowSource> rows);
-  // The same with room to grow. REQUIRES: `bytes` is bytes_for(rows).
+  // As build(), with a gap for later inserts. REQUIRES: bytes == bytes_for(rows).
   static Ref<Leaf> build_with_slack(std::span<const RowSource> rows, std::uint64_t bytes);
-  // What build() would take for these rows, in bytes.
+  // Returns the buffer size in bytes that build() would allocate for these rows.
   static std::uint64_t bytes_for(std::span<const RowSource> rows);
-  // A copy with room for `room` more bytes.
+  // Returns a copy whose buffer has space for `room` more bytes.
   Ref<Leaf> clone(std::uint32_t room) const;
-  // What a row adds to a leaf: in all, and when its partition is new there.
+  // Return the bytes that a row takes in the buffer, and those that a partition takes in addition
+  // if it is new in the leaf.
   static std::uint32_t cost(std::uint32_t packed_bytes) {
     return packed_bytes + static_cast<std::uint32_t>(sizeof(LeafSlot));
   }
@@ -67,11 +70,11 @@ class Leaf : public Node {
   bool is_unloaded() const { return unloaded_; }
   std::uint32_t size() const { return size_; }  // rows
   std::uint32_t runs() const { return runs_; }
-  std::uint32_t used_bytes() const {  // bytes, garbage and gap apart
+  std::uint32_t used_bytes() const {  // without garbage and gap
     return directory_bytes() + heap_ - garbage_;
   }
 
-  // Where a key is or would be.
+  // The position of a key, or where it would be inserted.
   struct FindResult {
     std::uint32_t run;
     std::uint32_t slot;
@@ -83,22 +86,25 @@ class Leaf : public Node {
     prefetch_directory();
     return finish_find(find_by_heads(key), key);
   }
-  // The same in two steps. The first one looks at no row, and the second at one, nearly always: in
-  // between, memory can be waited for once for many keys (base/prefetch.h).
+  // find() in two steps: the first reads no row, the second nearly always one. A caller with many
+  // keys runs the first step for all of them and prefetches the rows before the second
+  // (base/prefetch.h).
   struct HeadSearch {
     SearchResult run;
     std::uint32_t slot;
   };
   HeadSearch find_by_heads(const KeyView& key) const;
   FindResult finish_find(const HeadSearch& head_search, const KeyView& key) const;
-  void prefetch_directory() const;  // what the first one reads
-  void prefetch_row(const HeadSearch& head_search,
-                    const KeyView& key) const;  // the second, and a row's reader
-  // find(), if a look at this slot and its neighbours is enough to tell; they need not be there.
+  // Prefetches what find_by_heads() reads.
+  void prefetch_directory() const;
+  // Prefetches what finish_find() and a reader of the row read.
+  void prefetch_row(const HeadSearch& head_search, const KeyView& key) const;
+  // Returns the result of find() if comparing the rows next to `slot` is enough to know it, else
+  // nothing. `run` and `slot` may be out of range.
   std::optional<FindResult> find_at_hint(const KeyView& key, std::uint32_t run,
                                          std::uint32_t slot) const;
 
-  // Of slot i. REQUIRES: i < size(), run r holds it.
+  // REQUIRES for the accessors below: i < size(), r < runs().
   const char* base(std::uint32_t i) const { return end() - slots()[i].offset; }
   std::string_view row_key(std::uint32_t i) const { return row_layout::key(base(i)); }
   std::uint32_t run_of(std::uint32_t i) const { return run_containing(run_table(), runs_, i); }
@@ -110,30 +116,30 @@ class Leaf : public Node {
     return r + 1 < runs_ ? run_table()[r + 1].first : size_;
   }
   KeyView key(std::uint32_t i) const { return {partition(run_of(i)), row_key(i)}; }
-  // Whether all rows are sure to have shape(). REQUIRES: size() > 0.
+  // Returns whether all rows are known to have the shape shape(). REQUIRES: size() > 0.
   bool has_one_shape() const { return shape_ != many_shapes; }
   ShapeId shape() const { return shape_; }
-  // The values at `slot`, in the order of the rows; nullptr: look at the rows. Valid until
-  // cached_columns_max others were asked for. REQUIRES: has_one_shape(), and that form at that
-  // slot.
+  // Returns the cached values at `slot`, in the order of the rows, or null if the caller must read
+  // the rows. Valid until cached_columns_max other slots have been requested. REQUIRES:
+  // has_one_shape(), and that shape has a column of this form at `slot`.
   const char* column(std::uint32_t slot, ColumnForm form) const {
     return column_cache_.values(slot, form, size_, [this](std::uint32_t i) { return base(i); });
   }
-  // What is read before a column is, and a column, if there is one: to have them in caches
-  // (base/prefetch.h). REQUIRES: as column().
+  // Prefetch the leaf object, and a cached column if there is one (base/prefetch.h). REQUIRES for
+  // prefetch_column(): as for column().
   void prefetch() const { entitable::prefetch(this, sizeof(Leaf)); }
   void prefetch_column(std::uint32_t slot, ColumnForm form) const {
     column_cache_.prefetch(slot, form, size_);
   }
   const LeafSlot* slots() const { return reinterpret_cast<const LeafSlot*>(texts() + texts_); }
-  const char* buffer() const { return buffer_.get(); }  // what a search reads lies from here on
+  const char* buffer() const { return buffer_.get(); }  // start of the directory
   const char* end() const { return buffer_.get() + capacity_; }
 
-  // All rows, behind those in `rows`; valid as long as the leaf.
+  // Appends all rows to `rows`. They are valid as long as this leaf is unchanged.
   void append_rows(std::vector<RowSource>& rows) const;
 
-  // Changes. REQUIRES: this leaf is held once; `packed` and `partition` do not look into it;
-  // `position` is find()'s answer.
+  // Changes. REQUIRES: this leaf is referenced once; `packed` and `partition` do not point into it;
+  // `position` is the result of find() for the key.
   void insert(const FindResult& position, std::string_view partition, std::string_view packed,
               std::uint32_t key_bytes);
   void replace(std::uint32_t i, std::string_view packed, std::uint32_t key_bytes);
@@ -143,28 +149,29 @@ class Leaf : public Node {
   // are inexact afterwards. REQUIRES: is_unloaded(); this leaf is referenced once.
   void put_in_overlay(const KeyView& key, std::string_view packed);
   void erase_in_overlay(const KeyView& key);
-  bool has_exact_totals() const { return has_exact_totals_; }  // whether the sums are exact
+  bool has_exact_totals() const { return has_exact_totals_; }
 
-  // The part that holds exactly these rows, but for what its overlay changed, and how many leaves
-  // it went to; 0, 0 and null after any change. Marking is no change.
+  // The checkpoint part that holds exactly these rows, apart from the changes in the overlay, and
+  // the number of leaves that the part was loaded into. Any change of the leaf resets them to 0, 0
+  // and null. set_part() is const because it does not change the rows.
   PartId part() const { return part_; }
   std::uint32_t part_leaves() const { return part_leaves_; }
-  const Ref<Overlay>& overlay() const { return overlay_; }  // null: nothing
+  const Ref<Overlay>& overlay() const { return overlay_; }  // null: no changes
   void set_part(PartId part, std::uint32_t part_leaves, Ref<Overlay> overlay = nullptr) const {
     part_ = part;
     part_leaves_ = part_leaves;
     overlay_ = std::move(overlay);
   }
 
-  // Whether anything was looked for in it since clear_used().
+  // Whether the leaf has been read since clear_used().
   bool recently_used() const { return recently_used_; }
   void mark_used() const {
-    if (!recently_used_) recently_used_ = true;  // a store less: most leaves are looked at often
+    if (!recently_used_) recently_used_ = true;  // avoids a memory write in most calls
   }
   void clear_used() const { recently_used_ = false; }
 
-  // Whether rows came in ascending (descending) order lately, each beside the one before;
-  // `position`: of the next one.
+  // Return whether the last inserts came in ascending or descending key order, each next to the one
+  // before, and an insert at `position` continues that order.
   bool inserts_ascend(const FindResult& position) const {
     return streak_ >= streak_min && position.slot == last_insert_slot_ + 1;
   }
@@ -172,7 +179,7 @@ class Leaf : public Node {
     return streak_ <= -streak_min && position.slot == last_insert_slot_;
   }
 
-  // Empty: all well.
+  // Returns an empty text if the invariants hold, else the first violation.
   std::string verify(const Schema& schema) const;
 
  private:
@@ -180,7 +187,7 @@ class Leaf : public Node {
   static constexpr std::int32_t streak_min = 3;
   static constexpr ShapeId many_shapes = 0xFFFF;
 
-  // Partition keys are filled up to whole words, so that slots are aligned.
+  // Partition keys are padded to whole 32-bit words, so that slots are aligned.
   static std::uint32_t padded(std::string_view partition) {
     return (static_cast<std::uint32_t>(partition.size()) + 3) & ~std::uint32_t{3};
   }
@@ -222,12 +229,13 @@ class Leaf : public Node {
   std::uint32_t texts_ = 0;    // bytes of the partition keys
   std::uint32_t heap_ = 0;     // bytes of the heap, garbage included
   std::uint32_t garbage_ = 0;  // bytes of the heap that nothing points to
-  std::uint16_t partition_prefix_ =
-      0;  // bytes that all partition keys share (whole characters), or fewer
+  // A number of bytes, in whole characters, that all partition keys share.
+  std::uint16_t partition_prefix_ = 0;
   bool unloaded_ = false;
   bool has_exact_totals_ = true;
-  ShapeId shape_ = generic_shape_id;    // of all rows, or many_shapes; of no rows, any
-  std::int32_t streak_ = 0;             // inserts in a row that rose (> 0) or fell (< 0)
+  // shape of all rows, or many_shapes; any value if there are no rows
+  ShapeId shape_ = generic_shape_id;
+  std::int32_t streak_ = 0;  // consecutive inserts in ascending (> 0) or descending (< 0) order
   std::uint32_t last_insert_slot_ = 0;  // slot of the last insert
   mutable ColumnCache column_cache_;
   mutable bool recently_used_ = false;

@@ -1,4 +1,4 @@
-// How a leaf that is too full becomes several. Internal to core/index.
+// Splits a leaf that is too full into several. Internal to core/index.
 #pragma once
 
 #include <string_view>
@@ -9,14 +9,14 @@
 
 namespace entitable {
 
-// The shortest bound between two neighbouring keys: below < bound <= above, cut from `above` after
-// a whole character. Between two partitions its row is empty. REQUIRES: below < above.
+// Returns the shortest bound with below < bound <= above: a prefix of `above` that ends at a whole
+// character. If the partitions differ, the row of the bound is empty. REQUIRES: below < above.
 EntityKey bound_between(const KeyView& below, const KeyView& above);
 
-// The leaves that take the place of `leaf` when a row is put at `position` (find()'s answer for its
-// key). The lower bound of the first is left empty. Rows that come in order leave full leaves
-// behind: then `leaf` itself is among the answer, unchanged. REQUIRES: `packed` starts with
-// key.row.
+// Returns the leaves that replace `leaf` when a row is inserted or replaced at `position`, the
+// result of find() for its key. The lower bound of the first leaf is left empty. If the row comes
+// before or after all rows of `leaf`, the result contains `leaf` itself, unchanged, so that inserts
+// in key order leave full leaves behind. REQUIRES: `packed` starts with key.row.
 std::vector<Child> split_leaf(const Ref<Node>& leaf, const Leaf::FindResult& position,
                               const KeyView& key, std::string_view packed);
 

@@ -1,4 +1,4 @@
-// What leaves and inner nodes of the tree have in common. Internal to core/index.
+// The base class of the tree's leaves and inner nodes, with their totals. Internal to core/index.
 #pragma once
 
 #include <array>
@@ -9,22 +9,23 @@
 
 namespace entitable {
 
-// A tree this deep would not fit into any memory.
+// The maximum depth. A deeper tree would not fit into memory.
 inline constexpr std::uint32_t tree_depth_max = 16;
 
-// A path from the root to a leaf, and a slot in that leaf, kept as a hint for the next search. The
-// numbers are checked against the tree before use, so they may come from any version.
+// A path from the root to a leaf and a slot in that leaf, stored as a hint for the next search. The
+// hint is checked against the tree before use, so it may come from any version.
 struct TreePath {
-  std::array<std::uint8_t, tree_depth_max> children{};  // by level, the root's first
+  // index of the child at each level, from the root
+  std::array<std::uint8_t, tree_depth_max> children{};
   std::uint32_t run = 0;
   std::uint32_t slot = 0;
 };
 
-// Sums over everything below a node, itself included.
+// Sums over a node and everything below it.
 struct Totals {
   std::uint64_t rows = 0;
-  std::uint64_t bytes = 0;   // packed rows
-  std::uint64_t memory = 0;  // held by the nodes
+  std::uint64_t bytes = 0;   // size of the packed rows
+  std::uint64_t memory = 0;  // memory that the nodes hold, in bytes
 
   Totals& operator+=(const Totals& other) {
     rows += other.rows;

@@ -1,4 +1,4 @@
-// One packed row under its shape (its bytes: row_layout.h).
+// Packs rows under their shapes and reads packed rows (layout: row_layout.h).
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,14 @@ namespace entitable {
 
 static_assert(shapes_max < 0xFFFF, "a row keeps its shape id in two bytes");
 
-// Replaces `out` by the packed row; its base is out.data() + row_key.size(). `interned` is what the
-// schema said of `properties`. REQUIRES: the row is storable (check_entity).
+// Packs a row into `out`, which is overwritten. The base of the row is out.data() + row_key.size().
+// `interned` is the result of Schema::intern(properties). REQUIRES: the row can be stored
+// (check_entity).
 void pack_row(const Schema::Interned& interned, std::string_view row_key, Ticks timestamp,
               std::span<const PropertyView> properties, std::string& out);
 
-// A row inside a leaf: three pointers, cheap to copy. Valid as long as a copy of the index that it
-// came from (TableIndex, Cursor) is held, and that very copy is not changed.
+// A view of a row inside a leaf: three pointers, cheap to copy. Valid as long as the TableIndex or
+// Cursor that it came from exists and is not changed.
 class RowView {
  public:
   RowView(const char* base, const Shape& shape, std::string_view partition)
@@ -34,13 +35,14 @@ class RowView {
   KeyView key() const { return {partition_, row()}; }
   Ticks timestamp() const { return row_layout::load<Ticks>(base_ + row_layout::timestamp_at); }
 
-  // The value of shape().columns()[column]. REQUIRES: !shape().is_generic().
+  // Returns the value of shape().columns()[column]. REQUIRES: !shape().is_generic().
   ValueView value(std::uint32_t column) const { return value(shape_->columns()[column]); }
   // REQUIRES: `column` is one of shape().columns().
   ValueView value(const Column& column) const;
 
-  // For code bound to a shape, without looking at the column again. REQUIRES: a column of this slot
-  // and type: T is std::int64_t (DateTime, Int64), double, std::int32_t or std::uint8_t (Boolean).
+  // Access by slot, for code that is bound to a shape. REQUIRES: the shape has a column of this
+  // slot and type; T is std::int64_t (DateTime, Int64), double, std::int32_t or std::uint8_t
+  // (Boolean).
   template <typename T>
   T fixed(std::uint32_t slot) const {
     return row_layout::load<T>(base_ + slot);
@@ -49,14 +51,16 @@ class RowView {
   std::string_view guid(std::uint32_t slot) const { return {base_ + slot, 16}; }
   std::string_view text(std::uint32_t slot) const { return row_layout::text(base_, slot); }
 
-  // By name, on any shape; the three system properties are not looked up here.
+  // Returns the value of a property by name, for any shape. The three system properties are not
+  // found here.
   std::optional<ValueView> find(std::string_view name) const;
-  // Calls visit(name, value) for every custom property, canonical order (generic shape: order of
-  // names by bytes).
+  // Calls visit(name, value) for every custom property in canonical order (generic shape: names in
+  // byte order).
   template <typename Visit>
   void for_each_property(Visit visit) const;
   Entity materialize() const;
-  // The same row in bytes of its own, packed_bytes() of them; its partition is still this one's.
+  // Copies the row to `bytes`, which must have space for packed_bytes(), and returns a view of the
+  // copy. The view still points to the partition key of this row.
   RowView copy_to(char* bytes) const;
   std::size_t packed_bytes() const { return row_layout::packed_bytes(base_); }
 

@@ -1,7 +1,7 @@
-// Where things stand in a packed row.
+// The byte layout of a packed row.
 //
-// A row's bytes, little-endian, unaligned; offsets count from its *base*, so the key, which comes
-// first, has negative ones, and every slot of a shape is a constant:
+// Numbers are little-endian and unaligned. Offsets count from the *base* of the row. The row key
+// comes before the base, at negative offsets, so every slot of a shape is a constant:
 //
 //   -k    k      row key
 //    0    i64    timestamp, ticks
@@ -13,24 +13,25 @@
 //    .    16 ×   Guid columns
 //    .    4 ×    Int32 columns
 //    .    1 ×    Boolean columns
-//    f           texts, the last column's first, to the end of the row          (f =
-//    Shape::fixed_bytes)
+//    f           texts, the last column's first, to the end of the row
+//                (f = Shape::fixed_bytes)
 //
-// A text ends where the one before it in canonical order starts, the first one at the end of the
-// row: both bounds are the u32 in the column's slot and the one just below it. Example {a: Int32 7,
-// b: String "xy", c: String "z"}, RowKey "r1", under columns a, b, c:
+// A text ends where the text before it in canonical order starts; the first text ends at the end of
+// the row. The start of a text is thus the u32 in the column's slot, and its end is the u32 just
+// before that slot. Example: {a: Int32 7, b: String "xy", c: String "z"}, RowKey "r1", columns a,
+// b, c:
 //
-//   -2 "r1" | 0 timestamp | 8 shape | 10 u16 2 | 12 u32 31 | 16 u32 29 (b) | 20 u32 28 (c) | 24 i32
-//   7 (a) | 28 "z" "xy"
+//   -2 "r1" | 0 timestamp | 8 shape | 10 u16 2 | 12 u32 31 | 16 u32 29 (b) | 20 u32 28 (c) |
+//   24 i32 7 (a) | 28 "z" "xy"
 //
-// A row of the generic shape has one hidden text at slot 16, its property list, sorted by name
-// (bytes):
+// A row of the generic shape has one hidden text at slot 16: its property list, sorted by the bytes
+// of the names:
 //
 //   list      u16 count, property ×
 //   property  u8 Edm type, u16 bytes of the name, u32 bytes of the value, name, value
 //   value     String, Binary, Guid: their bytes; DateTime, Double, Int64: 8; Int32: 4; Boolean: 1
 //
-// Partition keys are not in the row: a leaf keeps each once.
+// The partition key is not in the row: a leaf stores each partition key once.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +55,7 @@ T load(const char* from) {
   return value;
 }
 
-// Of a row given by its base.
+// Accessors of a row, given its base.
 inline std::uint32_t key_bytes(const char* base) {
   return load<std::uint16_t>(base + key_bytes_at);
 }

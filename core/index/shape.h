@@ -1,21 +1,22 @@
-// Shapes: what rows of a table have in common, stored once.
+// Shapes: the property names and types that rows of a table share, stored once.
 //
-// A shape is the interned *set* of (property name, Edm type), in the canonical order of the table's
-// property dictionary (the order in which names were first seen), so that the order of writing
-// never makes a new shape. Names and types are kept once per shape; a row keeps only values, at
-// offsets the shape knows. A $filter is bound once per shape; a page is decoded shape by shape.
+// A shape is the interned *set* of (property name, Edm type). Its columns are in canonical order:
+// the order in which the table's property dictionary first saw the names. The order in which a
+// client writes properties therefore never creates a new shape. A row stores only values, at
+// offsets that the shape knows. A $filter is bound once per shape, and a page is decoded shape by
+// shape.
 //
-// The number of shapes per table is bounded (shapes_max, shape_columns_max). Rows that come after
-// it use the generic shape, whose rows carry their own list of properties; they are slower and
-// larger but never wrong.
+// The number of shapes per table is bounded (shapes_max, shape_columns_max). When the bound is
+// reached, rows with new sets of properties get the generic shape and carry their own property
+// list. Such rows are slower and larger, but correct.
 //
 // Invariants: shapes and the dictionary only grow; a Shape never changes and never moves; ids are
 // dense from 0, and 0 is the generic shape. A shape interned by a write that is then discarded
-// stays: harmless, and bounded.
+// stays; the bound covers it.
 //
-// What was seen first decides the order of columns, which readers see. So versions that must not
-// see anything of each other (forks) don't grow one dictionary: each goes on in one of its own,
-// which begins with all that is in the other, under the same ids, and shares it.
+// The dictionary decides the order of columns, which readers can observe. Versions that must not
+// observe each other (forks) therefore do not grow the same dictionary. A fork gets a new Schema on
+// top of the old one: it shares the old names and shapes under their ids and adds its own.
 #pragma once
 
 #include <array>
@@ -43,10 +44,10 @@ inline constexpr ShapeId generic_shape_id = 0;
 struct Column {
   std::string_view name;  // lives as long as the Schema
   EdmType type;
-  std::uint32_t slot;  // where the row keeps it; row.h says how
+  std::uint32_t slot;  // offset of the value from the base of the row (row_layout.h)
 };
 
-// The bounds of one table: shapes, the generic one not counted, and the sum of their columns.
+// Bounds per table: the number of shapes without the generic one, and the sum of their columns.
 inline constexpr std::size_t shapes_max = 2048;
 inline constexpr std::size_t shape_columns_max = 131'072;
 
@@ -56,14 +57,14 @@ class Shape {
  public:
   explicit Shape(const Schema& schema) : schema_(&schema) {}
   ShapeId id() const { return id_; }
-  // Where it was interned; later ones may have begun with it.
+  // The schema that interned it. Schemas on top of that schema use the same Shape.
   const Schema& schema() const { return *schema_; }
-  // Canonical order. Empty and is_generic() for the generic shape.
+  // In canonical order. Empty for the generic shape.
   const std::vector<Column>& columns() const { return columns_; }
   bool is_generic() const { return id_ == generic_shape_id; }
-  // Position in columns(), or nothing.
+  // Returns the position of the property in columns(), or nothing.
   std::optional<std::uint32_t> find(std::string_view name) const;
-  // Bytes of a row before its first text, counted from the row's base (row.h).
+  // Bytes of a row from its base to its first text (row_layout.h).
   std::uint32_t fixed_bytes() const { return fixed_bytes_; }
 
  private:
@@ -72,29 +73,31 @@ class Shape {
   ShapeId id_ = generic_shape_id;
   std::uint32_t fixed_bytes_ = 0;
   std::vector<Column> columns_;
-  std::vector<std::uint16_t> buckets_;  // open addressing by name: position + 1, or 0
+  std::vector<std::uint16_t> buckets_;  // hash table by name, open addressing: position + 1, or 0
 };
 
-// The property dictionary and the shapes of one table; shared by all versions of it that descend
-// from each other.
+// The property dictionary and the shapes of one table. All versions of the table share it, except
+// forks.
 class Schema : public RefCounted<Schema> {
  public:
   Schema();
-  // Begins with all that `base` has. REQUIRES: nothing is added to `base` any more.
+  // Creates a schema on top of `base`. REQUIRES: nothing is added to `base` any more.
   explicit Schema(const Ref<Schema>& base);
   ~Schema();
   Schema(const Schema&) = delete;
 
-  // A shape, and where its columns are found in the properties that it was interned from.
+  // A shape, and how its columns map to the properties that were interned.
   struct Interned {
     const Shape* shape;
-    std::span<const std::uint16_t>
-        order;  // order[column] = position in `properties`; valid until the next intern()
+    // order[column] is the position in `properties`; valid until the next intern().
+    std::span<const std::uint16_t> order;
   };
 
-  // The shape of an entity's properties: an existing one, a new one, or the generic one when the
-  // table has all the shapes it may have. Independent of the order of `properties`. REQUIRES: names
-  // are unique. The generic shape's order is the order of names by bytes.
+  // Returns the shape for an entity's properties: an existing shape, a new one, or the generic
+  // shape if the table has no space for another. The order of `properties` does not matter. For the
+  // generic shape, `order` sorts the properties by the bytes of their names. A valid `shape_hint`
+  // skips the comparison. REQUIRES: names are unique; a `shape_hint` other than 0 is the result of
+  // find_hint() for the same properties.
   Interned intern(std::span<const PropertyView> properties, ShapeHint shape_hint = 0);
   const Shape& intern(const std::vector<Property>& properties);
   // Returns the result of the last intern() again. REQUIRES: that call had the names and types of
@@ -105,12 +108,13 @@ class Schema : public RefCounted<Schema> {
     static_cast<void>(properties);
     return {last_cached_->shape, last_cached_->order};
   }
-  // Whether intern() would add nothing.
+  // Returns whether intern() would add nothing.
   bool interns_without_growth(std::span<const PropertyView> properties);
 
-  // Not 0 if rows of just these names and types, in this order, were interned lately: then names
-  // need no check, since nothing that is not storable is ever interned. It spares an intern() of
-  // the same, by this schema or one that begins with it, to compare them once more.
+  // Returns a hint other than 0 if properties with exactly these names and types, in this order,
+  // were interned recently. The names then need no validation, because only valid names are
+  // interned. With the hint, intern() of this schema or of one on top of it need not compare the
+  // properties again.
   ShapeHint find_hint(std::span<const PropertyView> properties) const;
   // Returns the slot where the caller may cache the encoded definition of the hinted property list,
   // empty at first, or null if the hint is no longer cached.
@@ -118,11 +122,11 @@ class Schema : public RefCounted<Schema> {
 
   // REQUIRES: id < shape_count().
   const Shape& shape(ShapeId id) const { return *shapes_[id]; }
-  std::size_t shape_count() const { return shapes_.size(); }  // the generic one counted
-  std::size_t memory_bytes() const;                           // as good as it knows
+  std::size_t shape_count() const { return shapes_.size(); }  // including the generic shape
+  std::size_t memory_bytes() const;                           // estimated
 
-  // Memory for packing one row at a time; what is in it means nothing between calls. What a huge
-  // row has left is given back at the next call.
+  // Reusable memory for packing one row at a time. The contents are unspecified between calls. The
+  // next call releases the memory of a very large row.
   struct Scratch {
     std::vector<PropertyView> properties;
     std::string row;
@@ -135,31 +139,31 @@ class Schema : public RefCounted<Schema> {
  private:
   static constexpr std::size_t scratch_bytes_max = 64 * 1024;
   using NameId = std::uint32_t;
-  // The answer for a set of properties seen lately, written in one order.
+  // A cached result of intern(), for one list of properties in one order.
   struct CachedShape {
     const Shape* shape = nullptr;
     std::vector<std::uint16_t> order;
-    // As they were given. Whoever reads names from a block has them side by side, and then they are
-    // compared in one.
+    // The interned property list. The names are joined in one text, so that names that are
+    // contiguous in a request are compared at once.
     struct ListedProperty {
       EdmType type;
       std::uint32_t name_bytes;
     };
     std::vector<ListedProperty> property_list;
     std::string names;
-    ShapeHint id = 0;  // no other answer has it, here or in a schema that this one began with
+    ShapeHint id = 0;  // unique among the hints of this schema and of those below it
     mutable std::string encoded_definition;
   };
   std::size_t cache_index(std::span<const PropertyView> properties) const;
-  // A set of properties on its way to its shape, by name id.
+  // A property of the set being looked up, by name id.
   struct Member {
     NameId id;
-    std::string_view name;  // as the dictionary keeps it
+    std::string_view name;  // points into the dictionary
     EdmType type;
-    std::uint16_t position;  // in what was given
+    std::uint16_t position;  // position in the interned list
   };
-  // A schema that began with another is a layer on top of it, and what is in no map here is looked
-  // up below. Beyond so many layers it takes copies of their maps instead.
+  // A schema on top of another looks up in the lower schema what its own maps do not have. Above
+  // this number of layers it copies the maps instead.
   static constexpr std::uint32_t layers_max = 8;
 
   static bool matches(const CachedShape& cached, std::span<const PropertyView> properties);
@@ -172,20 +176,20 @@ class Schema : public RefCounted<Schema> {
   const ShapeId* find_shape_id() const;
   const Shape& add_shape();
 
-  Ref<Schema> base_;                      // what it began with
-  const Schema* lookup_base_ = nullptr;   // where to look up what is not in the maps here
-  std::uint32_t layers_ = 1;              // to look into, this one included
-  std::forward_list<std::string> names_;  // added here; never move
+  Ref<Schema> base_;                      // the schema below this one, or null
+  const Schema* lookup_base_ = nullptr;   // next layer for lookups, or null
+  std::uint32_t layers_ = 1;              // layers to look into, including this schema
+  std::forward_list<std::string> names_;  // names added by this schema; they never move
   std::unordered_map<std::string_view, NameId> name_ids_;
-  std::vector<std::unique_ptr<Shape>> own_shapes_;      // here
-  std::vector<const Shape*> shapes_;                    // all, by ShapeId
-  std::unordered_map<std::string, ShapeId> shape_ids_;  // by the bytes of set_
-  NameId name_count_ = 0;                               // of all
+  std::vector<std::unique_ptr<Shape>> own_shapes_;      // shapes added by this schema
+  std::vector<const Shape*> shapes_;                    // all shapes, by ShapeId
+  std::unordered_map<std::string, ShapeId> shape_ids_;  // by shape_key_
+  NameId name_count_ = 0;                               // names of all layers
   std::size_t columns_total_ = 0;
   std::size_t memory_ = 0;
   std::array<CachedShape, 8> shape_cache_;
   ShapeHint hints_issued_ = 0;
-  const CachedShape* last_cached_ = nullptr;  // that intern() gave last
+  const CachedShape* last_cached_ = nullptr;  // the last result of intern()
   std::vector<Member> members_;
   std::string shape_key_;
   Scratch scratch_;

@@ -1,7 +1,7 @@
-// Changing the tree below one root: paths, splits, merges. Internal to core/index.
+// Changes the tree below one root: paths, splits and merges. Internal to core/index.
 //
-// An edit goes down once, making every inner node on its way its own (shared ones are cloned), then
-// changes the leaf or puts others in its place, and carries sums, splits and merges up again.
+// An edit descends once and clones every shared inner node on its path. It then changes or replaces
+// the leaf, and propagates totals, splits and merges back to the root.
 #pragma once
 
 #include <array>
@@ -17,33 +17,34 @@ class TreeEdit {
  public:
   explicit TreeEdit(Ref<Node>& root) : root_(root) {}
 
-  // Goes to the leaf of a key, to that at the end of a trail, or to the very last one. Once per
-  // edit. REQUIRES: the tree has a trail's nodes.
+  // Descend to the leaf of a key, to the leaf at the end of a path, or to the last leaf. One call
+  // per edit. REQUIRES: the nodes of the path exist in this tree.
   void descend(const KeyView& key);
   void descend(const TreePath& path);
   void descend_to_last();
-  // descend(), but nothing is cloned: false if something on the way to the leaf, or the leaf, is
-  // held elsewhere too. Then the edit is good for nothing.
+  // As descend(), but without cloning. Returns false if the leaf or a node above it is shared; this
+  // TreeEdit must then not be used any more.
   bool descend_if_unshared(const KeyView& key);
   bool descend_if_unshared(const TreePath& path);
-  // The way it went.
+  // Stores the path of the descent in `path`.
   void record_path(TreePath& path) const;
 
   const Leaf& leaf() const { return static_cast<const Leaf&>(*leaf_node()); }
   const Ref<Node>& leaf_node() const { return *leaf_ref_; }
-  // Where the leaf's range starts and ends (nothing: no end); valid until a change.
+  // The bounds of the leaf's range (no upper bound: nothing). Valid until the next change.
   KeyView lower() const;
   std::optional<KeyView> upper() const;
 
-  // The leaf, held once, with room for `room` more bytes.
+  // Returns the leaf for changes. Clones it if it is shared, with space for `room` more bytes.
   Leaf& mutable_leaf(std::uint32_t room);
-  // Tells the nodes above of a change in the leaf, which counted `before`. If it shrank and is
-  // underfull, merges it with a neighbour, unless both together were nearly full again.
+  // Adjusts the totals of the nodes above after a change of the leaf, whose totals were `before`.
+  // If the leaf shrank and is underfull, merges it with a neighbour, unless the merged leaf would
+  // be nearly full.
   void propagate_change(const Totals& before);
-  // Puts other leaves in the place of the leaf. The first one's lower bound is not looked at.
+  // Replaces the leaf by `leaves`. The lower bound of the first of them is ignored.
   void replace(std::vector<Child> leaves);
-  // The same where only the node above changes, which has room for one more. False: it would not be
-  // enough, and nothing was done. On std::bad_alloc nothing was done, either. REQUIRES:
+  // As replace(), but changes only the parent node. Returns false and changes nothing if `leaves`
+  // are more than two. If it throws std::bad_alloc, nothing has changed. REQUIRES:
   // parent_has_room().
   bool replace_in_parent(std::span<const Child> leaves);
   bool parent_has_room() const {
@@ -63,9 +64,9 @@ class TreeEdit {
   void merge_upwards();
 
   Ref<Node>& root_;
-  Ref<Node>* leaf_ref_ = nullptr;  // holds the leaf
+  Ref<Node>* leaf_ref_ = nullptr;  // the reference to the leaf in its parent, or root_
   std::array<Step, tree_depth_max> path_;
-  std::uint32_t depth_ = 0;  // inner nodes above the leaf
+  std::uint32_t depth_ = 0;  // number of inner nodes above the leaf
 };
 
 }  // namespace entitable

@@ -1,8 +1,9 @@
-// One Commit to and from bytes: the payload of a commit record (FORMAT.md, "Commit").
+// Encodes and decodes one Commit: the payload of a commit record (FORMAT.md, "Segment").
 //
-// A commit is encoded once, when it is staged, and may then wait (deferred writes) until some
-// segment stores it. So encode_commit gives a form that stands alone, with the shapes of its rows
-// at the front; SegmentWriter replaces a shape that the segment has already by its number.
+// A commit is encoded once, when it is staged. With deferred writes it may wait before a segment
+// stores it. encode_commit() therefore writes a standalone form that starts with the shapes of its
+// rows. When SegmentWriter adds the commit, it replaces each shape that the segment already defines
+// by that shape's number.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +18,27 @@
 
 namespace entitable {
 
-// REQUIRES: what decode_commit checks, most of it checked by whoever staged the commit: storable
-// entities (check_entity) with a timestamp, number > 0, no timestamp above last_timestamp, table
-// ids from 1 to table_id_max, valid table names, at most access_policies_max policies.
+// Encodes the commit as a new record that is reserved in `records` but not yet added; returns the
+// size of the encoding in bytes. The second form returns the bytes instead.
 //
-// Into the room behind `records`, of which it is none yet; gives its bytes.
+// REQUIRES: what decode_commit() checks, most of which staging has checked already: entities can be
+// stored (check_entity) and have a timestamp, number > 0, no timestamp is above last_timestamp,
+// table ids are from 1 to table_id_max, table names are valid, and there are at most
+// access_policies_max policies.
 std::size_t encode_commit(const Commit& commit, PendingRecords& records);
 std::string encode_commit(const Commit& commit);
 
-// The commit in the payload of a commit record, or Code::corrupted with the mutation and the
-// reason. `shapes`: of the segment so far; the commit's new ones are added. Its rows look into the
-// bytes and into `rows`, where their properties are added.
+// Decodes the payload of a commit record, or returns Code::corrupted with the mutation and the
+// reason. `shapes` holds the shapes that the segment has defined so far; new shapes of this commit
+// are added to it. The rows of the commit point into `payload` and into `rows`, to which their
+// properties are added.
 Result<Commit> decode_commit(std::string_view payload, ShapeDictionary& shapes,
                              PropertyArena& rows);
 
-// For SegmentWriter: appends the payload of the record to `out`. REQUIRES: `standalone` came from
-// encode_commit.
+// Appends the payload of the commit record to `out`, with known shapes replaced by their numbers.
+// REQUIRES: `standalone` came from encode_commit().
 void append_commit(std::string_view standalone, ShapeNumbers& shapes, std::string& out);
-// REQUIRES: `standalone` came from encode_commit.
+// Returns the number of an encoded commit. REQUIRES: `standalone` came from encode_commit().
 std::uint64_t commit_number(std::string_view standalone);
 
 }  // namespace entitable

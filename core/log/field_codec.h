@@ -1,4 +1,4 @@
-// The small fields that rows, commits and manifests are made of.
+// Encodes and decodes the small fields that rows, commits and manifests consist of.
 //
 //   ticks     = 0 | 1 + zigzag(base - ticks)               0: none
 //   policies  = count policy*
@@ -6,7 +6,7 @@
 //   call      = client:raw[16] number count ticks*
 //   text      = bytes                                      WTF-8
 //
-// Reading functions give null, or why the bytes are bad (a literal).
+// The read_… functions return null, or a string literal that says why the bytes are bad.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,11 @@
 
 namespace entitable {
 
-// So that one more than any id in use is a TableId too.
+// The largest table id that a file may hold. One above it is still a TableId.
 inline constexpr TableId table_id_max = 0xFFFF'FFFE;
 
-// What ByteWriter appends, where room has been made before; each gives its end.
+// The put_… functions write what ByteWriter would append to memory that has been reserved before.
+// Each returns the end of what it wrote.
 inline constexpr std::size_t varint_bytes_max = 10;
 inline char* put_varint(char* at, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) *at++ = static_cast<char>(value | 0x80);
@@ -45,7 +46,8 @@ inline char* put_raw(char* at, std::string_view bytes) {
 inline char* put_bytes(char* at, std::string_view bytes) {
   return put_raw(put_varint(at, bytes.size()), bytes);
 }
-// Appends what `put` puts, which is at most `room` bytes.
+// Appends what put(start) writes; `put` returns the end. REQUIRES: `put` writes at most `room`
+// bytes.
 template <typename Put>
 void append_bounded(std::string& out, std::size_t room, Put put) {
   const std::size_t start = out.size();
@@ -54,26 +56,28 @@ void append_bounded(std::string& out, std::size_t room, Put put) {
   out.resize(static_cast<std::size_t>(end - out.data()));
 }
 
-bool is_text(std::string_view text);  // is_wtf8, at once where all of it is ASCII
+// Returns whether the text is WTF-8. Pure ASCII takes a fast path.
+bool is_text(std::string_view text);
 
-// A key that may be stored (check_key).
+// Returns null if the key may be stored (check_key), or why it may not.
 const char* check_stored_key(const KeyView& key);
 
-// Timestamps lie close together, so they are kept as differences. REQUIRES: both are in
-// 0 .. date_time_ticks_max, base is the same when reading.
+// Timestamps are stored as differences from a base, because they lie close together. REQUIRES:
+// ticks and base are in 0 .. date_time_ticks_max, and writer and reader use the same base.
 void append_ticks(Ticks ticks, Ticks base, std::string& out);
-char* put_ticks(char* at, Ticks ticks, Ticks base);  // as put_varint
+char* put_ticks(char* at, Ticks ticks, Ticks base);  // at most varint_bytes_max
 const char* read_ticks(ByteReader& reader, Ticks base, Ticks& ticks);
 
-// Dates must be those a DateTime may have; how many policies there may be is not checked here.
+// REQUIRES for append: dates are within the range of DateTime. The number of policies is not
+// checked here.
 void append_policies(const std::vector<AccessPolicy>& policies, std::string& out);
 const char* read_policies(ByteReader& reader, std::vector<AccessPolicy>& policies);
 
-// No answer may be newer than `base`.
+// REQUIRES for append: no result timestamp is newer than `base`.
 void append_call(const ClientCall& call, Ticks base, std::string& out);
 const char* read_call(ByteReader& reader, Ticks base, ClientCall& call);
 
-// From 1 to table_id_max.
+// Reads a table id and checks that it is from 1 to table_id_max.
 const char* read_table_id(ByteReader& reader, TableId& table);
 
 inline constexpr const char* field_truncated = "it is cut short";

@@ -1,4 +1,4 @@
-// Names of the files of a store. A store's folder is flat.
+// Names of the files of a store, which all lie in one flat folder.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,12 @@ namespace entitable {
 
 inline const std::string manifest_name = "manifest";
 
-// "wal-" and sixteen lower-case hex digits, so that names sort as sequences do; "part-" likewise.
+// Return "wal-" or "part-" followed by 16 lower-case hex digits, so that names sort like their
+// numbers.
 std::string segment_name(std::uint64_t sequence);
 std::string part_name(PartId id);
 
-// The inverse; nothing for any other text.
+// Parse such a name; return nothing for any other text.
 std::optional<std::uint64_t> parse_segment_name(std::string_view name);
 std::optional<PartId> parse_part_name(std::string_view name);
 

@@ -1,5 +1,7 @@
-// The manifest: what a checkpoint leaves besides parts (FORMAT.md, "Manifest"). Committed last, it
-// makes the parts it lists count and the segments below its first live sequence obsolete.
+// Encodes and decodes the manifest (FORMAT.md, "Manifest"): the state of the store that a
+// checkpoint has stored, apart from the rows in parts. A checkpoint writes the manifest last. From
+// then on the parts that the manifest lists are valid, and the segments below its first live
+// sequence are obsolete.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +16,11 @@
 namespace entitable {
 
 struct ManifestPart {
-  EntityKey lower;  // the part holds the keys from here to the next part's lower bound
+  EntityKey lower;  // the part covers keys from here to the lower bound of the next part
   PartId id = 0;
   std::uint64_t rows = 0;
-  std::uint64_t bytes = 0;     // packed bytes of rows
-  std::uint32_t checksum = 0;  // part_checksum() of the file
+  std::uint64_t bytes = 0;     // size of the packed rows in memory
+  std::uint32_t checksum = 0;  // part_checksum() of the part file
   friend bool operator==(const ManifestPart&, const ManifestPart&) = default;
 };
 
@@ -26,33 +28,34 @@ struct ManifestTable {
   TableId id = 0;
   std::string name;
   std::vector<AccessPolicy> acl;
-  std::vector<ManifestPart> parts;  // ascending lower bounds
+  std::vector<ManifestPart> parts;  // in ascending order of their lower bounds
   friend bool operator==(const ManifestTable&, const ManifestTable&) = default;
 };
 
-// A default one is that of a store that has never had a checkpoint.
+// A default Manifest is that of a store that has never had a checkpoint.
 struct Manifest {
   std::uint64_t epoch = 1;
-  std::uint64_t first_live_sequence = 1;  // the first segment that is not covered
-  std::uint64_t last_commit = 0;          // the newest commit covered
-  Ticks last_timestamp = 0;               // the newest issued, in what is covered
+  std::uint64_t first_live_sequence = 1;  // the first segment that the checkpoint does not cover
+  std::uint64_t last_commit = 0;          // the newest commit that the checkpoint covers
+  Ticks last_timestamp = 0;  // the newest timestamp issued in what the checkpoint covers
   TableId next_table = 1;
   PartId next_part = 1;
   std::string service_properties;              // opaque
-  std::map<std::string, std::string> options;  // of the store
-  std::vector<ClientCall> calls;               // answered lately, oldest first
-  std::vector<ManifestTable> tables;           // ascending ids
+  std::map<std::string, std::string> options;  // options of the store
+  std::vector<ClientCall> calls;               // recently answered calls, oldest first
+  std::vector<ManifestTable> tables;           // in ascending order of ids
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
-// REQUIRES: what decode_manifest checks: epoch and first_live_sequence > 0; table ids ascending,
-// below next_table; valid names, unique in any case; part ids unique, from 1, below next_part;
-// lower bounds that ascend and could be stored as keys; texts that are WTF-8; no answer newer than
+// Returns the bytes of the manifest file. REQUIRES: what decode_manifest() checks: epoch and
+// first_live_sequence > 0; table ids ascend and are below next_table; table names are valid and
+// unique without regard to case; part ids are unique, at least 1 and below next_part; lower bounds
+// ascend and could be stored as keys; texts are WTF-8; no result of a call is newer than
 // last_timestamp.
 std::string encode_manifest(const Manifest& manifest);
 
-// Everything in the file, or nothing of it: Code::corrupted with what and where, or
-// Code::format_too_new.
+// Decodes the whole file. Returns Code::corrupted with the place and the reason if anything in it
+// is bad, or Code::format_too_new.
 Result<Manifest> decode_manifest(std::string_view file);
 
 }  // namespace entitable

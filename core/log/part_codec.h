@@ -1,4 +1,4 @@
-// A checkpoint part: the rows of a key range of one table, in key order, immutable once stored
+// A checkpoint part: the rows of one key range of one table, in key order, immutable once stored
 // (FORMAT.md, "Part").
 //
 //   PartWriter writer(id, table, lower, upper);
@@ -7,7 +7,7 @@
 //   writer.end_row();
 //   std::string bytes = std::move(writer).finish();
 //
-// Rows are written from views and read as views, so that packed rows never become entities.
+// Rows are written from views and read as views, so packed rows are never converted to entities.
 #pragma once
 
 #include <cstddef>
@@ -30,16 +30,17 @@ namespace entitable {
 
 class PartWriter {
  public:
-  // The range is lower <= key < upper (no upper: no end). REQUIRES: id > 0, table as a commit may
-  // name it, bounds that could be stored as keys (check_key).
+  // Starts the part for the keys lower <= key < upper; without `upper` the range has no end.
+  // REQUIRES: id > 0, `table` is an id that a commit may use, and the bounds could be stored as
+  // keys (check_key).
   PartWriter(PartId id, TableId table, const KeyView& lower = {},
              const std::optional<KeyView>& upper = std::nullopt);
 
   PartWriter(const PartWriter&) = delete;
   PartWriter& operator=(const PartWriter&) = delete;
 
-  // REQUIRES: the key is in the range and above the one before; timestamp > 0; the row is
-  // storable (check_entity). The views must live until end_row().
+  // REQUIRES: the key is in the range and above that of the row before; timestamp > 0; the row can
+  // be stored (check_entity). The views must stay valid until end_row().
   void begin_row(std::string_view partition, std::string_view row, Ticks timestamp);
   void property(std::string_view name, const ValueView& value) {
     properties_.push_back({name, value});
@@ -47,14 +48,14 @@ class PartWriter {
   void end_row();
 
   std::uint32_t rows() const { return rows_; }
-  std::size_t size() const { return file_.size(); }  // bytes so far
-  // Once, as the last call.
+  std::size_t size() const { return file_.size(); }  // bytes written so far
+  // Returns the whole file. Must be the last call.
   std::string finish() &&;
 
  private:
   RecordWriter file_;
-  std::string* bytes_;    // of file_, whose last record stays open until finish()
-  std::size_t count_at_;  // where the number of rows goes in the end
+  std::string* bytes_;    // the bytes of file_, whose last record stays open until finish()
+  std::size_t count_at_;  // where finish() writes the number of rows
   RowShapes shapes_;
   EntityKey lower_;
   std::optional<EntityKey> upper_;
@@ -67,12 +68,12 @@ class PartWriter {
   std::vector<PropertyView> properties_;
 };
 
-// What the file says of itself.
+// What the header of a part file says.
 struct PartHeader {
   PartId id = 0;
   TableId table = 0;
   EntityKey lower;
-  std::optional<EntityKey> upper;  // nothing: no end
+  std::optional<EntityKey> upper;  // nothing: the range has no end
   std::uint32_t row_count = 0;     // exact
   std::uint32_t checksum = 0;      // part_checksum() of the file
   friend bool operator==(const PartHeader&, const PartHeader&) = default;
@@ -84,15 +85,16 @@ struct PartHeader {
 //   for (auto more = reader->next(); more.ok() && *more; more = reader->next()) use(reader->key());
 class PartReader {
  public:
-  // Checks every checksum of the file before anything of it is given out; Code::corrupted with
-  // what and where, or Code::format_too_new. `file` must outlive the reader.
+  // Checks every checksum of the file. Returns Code::corrupted with the place and the reason, or
+  // Code::format_too_new. `file` must outlive the reader.
   static Result<PartReader> open(std::string_view file);
 
   const PartHeader& header() const { return header_; }
-  // Goes to the next row; false after the last one. Code::corrupted with the row and the reason.
-  // Until it has said false, what was read may be of a file that turns out to be bad.
+  // Moves to the next row and returns true, or returns false after the last row. Returns
+  // Code::corrupted with the row and the reason. Rows are checked one by one, so a later row may
+  // still turn out to be bad until next() has returned false.
   Result<bool> next();
-  // Of the row that next() went to; valid until it is called again.
+  // The row that next() moved to; views are valid until next() is called again.
   KeyView key() const { return key_; }
   Ticks timestamp() const { return timestamp_; }
   std::span<const PropertyView> properties() const { return properties_; }
@@ -117,11 +119,11 @@ struct Part : PartHeader {
   std::vector<Entity> rows;
 };
 
-// The whole part as entities, or nothing of it; errors as PartReader's.
+// Decodes the whole part into entities, or returns an error as PartReader does.
 Result<Part> decode_part(std::string_view file);
 
-// The checksum in the end marker, which covers the whole file: what the manifest lists. REQUIRES:
-// a whole part file, as PartWriter gives it.
+// Returns the checksum in the end record, which covers the whole file and which the manifest lists.
+// REQUIRES: `file` is a whole part file as PartWriter returns it.
 std::uint32_t part_checksum(std::string_view file);
 
 }  // namespace entitable

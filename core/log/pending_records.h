@@ -1,7 +1,7 @@
-// Encoded commits that wait to be stored, oldest first, in a few large chunks of memory: as strings
-// of their own they would take an allocation each, and leave holes between the rows when they go.
+// Encoded commits that wait to be stored, oldest first, in a few large chunks of memory. Separate
+// strings would need one allocation each and would fragment the heap between the rows.
 //
-// Invariants: numbers rise by one; records never move.
+// Invariants: commit numbers are consecutive; records never move.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,17 @@ class PendingRecords {
   // REQUIRES: i < size().
   std::string_view operator[](std::size_t i) const { return {records_[i].at, records_[i].bytes}; }
   std::uint64_t number(std::size_t i) const { return first_number_ + i; }
-  // How many have a number of at most `number`.
+  // Returns how many records have a number of at most `number`.
   std::size_t count_through(std::uint64_t number) const;
 
-  // Where the next record is to be written, if it has at most so many bytes. Until add() nothing
-  // has changed.
+  // Returns memory for the next record, which may have at most `bytes_max` bytes. The record does
+  // not exist until add().
   char* reserve(std::size_t bytes_max);
-  // What was written there is the newest record. Allocates nothing. REQUIRES: reserve() for it was
-  // asked for since the last change; `number` follows the last one's.
+  // Makes the first `bytes` bytes of the reserved memory the newest record. Allocates nothing.
+  // REQUIRES: reserve() was called since the last change; `number` follows that of the record
+  // before.
   void add(std::uint64_t number, std::size_t bytes);
-  // The oldest that have a number of at most `number`, and the newest that have a higher one.
+  // Removes the records with a number of at most `number`, or those with a higher number.
   void drop_through(std::uint64_t number);
   void drop_after(std::uint64_t number);
 
@@ -47,7 +48,7 @@ class PendingRecords {
 
   std::uint64_t first_number_ = 1;
   std::vector<Record> records_;
-  std::vector<Chunk> chunks_;  // oldest first; all but the last one have records
+  std::vector<Chunk> chunks_;  // oldest first; only the last chunk may be without records
 };
 
 }  // namespace entitable

@@ -1,4 +1,4 @@
-// The records of a file in order, each checked. Any damage is reported with what and where.
+// Reads the records of a file in order and checks each. Reports damage with its place.
 #pragma once
 
 #include <cstddef>
@@ -14,37 +14,39 @@
 namespace entitable {
 
 struct Record {
-  RecordType type;  // a known one
+  RecordType type;  // a type that this version knows
   std::uint8_t flags;
-  std::uint32_t number;  // 1 for the first of the file
-  std::size_t offset;    // of its first byte in the file
+  std::uint32_t number;  // 1 for the first record of the file
+  std::size_t offset;    // offset of its first byte in the file
   std::string_view payload;
 };
 
-// "record 3 (commit) at byte 48"
+// Returns the place of a record for an error message, such as "record 3 (commit) at byte 48".
 std::string location_of(const Record& record);
-// The error of a record whose checksum is right and whose payload makes no sense.
+// Returns the error for a record whose checksum is right but whose payload is invalid.
 Error invalid_payload(const Record& record, std::string_view reason);
 
 class RecordReader {
  public:
-  // Looks at the header only. Code::corrupted, or Code::format_too_new for a newer major version.
-  // `file` must outlive the reader and the payloads it gives.
+  // Reads the file header only. Returns Code::corrupted, or Code::format_too_new for a newer major
+  // version. `file` must outlive the reader and all payloads that it returns.
   static Result<RecordReader> open(std::string_view file, FileKind kind);
 
-  // The next record; nothing at a good end that is the end of the file. Unknown records that say
-  // so are passed over; other unknown ones, and unknown flags, are Code::format_too_new.
-  // A file is whole only once this has given nothing.
+  // Returns the next record, or nothing once a valid end record has been read that is the end of
+  // the file. Skips unknown records that are marked as skippable. Returns Code::format_too_new for
+  // other unknown records and for unknown flags. The file is complete only if next() has returned
+  // nothing.
   Result<std::optional<Record>> next();
 
-  // After next() has given nothing: the checksum in the end marker, which covers the whole file.
+  // Returns the checksum in the end record, which covers the whole file. REQUIRES: next() has
+  // returned nothing.
   std::uint32_t checksum() const { return end_checksum_; }
 
  private:
   friend class RecordStream;
 
   struct Step {
-    std::optional<Record> record;  // nothing: it was passed over, or was the end
+    std::optional<Record> record;  // nothing: the record was skipped, or was the end
     bool ended = false;
   };
 
@@ -61,30 +63,33 @@ class RecordReader {
   std::uint32_t end_checksum_ = 0;
 };
 
-// The same of a file that comes chunk by chunk.
+// Reads the records of a file that arrives in chunks.
 //
 //   stream.add(chunk);
-//   for (auto record = stream.next(); record.ok() && *record; record = stream.next())
-//   use(**record); … and when all chunks were added: stream.finish()
+//   for (auto record = stream.next(); record.ok() && *record; record = stream.next()) {
+//     use(**record);
+//   }
+//   … and after all chunks: stream.finish()
 class RecordStream {
  public:
   explicit RecordStream(FileKind kind) : kind_(kind) {}
 
-  // Payloads given before are invalid from here on.
+  // Appends a chunk. Payloads that next() returned before become invalid.
   void add(std::string_view chunk);
-  // The next record, or nothing: more must be added, or the file has ended. Errors as
-  // RecordReader's.
+  // Returns the next record, or nothing if the next record is not complete yet or the file has
+  // ended. Errors are those of RecordReader.
   Result<std::optional<Record>> next();
   bool ended() const { return ended_; }
-  // No more will be added. Code::corrupted if the file has not ended, or goes on behind its end.
+  // Checks that the file is complete. Returns Code::corrupted if its end is missing or bytes follow
+  // the end. REQUIRES: all chunks were added.
   Result<void> finish() const;
 
  private:
   std::size_t complete_record_end() const;
 
   FileKind kind_;
-  std::string bytes_;  // what was added, without what was read before the last add()
-  std::optional<RecordReader> reader_;  // once there is a header
+  std::string bytes_;                   // all bytes added, without those read before the last add()
+  std::optional<RecordReader> reader_;  // set once the header is complete
   bool ended_ = false;
 };
 

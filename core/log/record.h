@@ -1,4 +1,4 @@
-// What segments, parts, manifests and snapshots have in common: a file of checked records.
+// Segments, parts, manifests and snapshots are all files of records with checksums.
 //
 //   file    = header record* end
 //   header  = magic[8] major:u16 minor:u16 checksum:u32        checksum of the 12 bytes before it
@@ -7,11 +7,12 @@
 //             records:u32 chain:u32                            how many records are before it, and
 //                                                              the checksum over their checksums
 //
-// All numbers are little-endian. A checksum is a CRC-32C in masked form: a plain one of bytes that
-// end in their own checksum is a constant, and the chain is such a checksum of checksums.
+// All numbers are little-endian. A checksum is a masked CRC-32C. The plain CRC of bytes that end in
+// their own CRC is a constant, so the chain, a checksum of checksums, would detect nothing.
 //
-// Why the end: a file that lost its tail, or lost, repeats or swaps whole records, must be damaged
-// and never a shorter good one. FORMAT.md has the whole layout and the compatibility rules.
+// The end record makes truncation detectable, as well as records that are lost, repeated or in the
+// wrong order. Without it, such a file could pass for a shorter valid file. FORMAT.md describes the
+// whole layout and the compatibility rules.
 #pragma once
 
 #include <cstddef>
@@ -21,13 +22,15 @@
 
 namespace entitable {
 
-inline constexpr std::uint16_t format_major = 1;  // newer: the file is not opened (FormatTooNew)
-inline constexpr std::uint16_t format_minor = 0;  // newer: opened; what is new in it is skippable
+// a file with a newer major version is rejected: format_too_new
+inline constexpr std::uint16_t format_major = 1;
+// a newer minor version is accepted: its additions are skippable
+inline constexpr std::uint16_t format_minor = 0;
 
-// The last byte of the magic. These numbers never change.
+// The kind of a file: the last byte of its magic number. These numbers never change.
 enum class FileKind : std::uint8_t { segment = 'w', part = 'p', manifest = 'm', snapshot = 's' };
 
-// These numbers never change and are never used again.
+// These numbers never change and are never reused.
 enum class RecordType : std::uint8_t {
   segment_header = 1,
   commit = 2,
@@ -44,9 +47,9 @@ enum class RecordType : std::uint8_t {
   end = 127,
 };
 
-// Flags of a record; all other bits are zero in this version.
-inline constexpr std::uint8_t record_flag_skippable =
-    1;  // who does not know its type may pass over it
+// Flag of a record that readers may skip if they do not know its type. All other bits are zero in
+// this version.
+inline constexpr std::uint8_t record_flag_skippable = 1;
 
 namespace record_layout {
 inline constexpr std::size_t magic_bytes = 8;
@@ -58,26 +61,29 @@ inline constexpr std::size_t end_bytes = prefix_bytes + end_payload_bytes + chec
 }  // namespace record_layout
 
 std::string magic_of(FileKind kind);
-// CRC-32C, masked: rotated right by 15 bits, plus 0xA282EAD8. `seed` is a plain CRC.
+// Returns the masked CRC-32C: rotated right by 15 bits, plus 0xA282EAD8. `seed` is a plain CRC.
 std::uint32_t masked_crc32c(std::string_view bytes, std::uint32_t seed = 0);
 
 // Writes a file, record by record.
 class RecordWriter {
  public:
-  // `room`: bytes behind the header for which room is made at once.
+  // `room`: bytes to reserve after the header.
   explicit RecordWriter(FileKind kind, std::size_t room = 0);
-  // For tests: another version.
+  // For tests: writes another format version.
   RecordWriter(FileKind kind, std::uint16_t major, std::uint16_t minor);
 
-  // Opens a record and gives the file's bytes, to which its payload is to be appended; what is
-  // already there must not be touched. REQUIRES: no record is open.
+  // Opens a record and returns the file's bytes, to which the caller appends the payload. The
+  // caller must not touch the bytes that are already there. REQUIRES: no record is open.
   std::string& begin(RecordType type, std::uint8_t flags = 0);
-  // REQUIRES: a record is open, its payload is shorter than 4 GiB.
+  // Closes the open record. REQUIRES: a record is open; its payload is shorter than 4 GiB.
   void end();
-  std::size_t size() const { return file_.size(); }  // so far, without what was taken
-  // Gives the bytes so far away; what comes is what follows them. REQUIRES: no record is open.
+  // bytes in memory: those written and not yet taken
+  std::size_t size() const { return file_.size(); }
+  // Returns the bytes written since the last take() and removes them from memory. REQUIRES: no
+  // record is open.
   std::string take();
-  // Writes the end. Once, as the last call. REQUIRES: no record is open.
+  // Writes the end record and returns the remaining bytes. Must be the last call. REQUIRES: no
+  // record is open.
   std::string finish() &&;
 
  private:

@@ -1,4 +1,4 @@
-// The values of one row, whose names and types its shape has.
+// Encodes and decodes the values of one row. The names and types are in the shape of the row.
 //
 //   values  = value*                             one per property of the shape
 //   value   = bytes | u8 | u32 | u64 | raw[16]   String, Binary | Boolean | Int32 |
@@ -18,13 +18,15 @@ namespace entitable {
 
 // Appends the values in the order of `properties`.
 void append_values(std::span<const PropertyView> properties, std::string& out);
-// The same by plain stores, where there is room for what they take at most.
+// A faster form that writes with plain stores to reserved memory. values_bytes_max() returns the
+// number of bytes to reserve; put_values() returns the end of what it wrote.
 std::size_t values_bytes_max(std::span<const PropertyView> properties);
 char* put_values(char* at, std::span<const PropertyView> properties);
 
-// Fills `out` with the row's properties, which look into the bytes being read. All values are
-// within their limits, and the row with this key is at most entity_bytes_max. Null, or why the
-// bytes are bad. REQUIRES: `out` is as long as the shape.
+// Reads the values and fills `out` with the row's properties, which point into the bytes being
+// read. Checks that every value is within its limits and that the row with this key has at most
+// entity_bytes_max bytes. Returns null, or why the bytes are bad. REQUIRES: out.size() is the
+// number of properties of the shape.
 const char* read_values(ByteReader& reader, const DecodedShape& shape, const KeyView& key,
                         std::span<PropertyView> out);
 

@@ -4,7 +4,7 @@
 //   for (const std::string& commit : pending) writer.add(commit);
 //   std::string bytes = std::move(writer).finish();
 //
-// A segment without commits is legal: it announces a new epoch and fences the owner before.
+// A segment without commits is valid: it announces a new epoch and fences the previous owner.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace entitable {
 struct Segment {
   std::uint64_t sequence = 0;
   std::uint64_t epoch = 0;
-  std::vector<Commit> commits;  // numbers rise by one; rows look into the file that was read
+  std::vector<Commit> commits;  // consecutive numbers; rows point into the file that was read
   PropertyArena rows{};
   friend bool operator==(const Segment& a, const Segment& b) {
     return a.sequence == b.sequence && a.epoch == b.epoch && a.commits == b.commits;
@@ -32,20 +32,20 @@ struct Segment {
 
 class SegmentWriter {
  public:
-  // What is going to be added, at most; room is made for it.
+  // The most that will be added, so that memory is reserved once.
   struct Capacity {
     std::size_t commits;
-    std::size_t bytes;  // of all commits
+    std::size_t bytes;  // of all commits together
   };
   // REQUIRES: sequence > 0, epoch > 0.
   SegmentWriter(std::uint64_t sequence, std::uint64_t epoch);
   SegmentWriter(std::uint64_t sequence, std::uint64_t epoch, const Capacity& load);
-  // REQUIRES: `commit` came from encode_commit, and its number is one above that of the commit
-  // added before.
+  // Adds a commit. REQUIRES: `commit` came from encode_commit(), and its number follows that of the
+  // commit added before.
   void add(std::string_view commit);
-  // Of the file, at most, if `commit` were added as its last one.
+  // Returns an upper bound of the file size in bytes if `commit` were added as the last commit.
   std::size_t size_with(std::string_view commit) const;
-  // Once, as the last call.
+  // Returns the whole file. Must be the last call.
   std::string finish() &&;
 
  private:
@@ -56,12 +56,12 @@ class SegmentWriter {
   std::uint64_t sequence_;
   std::uint64_t epoch_;
   std::uint64_t last_commit_ = 0;
-  bool has_one_commit_ = false;  // there will be one commit
+  bool has_one_commit_ = false;  // the segment will hold exactly one commit
 };
 
-// Everything in the file, or nothing of it: Code::corrupted with what and where, or
-// Code::format_too_new. A file that is not the segment `expected_sequence` is corrupted. Its rows
-// look into the file, which outlives them.
+// Decodes the whole file. Returns Code::corrupted with the place and the reason, or
+// Code::format_too_new. A file with another sequence than `expected_sequence` is corrupted. The
+// rows of the segment point into `file`, which must outlive them.
 Result<Segment> decode_segment(std::string_view file, std::uint64_t expected_sequence);
 Result<Segment> decode_segment(std::string&& file, std::uint64_t expected_sequence) = delete;
 

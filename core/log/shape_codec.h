@@ -1,12 +1,12 @@
-// Shapes on disk: the list of (property name, Edm type) that many rows share, written once per
-// segment or part; rows refer to it by number and hold values only.
+// Shapes on disk: the list of (property name, Edm type) that many rows share. A shape is written
+// once per segment or part; rows refer to it by number and hold only values.
 //
 //   shape       = 0 definition | number        number: of a shape defined before, from 1
 //   definition  = count property*
 //   property    = type:u8 name:bytes
 //
-// Unlike a shape of the index, which is a set, this is a list: an entity is read back with its
-// properties in the order they were written in.
+// A shape of the index is a set. A shape on disk is a list, so that an entity read back has its
+// properties in the order in which they were written.
 #pragma once
 
 #include <cstddef>
@@ -29,11 +29,12 @@ struct ShapeProperty {
 };
 
 void append_definition(std::span<const PropertyView> properties, std::string& out);
-// The same by plain stores, where there is room for what it takes at most.
+// A faster form that writes with plain stores to reserved memory. definition_bytes_max() returns
+// the number of bytes to reserve; put_definition() returns the end of what it wrote.
 std::size_t definition_bytes_max(std::span<const PropertyView> properties);
 char* put_definition(char* at, std::span<const PropertyView> properties);
 
-// Gives numbers to definitions, from 1 in order of first use.
+// Numbers definitions, from 1 in order of first use.
 class ShapeNumbers {
  public:
   struct Numbered {
@@ -41,10 +42,10 @@ class ShapeNumbers {
     bool is_new;
   };
   Numbered number_of(std::string_view definition);
-  // Of the first definition, once it has one.
+  // The number of the first definition, after that definition has been numbered.
   static constexpr Numbered first{1, false};
-  // That definition, if `bytes` start with it (no definition is the start of another); else
-  // nothing.
+  // Returns the first definition if `bytes` start with it, else an empty text. No definition is a
+  // prefix of another.
   std::string_view match_first(std::string_view bytes) const {
     const std::string_view start = bytes.substr(0, first_.size());
     return same_text(start, first_) ? start : std::string_view();
@@ -52,16 +53,16 @@ class ShapeNumbers {
 
  private:
   std::uint32_t count_ = 0;
-  std::string first_;  // mostly there is no other, so that this one is looked at before the map
+  std::string first_;  // compared before the map, because most segments define one shape
   std::unordered_map<std::string, std::uint32_t> others_;
   std::string scratch_;
 };
 
-// Gives numbers to the shapes of rows: the writing side.
+// Numbers the shapes of rows when a file is written.
 class RowShapes {
  public:
   ShapeNumbers::Numbered number_of(std::span<const PropertyView> properties);
-  // Of the row numbered last.
+  // Returns the definition of the row that was numbered last.
   std::string_view definition() const { return definition_; }
 
  private:
@@ -74,26 +75,27 @@ class RowShapes {
   void define(std::span<const PropertyView> properties);
 
   ShapeNumbers numbers_;
-  // Rows are nearly always of the shape of the row before.
+  // Most rows have the same shape as the row before.
   std::uint32_t last_number_ = 0;
   std::string definition_;
   std::vector<Member> last_;
 };
 
-// A shape as read. Names look into the bytes it was read from.
+// A shape read from a file. Names point into the bytes it was read from.
 struct DecodedShape {
   std::vector<ShapeProperty> properties;
-  // What entity_size counts for the names and for all values, their text and bytes left out.
+  // The bytes that entity_size() counts for the names and values, without the contents of String
+  // and Binary values.
   std::size_t entity_size = 0;
 };
 
-// Numbers back to shapes: the reading side. Everything that holds for the properties of a storable
-// entity regardless of values (check_properties) holds for each shape in it.
+// Maps numbers to shapes when a file is read. Each shape satisfies the rules for the properties of
+// an entity that do not depend on values (check_properties).
 class ShapeDictionary {
  public:
-  // Reads a definition and appends it. Null, or why it is bad.
+  // Reads a definition and appends it. Returns null, or why the definition is bad.
   const char* read_definition(ByteReader& reader);
-  // Reads a shape of either form. Null and the shape's number, or why it is bad.
+  // Reads a shape of either form and sets `number`. Returns null, or why the bytes are bad.
   const char* read(ByteReader& reader, std::uint64_t& number);
   // REQUIRES: 0 < number <= size().
   const DecodedShape& shape(std::uint64_t number) const {

@@ -1,8 +1,8 @@
 // A snapshot: the content of a whole store as one file (FORMAT.md, "Snapshot").
 //
-// The same content is the same bytes, whatever store it comes from and however it came to be: there
-// are no ids, numbers or names of a store in it. Rows are in parts, whole part files one after
-// another, so that neither side ever holds more than about a quarter megabyte of the file.
+// Equal content produces equal bytes, whatever the history of the store, because the file holds no
+// ids, commit numbers or store names. Rows are stored as whole part files, one after another, so
+// that writer and reader hold at most about 250 kB of the file in memory.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace entitable {
 
-// A part ends with the row that makes its file this big.
+// A part ends with the row that makes its file this many bytes or more.
 inline constexpr std::size_t snapshot_part_bytes = 250'000;
 
 struct SnapshotHeader {
@@ -36,20 +36,20 @@ struct SnapshotTable {
   friend bool operator==(const SnapshotTable&, const SnapshotTable&) = default;
 };
 
-// Writes tables in the order of their folded names, each with its rows in key order.
+// Writes tables in ascending order of their case-folded names, each with its rows in key order.
 //
 //   SnapshotWriter writer(header);
 //   writer.begin_table(table);
 //   writer.begin_row(partition, row, timestamp);
 //   writer.property(name, value);  // in any order
 //   writer.end_row();
-//   … std::string bytes = writer.take();  // whenever there are many
+//   … std::string bytes = writer.take();  // at any time, to free memory
 //   bytes += std::move(writer).finish();
 class SnapshotWriter {
  public:
   explicit SnapshotWriter(const SnapshotHeader& header);
 
-  // REQUIRES: the rows that the table before was to have.
+  // Starts a table. REQUIRES: the table before has got as many rows as announced.
   void begin_table(const SnapshotTable& table);
   // As in PartWriter.
   void begin_row(std::string_view partition, std::string_view row, Ticks timestamp);
@@ -57,10 +57,11 @@ class SnapshotWriter {
     properties_.push_back({name, value});
   }
   void end_row();
-  // How many bytes take() would give now.
+  // Returns how many bytes take() would return now.
   std::size_t size() const { return file_.size(); }
   std::string take() { return file_.take(); }
-  // The rest. Once, as the last call. REQUIRES: as many tables and rows as the header said.
+  // Returns the remaining bytes. Must be the last call. REQUIRES: as many tables and rows were
+  // written as the header says.
   std::string finish() &&;
 
  private:
@@ -70,26 +71,27 @@ class SnapshotWriter {
   std::optional<PartWriter> part_;
   std::vector<PropertyView> properties_;  // of the row between begin_row and end_row
   std::uint64_t tables_left_;
-  std::uint64_t rows_left_;  // of the table
+  std::uint64_t rows_left_;  // in the current table
   TableId table_ = 0;
   PartId parts_ = 0;
 };
 
-// Reads a snapshot that comes chunk by chunk.
+// Reads a snapshot that arrives in chunks.
 class SnapshotReader {
  public:
-  enum class Step { more, table, row, end };  // more: bytes must be added first
+  enum class Step { more, table, row, end };  // more: the next chunk is needed
 
   void add(std::string_view chunk) { records_.add(chunk); }
-  // What comes next. Code::corrupted with what and where, or Code::format_too_new. Until finish()
-  // was well, what was read may be of a file that turns out to be bad.
+  // Returns what was read next. Returns Code::corrupted with the place and the reason, or
+  // Code::format_too_new. Later bytes may still turn out to be bad until finish() has succeeded.
   Result<Step> next();
-  // No more will be added.
+  // Checks that the snapshot is complete. REQUIRES: all chunks were added.
   Result<void> finish() const;
 
-  const SnapshotHeader& header() const { return header_; }  // once there was any step but more
-  const SnapshotTable& table() const { return table_; }     // the last one
-  // Of the row; valid until next() or add().
+  // valid after the first step other than `more`
+  const SnapshotHeader& header() const { return header_; }
+  const SnapshotTable& table() const { return table_; }  // the last table that was read
+  // The row of the last step `row`; views are valid until next() or add().
   KeyView key() const { return part_->key(); }
   Ticks timestamp() const { return part_->timestamp(); }
   std::span<const PropertyView> properties() const { return part_->properties(); }
@@ -106,14 +108,14 @@ class SnapshotReader {
   bool has_header_ = false;
   SnapshotHeader header_;
   SnapshotTable table_;
-  std::uint64_t tables_ = 0;         // so far
-  std::uint64_t rows_left_ = 0;      // of the table
-  std::uint64_t all_rows_left_ = 0;  // of the snapshot
+  std::uint64_t tables_ = 0;         // tables read so far
+  std::uint64_t rows_left_ = 0;      // in the current table
+  std::uint64_t all_rows_left_ = 0;  // in the snapshot
   PartId parts_ = 0;
-  std::optional<Record> record_;  // of the part
+  std::optional<Record> record_;  // of the current part
   std::optional<PartReader> part_;
-  bool first_row_ = false;  // of the part
-  EntityKey last_key_;      // of the part before, in this table
+  bool first_row_ = false;  // whether the next row is the first of its part
+  EntityKey last_key_;      // last key of the previous part of this table
 };
 
 }  // namespace entitable
