@@ -70,8 +70,8 @@ void Bounds::insert(std::uint32_t i, const KeyView& bound) {
   assign(all, children_ + 1);
 }
 
-// The usual case: a bound behind another one of its partition, with the prefix of their run. False:
-// it is not, and nothing has changed.
+// Handles the usual case: the bound follows another bound of its partition and shares the prefix of
+// their run. In all other cases, changes nothing and returns false.
 bool Bounds::insert_into_run(std::uint32_t i, const KeyView& bound) {
   if (i == 1) return false;
   const std::uint32_t run = run_containing(runs_.data(), run_count(), i - 1);

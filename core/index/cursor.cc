@@ -22,7 +22,7 @@ Cursor::Cursor(const TableIndex& index, const KeyRange& range)
   seek(range_.lower.view());
 }
 
-// Finds the leaf where the range ends, and where in it.
+// Finds the leaf where the range ends, and the end slot in it.
 void Cursor::find_end() {
   const Node* node = root_.get();
   KeyView lower;
@@ -34,7 +34,7 @@ void Cursor::find_end() {
   }
   last_leaf_ = static_cast<const Leaf*>(node);
   if (last_leaf_->is_unloaded()) {
-    // Either none of it is in the range, or we do not know how much.
+    // The range contains none of the leaf (0), or an unknown number of its rows (1).
     last_leaf_end_ = range_.upper && compare(lower, range_.upper->view()) == 0 ? 0 : 1;
   } else {
     last_leaf_end_ =
@@ -60,7 +60,7 @@ void Cursor::seek(const KeyView& key) {
   enter_leaf(leaf_->is_unloaded() ? 0 : leaf_->find(target).slot);
 }
 
-// To slot `slot` of leaf_, or to what comes after it.
+// Moves to slot `slot` of leaf_, or to what follows that slot.
 void Cursor::enter_leaf(std::uint32_t slot) {
   for (;; slot = 0) {
     leaf_end_ = leaf_ == last_leaf_ ? last_leaf_end_ : leaf_->size();
@@ -82,7 +82,7 @@ void Cursor::enter_run(std::uint32_t run, std::uint32_t slot) {
   end_ = leaf_->end();
 }
 
-// The run that ended at slot_ is done.
+// Moves on after the run that ends at slot_.
 void Cursor::next_run() {
   if (slot_ < leaf_end_) return enter_run(run_ + 1, slot_);
   const bool last = leaf_ == last_leaf_;
@@ -107,7 +107,6 @@ bool Cursor::next_leaf() {
   return true;
 }
 
-// To the end.
 void Cursor::move_to_end() {
   leaf_ = nullptr;
   slot_ = run_end_ = 0;

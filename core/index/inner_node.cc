@@ -28,7 +28,7 @@ Ref<InnerNode> InnerNode::build(std::span<const Child> children) {
 std::vector<Child> InnerNode::children() const {
   const Bounds::List all = bounds_->list();
   std::vector<Child> list;
-  list.reserve(size() + 1);  // one more is to come, mostly
+  list.reserve(size() + 1);  // callers usually add a child
   for (std::uint32_t i = 0; i < size(); ++i) {
     list.push_back({EntityKey(all[i].partition, all[i].row), children_[i]});
   }
@@ -37,7 +37,7 @@ std::vector<Child> InnerNode::children() const {
 
 // ---- Changes ---------------------------------------------------------------
 
-// Copies of this node may share its bounds.
+// Returns the bounds for changes. Clones them if copies of this node share them.
 Bounds& InnerNode::mutable_bounds() {
   if (!bounds_.unique()) bounds_ = make_ref<Bounds>(*bounds_);
   return *bounds_;
@@ -46,7 +46,7 @@ Bounds& InnerNode::mutable_bounds() {
 void InnerNode::replace(std::uint32_t i, const Totals& before, std::span<const Child> nodes) {
   ENTITABLE_DCHECK(!nodes.empty() && size() - 1 + nodes.size() <= inner_children_max);
   const std::uint64_t memory_before = own_memory();
-  for (std::size_t n = 1; n < nodes.size(); ++n) {  // first, since it may throw
+  for (std::size_t n = 1; n < nodes.size(); ++n) {  // first, because it may throw
     insert(i + static_cast<std::uint32_t>(n), nodes[n].lower.view(), nodes[n].node);
   }
   totals_ -= before;

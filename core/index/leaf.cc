@@ -11,12 +11,13 @@ namespace entitable {
 
 namespace {
 
-// What the allocator adds to each block, roughly.
+// Approximate overhead of the allocator per block.
 constexpr std::uint64_t block_overhead = 16;
 constexpr std::uint32_t capacity_min = 256;
 
-// Buffers double while small, then grow by a quarter, so that little is wasted where it counts. One
-// that is filled in order needs no more.
+// Returns the buffer capacity for `bytes` of content. Small buffers double; larger ones grow by a
+// quarter, so that little memory is wasted. A leaf filled in key order does not grow beyond
+// leaf_bytes_filled.
 std::uint32_t capacity_for(std::uint32_t bytes) {
   if (bytes > leaf_bytes_max) return bytes;
   if (bytes > leaf_bytes_filled) return leaf_bytes_max;
@@ -24,7 +25,8 @@ std::uint32_t capacity_for(std::uint32_t bytes) {
   return std::clamp(bytes + spare, capacity_min, leaf_bytes_filled);
 }
 
-// Rows of one leaf mostly look at one text.
+// Returns whether row i starts a new run. Partitions of adjacent rows often point to the same text,
+// which same_text() compares quickly.
 bool begins_run(std::span<const RowSource> rows, std::size_t i) {
   return i == 0 || !same_text(rows[i].partition, rows[i - 1].partition);
 }
@@ -95,7 +97,7 @@ void Leaf::allocate(std::uint32_t capacity) {
   capacity_ = capacity;
 }
 
-// Fills a fresh leaf, from front to back.
+// Fills a new leaf with rows in key order.
 void Leaf::append_all(std::span<const RowSource> rows) {
   size_ = static_cast<std::uint32_t>(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -127,7 +129,7 @@ void Leaf::append_all(std::span<const RowSource> rows) {
   set_partition_heads();
 }
 
-// Fills a fresh leaf with what another holds; its garbage stays behind.
+// Copies the content of another leaf, without its garbage, into a new leaf.
 void Leaf::copy_from(const Leaf& from) {
   size_ = from.size_;
   runs_ = from.runs_;
@@ -148,7 +150,7 @@ void Leaf::copy_from(const Leaf& from) {
   }
 }
 
-// Behind the partition keys; whatever lies there is overwritten.
+// Appends a partition key. Overwrites what follows the partition keys in the buffer.
 void Leaf::add_partition_key(std::string_view partition) {
   char* const at = texts() + texts_;
   if (!partition.empty()) std::memcpy(at, partition.data(), partition.size());
@@ -156,14 +158,14 @@ void Leaf::add_partition_key(std::string_view partition) {
   texts_ += padded(partition);
 }
 
-// Puts bytes into the heap and returns the offset of their start. REQUIRES: the gap has room.
+// Adds bytes to the heap and returns the offset of their start. REQUIRES: they fit into the gap.
 std::uint32_t Leaf::push(std::string_view bytes) {
   heap_ += static_cast<std::uint32_t>(bytes.size());
   if (!bytes.empty()) std::memcpy(end() - heap_, bytes.data(), bytes.size());
   return heap_;
 }
 
-// Makes the gap at least `room` bytes.
+// Ensures that the gap has at least `room` bytes.
 void Leaf::reserve(std::uint32_t room) {
   if (gap() >= room) return;
   reallocate(capacity_for(used_bytes() + room));
@@ -208,7 +210,7 @@ Leaf::FindResult Leaf::finish_find(const HeadSearch& head_search, const KeyView&
   return {run, row.index, true, row.found};
 }
 
-// A binary search waits for each of its steps: of a big directory, at least the first few.
+// A binary search waits for memory at each step, so prefetch at least the lines of its first steps.
 void Leaf::prefetch_directory() const {
   constexpr std::uint32_t lines = 8;
   const std::uint32_t bytes = directory_bytes();
@@ -218,7 +220,7 @@ void Leaf::prefetch_directory() const {
 }
 
 void Leaf::prefetch_row(const HeadSearch& head_search, const KeyView& key) const {
-  constexpr std::ptrdiff_t values = 192;  // of most rows these are all
+  constexpr std::ptrdiff_t values = 192;  // most rows have fewer bytes
   if (head_search.slot == size_) return;
   const char* const at = base(head_search.slot);
   const char* const from = at - std::min<std::ptrdiff_t>(at - buffer_.get(), std::ssize(key.row));
@@ -276,7 +278,7 @@ void Leaf::insert(const FindResult& position, std::string_view partition, std::s
   clear_part_and_columns();
 }
 
-// A run that has no row yet.
+// Inserts a run, without its row.
 void Leaf::insert_run(const FindResult& position, std::string_view partition,
                       std::uint32_t key_bytes) {
   if (runs_ == 0) {
@@ -295,7 +297,7 @@ void Leaf::insert_run(const FindResult& position, std::string_view partition,
   add_partition_key(partition);
 }
 
-// A run that has no row any more.
+// Removes a run whose rows have been erased.
 void Leaf::erase_run(std::uint32_t run) {
   KeyRun* const at = run_table() + run;
   const std::uint32_t text = at->text;
@@ -360,7 +362,7 @@ void Leaf::erase_in_overlay(const KeyView& key) {
   count_memory();
 }
 
-// Copies of this leaf may share its overlay.
+// Returns the overlay for changes. Clones it if copies of this leaf share it.
 Overlay& Leaf::mutable_overlay() {
   ENTITABLE_CHECK(unloaded_);
   if (!overlay_) {
@@ -371,7 +373,7 @@ Overlay& Leaf::mutable_overlay() {
   return *overlay_;
 }
 
-// Makes the buffer anew when it has become far larger than its rows need.
+// Reallocates the buffer if it has become far larger than its content.
 void Leaf::shrink_buffer() {
   const std::uint32_t capacity = capacity_for(used_bytes());
   if (capacity_ > 2 * capacity) reallocate(capacity);
@@ -405,8 +407,8 @@ void Leaf::set_partition_heads() {
   }
 }
 
-// A streak of inserts goes on if this one is just behind (rising) or just before (falling) the last
-// one.
+// Continues the streak if the insert comes directly after (ascending) or before (descending) the
+// last inserted row; otherwise ends it.
 void Leaf::update_streak(std::uint32_t slot) {
   if (slot == last_insert_slot_ + 1) {
     streak_ = streak_ > 0 ? streak_ + 1 : 1;
@@ -418,13 +420,13 @@ void Leaf::update_streak(std::uint32_t slot) {
   last_insert_slot_ = slot;
 }
 
-// What was known of the rows as a whole holds no longer.
 void Leaf::clear_part_and_columns() {
   set_part(0, 0);
   column_cache_.clear();
 }
 
-// Of a row that has come. A shape that has gone is noticed when the leaf is built anew.
+// Accounts for the shape of a row that was added. The common shape is not recomputed when rows are
+// removed; rebuilding the leaf does that.
 void Leaf::update_common_shape(const char* base, bool only_row) {
   const ShapeId shape = row_layout::shape_id(base);
   if (only_row) {

@@ -14,7 +14,8 @@ namespace {
 
 std::string_view text_between(std::string_view below, std::string_view above) {
   std::size_t at = shared_prefix(below, above, above.size());
-  // One character more is enough, but for a lone surrogate beside a pair that starts with it.
+  // One more character is enough, unless `below` has a lone surrogate where `above` has a pair that
+  // starts with the same surrogate.
   do {
     ENTITABLE_CHECK(at < above.size());
     next_code_point(above, at);
@@ -30,9 +31,10 @@ std::uint64_t row_cost(const RowSource& row) {
   return Leaf::cost(row_layout::packed_bytes(row.base));
 }
 
-// Where to cut rows that do not fit together: so that both sides are as equal as they can be, but
-// between two partitions if neither side gets more than three quarters by that. Rows are often
-// appended to many partitions in turn, and each then comes to fill leaves of its own.
+// Returns the position at which to split rows that do not fit into one leaf. It makes both sides as
+// equal as possible. A cut between two partitions is preferred if neither side gets more than three
+// quarters. Rows are often appended to many partitions in turn, and each partition then gets leaves
+// of its own.
 std::size_t balanced_cut(std::span<const RowSource> rows) {
   std::uint64_t total = 0;
   for (const RowSource& row : rows) total += row_cost(row);
@@ -54,7 +56,8 @@ std::size_t balanced_cut(std::span<const RowSource> rows) {
   return between.larger <= total / 4 * 3 ? between.cut : anywhere.cut;
 }
 
-// Behind a row that rises from its neighbour, before one that falls; else in the middle.
+// Returns the first cut: after the new row if inserts ascend, before it if they descend, else in
+// the middle.
 std::size_t first_cut(std::span<const RowSource> rows, const Leaf& leaf,
                       const Leaf::FindResult& position) {
   const std::size_t at = position.slot;
@@ -71,8 +74,8 @@ EntityKey lower_of(std::span<const RowSource> rows, const RowSource* before) {
   return before == nullptr ? EntityKey() : bound_between(key_of(*before), key_of(rows.front()));
 }
 
-// Two leaves as a rule, three when a huge row falls between small ones. Cuts wait on a stack,
-// rightmost first.
+// Builds the leaves: usually two, or three if a huge row lies between small rows. `waiting` is a
+// stack of row ranges, the leftmost on top.
 std::vector<Child> leaves_of(std::span<const RowSource> rows, std::size_t cut, bool in_order) {
   std::vector<Child> leaves;
   leaves.reserve(3);

@@ -10,15 +10,15 @@
 
 namespace entitable {
 
-// Rows of the part and changes of its overlay come together in key order. They wait, packed, until
-// they fill a leaf; finished leaves wait until the part is whole.
+// Merges the rows of a part with the changes of its overlay, in key order. Packed rows are buffered
+// until they fill a leaf. Finished leaves are kept until the part is complete.
 struct PartLoader::State {
   State(TableIndex& into, PartId id) : index(into), part(id) {}
 
   struct BufferedRow {
     std::size_t partition_at;
     std::size_t partition_bytes;
-    std::size_t row_at;  // of the row's base
+    std::size_t row_at;  // offset of the row's base in texts
   };
   RowSource source(const BufferedRow& row) const {
     return {std::string_view(texts).substr(row.partition_at, row.partition_bytes),
@@ -36,15 +36,16 @@ struct PartLoader::State {
   const PartId part;
   std::string texts;
   std::vector<BufferedRow> buffered_rows;
-  std::uint64_t buffered_bytes = 0;  // in the leaf to be
-  EntityKey first;                   // of all rows
+  std::uint64_t buffered_bytes = 0;  // size of the leaf that the buffered rows will form
+  EntityKey first;                   // key of the first row of the part
   std::vector<Child> leaves;
   bool has_begun = false;
   Ref<Overlay> overlay;
-  Overlay::Changes::const_iterator change;  // the next one, if there is an overlay
+  Overlay::Changes::const_iterator change;  // the next change; valid if there is an overlay
 };
 
-// `key`: of the first row, or anything in the range of the unloaded leaf.
+// Finds the overlay. `key` is the key of the first row, or any key in the range of the unloaded
+// leaf.
 void PartLoader::State::begin(const KeyView& key) {
   has_begun = true;
   const Leaf& leaf = index.find_leaf(key);
@@ -64,7 +65,7 @@ void PartLoader::State::add_change() {
   ++change;
 }
 
-// Makes a leaf of the waiting rows.
+// Builds a leaf from the buffered rows.
 void PartLoader::State::flush() {
   std::vector<RowSource> rows;
   rows.reserve(buffered_rows.size());
@@ -103,7 +104,7 @@ void PartLoader::add(const KeyView& key, Ticks timestamp,
   state.push(key, packed);
 }
 
-// A row behind those before it.
+// Buffers a packed row. REQUIRES: its key is above those of the rows before.
 void PartLoader::State::push(const KeyView& key, std::string_view packed) {
   const bool is_first = buffered_rows.empty() && leaves.empty();
   if (is_first) first = EntityKey(key.partition, key.row);
@@ -153,14 +154,15 @@ void PartLoader::install_in(TableIndex& version) {
   state_->install_in(version);
 }
 
-// In the place of the part: if it has no rows only its leaf knows.
+// Returns a key inside the range of the part. The unloaded leaf supplies that key, because a part
+// without rows has none.
 EntityKey PartLoader::State::key_in_range(const TableIndex& version) const {
   std::optional<EntityKey> key = version.find_unloaded(part);
   ENTITABLE_CHECK(key.has_value());
   return std::move(*key);
 }
 
-// In the place of the unloaded leaf.
+// Replaces the unloaded leaf of the part by the loaded leaves.
 void PartLoader::State::install_in(TableIndex& version) const {
   const auto& last = static_cast<const Leaf&>(*leaves.back().node);
   TreeEdit edit(version.root_);

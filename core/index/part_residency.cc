@@ -1,4 +1,4 @@
-// Which parts are in memory, and dropping them: an unloaded leaf takes the place of all leaves of a
+// Lists which parts are in memory and unloads parts: one unloaded leaf replaces all leaves of a
 // part.
 #include <algorithm>
 #include <iterator>
@@ -13,15 +13,17 @@
 namespace entitable {
 namespace {
 
-// The neighbouring leaves of one part, as a walk meets them; a leaf of no part is by itself.
+// The adjacent leaves of one part, as an iteration meets them. A leaf without a part is a group of
+// its own.
 struct LeafGroup {
   PartId part = 0;
   std::uint32_t leaves = 0;
   std::uint32_t expected = 0;
   bool unloaded = false;
   bool recently_used = false;
-  bool overlay_out_of_range =
-      false;  // rows that came later have taken some of the place of its overlay's changes
+  // Whether changes of the overlay lie outside the range of these leaves, because rows inserted
+  // later occupy part of the original range.
+  bool overlay_out_of_range = false;
   Ref<Overlay> overlay;
   Totals totals;
 
@@ -48,7 +50,8 @@ struct LeafGroup {
   }
 };
 
-// Calls visit_leaf(walk) for each leaf, and visit_group(group) after the last one of a group.
+// Calls visit_leaf(walk) for each leaf, and visit_group(group) after the last leaf of each
+// group.
 template <typename VisitLeaf, typename VisitGroup>
 void for_each_group(const TableIndex& index, VisitLeaf visit_leaf, VisitGroup visit_group) {
   for (LeafIterator walk(index); !walk.done();) {
@@ -75,8 +78,8 @@ std::vector<PartId> unloaded_parts(const TableIndex& index, Wanted wanted) {
 
 }  // namespace
 
-// A leaf that merged with an empty one before it starts lower than its part is listed; one that was
-// split off behind rows that came later starts higher.
+// An unloaded leaf may start lower than the range of its part if it merged with an empty leaf
+// before it. It may start higher if it was split off after rows that were inserted later.
 std::optional<EntityKey> TableIndex::find_unloaded(PartId part, const KeyRange& range) const {
   const auto holds = [part](const Leaf& leaf) { return leaf.is_unloaded() && leaf.part() == part; };
   if (holds(find_leaf(range.lower.view()))) return range.lower;
@@ -122,7 +125,7 @@ std::vector<ResidentPart> TableIndex::resident_parts() const {
 void TableIndex::unload_parts(const std::vector<PartId>& parts) {
   std::size_t dropped = 0;
   std::vector<Child> rest;
-  std::vector<Child> leaves;  // of the group at hand
+  std::vector<Child> leaves;  // leaves of the current group
   for_each_group(
       *this,
       [&leaves](const LeafIterator& walk) {

@@ -15,7 +15,7 @@ bool is_text(EdmType type) {
   return type == EdmType::string || type == EdmType::binary;
 }
 
-// Bytes of a value in a generic row's list.
+// Returns the bytes of a value in the property list of a generic row.
 std::size_t listed_bytes(const ValueView& value) {
   switch (value.type()) {
     case EdmType::string:
@@ -34,7 +34,7 @@ std::size_t listed_bytes(const ValueView& value) {
   check_failed("a value has a type", __FILE__, __LINE__);
 }
 
-// A value that is no String or Binary, where its slot is.
+// Stores a value other than a String or Binary.
 void store_fixed(char* to, const ValueView& value) {
   switch (value.type()) {
     case EdmType::date_time:

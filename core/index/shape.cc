@@ -12,7 +12,7 @@ namespace entitable {
 
 namespace {
 
-// Bytes of a column before the texts.
+// Returns the bytes that a column takes in the fixed part of a row.
 std::uint32_t slot_bytes(EdmType type) {
   switch (type) {
     case EdmType::string:
@@ -31,14 +31,14 @@ std::uint32_t slot_bytes(EdmType type) {
   check_failed("a column has a type", __FILE__, __LINE__);
 }
 
-// Where a column stands among the slots of a row: texts, 8-byte kinds, Guid, Int32, Boolean.
+// Returns the group of a column in the order of slots: texts, 8-byte types, Guid, Int32, Boolean.
 std::uint32_t slot_group(EdmType type) {
   if (type == EdmType::string || type == EdmType::binary) return 0;
   const std::uint32_t bytes = slot_bytes(type);
   return bytes == 8 ? 1 : bytes == 16 ? 2 : bytes == 4 ? 3 : 4;
 }
 
-// Gives every column its slot; returns the bytes before the first text.
+// Assigns a slot to every column; returns the bytes before the first text.
 std::uint32_t assign_slots(std::vector<Column>& columns) {
   std::uint32_t at = row_layout::columns_at;
   for (std::uint32_t group = 0; group <= 4; ++group) {
@@ -52,7 +52,7 @@ std::uint32_t assign_slots(std::vector<Column>& columns) {
 }
 
 template <typename T>
-void make_room(std::vector<T>& list) {  // for one more
+void make_room(std::vector<T>& list) {  // for one more element
   if (list.size() == list.capacity()) list.reserve(std::max<std::size_t>(4, 2 * list.size()));
 }
 
@@ -84,7 +84,7 @@ Schema::Schema(const Ref<Schema>& base)
       memory_(base->memory_),
       hints_issued_(base->hints_issued_) {
   shapes_.reserve(base->shapes_.size() + 4);
-  shapes_ = base->shapes_;  // keeps that room
+  shapes_ = base->shapes_;  // assignment keeps the reserved capacity
   if (layers_ <= layers_max) return;
   for (const Schema* layer = lookup_base_; layer != nullptr; layer = layer->lookup_base_) {
     name_ids_.insert(layer->name_ids_.begin(), layer->name_ids_.end());
@@ -94,7 +94,7 @@ Schema::Schema(const Ref<Schema>& base)
   layers_ = 1;
 }
 
-// One after the other, since there may be many below each other.
+// Destroys the layers in a loop. Recursion could overflow the stack, because there may be many.
 Schema::~Schema() {
   Ref<Schema> base = std::move(base_);
   while (base.unique()) {
@@ -131,7 +131,7 @@ Schema::Interned Schema::intern(std::span<const PropertyView> properties, ShapeH
   const std::size_t at = cache_index(properties);
   CachedShape& cached = shape_cache_[at];
   if (cached.shape == nullptr || !matches(cached, properties)) {
-    cached.shape = nullptr;  // in case memory runs out half way
+    cached.shape = nullptr;  // stays null if memory runs out below
     cached.id = 0;
     cached.encoded_definition.clear();
     const Shape& shape = find_or_add(properties);
@@ -147,7 +147,8 @@ Schema::Interned Schema::intern(std::span<const PropertyView> properties, ShapeH
     }
     store_property_list(properties, cached);
     cached.shape = &shape;
-    cached.id = ++hints_issued_ * shape_cache_.size() + at;  // tells its place
+    // id modulo the cache size is the index
+    cached.id = ++hints_issued_ * shape_cache_.size() + at;
   }
   last_cached_ = &cached;
   return {cached.shape, cached.order};
@@ -213,8 +214,8 @@ const Shape& Schema::find_or_add(std::span<const PropertyView> properties) {
   return room ? add_shape() : shape(generic_shape_id);
 }
 
-// The shape, if it is known. Leaves the set in members_ and set_, unless a name in it is new and
-// may not be added.
+// Returns the shape, or null if it is unknown. Leaves the sorted set in members_ and its key in
+// shape_key_, unless a name is new and may not be added.
 const Shape* Schema::find(std::span<const PropertyView> properties, bool may_add) {
   members_.clear();
   for (std::size_t i = 0; i < properties.size(); ++i) {
@@ -256,7 +257,7 @@ bool Schema::add_member(const PropertyView& property, std::uint16_t position, bo
   return true;
 }
 
-// The shape of members_ and set_.
+// Adds a shape for members_ and shape_key_.
 const Shape& Schema::add_shape() {
   auto added = std::make_unique<Shape>(*this);
   added->id_ = static_cast<ShapeId>(shapes_.size());
@@ -279,7 +280,7 @@ const Shape& Schema::add_shape() {
   make_room(shapes_);
   make_room(own_shapes_);
   shape_ids_.emplace(shape_key_, added->id_);
-  shapes_.push_back(added.get());  // has room, so all know it or none
+  shapes_.push_back(added.get());  // has capacity, so no allocation can fail halfway
   own_shapes_.push_back(std::move(added));
   columns_total_ += members_.size();
   memory_ += sizeof(Shape) + members_.size() * (sizeof(Column) + 4) + buckets * 2 + 64;

@@ -10,8 +10,8 @@ namespace entitable {
 
 namespace {
 
-// What two neighbours may come to when they are merged: not so much that the next insert splits
-// them again.
+// The largest size of two merged neighbours: small enough that the next insert does not split them
+// again.
 constexpr std::uint32_t merged_leaf_max = leaf_bytes_max / 4 * 3;
 constexpr std::uint32_t merged_inner_max = inner_children_max / 4 * 3;
 
@@ -22,8 +22,8 @@ bool underfull(const Node& node) {
   return static_cast<const InnerNode&>(node).size() < inner_children_max / 2;
 }
 
-// `children`, too many for one inner node, in groups that fit. Where the growth was at the end,
-// more is likely to come there, so the nodes before are left nearly full.
+// Distributes children that do not fit into one inner node over several nodes. If the tree grew at
+// the end, more inserts are likely there, so the nodes before the last are left nearly full.
 std::vector<Child> grouped(const std::vector<Child>& children, bool grown_at_end) {
   const std::size_t count = children.size();
   const std::size_t groups = (count + inner_fill - 1) / inner_fill;
@@ -65,7 +65,7 @@ Ref<Node> merged_inners(const Ref<Node>& a, const Ref<Node>& b, const KeyView& b
   return as_node(InnerNode::build(children));
 }
 
-// Two neighbours as one node, or null if they stay two.
+// Returns children `left` and `left` + 1 merged into one node, or null if they stay separate.
 Ref<Node> merged(const InnerNode& parent, std::uint32_t left) {
   const Ref<Node>& a = parent.child(left);
   const Ref<Node>& b = parent.child(left + 1);
@@ -158,7 +158,8 @@ void TreeEdit::propagate_change(const Totals& before) {
   if (after.bytes < before.bytes) merge_upwards();
 }
 
-// For the nodes above path_[level], of which one at that level went from `before` to `after`.
+// Adjusts the totals of the nodes above `level` after totals at that level changed from `before` to
+// `after`.
 void TreeEdit::adjust_ancestors(std::uint32_t level, const Totals& before, const Totals& after) {
   while (level-- > 0) path_[level].node->adjust_totals(before, after);
 }

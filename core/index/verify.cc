@@ -1,4 +1,4 @@
-// The invariants of the tree, for tests and the demo. See table_index.h and leaf.h.
+// Checks the invariants of the tree (table_index.h, leaf.h), for tests and the demo.
 #include <optional>
 #include <string>
 
@@ -11,7 +11,7 @@ namespace entitable {
 
 namespace {
 
-// A row against its shape: every text within the row, one behind the other.
+// Checks a row against its shape: each text lies within the row, directly after the one before.
 std::string verify_row(const char* base, const Schema& schema) {
   if (row_layout::shape_id(base) >= schema.shape_count()) return "row: unknown shape";
   const Shape& shape = schema.shape(row_layout::shape_id(base));
@@ -35,7 +35,7 @@ struct NodeRange {
   std::optional<KeyView> upper;
 };
 
-// Of an unloaded leaf. (What has been loaded with it may be in several leaves.)
+// Checks the overlay of an unloaded leaf. After loading, the changes may be in several leaves.
 std::string verify_overlay(const Overlay& overlay, const NodeRange& bounds) {
   if (overlay.changes().empty()) return "overlay: without changes";
   const KeyView first = overlay.changes().begin()->first.view();
@@ -45,8 +45,8 @@ std::string verify_overlay(const Overlay& overlay, const NodeRange& bounds) {
   return "";
 }
 
-// What is below `node`; `leaf_depth` is the depth of the first leaf found. Recursion as deep as the
-// tree.
+// Checks a node and everything below it. `leaf_depth` is the depth of the first leaf found, 0
+// before that. The recursion is as deep as the tree.
 std::string verify_node(const Node& node, const NodeRange& bounds, const Schema& schema,
                         std::uint32_t depth, std::uint32_t& leaf_depth) {
   if (depth > tree_depth_max) return "tree: too deep";

@@ -16,7 +16,8 @@
 namespace entitable {
 namespace {
 
-// These numbers never change. "beside": in the table and partition of the entity mutation before.
+// These numbers never change. The _beside kinds leave out the table and the partition key, which
+// are those of the entity mutation before.
 enum class MutationKind : std::uint8_t {
   put = 1,
   put_beside = 2,
@@ -29,11 +30,12 @@ enum class MutationKind : std::uint8_t {
 };
 
 constexpr std::size_t mutation_bytes_min = 2;
-constexpr std::size_t mutation_bytes_usual = 192;  // only for room made before it is needed
+constexpr std::size_t mutation_bytes_usual = 192;  // a guess, to reserve memory
 constexpr std::size_t shape_bytes_min = 1;
-constexpr std::size_t integers_max = 64;  // what takes at most this has nothing but a few of them
+// More than the fixed-size fields of one mutation or of one commit take.
+constexpr std::size_t integers_max = 64;
 
-// Where entity mutations are; null partition: nowhere yet.
+// The table and partition of the last entity mutation; no partition: there is none yet.
 struct LastPartition {
   TableId table = 0;
   std::optional<std::string_view> partition;
@@ -41,7 +43,8 @@ struct LastPartition {
 
 // ---- Writing -----------------------------------------------------------------------------------
 
-// By plain stores, where there is room for what it takes at most; each gives its end.
+// The put_… functions write with plain stores to memory that has been reserved before. Each returns
+// the end of what it wrote.
 
 char* put_kind(char* at, MutationKind kind) {
   *at = static_cast<char>(kind);
@@ -78,7 +81,7 @@ char* put_row(char* at, const PutRow& row, Ticks last_timestamp, std::uint32_t s
   return put_values(put_varint(at, shape), row.properties);
 }
 
-// Most commits are a single row, whose shape is the only one: all is known when it is written.
+// A fast path for the most frequent commit: a single row, whose shape is the only shape.
 std::size_t encode_single(const Commit& commit, const PutRow& row, PendingRecords& records) {
   const std::size_t shape_bytes_max = row.encoded_definition.empty()
                                           ? definition_bytes_max(row.properties)
@@ -116,7 +119,7 @@ class CommitEncoder {
   std::string shapes_;  // definitions, in order of first use
   std::uint32_t shape_count_ = 0;
   RowShapes row_shapes_;
-  std::uint32_t last_shape_ = 0;  // of the row before
+  std::uint32_t last_shape_ = 0;  // shape of the row before
   std::string mutations_;
   ByteWriter writer_{mutations_};
   LastPartition last_partition_;
@@ -198,7 +201,7 @@ void CommitEncoder::write(const SetServiceProperties& mutation) {
 
 // ---- Reading -----------------------------------------------------------------------------------
 
-// Reading functions give null, or why the bytes are bad.
+// The read_… functions return null, or why the bytes are bad.
 class CommitDecoder {
  public:
   CommitDecoder(std::string_view payload, ShapeDictionary& shapes, PropertyArena& rows)
@@ -218,10 +221,10 @@ class CommitDecoder {
 
   ByteReader reader_;
   ShapeDictionary& shapes_;
-  std::vector<std::uint64_t> shape_numbers_;  // in the dictionary, of the commit's shapes
+  std::vector<std::uint64_t> shape_numbers_;  // numbers of the commit's shapes in the dictionary
   PropertyArena& rows_;
   LastPartition last_partition_;
-  std::uint64_t last_shape_ = 0;  // of the row before
+  std::uint64_t last_shape_ = 0;  // shape of the row before
   Commit commit_;
 };
 
@@ -353,7 +356,7 @@ const char* CommitDecoder::read_table_acl() {
   return nullptr;
 }
 
-// Whether a reader of the bytes will find what was given: what encode_commit REQUIRES.
+// Returns whether decoding the bytes yields the commit again, as encode_commit() requires.
 [[maybe_unused]] bool reads_back(std::string_view bytes, const Commit& commit) {
   ShapeDictionary shapes;
   PropertyArena rows;
@@ -361,7 +364,7 @@ const char* CommitDecoder::read_table_acl() {
   return decoded.ok() && *decoded == commit;
 }
 
-// Passes over a definition and gives its bytes. REQUIRES: it is a good one.
+// Skips a definition and returns its bytes. REQUIRES: the definition is valid.
 std::string_view skip_definition(ByteReader& reader, std::string_view all) {
   const std::size_t start = all.size() - reader.remaining();
   for (std::uint64_t left = reader.varint(); left > 0; --left) {
@@ -398,7 +401,7 @@ Result<Commit> decode_commit(std::string_view payload, ShapeDictionary& shapes,
 void append_commit(std::string_view standalone, ShapeNumbers& shapes, std::string& out) {
   ByteReader reader(standalone);
   char numbers[3 * varint_bytes_max];
-  char* at = put_varint(numbers, reader.varint());  // of the commit
+  char* at = put_varint(numbers, reader.varint());  // number of the commit
   std::uint64_t shapes_left = reader.varint();
   at = put_varint(at, shapes_left);
   for (; shapes_left > 0; --shapes_left) {

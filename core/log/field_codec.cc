@@ -10,7 +10,7 @@
 namespace entitable {
 namespace {
 
-// Which fields of a policy are there.
+// Bits of the optional fields that a policy has.
 constexpr std::uint8_t policy_has_start = 1;
 constexpr std::uint8_t policy_has_expiry = 2;
 constexpr std::uint8_t policy_has_permission = 4;
@@ -63,7 +63,7 @@ const char* read_ticks(ByteReader& reader, Ticks base, Ticks& ticks) {
   ticks = 0;
   if (!reader.ok()) return field_truncated;
   if (code == 0) return nullptr;
-  // In unsigned arithmetic, where a bad code wraps around instead of overflowing.
+  // Unsigned arithmetic: an invalid code wraps around instead of overflowing.
   const std::uint64_t zigzag = code - 1;
   const std::uint64_t back = zigzag >> 1 ^ (0 - (zigzag & 1));
   const std::uint64_t result = static_cast<std::uint64_t>(base) - back;

@@ -76,7 +76,7 @@ void write_table(const ManifestTable& table, RecordWriter& file) {
   file.end();
 }
 
-// ---- Reading: null, or why the payload is bad ---------------------------------------------------
+// ---- Reading: the functions return null, or why the payload is bad -----------------------------
 
 const char* at_its_end(const ByteReader& reader) {
   return reader.ok() && reader.at_end() ? nullptr : "it has the wrong length";
@@ -197,7 +197,7 @@ const char* read_record(const Record& record, Manifest& manifest) {
   return "it belongs elsewhere";
 }
 
-// The records of a manifest in their order, each once; then one for each table.
+// The first records of a manifest, each once and in this order. One record per table follows.
 constexpr RecordType records_in_order[] = {
     RecordType::manifest_state,
     RecordType::manifest_options,
@@ -211,7 +211,7 @@ bool has_twins(std::vector<T> values) {
   return std::adjacent_find(values.begin(), values.end()) != values.end();
 }
 
-// What holds of all tables together.
+// Checks what must be unique across all tables.
 const char* check_tables(const Manifest& manifest) {
   std::vector<std::string> names;
   std::vector<PartId> parts;

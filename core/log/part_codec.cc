@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t count_bytes = 4;
 
-// The table, and the range if it has an end, each once.
+// Reads the ids and the key range of the part.
 const char* read_part_header(std::string_view payload, PartHeader& header) {
   ByteReader reader(payload);
   header.id = reader.varint();
@@ -80,7 +80,7 @@ void PartWriter::begin_row(std::string_view partition, std::string_view row, Tic
 }
 
 void PartWriter::end_row() {
-  // The lower bound stands in for the row before the first, which may be equal to it.
+  // Before the first row, last_key_ is the lower bound, which the first key may equal.
   const int order = compare(last_key_.view(), key_);
   ENTITABLE_CHECK(order < 0 || (order == 0 && rows_ == 0));
   ENTITABLE_CHECK(rows_ < std::numeric_limits<std::uint32_t>::max());
@@ -172,7 +172,7 @@ const char* PartReader::read_key(bool new_partition) {
   }
   key_.row = reader_.bytes();
   if (!reader_.ok()) return field_truncated;
-  // A partition that goes on has been checked, and is the one before.
+  // The partition of the row before has been checked already.
   const KeyView unchecked = {new_partition ? key_.partition : std::string_view(), key_.row};
   if (const char* bad = check_stored_key(unchecked)) return bad;
   const int order = new_partition ? compare(before, key_) : compare_utf16(before.row, key_.row);

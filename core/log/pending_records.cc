@@ -8,9 +8,9 @@
 namespace entitable {
 namespace {
 
-// There may be many stores with little in them, so chunks grow with what is pending.
-constexpr std::size_t piece_bytes_min = 4 * 1024;
-constexpr std::size_t piece_bytes_max = 64 * 1024;
+// Chunks grow with what is pending, so that many small stores take little memory.
+constexpr std::size_t chunk_bytes_min = 4 * 1024;
+constexpr std::size_t chunk_bytes_max = 64 * 1024;
 constexpr std::size_t kept_records_max = 1024;
 
 }  // namespace
@@ -21,8 +21,8 @@ std::size_t PendingRecords::count_through(std::uint64_t number) const {
 }
 
 std::size_t PendingRecords::next_capacity() const {
-  if (chunks_.empty()) return piece_bytes_min;
-  return std::clamp(2 * chunks_.back().capacity, piece_bytes_min, piece_bytes_max);
+  if (chunks_.empty()) return chunk_bytes_min;
+  return std::clamp(2 * chunks_.back().capacity, chunk_bytes_min, chunk_bytes_max);
 }
 
 char* PendingRecords::reserve(std::size_t bytes_max) {
@@ -55,7 +55,7 @@ void PendingRecords::add(std::uint64_t number, std::size_t bytes) {
 void PendingRecords::drop_through(std::uint64_t number) {
   const std::size_t count = count_through(number);
   first_number_ += count;
-  std::size_t gone = 0;  // chunks
+  std::size_t gone = 0;  // chunks that have no records left
   for (std::size_t left = count; left > 0;) {
     Chunk& chunk = chunks_[gone];
     const std::size_t here = std::min(left, chunk.records);
@@ -63,8 +63,8 @@ void PendingRecords::drop_through(std::uint64_t number) {
     left -= here;
     if (chunk.records == 0) ++gone;
   }
-  // One serves again.
-  if (gone > 0 && gone == chunks_.size() && chunks_.back().capacity <= piece_bytes_max) {
+  // Keep one chunk for reuse.
+  if (gone > 0 && gone == chunks_.size() && chunks_.back().capacity <= chunk_bytes_max) {
     chunks_.back().used = 0;
     --gone;
   }

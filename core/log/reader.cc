@@ -6,7 +6,7 @@
 namespace entitable {
 namespace {
 
-// Null: a type that this version does not know.
+// Returns null for a type that this version does not know.
 const char* name_of(std::uint8_t type) {
   switch (static_cast<RecordType>(type)) {
     case RecordType::segment_header:
@@ -86,7 +86,7 @@ Result<RecordReader> RecordReader::open(std::string_view file, FileKind kind) {
   ByteReader reader(header);
   const std::string_view magic = reader.raw(record_layout::magic_bytes);
   const std::uint16_t major = reader.u16();
-  reader.u16();  // a newer minor version is fine
+  reader.u16();  // newer minor versions are accepted
   if (magic != magic_of(kind)) {
     return corrupted("header", std::string("this is no ").append(kind_name(kind)).append(" file"));
   }
@@ -106,7 +106,7 @@ Result<RecordReader> RecordReader::open(std::string_view file, FileKind kind) {
   return records;
 }
 
-// A record with a good checksum, of whatever type.
+// Reads the next record of any type and checks its checksum.
 Result<Record> RecordReader::read_record() {
   const std::size_t offset = dropped_ + at_;
   if (at_ == file_.size()) {
@@ -183,10 +183,10 @@ void RecordStream::add(std::string_view chunk) {
   bytes_.append(chunk);
 }
 
-// The bytes up to the end of the next record, if it is there whole; else 0.
+// Returns the offset in bytes_ of the end of the next record, or 0 if it is not complete yet.
 std::size_t RecordStream::complete_record_end() const {
   ByteReader reader(std::string_view(bytes_).substr(reader_->at_));
-  reader.u16();  // type and flags
+  reader.u16();  // skip type and flags
   const std::uint64_t length = reader.u32();
   if (!reader.ok() || length + record_layout::checksum_bytes > reader.remaining()) return 0;
   return reader_->at_ + record_layout::prefix_bytes + static_cast<std::size_t>(length) +

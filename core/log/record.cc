@@ -10,7 +10,7 @@
 namespace entitable {
 namespace {
 
-constexpr std::string_view magic_start = "entitab";  // the kind follows
+constexpr std::string_view magic_start = "entitab";  // followed by the FileKind
 
 }  // namespace
 
@@ -39,7 +39,7 @@ std::string header_of(FileKind kind, std::uint16_t major, std::uint16_t minor) {
 }  // namespace
 
 RecordWriter::RecordWriter(FileKind kind, std::size_t room) {
-  // A segment is made for every write that is stored alone.
+  // Cached, because every write that is stored alone creates a segment.
   static const std::string of_segment = header_of(FileKind::segment, format_major, format_minor);
   file_.reserve(record_layout::header_bytes + room);
   file_.append(kind == FileKind::segment ? of_segment
@@ -61,7 +61,7 @@ std::string& RecordWriter::begin(RecordType type, std::uint8_t flags) {
   open_at_ = file_.size();
   const char prefix[record_layout::prefix_bytes] = {static_cast<char>(type),
                                                     static_cast<char>(flags)};
-  file_.append(prefix, sizeof prefix);  // the length is known in end()
+  file_.append(prefix, sizeof prefix);  // end() fills in the length
   return file_;
 }
 

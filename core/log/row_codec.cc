@@ -11,7 +11,7 @@
 namespace entitable {
 namespace {
 
-// ---- Writing: one bound of the size, then plain stores ------------------------------------------
+// ---- Writing: reserve the maximum size, then write with plain stores ----------------------------
 
 constexpr std::size_t guid_bytes = 16;
 
@@ -40,21 +40,20 @@ char* put_value(char* at, const ValueView& value) {
   check_failed("a value has a type", __FILE__, __LINE__);
 }
 
-// ---- Reading: by pointer, since this is most of the time of opening a store
-// ----------------------
+// ---- Reading: by pointer, because it takes most of the time of opening a store ------------------
 
 struct Cursor {
   const char* at;
   const char* end;
 
-  // Null: there are not that many bytes left.
+  // Returns null if there are not `size` bytes left.
   const char* take(std::size_t size) {
     if (static_cast<std::size_t>(end - at) < size) return nullptr;
     const char* from = at;
     at += size;
     return from;
   }
-  // A length, then that many bytes. False: they are not there, or the length is malformed.
+  // Reads a length and that many bytes. Returns false if they are truncated or malformed.
   bool take_bytes(std::string_view& bytes) {
     if (at != end && static_cast<std::uint8_t>(*at) < 0x80) {
       const std::size_t size = static_cast<std::uint8_t>(*at++);
@@ -84,12 +83,12 @@ const char* read_text(Cursor& cursor, EdmType type, ValueView& value) {
   if (!cursor.take_bytes(bytes)) return field_truncated;
   value = type == EdmType::string ? ValueView::of_string(bytes) : ValueView::of_binary(bytes);
   if (type == EdmType::string && !is_text(bytes)) return "a String is no text";
-  // A unit takes at least a byte, so most texts need no counting.
+  // A UTF-16 unit takes at least one byte, so short byte strings cannot exceed the limit.
   if (bytes.size() <= limits::string_units_max || check_value(value, {}).ok()) return nullptr;
   return type == EdmType::string ? "a String is too long" : "a Binary is too long";
 }
 
-// Null, or why the value is bad.
+// Returns null, or why the value is bad.
 const char* read_value(Cursor& cursor, EdmType type, ValueView& value) {
   const char* from = nullptr;
   switch (type) {
@@ -134,8 +133,8 @@ std::size_t text_bytes(const ValueView& value) {
                                            : 0;
 }
 
-// `bytes_bound`: the size if every byte of a text were one unit. Counting units is needed only for
-// rows near the limit.
+// Returns whether the row exceeds entity_bytes_max. `bytes_bound` is an upper bound of its size:
+// each byte of text counts as one UTF-16 unit. Only rows above that bound have their units counted.
 bool is_too_large(std::size_t bytes_bound, std::size_t shape_bytes, const KeyView& key,
                   std::span<const PropertyView> properties) {
   if (bytes_bound <= limits::entity_bytes_max) return false;
@@ -172,7 +171,7 @@ const char* read_values(ByteReader& reader, const DecodedShape& shape, const Key
   const std::string_view rest = ahead.raw(reader.remaining());
   Cursor cursor{rest.data(), rest.data() + rest.size()};
   std::size_t bytes_bound = 4 + 2 * (key.partition.size() + key.row.size()) + shape.entity_size;
-  // Values are made in their places: to copy them there would cost more than to read them.
+  // Values are written in place, because copying them would cost more than reading them.
   PropertyView* place = out.data();
   for (const ShapeProperty& property : shape.properties) {
     place->name = property.name;

@@ -85,7 +85,7 @@ void SegmentWriter::add(std::string_view commit) {
   }
   std::string& payload = file_.begin(RecordType::commit);
   if (has_one_commit_) {
-    payload.append(commit);  // all its shapes are new to the segment
+    payload.append(commit);  // the segment has no shapes yet
   } else {
     append_commit(commit, shapes_, payload);
   }

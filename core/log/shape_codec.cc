@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t property_bytes_min = 3;  // type, length, one character
 
-// What value_size counts apart from the text of a String and the bytes of a Binary.
+// Returns what value_size() counts, without the contents of String and Binary values.
 std::size_t value_bytes_without_text(EdmType type) {
   switch (type) {
     case EdmType::string:
@@ -48,8 +48,8 @@ bool has_twins(const std::vector<ShapeProperty>& properties, std::vector<std::st
   return std::adjacent_find(names.begin(), names.end()) != names.end();
 }
 
-// Whole rows are written with plain stores (row_codec.cc), and so is this: a write of one row
-// defines its shape. on_name(i, at): where the name of property i is.
+// Writes with plain stores, like the values of a row (row_codec.cc), because a commit of one row
+// contains a definition. Calls on_name(i, at) with the position of each property name.
 template <typename OnName>
 char* put_definition_with(char* at, std::span<const PropertyView> properties, OnName on_name) {
   at = put_varint(at, properties.size());
@@ -67,7 +67,7 @@ char* put_definition_with(char* at, std::span<const PropertyView> properties, On
 }  // namespace
 
 std::size_t definition_bytes_max(std::span<const PropertyView> properties) {
-  constexpr std::size_t length_bytes_max = 3;  // of a name, which has at most 765 bytes
+  constexpr std::size_t length_bytes_max = 3;  // length of a name, which has at most 765 bytes
   std::size_t room = length_bytes_max;
   for (const PropertyView& property : properties) {
     room += 1 + length_bytes_max + property.name.size();

@@ -44,7 +44,7 @@ void SnapshotWriter::begin_row(std::string_view partition, std::string_view row,
   properties_.clear();
 }
 
-// Properties are a set, whose order depends on the history of the table: here it is that of names.
+// Sorts the properties by name. Their order in the index depends on the history of the table.
 void SnapshotWriter::end_row() {
   const auto by_name = [](const PropertyView& a, const PropertyView& b) { return a.name < b.name; };
   std::sort(properties_.begin(), properties_.end(), by_name);
@@ -93,7 +93,7 @@ Result<void> SnapshotReader::finish() const {
   return records_.finish();
 }
 
-// False: the part is at its end.
+// Moves to the next row of the part. Returns false at the end of the part.
 Result<bool> SnapshotReader::next_row() {
   const auto inside = [this](const Error& error) {
     return invalid_payload(*record_, std::string("in the part: ").append(error.message));
@@ -112,7 +112,7 @@ Result<bool> SnapshotReader::next_row() {
   return true;
 }
 
-// Nothing: a record that is no step by itself.
+// Reads a record. Returns nothing if the record itself is not a step.
 Result<std::optional<SnapshotReader::Step>> SnapshotReader::read(const Record& record) {
   const bool first = !std::exchange(has_header_, true);
   if (first != (record.type == RecordType::snapshot_header)) {
