@@ -23,9 +23,9 @@ import { startWorker, WorkerUnavailable } from "./worker/start-worker.ts";
 import { WorkerHost } from "./worker/worker-host.ts";
 
 /**
- * Opens a store, making it if need be. Rejects with StoreError: ValidationFailed (an option), PersistenceUnavailable,
- * StoreLocked (open in another tab or process), FormatTooNew (stored by a newer version), WasmLoadFailed, WasmVersionMismatch; or
- * with AbortError.
+ * Opens a store, making it if need be. Rejects with StoreError: ValidationFailed (an option),
+ * PersistenceUnavailable, StoreLocked (open in another tab or process), FormatTooNew (stored by a
+ * newer version), WasmLoadFailed, WasmVersionMismatch; or with AbortError.
  */
 export async function openStore(options: OpenOptions = {}): Promise<Store> {
   const settings = checkOptions(options);
@@ -34,7 +34,10 @@ export async function openStore(options: OpenOptions = {}): Promise<Store> {
   return new StoreHandle(settings.name, await open(settings, currentPage()), options.random);
 }
 
-/** Deletes a store and all that is in it, whether it exists or not. Rejects with StoreLocked if it is open. */
+/**
+ * Deletes a store and all that is in it, whether it exists or not. Rejects with StoreLocked if it
+ * is open.
+ */
 export async function deleteStore(name: string, options: StoreLocation = {}): Promise<void> {
   checkName(name);
   const path = checkLocation(options);
@@ -53,7 +56,10 @@ export async function deleteStore(name: string, options: StoreLocation = {}): Pr
   }
 }
 
-/** The stores of this origin, or of a folder. Stores in memory are known to whoever opened them only. */
+/**
+ * The stores of this origin, or of a folder. Stores in memory are known to whoever opened them
+ * only.
+ */
 export async function listStores(options: StoreLocation = {}): Promise<StoreInfo[]> {
   const path = checkLocation(options);
   if (path !== undefined) {
@@ -66,8 +72,9 @@ export async function listStores(options: StoreLocation = {}): Promise<StoreInfo
   return names.map((name) => ({ name, persistence: "indexeddb" }));
 }
 
-// The module is found and compiled here and sent: so it is looked for as ever, and its code is shared with stores in the page. Of
-// its second half, if it has one, the worker is told where it is.
+// The module is found and compiled here and sent: so it is looked for as ever, and its code is
+// shared with stores in the page. Of its second half, if it has one, the worker is told where it
+// is.
 async function openInWorker(given: Settings, pageServices: PageServices): Promise<Host> {
   let settings = given;
   try {

@@ -8,12 +8,14 @@ import type { Persistence } from "../types.ts";
 import { nodeProcess } from "../util/node.ts";
 import { lastSeenMarker } from "./last-seen-marker.ts";
 
-export const lockWaitMs = 3000; // a reloaded page, or a restarted process, meets the lock of the one before it
+// a reloaded page, or a restarted process, meets the lock of the one before it
+export const lockWaitMs = 3000;
 
 // What only the page knows and can do. A worker asks its page.
 export interface PageServices {
   lifecycle: PageLifecycle;
-  // Asks the browser not to evict this origin's storage. Resolves to whether it promised; some browsers ask the user.
+  // Asks the browser not to evict this origin's storage. Resolves to whether it promised; some
+  // browsers ask the user.
   persist(): Promise<boolean>;
   // How much of its storage this origin uses; undefined where the browser does not say.
   estimate(): Promise<StorageEstimate | undefined>;
@@ -67,7 +69,8 @@ export async function estimate(): Promise<StorageEstimate | undefined> {
   }
 }
 
-// Loaded only when needed, and left out where it is bundled for browsers ("browser" in package.json). Rejects where there are no files.
+// Loaded only when needed, and left out where it is bundled for browsers ("browser" in
+// package.json). Rejects where there are no files.
 export async function loadFileStores(): Promise<typeof import("../storage/file-stores.ts")> {
   const stores = await import("../storage/file-stores.ts");
   if (nodeProcess() === undefined || stores.openFileStore === undefined) {

@@ -1,9 +1,11 @@
-// The trace that a store's data leaves in a page (host/eviction.ts). When space runs out a browser evicts all that an origin has in IndexedDB,
-// in caches and of Service Workers. Chromium leaves localStorage be, so the trace is there; where a browser takes that along, an
-// eviction goes unheard.
+// The trace that a store's data leaves in a page (host/eviction.ts). When space runs out a browser
+// evicts all that an origin has in IndexedDB, in caches and of Service Workers. Chromium leaves
+// localStorage be, so the trace is there; where a browser takes that along, an eviction goes
+// unheard.
 //
-// Workers have no localStorage. One that a page started asks the page. One of the site's own leaves no trace, but may delete
-// a store that has one: it leaves a note of that in the Cache API, for the next page that misses the data.
+// Workers have no localStorage. One that a page started asks the page. One of the site's own leaves
+// no trace, but may delete a store that has one: it leaves a note of that in the Cache API, for the
+// next page that misses the data.
 
 import type { LastSeenMarker } from "../host/eviction-detector.ts";
 
@@ -52,10 +54,11 @@ function withLocalStorage<T>(use: (storage: Storage) => T): T | undefined {
   }
 }
 
-// ---- Notes ------------------------------------------------------------------------------------------------------------
+// ---- Notes --------------------------------------------------------------------------------------
 
 function deletedNoteUrl(store: string): string {
-  return `https://${deletedNotesCache}.invalid/${store}`; // a cache's keys are URLs; nothing is ever asked for it
+  // a cache's keys are URLs; nothing is ever asked for it
+  return `https://${deletedNotesCache}.invalid/${store}`;
 }
 
 async function addDeletedNote(store: string): Promise<void> {

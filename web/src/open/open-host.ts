@@ -1,4 +1,5 @@
-// Opens a store where this runs, in a page, a worker or Node: the one place that wires module, storage and host together.
+// Opens a store where this runs, in a page, a worker or Node: the one place that wires module,
+// storage and host together.
 
 import { AbortError, StoreError } from "../errors.ts";
 import {
@@ -48,8 +49,8 @@ export async function openHost(settings: Settings, pageServices: PageServices): 
   try {
     return await openInIndexedDb(settings, factory, pageServices);
   } catch (error) {
-    // Only where the browser forbids IndexedDB altogether. If it merely fails, data may well be there, and an empty
-    // store in memory would pass for its loss.
+    // Only where the browser forbids IndexedDB altogether. If it merely fails, data may well be
+    // there, and an empty store in memory would pass for its loss.
     if (settings.persistence === "auto" && isForbidden(error)) {
       return await openInMemory(settings, { instead: error });
     }
@@ -57,7 +58,8 @@ export async function openHost(settings: Settings, pageServices: PageServices): 
   }
 }
 
-// `whole`: a store with versions, or one whose requests are watched, needs both halves of the module at once.
+// `whole`: a store with versions, or one whose requests are watched, needs both halves of the
+// module at once.
 export async function openInMemory(
   settings: Settings,
   { instead, whole = false }: { instead?: StoreError; whole?: boolean } = {},
@@ -160,7 +162,8 @@ async function openShared(
 
 type OpenLog = (logOwnership?: LogOwnership) => Promise<LocalHost>;
 
-// The engine over the log in IndexedDB. Whoever was given up and wakes may write while it is read; then it is read again.
+// The engine over the log in IndexedDB. Whoever was given up and wakes may write while it is read;
+// then it is read again.
 async function openLog(
   settings: Settings,
   preconnect: Preconnect,

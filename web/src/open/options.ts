@@ -59,8 +59,8 @@ export function checkOptions(options: OpenOptions) {
   };
 }
 
-// A listener that throws does not keep a store from opening or closing: its error is reported as an unhandled rejection,
-// like those of events (host/emitter.ts).
+// A listener that throws does not keep a store from opening or closing: its error is reported as an
+// unhandled rejection, like those of events (host/emitter.ts).
 function isolateListener(
   onWarning: (warning: StoreWarning) => void,
 ): (warning: StoreWarning) => void {

@@ -67,7 +67,8 @@ export class Preconnect {
     return started;
   }
 
-  // A database that isn't there, IDBFS makes; one that can't be opened is tried again by it, and what it says of that is reported.
+  // A database that isn't there, IDBFS makes; one that can't be opened is tried again by it, and
+  // what it says of that is reported.
   async #connected(started: EarlyStart, onReopened: () => void): Promise<LogStorage> {
     const { store, factory } = this.#options;
     const connect = async (mount: string) => {

@@ -1,4 +1,5 @@
-// Stores as folders of files, by name: <path>/<store's name>/. Loaded only when a store of files is asked for. REQUIRES: Node.
+// Stores as folders of files, by name: <path>/<store's name>/. Loaded only when a store of files is
+// asked for. REQUIRES: Node.
 
 import { StoreError } from "../errors.ts";
 import type { AbortSignalLike } from "../types.ts";
@@ -53,7 +54,8 @@ export async function deleteFileStore(options: FileStoreOptions): Promise<void> 
   }
 }
 
-// The names of the stores in a folder, sorted. A store into which nothing was written yet is one too.
+// The names of the stores in a folder, sorted. A store into which nothing was written yet is one
+// too.
 export async function listFileStores(path: string): Promise<string[]> {
   const { fs } = await node();
   const found: string[] = [];
@@ -75,7 +77,8 @@ async function folderOf({ path, name }: FileStoreOptions): Promise<string> {
   return (await nodeModule("node:path")).resolve(path, name);
 }
 
-// Where the case of letters makes no difference, or the end of a name is cut off, two stores would share a folder.
+// Where the case of letters makes no difference, or the end of a name is cut off, two stores would
+// share a folder.
 async function requireExactName({ path, name }: FileStoreOptions, fs: NodeFs["promises"]) {
   if ((await namesIn(path, fs)).includes(name)) return;
   throw new StoreError(
@@ -96,7 +99,8 @@ async function namesIn(path: string, fs: NodeFs["promises"]): Promise<string[]> 
   }
 }
 
-// What the system says about a folder that can't be used (not allowed, read-only, not a folder) as an error of ours.
+// What the system says about a folder that can't be used (not allowed, read-only, not a folder) as
+// an error of ours.
 function storeErrorFrom(error: unknown, folder: string): unknown {
   if (systemErrorCode(error) === "" || error instanceof StoreError || !(error instanceof Error))
     return error;

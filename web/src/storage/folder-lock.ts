@@ -23,8 +23,8 @@ export interface FolderLockOptions {
   signal?: AbortSignalLike | undefined;
 }
 
-// Rejects with StoreLocked if another process still has the lock after `waitMs`, and with AbortError if `signal`
-// aborts. REQUIRES: the folder exists.
+// Rejects with StoreLocked if another process still has the lock after `waitMs`, and with
+// AbortError if `signal` aborts. REQUIRES: the folder exists.
 export async function lockFolder(folder: string, options: FolderLockOptions): Promise<FolderLock> {
   const fs = await nodeModule("node:fs");
   const lock = `${folder}/lock`;
@@ -103,8 +103,8 @@ function isAlive(fs: NodeFs, process: NodeProcess, holder: string): boolean {
   }
 }
 
-// When a process began, as text that no other process of that number has; "" if there is no such process, undefined where
-// that can't be known.
+// When a process began, as text that no other process of that number has; "" if there is no such
+// process, undefined where that can't be known.
 function processStartTime(fs: NodeFs, pid: number): string | undefined {
   let boot: string;
   try {

@@ -1,6 +1,6 @@
-// The database of an IDBFS mount: its name, layout and life. What Emscripten's library_idbfs.js writes and reads:
-// database = mount point, version 21, one store FILE_DATA with an index on timestamp, key = full path,
-// value = { timestamp: Date, mode, contents: Uint8Array }.
+// The database of an IDBFS mount: its name, layout and life. What Emscripten's library_idbfs.js
+// writes and reads: database = mount point, version 21, one store FILE_DATA with an index on
+// timestamp, key = full path, value = { timestamp: Date, mode, contents: Uint8Array }.
 
 import { StoreError } from "../errors.ts";
 import { StorageError } from "./log-storage.ts";
@@ -8,7 +8,8 @@ import { StorageError } from "./log-storage.ts";
 export const databaseVersion = 21;
 export const fileStoreName = "FILE_DATA";
 const mountFolder = "/entitable/";
-const scratchDatabase = "entitable-scratch"; // a database that is never there for longer than a moment
+// a database that is never there for longer than a moment
+const scratchDatabase = "entitable-scratch";
 const scratchWaitMs = 1000;
 
 export interface FileEntry {
@@ -21,8 +22,9 @@ export function mountPoint(store: string): string {
   return mountFolder + store;
 }
 
-// Opens a database that exists. It is not made anew: if it was open before, then the browser deleted it under the store, and an empty
-// log in its place would pass for a store that was always empty.
+// Opens a database that exists. It is not made anew: if it was open before, then the browser
+// deleted it under the store, and an empty log in its place would pass for a store that was always
+// empty.
 export function openExisting(factory: IDBFactory, name: string): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
     const request = factory.open(name, databaseVersion);
@@ -39,8 +41,9 @@ export function openExisting(factory: IDBFactory, name: string): Promise<IDBData
   });
 }
 
-// Deletes a database, whether it exists or not. Other connections are asked to close (the browser sends them
-// "versionchange"); one that stays for `waitMs` makes it reject with StoreLocked, and the deletion stays queued.
+// Deletes a database, whether it exists or not. Other connections are asked to close (the browser
+// sends them "versionchange"); one that stays for `waitMs` makes it reject with StoreLocked, and
+// the deletion stays queued.
 export function deleteDatabase(factory: IDBFactory, name: string, waitMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const request = factory.deleteDatabase(name);
@@ -61,10 +64,11 @@ export function deleteDatabase(factory: IDBFactory, name: string, waitMs: number
   });
 }
 
-// Chromium killed in the middle of writing to its disk's log leaves half a record at the end. When it starts again it appends to
-// that log, and all goes well; but the time after, it takes the half record for corruption and deletes every database of the
-// origin (google/leveldb issue 1287). Deleting a database makes it begin a new log, so one is made and deleted before
-// the first write of a session. It takes some 3 ms. Never rejects: without it the store works as well.
+// Chromium killed in the middle of writing to its disk's log leaves half a record at the end. When
+// it starts again it appends to that log, and all goes well; but the time after, it takes the half
+// record for corruption and deletes every database of the origin (google/leveldb issue 1287).
+// Deleting a database makes it begin a new log, so one is made and deleted before the first write
+// of a session. It takes some 3 ms. Never rejects: without it the store works as well.
 export async function forceNewLevelDbLog(factory: IDBFactory): Promise<void> {
   if (!/Chrom(e|ium)\//.test(globalThis.navigator?.userAgent ?? "")) return;
   await new Promise<void>((resolve) => {

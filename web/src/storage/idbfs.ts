@@ -1,6 +1,7 @@
-// The log in the database of an IDBFS mount. IDBFS makes the database and gives the layout of its entries; the
-// transactions are ours, because FS.syncfs rewrites whole files, asks for no durability and never calls back when
-// the disk is full (design: files). A program that mounts the folder and calls FS.syncfs(true) reads these files.
+// The log in the database of an IDBFS mount. IDBFS makes the database and gives the layout of its
+// entries; the transactions are ours, because FS.syncfs rewrites whole files, asks for no
+// durability and never calls back when the disk is full (design: files). A program that mounts the
+// folder and calls FS.syncfs(true) reads these files.
 
 import { StoreError } from "../errors.ts";
 import {
@@ -28,14 +29,17 @@ import {
 } from "./log-storage.ts";
 
 const regularFile = 0o100644; // what IDBFS stores for a file of mode rw-r--r--
-const claimFile = 0o101644; // with the sticky bit: an owner's first segment, so that the next owners know it for a claim
+// with the sticky bit: an owner's first segment, so that the next owners know it for a claim
+const claimFile = 0o101644;
 const claimsKept = 8; // that checkpoints leave where they are
 const ownershipFreshMs = 1000; // after a segment was stored
-// No segment has the number 0. Entries that were deleted are in Chromium's way until it tidies up, with their values: a burst of a hundred thousand
-// entities leaves some that take 15 ms to step over. Whoever reads the keys of the parts to their end stops here, before those of segments.
+// No segment has the number 0. Entries that were deleted are in Chromium's way until it tidies up,
+// with their values: a burst of a hundred thousand entities leaves some that take 15 ms to step
+// over. Whoever reads the keys of the parts to their end stops here, before those of segments.
 const fencePost = segmentName(0);
-// Chromium keeps values of up to 64 kB (as cloned, and compressed if that helps) with their keys. A larger one becomes a file of its own,
-// for which the page's thread needs three times as long for each byte, and the disk twice.
+// Chromium keeps values of up to 64 kB (as cloned, and compressed if that helps) with their keys. A
+// larger one becomes a file of its own, for which the page's thread needs three times as long for
+// each byte, and the disk twice.
 const inlineBytes = 65_000;
 const partsAhead = 8; // parts asked for at once: each has about 250 kB
 const batchBytesMax = 32 * 1024 * 1024; // of one getAll: more would hold it all twice
@@ -48,7 +52,8 @@ const deleteWaitMs = 3000;
 export interface IdbfsOptions {
   store: string; // the store's name
   factory: IDBFactory;
-  connect: (mountPoint: string) => Promise<IDBDatabase>; // as IDBFS.getDB of the module: makes the database if need be
+  // as IDBFS.getDB of the module: makes the database if need be
+  connect: (mountPoint: string) => Promise<IDBDatabase>;
   onReopened?: () => void; // a lost connection was made anew
   now?: () => number; // ms, never backwards
 }
@@ -74,15 +79,20 @@ export class IdbfsStorage implements LogStorage {
   #database: IDBDatabase | undefined; // undefined: the connection is lost
   #fatalError: StorageError | undefined; // what every later call rejects with
   #reopening: Promise<IDBDatabase> | undefined;
-  #uncertainSegment: number | undefined; // the segment of which, and of those with it, it is not known whether they arrived
+  // the segment of which, and of those with it, it is not known whether they arrived
+  #uncertainSegment: number | undefined;
   #manifest: Uint8Array | undefined; // as it was loaded, or committed
-  #attempted: Uint8Array | undefined; // the manifest that was to be committed last, and may have arrived
+  // the manifest that was to be committed last, and may have arrived
+  #attempted: Uint8Array | undefined;
   #coveredBelow = 1; // segments that these manifests cover
   #last = 0; // the newest segment that was loaded or added
   #claims: number[] = []; // the segments by which owners claimed the log, ascending
-  #oldClaimsBelow = 0; // those that the manifest covered when it was loaded, and that are not known yet; 0: there are none
+  // those that the manifest covered when it was loaded, and that are not known yet; 0: there are
+  // none
+  #oldClaimsBelow = 0;
   #claimed = false; // the last of them is ours
-  #lastKnownOwnedAt = Number.NEGATIVE_INFINITY; // when the log was ours for certain: before the last segment was added on this connection
+  // when the log was ours for certain: before the last segment was added on this connection
+  #lastKnownOwnedAt = Number.NEGATIVE_INFINITY;
   readonly #adding = new Map<number, Uint8Array>(); // segments under way
   readonly #running = new Set<Promise<unknown>>();
 
@@ -144,12 +154,14 @@ export class IdbfsStorage implements LogStorage {
   async claim(sequence: number, bytes: Uint8Array): Promise<void> {
     await this.#newLog;
     await this.#add(sequence, [bytes], "relaxed", async (files, add) => {
-      // All asked for at once, which takes the time of one answer; whoever throws here takes the claim back.
+      // All asked for at once, which takes the time of one answer; whoever throws here takes the
+      // claim back.
       const path = this.#path(segmentName(sequence));
       const ours = this.#requireOurManifest(files);
       const there = sequence > this.#last ? requestResult(files.getKey(path)) : undefined;
       add();
-      // Taken by whoever else loaded the same log; his claim says the same as ours, so its bytes don't tell.
+      // Taken by whoever else loaded the same log; his claim says the same as ours, so its bytes
+      // don't tell.
       const [, taken] = await Promise.all([ours, there]);
       if (taken !== undefined) throw fencedError(path);
       return () => true;
@@ -176,8 +188,9 @@ export class IdbfsStorage implements LogStorage {
     });
   }
 
-  // Strict, since it deletes the segments that stood in for it: without a flush a loss of power could take the parts
-  // and keep the deletions. (One flush covers the parts before it: they are in the same database.)
+  // Strict, since it deletes the segments that stood in for it: without a flush a loss of power
+  // could take the parts and keep the deletions. (One flush covers the parts before it: they are in
+  // the same database.)
   async commitManifest(bytes: Uint8Array, obsolete: ObsoleteFiles): Promise<void> {
     const entry = fileEntry(bytes);
     const path = this.#path(manifestName);
@@ -187,7 +200,8 @@ export class IdbfsStorage implements LogStorage {
     let attempts = 0;
     const commit = async (files: IDBObjectStore) => {
       attempts += 1;
-      // An attempt of ours may have arrived although its connection was lost; then there is nothing left to do.
+      // An attempt of ours may have arrived although its connection was lost; then there is nothing
+      // left to do.
       const there = contentsOf(await requestResult(files.get(path)));
       if (equalContents(there, attempted)) return;
       await this.#requireOwner(files);
@@ -224,7 +238,7 @@ export class IdbfsStorage implements LogStorage {
     this.#database = undefined;
   }
 
-  // ---- Reading ------------------------------------------------------------------------------------------------------
+  // ---- Reading ----------------------------------------------------------------------------------
 
   async #read(
     files: IDBObjectStore,
@@ -236,7 +250,8 @@ export class IdbfsStorage implements LogStorage {
     const listing = this.#numbers(files, "part-", 0); // while the reader is busy with the manifest
     listing.catch(() => {}); // until it is waited for
     const entry = await asked;
-    // An entry that is there but is not a file must not pass for a new store: no bytes at all is a damaged manifest.
+    // An entry that is there but is not a file must not pass for a new store: no bytes at all is a
+    // damaged manifest.
     const manifest = contentsOf(entry);
     const named = reader.manifest(entry === undefined ? undefined : (manifest ?? new Uint8Array()));
     const { missing, orphans } = compareParts(named.parts, await listing);
@@ -247,7 +262,8 @@ export class IdbfsStorage implements LogStorage {
     return { manifest, first, last: live.at(-1) ?? first - 1, claims, orphans };
   }
 
-  // A few requests at a time; each answer is a task of its own, so that the page goes on between two parts.
+  // A few requests at a time; each answer is a task of its own, so that the page goes on between
+  // two parts.
   async #readParts(
     files: IDBObjectStore,
     ids: readonly number[],
@@ -315,10 +331,11 @@ export class IdbfsStorage implements LogStorage {
     const range = IDBKeyRange.bound(paths[0], paths[paths.length - 1]);
     const entries = await requestResult(files.getAll(range));
     if (entries.length === paths.length) return entries;
-    return await Promise.all(paths.map((path) => requestResult(files.get(path)))); // foreign keys between
+    // foreign keys between
+    return await Promise.all(paths.map((path) => requestResult(files.get(path))));
   }
 
-  // ---- Writing ------------------------------------------------------------------------------------------------------
+  // ---- Writing ----------------------------------------------------------------------------------
 
   async #add(
     sequence: number,
@@ -354,7 +371,8 @@ export class IdbfsStorage implements LogStorage {
         this.#uncertainSegment = sequence;
       if (nameOf(error) !== "ConstraintError") throw error;
       began = Number.NEGATIVE_INFINITY; // another may have come behind it since
-      // Either an attempt of ours arrived although its connection was lost, or somebody else took a number.
+      // Either an attempt of ours arrived although its connection was lost, or somebody else took a
+      // number.
       const there = await this.#write("relaxed", (files) =>
         Promise.all(paths.map((path) => requestResult<unknown>(files.get(path)))),
       );
@@ -379,8 +397,8 @@ export class IdbfsStorage implements LogStorage {
     return this.#now() - this.#lastKnownOwnedAt < ownershipFreshMs;
   }
 
-  // Of what the manifest covers, nothing but claims is left, and the fence post. To look for them Chromium steps over all that was deleted there,
-  // so only who is about to delete some does.
+  // Of what the manifest covers, nothing but claims is left, and the fence post. To look for them
+  // Chromium steps over all that was deleted there, so only who is about to delete some does.
   async #findOldClaims(files: IDBObjectStore): Promise<void> {
     const below = this.#oldClaimsBelow;
     if (below === 0) return;
@@ -390,8 +408,9 @@ export class IdbfsStorage implements LogStorage {
     this.#claims.unshift(...old);
   }
 
-  // All segments below, but for the last claims. The very first segment goes: it is in the way of nobody who has stored one, and without
-  // it those that stay are never taken for a log that needs no manifest.
+  // All segments below, but for the last claims. The very first segment goes: it is in the way of
+  // nobody who has stored one, and without it those that stay are never taken for a log that needs
+  // no manifest.
   #coveredSegments(below: number): IDBKeyRange[] {
     const covered = this.#claims.filter((sequence) => 1 < sequence && sequence < below);
     const kept = covered.slice(-claimsKept);
@@ -523,7 +542,8 @@ export class IdbfsStorage implements LogStorage {
     this.#database = database;
     // The browser closed the connection: storage cleared, disk failure.
     database.onclose = () => this.#onConnectionLost(database);
-    // Somebody wants to delete the database. Transactions under way still complete; the next call finds out what is left.
+    // Somebody wants to delete the database. Transactions under way still complete; the next call
+    // finds out what is left.
     database.onversionchange = () => {
       database.close();
       this.#onConnectionLost(database);
@@ -533,7 +553,8 @@ export class IdbfsStorage implements LogStorage {
   #onConnectionLost(database: IDBDatabase): void {
     if (this.#database !== database) return;
     this.#database = undefined;
-    this.#lastKnownOwnedAt = Number.NEGATIVE_INFINITY; // the next may be to another database of the same name
+    // the next may be to another database of the same name
+    this.#lastKnownOwnedAt = Number.NEGATIVE_INFINITY;
   }
 
   // Rejects when closed; else remembers the call until it ends, for close() to wait for.
@@ -553,7 +574,7 @@ export class IdbfsStorage implements LogStorage {
   }
 }
 
-// ---- Transactions -----------------------------------------------------------------------------------------------------
+// ---- Transactions -------------------------------------------------------------------------------
 
 class ConnectionLost extends Error {
   readonly database: IDBDatabase;
@@ -595,7 +616,8 @@ function transaction<T>(
         if (nameOf(error) !== "AbortError") reject(thrown);
       }
     };
-    // When the browser closes the connection it should abort what runs on it; on a full disk it may also just never end it.
+    // When the browser closes the connection it should abort what runs on it; on a full disk it may
+    // also just never end it.
     const onClose = () => reject(new ConnectionLost(database, true, thrown));
     database.addEventListener("close", onClose);
     running.oncomplete = () => {
@@ -604,8 +626,8 @@ function transaction<T>(
     };
     running.onabort = () => {
       database.removeEventListener("close", onClose);
-      // A request that ended with the transaction does not say why. An abort that neither we nor a request caused: the browser closed the
-      // connection.
+      // A request that ended with the transaction does not say why. An abort that neither we nor a
+      // request caused: the browser closed the connection.
       const error = nameOf(thrown) === "AbortError" ? running.error : (thrown ?? running.error);
       const lost = error === null || nameOf(error) === "AbortError";
       reject(lost ? new ConnectionLost(database, true, error) : error);
@@ -676,9 +698,9 @@ function storageError(error: unknown): StorageError {
   return new StorageError("aborted", `IndexedDB failed: ${String(error)}`, error);
 }
 
-// QuotaExceededError is for a quota that is used up. On a disk that is full Chromium says "DataError: Failed to write blobs
-// (IOError)" (large values go into files of their own, and our entries are never the data's fault) or
-// "UnknownError: … FILE_ERROR_NO_SPACE …".
+// QuotaExceededError is for a quota that is used up. On a disk that is full Chromium says
+// "DataError: Failed to write blobs (IOError)" (large values go into files of their own, and our
+// entries are never the data's fault) or "UnknownError: … FILE_ERROR_NO_SPACE …".
 function isQuotaError(error: unknown): boolean {
   const name = nameOf(error);
   return (

@@ -6,7 +6,8 @@ import { manifestName, numberFromName, StorageError } from "./log-storage.ts";
 export const temporaryPrefix = "tmp-";
 export const relaxedPattern = /^relaxed-([0-9a-f]{16})-([0-9a-f]{32})$/;
 
-// Makes a folder and those above it, so that a loss of power does not take them back. It may be there already.
+// Makes a folder and those above it, so that a loss of power does not take them back. It may be
+// there already.
 export async function makeFolder(folder: string, fs: NodeFs["promises"]): Promise<void> {
   const { dirname } = await nodeModule("node:path");
   const first = await fs.mkdir(folder, { recursive: true }); // the topmost one that was made
@@ -16,7 +17,8 @@ export async function makeFolder(folder: string, fs: NodeFs["promises"]): Promis
   }
 }
 
-// Deletes the log in a folder, and the folder if nothing else is in it. In one step for whoever looks at its name.
+// Deletes the log in a folder, and the folder if nothing else is in it. In one step for whoever
+// looks at its name.
 export async function deleteFolder(folder: string, fs: NodeFs["promises"]): Promise<void> {
   const { dirname, join } = await nodeModule("node:path");
   const above = dirname(folder);

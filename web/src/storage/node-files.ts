@@ -1,14 +1,16 @@
 // The log in a folder of files, under Node.
 //
 //   wal-…, part-…, manifest       as the contract names them
-//   relaxed-<sequence>-<hash>     a second link to a segment that is not flushed yet, with what its bytes should be
+//   relaxed-<sequence>-<hash>     a second link to a segment that is not flushed yet, with what its
+//                                 bytes should be
 //   tmp-…                         being written; left over when somebody died
 //   lock                          see folder-lock.ts
 //
-// A file appears under its name whole: it is written under another one, flushed, and linked, which fails if the name is taken.
-// "relaxed" leaves the flush out. Then a loss of power may leave a segment torn; its second link gives that away, and such a
-// segment is what relaxed writes may lose, not damage. The next strict segment flushes what was left before it, so what is
-// stored stays a prefix.
+// A file appears under its name whole: it is written under another one, flushed, and linked, which
+// fails if the name is taken. "relaxed" leaves the flush out. Then a loss of power may leave a
+// segment torn; its second link gives that away, and such a segment is what relaxed writes may
+// lose, not damage. The next strict segment flushes what was left before it, so what is stored
+// stays a prefix.
 
 import { type NodeFile, type NodeFs, nodeModule, systemErrorCode } from "../util/node.ts";
 import {
@@ -41,12 +43,15 @@ export class NodeFilesStorage implements LogStorage {
   readonly #folder: string;
   readonly #hash: (bytes: Uint8Array) => string;
   #manifest: Uint8Array | undefined; // as it was loaded, or committed
-  #attempted: Uint8Array | undefined; // the manifest that was to be committed last, and may have arrived
+  // the manifest that was to be committed last, and may have arrived
+  #attempted: Uint8Array | undefined;
   #last = 0; // the newest segment that was loaded or added
-  readonly #relaxed = new Map<number, string>(); // segments that are not flushed, and their second names
+  // segments that are not flushed, and their second names
+  readonly #relaxed = new Map<number, string>();
   #fatalError: StorageError | undefined; // what every later call rejects with
   #adding: Promise<unknown> = Promise.resolve(); // segments take effect in the order of the calls
-  #lastRemoval: Promise<unknown> = Promise.resolve(); // and what removes files waits for what reads them all
+  // and what removes files waits for what reads them all
+  #lastRemoval: Promise<unknown> = Promise.resolve();
   readonly #running = new Set<Promise<unknown>>();
 
   // REQUIRES: the folder exists (makeFolder).
@@ -68,7 +73,8 @@ export class NodeFilesStorage implements LogStorage {
       const names = await this.#mappingErrors(this.#fs.readdir(this.#folder));
       const manifest = await this.#read(manifestName);
       this.#manifest = manifest;
-      // What is there but can't be read must not pass for a new store: no bytes at all is a damaged manifest.
+      // What is there but can't be read must not pass for a new store: no bytes at all is a damaged
+      // manifest.
       const damaged = names.includes(manifestName) ? new Uint8Array() : undefined;
       const { parts, firstSegment } = reader.manifest(manifest ?? damaged);
       const { missing, orphans } = compareParts(parts, numbers("part-", names));
@@ -77,7 +83,8 @@ export class NodeFilesStorage implements LogStorage {
       const sequences = numbers("wal-", names).filter((sequence) => sequence >= firstSegment);
       const torn = await this.#readSegments(sequences, reader);
       this.#last = sequences.at(-1 - torn.length) ?? firstSegment - 1;
-      await this.#mappingErrors(this.#dropSegments(torn.reverse())); // what is left is a prefix at any time
+      // what is left is a prefix at any time
+      await this.#mappingErrors(this.#dropSegments(torn.reverse()));
       await this.#sweep(names, firstSegment);
       return orphans;
     });
@@ -92,7 +99,8 @@ export class NodeFilesStorage implements LogStorage {
     });
   }
 
-  // What is read stays: nothing is removed meanwhile, and the names are listed between two segments.
+  // What is read stays: nothing is removed meanwhile, and the names are listed between two
+  // segments.
   inspect(reader: LogReader): Promise<number[]> {
     return this.#track(() =>
       this.#afterRemovals(async () => {
@@ -146,8 +154,8 @@ export class NodeFilesStorage implements LogStorage {
     });
   }
 
-  // The new manifest is in force when it has its name. What it makes obsolete is only in the way from then on, and is
-  // swept at the next load if it can't be deleted now.
+  // The new manifest is in force when it has its name. What it makes obsolete is only in the way
+  // from then on, and is swept at the next load if it can't be deleted now.
   commitManifest(bytes: Uint8Array, obsolete: ObsoleteFiles): Promise<void> {
     return this.#track(() =>
       this.#afterRemovals(async () => {
@@ -190,7 +198,7 @@ export class NodeFilesStorage implements LogStorage {
       .catch(() => {}); // they are there, as was promised for them
   }
 
-  // ---- Reading ------------------------------------------------------------------------------------------------------
+  // ---- Reading ----------------------------------------------------------------------------------
 
   async #readAllParts(ids: readonly number[], reader: LogReader): Promise<void> {
     const read = (id: number) => this.#read(partName(id));
@@ -246,7 +254,7 @@ export class NodeFilesStorage implements LogStorage {
     }
   }
 
-  // ---- Writing ------------------------------------------------------------------------------------------------------
+  // ---- Writing ----------------------------------------------------------------------------------
 
   // One at a time, in the order of the calls.
   #add(sequence: number, add: () => Promise<void>): Promise<void> {
@@ -334,7 +342,8 @@ export class NodeFilesStorage implements LogStorage {
       if (systemErrorCode(error) === "EEXIST") return false;
       if (!lacksLinks(error)) throw await this.#storageErrorFrom(error);
     }
-    // A file system without links: then the lock alone keeps two owners apart, and nothing is relaxed.
+    // A file system without links: then the lock alone keeps two owners apart, and nothing is
+    // relaxed.
     return this.#mappingErrors(
       (async () => {
         const names = await this.#fs.readdir(this.#folder);
@@ -428,7 +437,7 @@ export class NodeFilesStorage implements LogStorage {
     }
   }
 
-  // ---- Errors and ends ------------------------------------------------------------------------------------------------
+  // ---- Errors and ends --------------------------------------------------------------------------
 
   async #mappingErrors<T>(call: Promise<T>): Promise<T> {
     try {
@@ -464,7 +473,7 @@ export class NodeFilesStorage implements LogStorage {
   }
 }
 
-// ---- Small things -------------------------------------------------------------------------------------------------------
+// ---- Small things -------------------------------------------------------------------------------
 
 function relaxedName(sequence: number, hash: string): string {
   return `relaxed-${sequence.toString(16).padStart(16, "0")}-${hash}`;

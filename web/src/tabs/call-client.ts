@@ -41,13 +41,14 @@ export class CallClient {
   #link: OwnerLink | undefined;
   #scheduled = false;
   // By number, which is their order.
-  #ordered = new Map<number, PendingCall>(); // writes and flushes: sent in order, a bounded number at a time
+  // writes and flushes: sent in order, a bounded number at a time
+  #ordered = new Map<number, PendingCall>();
   #highest = 0; // number among them, ever
   #needsSort = false; // one came late
   readonly #unordered = new Map<number, PendingCall>(); // all others
 
-  // `id`: 16 random bytes. Without it there is one owner for good, so no write is ever sent twice: writes then travel without a number
-  // of the store's, and as many at a time as there are.
+  // `id`: 16 random bytes. Without it there is one owner for good, so no write is ever sent twice:
+  // writes then travel without a number of the store's, and as many at a time as there are.
   constructor(id?: Uint8Array) {
     this.#id = id;
   }
@@ -57,12 +58,14 @@ export class CallClient {
     return this.#ordered.size + this.#unordered.size;
   }
 
-  // Writes and what keeps its place among them have no answer yet: what is to come after them is asked of this client too.
+  // Writes and what keeps its place among them have no answer yet: what is to come after them is
+  // asked of this client too.
   get hasOrderedCalls(): boolean {
     return this.#ordered.size > 0;
   }
 
-  // A call's place among all of this client: its number. Taken for one that may be made later, so that no other gets ahead of it.
+  // A call's place among all of this client: its number. Taken for one that may be made later, so
+  // that no other gets ahead of it.
   nextCallNumber(): number {
     return this.#next++;
   }
@@ -81,8 +84,8 @@ export class CallClient {
     return this.#add({ number, kind, request: bytes, durability }, signal) as Promise<Uint8Array>;
   }
 
-  // A deferred write that an owner acknowledged and could not store, whoever made it. One that was a call of this client's is that
-  // call again.
+  // A deferred write that an owner acknowledged and could not store, whoever made it. One that was
+  // a call of this client's is that call again.
   resend(request: Uint8Array, callNumber: number | undefined): Promise<Uint8Array> {
     const number = callNumber ?? this.#ownCallNumber(request) ?? this.nextCallNumber();
     return this.request("write", unwrapCall(request), "deferred", undefined, number);
@@ -217,7 +220,8 @@ export class CallClient {
   }
 }
 
-// That a write could not be stored tells nothing of one that was sent before: it may have been, by an owner who could not say so.
+// That a write could not be stored tells nothing of one that was sent before: it may have been, by
+// an owner who could not say so.
 function errorAfterResend({ kind, sendCount }: PendingCall, error: Error): Error {
   const writes = kind === "write" || kind === "restore";
   const ofStorage = error instanceof StoreError || error instanceof AbortError;
@@ -227,7 +231,7 @@ function errorAfterResend({ kind, sendCount }: PendingCall, error: Error): Error
   return new StoreError("ConnectionLost", message, { cause: error, hint });
 }
 
-// ---- Calls, as core/dispatch/dispatcher.h has them ----------------------------------------------------------------------------
+// ---- Calls, as core/dispatch/dispatcher.h has them ----------------------------------------------
 
 const callKind = 32;
 const callVersion = 1;

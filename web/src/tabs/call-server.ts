@@ -1,4 +1,5 @@
-// The owner's side of one client: its calls, in the order in which they arrive, against the owner's host.
+// The owner's side of one client: its calls, in the order in which they arrive, against the owner's
+// host.
 
 import { StoreError } from "../errors.ts";
 import type { Host } from "../transport.ts";
@@ -15,7 +16,8 @@ import {
   type ToOwner,
 } from "./messages.ts";
 
-// What differs between a tab, whose clients find another owner when it is none any more, and a worker, whose page has no other.
+// What differs between a tab, whose clients find another owner when it is none any more, and a
+// worker, whose page has no other.
 export interface ServerPolicy {
   events: readonly (keyof StoreEvents)[]; // that the client is told of
   leavesToNextOwner(error: unknown): boolean; // failures of calls that are left to the next owner
@@ -63,7 +65,8 @@ export class CallServer {
     else this.#writing.get(message.number)?.abort();
   }
 
-  // What is under way is not answered any more. What only waits has no effect: it would come in between what the client sends again.
+  // What is under way is not answered any more. What only waits has no effect: it would come in
+  // between what the client sends again.
   close(): void {
     this.#closed = true;
     for (const abort of this.#writing.values()) abort.abort();

@@ -1,5 +1,5 @@
-// Where messages travel: between tabs over BroadcastChannel, which needs no introduction, and between a page and its worker over
-// a port, which moves bytes instead of copying them.
+// Where messages travel: between tabs over BroadcastChannel, which needs no introduction, and
+// between a page and its worker over a port, which moves bytes instead of copying them.
 
 export interface Channel {
   // `bytes`: buffers in the message that the sender gives away, where that is possible.

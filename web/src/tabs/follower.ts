@@ -64,8 +64,8 @@ export class Follower {
     else this.#options.tabChannel.post({ to, type: "ping" });
   }
 
-  // Somebody said that he is the owner. Two may, for a moment, and both answer each hello of each tab; so there is not one for
-  // each answer.
+  // Somebody said that he is the owner. Two may, for a moment, and both answer each hello of each
+  // tab; so there is not one for each answer.
   onOwnerAnnounced(owner: string, generation: number | undefined): void {
     if (generation !== undefined && this.#isPast(generation)) return;
     this.#watch.onMessageReceived();

@@ -2,19 +2,22 @@
 // calls. The other tabs are the owner's clients.
 //
 //   on the store's channel, heard by every tab         hello, owner, yield: who is there
-//   on a client's own channel, or its worker's port    calls one way, responses and events the other
+//   on a client's own channel, or its worker's port    calls one way, responses and events the
+//                                                      other
 //
-// A call that has no answer when the owner changes is sent again to the next one, under the same client and number, so
-// that it is applied once (core/store/call_window.h).
+// A call that has no answer when the owner changes is sent again to the next one, under the same
+// client and number, so that it is applied once (core/store/call_window.h).
 
 import { AbortError, RestError, StoreError, type StoreErrorCode, serviceError } from "../errors.ts";
 import type { LifecycleEvent } from "../host/page-lifecycle.ts";
 import type { Durability, RestoreMode, StoreEvents, StoreStatus, StoreWarning } from "../types.ts";
 
-// Of these messages, and of the blocks in them (core/rpc/LAYOUT.md, core/rest/http_codec.h). To be raised when either changes.
+// Of these messages, and of the blocks in them (core/rpc/LAYOUT.md, core/rest/http_codec.h). To be
+// raised when either changes.
 export const protocolVersion = 1;
 
-// As many writes of a client are on their way at a time: the owner's store remembers the answers of so many.
+// As many writes of a client are on their way at a time: the owner's store remembers the answers of
+// so many.
 export const writesInFlightMax = 64; // CallWindow::calls_per_client
 
 export function storeChannelName(store: string): string {
@@ -24,8 +27,9 @@ export function clientChannelName(store: string, client: string): string {
   return `entitable/${store}/client/${client}`;
 }
 
-// ---- Who is there -----------------------------------------------------------------------------------------------------
-// Tabs of different versions of the package hear each other here, so these three fields never change their meaning.
+// ---- Who is there -------------------------------------------------------------------------------
+// Tabs of different versions of the package hear each other here, so these three fields never
+// change their meaning.
 
 export interface Announcement {
   entitable: number; // the protocol version of who says it
@@ -44,7 +48,7 @@ export function isAnnouncement(message: unknown): message is Announcement {
   return typeof entitable === "number" && typeof type === "string" && typeof from === "string";
 }
 
-// ---- Calls and responses ------------------------------------------------------------------------------------------------
+// ---- Calls and responses ------------------------------------------------------------------------
 
 // The calls that carry a block, and those that carry nothing and are answered by a value.
 export type MessageCall = "read" | "handle" | "write" | "restore";
@@ -62,9 +66,10 @@ export type CallResponse =
   | { number: number; value: unknown } // a block for those that carry one
   | { number: number; error: WireError };
 
-// Each names the owner it is meant for or comes from: one that was replaced and doesn't know it yet is not listened to.
-// An owner who says "ready" begins a *session*. Calls of the one before are not listened to any more: some were lost on the way, and the
-// client sends all that have no answer again, in order.
+// Each names the owner it is meant for or comes from: one that was replaced and doesn't know it yet
+// is not listened to. An owner who says "ready" begins a *session*. Calls of the one before are not
+// listened to any more: some were lost on the way, and the client sends all that have no answer
+// again, in order.
 export type ToOwner =
   | { to: string; type: "calls"; session: number; calls: RemoteCall[] }
   | { to: string; type: "cancel"; session: number; number: number }
@@ -80,11 +85,12 @@ export type ToClient =
 // What changes with nearly every write.
 export type Progress = Pick<StoreStatus, "pendingBytes" | "lastPersistedAt">;
 
-// What clients hear of; the other events each tab has of itself. A page hears all events of its worker.
+// What clients hear of; the other events each tab has of itself. A page hears all events of its
+// worker.
 export const forwardedEvents = ["status", "persist-error", "reopened", "quota", "evicted"] as const;
 export const allEvents = [...forwardedEvents, "persisted", "owner", "version-conflict"] as const;
 
-// ---- A page and its worker ------------------------------------------------------------------------------------------------
+// ---- A page and its worker ----------------------------------------------------------------------
 // Over a port of their own. The worker is the owner for good, and called so.
 //
 //   page      open                                            … calls, cancel, life …   close
@@ -109,10 +115,11 @@ export type FromWorker =
   | { type: "persist" } // only the page can ask the browser for that
   | { type: "get-last-seen" | "clear-last-seen" } // only the page has one (host/eviction.ts)
   | { type: "set-last-seen"; at: Date; resumeCount: number }
-  | { type: "lock-held"; resumeCount: number } // the lock of its life, after the page was suspended so many times
+  // the lock of its life, after the page was suspended so many times
+  | { type: "lock-held"; resumeCount: number }
   | { type: "closed"; error: WireError | undefined };
 
-// ---- Errors -----------------------------------------------------------------------------------------------------------
+// ---- Errors -------------------------------------------------------------------------------------
 // Structured cloning keeps only the message of an error.
 
 export interface WireError {

@@ -1,5 +1,6 @@
-// A store that several tabs share. One of them owns it: it holds the store's lock and runs the engine. The others queue for
-// the lock, and until it is theirs the owner answers their calls. What a caller sees is the same in both.
+// A store that several tabs share. One of them owns it: it holds the store's lock and runs the
+// engine. The others queue for the lock, and until it is theirs the owner answers their calls. What
+// a caller sees is the same in both.
 //
 //   joining     looks for the owner, and queues for the lock
 //   following   has an owner elsewhere
@@ -7,8 +8,9 @@
 //   suspended   the page is frozen or in the back/forward cache: it holds nothing and knows nothing
 //   closed
 //
-// The lock decides who should be the owner, the log who is (storage/log-storage.ts, "claim"): a page that was frozen and
-// given up may wake and believe for a moment that it still owns the store, but nothing that it writes is accepted.
+// The lock decides who should be the owner, the log who is (storage/log-storage.ts, "claim"): a
+// page that was frozen and given up may wake and believe for a moment that it still owns the store,
+// but nothing that it writes is accepted.
 
 import { AbortError, StoreError } from "../errors.ts";
 import type { UnstoredWrite } from "../host/commit-queue.ts";
@@ -83,8 +85,10 @@ export class SharedHost implements Host {
   #clients: ClientConnections | undefined;
   #lockRequest: LockRequest | undefined;
   #opening: Promise<void> | undefined; // of the engine, when this tab becomes the owner
-  readonly #pendingLocalCalls = new Set<Promise<unknown>>(); // of the engine here, and not answered yet; who waits for one comes after #orElseOwner
-  #released: Promise<void> = Promise.resolve(); // the engine that was here last is gone, and all that was asked of it is over
+  // of the engine here, and not answered yet; who waits for one comes after #orElseOwner
+  readonly #pendingLocalCalls = new Set<Promise<unknown>>();
+  // the engine that was here last is gone, and all that was asked of it is over
+  #released: Promise<void> = Promise.resolve();
   #unwatch: () => void = () => {};
   #closing: Promise<void> | undefined;
   #failure: StoreError | undefined; // of every call, since the store was lost to a newer version
@@ -125,7 +129,7 @@ export class SharedHost implements Host {
     this.#limitOpenTime();
   }
 
-  // ---- Transport ------------------------------------------------------------------------------------------------------
+  // ---- Transport --------------------------------------------------------------------------------
 
   read(request: Uint8Array): Uint8Array | Promise<Uint8Array> {
     this.#requireOpen();
@@ -171,7 +175,8 @@ export class SharedHost implements Host {
     return this.#responseOrResend(response, "write", request, callNumber, durability, signal);
   }
 
-  // What is to come may have to come from another owner, for whom the block is kept. Nothing is made for a reply that is here.
+  // What is to come may have to come from another owner, for whom the block is kept. Nothing is
+  // made for a reply that is here.
   #responseOrResend(
     response: Promise<Uint8Array>,
     kind: MessageCall,
@@ -190,7 +195,7 @@ export class SharedHost implements Host {
     return this.#options.clock.now();
   }
 
-  // ---- The store's own handle -------------------------------------------------------------------------------------------
+  // ---- The store's own handle -------------------------------------------------------------------
 
   get status(): StoreStatus {
     const elsewhere = this.#follower.status as StoreStatus;
@@ -256,7 +261,8 @@ export class SharedHost implements Host {
     return this.#closing;
   }
 
-  // A new owner's own calls of before are put to its engine a few at a time; what follows them waits behind them.
+  // A new owner's own calls of before are put to its engine a few at a time; what follows them
+  // waits behind them.
   get #localIfInOrder(): LocalHost | undefined {
     return this.#client.hasOrderedCalls ? undefined : this.#local;
   }
@@ -268,8 +274,9 @@ export class SharedHost implements Host {
     );
   }
 
-  // What the engine here can't answer because it is not the owner any more had no effect, and keeps its place among the calls that
-  // the next owner gets: those of this tab are done in the order in which they were made.
+  // What the engine here can't answer because it is not the owner any more had no effect, and keeps
+  // its place among the calls that the next owner gets: those of this tab are done in the order in
+  // which they were made.
   async #callOwner<T>(
     callLocal: (local: LocalHost) => Promise<T>,
     elsewhere: (callNumber: number) => Promise<T>,
@@ -346,7 +353,7 @@ export class SharedHost implements Host {
       throw closedError(this.#options.name);
   }
 
-  // ---- Opening ----------------------------------------------------------------------------------------------------------
+  // ---- Opening ----------------------------------------------------------------------------------
 
   // Somebody may have the store for himself, and opening may be given up.
   #limitOpenTime(): void {
@@ -365,7 +372,7 @@ export class SharedHost implements Host {
     if (signal?.aborted) onAbort();
   }
 
-  // ---- Joining and leaving ----------------------------------------------------------------------------------------------
+  // ---- Joining and leaving ----------------------------------------------------------------------
 
   #join(): void {
     this.#state = "joining";
@@ -426,7 +433,7 @@ export class SharedHost implements Host {
     if (this.#state === "suspended") this.#join(); // also to end what was asked before closing
   }
 
-  // ---- Owning -----------------------------------------------------------------------------------------------------------
+  // ---- Owning -----------------------------------------------------------------------------------
 
   async #becomeOwner(): Promise<void> {
     this.#state = "owning";
@@ -531,7 +538,7 @@ export class SharedHost implements Host {
     });
   }
 
-  // ---- Following --------------------------------------------------------------------------------------------------------
+  // ---- Following --------------------------------------------------------------------------------
 
   #onAnnouncement(announcement: Announcement): void {
     const { entitable: version, type, from, generation } = announcement;

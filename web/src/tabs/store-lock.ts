@@ -81,7 +81,8 @@ function requestLock(
     });
   const options: LockOptions = how === "steal" ? { steal: true } : { signal: waiting.signal };
   locks.request(name, options, onHeld).catch((error: unknown) => {
-    const taken = state === "held" || (error as { name?: string }).name === "AbortError"; // maybe before we heard that it was ours
+    // maybe before we heard that it was ours
+    const taken = state === "held" || (error as { name?: string }).name === "AbortError";
     if (state !== "ended") taken ? events.lost() : events.failed(error);
     state = "ended";
   });

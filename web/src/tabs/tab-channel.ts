@@ -1,5 +1,5 @@
-// How a tab meets the others of its store: it hears who is there, says who it is, and has a channel on which the owner
-// answers it. Its lock tells the owner that it lives.
+// How a tab meets the others of its store: it hears who is there, says who it is, and has a channel
+// on which the owner answers it. Its lock tells the owner that it lives.
 
 import type { Channel, OpenChannel } from "./channel.ts";
 import {

@@ -1,4 +1,5 @@
-// The worker's side of a store that a page has in a worker (worker-host.ts): opens it as a page would, and answers the page.
+// The worker's side of a store that a page has in a worker (worker-host.ts): opens it as a page
+// would, and answers the page.
 
 import type { LastSeenMarker } from "../host/eviction-detector.ts";
 import { estimate, locks, type PageServices } from "../open/environment.ts";
@@ -118,7 +119,8 @@ class StoreServer {
     }
   }
 
-  // The lock of this worker's life. The page, which waits for it, must not do so while it is frozen, nor this worker hold it.
+  // The lock of this worker's life. The page, which waits for it, must not do so while it is
+  // frozen, nor this worker hold it.
   #hold(store: string, lock: string): void {
     const { locks } = this.#environment;
     if (locks === undefined) return;

@@ -1,7 +1,8 @@
-// The page's side of a store that runs in a worker of its own (serve.ts): sends it the calls, and what happens to the page.
+// The page's side of a store that runs in a worker of its own (serve.ts): sends it the calls, and
+// what happens to the page.
 //
-// The worker's end shows by a lock that it holds while it lives, or by the port, where ports tell. What was called and not
-// answered then is not known, so it is said to be so.
+// The worker's end shows by a lock that it holds while it lives, or by the port, where ports tell.
+// What was called and not answered then is not known, so it is said to be so.
 
 import { AbortError, StoreError } from "../errors.ts";
 import { Emitter } from "../host/emitter.ts";
@@ -34,10 +35,12 @@ import { bytesFrom } from "../util/chunks.ts";
 import { buildId } from "../wasm/module.ts";
 import { type WorkerThread, WorkerUnavailable } from "./start-worker.ts";
 
-// How long a page waits for its worker. Nothing that it may look at without letting go of its thread tells that the worker is done.
+// How long a page waits for its worker. Nothing that it may look at without letting go of its
+// thread tells that the worker is done.
 //
 //   closeWaitMs   to store what was deferred: a page that is closed ends its worker
-//   freezeWaitMs      to store that, and to let go of the store: a frozen page stops its worker wherever it is, and one that was stopped
+//   freezeWaitMs      to store that, and to let go of the store: a frozen page stops its worker
+//                     wherever it is, and one that was stopped
 //                inside a transaction would hold up the next owner until it wakes
 const closeWaitMs = 20;
 const freezeWaitMs = 100;
@@ -98,7 +101,7 @@ export class WorkerHost implements Host {
     this.#watchSignal(settings.signal);
   }
 
-  // ---- Transport ------------------------------------------------------------------------------------------------------
+  // ---- Transport --------------------------------------------------------------------------------
 
   read(request: Uint8Array): Promise<Uint8Array> {
     this.#requireOpen();
@@ -123,7 +126,7 @@ export class WorkerHost implements Host {
     return this.#options.settings.clock.now();
   }
 
-  // ---- The store's own handle -------------------------------------------------------------------------------------------
+  // ---- The store's own handle -------------------------------------------------------------------
 
   get status(): StoreStatus {
     const status = this.#status as StoreStatus;
@@ -177,7 +180,8 @@ export class WorkerHost implements Host {
     const closed = new Promise<Error | undefined>((resolve) => {
       this.#resolveClosed = resolve;
     });
-    queueMicrotask(() => this.#post({ type: "close" })); // after the calls of this turn, which are sent in one too
+    // after the calls of this turn, which are sent in one too
+    queueMicrotask(() => this.#post({ type: "close" }));
     const lost = await closed;
     this.#shutDown(closedError(this.#name));
     if (lost !== undefined) throw lost;
@@ -203,7 +207,7 @@ export class WorkerHost implements Host {
     if (this.#closing !== undefined || this.#state === "closed") throw closedError(this.#name);
   }
 
-  // ---- The page ---------------------------------------------------------------------------------------------------------
+  // ---- The page ---------------------------------------------------------------------------------
 
   #watchSignal(signal: AbortSignalLike | undefined): void {
     const onAbort = () => this.#shutDown(new AbortError());
@@ -231,7 +235,7 @@ export class WorkerHost implements Host {
     else if (event === "leaving" && !hidden && this.status.pendingBytes > 0) busyWait(closeWaitMs);
   }
 
-  // ---- The worker -------------------------------------------------------------------------------------------------------
+  // ---- The worker -------------------------------------------------------------------------------
 
   #receive(message: FromWorker): void {
     switch (message.type) {
