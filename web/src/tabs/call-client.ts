@@ -1,5 +1,5 @@
-// The calls of one client to an owner elsewhere. Calls are kept until an owner responds. When the
-// owner changes, calls without a response are sent again.
+// Sends one client's calls to the owner in another tab or worker. A call is kept until an owner
+// responds. When the owner changes, calls without a response are sent again.
 
 import { AbortError, StoreError } from "../errors.ts";
 import type { AbortSignalLike, Durability, RestoreMode, RestoreReport } from "../types.ts";
@@ -13,7 +13,7 @@ import {
   writesInFlightMax,
 } from "./messages.ts";
 
-// The way to one owner, whose name is in each message, for one session.
+// The connection to one owner, for one session. Each message carries the owner's name.
 export interface OwnerLink {
   readonly owner: string;
   readonly session: number;
@@ -23,9 +23,9 @@ export interface OwnerLink {
 interface PendingCall extends RemoteCall {
   resolve(value: unknown): void;
   reject(error: unknown): void;
-  isSent: boolean; // to the present owner
-  sendCount: number; // to whatever owner
-  unlisten(): void; // stops listening to its signal
+  isSent: boolean; // to the current owner
+  sendCount: number; // to any owner
+  unlisten(): void; // stops listening to the call's AbortSignal
 }
 
 const orderedKinds: ReadonlySet<RemoteCall["kind"]> = new Set([
@@ -40,37 +40,39 @@ export class CallClient {
   #next = 1;
   #link: OwnerLink | undefined;
   #scheduled = false;
-  // By number, which is their order.
-  // writes and flushes: sent in order, a bounded number at a time
+  // Calls of `orderedKinds` by call number: sent in that order, with a limit on how many are in
+  // flight.
   #ordered = new Map<number, PendingCall>();
-  #highest = 0; // number among them, ever
-  #needsSort = false; // one came late
-  readonly #unordered = new Map<number, PendingCall>(); // all others
+  #highest = 0; // the highest number that was ever added to #ordered
+  #needsSort = false; // a call was added after one with a higher number
+  readonly #unordered = new Map<number, PendingCall>(); // all other calls
 
-  // `id`: 16 random bytes. Without it there is one owner for good, so no write is ever sent twice:
-  // writes then travel without a number of the store's, and as many at a time as there are.
+  // `id`: 16 random bytes, written into each write so that the store recognises a repeated write.
+  // Without an id the owner never changes and no write is sent twice. Writes are then sent
+  // unwrapped, and without a limit on how many are in flight.
   constructor(id?: Uint8Array) {
     this.#id = id;
   }
 
-  // How many calls have no response yet.
+  // Returns how many calls have no response yet.
   get pendingCount(): number {
     return this.#ordered.size + this.#unordered.size;
   }
 
-  // Writes and what keeps its place among them have no answer yet: what is to come after them is
-  // asked of this client too.
+  // Returns whether ordered calls wait for a response. Later ordered calls must then go through
+  // this client too, to stay behind them.
   get hasOrderedCalls(): boolean {
     return this.#ordered.size > 0;
   }
 
-  // A call's place among all of this client: its number. Taken for one that may be made later, so
-  // that no other gets ahead of it.
+  // Reserves the next call number. Ordered calls are sent in the order of their numbers, so a call
+  // that may be made later keeps its place.
   nextCallNumber(): number {
     return this.#next++;
   }
 
-  // Rejects as the owner does, or with AbortError if `signal` aborts before the call had an effect.
+  // Sends one request message and resolves to the response message. Rejects with the owner's error,
+  // or with AbortError if `signal` aborts before the call had an effect. `request` is copied.
   request(
     kind: MessageCall,
     request: Uint8Array,
@@ -84,14 +86,14 @@ export class CallClient {
     return this.#add({ number, kind, request: bytes, durability }, signal) as Promise<Uint8Array>;
   }
 
-  // A deferred write that an owner acknowledged and could not store, whoever made it. One that was
-  // a call of this client's is that call again.
+  // Sends a deferred write again that an owner acknowledged and could not store. A write of this
+  // client keeps its call number; another client's write becomes a new call of this client.
   resend(request: Uint8Array, callNumber: number | undefined): Promise<Uint8Array> {
     const number = callNumber ?? this.#ownCallNumber(request) ?? this.nextCallNumber();
     return this.request("write", unwrapCall(request), "deferred", undefined, number);
   }
 
-  // A snapshot, for the owner's store.
+  // Sends a snapshot file for the owner to restore.
   restore(
     file: Uint8Array,
     mode: RestoreMode | undefined,
@@ -105,13 +107,15 @@ export class CallClient {
     return this.#add({ number, kind });
   }
 
-  // There is an owner: what waits is sent, and what had been sent to another is sent again.
+  // Connects to an owner and sends all calls without a response, including those that were sent to
+  // an earlier owner.
   connect(link: OwnerLink): void {
     this.disconnect();
     this.#link = link;
     this.#send();
   }
 
+  // Stops sending. Calls without a response wait for the next connect().
   disconnect(): void {
     this.#link = undefined;
     for (const call of this.#ordered.values()) call.isSent = false;
@@ -159,7 +163,8 @@ export class CallClient {
     else this.#highest = call.number;
   }
 
-  // A call that was sent is the owner's to abort: it knows whether it still can.
+  // Rejects an unsent call when `signal` aborts. For a call that was sent, requests cancellation
+  // from the owner, which knows whether the call had an effect already.
   #listen(call: PendingCall, signal: AbortSignalLike): void {
     const onAbort = () => {
       if (call.isSent) {
@@ -174,6 +179,7 @@ export class CallClient {
     call.unlisten = () => signal.removeEventListener("abort", onAbort);
   }
 
+  // Returns the call number in a wrapped message if this client made the call, else undefined.
   #ownCallNumber(request: Uint8Array): number | undefined {
     const call = callIdOf(request);
     if (call === undefined || this.#id?.every((byte, i) => byte === call[8 + i]) !== true)
@@ -187,7 +193,7 @@ export class CallClient {
     this.#unordered.delete(call.number);
   }
 
-  // Calls made in the same turn of the event loop travel in one message.
+  // Sends calls that were made in the same turn of the event loop as one message.
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -220,18 +226,20 @@ export class CallClient {
   }
 }
 
-// That a write could not be stored tells nothing of one that was sent before: it may have been, by
-// an owner who could not say so.
+// Returns the error to report for a call. If a write was sent more than once, a storage error of
+// the last owner does not show whether an earlier owner stored the write. The outcome is then
+// unknown.
 function errorAfterResend({ kind, sendCount }: PendingCall, error: Error): Error {
   const writes = kind === "write" || kind === "restore";
   const ofStorage = error instanceof StoreError || error instanceof AbortError;
   if (!writes || !ofStorage || sendCount < 2) return error;
-  const message = `The store got another owner, who could not find out whether this was stored: ${error.message}`;
-  const hint = "It is there whole or not at all, which shows when it is read.";
+  const outcome = "The store's owner changed, and it is unknown whether this call was stored";
+  const message = `${outcome}: ${error.message}`;
+  const hint = "The call was applied completely or not at all. Read the data to find out.";
   return new StoreError("ConnectionLost", message, { cause: error, hint });
 }
 
-// ---- Calls, as core/dispatch/dispatcher.h has them ----------------------------------------------
+// ---- Calls: the format of core/dispatch/dispatcher.h --------------------------------------------
 
 const callKind = 32;
 const callVersion = 1;
@@ -248,12 +256,13 @@ function wrapInCall(request: Uint8Array, client: Uint8Array, number: number): Ui
   return bytes;
 }
 
-// Who calls, as the engine remembers it: number and client.
+// Returns the call number (8 bytes) and client id (16 bytes) by which the engine recognises a
+// repeated call; undefined if the message is not wrapped in a call.
 export function callIdOf(request: Uint8Array): Uint8Array | undefined {
   return request[0] === callKind ? request.subarray(8, callHeadBytes) : undefined;
 }
 
-// The block itself, whether it is in a call or not.
+// Returns a copy of the message, without the call around it if there is one.
 export function unwrapCall(request: Uint8Array): Uint8Array<ArrayBuffer> {
   return request[0] === callKind ? request.slice(callHeadBytes) : new Uint8Array(request);
 }

@@ -1,5 +1,5 @@
-// The owner's side of one client: its calls, in the order in which they arrive, against the owner's
-// host.
+// The owner's side of one client: runs the client's calls on the owner's host, in the order in
+// which they arrive, and sends responses and events back.
 
 import { StoreError } from "../errors.ts";
 import type { Host } from "../transport.ts";
@@ -16,11 +16,13 @@ import {
   type ToOwner,
 } from "./messages.ts";
 
-// What differs between a tab, whose clients find another owner when it is none any more, and a
-// worker, whose page has no other.
+// What differs between an owner in a tab and one in a worker. A tab's clients send their calls to
+// the next owner when the tab stops being the owner. A worker's page has no other owner.
 export interface ServerPolicy {
-  events: readonly (keyof StoreEvents)[]; // that the client is told of
-  leavesToNextOwner(error: unknown): boolean; // failures of calls that are left to the next owner
+  events: readonly (keyof StoreEvents)[]; // the events that are forwarded to the client
+  // Whether a call that failed with this error gets no response, so that the client sends the call
+  // to the next owner.
+  leavesToNextOwner(error: unknown): boolean;
 }
 
 export const tabServerPolicy: ServerPolicy = {
@@ -43,7 +45,7 @@ export class CallServer {
   #responses: CallResponse[] = [];
   #closed = false;
 
-  // `owner`: its name in messages.
+  // `owner`: the owner's name in messages. `session`: only calls of this session are accepted.
   constructor(host: Host, owner: string, channel: Channel, policy = tabServerPolicy, session = 0) {
     this.#host = host;
     this.#owner = owner;
@@ -65,8 +67,8 @@ export class CallServer {
     else this.#writing.get(message.number)?.abort();
   }
 
-  // What is under way is not answered any more. What only waits has no effect: it would come in
-  // between what the client sends again.
+  // Stops responding, and cancels writes that were not staged yet: a write that took effect later
+  // could overtake the calls that the client sends again.
   close(): void {
     this.#closed = true;
     for (const abort of this.#writing.values()) abort.abort();
@@ -84,7 +86,7 @@ export class CallServer {
     try {
       const value = this.#dispatch(call);
       if (value instanceof Promise) value.then(respond, reject);
-      else respond(value.slice()); // it dies with the next call
+      else respond(value.slice()); // the host reuses the bytes in the next call
     } catch (error) {
       reject(error);
     }
@@ -126,7 +128,7 @@ export class CallServer {
     }
   }
 
-  // Responses of one turn of the event loop travel in one message.
+  // Sends responses of the same turn of the event loop as one message.
   #queueResponse(response: CallResponse): void {
     this.#responses.push(response);
     if (this.#responses.length > 1) return;
@@ -144,7 +146,8 @@ export class CallServer {
   }
 }
 
-// Failures that say that this is not the owner any more. The next one will answer.
+// Returns whether a call failed because this host is no longer the owner. The next owner can run
+// it.
 export function isOwnershipError(error: unknown): boolean {
   if (!(error instanceof StoreError)) return false;
   const { code, failure } = error as StoreError & { failure?: string };

@@ -1,21 +1,22 @@
-// Where messages travel: between tabs over BroadcastChannel, which needs no introduction, and
-// between a page and its worker over a port, which moves bytes instead of copying them.
+// Channels for messages: a BroadcastChannel between tabs, where any tab can join by name; a
+// MessagePort between a page and its worker, where buffers can be transferred instead of copied.
 
 export interface Channel {
-  // `bytes`: buffers in the message that the sender gives away, where that is possible.
+  // `bytes`: views in the message whose buffers may be transferred. The sender must not use them
+  // afterwards.
   post(message: unknown, bytes?: readonly Uint8Array[]): void;
   close(): void;
 }
 
 export type OpenChannel = (name: string, onMessage: (message: unknown) => void) => Channel;
 
-// Undefined where there are none.
+// Returns a function that opens a BroadcastChannel; undefined where the platform has none.
 export function broadcastChannels(): OpenChannel | undefined {
   if (typeof BroadcastChannel === "undefined") return undefined;
   return (name, onMessage) => {
     const channel = new BroadcastChannel(name);
     channel.onmessage = (event) => onMessage(event.data);
-    (channel as { unref?(): void }).unref?.(); // in Node it would keep the process alive
+    (channel as { unref?(): void }).unref?.(); // in Node the channel would keep the process alive
     let open = true;
     return {
       post(message) {
@@ -35,8 +36,8 @@ export function ownBuffer(bytes: Uint8Array): Uint8Array {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
 }
 
-// Transfers only buffers that the message uses whole: other bytes in a shared buffer may still be
-// in use.
+// Returns a channel over a port. post() transfers only buffers that a view covers completely: other
+// bytes of a buffer may still be in use.
 export function portChannel(port: MessagePort, onMessage: (message: unknown) => void): Channel {
   port.onmessage = (event) => onMessage(event.data);
   return {

@@ -1,4 +1,4 @@
-// The owner's clients. Each has a channel of its own.
+// The clients of an owner. Each client has its own channel and its own CallServer.
 
 import type { Host } from "../transport.ts";
 import { CallServer, tabServerPolicy } from "./call-server.ts";
@@ -8,7 +8,7 @@ import { type LockRequest, onClientGone } from "./store-lock.ts";
 
 export interface ClientConnectionsOptions {
   store: string;
-  owner: string; // its name in messages
+  owner: string; // the owner's name in messages
   locks: LockManager;
   channels: OpenChannel;
 }
@@ -16,7 +16,7 @@ export interface ClientConnectionsOptions {
 interface ClientConnection {
   channel: Channel;
   server: CallServer | undefined;
-  gone: LockRequest;
+  gone: LockRequest; // granted when the client's tab has ended
 }
 
 export class ClientConnections {
@@ -29,7 +29,8 @@ export class ClientConnections {
     this.#options = options;
   }
 
-  // A client that is here already starts anew: it sends what was not answered again.
+  // Connects a client. If the client is connected already, a new session begins, in which it sends
+  // its calls without a response again.
   attach(client: string): void {
     this.#detach(client);
     const { store, channels, locks } = this.#options;
@@ -46,6 +47,7 @@ export class ClientConnections {
     return this.#clients.size === 0;
   }
 
+  // Starts to serve all clients, present and future. Until then clients are only connected.
   serve(host: Host): void {
     this.#host = host;
     for (const connection of this.#clients.values()) this.#serve(connection, host);

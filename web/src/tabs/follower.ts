@@ -11,19 +11,19 @@ export interface FollowerOptions {
   client: CallClient;
   tabChannel: TabChannel;
   events: Emitter<StoreEvents>;
-  ownerTimeoutMs: number; // of an owner, before another tab takes its place
-  onReady(): void; // it answers now
+  ownerTimeoutMs: number; // how long an owner may be silent before onSilent()
+  onReady(): void; // the owner serves this tab now
   onSilent(): void;
-  status(): StoreStatus; // as this tab says it
+  status(): StoreStatus; // the store's status as this tab reports it
 }
 
 export class Follower {
   readonly #options: FollowerOptions;
   readonly #watch: OwnerWatch;
-  #owner: string | undefined; // its name in messages
-  #ready = false; // it answers
-  #hasSaidHello = false; // hello was said since the watch asked last
-  status: StoreStatus | undefined; // as the last owner said it, this tab included
+  #owner: string | undefined; // the owner's name in messages
+  #ready = false; // the owner serves this tab
+  #hasSaidHello = false; // "hello" was sent since the last ping of the watch
+  status: StoreStatus | undefined; // as the last owner reported it; that may have been this tab
 
   constructor(options: FollowerOptions) {
     this.#options = options;
@@ -39,17 +39,17 @@ export class Follower {
     return this.#owner;
   }
 
-  // No message has arrived since onSilent().
+  // Returns whether no message has arrived since onSilent().
   get isSilent(): boolean {
     return this.#watch.isSilent;
   }
 
-  // Looks for an owner.
+  // Starts to look for an owner.
   start(): void {
     this.#watch.start();
   }
 
-  // There is no owner elsewhere any more, or it is of no interest.
+  // Forgets the owner and stops watching it.
   stop(): void {
     this.#watch.stop();
     this.#owner = undefined;
@@ -64,16 +64,16 @@ export class Follower {
     else this.#options.tabChannel.post({ to, type: "ping" });
   }
 
-  // Somebody said that he is the owner. Two may, for a moment, and both answer each hello of each
-  // tab; so there is not one for each answer.
+  // Handles an "owner" announcement. For a moment there may be two owners, which both answer every
+  // "hello". "hello" is therefore sent at most once per ping, not once per announcement.
   onOwnerAnnounced(owner: string, generation: number | undefined): void {
     if (generation !== undefined && this.#isPast(generation)) return;
     this.#watch.onMessageReceived();
     if (owner === this.#owner) return;
     this.#setOwner(owner);
-    if (this.#hasSaidHello) return; // the watch asks again soon
+    if (this.#hasSaidHello) return; // the watch pings again soon
     this.#hasSaidHello = true;
-    this.#options.tabChannel.announce("hello"); // it may not have heard of this tab
+    this.#options.tabChannel.announce("hello"); // the owner may not know this tab yet
   }
 
   #setOwner(owner: string): void {
@@ -82,13 +82,14 @@ export class Follower {
     this.#options.client.disconnect();
   }
 
-  // A later owner than the one that is known, who may still say that he is it.
+  // Returns whether the message comes from a later owner than the known one, which may still
+  // announce itself.
   #isSuccessor(from: string, { generation }: StoreStatus): boolean {
     const known = this.#owner !== undefined && this.#owner !== from;
     return known && generation > (this.status?.generation ?? 0);
   }
 
-  // The message comes from an owner that was replaced and has not noticed yet.
+  // Returns whether the message comes from an owner that was replaced and has not noticed yet.
   #isPast(generation: number): boolean {
     return generation < (this.status?.generation ?? 0);
   }
@@ -116,7 +117,7 @@ export class Follower {
 
   #follow(session: number, status: StoreStatus): void {
     if (this.#isPast(status.generation)) return;
-    const again = this.#ready; // it was asked twice
+    const again = this.#ready; // a second "hello" was answered
     this.status = status;
     this.#ready = true;
     const { client, tabChannel } = this.#options;

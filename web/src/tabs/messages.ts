@@ -1,24 +1,24 @@
 // The messages between the tabs of a store. A store has one owner, whose engine responds to all
 // calls. The other tabs are the owner's clients.
 //
-//   on the store's channel, heard by every tab         hello, owner, yield: who is there
-//   on a client's own channel, or its worker's port    calls one way, responses and events the
-//                                                      other
+//   on the store's channel, read by every tab          announcements: hello, owner, yield
+//   on a client's own channel, or its worker's port    calls to the owner; responses and events to
+//                                                      the client
 //
-// A call that has no answer when the owner changes is sent again to the next one, under the same
-// client and number, so that it is applied once (core/store/call_window.h).
+// A call without a response when the owner changes is sent to the next owner, with the same client
+// id and call number, so that it is applied once (core/store/call_window.h).
 
 import { AbortError, RestError, StoreError, type StoreErrorCode, serviceError } from "../errors.ts";
 import type { LifecycleEvent } from "../host/page-lifecycle.ts";
 import type { Durability, RestoreMode, StoreEvents, StoreStatus, StoreWarning } from "../types.ts";
 
-// Of these messages, and of the blocks in them (core/rpc/LAYOUT.md, core/rest/http_codec.h). To be
-// raised when either changes.
+// The version of these messages and of the request and response messages in them
+// (core/rpc/LAYOUT.md, core/rest/http_codec.h). Raise it when either changes.
 export const protocolVersion = 1;
 
-// As many writes of a client are on their way at a time: the owner's store remembers the answers of
-// so many.
-export const writesInFlightMax = 64; // CallWindow::calls_per_client
+// How many writes of a client may be in flight: the store remembers the responses of that many
+// calls per client. Equal to CallWindow::calls_per_client.
+export const writesInFlightMax = 64;
 
 export function storeChannelName(store: string): string {
   return `entitable/${store}`;
@@ -27,20 +27,20 @@ export function clientChannelName(store: string, client: string): string {
   return `entitable/${store}/client/${client}`;
 }
 
-// ---- Who is there -------------------------------------------------------------------------------
-// Tabs of different versions of the package hear each other here, so these three fields never
-// change their meaning.
+// ---- Announcements ------------------------------------------------------------------------------
+// Tabs with different versions of the package exchange announcements. Therefore the fields
+// `entitable`, `type` and `from` never change their meaning.
 
 export interface Announcement {
-  entitable: number; // the protocol version of who says it
+  entitable: number; // the sender's protocol version
   // hello  a client looks for the owner
-  // owner  so answers the owner, and so it begins
-  // yield  a newer version wants an older owner to let go of the store
+  // owner  the sender is the owner: sent when its ownership begins, and in response to "hello"
+  // yield  a newer version requests an older owner to release the store
   type: "hello" | "owner" | "yield";
   from: string;
-  exclusive?: boolean; // of "owner": it has no clients
-  generation?: number | undefined; // of "owner": its status's; none before it has read the log
-  account?: string; // of "hello" and "owner": whom the REST door answers for, as text to compare
+  exclusive?: boolean; // of "owner": the owner accepts no clients
+  generation?: number | undefined; // of "owner": its status.generation; undefined until it is open
+  account?: string; // of all types: the account option as comparable text, for the REST entry point
 }
 
 export function isAnnouncement(message: unknown): message is Announcement {
@@ -50,7 +50,8 @@ export function isAnnouncement(message: unknown): message is Announcement {
 
 // ---- Calls and responses ------------------------------------------------------------------------
 
-// The calls that carry a block, and those that carry nothing and are answered by a value.
+// Calls with a message (for "restore": a snapshot file), and calls without content, whose response
+// is a plain value.
 export type MessageCall = "read" | "handle" | "write" | "restore";
 export type PlainCall = "flush" | "stats" | "verify" | "compact" | "snapshot";
 
@@ -63,13 +64,13 @@ export interface RemoteCall {
 }
 
 export type CallResponse =
-  | { number: number; value: unknown } // a block for those that carry one
+  | { number: number; value: unknown } // bytes for "read", "handle" and "write"
   | { number: number; error: WireError };
 
-// Each names the owner it is meant for or comes from: one that was replaced and doesn't know it yet
-// is not listened to. An owner who says "ready" begins a *session*. Calls of the one before are not
-// listened to any more: some were lost on the way, and the client sends all that have no answer
-// again, in order.
+// Each message names the owner that it is sent to or comes from, so that clients ignore an owner
+// that was replaced and has not noticed yet. An owner begins a *session* with "ready". It ignores
+// calls of earlier sessions, because some may have been lost: the client sends all calls without a
+// response again, in order.
 export type ToOwner =
   | { to: string; type: "calls"; session: number; calls: RemoteCall[] }
   | { to: string; type: "cancel"; session: number; number: number }
@@ -82,20 +83,25 @@ export type ToClient =
   | { from: string; type: "responses"; responses: CallResponse[]; progress: Progress }
   | { from: string; type: "event"; name: keyof StoreEvents; event: unknown; status: StoreStatus };
 
-// What changes with nearly every write.
+// The status fields that change with nearly every write; sent with each response.
 export type Progress = Pick<StoreStatus, "pendingBytes" | "lastPersistedAt">;
 
-// What clients hear of; the other events each tab has of itself. A page hears all events of its
-// worker.
+// Events that an owner forwards to its clients; each tab emits the others itself. A worker forwards
+// all events to its page.
 export const forwardedEvents = ["status", "persist-error", "reopened", "quota", "evicted"] as const;
 export const allEvents = [...forwardedEvents, "persisted", "owner", "version-conflict"] as const;
 
 // ---- A page and its worker ----------------------------------------------------------------------
-// Over a port of their own. The worker is the owner for good, and called so.
+// Sent over their own MessagePort. The worker is always the owner; its name in messages is
+// `workerName`. In the order of time:
 //
-//   page      open                                            … calls, cancel, life …   close
-//   worker    started     warning, persist, trace …   ready     responses, event, holds     closed
-//                                                  or failed
+//   worker    started
+//   page      open
+//   worker    warning, persist, get-last-seen …, then ready or failed
+//   page      calls, cancel, lifecycle …
+//   worker    responses, event, lock-held …
+//   page      close
+//   worker    closed
 
 export const workerName = "worker";
 
@@ -103,8 +109,8 @@ export type ToWorker<Settings> =
   | ToOwner
   | { type: "open"; settings: Settings; hidden: boolean; lock: string }
   | { type: "lifecycle"; event: LifecycleEvent; hidden: boolean }
-  | { type: "persisted"; granted: boolean } // the answer to "persist"
-  | { type: "last-seen"; lastSeen: Date | undefined } // the answer to "get-last-seen"
+  | { type: "persisted"; granted: boolean } // the response to "persist"
+  | { type: "last-seen"; lastSeen: Date | undefined } // the response to "get-last-seen"
   | { type: "close" };
 
 export type FromWorker =
@@ -112,10 +118,10 @@ export type FromWorker =
   | { type: "started"; entitable: number; build: string }
   | { type: "failed"; error: WireError }
   | { type: "warning"; warning: StoreWarning }
-  | { type: "persist" } // only the page can ask the browser for that
-  | { type: "get-last-seen" | "clear-last-seen" } // only the page has one (host/eviction.ts)
+  | { type: "persist" } // navigator.storage.persist(), which only pages have
+  | { type: "get-last-seen" | "clear-last-seen" } // the marker is in the page's localStorage
   | { type: "set-last-seen"; at: Date; resumeCount: number }
-  // the lock of its life, after the page was suspended so many times
+  // The worker holds its lock. `resumeCount`: how often the page was resumed, as the worker knows.
   | { type: "lock-held"; resumeCount: number }
   | { type: "closed"; error: WireError | undefined };
 

@@ -4,10 +4,10 @@
 const silentTicksMax = 5;
 
 export interface OwnerWatchOptions {
-  ownerTimeoutMs: number; // for how long it may say nothing
-  isResponseDue(): boolean; // whether an answer is expected
-  pingOwner(): void; // whether it is there
-  onSilent(): void;
+  ownerTimeoutMs: number; // how long the owner may be silent
+  isResponseDue(): boolean; // whether a response is expected
+  pingOwner(): void; // requests a sign of life
+  onSilent(): void; // called each time the owner was silent for ownerTimeoutMs
 }
 
 export class OwnerWatch {
@@ -23,7 +23,7 @@ export class OwnerWatch {
   start(): void {
     this.stop();
     this.#timer = setInterval(() => this.#tick(), this.#options.ownerTimeoutMs / silentTicksMax);
-    (this.#timer as { unref?(): void }).unref?.(); // in Node it would keep the process alive
+    (this.#timer as { unref?(): void }).unref?.(); // in Node the timer would keep the process alive
   }
 
   stop(): void {
@@ -36,7 +36,7 @@ export class OwnerWatch {
     this.#isSilent = false;
   }
 
-  // Whether no message has arrived since onSilent().
+  // Returns whether no message has arrived since onSilent().
   get isSilent(): boolean {
     return this.#isSilent;
   }

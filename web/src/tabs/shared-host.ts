@@ -1,16 +1,16 @@
-// A store that several tabs share. One of them owns it: it holds the store's lock and runs the
-// engine. The others queue for the lock, and until it is theirs the owner answers their calls. What
-// a caller sees is the same in both.
+// A store that several tabs share. One tab owns the store: it holds the store's lock and runs the
+// engine. The other tabs queue for the lock and send their calls to the owner. Callers see the same
+// behaviour in the owner and in the other tabs. States of a tab:
 //
 //   joining     looks for the owner, and queues for the lock
-//   following   has an owner elsewhere
-//   owning      has the lock; `#local` is there once the log is read
-//   suspended   the page is frozen or in the back/forward cache: it holds nothing and knows nothing
+//   following   another tab is the owner
+//   owning      has the lock; `#local` is set once the log is read
+//   suspended   the page is frozen or in the back/forward cache: has no lock, engine or owner
 //   closed
 //
-// The lock decides who should be the owner, the log who is (storage/log-storage.ts, "claim"): a
-// page that was frozen and given up may wake and believe for a moment that it still owns the store,
-// but nothing that it writes is accepted.
+// The lock says which tab should be the owner; the log says which tab is (storage/log-storage.ts,
+// "claim"). A page that was frozen and replaced may resume and act as the owner for a moment, but
+// its writes are rejected.
 
 import { AbortError, StoreError } from "../errors.ts";
 import type { UnstoredWrite } from "../host/commit-queue.ts";
@@ -50,20 +50,20 @@ import {
 import { type LockRequest, requestStoreLock, runStealExclusively } from "./store-lock.ts";
 import { TabChannel } from "./tab-channel.ts";
 
-const rejoinAfterMs = 1000; // a store that could not be opened on taking over
+const rejoinAfterMs = 1000; // the delay after a takeover that could not open the store
 
 export interface SharedHostOptions {
   name: string;
-  exclusive: boolean; // the owner has no clients
-  account: string; // whom the REST door answers for: must be the same in all tabs
+  exclusive: boolean; // the owner accepts no clients
+  account: string; // the account option as comparable text: must be the same in all tabs
   durability: Durability;
   clock: Clock;
-  writeError: StoreError | undefined; // of every write: the handle is for reading only
+  writeError: StoreError | undefined; // every write rejects with it; undefined: writes are allowed
   locks: LockManager;
   channels: OpenChannel;
   lifecycle: PageLifecycle;
-  waitMs: number; // for a store that somebody has for himself
-  ownerTimeoutMs: number; // of an owner, before another tab takes its place
+  waitMs: number; // how long open() waits for a store that another tab has exclusively
+  ownerTimeoutMs: number; // how long an owner may be silent before another tab replaces it
   signal: AbortSignalLike | undefined;
   openLocal(ownership: LogOwnership): Promise<LocalHost>; // reads the log into an engine
 }
@@ -81,17 +81,18 @@ export class SharedHost implements Host {
   #resolveOpened: () => void = () => {};
   #rejectOpened: (error: unknown) => void = () => {};
   #state: State = "suspended";
-  #local: LocalHost | undefined; // this tab owns the store
+  #local: LocalHost | undefined; // the engine, while this tab owns the store
   #clients: ClientConnections | undefined;
   #lockRequest: LockRequest | undefined;
-  #opening: Promise<void> | undefined; // of the engine, when this tab becomes the owner
-  // of the engine here, and not answered yet; who waits for one comes after #orElseOwner
+  #opening: Promise<void> | undefined; // pending while this tab becomes the owner
+  // Calls to the local engine without a response yet. #orElseOwner() handles each result before
+  // others that wait for the same promise.
   readonly #pendingLocalCalls = new Set<Promise<unknown>>();
-  // the engine that was here last is gone, and all that was asked of it is over
+  // Resolves when the last local engine is closed and all its calls have ended.
   #released: Promise<void> = Promise.resolve();
   #unwatch: () => void = () => {};
   #closing: Promise<void> | undefined;
-  #failure: StoreError | undefined; // of every call, since the store was lost to a newer version
+  #failure: StoreError | undefined; // every call rejects with it, once a newer version took over
 
   static async open(options: SharedHostOptions): Promise<SharedHost> {
     const host = new SharedHost(options);
@@ -149,7 +150,7 @@ export class SharedHost implements Host {
     return this.#read("handle", request);
   }
 
-  // At once where that is possible.
+  // Reads synchronously if the local engine can.
   #read(kind: "read" | "handle", request: Uint8Array): Uint8Array | Promise<Uint8Array> {
     const callNumber = this.#client.nextCallNumber();
     if (this.#local === undefined)
@@ -175,8 +176,8 @@ export class SharedHost implements Host {
     return this.#responseOrResend(response, "write", request, callNumber, durability, signal);
   }
 
-  // What is to come may have to come from another owner, for whom the block is kept. Nothing is
-  // made for a reply that is here.
+  // Keeps a copy of the request until the response arrives, because the next owner may have to run
+  // the call. Not needed for synchronous responses.
   #responseOrResend(
     response: Promise<Uint8Array>,
     kind: MessageCall,
@@ -231,7 +232,8 @@ export class SharedHost implements Host {
     return await this.#callPlain("snapshot", (local) => local.snapshot());
   }
 
-  // Read wholly first: it may have to be sent, or sent again.
+  // Reads the whole source first, because the file may have to be sent to an owner, even
+  // repeatedly.
   async restore(source: SnapshotSource, { mode }: RestoreOptions = {}): Promise<RestoreReport> {
     this.#requireOpen();
     if (this.#options.writeError !== undefined) throw this.#options.writeError;
@@ -250,7 +252,7 @@ export class SharedHost implements Host {
     this.#local?.setPersisted();
   }
 
-  // An owner's clients hear of it too.
+  // Emits the event here and, if this tab is the owner, at its clients.
   emitQuota(event: StoreEvents["quota"]): void {
     if (this.#local !== undefined) this.#local.emitQuota(event);
     else this.#events.emit("quota", event);
@@ -261,8 +263,8 @@ export class SharedHost implements Host {
     return this.#closing;
   }
 
-  // A new owner's own calls of before are put to its engine a few at a time; what follows them
-  // waits behind them.
+  // Returns the local engine, unless ordered calls from before this tab became the owner still
+  // wait. Later calls must then go through `#client` too, to stay behind them.
   get #localIfInOrder(): LocalHost | undefined {
     return this.#client.hasOrderedCalls ? undefined : this.#local;
   }
@@ -274,9 +276,9 @@ export class SharedHost implements Host {
     );
   }
 
-  // What the engine here can't answer because it is not the owner any more had no effect, and keeps
-  // its place among the calls that the next owner gets: those of this tab are done in the order in
-  // which they were made.
+  // Calls the local engine, or else the owner. A call that fails because the local engine is no
+  // longer the owner had no effect. It is sent to the next owner under its reserved number, so that
+  // this tab's calls run in the order in which they were made.
   async #callOwner<T>(
     callLocal: (local: LocalHost) => Promise<T>,
     elsewhere: (callNumber: number) => Promise<T>,
@@ -287,33 +289,35 @@ export class SharedHost implements Host {
     return await this.#orElseOwner(callLocal(local), () => elsewhere(callNumber));
   }
 
+  // Waits for a local response. If the local engine is no longer the owner, calls `elsewhere`
+  // instead, before `#pendingLocalCalls` reports the call as ended.
   #orElseOwner<T>(
-    answer: Promise<T>,
+    response: Promise<T>,
     elsewhere: () => Promise<T>,
     pooled?: PooledRequest,
   ): Promise<T> {
-    this.#pendingLocalCalls.add(answer);
-    const over = () => {
-      this.#pendingLocalCalls.delete(answer);
+    this.#pendingLocalCalls.add(response);
+    const onSettled = () => {
+      this.#pendingLocalCalls.delete(response);
       if (pooled !== undefined) requestPool.release(pooled);
     };
-    return answer.then(
-      (answered) => {
-        over();
-        return answered;
+    return response.then(
+      (value) => {
+        onSettled();
+        return value;
       },
       (error: unknown) => {
         try {
           if (!isOwnershipError(error) || this.#closing !== undefined) throw error;
           return elsewhere();
         } finally {
-          over();
+          onSettled();
         }
       },
     );
   }
 
-  // What is under way is finished first, by whoever owns the store.
+  // Finishes pending calls first, whichever tab owns the store.
   async #close(): Promise<void> {
     let lost: unknown;
     try {
@@ -329,7 +333,8 @@ export class SharedHost implements Host {
     if (lost !== undefined) throw lost;
   }
 
-  // Of a flush that fails here, close() of the engine says whether anything is lost by it.
+  // Ignores the error if this tab owns the store: close() of the local engine then reports what was
+  // lost.
   async #flushPendingCalls(): Promise<void> {
     await this.#client.requestPlain("flush").catch((error: unknown) => {
       if (this.#local === undefined) throw error;
@@ -355,7 +360,8 @@ export class SharedHost implements Host {
 
   // ---- Opening ----------------------------------------------------------------------------------
 
-  // Somebody may have the store for himself, and opening may be given up.
+  // Ends opening if the caller aborts it, or if the store must be exclusive and another tab has it
+  // for longer than `waitMs`.
   #limitOpenTime(): void {
     const { signal, exclusive, waitMs } = this.#options;
     const onAbort = () => this.#shutDown(new AbortError());
@@ -376,7 +382,7 @@ export class SharedHost implements Host {
 
   #join(): void {
     this.#state = "joining";
-    this.#requestLock("queue"); // takes longest
+    this.#requestLock("queue"); // first, because it takes longest
     this.#tabChannel.join();
     this.#follower.start();
   }
@@ -394,9 +400,10 @@ export class SharedHost implements Host {
     });
   }
 
-  // Releases the lock, the engine and the owner, but keeps the calls. `when`: when to release the
-  // lock if something is still being stored. A page about to be frozen releases it immediately,
-  // because it may never resume: writes that the next owner overtakes are fenced and undone.
+  // Releases the lock, the engine and the connection to the owner, but keeps the calls without a
+  // response. `when`: when to release the lock if something is still being stored. A page about to
+  // be frozen releases the lock immediately, because it may never resume. Writes that are not
+  // stored before the next owner's claim are then fenced.
   #leave(when: "now" | "stored" = "stored"): void {
     const { owner } = this.#follower;
     if (owner !== undefined) this.#tabChannel.post({ to: owner, type: "bye" });
@@ -430,7 +437,7 @@ export class SharedHost implements Host {
   async #rejoin(): Promise<void> {
     this.#state = "suspended";
     await this.#released;
-    if (this.#state === "suspended") this.#join(); // also to end what was asked before closing
+    if (this.#state === "suspended") this.#join(); // also while closing, to finish pending calls
   }
 
   // ---- Owning -----------------------------------------------------------------------------------
@@ -472,18 +479,20 @@ export class SharedHost implements Host {
   #forwardEvents(local: LocalHost): void {
     for (const name of [...forwardedEvents, "persisted"] as const) {
       local.on(name, (event) => {
-        const twice = name === "status" && this.#closing !== undefined; // #shutDown() tells it
-        if (this.#local === local && !twice) this.#events.emit(name, event);
+        // #shutDown() emits the last status event.
+        const isDuplicate = name === "status" && this.#closing !== undefined;
+        if (this.#local === local && !isDuplicate) this.#events.emit(name, event);
       });
     }
   }
 
-  // Calls that were made while there was no owner, or that the one before left.
+  // Runs this tab's calls that were made while there was no owner, or that the previous owner left
+  // without a response.
   #answerPendingCalls(local: LocalHost): void {
     const server = new CallServer(local, this.#tabId, {
       post: (message) => {
-        const answered = message as ToClient;
-        if (answered.type === "responses") this.#client.receiveResponses(answered.responses);
+        const toClient = message as ToClient;
+        if (toClient.type === "responses") this.#client.receiveResponses(toClient.responses);
       },
       close() {},
     });
@@ -509,7 +518,8 @@ export class SharedHost implements Host {
     );
   }
 
-  // There is another owner. What was not stored here is its to do.
+  // Called when another tab has become the owner. Leaves writes that were not stored here to that
+  // owner.
   #onReplaced(): void {
     const local = this.#local;
     this.#local = undefined;
@@ -518,8 +528,8 @@ export class SharedHost implements Host {
     void this.#rejoin();
   }
 
-  // Waits until it is known which calls this owner leaves to the next one. No call is sent to
-  // another owner before that.
+  // Resolves when the local engine is gone and each of its calls has a response or is handed to
+  // `#client`. No call is sent to another owner before that.
   async #settlePendingCalls(gone: Promise<void>): Promise<void> {
     await gone;
     await Promise.allSettled([...this.#pendingLocalCalls]);
@@ -555,9 +565,10 @@ export class SharedHost implements Host {
     }
   }
 
-  // Compares the claims of two owners: the later claim wins. The other owner was frozen while its
-  // lock was taken, or was still opening the store when a resumed owner claimed the log. Its reads
-  // are out of date, and only its next write would reveal that.
+  // Called when another tab announces that it is the owner too. The later claim wins. The owner
+  // with the earlier claim was frozen while its lock was stolen, or was still opening the store
+  // when a resumed owner claimed the log. Its reads are out of date, and only its next write would
+  // fail.
   #compareGenerations(generation: number): void {
     const mine = this.#local?.status.generation;
     if (mine === undefined || generation === mine) return;
@@ -581,13 +592,13 @@ export class SharedHost implements Host {
     } else if (version < protocolVersion) {
       this.#tabChannel.announce("yield");
     } else if (this.#options.exclusive) {
-      // It waits for the lock, and not for long.
+      // This tab waits for the lock, at most `waitMs`.
     } else if (exclusive) {
       setTimeout(() => {
         if (this.#state === "joining") this.#shutDown(storeLockedError(this.#options.name));
       }, this.#options.waitMs);
     } else if (account !== this.#options.account) {
-      this.#shutDown(otherAccount(this.#options.name));
+      this.#shutDown(otherAccountError(this.#options.name));
     } else {
       this.#follower.onOwnerAnnounced(from, generation);
     }
@@ -599,7 +610,8 @@ export class SharedHost implements Host {
     this.#events.emit("owner", { owner: "other-tab" });
   }
 
-  // The owner says nothing: unless another took over meanwhile, this tab does.
+  // Replaces an owner that is silent, unless it responds to another "hello" or another tab took
+  // over.
   async #replaceOwner(): Promise<void> {
     const waits = () => this.#state === "joining" || this.#state === "following";
     const { owner } = this.#follower;
@@ -612,11 +624,12 @@ export class SharedHost implements Host {
     });
   }
 
-  // Another tab runs a version that this one can't talk to, and that is newer.
+  // Closes this tab's store, because another tab uses a newer version of the protocol.
   async #yield(version: number): Promise<void> {
+    const versions = `protocol ${version}, here ${protocolVersion}`;
     this.#failure = new StoreError(
       "VersionConflict",
-      `Another tab has a newer version of entitable (protocol ${version}, here ${protocolVersion}).`,
+      `Another tab has a newer version of entitable (${versions}).`,
       { hint: "Reload this page to get the newer version here too." },
     );
     this.#events.emit("version-conflict", { theirs: version, ours: protocolVersion });
@@ -629,7 +642,7 @@ function closedError(name: string): StoreError {
   return new StoreError("StoreClosed", `The store "${name}" is closed.`);
 }
 
-function otherAccount(name: string): StoreError {
+function otherAccountError(name: string): StoreError {
   const message = `The store "${name}" is open in another tab for another account.`;
   return new StoreError("ValidationFailed", message, {
     hint: "Give the same account option in every tab, and in the Service Worker.",

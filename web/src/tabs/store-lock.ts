@@ -1,21 +1,24 @@
 // The locks of a store, as Web Locks. The browser releases a lock when its holder ends in any way.
 //
-//   entitable/<store>                  the owner's. Who wants to be the owner queues for it.
-//   entitable/<store>/steal            of whom takes the owner's away, one at a time
-//   entitable/<store>/client/<client>  each client's: whoever gets it knows that the client is gone
+//   entitable/<store>                  held by the owner; tabs that may become the owner queue for
+//                                      it
+//   entitable/<store>/steal            held while a tab steals the owner's lock: one tab at a time
+//   entitable/<store>/client/<client>  held by the client while it exists; when another holder is
+//                                      granted it, the client is gone
 
 import { clientChannelName, storeChannelName } from "./messages.ts";
 
 export interface LockEvents {
   held(): void;
-  lost(): void; // somebody took it away
+  lost(): void; // another tab stole the lock
   failed(error: unknown): void;
 }
 
 export interface LockRequest {
-  end(): void; // lets go of the lock, or of the place in the queue; may be called again
+  end(): void; // releases the lock, or leaves the queue; may be called again
 }
 
+// Requests the owner's lock: waits in the queue, or steals it from its holder.
 export function requestStoreLock(
   locks: LockManager,
   store: string,
@@ -36,7 +39,8 @@ export async function runStealExclusively(
   });
 }
 
-// What a client holds as long as it lives. `ready`: others can wait for its end from now on.
+// Holds a client's lock until end(). Calls `ready` when the lock is held, so that others can wait
+// for the client's end.
 export function holdClientLock(
   locks: LockManager,
   store: string,
@@ -50,7 +54,7 @@ export function holdClientLock(
   });
 }
 
-// Calls back when the client is gone.
+// Calls `gone` when the client's lock is free, because the client has ended.
 export function onClientGone(locks: LockManager, store: string, client: string, gone: () => void) {
   const waiting = requestLock(locks, clientChannelName(store, client), "queue", {
     held() {
@@ -81,7 +85,7 @@ function requestLock(
     });
   const options: LockOptions = how === "steal" ? { steal: true } : { signal: waiting.signal };
   locks.request(name, options, onHeld).catch((error: unknown) => {
-    // maybe before we heard that it was ours
+    // The lock may have been stolen before onHeld() was called.
     const taken = state === "held" || (error as { name?: string }).name === "AbortError";
     if (state !== "ended") taken ? events.lost() : events.failed(error);
     state = "ended";

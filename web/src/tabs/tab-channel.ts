@@ -1,5 +1,6 @@
-// How a tab meets the others of its store: it hears who is there, says who it is, and has a channel
-// on which the owner answers it. Its lock tells the owner that it lives.
+// A tab's channels to the other tabs of its store: the store's channel for announcements, and the
+// tab's own channel for messages with the owner. While joined, the tab holds a lock, whose release
+// shows the owner that the tab has ended.
 
 import type { Channel, OpenChannel } from "./channel.ts";
 import {
@@ -51,12 +52,14 @@ export class TabChannel {
     this.#alive?.end();
   }
 
+  // Posts an announcement to all other tabs. `generation`: only for "owner".
   announce(type: Announcement["type"], generation?: number): void {
     const { tabId, account, exclusive } = this.#options;
-    const says: Announcement = { entitable: protocolVersion, type, from: tabId, account };
-    this.#announcements?.post(type === "owner" ? { ...says, exclusive, generation } : says);
+    const sender: Announcement = { entitable: protocolVersion, type, from: tabId, account };
+    this.#announcements?.post(type === "owner" ? { ...sender, exclusive, generation } : sender);
   }
 
+  // Posts a message to the owner, on this tab's own channel.
   post(message: ToOwner): void {
     this.#inbox?.post(message);
   }
