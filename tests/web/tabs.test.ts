@@ -351,7 +351,7 @@ test("a write that was sent twice, and refused the second time, may be there fro
   disk.auto = false;
   const written = assert.rejects(second.table("people").createEntity(row("1")), {
     code: "ConnectionLost",
-    hint: /^It is there whole or not at all/,
+    hint: /^The call was applied completely or not at all/,
   });
   const call = await disk.next();
   channel.post(hello); // the owner takes it for new, and so it sends the write again

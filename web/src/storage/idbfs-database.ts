@@ -1,6 +1,7 @@
-// The database of an IDBFS mount: its name, layout and life. What Emscripten's library_idbfs.js
-// writes and reads: database = mount point, version 21, one store FILE_DATA with an index on
-// timestamp, key = full path, value = { timestamp: Date, mode, contents: Uint8Array }.
+// The IndexedDB database of an IDBFS mount: its name and layout, and opening and deleting it. The
+// layout is that of Emscripten's library_idbfs.js: database = mount point, version 21, one object
+// store FILE_DATA with an index on timestamp, key = full path, value = { timestamp: Date, mode,
+// contents: Uint8Array }.
 
 import { StoreError } from "../errors.ts";
 import { StorageError } from "./log-storage.ts";
@@ -8,7 +9,7 @@ import { StorageError } from "./log-storage.ts";
 export const databaseVersion = 21;
 export const fileStoreName = "FILE_DATA";
 const mountFolder = "/entitable/";
-// a database that is never there for longer than a moment
+// Created and deleted at once by forceNewLevelDbLog().
 const scratchDatabase = "entitable-scratch";
 const scratchWaitMs = 1000;
 
@@ -22,9 +23,9 @@ export function mountPoint(store: string): string {
   return mountFolder + store;
 }
 
-// Opens a database that exists. It is not made anew: if it was open before, then the browser
-// deleted it under the store, and an empty log in its place would pass for a store that was always
-// empty.
+// Opens a database that exists; rejects with "gone" if it does not. Never creates it: if the
+// browser deleted the database of an open store, a new empty one would look like a store that was
+// always empty.
 export function openExisting(factory: IDBFactory, name: string): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
     const request = factory.open(name, databaseVersion);
@@ -41,16 +42,16 @@ export function openExisting(factory: IDBFactory, name: string): Promise<IDBData
   });
 }
 
-// Deletes a database, whether it exists or not. Other connections are asked to close (the browser
-// sends them "versionchange"); one that stays for `waitMs` makes it reject with StoreLocked, and
-// the deletion stays queued.
+// Deletes a database, whether it exists or not. The browser sends "versionchange" to other
+// connections, so that they close. If a connection stays open for `waitMs`, rejects with
+// StoreLocked; the browser then deletes the database later.
 export function deleteDatabase(factory: IDBFactory, name: string, waitMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const request = factory.deleteDatabase(name);
     let timer: ReturnType<typeof setTimeout> | undefined;
     request.onblocked = () => {
       timer = setTimeout(() => {
-        reject(new StoreError("StoreLocked", `Another tab keeps the database ${name} open.`));
+        reject(new StoreError("StoreLocked", `Another tab has the database ${name} open.`));
       }, waitMs);
     };
     request.onsuccess = () => {
@@ -64,11 +65,11 @@ export function deleteDatabase(factory: IDBFactory, name: string, waitMs: number
   });
 }
 
-// Chromium killed in the middle of writing to its disk's log leaves half a record at the end. When
-// it starts again it appends to that log, and all goes well; but the time after, it takes the half
-// record for corruption and deletes every database of the origin (google/leveldb issue 1287).
-// Deleting a database makes it begin a new log, so one is made and deleted before the first write
-// of a session. It takes some 3 ms. Never rejects: without it the store works as well.
+// Makes Chromium begin a new LevelDB log, by creating and deleting a database. A Chromium that is
+// killed while it writes may leave half a record at the end of its log. The next start appends to
+// that log; the start after that takes the half record for corruption and deletes every database of
+// the origin (google/leveldb issue 1287). Called before the first write of a session. Never
+// rejects, because the store also works without it.
 export async function forceNewLevelDbLog(factory: IDBFactory): Promise<void> {
   if (!/Chrom(e|ium)\//.test(globalThis.navigator?.userAgent ?? "")) return;
   await new Promise<void>((resolve) => {
@@ -88,7 +89,7 @@ export async function forceNewLevelDbLog(factory: IDBFactory): Promise<void> {
   }).catch(() => {}); // the factory itself may throw
 }
 
-// The names of the stores of this origin, sorted.
+// Returns the names of the stores of this origin, sorted.
 export async function listDatabases(factory: IDBFactory): Promise<string[]> {
   if (typeof factory.databases !== "function") {
     throw new StoreError("NotSupported", "This browser does not list its databases.");

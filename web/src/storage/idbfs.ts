@@ -1,7 +1,7 @@
-// The log in the database of an IDBFS mount. IDBFS makes the database and gives the layout of its
-// entries; the transactions are ours, because FS.syncfs rewrites whole files, asks for no
-// durability and never calls back when the disk is full (design: files). A program that mounts the
-// folder and calls FS.syncfs(true) reads these files.
+// The log in the IndexedDB database of an IDBFS mount. IDBFS creates the database and defines the
+// form of its entries, so a program that mounts the folder and calls FS.syncfs(true) reads these
+// files. The transactions are our own: FS.syncfs rewrites whole files, requests no durability, and
+// never calls back when the disk is full.
 
 import { StoreError } from "../errors.ts";
 import {
@@ -29,44 +29,45 @@ import {
 } from "./log-storage.ts";
 
 const regularFile = 0o100644; // what IDBFS stores for a file of mode rw-r--r--
-// with the sticky bit: an owner's first segment, so that the next owners know it for a claim
+// The mode of an owner's first segment, with the sticky bit, so that later owners recognise a
+// claim.
 const claimFile = 0o101644;
-const claimsKept = 8; // that checkpoints leave where they are
-const ownershipFreshMs = 1000; // after a segment was stored
-// No segment has the number 0. Entries that were deleted are in Chromium's way until it tidies up,
-// with their values: a burst of a hundred thousand entities leaves some that take 15 ms to step
-// over. Whoever reads the keys of the parts to their end stops here, before those of segments.
+const claimsKept = 8; // how many of the last claims a checkpoint keeps
+const ownershipFreshMs = 1000; // how long ownership needs no check after a segment was stored
+// An empty entry between the keys of the parts and those of the segments; no segment has number 0.
+// Chromium iterates over deleted entries slowly until it compacts them, and checkpoints delete many
+// segments. A read of all part keys ends at this entry instead of at the deleted segments.
 const fencePost = segmentName(0);
-// Chromium keeps values of up to 64 kB (as cloned, and compressed if that helps) with their keys. A
-// larger one becomes a file of its own, for which the page's thread needs three times as long for
-// each byte, and the disk twice.
+// Chromium stores values of up to 64 kB (as cloned, and compressed if that helps) with their keys.
+// It writes each larger value to its own file, which is slower for each byte.
 const inlineBytes = 65_000;
-const partsAhead = 8; // parts asked for at once: each has about 250 kB
-const batchBytesMax = 32 * 1024 * 1024; // of one getAll: more would hold it all twice
-const inspectBytesMax = 2 * 1024 * 1024; // the same, while the page goes on
-const segmentBatchMax = 256; // segments of a batch, whose sizes are not known before
+const partsAhead = 8; // how many parts are requested at once: each has about 250 kB
+const batchBytesMax = 32 * 1024 * 1024; // of one getAll, whose result is held in memory
+// of one getAll in inspect(), so that the page stays responsive
+const inspectBytesMax = 2 * 1024 * 1024;
+const segmentBatchMax = 256; // segments of one getAll: their sizes are not known before
 const reopenDelaysMs = [0, 50, 250, 1000, 3000]; // before each attempt of a call
-const reopenWaitMs = 2000; // of an attempt: on a full disk the browser may never answer
+const reopenWaitMs = 2000; // of one attempt: on a full disk the browser may never respond
 const deleteWaitMs = 3000;
 
 export interface IdbfsOptions {
   store: string; // the store's name
   factory: IDBFactory;
-  // as IDBFS.getDB of the module: makes the database if need be
+  // Opens the database, creating it if needed, like IDBFS.getDB of the module.
   connect: (mountPoint: string) => Promise<IDBDatabase>;
-  onReopened?: () => void; // a lost connection was made anew
-  now?: () => number; // ms, never backwards
+  onReopened?: () => void; // called when a lost connection was re-established
+  now?: () => number; // a monotonic clock in ms
 }
 
 interface LoadedLog {
   manifest: Uint8Array | undefined;
-  first: number; // of the segments that are live
+  first: number; // the first live segment
   last: number; // the newest segment
-  claims: number[]; // segments, ascending
-  orphans: number[];
+  claims: number[]; // the live segments that are claims, ascending
+  orphans: number[]; // stored parts that the manifest does not name
 }
 
-// Returns whether this owner still owned the log. Called when the transaction is complete.
+// Returns whether this owner still owned the log. Called after the transaction completed.
 type OwnershipCheck = () => boolean | Promise<boolean>;
 
 export class IdbfsStorage implements LogStorage {
@@ -75,25 +76,26 @@ export class IdbfsStorage implements LogStorage {
   readonly #factory: IDBFactory;
   readonly #onReopened: (() => void) | undefined;
   readonly #now: () => number;
-  #newLog: Promise<void> | undefined; // the browser's: nothing is written before
+  #newLog: Promise<void> | undefined; // forceNewLevelDbLog(): claim() waits for it
   #database: IDBDatabase | undefined; // undefined: the connection is lost
-  #fatalError: StorageError | undefined; // what every later call rejects with
+  #fatalError: StorageError | undefined; // every later call rejects with it
   #reopening: Promise<IDBDatabase> | undefined;
-  // the segment of which, and of those with it, it is not known whether they arrived
+  // The first segment of an addition whose outcome is unknown.
   #uncertainSegment: number | undefined;
-  #manifest: Uint8Array | undefined; // as it was loaded, or committed
-  // the manifest that was to be committed last, and may have arrived
+  #manifest: Uint8Array | undefined; // as loaded or last committed
+  // The manifest of the last commitManifest(), which may be stored even if the call failed.
   #attempted: Uint8Array | undefined;
-  #coveredBelow = 1; // segments that these manifests cover
+  #coveredBelow = 1; // these two manifests cover the segments below this number
   #last = 0; // the newest segment that was loaded or added
   #claims: number[] = []; // the segments by which owners claimed the log, ascending
-  // those that the manifest covered when it was loaded, and that are not known yet; 0: there are
-  // none
+  // Segments below this number were covered when the log was loaded, and `#claims` lacks the claims
+  // among them. 0: `#claims` is complete.
   #oldClaimsBelow = 0;
-  #claimed = false; // the last of them is ours
-  // when the log was ours for certain: before the last segment was added on this connection
+  #claimed = false; // the last of `#claims` is ours
+  // The last time at which the log was certainly ours: the start of the last addition of a segment
+  // on this connection.
   #lastKnownOwnedAt = Number.NEGATIVE_INFINITY;
-  readonly #adding = new Map<number, Uint8Array>(); // segments under way
+  readonly #adding = new Map<number, Uint8Array>(); // segments that are being added
   readonly #running = new Set<Promise<unknown>>();
 
   static async open(options: IdbfsOptions): Promise<IdbfsStorage> {
@@ -127,7 +129,7 @@ export class IdbfsStorage implements LogStorage {
     return (await this.#readAll(reader, "all", inspectBytesMax)).orphans;
   }
 
-  // Again, if the connection breaks: to take a part twice does no harm.
+  // Repeats the read if the connection breaks, so `part` may receive a part twice.
   async readParts(ids: readonly number[], part: OnPart): Promise<void> {
     await this.#transact("readonly", undefined, async (files) => {
       await this.#readParts(files, ids, async (id, bytes) => {
@@ -146,7 +148,7 @@ export class IdbfsStorage implements LogStorage {
         );
       } catch (error) {
         const ours = error instanceof ConnectionLost || error instanceof DOMException;
-        throw ours ? storageError(error) : error; // else the reader's own
+        throw ours ? storageError(error) : error; // otherwise the reader threw it
       }
     });
   }
@@ -154,14 +156,14 @@ export class IdbfsStorage implements LogStorage {
   async claim(sequence: number, bytes: Uint8Array): Promise<void> {
     await this.#newLog;
     await this.#add(sequence, [bytes], "relaxed", async (files, add) => {
-      // All asked for at once, which takes the time of one answer; whoever throws here takes the
-      // claim back.
+      // All requests are made at once, to save round trips. An error aborts the transaction, and
+      // with it the claim.
       const path = this.#path(segmentName(sequence));
       const ours = this.#requireOurManifest(files);
       const there = sequence > this.#last ? requestResult(files.getKey(path)) : undefined;
       add();
-      // Taken by whoever else loaded the same log; his claim says the same as ours, so its bytes
-      // don't tell.
+      // Another tab that loaded the same log adds an equal claim, so comparing bytes would not
+      // help.
       const [, taken] = await Promise.all([ours, there]);
       if (taken !== undefined) throw fencedError(path);
       return () => true;
@@ -175,7 +177,7 @@ export class IdbfsStorage implements LogStorage {
   ): Promise<void> {
     return this.#add(sequence, segments, durability, (files, add) => {
       const isOurs = this.#isOwnershipFresh ? () => true : this.#checkOwnership(files, sequence);
-      add(); // in this very turn: on leaving a page there is no other
+      add(); // in this turn of the event loop: a page that is being left has no other
       return isOurs;
     });
   }
@@ -188,9 +190,9 @@ export class IdbfsStorage implements LogStorage {
     });
   }
 
-  // Strict, since it deletes the segments that stood in for it: without a flush a loss of power
-  // could take the parts and keep the deletions. (One flush covers the parts before it: they are in
-  // the same database.)
+  // Uses strict durability, because it deletes the segments that the parts replace: without a
+  // flush, a loss of power could undo the parts but not the deletions. The flush includes the
+  // parts, which are in the same database.
   async commitManifest(bytes: Uint8Array, obsolete: ObsoleteFiles): Promise<void> {
     const entry = fileEntry(bytes);
     const path = this.#path(manifestName);
@@ -200,8 +202,7 @@ export class IdbfsStorage implements LogStorage {
     let attempts = 0;
     const commit = async (files: IDBObjectStore) => {
       attempts += 1;
-      // An attempt of ours may have arrived although its connection was lost; then there is nothing
-      // left to do.
+      // An earlier attempt may have been stored although its connection was lost.
       const there = contentsOf(await requestResult(files.get(path)));
       if (equalContents(there, attempted)) return;
       await this.#requireOwner(files);
@@ -246,12 +247,12 @@ export class IdbfsStorage implements LogStorage {
     parts: "missing" | "all",
     batchBytes: number,
   ): Promise<LoadedLog> {
-    const asked = requestResult<FileEntry | undefined>(files.get(this.#path(manifestName)));
-    const listing = this.#numbers(files, "part-", 0); // while the reader is busy with the manifest
-    listing.catch(() => {}); // until it is waited for
-    const entry = await asked;
-    // An entry that is there but is not a file must not pass for a new store: no bytes at all is a
-    // damaged manifest.
+    const entryRead = requestResult<FileEntry | undefined>(files.get(this.#path(manifestName)));
+    const listing = this.#numbers(files, "part-", 0); // runs while the reader reads the manifest
+    listing.catch(() => {}); // awaited below
+    const entry = await entryRead;
+    // An entry that is not a file must not look like a new store. Empty bytes are read as a damaged
+    // manifest.
     const manifest = contentsOf(entry);
     const named = reader.manifest(entry === undefined ? undefined : (manifest ?? new Uint8Array()));
     const { missing, orphans } = compareParts(named.parts, await listing);
@@ -262,8 +263,8 @@ export class IdbfsStorage implements LogStorage {
     return { manifest, first, last: live.at(-1) ?? first - 1, claims, orphans };
   }
 
-  // A few requests at a time; each answer is a task of its own, so that the page goes on between
-  // two parts.
+  // Reads a few parts at a time. Each result arrives as its own task, so the page stays responsive
+  // between two parts.
   async #readParts(
     files: IDBObjectStore,
     ids: readonly number[],
@@ -278,7 +279,7 @@ export class IdbfsStorage implements LogStorage {
     }
   }
 
-  // Resolves to those that are claims.
+  // Passes segments to the reader. Resolves to the numbers of those that are claims.
   async #readSegments(
     files: IDBObjectStore,
     sequences: readonly number[],
@@ -304,7 +305,8 @@ export class IdbfsStorage implements LogStorage {
     return claims;
   }
 
-  // The numbers of all entries of a kind, ascending, from `first` on; before `end`, if it is given.
+  // Returns the numbers of all entries with a prefix, ascending, from `first` up to but without
+  // `end`.
   async #numbers(
     files: IDBObjectStore,
     prefix: "wal-" | "part-",
@@ -331,7 +333,7 @@ export class IdbfsStorage implements LogStorage {
     const range = IDBKeyRange.bound(paths[0], paths[paths.length - 1]);
     const entries = await requestResult(files.getAll(range));
     if (entries.length === paths.length) return entries;
-    // foreign keys between
+    // A key that is not ours is in between, or an entry is missing.
     return await Promise.all(paths.map((path) => requestResult(files.get(path))));
   }
 
@@ -370,9 +372,9 @@ export class IdbfsStorage implements LogStorage {
       if (error instanceof StorageError && error.failure === "unknown")
         this.#uncertainSegment = sequence;
       if (nameOf(error) !== "ConstraintError") throw error;
-      began = Number.NEGATIVE_INFINITY; // another may have come behind it since
-      // Either an attempt of ours arrived although its connection was lost, or somebody else took a
-      // number.
+      began = Number.NEGATIVE_INFINITY; // another owner may have added a segment since
+      // Either an earlier attempt was stored although its connection was lost, or another owner
+      // used one of the numbers.
       const there = await this.#write("relaxed", (files) =>
         Promise.all(paths.map((path) => requestResult<unknown>(files.get(path)))),
       );
@@ -389,16 +391,17 @@ export class IdbfsStorage implements LogStorage {
     this.#claimed = true;
   }
 
-  // Whether a segment may skip the ownership check, which takes a tenth of its time. A new owner's
-  // claim would have the next number, and checkpoints keep the last claims. Only an owner that was
-  // suspended while more claims came and went would miss them, and an owner that was suspended
-  // checks again.
+  // Returns whether a segment may skip the ownership check, which costs time. A new owner's claim
+  // would have the next number, and checkpoints keep the last claims. Only an owner that was
+  // suspended during more than `claimsKept` claims would miss them. After a suspension the last
+  // segment is not recent, so the check is made.
   get #isOwnershipFresh(): boolean {
     return this.#now() - this.#lastKnownOwnedAt < ownershipFreshMs;
   }
 
-  // Of what the manifest covers, nothing but claims is left, and the fence post. To look for them
-  // Chromium steps over all that was deleted there, so only who is about to delete some does.
+  // Adds the claims among the covered segments to `#claims`: nothing else is left there but the
+  // fence post. Called only before segments are deleted, because Chromium iterates over all deleted
+  // entries in the range.
   async #findOldClaims(files: IDBObjectStore): Promise<void> {
     const below = this.#oldClaimsBelow;
     if (below === 0) return;
@@ -408,9 +411,9 @@ export class IdbfsStorage implements LogStorage {
     this.#claims.unshift(...old);
   }
 
-  // All segments below, but for the last claims. The very first segment goes: it is in the way of
-  // nobody who has stored one, and without it those that stay are never taken for a log that needs
-  // no manifest.
+  // Returns the key ranges of all segments below a number, except the last claims. Segment 1 is
+  // always included, even if it is a claim: it fences no owner that has stored a segment, and
+  // without it the kept claims can't look like a log without a manifest.
   #coveredSegments(below: number): IDBKeyRange[] {
     const covered = this.#claims.filter((sequence) => 1 < sequence && sequence < below);
     const kept = covered.slice(-claimsKept);
@@ -424,10 +427,11 @@ export class IdbfsStorage implements LogStorage {
     return ranges;
   }
 
-  // Requests the entry that shows whether another owner has continued the log and its checkpoint
-  // removed the segment that would fence this owner. In that case the preceding segment is gone; if
-  // no such segment is required, the manifest has changed. The result may arrive after the
-  // transaction has ended, because Chromium reads large values separately.
+  // Requests the entry that shows whether another owner continued the log and then removed, with a
+  // checkpoint, the segment that would fence this owner. Such a checkpoint also removed the
+  // preceding segment. If that segment is unknown, covered or a kept claim, it proves nothing, and
+  // the manifest is compared. The result may arrive after the transaction ended, because Chromium
+  // reads large values separately.
   #checkOwnership(files: IDBObjectStore, sequence: number): OwnershipCheck {
     const before = sequence - 1;
     const removable = before >= this.#coveredBelow && !this.#claims.includes(before);
@@ -439,7 +443,8 @@ export class IdbfsStorage implements LogStorage {
     return async () => this.#isOurs(await manifest);
   }
 
-  // What was added is below the first live segment, where it would only mislead others like us.
+  // Removes segments that were added below the first live segment of another owner, where they
+  // could mislead other stale owners.
   async #onCoveredByOther(paths: readonly string[], attempts: number): Promise<never> {
     const remove = (files: IDBObjectStore) => {
       for (const path of paths) files.delete(path);
@@ -462,9 +467,8 @@ export class IdbfsStorage implements LogStorage {
     if (!this.#isOurs(manifest)) throw fencedError(manifestName);
   }
 
-  // Throws, and so aborts the transaction, if there are segments beyond those that were loaded or
-  // added here. A segment being added may have been stored without its completion having been
-  // observed.
+  // Throws, which aborts the transaction, if there are segments that were neither loaded nor added
+  // here. A segment in `#adding` may be stored already.
   async #requireOwner(files: IDBObjectStore): Promise<void> {
     await this.#requireOurManifest(files);
     for (const sequence of await this.#numbers(files, "wal-", this.#last + 1)) {
@@ -507,16 +511,17 @@ export class IdbfsStorage implements LogStorage {
           } else if (this.#database !== undefined) {
             throw storageError(error);
           }
-          // else: the connection could not be made anew yet
+          // otherwise the connection could not be re-established yet: try again
         }
       }
       const failure = mayHaveCommitted && mode === "readwrite" ? "unknown" : "aborted";
-      const message = "The connection to IndexedDB is lost and can't be made anew.";
+      const message = "The connection to IndexedDB is lost and could not be re-established.";
       throw new StorageError(failure, message);
     });
   }
 
-  // One open request at a time, shared by all calls and attempts that wait for it.
+  // Opens the database again. There is one open request at a time, shared by all calls and attempts
+  // that wait for it.
   async #reopen(): Promise<IDBDatabase> {
     this.#reopening ??= openExisting(this.#factory, this.#mount)
       .then((database) => {
@@ -540,10 +545,10 @@ export class IdbfsStorage implements LogStorage {
 
   #use(database: IDBDatabase): void {
     this.#database = database;
-    // The browser closed the connection: storage cleared, disk failure.
+    // The browser closed the connection: site data cleared, or a disk failure.
     database.onclose = () => this.#onConnectionLost(database);
-    // Somebody wants to delete the database. Transactions under way still complete; the next call
-    // finds out what is left.
+    // The database is about to be deleted. Running transactions still complete; the next call opens
+    // the database again and finds out what is left.
     database.onversionchange = () => {
       database.close();
       this.#onConnectionLost(database);
@@ -553,11 +558,11 @@ export class IdbfsStorage implements LogStorage {
   #onConnectionLost(database: IDBDatabase): void {
     if (this.#database !== database) return;
     this.#database = undefined;
-    // the next may be to another database of the same name
+    // The next connection may be to another database of the same name.
     this.#lastKnownOwnedAt = Number.NEGATIVE_INFINITY;
   }
 
-  // Rejects when closed; else remembers the call until it ends, for close() to wait for.
+  // Runs a call, and lets close() wait for it. Rejects after a fatal error.
   async #track<T>(call: () => Promise<T>): Promise<T> {
     if (this.#fatalError !== undefined) throw this.#fatalError;
     const running = call();
@@ -612,12 +617,12 @@ function transaction<T>(
       try {
         running.abort();
       } catch {
-        // It had ended already. If that is why a request failed, the abort itself is told next.
+        // The transaction had ended already. If a request failed because of that, onabort follows.
         if (nameOf(error) !== "AbortError") reject(thrown);
       }
     };
-    // When the browser closes the connection it should abort what runs on it; on a full disk it may
-    // also just never end it.
+    // A browser that closes the connection should abort its transactions. On a full disk it may
+    // never end them instead.
     const onClose = () => reject(new ConnectionLost(database, true, thrown));
     database.addEventListener("close", onClose);
     running.oncomplete = () => {
@@ -626,8 +631,8 @@ function transaction<T>(
     };
     running.onabort = () => {
       database.removeEventListener("close", onClose);
-      // A request that ended with the transaction does not say why. An abort that neither we nor a
-      // request caused: the browser closed the connection.
+      // A request that failed with AbortError does not say why the transaction ended. If neither we
+      // nor a request caused the abort, the browser closed the connection.
       const error = nameOf(thrown) === "AbortError" ? running.error : (thrown ?? running.error);
       const lost = error === null || nameOf(error) === "AbortError";
       reject(lost ? new ConnectionLost(database, true, error) : error);
@@ -636,9 +641,9 @@ function transaction<T>(
       value = v;
       if (mode === "readonly") resolve(v);
       try {
-        running.commit?.(); // nothing more will come: saves the wait for it
+        running.commit?.(); // saves the browser from waiting for further requests
       } catch {
-        // It has ended, which its events tell.
+        // The transaction has ended already; its events report how.
       }
     };
     try {
@@ -658,15 +663,15 @@ function requestResult<T>(request: IDBRequest<T>): Promise<T> {
   });
 }
 
-// The same for one whose failure the transaction tells, if it is not asked for at all.
+// Like requestResult(), but the result may be ignored: the transaction reports a failure too.
 function resultIgnoringErrors<T>(request: IDBRequest<T>): Promise<T> {
   const promise = requestResult(request);
   promise.catch(() => {});
   return promise;
 }
 
-// IndexedDB must get an exact copy: cloning a view stores its whole buffer, here the whole wasm
-// heap.
+// Returns an entry with the bytes in their own buffer: cloning a view stores its whole buffer, here
+// the whole wasm heap.
 function fileEntry(bytes: Uint8Array, mode = regularFile): FileEntry {
   const exact = bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
   return { timestamp: new Date(), mode, contents: exact };
@@ -685,22 +690,23 @@ function contentsOf(entry: unknown): Uint8Array | undefined {
   return contents instanceof Uint8Array ? contents : undefined;
 }
 
-// It was made twice, and by now a checkpoint of another owner tells nothing of the first time.
+// The error after several attempts, if another owner's checkpoint hides whether the first one was
+// stored.
 function unknownOutcomeError(path: string): StorageError {
-  const message = `Whether ${path} was stored before the store got another owner is not known.`;
+  const message = `It is unknown whether ${path} was stored before the store's owner changed.`;
   return new StorageError("unknown", message);
 }
 
 function storageError(error: unknown): StorageError {
   if (isQuotaError(error)) {
-    return new StorageError("quota", "There is no room left for this origin's data.", error);
+    return new StorageError("quota", "The storage quota of this origin is used up.", error);
   }
   return new StorageError("aborted", `IndexedDB failed: ${String(error)}`, error);
 }
 
-// QuotaExceededError is for a quota that is used up. On a disk that is full Chromium says
-// "DataError: Failed to write blobs (IOError)" (large values go into files of their own, and our
-// entries are never the data's fault) or "UnknownError: … FILE_ERROR_NO_SPACE …".
+// QuotaExceededError means that the origin's quota is used up. On a full disk, Chromium reports
+// "DataError: Failed to write blobs (IOError)", for large values, which it writes to files, or
+// "UnknownError: … FILE_ERROR_NO_SPACE …". Our entries cause no other DataError.
 function isQuotaError(error: unknown): boolean {
   const name = nameOf(error);
   return (
@@ -716,7 +722,7 @@ function nameOf(error: unknown): string {
 
 function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error("The browser does not answer.")), ms);
+    const timer = setTimeout(() => reject(new Error("The browser does not respond.")), ms);
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

@@ -1,4 +1,4 @@
-// What is done to the folder of a log as a whole, and what its files may be called.
+// Creates, deletes and flushes the folder of a log, and recognises the names of its files.
 
 import { type NodeFile, type NodeFs, nodeModule, systemErrorCode } from "../util/node.ts";
 import { manifestName, numberFromName, StorageError } from "./log-storage.ts";
@@ -6,19 +6,18 @@ import { manifestName, numberFromName, StorageError } from "./log-storage.ts";
 export const temporaryPrefix = "tmp-";
 export const relaxedPattern = /^relaxed-([0-9a-f]{16})-([0-9a-f]{32})$/;
 
-// Makes a folder and those above it, so that a loss of power does not take them back. It may be
-// there already.
+// Creates a folder and its parents durably. The folder may exist already.
 export async function makeFolder(folder: string, fs: NodeFs["promises"]): Promise<void> {
   const { dirname } = await nodeModule("node:path");
-  const first = await fs.mkdir(folder, { recursive: true }); // the topmost one that was made
+  const first = await fs.mkdir(folder, { recursive: true }); // the topmost folder that was created
   if (typeof first !== "string") return;
   for (let made = folder; made.length >= first.length; made = dirname(made)) {
     await flushFolder(dirname(made), fs);
   }
 }
 
-// Deletes the log in a folder, and the folder if nothing else is in it. In one step for whoever
-// looks at its name.
+// Deletes the log in a folder, and the folder if nothing else is in it. The folder is renamed
+// first, so that the store disappears in one step.
 export async function deleteFolder(folder: string, fs: NodeFs["promises"]): Promise<void> {
   const { dirname, join } = await nodeModule("node:path");
   const above = dirname(folder);
@@ -27,7 +26,7 @@ export async function deleteFolder(folder: string, fs: NodeFs["promises"]): Prom
   await ignoringError("ENOENT", flushFolder(above, fs));
   for (const name of (await ignoringError("ENOENT", fs.readdir(above))) ?? []) {
     const aside = join(above, name);
-    if (!aside.startsWith(marked)) continue; // this one, and any that was left half-way
+    if (!aside.startsWith(marked)) continue; // also deletes what an interrupted deletion left
     for (const file of await fs.readdir(aside)) {
       if (isOurs(file)) await ignoringError("ENOENT", fs.unlink(`${aside}/${file}`));
     }
@@ -44,7 +43,7 @@ async function ignoringError<T>(code: string, call: Promise<T>): Promise<T | und
   }
 }
 
-// In the name of a folder that is being deleted; no store's name has it.
+// Part of the name of a folder that is being deleted. No store's name contains it.
 const deletedMark = "~deleted-";
 
 function isOurs(name: string): boolean {
@@ -52,7 +51,7 @@ function isOurs(name: string): boolean {
   return passing || isLogFileName(name);
 }
 
-// Whether a file of that name is part of a log.
+// Returns whether a file with that name is part of a log.
 export function isLogFileName(name: string): boolean {
   return (
     name === manifestName ||
@@ -61,13 +60,13 @@ export function isLogFileName(name: string): boolean {
   );
 }
 
-// So that names which were given, changed or taken away stay so.
+// Flushes a folder, so that created, renamed and deleted file names survive a loss of power.
 export async function flushFolder(folder: string, fs: NodeFs["promises"]): Promise<void> {
   let opened: NodeFile;
   try {
     opened = await fs.open(folder, "r");
   } catch (error) {
-    // Windows opens no folders, and needs no flush of them.
+    // Windows can't open folders, and does not need to flush them.
     if (["EISDIR", "EPERM", "EACCES"].includes(systemErrorCode(error))) return;
     throw error;
   }
@@ -78,10 +77,10 @@ export async function flushFolder(folder: string, fs: NodeFs["promises"]): Promi
   }
 }
 
-// What the system says, in the words of the contract.
+// Converts a file system error to a StorageError.
 export function storageErrorFrom(error: unknown): StorageError {
   if (error instanceof StorageError) return error;
   const full = ["ENOSPC", "EDQUOT", "EFBIG"].includes(systemErrorCode(error));
-  if (full) return new StorageError("quota", "There is no room left on the disk.", error);
+  if (full) return new StorageError("quota", "The disk is full.", error);
   return new StorageError("aborted", `The file system failed: ${String(error)}`, error);
 }

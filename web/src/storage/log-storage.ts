@@ -1,59 +1,57 @@
-// Where a store's log lives: the contract that memory, IndexedDB (and later files) fulfil, in the
-// words of core/log/FORMAT.md. One test suite, tests/web/support/storage-contract.ts, holds every
-// implementation to it.
+// The contract of log storage. Memory, IndexedDB and Node files implement it; the suite
+// tests/web/support/storage-contract.ts tests every implementation. core/log/FORMAT.md describes
+// the files:
 //
 //   wal-<sequence>   a segment, one per group commit; added, never overwritten
 //   part-<id>        a checkpoint part; immutable
-//   manifest         ties the parts together and says which segments are still live
+//   manifest         lists the parts and says which segments are still live
 //
-// What holds when a promise resolves:
+// When a promise resolves:
 //
-//   addSegments      the segments are there whole, as durable as asked for: "relaxed" survives the
-//                    death of the process, "strict"
-//                    also power loss. They count as one atomic step.
-//   putPart          the part is there whole. Nothing refers to it until a manifest does.
-//   commitManifest   in one atomic step: the new manifest, and the covered segments and obsolete
-//                    parts gone. (Claims may stay: nobody
-//                    reads a segment below the first live one.)
+//   addSegments      the segments are stored completely and atomically. "relaxed" segments survive
+//                    the death of the process, "strict" segments also a loss of power.
+//   putPart          the part is stored completely. It is unused until a manifest names it.
+//   commitManifest   the new manifest is stored, and the covered segments and obsolete parts are
+//                    deleted, atomically. Claims may stay: segments below the first live one are
+//                    never read.
 //
-// When one rejects, nothing of it is stored, unless the error's `failure` is "unknown". Then the
-// same call made again finds out, by resolving or by being fenced; that it fails in another way
-// tells nothing of the call before. (Fenced by a checkpoint of the owner since, which may have
-// taken the segment with it, it tells nothing either.) Nothing else should be stored meanwhile.
-// Calls may overlap; segments take effect in the order of the calls. Bytes given in may be reused
-// by the caller as soon as the promise settles, and bytes given out belong to the reader.
+// When a call rejects, nothing of it is stored, unless the error's `failure` is "unknown". Then
+// repeat the call: it resolves if the first call was stored, or stores it now, or rejects with
+// "fenced" if another owner wrote instead. Any other error leaves the outcome unknown. So does
+// "fenced" after a checkpoint of another owner, which may have removed the segment. Store nothing
+// else before the outcome is known.
 //
-// Two owners at a time can't be ruled out: a page may freeze, be given up, and wake. So ownership
-// is a *claim*: a segment that the new owner adds. From then on each write of the owner before
-// meets something that it did not write, and rejects with "fenced":
+// Calls may overlap; segments take effect in the order of the calls. The caller may reuse the bytes
+// that it passed in when the promise settles. Bytes passed to the reader belong to the reader.
 //
-//   a segment            its number is taken. If a checkpoint removed the one that took it, then it
-//                        removed the one before too, and
-//                        the manifest says whose checkpoint that was. So without a predecessor it
-//                        must be our own manifest. A
-//                        storage for which this look is dear leaves the last claims where they are,
-//                        and looks when it may have slept.
-//   parts, manifests     there are segments beyond the last one that we know; or, again, the
-//                        manifest is not ours
-//   a claim              the manifest is not the one that was loaded, or its number is taken, be it
-//                        by the same bytes: those of everybody
-//                        who loaded the same log are the same
+// There may be two owners for a while: a page can be frozen, replaced, and resumed. Ownership is
+// therefore a *claim*: a segment that the new owner adds. From then on every write of the previous
+// owner conflicts with the new owner's writes and rejects with "fenced":
 //
-// For this a checkpoint must cover its owner's claim.
+//   a segment            if its number is taken. A checkpoint that removed the segment with that
+//                        number also removed the preceding segment. So if the preceding segment is
+//                        missing, the manifest must be the one that this owner knows. If this check
+//                        is slow, the storage may keep the last claims instead, and check only when
+//                        it may have been suspended.
+//   a part or manifest   if there are segments beyond the last known one, or the manifest is not
+//                        the
+//                        one that this owner knows
+//   a claim              if the manifest is not the one that was loaded, or its number is taken,
+//                        even by equal bytes: all tabs that loaded the same log make equal claims
+//
+// REQUIRES: a checkpoint covers its owner's claim.
 
 import { StoreError, type StoreErrorCode } from "../errors.ts";
 
-// Why a call on the storage rejected:
+// Why a storage call rejected:
 //
-//   quota     the disk or the origin's share of it is full. Reading goes on; a later call may
-//             succeed.
-//   aborted   the backend undid the transaction for another reason (an I/O error). A later call may
-//             succeed.
-//   fenced    somebody else has added segments: the log has another owner now. Final.
-//   gone      the database was deleted under the store (site data cleared). Final.
-//   unknown   the connection was lost and can't be made anew for now, so whether it was stored is
-//             not known. The same call
-//             again gives the answer when there is a connection again.
+//   quota     the disk or the origin's quota is full. Reads still work; a later call may succeed.
+//   aborted   the backend rolled the transaction back for another reason (an I/O error). A later
+//             call may succeed.
+//   fenced    the log has another owner now. Final.
+//   gone      the database or folder was deleted while it was open (site data cleared). Final.
+//   unknown   it is not known whether the call was stored, for example because the connection was
+//             lost. Repeating the call finds out.
 //   closed    close() or drop() was called before. Final.
 export type StorageFailure = "quota" | "aborted" | "fenced" | "gone" | "unknown" | "closed";
 
@@ -67,13 +65,12 @@ const codes: Record<StorageFailure, StoreErrorCode> = {
 };
 
 const hints: Record<StorageFailure, string | undefined> = {
-  quota:
-    "Delete data, or ask for more room with navigator.storage.persist(); reads go on meanwhile.",
-  aborted: "The write had no effect and may be tried again.",
+  quota: "Delete data, or request more space with navigator.storage.persist(). Reads still work.",
+  aborted: "The write had no effect and may be retried.",
   fenced: "Close this store and open it again to see what the other owner wrote.",
   gone: "The origin's site data was cleared; open the store again to start empty.",
   unknown:
-    "It is there whole or not at all, which shows when the connection is back or the store opens again.",
+    "The write was applied completely or not at all. Read the data when the store is open again.",
   closed: undefined,
 };
 
@@ -86,7 +83,7 @@ export class StorageError extends StoreError {
     this.failure = failure;
   }
 
-  // Whether every later call will fail too.
+  // Returns whether every later call will fail too.
   get isFatal(): boolean {
     return this.failure === "fenced" || this.failure === "gone" || this.failure === "closed";
   }
@@ -99,38 +96,39 @@ export interface ObsoleteFiles {
   obsoleteParts: readonly number[];
 }
 
-// Receives a part. Called inside a read transaction, so it must not wait; what it throws ends the
-// reading and rejects it. Bytes are `undefined` where an entry is missing or not readable as bytes.
+// Receives a part. Called inside a read transaction, so it must not wait. If it throws, the read
+// rejects with that error. `bytes` is undefined if the entry is missing or not readable as bytes.
 export type OnPart = (id: number, bytes: Uint8Array | undefined) => void;
 
-// Receives the log in order: the manifest, parts, the live segments in sequence. Its methods are
-// called as OnPart is.
+// Receives the log in order: the manifest, parts, then the live segments by sequence number. The
+// rules of OnPart hold for all its methods.
 export interface LogReader {
-  // The parts that the manifest names, and the first segment that it doesn't cover.
+  // Returns the parts that the manifest names, and the first segment that it does not cover.
   manifest(bytes: Uint8Array | undefined): { parts: readonly number[]; firstSegment: number };
   part: OnPart;
   segment(sequence: number, bytes: Uint8Array | undefined): void;
 }
 
 export interface LogStorage {
-  // In one consistent snapshot: of the parts only those that are missing, without bytes; the others
-  // by readParts(). Resolves to the ids of parts that are stored and that the manifest doesn't
-  // name: left over by a checkpoint that never finished.
+  // Reads the manifest and the live segments as one consistent snapshot. Parts are not read, except
+  // that missing parts are reported, without bytes. Resolves to the ids of stored parts that the
+  // manifest does not name: left over from a checkpoint that did not finish.
   load(reader: LogReader): Promise<number[]>;
-  // Parts that the manifest names. Rejects with "fenced" where one is missing because another owner
-  // has made it obsolete.
+  // Reads parts that the manifest names. Rejects with "fenced" if a part is missing because another
+  // owner made it obsolete.
   readParts(ids: readonly number[], part: OnPart): Promise<void>;
-  // As load(), of a log that is in use, and with all parts, before the segments: changes nothing,
-  // neither what is stored nor what this storage knows of it, and holds up no segment.
+  // Reads a log that is in use, like load(), but with all parts before the segments. Changes
+  // neither the files nor the state of this object, and does not delay addSegments().
   inspect(reader: LogReader): Promise<number[]>;
-  // The first write after load(): a segment, as durable as a relaxed one. Only one of those who
-  // loaded the same log can claim it. If it is not known whether it arrived, the same call again
-  // may be fenced by what did: then that is to be loaded too.
+  // Adds the first segment after load(), with "relaxed" durability. Of several owners that loaded
+  // the same log, only one can claim it. After "unknown", a repeated call may be fenced by the
+  // first call's own segment; then load again.
   claim(sequence: number, bytes: Uint8Array): Promise<void>;
-  // Several segments of so many bytes are cheaper than one of more. Undefined: they are not, and it
-  // is given one at a time.
+  // The size in bytes up to which segments are cheap to store: several such segments cost less than
+  // one larger segment. Undefined: size does not matter, and addSegments() takes one segment.
   readonly segmentBytes?: number;
-  // Neighbours, `sequence` being the first one's. The same bytes again are the same segments.
+  // Adds consecutive segments; `sequence` is the number of the first. Adding equal bytes under the
+  // same number again succeeds.
   addSegments(
     sequence: number,
     segments: readonly Uint8Array[],
@@ -138,16 +136,16 @@ export interface LogStorage {
   ): Promise<void>;
   putPart(id: number, bytes: Uint8Array): Promise<void>;
   commitManifest(bytes: Uint8Array, obsolete: ObsoleteFiles): Promise<void>;
-  // REQUIRES: no manifest names them.
+  // Deletes parts. REQUIRES: no manifest names them.
   dropParts(ids: readonly number[]): Promise<void>;
-  // Deletes the whole log and closes. A store without a log can be dropped too.
+  // Deletes the whole log, if there is one, and closes.
   drop(): Promise<void>;
   // Waits for calls under way; later calls reject with "closed". May be called again.
   close(): Promise<void>;
 }
 
 // ---- Names of entries ---------------------------------------------------------------------------
-// Numbers in 16 hexadecimal digits, so that the order of names is the order of numbers.
+// Numbers have 16 hexadecimal digits, so that names sort like numbers.
 
 export const manifestName = "manifest";
 
@@ -158,7 +156,7 @@ export function partName(id: number): string {
   return `part-${id.toString(16).padStart(16, "0")}`;
 }
 
-// The number in such a name; undefined if it is not one.
+// Returns the number in such a name; undefined for other names.
 export function numberFromName(prefix: "wal-" | "part-", name: string): number | undefined {
   if (!name.startsWith(prefix)) return undefined;
   const digits = name.slice(prefix.length);

@@ -1,6 +1,6 @@
-// The log in memory. With a map, the files stay in the map as long as the caller holds it, so tests
-// can open the same files again. Without a map nothing is kept: persistence "memory" promises that
-// nothing survives, and a log that is never read would only hold every row a second time.
+// The log in memory. With a map, the files stay in the map, so that tests can open the same files
+// again. Without a map nothing is kept: with persistence "memory" nothing survives, and a log that
+// is never read would only hold every row a second time.
 
 import {
   compareParts,
@@ -21,7 +21,7 @@ import {
 export class MemoryStorage implements LogStorage {
   readonly #files: Map<string, Uint8Array> | undefined;
   #closed = false;
-  #manifest: Uint8Array | undefined; // as it was loaded, or committed
+  #manifest: Uint8Array | undefined; // as loaded or last committed
   #last = 0; // the newest segment that was loaded or added
 
   constructor(files?: Map<string, Uint8Array>) {
