@@ -1,5 +1,5 @@
-// Checked by the compiler only (types.test.ts runs it). Who swaps the import of @azure/data-tables for entitable/data-tables has the
-// same types under the same names: each may stand for the other.
+// Checked by the compiler only (types.test.ts runs it). Who swaps the import of @azure/data-tables
+// for entitable/data-tables has the same types under the same names: each may stand for the other.
 
 import type * as official from "@azure/data-tables";
 import type * as ours from "../../web/src/data-tables/index.ts";
@@ -13,7 +13,7 @@ interface Person {
   age: number;
 }
 
-// ---- Every type name of the official package ------------------------------------------------------------------------------
+// ---- Every type name of the official package ----------------------------------------------------
 
 same<Both<ours.AccessPolicy, official.AccessPolicy>>();
 same<Both<ours.AccountSasOptions, official.AccountSasOptions>>();
@@ -80,7 +80,7 @@ same<Both<ours.TableEntityResultPage<Person>, official.TableEntityResultPage<Per
 same<Both<ours.TableTransaction, official.TableTransaction>>();
 "live" satisfies ours.KnownGeoReplicationStatusType;
 
-// ---- Every runtime name -----------------------------------------------------------------------------------------------------
+// ---- Every runtime name -------------------------------------------------------------------------
 
 type Runtime = keyof typeof official;
 declare const entry: typeof ours;
@@ -95,7 +95,7 @@ entry.KnownGeoReplicationStatusType satisfies Record<
   string
 >;
 
-// ---- Clients: code written for the official ones takes ours ----------------------------------------------------------------------
+// ---- Clients: code written for the official ones takes ours -------------------------------------
 
 declare const client: ours.TableClient;
 declare const service: ours.TableServiceClient;

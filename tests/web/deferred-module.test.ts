@@ -1,4 +1,5 @@
-// The module in halves: tables do with the first, and the second one comes when it is called for, once, or is said to be missing.
+// The module in halves: tables do with the first, and the second one comes when it is called for,
+// once, or is said to be missing.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";

@@ -1,5 +1,6 @@
-// Each operation through the official client and through entitable/data-tables, results compared field by field but for the
-// documented differences (drop-in-differences.test.ts has a test for each of them).
+// Each operation through the official client and through entitable/data-tables, results compared
+// field by field but for the documented differences (drop-in-differences.test.ts has a test for
+// each of them).
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -1,4 +1,5 @@
-// What entitable/data-tables does otherwise than the official client: all of it, each shown beside what that one does.
+// What entitable/data-tables does otherwise than the official client: all of it, each shown beside
+// what that one does.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";

@@ -1,4 +1,5 @@
-// Random operations through the official client and through entitable/data-tables: they agree at every step, and on what is left.
+// Random operations through the official client and through entitable/data-tables: they agree at
+// every step, and on what is left.
 
 import { test } from "node:test";
 import type { TransactionAction } from "@azure/data-tables";
@@ -54,7 +55,8 @@ function entity(fine = false) {
   return { ...keys(), ...properties };
 }
 
-// With values that are all fine: if several operations are wrong, which of them is told is not settled.
+// With values that are all fine: if several operations are wrong, which of them is told is not
+// settled.
 function action(partitionKey: string): TransactionAction {
   const written = { ...entity(true), partitionKey };
   switch (below(4)) {

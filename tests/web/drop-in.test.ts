@@ -1,4 +1,5 @@
-// The clients of entitable/data-tables: which store they talk to, what they refuse, and what the direct door had no blocks for.
+// The clients of entitable/data-tables: which store they talk to, what they refuse, and what the
+// direct door had no blocks for.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

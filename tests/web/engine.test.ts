@@ -1,4 +1,5 @@
-// The engine's calls by themselves: opening, groups, segments, checkpoints, and what happens when something goes wrong.
+// The engine's calls by themselves: opening, groups, segments, checkpoints, and what happens when
+// something goes wrong.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

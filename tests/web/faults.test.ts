@@ -1,5 +1,6 @@
-// A store on a disk that fails at random, and a process that dies at random: against the durability contract (design: strict and
-// relaxed are there when they were acknowledged, deferred ones are a prefix, what was rejected had no effect).
+// A store on a disk that fails at random, and a process that dies at random: against the durability
+// contract (design: strict and relaxed are there when they were acknowledged, deferred ones are a
+// prefix, what was rejected had no effect).
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -100,7 +101,8 @@ test("acknowledged is there, rejected is not, whatever the disk does and wheneve
     }
     if (random.below(3) === 0) {
       life.disk.isHealthy = true;
-      await life.store.close().catch(() => {}); // deferred writes that can't be stored are lost, and that is said
+      // deferred writes that can't be stored are lost, and that is said
+      await life.store.close().catch(() => {});
     }
     life.disk.dead = true;
     const next = await Life.begin(files, random);

@@ -61,7 +61,8 @@ describe("a store of files", () => {
     await store.close();
     const files = await readdir(join(path, "default"));
     assert(files.includes("manifest"), files.join());
-    assert(files.length < 600, `${files.length} files`); // a checkpoint runs beside the writes, on a busy machine for long
+    // a checkpoint runs beside the writes, on a busy machine for long
+    assert(files.length < 600, `${files.length} files`);
     assert.deepEqual((await rowsOf(path)).sort(), [597, 598, 599]);
   });
 

@@ -1,5 +1,5 @@
-// The golden conversations of the REST door (tests/testdata/rest) once more, through the module: byte for byte what the core
-// answers natively, where they are written.
+// The golden conversations of the REST door (tests/testdata/rest) once more, through the module:
+// byte for byte what the core answers natively, where they are written.
 
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";

@@ -345,7 +345,8 @@ describe("checkpoints", () => {
     const bench = new Bench();
     const host = await bench.open();
     const shortened = (ms: number) => isCheckpointed(bench, t, ms);
-    for (let i = 1; i < 63; ++i) await host.write(put("k", i)); // and the segment that claims the log
+    // and the segment that claims the log
+    for (let i = 1; i < 63; ++i) await host.write(put("k", i));
     assert.equal(await shortened(1000), false);
     assert.equal(await shortened(1000), false, "63 segments are few");
     await host.write(put("k", 63));

@@ -1,4 +1,5 @@
-// Importing the package runs nothing and touches no global, so it may be imported while rendering on a server.
+// Importing the package runs nothing and touches no global, so it may be imported while rendering
+// on a server.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

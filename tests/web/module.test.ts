@@ -12,7 +12,8 @@ const wasmUrl = new URL("../../web/src/wasm/entitable.wasm", import.meta.url);
 const bytes = new Uint8Array(await readFile(wasmUrl));
 
 const stale = bytes.slice();
-stale[stale.length - 1] = stale[stale.length - 1] === 0x30 ? 0x31 : 0x30; // the build id ends the file
+// the build id ends the file
+stale[stale.length - 1] = stale[stale.length - 1] === 0x30 ? 0x31 : 0x30;
 let isStale = true; // what /stale answers
 
 // Serves whatever the path asks for, as servers do.

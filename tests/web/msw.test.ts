@@ -1,4 +1,5 @@
-// entitable/msw: Mock Service Worker's server in Node, and the official client on a transport of its own.
+// entitable/msw: Mock Service Worker's server in Node, and the official client on a transport of
+// its own.
 
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";

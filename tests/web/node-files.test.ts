@@ -1,5 +1,5 @@
-// The log in a folder of files: the storage contract, what a crash or a loss of power leaves behind, disks that fail, and
-// the lock that keeps a second process out.
+// The log in a folder of files: the storage contract, what a crash or a loss of power leaves
+// behind, disks that fail, and the lock that keeps a second process out.
 
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
@@ -159,7 +159,8 @@ describe("files", () => {
     const wal = "wal-0000000000000001";
     const write = ["open tmp", "write tmp", "flush tmp"];
     const name = [`link tmp ${wal}`, "unlink tmp", "open store", "flush store"];
-    assert.deepEqual(calls, ["readFile manifest", ...write, ...name]); // first whether it is the owner still
+    // first whether it is the owner still
+    assert.deepEqual(calls, ["readFile manifest", ...write, ...name]);
   });
 
   test("relaxed: nothing is flushed, until a strict one flushes it too, and before its own name", async () => {

@@ -1,4 +1,5 @@
-// The template tag, connection strings and credentials of entitable/data-tables, beside the official ones.
+// The template tag, connection strings and credentials of entitable/data-tables, beside the
+// official ones.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,4 +1,5 @@
-// getEntity called many times in one turn: how often the store is asked, and that nobody can tell from the answers.
+// getEntity called many times in one turn: how often the store is asked, and that nobody can tell
+// from the answers.
 
 import assert from "node:assert/strict";
 import { before, beforeEach, describe, test } from "node:test";

@@ -1,4 +1,5 @@
-// What opening begins before the lock is there: taken once by whoever owns the store, let go by whoever does not, and in nobody's way.
+// What opening begins before the lock is there: taken once by whoever owns the store, let go by
+// whoever does not, and in nobody's way.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,6 +1,7 @@
-// Every ```ts block of the READMEs runs, each as a module of its own, with the built package. What a line prints is what
-// its trailing comment says: console.log(x); // text. A line that runs several times lists its outputs with ", ". What is for a
-// page, or Playwright, runs in tests/browser.
+// Every ```ts block of the READMEs runs, each as a module of its own, with the built package. What
+// a line prints is what its trailing comment says: console.log(x); // text. A line that runs
+// several times lists its outputs with ", ". What is for a page, or Playwright, runs in
+// tests/browser.
 
 import assert from "node:assert/strict";
 import { rmSync, writeFileSync } from "node:fs";
@@ -11,7 +12,8 @@ import { format } from "node:util";
 import { newProject } from "./support/project.ts";
 import { codeBlocksOf } from "./support/readme.ts";
 
-// The blocks are put where their imports find the built package and what goes with it, as in a user's project.
+// The blocks are put where their imports find the built package and what goes with it, as in a
+// user's project.
 const project = newProject(["@azure/data-tables", "msw"]);
 after(() => rmSync(project, { recursive: true }));
 

@@ -1,4 +1,5 @@
-// Blocks that are kept for a while: they stay what they were as long as they are held, and their memory serves again.
+// Blocks that are kept for a while: they stay what they were as long as they are held, and their
+// memory serves again.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,5 @@
-// Shared access signatures: byte for byte what the official functions give for the same input and clock.
+// Shared access signatures: byte for byte what the official functions give for the same input and
+// clock.
 
 import assert from "node:assert/strict";
 import { describe, mock, test } from "node:test";

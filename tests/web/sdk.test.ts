@@ -1,4 +1,5 @@
-// The official client, unmodified, over store.httpClient: all of its methods, and what the transport takes besides.
+// The official client, unmodified, over store.httpClient: all of its methods, and what the
+// transport takes besides.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

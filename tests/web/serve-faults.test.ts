@@ -168,7 +168,8 @@ describe("entitable serve", () => {
       ),
     );
     assert(codes.includes(204) && codes.includes(503), `${codes}`);
-    assert.equal((await official(served).getEntity("desk", "2")).rowKey, "2"); // once a second has passed
+    // once a second has passed
+    assert.equal((await official(served).getEntity("desk", "2")).rowKey, "2");
     await served.signal("SIGTERM");
   });
 

@@ -1,4 +1,5 @@
-// Shared access signatures at a real server: what they say of protocol and address is held against how the client came.
+// Shared access signatures at a real server: what they say of protocol and address is held against
+// how the client came.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -17,7 +18,8 @@ import { emulatorKey } from "./support/server-process.ts";
 const { serve }: typeof import("../../web/src/server/serve.ts") = await import(
   new URL("dist/server/serve.js", packageFolder).href
 );
-const pem = readFileSync(new URL("support/localhost.pem", import.meta.url), "utf8"); // of no use to anybody
+// of no use to anybody
+const pem = readFileSync(new URL("support/localhost.pem", import.meta.url), "utf8");
 
 describe("a shared access signature", () => {
   const credential = new AzureNamedKeyCredential("acct", emulatorKey);

@@ -1,5 +1,5 @@
-// `entitable serve` and `entitable/server` with real stores: over HTTP and HTTPS, with fetch and with the official client, until
-// it is told to stop or killed.
+// `entitable serve` and `entitable/server` with real stores: over HTTP and HTTPS, with fetch and
+// with the official client, until it is told to stop or killed.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// The HTTP server as such, with a store whose answers the test makes up: what goes through it, and what does not. Real stores and
-// real clients are in serve-store.test.ts.
+// The HTTP server as such, with a store whose answers the test makes up: what goes through it, and
+// what does not. Real stores and real clients are in serve-store.test.ts.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -27,7 +27,8 @@ http satisfies NodeHttp;
 https satisfies NodeHttp;
 process satisfies NodeProcess;
 
-const pem = readFileSync(new URL("support/localhost.pem", import.meta.url), "utf8"); // of no use to anybody
+// of no use to anybody
+const pem = readFileSync(new URL("support/localhost.pem", import.meta.url), "utf8");
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 type Answer = (request: RestRequest) => Promise<HttpResponse> | HttpResponse;
@@ -73,7 +74,7 @@ async function exchanged(server: TableServer, raw: string): Promise<string> {
   return text;
 }
 
-// ---- Without a connection ----------------------------------------------------------------------------------------
+// ---- Without a connection -----------------------------------------------------------------------
 
 function requestOf(parts: Partial<NodeRequest>): NodeRequest {
   const none = { rawHeaders: [], headers: {}, socket: {}, on() {}, off() {}, resume() {} };
@@ -107,7 +108,7 @@ function collectGarbage(): void {
   runInNewContext("gc")();
 }
 
-// ---- With one ----------------------------------------------------------------------------------------------------
+// ---- With one -----------------------------------------------------------------------------------
 
 describe("a request", () => {
   test("reaches the store as it was sent: method, path, query, headers and their octets", async (t) => {

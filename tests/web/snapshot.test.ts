@@ -1,4 +1,5 @@
-// store.snapshot() and store.restore(): between stores of every kind, under bad files and a bad storage, and in tabs that share a store.
+// store.snapshot() and store.restore(): between stores of every kind, under bad files and a bad
+// storage, and in tabs that share a store.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -240,7 +241,7 @@ describe("restoring", () => {
   });
 });
 
-// ---- A bad storage --------------------------------------------------------------------------------------------------------
+// ---- A bad storage ------------------------------------------------------------------------------
 
 class Bench {
   readonly files = new Map<string, Uint8Array>();
@@ -341,7 +342,7 @@ describe("a storage that fails", () => {
   });
 });
 
-// ---- Tabs -----------------------------------------------------------------------------------------------------------------
+// ---- Tabs ---------------------------------------------------------------------------------------
 
 describe("tabs that share a store", () => {
   test("take and restore it from any of them, in either way", async () => {

@@ -1,5 +1,6 @@
-// The storage contract on memory and on an IndexedDB in memory (the real one runs it in tests/browser), and what IndexedDB
-// alone can do: lose its connection, run out of room, be deleted.
+// The storage contract on memory and on an IndexedDB in memory (the real one runs it in
+// tests/browser), and what IndexedDB alone can do: lose its connection, run out of room, be
+// deleted.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -476,7 +477,7 @@ describe("names of entries", () => {
   });
 });
 
-// ---- Faults -----------------------------------------------------------------------------------------------------------
+// ---- Faults -------------------------------------------------------------------------------------
 
 function onNextTransaction(database: IDBDatabase, act: (tx: IDBTransaction) => void): void {
   const real = database.transaction;
@@ -488,7 +489,8 @@ function onNextTransaction(database: IDBDatabase, act: (tx: IDBTransaction) => v
   };
 }
 
-// The browser closes the connection under the next transaction: it reports an abort, whether it took effect or not.
+// The browser closes the connection under the next transaction: it reports an abort, whether it
+// took effect or not.
 function breakNextTransaction(database: IDBDatabase, arrives: boolean): void {
   onNextTransaction(database, (tx) => {
     if (arrives) {

@@ -1,5 +1,5 @@
-// Opening, closing, deleting and listing stores, in memory and in an IndexedDB that lives in memory; the real one is
-// used in tests/browser.
+// Opening, closing, deleting and listing stores, in memory and in an IndexedDB that lives in
+// memory; the real one is used in tests/browser.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,4 +1,5 @@
-// The durability contract between tabs: support/stress.ts makes trouble, support/history-check.ts judges.
+// The durability contract between tabs: support/stress.ts makes trouble, support/history-check.ts
+// judges.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

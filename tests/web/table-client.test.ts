@@ -1,5 +1,6 @@
-// The official client's methods and shapes, against the real engine in memory. Each test is a rule of the service or of
-// its official client. (What is refused before it reaches the store: client-rules.test.ts.)
+// The official client's methods and shapes, against the real engine in memory. Each test is a rule
+// of the service or of its official client. (What is refused before it reaches the store:
+// client-rules.test.ts.)
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -1,5 +1,6 @@
-// Tabs that share a store: what one writes the others see, and nothing is lost or done twice when the owner closes, dies,
-// freezes or sleeps. In one process, with locks and channels of the test's own (support/simulated-tabs.ts); tests/browser has real ones.
+// Tabs that share a store: what one writes the others see, and nothing is lost or done twice when
+// the owner closes, dies, freezes or sleeps. In one process, with locks and channels of the test's
+// own (support/simulated-tabs.ts); tests/browser has real ones.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -495,7 +496,7 @@ describe("a tab that is about to sleep", () => {
   });
 });
 
-// ---- At random ------------------------------------------------------------------------------------------------------------
+// ---- At random ----------------------------------------------------------------------------------
 
 const counters = 3;
 

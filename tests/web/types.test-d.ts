@@ -1,5 +1,5 @@
-// Checked by the compiler only (types.test.ts runs it). The data types of this package and of the official client are the same:
-// each may stand for the other.
+// Checked by the compiler only (types.test.ts runs it). The data types of this package and of the
+// official client are the same: each may stand for the other.
 
 import type * as official from "@azure/data-tables";
 import type * as ours from "../../web/src/index.ts";
@@ -14,7 +14,7 @@ interface Person {
   born?: Date;
 }
 
-// ---- Entities, options, results, responses ------------------------------------------------------------------------------
+// ---- Entities, options, results, responses ------------------------------------------------------
 
 same<Both<ours.EdmTypes, official.EdmTypes>>();
 same<Both<ours.Edm<"Binary">, official.Edm<"Binary">>>();
@@ -51,7 +51,7 @@ same<Both<ours.TableTransactionResponse, official.TableTransactionResponse>>();
 same<Both<ours.TableTransactionEntityResponse, official.TableTransactionEntityResponse>>();
 same<Both<ours.TableTransaction, official.TableTransaction>>();
 
-// ---- Clients: code written for the official methods takes ours ---------------------------------------------------------------
+// ---- Clients: code written for the official methods takes ours ----------------------------------
 
 type Methods =
   | "tableName"
@@ -73,7 +73,7 @@ new TableTransaction() satisfies official.TableTransaction;
 declare const officialError: official.RestError;
 officialError satisfies Pick<RestError, "code" | "statusCode" | "message">;
 
-// ---- Table<T> -------------------------------------------------------------------------------------------------------------
+// ---- Table<T> -----------------------------------------------------------------------------------
 
 declare const store: ours.Store;
 const people = store.table<Person>("people", { types: { age: "Double" } });
@@ -124,7 +124,7 @@ async function untyped(): Promise<void> {
   await client.getEntity("p", "r", { abortSignal: new AbortController().signal });
 }
 
-// ---- Store ------------------------------------------------------------------------------------------------------------------
+// ---- Store --------------------------------------------------------------------------------------
 
 ({ httpClient: store.httpClient }) satisfies official.TableServiceClientOptions;
 store.fetch satisfies typeof fetch;

@@ -1,5 +1,5 @@
-// store.verify() and store.compact(): on files and in memory, in the package as users get it; in tabs that share a store; and the
-// host by itself, where the test decides what the storage does.
+// store.verify() and store.compact(): on files and in memory, in the package as users get it; in
+// tabs that share a store; and the host by itself, where the test decides what the storage does.
 
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
@@ -220,7 +220,7 @@ describe("tabs that share a store", () => {
   });
 });
 
-// ---- The host by itself -------------------------------------------------------------------------------------------------
+// ---- The host by itself -------------------------------------------------------------------------
 
 class Bench {
   readonly files = new Map<string, Uint8Array>();

@@ -1,4 +1,5 @@
-// What the engine tells of requests that go by: what they ask for, how they would be refused, what became of them.
+// What the engine tells of requests that go by: what they ask for, how they would be refused, what
+// became of them.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -268,7 +269,8 @@ describe("what became of a request", () => {
     assert.deepEqual(outcome(rest), { status: 201 });
     assert.deepEqual(outcome(batch), { status: 409, code: "EntityAlreadyExists" });
     const get = encodeGet("people", "p", "1");
-    assert.deepEqual(engine.responseOutcome(get, assertLoaded(engine.read(get))), { status: 200 }); // of a view of its memory
+    // of a view of its memory
+    assert.deepEqual(engine.responseOutcome(get, assertLoaded(engine.read(get))), { status: 200 });
   });
 
   test("how many rows a read took", async () => {

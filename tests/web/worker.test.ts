@@ -1,5 +1,6 @@
-// A store in a worker, without the worker: both ends of the port in one process. What is asked of the one is what the other's host
-// answers, and the worker's death and the page's sleep are told by hand. tests/browser/worker.test.ts has real workers.
+// A store in a worker, without the worker: both ends of the port in one process. What is asked of
+// the one is what the other's host answers, and the worker's death and the page's sleep are told by
+// hand. tests/browser/worker.test.ts has real workers.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -306,7 +307,8 @@ describe("a store in a worker", () => {
         } else if (data.event === "suspend") {
           port.postMessage({ type: "set-last-seen", at, resumeCount: 0 });
         } else if (data.event === "resume") {
-          port.postMessage({ type: "set-last-seen", at, resumeCount: 0 }); // said before it was suspended
+          // said before it was suspended
+          port.postMessage({ type: "set-last-seen", at, resumeCount: 0 });
           port.postMessage({ type: "persist" });
         }
       };

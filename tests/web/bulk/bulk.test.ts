@@ -1,5 +1,5 @@
-// Bulk writes: batches of the right size, failures located, as if each action were done alone; through a store's table and through the official
-// client.
+// Bulk writes: batches of the right size, failures located, as if each action were done alone;
+// through a store's table and through the official client.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -244,7 +244,8 @@ for (const [name, clientOf] of Object.entries(clients)) {
   });
 }
 
-// Random actions, many of which fail: their results, their failures and what is left in the table, against those of actions done one by one.
+// Random actions, many of which fail: their results, their failures and what is left in the table,
+// against those of actions done one by one.
 async function sameAsAlone(clientOf: ClientFactory, random: Random): Promise<void> {
   const partitions = 1 + random.below(4);
   const perPartition = 1 + random.below(random.below(2) ? 8 : 150);

@@ -1,4 +1,5 @@
-// Properties that are encrypted before they leave the page: what others see, what is refused, and what tampering leads to.
+// Properties that are encrypted before they leave the page: what others see, what is refused, and
+// what tampering leads to.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -25,7 +25,8 @@ seen.learn([
   { partitionKey: "p", rowKey: "x".repeat(100), etag: "x", age: { type: "String", value: "old" } },
 ]);
 
-// "|" is the caret. Gives the offered texts, and the filter after taking the first of them, with the caret.
+// "|" is the caret. Gives the offered texts, and the filter after taking the first of them, with
+// the caret.
 function offered(text: string): { options: string; first: string | undefined } {
   const caret = text.indexOf("|");
   const filter = text.replace("|", "");

@@ -1,4 +1,5 @@
-// Keys made of values: each has an inverse, limits with errors at both sides, and the order that the store itself gives its keys.
+// Keys made of values: each has an inverse, limits with errors at both sides, and the order that
+// the store itself gives its keys.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -24,7 +25,8 @@ import { type Random, seededRandom } from "../support/random.ts";
 
 const seed = Number(process.env.ENTITABLE_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
-// Texts in which the characters that matter are frequent: those that are escaped, those beside them, and the marks.
+// Texts in which the characters that matter are frequent: those that are escaped, those beside
+// them, and the marks.
 const alphabet = [
   ...'\0\t\n\x1f !"#$%.,-/0:>?@AZ[\\]az{|}~\x7f\x80\x9f\xa0é',
   ..."\ud7ff\ue000\ufffd\uffff\u{10000}\u{1f600}\u{10ffff}",
@@ -71,7 +73,8 @@ function isForbidden(character: string): boolean {
   return point < 0x20 || (point >= 0x7f && point < 0xa0) || "#/?\\".includes(character);
 }
 
-const byUnits = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0); // JavaScript compares UTF-16 units
+// JavaScript compares UTF-16 units
+const byUnits = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 function byParts(a: readonly string[], b: readonly string[]): number {
   const different = a.findIndex((part, i) => part !== b[i]);

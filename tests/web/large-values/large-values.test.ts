@@ -1,5 +1,6 @@
-// Large values: what is written is read, at every size; no reader gets parts of two; and a write that fails or meets another leaves one of the two. Over a store's table
-// and over the official client.
+// Large values: what is written is read, at every size; no reader gets parts of two; and a write
+// that fails or meets another leaves one of the two. Over a store's table and over the official
+// client.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -194,7 +195,8 @@ describe("large values", () => {
     assert.equal(await values.delete(...key), true);
   });
 
-  // The table, answering in two pages: the first row, and the others; after each something happens that is told how many there have been.
+  // The table, answering in two pages: the first row, and the others; after each something happens
+  // that is told how many there have been.
   function paged(
     table: ReturnType<MockStore["table"]>,
     after: (pages: number) => Promise<unknown>,

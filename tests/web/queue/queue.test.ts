@@ -1,4 +1,5 @@
-// The queue: what one consumer sees, what several see at once, and what is left when anything fails; over a store's table and over the official client.
+// The queue: what one consumer sees, what several see at once, and what is left when anything
+// fails; over a store's table and over the official client.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -235,7 +236,8 @@ for (const [name, clientOf] of Object.entries(clients)) {
   });
 }
 
-// Three consumers at once, over a network and a service that fail, beside a plain list of what must be.
+// Three consumers at once, over a network and a service that fail, beside a plain list of what must
+// be.
 async function withFaults(
   clientOf: (store: MockStore) => QueueTable,
   random: Random,
@@ -279,7 +281,8 @@ async function withFaults(
       () => {},
     );
   };
-  // Put, taken up and moved by somebody, and put again by a client that had no answer: it is there twice.
+  // Put, taken up and moved by somebody, and put again by a client that had no answer: it is there
+  // twice.
   const mayBeDuplicate = ({ id }: QueueMessage<number>) =>
     triesAgain &&
     store.requests
@@ -317,7 +320,8 @@ async function withFaults(
     const held = [...holding.values()];
     const message = held[random.below(held.length)];
     if (message === undefined) return;
-    // From now on anybody may get it, also before this one has its answer; unless it says no, and no answer was lost.
+    // From now on anybody may get it, also before this one has its answer; unless it says no, and
+    // no answer was lost.
     const free = { ...message, visibleAt: new Date(0) };
     holding.set(message.body, free);
     const released = await queue.release(message).catch(() => undefined);

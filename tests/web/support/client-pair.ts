@@ -1,5 +1,6 @@
-// The same calls through the official client (over the REST door) and through entitable/data-tables (over the direct door), on two
-// stores with one clock, so that even timestamps and ETags must agree.
+// The same calls through the official client (over the REST door) and through entitable/data-tables
+// (over the direct door), on two stores with one clock, so that even timestamps and ETags must
+// agree.
 
 import assert from "node:assert/strict";
 import * as official from "@azure/data-tables";
@@ -144,7 +145,8 @@ function plain(value: unknown, name = ""): unknown {
   return Object.fromEntries(members);
 }
 
-// An empty next row key may be left out of a token: it is so by our client, and our service says it.
+// An empty next row key may be left out of a token: it is so by our client, and our service says
+// it.
 function withoutEmptyKey(token: string): string {
   if (token.startsWith("1!")) return token; // of tables
   return Buffer.from(token, "base64").toString().replace(',"nextRowKey":"1!0!"', "");

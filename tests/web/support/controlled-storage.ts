@@ -1,4 +1,5 @@
-// A storage whose calls wait until the test lets them go, and fail as the test says. Wraps a real one.
+// A storage whose calls wait until the test lets them go, and fail as the test says. Wraps a real
+// one.
 
 import {
   type LogReader,
@@ -97,7 +98,8 @@ export class ControlledStorage implements LogStorage {
   ): Promise<void> {
     return new Promise((resolve, reject) => {
       const error = (failure: StorageFailure) => new StorageError(failure, `injected: ${failure}`);
-      const settled = () => new Promise<void>((turn) => setImmediate(turn)); // not a timer, which tests replace
+      // not a timer, which tests replace
+      const settled = () => new Promise<void>((turn) => setImmediate(turn));
       const call: Call = {
         ...about,
         succeed: async () => {

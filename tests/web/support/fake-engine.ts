@@ -1,8 +1,10 @@
-// An engine in a few lines of JavaScript, with the rules of core/store/store.h that the host depends on, checked by
-// assertions: one candidate at a time, segments in sequence, what is stored is what was sealed.
+// An engine in a few lines of JavaScript, with the rules of core/store/store.h that the host
+// depends on, checked by assertions: one candidate at a time, segments in sequence, what is stored
+// is what was sealed.
 //
-// A block is JSON: { put: key, value } always succeeds, { insert: key, value } fails if the key is there (which stands for 409),
-// { fail: "OutOfMemory" } throws while staging. A reply is JSON: { ok: n } or { error: "exists" }.
+// A block is JSON: { put: key, value } always succeeds, { insert: key, value } fails if the key is
+// there (which stands for 409), { fail: "OutOfMemory" } throws while staging. A reply is JSON: {
+// ok: n } or { error: "exists" }.
 
 import assert from "node:assert/strict";
 import { StoreError } from "../../../web/src/errors.ts";

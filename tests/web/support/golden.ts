@@ -1,5 +1,5 @@
-// Golden files, read as tests/support/golden.h reads them: cases of text, each with what it must give. A character here is an octet
-// of the file, so that what is compared are bytes.
+// Golden files, read as tests/support/golden.h reads them: cases of text, each with what it must
+// give. A character here is an octet of the file, so that what is compared are bytes.
 
 import { readFileSync } from "node:fs";
 

@@ -3,11 +3,13 @@
 import type { Durability } from "../../../web/src/types.ts";
 
 export interface Write {
-  kind: "insert" | "temporary insert" | "delete" | "put" | "increment"; // "temporary insert": an insert that is deleted right afterwards
+  // "temporary insert": an insert that is deleted right afterwards
+  kind: "insert" | "temporary insert" | "delete" | "put" | "increment";
   keys: string[]; // more than one: a group
   i: number; // which of its user's
   durability: Durability;
-  // done; or rejected, without an effect; or not known; conflict: by the service's rules, without an effect
+  // done; or rejected, without an effect; or not known; conflict: by the service's rules, without
+  // an effect
   outcome: "unanswered" | "done" | "rejected" | "unknown" | "conflict";
 }
 
@@ -20,7 +22,10 @@ export type StoredRows = ReadonlyMap<string, { n: number; timestamp: string }>;
 
 const isUncertain = ({ outcome }: Write) => outcome === "unanswered" || outcome === "unknown";
 
-/** What does not hold. Without `faults` nothing may be refused, and what is not answered is a prefix too. */
+/**
+ * What does not hold. Without `faults` nothing may be refused, and what is not answered is a prefix
+ * too.
+ */
 export function checkHistory(
   users: readonly UserHistory[],
   stored: StoredRows,
@@ -79,7 +84,8 @@ function checkPuts(writes: readonly Write[], stored: StoredRows): string[] {
   const deferred = writes.filter(
     (write) => write.kind === "put" && write.durability === "deferred",
   );
-  if (deferred.length > 0 || all.length === 0) return []; // one may be made again late (web/README.md)
+  // one may be made again late (web/README.md)
+  if (deferred.length > 0 || all.length === 0) return [];
   const found = stored.get(all[0]?.keys[0] as string)?.n;
   const last = all.findLastIndex(({ outcome }) => outcome === "done");
   const allowed = all

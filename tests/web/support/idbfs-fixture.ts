@@ -1,4 +1,5 @@
-// A store's database in an IndexedDB in memory, for storages that are opened on it one after another, or overlapping as two tabs would.
+// A store's database in an IndexedDB in memory, for storages that are opened on it one after
+// another, or overlapping as two tabs would.
 
 import "fake-indexeddb/auto";
 import { IdbfsStorage } from "../../../web/src/storage/idbfs.ts";

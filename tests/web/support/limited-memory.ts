@@ -1,4 +1,5 @@
-// The module's binary with less memory to grow into, so that running out of it takes a moment and not gigabytes.
+// The module's binary with less memory to grow into, so that running out of it takes a moment and
+// not gigabytes.
 
 import { readFile } from "node:fs/promises";
 

@@ -1,4 +1,5 @@
-// The built package as a user gets it, with the types of its sources. What the build puts together: web/build.mjs.
+// The built package as a user gets it, with the types of its sources. What the build puts together:
+// web/build.mjs.
 
 import { pathToFileURL } from "node:url";
 

@@ -1,4 +1,5 @@
-// A user's project: a folder with the built package installed, and beside it packages that the tests have.
+// A user's project: a folder with the built package installed, and beside it packages that the
+// tests have.
 
 import { cpSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,6 @@
-// The REST door of the module over a store of its own, with the clock and the ids of tests/core/rest/conversation.h, which
-// explains the conversations. Text has a character for each octet.
+// The REST door of the module over a store of its own, with the clock and the ids of
+// tests/core/rest/conversation.h, which explains the conversations. Text has a character for each
+// octet.
 
 import { accountFromOptions } from "../../../web/src/rest/account.ts";
 import {

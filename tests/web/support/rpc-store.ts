@@ -1,4 +1,5 @@
-// A store in memory behind nothing but the engine and the block codec: what the clients and the host do, without them.
+// A store in memory behind nothing but the engine and the block codec: what the clients and the
+// host do, without them.
 
 import {
   type DecodeOptions,

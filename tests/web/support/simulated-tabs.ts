@@ -1,7 +1,9 @@
-// Several tabs of one store in one process, with locks and channels of their own, so that a test can kill and freeze them.
+// Several tabs of one store in one process, with locks and channels of their own, so that a test
+// can kill and freeze them.
 //
-// A tab here is what a browser would give one: Web Locks that are freed when it dies, channels on which messages
-// travel in order but not at once, and a page that freezes. What is stored lies in a map that all tabs share.
+// A tab here is what a browser would give one: Web Locks that are freed when it dies, channels on
+// which messages travel in order but not at once, and a page that freezes. What is stored lies in a
+// map that all tabs share.
 
 import type { LocalHost, LogOwnership } from "../../../web/src/host/local-host.ts";
 import type { LifecycleEvent, PageLifecycle } from "../../../web/src/host/page-lifecycle.ts";
@@ -13,7 +15,7 @@ import { SharedHost, type SharedHostOptions } from "../../../web/src/tabs/shared
 import { createEngine, type Engine } from "../../../web/src/wasm/engine.ts";
 import { openHost } from "./open-host.ts";
 
-// ---- Locks --------------------------------------------------------------------------------------------------------------
+// ---- Locks --------------------------------------------------------------------------------------
 
 interface Waiter {
   tab: Tab;
@@ -25,8 +27,10 @@ interface Waiter {
 // The locks of an origin. Exclusive ones only: entitable uses no others.
 export class Origin {
   readonly files = new Map<string, Uint8Array>();
-  disk: (tab: Tab) => LogStorage = () => new MemoryStorage(this.files); // each engine's own way to what is stored
-  lockLossDelayMs = () => 0; // until a tab hears that its lock was taken: nothing says that it hears of that first
+  // each engine's own way to what is stored
+  disk: (tab: Tab) => LogStorage = () => new MemoryStorage(this.files);
+  // until a tab hears that its lock was taken: nothing says that it hears of that first
+  lockLossDelayMs = () => 0;
   readonly tabs: Tab[] = [];
   readonly #held = new Map<string, Waiter>();
   readonly #queues = new Map<string, Waiter[]>();
@@ -119,7 +123,7 @@ export class Origin {
   }
 }
 
-// ---- A tab --------------------------------------------------------------------------------------------------------------
+// ---- A tab --------------------------------------------------------------------------------------
 
 export class Tab {
   readonly origin: Origin;
@@ -200,7 +204,8 @@ export class Tab {
     }
   }
 
-  // The process dies: nothing of it runs any more, and what it had asked of the disk may or may not be done.
+  // The process dies: nothing of it runs any more, and what it had asked of the disk may or may not
+  // be done.
   kill(): void {
     this.dead = true;
     this.onDeath();
@@ -228,7 +233,8 @@ async function newEngine(): Promise<Engine> {
   return engine;
 }
 
-// Each call of a tab on its storage is a task of its own, so that a tab can die or freeze before and after it.
+// Each call of a tab on its storage is a task of its own, so that a tab can die or freeze before
+// and after it.
 class TabStorage implements LogStorage {
   readonly #tab: Tab;
   readonly #inner: LogStorage;

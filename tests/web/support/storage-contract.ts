@@ -1,5 +1,6 @@
-// What every LogStorage must do (web/src/storage/log-storage.ts), as cases that need nothing but the storage: they run
-// under node:test on memory and on fake-indexeddb, and in a real browser on IndexedDB.
+// What every LogStorage must do (web/src/storage/log-storage.ts), as cases that need nothing but
+// the storage: they run under node:test on memory and on fake-indexeddb, and in a real browser on
+// IndexedDB.
 
 import { type LogStorage, StorageError } from "../../../web/src/storage/log-storage.ts";
 import { equal } from "./equal.ts";

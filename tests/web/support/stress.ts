@@ -1,5 +1,6 @@
-// Users in several tabs of one store who write without waiting, while tabs are killed, frozen, suspended and closed at random and
-// the disk does what disks do. What must hold of it after all is judged by what each user was told (support/history-check.ts).
+// Users in several tabs of one store who write without waiting, while tabs are killed, frozen,
+// suspended and closed at random and the disk does what disks do. What must hold of it after all is
+// judged by what each user was told (support/history-check.ts).
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type LogStorage, StorageError } from "../../../web/src/storage/log-storage.ts";
@@ -50,7 +51,8 @@ class User implements UserHistory {
     } finally {
       await Promise.all(this.#waiting); // a read may have failed while writes are under way
     }
-    await store.close().catch(() => {}); // deferred writes that could not be stored are lost, and that is said
+    // deferred writes that could not be stored are lost, and that is said
+    await store.close().catch(() => {});
     this.isDone = true;
   }
 
@@ -107,8 +109,8 @@ class User implements UserHistory {
     return settled;
   }
 
-  // A conflict on a key that nobody else has says that it was inserted twice; an ETag that is not there any more, that
-  // somebody else was first.
+  // A conflict on a key that nobody else has says that it was inserted twice; an ETag that is not
+  // there any more, that somebody else was first.
   #outcomeOf(write: Write, error: Error): Write["outcome"] {
     const { statusCode, code, hint } = error as {
       statusCode?: number;
@@ -197,7 +199,8 @@ class StressRun {
     user.run(40).catch((error) => {
       user.isDone = true;
       if (user.tab.dead) return;
-      const open = error instanceof StorageError || error.code === "ConnectionLost"; // the disk failed on opening, or a read did
+      // the disk failed on opening, or a read did
+      const open = error instanceof StorageError || error.code === "ConnectionLost";
       if (!open || !this.#options.faults)
         user.violations.push(`${user.name} ended with ${error.stack}`);
     });

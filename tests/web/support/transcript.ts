@@ -1,5 +1,5 @@
-// The same requests wherever a store for tests is, and all that comes back as text: for comparing places byte by byte. Runs in Node,
-// pages and workers alike.
+// The same requests wherever a store for tests is, and all that comes back as text: for comparing
+// places byte by byte. Runs in Node, pages and workers alike.
 
 import type { MockOptions } from "../../../web/src/testing/index.ts";
 import type { Store } from "../../../web/src/types.ts";
@@ -66,7 +66,7 @@ export function transcriptOf(store: Store): Promise<string> {
   return transcript((url, init) => store.fetch(url, init));
 }
 
-// ---- For other requests ---------------------------------------------------------------------------------------------
+// ---- For other requests -------------------------------------------------------------------------
 
 // What belongs to the connection is not the store's.
 const connectionHeaders = ["connection", "content-length", "keep-alive", "transfer-encoding"];

@@ -1,4 +1,5 @@
-// The same calls get the same bytes: in every store with the same seed, in forks, after rollbacks, over HTTP.
+// The same calls get the same bytes: in every store with the same seed, in forks, after rollbacks,
+// over HTTP.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

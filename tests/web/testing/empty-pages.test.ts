@@ -1,4 +1,5 @@
-// Pages that end early: whoever follows the continuations gets what a store without them has, each row once, by every door.
+// Pages that end early: whoever follows the continuations gets what a store without them has, each
+// row once, by every door.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,4 +1,5 @@
-// Faults on purpose, at every door: what fails, how often, how its caller hears of it, and what the log says.
+// Faults on purpose, at every door: what fails, how often, how its caller hears of it, and what the
+// log says.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -132,7 +132,8 @@ describe("a fork", () => {
 
   test("has the same account, and asks for the same signatures", async () => {
     const key = Buffer.from("secret").toString("base64");
-    const built = await import(new URL("dist/testing/index.js", packageFolder).href); // with its HMAC
+    // with its HMAC
+    const built = await import(new URL("dist/testing/index.js", packageFolder).href);
     const account = { name: "acme", keys: [key], authorize: true };
     const store: MockStore = await built.mockStore({ account });
     await using fork = store.fork();

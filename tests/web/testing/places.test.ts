@@ -1,5 +1,5 @@
-// One seed gives the same bytes wherever the store is: in this thread, in another, behind a server. tests/browser/determinism.test.ts has pages
-// and workers, against the same text.
+// One seed gives the same bytes wherever the store is: in this thread, in another, behind a server.
+// tests/browser/determinism.test.ts has pages and workers, against the same text.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -21,7 +21,8 @@ async function inline(): Promise<string> {
   return await transcriptOf(store);
 }
 
-// Whatever the port, asked as the host that stands in the address: which fetch would not let anybody say.
+// Whatever the port, asked as the host that stands in the address: which fetch would not let
+// anybody say.
 function toPort(port: number): SendRequest {
   return async (url, init = {}) => {
     const { pathname, search, host } = new URL(url);

@@ -1,4 +1,5 @@
-// Stores that read as the service does: the same rows as ever, in as many pages as explain says, each of one partition.
+// Stores that read as the service does: the same rows as ever, in as many pages as explain says,
+// each of one partition.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

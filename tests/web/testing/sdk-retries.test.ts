@@ -1,5 +1,5 @@
-// What the official client's retry policy makes of each fault rule and each option, with its own delays: they pass on the store's
-// clock, so that nothing here takes any time.
+// What the official client's retry policy makes of each fault rule and each option, with its own
+// delays: they pass on the store's clock, so that nothing here takes any time.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -18,7 +18,8 @@ interface Tried {
   took(): { statuses: (number | string)[]; seconds: number };
 }
 
-// The client with its defaults: three retries, the first after about a second. Its timers are the store's clock.
+// The client with its defaults: three retries, the first after about a second. Its timers are the
+// store's clock.
 async function tried(t: TestContext, options: MockOptions, run: (tried: Tried) => Promise<void>) {
   await using store = await mockStore({ name: "acme", fixtures: { people: [ann] }, ...options });
   t.mock.method(globalThis, "setTimeout", (call: () => void, ms: number) => {

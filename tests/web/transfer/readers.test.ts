@@ -26,7 +26,8 @@ function readAll(reader: RowReader, pieces: Iterable<string>): Row[] {
   return rows;
 }
 
-// One text per row: its line, and the entity as p/r name:Type=value, or what is wrong with it. "…" at the end: no more could be read.
+// One text per row: its line, and the entity as p/r name:Type=value, or what is wrong with it. "…"
+// at the end: no more could be read.
 function shown(format: Format, text: string, reader: RowReader = makers[format]()): string[] {
   const rows = readAll(reader, [text]).map((row) => {
     if ("problem" in row) return `${row.line}: ${row.problem}`;

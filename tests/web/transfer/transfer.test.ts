@@ -1,5 +1,5 @@
-// store.export() and store.import(): round trips of every kind of value, rows that are refused, sources that fail, and that
-// no more than a little of a file is held.
+// store.export() and store.import(): round trips of every kind of value, rows that are refused,
+// sources that fail, and that no more than a little of a file is held.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -161,7 +161,7 @@ describe("export writes", () => {
   });
 });
 
-// ---- Round trips ---------------------------------------------------------------------------------------------------------
+// ---- Round trips --------------------------------------------------------------------------------
 
 const doubles = [
   0,
@@ -292,7 +292,7 @@ describe("a round trip", () => {
   });
 });
 
-// ---- Import ---------------------------------------------------------------------------------------------------------------
+// ---- Import -------------------------------------------------------------------------------------
 
 async function imported(
   source: Parameters<Store["import"]>[0],

@@ -1,4 +1,5 @@
-// Who is let in: stored access policies, shared access signatures, keys, connection strings, tokens.
+// Who is let in: stored access policies, shared access signatures, keys, connection strings,
+// tokens.
 
 import {
   AzureNamedKeyCredential,

@@ -1,4 +1,5 @@
-// Entities one by one: writing by every verb, reading, every type of value, odd keys, and what is refused.
+// Entities one by one: writing by every verb, reading, every type of value, odd keys, and what is
+// refused.
 
 import { type Edm, odata, type TableClient, type UpdateMode } from "@azure/data-tables";
 import { equal } from "../equal.ts";

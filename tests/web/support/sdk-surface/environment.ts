@@ -1,5 +1,5 @@
-// What the checks of the official client know of the place where they run, and their vocabulary. Nothing here is of Node or of a
-// page, so that it may be bundled for one.
+// What the checks of the official client know of the place where they run, and their vocabulary.
+// Nothing here is of Node or of a page, so that it may be bundled for one.
 
 import {
   type AzureNamedKeyCredential,
@@ -34,11 +34,14 @@ export interface Environment {
   kind: EnvironmentKind;
   account: Account; // with all rights
   hostStyle: Account; // the same at an address that tells accounts apart by host name
-  locked: Account; // lets in only what is signed, with all rights of an account SAS; may be the same
+  // lets in only what is signed, with all rights of an account SAS; may be the same
+  locked: Account;
   key: NamedKeyCredential; // of the locked one
-  // What signs: the client's own functions, or this package's where the client's build has none that work.
+  // What signs: the client's own functions, or this package's where the client's build has none
+  // that work.
   signer: { tableSas: typeof generateTableSas; accountSas: typeof generateAccountSas };
-  setPolicies(table: string, policies: SignedIdentifier[]): Promise<unknown>; // as the owner of the locked one
+  // as the owner of the locked one
+  setPolicies(table: string, policies: SignedIdentifier[]): Promise<unknown>;
 }
 
 export interface Check {

@@ -1,5 +1,5 @@
-// The whole of what the official client does with data, as checks that run wherever a store answers it: in Node, in a page, over a
-// Service Worker, a server's HTTP and HTTPS.
+// The whole of what the official client does with data, as checks that run wherever a store answers
+// it: in Node, in a page, over a Service Worker, a server's HTTP and HTTPS.
 
 import { access } from "./access.ts";
 import { entities } from "./entities.ts";
@@ -33,7 +33,10 @@ export interface ExpectedFailure {
   error: RegExp; // what comes of trying
 }
 
-/** What can't be done where, all of it by the client's or the emulator's own rules. That it still can't is checked. */
+/**
+ * What can't be done where, all of it by the client's or the emulator's own rules. That it still
+ * can't is checked.
+ */
 export const expectedFailures: readonly ExpectedFailure[] = [
   {
     check: "a key lets in, by itself or in a connection string; a wrong one doesn't",

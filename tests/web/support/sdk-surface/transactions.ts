@@ -6,7 +6,8 @@ import { all, type Check, rejectionOf } from "./environment.ts";
 
 const entity = (rowKey: string, more: object = {}) => ({ partitionKey: "p", rowKey, ...more });
 
-// Of an operation in a transaction: the client's error has the code itself, and the service's text, which starts with the index.
+// Of an operation in a transaction: the client's error has the code itself, and the service's text,
+// which starts with the index.
 async function failed(promise: Promise<unknown>, status: number, code: string, text: RegExp) {
   const error = await rejectionOf(promise);
   if (!(error instanceof RestError)) throw error;
