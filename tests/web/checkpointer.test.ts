@@ -1,5 +1,6 @@
-// Calls the checkpointer's functions at random moments. There is only one checkpoint at a time. A
-// caller that waits for a checkpoint does not wait for a timer, which hidden pages delay.
+// Tests the checkpointer by calling its functions at random moments. There is only one checkpoint
+// at a time. A caller that waits for a checkpoint does not wait for a timer, which hidden pages
+// delay.
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";

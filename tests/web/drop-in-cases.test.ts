@@ -1,6 +1,6 @@
-// Each operation through the official client and through entitable/data-tables, results compared
-// field by field but for the documented differences (drop-in-differences.test.ts has a test for
-// each of them).
+// Runs each operation through the official client and through entitable/data-tables, and compares
+// the results field by field. The documented differences are left out; drop-in-differences.test.ts
+// tests each of them.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => both.close());
 
-// Cases run in order, on what those before them left.
+// Cases run in order and depend on the data of earlier cases.
 function same(name: string, call: Call): void {
   test(name, async () => {
     both.advanceClock();
@@ -32,16 +32,18 @@ const none = null as unknown as string;
 
 describe("tables", () => {
   same("are created", ({ service }) => service.createTable("people"));
-  same("are created again", ({ service }) => service.createTable("People"));
+  same("that exist are created again without an error", ({ service }) =>
+    service.createTable("People"),
+  );
   same("are created by their own client", ({ table }) => table("another").createTable());
-  same("have names of a kind", ({ service }) => service.createTable("9lives"));
-  same("have names of a length", ({ service }) => service.createTable("ab"));
-  same("are not called Tables", ({ service }) => service.createTable("tables"));
+  same("with an illegal name are rejected", ({ service }) => service.createTable("9lives"));
+  same("with a name that is too short are rejected", ({ service }) => service.createTable("ab"));
+  same("named Tables are rejected", ({ service }) => service.createTable("tables"));
   same("are listed", ({ service }) => all(service.listTables()));
   same("are listed page by page", ({ service }) =>
     all(service.listTables().byPage({ maxPageSize: 1 })),
   );
-  same("are listed from a token", async ({ service }) => {
+  same("are listed from a continuation token", async ({ service }) => {
     const { value } = await service.listTables().byPage({ maxPageSize: 1 }).next();
     const { continuationToken } = value;
     return all(service.listTables().byPage({ continuationToken }));
@@ -49,12 +51,14 @@ describe("tables", () => {
   same("are filtered", ({ service, entry }) =>
     all(service.listTables({ queryOptions: { filter: entry.odata`TableName eq ${"people"}` } })),
   );
-  same("are filtered in the service's grammar", ({ service }) =>
+  same("are filtered with operators of the service's grammar", ({ service }) =>
     all(service.listTables({ queryOptions: { filter: "TableName eq" } })),
   );
   same("are deleted", ({ service }) => service.deleteTable("another"));
-  same("are deleted again", ({ table }) => table("another").deleteTable());
-  same("have pages of a size", ({ service }) =>
+  same("that do not exist are deleted without an error", ({ table }) =>
+    table("another").deleteTable(),
+  );
+  same("reject an illegal page size", ({ service }) =>
     all(service.listTables().byPage({ maxPageSize: 1001 })),
   );
 });
@@ -93,43 +97,49 @@ const values = {
 
 describe("entities are written", () => {
   same("with every type of value", ({ table }) => table().createEntity({ ...key("1"), ...values }));
-  same("once", ({ table }) => table().createEntity({ ...key("1") }));
+  same("only once with the same keys", ({ table }) => table().createEntity({ ...key("1") }));
   same("with keys of any text", ({ table }) =>
     table().createEntity({ ...key("\u00fc 1%+&='x'", "o'x"), a: 1 }),
   );
   same("with empty keys", ({ table }) => table().createEntity({ ...key("", ""), a: 1 }));
-  same("without a partition key: not", ({ table }) => table().createEntity({ ...key("1", none) }));
-  same("without a row key: not", ({ table }) => table().createEntity(key(none)));
-  same("with forbidden keys: not", ({ table }) => table().createEntity(key("a/b")));
-  same("with keys that are too long: not", ({ table }) =>
+  same("without a partition key: rejected", ({ table }) =>
+    table().createEntity({ ...key("1", none) }),
+  );
+  same("without a row key: rejected", ({ table }) => table().createEntity(key(none)));
+  same("with forbidden characters in a key: rejected", ({ table }) =>
+    table().createEntity(key("a/b")),
+  );
+  same("with keys that are too long: rejected", ({ table }) =>
     table().createEntity(key("k".repeat(1025))),
   );
   same("without etag and timestamp", ({ table }) =>
     table().upsertEntity({ ...key("stamps"), etag: "x", timestamp: "y" }),
   );
-  same("into no table: not", ({ table }) => table("nowhere").createEntity(key("1")));
-  same("with a name that is none: not", ({ table }) =>
+  same("into a table that does not exist: rejected", ({ table }) =>
+    table("nowhere").createEntity(key("1")),
+  );
+  same("with an illegal property name: rejected", ({ table }) =>
     table().createEntity({ ...key("2"), "a-b": 1 }),
   );
-  same("with a name that is too long: not", ({ table }) =>
+  same("with a property name that is too long: rejected", ({ table }) =>
     table().createEntity({ ...key("2"), ["n".repeat(256)]: 1 }),
   );
-  same("with a text that is too long: not", ({ table }) =>
+  same("with a string that is too long: rejected", ({ table }) =>
     table().createEntity({ ...key("2"), text: "x".repeat(32769) }),
   );
-  same("with too many properties: not", ({ table }) =>
+  same("with too many properties: rejected", ({ table }) =>
     table().createEntity({
       ...key("2"),
       ...Object.fromEntries(Array.from({ length: 253 }, (_, i) => [`p${i}`, i])),
     }),
   );
-  same("with an Int64 out of range: not", ({ table }) =>
+  same("with an Int64 out of range: rejected", ({ table }) =>
     table().createEntity({ ...key("2"), n: 9223372036854775808n }),
   );
-  same("with a guid that is none: not", ({ table }) =>
+  same("with a malformed GUID: rejected", ({ table }) =>
     table().createEntity({ ...key("2"), g: { type: "Guid", value: "x" } }),
   );
-  same("with a date before 1601: not", ({ table }) =>
+  same("with a date before 1601: rejected", ({ table }) =>
     table().createEntity({ ...key("2"), d: new Date("1600-12-31T00:00:00Z") }),
   );
   for (const mode of ["Merge", "Replace"] as const) {
@@ -142,44 +152,44 @@ describe("entities are written", () => {
       const { etag } = await table().getEntity("p", mode);
       return table().updateEntity({ ...key(mode), d: 4 }, mode, { etag });
     });
-    same(`by update with another ETag: not, ${mode}`, ({ table }) =>
+    same(`by update with another ETag: rejected, ${mode}`, ({ table }) =>
       table().updateEntity({ ...key(mode), e: 5 }, mode, {
         etag: "W/\"datetime'2020-01-01T00%3A00%3A00Z'\"",
       }),
     );
-    same(`by update with no ETag at all: not, ${mode}`, ({ table }) =>
+    same(`by update with a malformed ETag: rejected, ${mode}`, ({ table }) =>
       table().updateEntity({ ...key(mode), e: 5 }, mode, { etag: "five" }),
     );
-    same(`by update if they are there, ${mode}`, ({ table }) =>
+    same(`by update with If-Match: *, ${mode}`, ({ table }) =>
       table().updateEntity(key("nobody"), mode),
     );
   }
-  same("in a mode that there is", ({ table }) =>
+  same("in an unknown mode, by update: rejected", ({ table }) =>
     table().updateEntity(key("1"), "merge" as UpdateMode),
   );
-  same("in a mode that there is, by upsert", ({ table }) =>
+  same("in an unknown mode, by upsert: rejected", ({ table }) =>
     table().upsertEntity(key("1"), "" as UpdateMode),
   );
 });
 
 describe("entities are read", () => {
   same("with every type of value", ({ table }) => table().getEntity("p", "1"));
-  same("one that is not there", ({ table }) => table().getEntity("p", "nobody"));
-  same("from no table", ({ table }) => table("nowhere").getEntity("p", "1"));
+  same("that do not exist", ({ table }) => table().getEntity("p", "nobody"));
+  same("from a table that does not exist", ({ table }) => table("nowhere").getEntity("p", "1"));
   same("by keys of any text", ({ table }) => table().getEntity("o'x", "\u00fc 1%+&='x'"));
   same("by empty keys", ({ table }) => table().getEntity("", ""));
-  same("in part", ({ table }) =>
+  same("with selected properties", ({ table }) =>
     table().getEntity("p", "1", { queryOptions: { select: ["text", "rowKey", "absent", "etag"] } }),
   );
   same("all of them", ({ table }) => all(table().listEntities()));
-  same("all of them, in part", ({ table }) =>
+  same("all of them, with selected properties", ({ table }) =>
     all(table().listEntities({ queryOptions: { select: ["partitionKey", "timestamp", "a"] } })),
   );
-  same("all of them, nothing but the ETag", ({ table }) =>
+  same("all of them, with nothing but the ETag selected", ({ table }) =>
     all(table().listEntities({ queryOptions: { select: ["etag", "a"] } })),
   );
   same("page by page", ({ table }) => all(table().listEntities().byPage({ maxPageSize: 2 })));
-  same("from a token", async ({ table }) => {
+  same("from a continuation token", async ({ table }) => {
     const { value } = await table().listEntities().byPage({ maxPageSize: 2 }).next();
     const { continuationToken } = value;
     return all(table().listEntities().byPage({ continuationToken, maxPageSize: 3 }));
@@ -191,23 +201,25 @@ describe("entities are read", () => {
       }),
     ),
   );
-  same("by a filter that finds nothing", ({ table }) =>
+  same("by a filter that matches nothing", ({ table }) =>
     all(
       table()
         .listEntities({ queryOptions: { filter: "a eq 99" } })
         .byPage(),
     ),
   );
-  same("by a filter that is none", ({ table }) =>
+  same("by a malformed filter", ({ table }) =>
     all(table().listEntities({ queryOptions: { filter: "a eq eq" } })),
   );
-  same("in pages of nothing", ({ table }) =>
+  same("with a page size of zero", ({ table }) =>
     all(table().listEntities().byPage({ maxPageSize: 0 })),
   );
-  same("in pages that are too long", ({ table }) =>
+  same("with a page size that is too large", ({ table }) =>
     all(table().listEntities().byPage({ maxPageSize: 1001 })),
   );
-  same("from no table, page by page", ({ table }) => all(table("nowhere").listEntities().byPage()));
+  same("from a table that does not exist, page by page", ({ table }) =>
+    all(table("nowhere").listEntities().byPage()),
+  );
 });
 
 describe("transactions", () => {
@@ -226,14 +238,14 @@ describe("transactions", () => {
       ["delete", key("stamps")],
     ]),
   );
-  same("answer by row key", async ({ table }) => {
+  same("return responses by row key", async ({ table }) => {
     const done = await table().submitTransaction([
       ["upsert", key("t1")],
       ["upsert", key("t'2")],
     ]);
     return [done.getResponseForEntity("t1"), done.getResponseForEntity("nobody")];
   });
-  same("leave what they wrote", ({ table }) => all(table().listEntities()));
+  same("store what they wrote", ({ table }) => all(table().listEntities()));
   same(
     "fail whole",
     submit([
@@ -271,8 +283,8 @@ describe("transactions", () => {
       ["create", key("x", "q")],
     ]),
   );
-  same("know their modes", submit([["update", key("x"), "merge" as UpdateMode]]));
-  same("want keys", submit([["delete", key(none)]]));
+  same("reject an unknown mode", submit([["update", key("x"), "merge" as UpdateMode]]));
+  same("require keys", submit([["delete", key(none)]]));
   same(
     "are of 4 MiB at most",
     submit(
@@ -285,14 +297,16 @@ describe("transactions", () => {
       ),
     ),
   );
-  same("are not empty", ({ table }) =>
+  same("reject an empty list", ({ table }) =>
     table()
       .submitTransaction([])
       .catch(({ name }: Error) => name),
   );
-  same("want a table", ({ table }) => table("nowhere").submitTransaction([["create", key("x")]]));
-  same("fail whole and leave nothing", ({ table }) => all(table().listEntities()));
-  same("are built", ({ table, entry }) => {
+  same("require an existing table", ({ table }) =>
+    table("nowhere").submitTransaction([["create", key("x")]]),
+  );
+  same("that fail store nothing", ({ table }) => all(table().listEntities()));
+  same("can be built step by step", ({ table, entry }) => {
     const built = new entry.TableTransaction();
     built.createEntity({ ...key("b0"), a: 1 });
     built.upsertEntity({ ...key("t0"), a: 1 });
@@ -305,15 +319,17 @@ describe("transactions", () => {
 
 describe("entities are deleted", () => {
   same("by key", ({ table }) => table().deleteEntity("p", "1"));
-  same("once", ({ table }) => table().deleteEntity("p", "1"));
+  same("only once", ({ table }) => table().deleteEntity("p", "1"));
   same("with their ETag", async ({ table }) => {
     const { etag } = await table().getEntity("p", "Merge");
     return table().deleteEntity("p", "Merge", { etag });
   });
-  same("with another ETag: not", ({ table }) =>
+  same("with another ETag: rejected", ({ table }) =>
     table().deleteEntity("p", "Replace", { etag: "W/\"datetime'2020-01-01T00%3A00%3A00Z'\"" }),
   );
-  same("from no table: not", ({ table }) => table("nowhere").deleteEntity("p", "1"));
+  same("from a table that does not exist: rejected", ({ table }) =>
+    table("nowhere").deleteEntity("p", "1"),
+  );
 });
 
 describe("keys that are missing", () => {
@@ -346,7 +362,7 @@ describe("access policies", () => {
     (name?: string): Call =>
     ({ table }) =>
       table(name).getAccessPolicy();
-  same("are none at first", get());
+  same("are empty at first", get());
   same(
     "are set",
     set([
@@ -356,15 +372,18 @@ describe("access policies", () => {
       { id: "empty" },
     ]),
   );
-  same("are got", get());
+  same("are returned as they were set", get());
   same("are five at most", set(Array.from({ length: 6 }, (_, i) => ({ id: `${i}` }))));
-  same("allow what there is to allow", set([{ id: "x", accessPolicy: { permission: "w" } }]));
-  same("have names that differ", set([{ id: "x" }, { id: "x" }]));
-  same("stay when they could not be set", get());
-  same("are of a table", get("nowhere"));
-  same("are set for a table", set([], "nowhere"));
-  same("are taken away", set([]));
-  same("are none again", get());
+  same(
+    "reject a permission that tables do not have",
+    set([{ id: "x", accessPolicy: { permission: "w" } }]),
+  );
+  same("reject duplicate ids", set([{ id: "x" }, { id: "x" }]));
+  same("are unchanged when they could not be set", get());
+  same("of a table that does not exist are rejected", get("nowhere"));
+  same("cannot be set for a table that does not exist", set([], "nowhere"));
+  same("can be cleared", set([]));
+  same("are empty after that", get());
 });
 
 describe("the service", () => {
@@ -377,7 +396,7 @@ describe("the service", () => {
     maxAgeInSeconds: 200,
   };
   same("has properties", ({ service }) => service.getProperties());
-  same("takes all of them", ({ service }) =>
+  same("accepts all of them", ({ service }) =>
     service.setProperties({
       logging: {
         version: "1.0",
@@ -391,14 +410,14 @@ describe("the service", () => {
       cors: [rule, { ...rule, allowedOrigins: "*", allowedHeaders: "" }],
     }),
   );
-  same("gives them back", ({ service }) => service.getProperties());
-  same("takes some of them", ({ service }) => service.setProperties({ cors: [] }));
+  same("returns them", ({ service }) => service.getProperties());
+  same("accepts some of them", ({ service }) => service.setProperties({ cors: [] }));
   same("keeps the others", ({ service }) => service.getProperties());
-  same("takes none", ({ service }) => service.setProperties({}));
-  same("refuses a method that is none", ({ service }) =>
+  same("accepts an empty set", ({ service }) => service.setProperties({}));
+  same("rejects an unknown method", ({ service }) =>
     service.setProperties({ cors: [{ ...rule, allowedMethods: "GRAB" }] }),
   );
-  same("refuses six rules", ({ service }) =>
+  same("rejects six rules", ({ service }) =>
     service.setProperties({ cors: Array.from({ length: 6 }, () => rule) }),
   );
 });
@@ -415,8 +434,8 @@ describe("an aborted signal", () => {
   same("keeps a list from happening", ({ table }) =>
     nameOf(all(table().listEntities({ abortSignal }))),
   );
-  same("keeps a table from being made", ({ service }) =>
+  same("keeps a table from being created", ({ service }) =>
     nameOf(service.createTable("aborted", { abortSignal })),
   );
-  same("leaves nothing", ({ service }) => all(service.listTables()));
+  same("has no effect", ({ service }) => all(service.listTables()));
 });

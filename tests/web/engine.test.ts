@@ -1,5 +1,4 @@
-// The engine's calls by themselves: opening, groups, segments, checkpoints, and what happens when
-// something goes wrong.
+// Tests the engine's calls without a host: opening, groups, segments, checkpoints and failures.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -17,7 +16,7 @@ import { wasmWithMaxPages } from "./support/limited-memory.ts";
 
 const now = Date.UTC(2026, 0, 1);
 
-// What a host would have stored.
+// The files that a host would have stored.
 class Files {
   manifest: Uint8Array | undefined;
   readonly parts = new Map<number, Uint8Array>();
@@ -90,7 +89,7 @@ describe("opening", () => {
     engine.close();
   });
 
-  test("segments bring everything back, timestamps included", async () => {
+  test("segments restore everything, including timestamps", async () => {
     const files = new Files();
     const first = await files.open();
     files.commit(first, create, insert("1", { v: 1.5 }), insert("2"));
@@ -102,7 +101,7 @@ describe("opening", () => {
     assert.equal(second.verify(), "");
   });
 
-  test("a checkpoint and the segments after it do so too", async () => {
+  test("a checkpoint and the segments after it restore everything", async () => {
     const files = new Files();
     const first = await files.open();
     files.commit(first, create, insert("1"), insert("2", { a: "b".repeat(1000) }));
@@ -132,7 +131,7 @@ describe("opening", () => {
     assert.deepEqual(rows(await files.open()), ["1", "2"]);
   });
 
-  test("a damaged segment is reported and the store opens read-only with what verified", async () => {
+  test("a damaged segment is reported, and the store opens read-only with the intact commits", async () => {
     const files = new Files();
     const first = await files.open();
     files.commit(first, create, insert("1"));
@@ -148,7 +147,7 @@ describe("opening", () => {
     assert.deepEqual([failed, changes], [[true], false]);
   });
 
-  test("a part that is lost is damage: what it held is gone, the rest is read", async () => {
+  test("a lost part is reported as damage: its rows are missing, the others are read", async () => {
     const files = new Files();
     const first = await files.open();
     files.commit(first, create, insert("1"));
@@ -164,7 +163,7 @@ describe("opening", () => {
     assert.equal(engine.stats().tables.length, 1);
   });
 
-  test("damage that the host found is kept", async () => {
+  test("damage that the host found is reported", async () => {
     const engine = await createEngine();
     engine.recover(undefined);
     engine.reportDamage({ file: "wal-é", message: "could not be read – 💥" });
@@ -173,7 +172,7 @@ describe("opening", () => {
     assert.equal(engine.readOnly, true);
   });
 
-  test("a manifest of a newer format refuses to open", async () => {
+  test("a manifest of a newer format cannot be opened", async () => {
     const files = new Files();
     const first = await files.open();
     files.commit(first, create);
@@ -192,7 +191,7 @@ describe("opening", () => {
 });
 
 describe("groups", () => {
-  test("blocks of one group see each other and are answered one by one", async () => {
+  test("requests of one group see each other's effects and get a response each", async () => {
     const files = new Files();
     const engine = await files.open();
     files.commit(engine, create);
@@ -208,7 +207,7 @@ describe("groups", () => {
     assert.deepEqual(rows(engine), ["1", "2"]);
   });
 
-  test("what is written without being staged first is published with its reply", async () => {
+  test("a write without staging is published with its response", async () => {
     const files = new Files();
     const engine = await files.open();
     files.commit(engine, create);
@@ -225,7 +224,7 @@ describe("groups", () => {
     assert.deepEqual(rows(await files.open()), ["1", "2", "3"]);
   });
 
-  test("a discarded group never was", async () => {
+  test("a discarded group has no effect", async () => {
     const files = new Files();
     const engine = await files.open();
     files.commit(engine, create);
@@ -266,7 +265,7 @@ describe("groups", () => {
     assert.deepEqual(rows(await files.open()), ["1", "2"]);
   });
 
-  test("a clock set back gives rising timestamps", async () => {
+  test("timestamps rise even if the clock is set back", async () => {
     const files = new Files();
     const engine = await files.open();
     files.commit(engine, create, insert("1"));
@@ -278,7 +277,7 @@ describe("groups", () => {
 });
 
 describe("memory", () => {
-  test("what is given out is the reader's own, however memory grows", async () => {
+  test("returned values belong to the reader, however memory grows", async () => {
     const files = new Files();
     const engine = await files.open();
     files.commit(engine, create);
@@ -311,7 +310,7 @@ describe("memory", () => {
     assert.equal(engine.verify(), "");
   });
 
-  test("running out of it rejects what did not fit and leaves the store usable", async () => {
+  test("running out of memory rejects the write that did not fit and leaves the store usable", async () => {
     const engine = await createEngine({ wasm: await wasmWithMaxPages(400) });
     engine.recover(undefined);
     engine.finishRecovery();
@@ -378,7 +377,7 @@ describe("memory", () => {
 });
 
 describe("failures", () => {
-  test("a closed engine says so", async () => {
+  test("a closed engine throws an error that says so", async () => {
     const engine = await createEngine();
     engine.close();
     engine.close();
@@ -389,7 +388,7 @@ describe("failures", () => {
     assert.throws(() => engine.stats(), closed);
   });
 
-  test("a broken rule of the facade poisons the handle: it refuses writes, and nothing escapes", async () => {
+  test("a violated precondition makes the handle reject writes, and no exception escapes", async () => {
     const files = new Files();
     const engine = await files.open();
     files.commit(engine, create, insert("1"));
@@ -405,7 +404,7 @@ describe("failures", () => {
     assert.deepEqual(rows(engine), ["1"]);
   });
 
-  test("versions: a fork, and going back, in one module instance", async () => {
+  test("a fork and a rollback in one module instance", async () => {
     const files = new Files();
     const engine = await files.open();
     files.commit(engine, create, insert("1"));
@@ -430,7 +429,7 @@ describe("failures", () => {
     assert.throws(() => second.fork(), { code: "StoreClosed" });
   });
 
-  test("versions that there are not, and stores that can't have any, are our bugs", async () => {
+  test("unknown versions, and versions of stores that cannot have them, are internal errors", async () => {
     const files = new Files();
     const engine = await files.open();
     files.commit(engine, create, insert("1"));
@@ -439,7 +438,7 @@ describe("failures", () => {
     assert.throws(() => engine.rollback(version), { code: "InternalError" });
     assert.equal(engine.readOnly, true);
     assert.deepEqual(rows(engine.fork()), ["1"]);
-    assert.equal(engine.fork().readOnly, true); // nobody knows what they share
+    assert.equal(engine.fork().readOnly, true); // the versions share data
 
     const other = await files.open();
     files.commit(other, insert("2"));
@@ -450,14 +449,14 @@ describe("failures", () => {
     assert.throws(() => lazy.fork(), { code: "InternalError" }); // its part is not in memory
   });
 
-  test("two stores in one process are strangers", async () => {
+  test("two stores in one process share nothing", async () => {
     const [a, b] = await Promise.all([new Files().open(), new Files().open()]);
     new Files().commit(a, create, insert("1"));
     new Files().commit(b, create);
     assert.deepEqual([rows(a), rows(b)], [["1"], []]);
   });
 
-  test("IndexedDB is missing here, which is an error and not an abort", async () => {
+  test("a missing IndexedDB is an error and does not abort the process", async () => {
     const engine = await createEngine();
     await assert.rejects(
       engine.openIdbfsDatabase("/entitable/none"),

@@ -1,6 +1,6 @@
-// A store on a disk that fails at random, and a process that dies at random: against the durability
-// contract (design: strict and relaxed are there when they were acknowledged, deferred ones are a
-// prefix, what was rejected had no effect).
+// Tests the durability contract with a disk that fails at random and a process that dies at random.
+// Acknowledged strict and relaxed writes are stored, the stored deferred writes are a prefix, and a
+// rejected write has no effect.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -52,7 +52,7 @@ class Life {
     );
   }
 
-  // What must hold of the writes of a life that ended, given what is there.
+  // Checks the writes of a process that ended against the rows that are stored.
   check(there: ReadonlySet<string>): void {
     for (const { key, durability, acknowledged, rejected } of this.writes) {
       if (acknowledged !== undefined && durability !== "deferred")
@@ -74,7 +74,7 @@ async function keysOf(store: Store): Promise<Set<string>> {
   return keys;
 }
 
-test("acknowledged is there, rejected is not, whatever the disk does and whenever the process dies", async (t) => {
+test("acknowledged writes are stored and rejected ones are not, whatever the disk does and whenever the process dies", async (t) => {
   const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000_007);
   const lives = Number(process.env["ENTITABLE_LIVES"] ?? 60);
   t.diagnostic(`ENTITABLE_SEED=${seed}`);
@@ -88,7 +88,7 @@ test("acknowledged is there, rejected is not, whatever the disk does and wheneve
   let kept = new Set<string>();
   for (let n = 0; n < lives; ++n) {
     const life = await Life.begin(files, random);
-    life.disk.isHealthy = true; // or reading may fail, too
+    life.disk.isHealthy = true; // else reading may fail too
     const found = await keysOf(life.store);
     life.disk.isHealthy = false;
     for (const key of kept) assert(found.has(key), `a life later: ${key}`);
@@ -101,7 +101,7 @@ test("acknowledged is there, rejected is not, whatever the disk does and wheneve
     }
     if (random.below(3) === 0) {
       life.disk.isHealthy = true;
-      // deferred writes that can't be stored are lost, and that is said
+      // deferred writes that cannot be stored are lost, and the close reports that
       await life.store.close().catch(() => {});
     }
     life.disk.dead = true;

@@ -1,4 +1,4 @@
-// store.fetch: the REST door in the shape of the platform's fetch.
+// Tests store.fetch, the REST entry point with the signature of the platform's fetch.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -58,7 +58,7 @@ describe("store.fetch", () => {
     await assert.rejects(store.fetch("/relative"), TypeError);
   });
 
-  test("gives no body with 204, 304 and HEAD", async () => {
+  test("returns no body with 204, 304 and HEAD", async () => {
     await using store = await open();
     await peopleIn(store);
     const entity = { PartitionKey: "p", RowKey: "r" };
@@ -94,7 +94,7 @@ describe("store.fetch", () => {
     );
   });
 
-  test("refuses as the service does, and that is a response", async () => {
+  test("rejects a request as the service does, with a response", async () => {
     await using store = await open();
     const missing = await store.fetch(`${base}/people(PartitionKey='p',RowKey='r')`);
     assert.equal(missing.status, 404);
@@ -103,7 +103,7 @@ describe("store.fetch", () => {
     assert.equal(verb.status, 400);
   });
 
-  test("refuses a body of more than 4 MiB, and takes one of 4 MiB", async () => {
+  test("rejects a body of more than 4 MiB, and accepts one of 4 MiB", async () => {
     await using store = await open();
     await peopleIn(store);
     const most = 4 * 1024 * 1024;
@@ -118,7 +118,7 @@ describe("store.fetch", () => {
     assert.equal((await send(2 * most)).status, 413);
   });
 
-  test("writes through both doors meet in one store", async () => {
+  test("writes through either entry point are visible through both", async () => {
     await using store = await open();
     await peopleIn(store);
     const key = { PartitionKey: "p", RowKey: "r" };
@@ -137,7 +137,7 @@ describe("store.fetch", () => {
     assert.equal((await table.getEntity("p", "r")).etag, replaced.headers.get("etag"));
   });
 
-  test("stores what it acknowledges", async () => {
+  test("a write that it acknowledged is stored", async () => {
     const name = "fetch-stored";
     {
       await using store = await openStore({ name, account: { name: "acct" } });
@@ -152,7 +152,7 @@ describe("store.fetch", () => {
     await deleteStore(name);
   });
 
-  test("aborts with the reason that was given, and then nothing happens", async () => {
+  test("an aborted call rejects with the given reason, and nothing happens", async () => {
     await using store = await open();
     await peopleIn(store);
     const reason = new Error("changed my mind");
@@ -193,7 +193,7 @@ describe("the account", () => {
     }
   });
 
-  test("that authorizes refuses who has no key", async () => {
+  test("that requires authorization rejects a request without a key", async () => {
     await using store = await open({ account: { name: "acct", authorize: true, keys: ["a2V5"] } });
     assert.equal(await status(store, `${base}/Tables`), 403);
   });

@@ -1,4 +1,4 @@
-// Colours for code: right for what code has, and never wrong about its text.
+// Tests syntax highlighting: tokens get the right colours, and the text never changes.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { highlight } from "../../web/src/explorer/highlight.ts";
@@ -8,7 +8,7 @@ const coloured = (code: string) =>
     .filter(({ kind }) => kind !== "plain")
     .map(({ kind, text }) => `${kind} ${text}`);
 
-describe("the colours of code", () => {
+describe("syntax highlighting colours", () => {
   test("comments, strings, numbers, keywords", () => {
     assert.deepEqual(
       coloured('const a = "it\'s"; // a "comment"\nreturn `b {1}` + 0.5e3 + 10n /* const */;'),
@@ -25,18 +25,18 @@ describe("the colours of code", () => {
     );
   });
 
-  test("what looks like one of them is not", () => {
+  test("no text that only looks like a token", () => {
     assert.deepEqual(coloured("x.return + constant + a1 + this.#field + $new"), ["keyword this"]);
     assert.deepEqual(coloured("npm install entitable # a comment"), ["comment # a comment"]);
   });
 
-  test("what is not finished is coloured to its end", () => {
+  test("an unterminated token to its end", () => {
     assert.deepEqual(coloured('"open\nlet'), ['string "open', "keyword let"]);
     assert.deepEqual(coloured("/* open\nlet"), ["comment /* open\nlet"]);
     assert.deepEqual(coloured("`open\nlet"), ["string `open\nlet"]);
   });
 
-  test("the pieces put together are the text, whatever it is", (t) => {
+  test("without changing the text, whatever it is", (t) => {
     const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000);
     t.diagnostic(`ENTITABLE_SEED=${seed}`);
     let state = seed + 1;

@@ -1,16 +1,16 @@
-// What the build takes out of Emscripten's glue.
+// Tests which parts of Emscripten's generated JavaScript the build removes.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-const path = "../../bindings/prune.mjs"; // JavaScript of the build, which declares no types
+const path = "../../bindings/prune.mjs"; // a JavaScript file of the build, without type declarations
 const { prune } = (await import(path)) as { prune(glue: string): string };
 
 const members = (glue: string, object: string): string[] =>
   Object.keys(new Function(`${glue}; return ${object};`)() as object);
 
-describe("pruning the glue", () => {
-  test("takes the methods of the file system that no code mentions which may run", () => {
+describe("pruning the generated JavaScript", () => {
+  test("removes the file system methods that no reachable code mentions", () => {
     const glue = prune(
       `var FS={mount:function(){return FS.lookup()},lookup(){},lost(){return FS.lostToo()},lostToo:()=>1,root:null};
        var MEMFS={ops_table:null,node:{read(){}},mount(){return MEMFS.node.read()}};`,
@@ -19,19 +19,19 @@ describe("pruning the glue", () => {
     assert.deepEqual(members(glue, "MEMFS"), ["ops_table", "node", "mount"]);
   });
 
-  test("leaves what a text names, and every other object", () => {
+  test("keeps names that occur in a string, and every other object", () => {
     const glue = prune(`var FS={byText(){},lost(){}};var name="byText";var Other={kept(){}};`);
     assert.deepEqual(members(glue, "FS"), ["byText"]);
     assert.deepEqual(members(glue, "Other"), ["kept"]);
   });
 
-  test("knows getters and setters, and comes to the same when it is done again", () => {
+  test("handles getters and setters, and is idempotent", () => {
     const glue = prune(`var TTY={get lost(){return 1},set mount(value){},ttys:[]};`);
     assert.deepEqual(members(glue, "TTY"), ["mount", "ttys"]);
     assert.equal(prune(glue), glue);
   });
 
-  test("takes standard streams, and names for those who preload files", () => {
+  test("removes standard streams and the exports for preloading files", () => {
     const glue = prune(
       `var FS={init(){},createPath(){}};if(!Module["noFSInit"]&&!FS.init.initialized)FS.init();Module["FS_createPath"]=FS.createPath;`,
     );

@@ -1,5 +1,5 @@
-// Blocks that are kept for a while: they stay what they were as long as they are held, and their
-// memory serves again.
+// Tests the pool that keeps copies of request messages: a copy does not change while it is held,
+// and its memory is reused once it is released.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import { SeededRandom } from "../../web/src/testing/seeded-random.ts";
 
 const filled = (size: number, value: number) => new Uint8Array(size).fill(value);
 
-test("what is kept is a copy", () => {
+test("a kept message is a copy", () => {
   const requests = new RequestPool();
   for (const size of [0, 1, 65_536, 65_537, 1_000_000]) {
     const request = filled(size, 7);
@@ -18,7 +18,7 @@ test("what is kept is a copy", () => {
   }
 });
 
-test("memory serves again when all in it is released", () => {
+test("memory is reused when everything in it is released", () => {
   const requests = new RequestPool();
   const buffers = new Set<ArrayBufferLike>();
   for (let round = 0; round < 50; ++round) {
@@ -29,7 +29,7 @@ test("memory serves again when all in it is released", () => {
   assert.ok(buffers.size <= 4, `${buffers.size} buffers`);
 });
 
-test("memory of a burst serves again while it goes on, and little of it is kept behind it", () => {
+test("memory is reused during a burst, and little of it is kept afterwards", () => {
   const requests = new RequestPool();
   const keep = (count: number) =>
     Array.from({ length: count }, () => requests.add(filled(50_000, 1)));
@@ -49,7 +49,7 @@ test("memory of a burst serves again while it goes on, and little of it is kept 
   assert.ok(again.length <= 2, `${again.length} buffers`);
 });
 
-test("what is held stays what it was, in any order of releases", () => {
+test("held messages do not change, in whatever order others are released", () => {
   const seed = Number(process.env["ENTITABLE_SEED"] ?? 20261122);
   const random = new SeededRandom(seed);
   const below = (limit: number) => Math.floor(random.fraction() * limit);

@@ -1,5 +1,5 @@
-// Shared access signatures: byte for byte what the official functions give for the same input and
-// clock.
+// Tests that shared access signatures equal those of the official functions for the same input and
+// clock, byte for byte.
 
 import assert from "node:assert/strict";
 import { describe, mock, test } from "node:test";
@@ -25,7 +25,7 @@ function refusalOf(call: () => unknown): { name: string; message: string } {
 }
 
 describe("generateTableSas", () => {
-  test("signs the vectors of the service", () => {
+  test("produces the service's test vectors", () => {
     const ranged = ours.generateTableSas("MyTable", credential, {
       permissions: { query: true, add: true, update: true, delete: true },
       startsOn,
@@ -49,7 +49,7 @@ describe("generateTableSas", () => {
     assert.equal(query, official.generateTableSas("people", credential));
   });
 
-  test("refuses what is no key, and no table", () => {
+  test("rejects an invalid key and an invalid table", () => {
     for (const [table, given] of [
       ["people", { signature: "sig=x" }],
       ["people", undefined],
@@ -62,7 +62,7 @@ describe("generateTableSas", () => {
 });
 
 describe("generateAccountSas", () => {
-  test("signs the vector of the service", () => {
+  test("produces the service's test vector", () => {
     const query = ours.generateAccountSas(credential, {
       permissions: { query: true, write: true, delete: true, list: true, add: true, update: true },
       startsOn,
@@ -71,7 +71,7 @@ describe("generateAccountSas", () => {
     assert.equal(signatureIn(query), "48nWiz5f64EphgXUgglDER3ZA9urKITdec+1mjH/DWE=");
   });
 
-  test("without options allows to query and list for an hour", (t) => {
+  test("without options allows querying and listing for an hour", (t) => {
     mock.timers.enable({ apis: ["Date"], now: startsOn });
     t.after(() => mock.timers.reset());
     const query = ours.generateAccountSas(credential);
@@ -80,7 +80,7 @@ describe("generateAccountSas", () => {
     assert.equal(query, official.generateAccountSas(credential));
   });
 
-  test("refuses what is no key, and unknown resource types", () => {
+  test("rejects an invalid key and unknown resource types", () => {
     for (const [given, options] of [
       [{ getToken: () => {} }, {}],
       [credential, { resourceTypes: "sx" }],
@@ -91,11 +91,11 @@ describe("generateAccountSas", () => {
   });
 });
 
-describe("a thousand signatures at random are the official ones", () => {
+describe("a thousand random signatures equal the official ones", () => {
   const seed = Number(process.env.ENTITABLE_SEED ?? Date.now() % 1e9);
   const { below } = seededRandom(seed);
   const pick = <T>(values: readonly T[]): T => values[below(values.length)] as T;
-  // An option that is there or not.
+  // Returns the option, or leaves it out, at random.
   function maybe<N extends string, T>(name: N, value: () => T): { [K in N]?: T } {
     return below(2) === 0 ? {} : ({ [name]: value() } as { [K in N]?: T });
   }

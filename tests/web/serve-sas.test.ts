@@ -1,5 +1,5 @@
-// Shared access signatures at a real server: what they say of protocol and address is held against
-// how the client came.
+// Tests shared access signatures at a real server, which checks their protocol and address against
+// those of the connection.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -31,7 +31,7 @@ describe("a shared access signature", () => {
     code: string | undefined;
     text: string;
   }
-  // Of a query of the table with a signature, at a server of the scheme.
+  // Queries the table with a signature, at a server with the given scheme. Returns the response.
   function asked(server: TableServer, options: TableSasSignatureValues): Promise<Answer> {
     const sas = generateTableSas("people", credential, { permissions, expiresOn, ...options });
     const { get } = server.url.startsWith("https:") ? https : http;
@@ -60,7 +60,7 @@ describe("a shared access signature", () => {
     return { plain, secure };
   }
 
-  test("for HTTPS only is good for HTTPS only", async (t) => {
+  test("for HTTPS only is valid over HTTPS only", async (t) => {
     const { plain, secure } = await servers(t);
     const refused = await asked(plain, { protocol: "https" });
     assert.deepEqual([refused.status, refused.code], [403, "AuthorizationProtocolMismatch"]);
@@ -69,7 +69,7 @@ describe("a shared access signature", () => {
     assert.equal((await asked(plain, {})).status, 200);
   });
 
-  test("does not get from HTTP to HTTPS by what the request line says", async (t) => {
+  test("for HTTPS is not made valid over HTTP by the scheme in the request line", async (t) => {
     const { plain } = await servers(t);
     const sas = generateTableSas("people", credential, {
       permissions,
@@ -87,7 +87,7 @@ describe("a shared access signature", () => {
     assert.equal(status, 403);
   });
 
-  test("for some addresses is good for those only", async (t) => {
+  test("for some addresses is valid for those only", async (t) => {
     const { plain, secure } = await servers(t);
     for (const ipRange of [
       { start: "10.0.0.1" },

@@ -1,5 +1,5 @@
-// `entitable serve` and `entitable/server` with real stores: over HTTP and HTTPS, with fetch and
-// with the official client, until it is told to stop or killed.
+// Tests `entitable serve` and `entitable/server` with real stores, over HTTP and HTTPS, with fetch
+// and with the official client, until the process is stopped or killed.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -99,7 +99,7 @@ for (const kind of ["http", "https"] as const) {
 }
 
 describe("authorization", () => {
-  test("lets in an account's own key only, unless it is off", async () => {
+  test("accepts only an account's own key, unless it is off", async () => {
     const wrong = Buffer.from("wrong").toString("base64");
     for (const [auth, refused] of [
       ["development", true],
@@ -117,7 +117,7 @@ describe("authorization", () => {
 });
 
 describe("accounts", () => {
-  test("each have their own data and keys, and outlive a restart", async () => {
+  test("each have their own data and keys, which survive a restart", async () => {
     const [first, second] = ["first", "second"].map((key) => Buffer.from(key).toString("base64"));
     const env = { AZURITE_ACCOUNTS: `one:${first};two:${first}:${second}` };
     const location = newFolder();
@@ -142,7 +142,7 @@ describe("accounts", () => {
     await stop(served);
   });
 
-  test("are known by host name, as in production", async () => {
+  test("are recognised by host name, as in production", async () => {
     const served = await start([
       "--in-memory",
       "--auth",
@@ -177,7 +177,7 @@ describe("accounts", () => {
 });
 
 describe("serve()", () => {
-  test("puts an open store behind HTTP, and leaves it open", async () => {
+  test("serves an open store over HTTP, and leaves it open", async () => {
     const account = { name: "acct" };
     await using store = await openStore({ persistence: "memory", account });
     await store.table("people").createTable();
@@ -197,7 +197,7 @@ describe("serve()", () => {
     await after.close();
   });
 
-  test("refuses a body of more than 4 MiB as the service does", async () => {
+  test("rejects a body of more than 4 MiB as the service does", async () => {
     await using store = await openStore({ persistence: "memory", account: { name: "acct" } });
     await using server = await serve(store, { port: 0 });
     const response = await fetch(`${server.url}/acct/Tables`, {
@@ -211,7 +211,7 @@ describe("serve()", () => {
 });
 
 describe("the command", () => {
-  test("stores what it acknowledged, however late, when it is told to stop", async () => {
+  test("stores everything that it acknowledged when it is asked to stop", async () => {
     for (const durability of ["strict", "relaxed", "deferred"]) {
       const where = ["--location", newFolder(), "--durability", durability];
       let served = await start(where);
@@ -256,7 +256,7 @@ describe("the command", () => {
     });
   }
 
-  test("keeps to one process per folder, and says which has it", async () => {
+  test("allows one process per folder, and says which process has it", async () => {
     const location = newFolder();
     const served = await start(["--location", location]);
     const { code, out, err } = await run(["serve", "--port", "0", "--location", location]);
@@ -265,7 +265,7 @@ describe("the command", () => {
     await stop(served);
   });
 
-  test("says that a port is taken", async () => {
+  test("reports that a port is in use", async () => {
     const served = await start(["--in-memory"]);
     const { code, err } = await run(["serve", "--port", String(served.port), "--in-memory"]);
     assert.equal(code, 1);
@@ -274,7 +274,7 @@ describe("the command", () => {
     await stop(served);
   });
 
-  test("keeps its data in .entitable, or nowhere", async () => {
+  test("keeps its data in .entitable, or only in memory", async () => {
     const cwd = await mkdtemp(join(root, "cwd-"));
     await stop(await start(["--in-memory"], { cwd }));
     assert.deepEqual(await readdir(cwd), []);
@@ -282,7 +282,7 @@ describe("the command", () => {
     assert.deepEqual(await readdir(join(cwd, ".entitable")), ["devstoreaccount1"]);
   });
 
-  test("logs requests only when asked, and no secrets", async () => {
+  test("logs requests only on request, and never secrets", async () => {
     const request = (served: ServerProcess) => fetch(`${served.endpoint()}/Tables?sv=x&sig=secret`);
     const silent = await start(["--in-memory"]);
     await request(silent);
@@ -305,7 +305,7 @@ describe("the command", () => {
     assert(!log.includes("secret"));
   });
 
-  test("helps, and says its version", async () => {
+  test("prints its help and its version", async () => {
     const help = await run(["--help"]);
     assert.deepEqual([help.code, help.err], [0, ""]);
     assert.match(help.out, /^entitable serve \[options\]\n.*--location/s);
@@ -313,7 +313,7 @@ describe("the command", () => {
     assert.deepEqual(await run(["--version"]), { code: 0, out: `${version}\n`, err: "" });
   });
 
-  test("says what is wrong with how it was called", async () => {
+  test("reports wrong arguments", async () => {
     const wrong = await run(["serve", "--prot", "1"]);
     assert.deepEqual([wrong.code, wrong.out], [2, ""]);
     assert.equal(wrong.err, "entitable: There is no option --prot. (entitable --help)\n");

@@ -1,5 +1,5 @@
-// The HTTP server as such, with a store whose answers the test makes up: what goes through it, and
-// what does not. Real stores and real clients are in serve-store.test.ts.
+// Tests the HTTP server with a store whose responses the test makes up: what passes through it and
+// what does not. serve-store.test.ts has real stores and real clients.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -48,7 +48,7 @@ async function serving(t: TestContext, answer: Answer, options: ServeOptions = {
   return server;
 }
 
-// Answers with what it was asked.
+// Responds with the request that it got.
 const echo: Answer = ({ method, url, headers, body, clientIp }) =>
   ok(JSON.stringify({ method, url, headers, body: body.length, clientIp }));
 
@@ -64,7 +64,7 @@ function open({ port }: TableServer): Promise<Socket> {
   });
 }
 
-// The bytes that come back until the server closes the connection.
+// Resolves to the bytes that arrive until the server closes the connection.
 async function exchanged(server: TableServer, raw: string): Promise<string> {
   const socket = await open(server);
   socket.write(raw, "latin1");
@@ -122,7 +122,7 @@ describe("a request", () => {
     assert.equal(request.clientIp, "127.0.0.1");
   });
 
-  test("may name its host in the target, or none at all", async (t) => {
+  test("may name its host in the target, or not at all", async (t) => {
     const server = await serving(t, echo);
     const proxied = await asked(
       server,
@@ -133,7 +133,7 @@ describe("a request", () => {
     assert.equal(old.url, "http://127.0.0.1/t");
   });
 
-  test("of a client that is gone comes from an address that nobody has", async () => {
+  test("of a client that has disconnected has an address that no client has", async () => {
     let clientIp: string | undefined;
     const store = storeOf((request) => {
       clientIp = request.clientIp;
@@ -145,7 +145,7 @@ describe("a request", () => {
   });
 
   for (const host of ["a/b", "a b", "a?b", "u@a", "a:b", "", "a\r\nHost: b"]) {
-    test(`from a host that is none is refused: ${JSON.stringify(host)}`, async (t) => {
+    test(`from an invalid host is rejected: ${JSON.stringify(host)}`, async (t) => {
       const server = await serving(t, () => assert.fail("it must not get there"));
       const text = await exchanged(
         server,
@@ -155,7 +155,7 @@ describe("a request", () => {
     });
   }
 
-  test("has a line and headers of up to 128 KiB", async (t) => {
+  test("may have a request line and headers of up to 128 KiB", async (t) => {
     const server = await serving(t, echo);
     const get = (length: number) => fetch(`${server.url}/t?$filter=${"x".repeat(length)}`);
     assert.equal((await get(120 * 1024)).status, 200);
@@ -178,7 +178,7 @@ describe("a request", () => {
     assert.equal(ports.size, 1);
   });
 
-  test("that breaks off before its end never happened", async (t) => {
+  test("that breaks off before its end has no effect", async (t) => {
     let requests = 0;
     const server = await serving(t, () => {
       ++requests;
@@ -200,7 +200,7 @@ describe("a body", () => {
       ? { status: 413, reason: "Too Large", headers: [], body: bytes("too large") }
       : ok(String(body.length));
 
-  test("of 4 MiB is taken, one byte more is refused", async (t) => {
+  test("of 4 MiB is accepted, one byte more is rejected", async (t) => {
     const server = await serving(t, sized);
     const send = (length: number) =>
       fetch(server.url, { method: "POST", body: new Uint8Array(length) });
@@ -209,7 +209,7 @@ describe("a body", () => {
     assert.deepEqual([refused.status, await refused.text()], [413, "too large"]);
   });
 
-  test("in chunks is put together, and cut off at the same length", async (t) => {
+  test("in chunks is joined, and has the same maximum length", async (t) => {
     const server = await serving(t, sized);
     const send = (chunks: number) =>
       fetch(server.url, {
@@ -220,7 +220,7 @@ describe("a body", () => {
             else controller.close();
           },
         }),
-        ...{ duplex: "half" }, // which the platform's types don't know yet
+        ...{ duplex: "half" }, // which the platform's types lack
       });
     assert.equal(await (await send(64)).text(), String(max));
     assert.equal((await send(65)).status, 413);
@@ -245,7 +245,7 @@ describe("a body", () => {
       return new WeakRef(chunk);
     };
     const chunks = Array.from("a body", (character) => send(character.charCodeAt(0)));
-    await new Promise(setImmediate); // until then what is referred to weakly is kept
+    await new Promise(setImmediate); // weak references keep their targets until then
     collectGarbage();
     assert.deepEqual(
       chunks.slice(1).map((chunk) => chunk.deref()),
@@ -256,7 +256,7 @@ describe("a body", () => {
     assert.deepEqual(body, bytes("a body"));
   });
 
-  test("that says it is too long is refused without being read", async (t) => {
+  test("that declares too large a length is rejected without being read", async (t) => {
     const server = await serving(t, sized);
     const text = await exchanged(
       server,
@@ -265,11 +265,11 @@ describe("a body", () => {
     assert.match(text, /^HTTP\/1\.1 413 Too Large\r\n.*Connection: close\r\n.*too large$/s);
   });
 
-  test("that never ends is cut off a moment after its refusal", async (t) => {
+  test("that never ends is cut off shortly after it was rejected", async (t) => {
     const server = await serving(t, sized);
     const socket = await open(server);
     const closed = new Promise((resolve) => socket.on("close", resolve));
-    socket.on("error", () => {}); // a reset is as good
+    socket.on("error", () => {}); // a reset is allowed
     socket.resume();
     socket.write("POST /t HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
     const chunk = `10000\r\n${"x".repeat(0x10000)}\r\n`;
@@ -280,7 +280,7 @@ describe("a body", () => {
     clearInterval(sending);
   });
 
-  test("that waits to be asked for is asked for, unless it is too long", async (t) => {
+  test("that waits for 100-continue gets it, unless the body is too long", async (t) => {
     const server = await serving(t, sized);
     for (const [length, expected] of [
       [4, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /],
@@ -300,7 +300,7 @@ describe("a body", () => {
 });
 
 describe("a response", () => {
-  test("goes out as the store gave it", async (t) => {
+  test("is sent as the store returned it", async (t) => {
     const answer: HttpResponse = {
       status: 201,
       reason: "Made",
@@ -321,7 +321,7 @@ describe("a response", () => {
     assert.equal(text.slice(-12), '\r\n\r\n{"\xc3\xbc":1}');
   });
 
-  test("to HEAD, and one that has no body, sends none", async (t) => {
+  test("to HEAD, or without a body, sends none", async (t) => {
     const server = await serving(t, ({ method, url }) => {
       if (method !== "HEAD") return { ...ok(), status: 204, reason: "No Content" };
       return ok(url.endsWith("/left-out") ? "" : "12345");
@@ -336,7 +336,7 @@ describe("a response", () => {
     assert(!/Content-Length/.test(none) && none.endsWith("\r\n\r\n"));
   });
 
-  test("that the store could not give is an error that clients know", async (t) => {
+  test("that the store failed to produce is an error that clients know", async (t) => {
     const errors = {
       "/closed": new StoreError("StoreClosed", "It is closed."),
       "/full": new StoreError("QuotaExceeded", "There is no room left."),
@@ -356,7 +356,7 @@ describe("a response", () => {
     });
   });
 
-  test("that can't be sent closes its connection, and only that", async (t) => {
+  test("that cannot be sent closes its connection only", async (t) => {
     const server = await serving(t, ({ url }) =>
       ok("", url.endsWith("/bad") ? [["a b", "\n"]] : []),
     );
@@ -369,7 +369,7 @@ describe("several accounts", () => {
   const stores = (...names: string[]) =>
     Object.fromEntries(names.map((name) => [name, storeOf(() => ok(name))]));
 
-  test("are told apart by host or path, secondary or not", async (t) => {
+  test("are distinguished by host or path, including the secondary address", async (t) => {
     const server = await serve(stores("one", "two"), { port: 0 });
     t.after(() => server.close());
     const who = async (host: string, path: string) => {
@@ -389,7 +389,7 @@ describe("several accounts", () => {
     assert.equal(await who("127.0.0.1", "/three/Tables"), "one", "which refuses it");
   });
 
-  test("there must be one", async () => {
+  test("at least one is required", async () => {
     await assert.rejects(serve({}), { code: "ValidationFailed" });
   });
 });
@@ -409,12 +409,12 @@ describe("the server", () => {
     assert("date" in headers);
   });
 
-  test("needs both parts of a secret", async () => {
+  test("requires both the key and the certificate", async () => {
     await assert.rejects(serve(storeOf(echo), { cert: pem }), { code: "ValidationFailed" });
     await assert.rejects(serve(storeOf(echo), { cert: pem, key: "no" }), Error);
   });
 
-  test("says that a port is taken, or an address none of its own", async (t) => {
+  test("reports a port in use, and an address that this machine does not have", async (t) => {
     const { port } = await serving(t, echo);
     await assert.rejects(serve(storeOf(echo), { port }), { code: "EADDRINUSE" });
     await assert.rejects(serve(storeOf(echo), { port: 0, host: "192.0.2.1" }), {
@@ -422,7 +422,7 @@ describe("the server", () => {
     });
   });
 
-  test("tells of each request, but not its signature", async (t) => {
+  test("logs each request, but not its signature", async (t) => {
     const served: ServedRequest[] = [];
     const server = await serving(t, () => ok("answer"), { onRequest: (one) => served.push(one) });
     await fetch(`${server.url}/t?sv=1&sig=secret%2B&x=1`, { method: "POST", body: "body" });
@@ -438,7 +438,7 @@ describe("the server", () => {
     });
   });
 
-  test("outlives a connection that could not be accepted", async (t) => {
+  test("survives a connection that could not be accepted", async (t) => {
     const { url, port } = await serving(t, () => ok("here"));
     const { _getActiveHandles: handles } = process as unknown as { _getActiveHandles(): unknown[] };
     const server = handles
@@ -452,7 +452,7 @@ describe("the server", () => {
     assert.equal(await (await fetch(url)).text(), "here");
   });
 
-  test("ends when what it has is answered, and keeps no connection", async () => {
+  test("closes when pending requests are answered, and keeps no connection", async () => {
     let answer = () => {};
     let arrive = () => {};
     const arrived = new Promise<void>((resolve) => {
@@ -479,7 +479,7 @@ describe("the server", () => {
         });
         request.on("error", reject);
       });
-    assert.equal(await get("/quick"), "keep-alive "); // and its connection idles from now on
+    assert.equal(await get("/quick"), "keep-alive "); // the connection is idle from now on
     const slow = get("/slow");
     await arrived;
     let ended = false;
@@ -491,7 +491,7 @@ describe("the server", () => {
     answer();
     assert.equal(await slow, "close done");
     await closing;
-    await server.close(); // again
+    await server.close(); // a second call is allowed
     agent.destroy();
   });
 });

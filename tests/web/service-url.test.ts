@@ -1,4 +1,4 @@
-// Which URLs the adapters take for the Table service's.
+// Tests which URLs the adapters recognise as the Table service's.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -34,7 +34,7 @@ describe("urls", () => {
     );
   });
 
-  test("that begin with a base", () => {
+  test("that begin with a base URL", () => {
     const pattern = serviceUrlPattern("https://Tables.test:444/a+b/shop/");
     const good = ["https://tables.test:444/a+b/shop", "https://tables.test:444/a+b/shop/Tables"];
     const bad = [

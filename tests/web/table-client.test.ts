@@ -1,6 +1,6 @@
-// The official client's methods and shapes, against the real engine in memory. Each test is a rule
-// of the service or of its official client. (What is refused before it reaches the store:
-// client-rules.test.ts.)
+// Tests the official client's methods and result types with the real engine in memory. Each test is
+// a rule of the service or of its official client. (client-rules.test.ts tests what is rejected
+// before it reaches the store.)
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => store.close());
 
-// A new table for each test.
+// Creates a table for each test.
 async function newTable(): Promise<TableClient> {
   const table = store.tableClient(`table${++tables}`);
   await table.createTable();
@@ -106,7 +106,7 @@ describe("tables", () => {
 });
 
 describe("single entities", () => {
-  test("createEntity gives the ETag and date, not the entity", async () => {
+  test("createEntity returns the ETag and date, not the entity", async () => {
     const table = await newTable();
     const response = await table.createEntity({ ...key, name: "Ann" });
     assert.match(response.etag ?? "", etagPattern);
@@ -119,7 +119,7 @@ describe("single entities", () => {
     );
   });
 
-  test("getEntity gives keys, timestamp and ETag under the client's names", async () => {
+  test("getEntity returns keys, timestamp and ETag under the client's names", async () => {
     const table = await newTable();
     const { etag } = await table.createEntity({ ...key, Name: "Ann", name: "ann" });
     const entity = await table.getEntity("p", "r");
@@ -151,7 +151,7 @@ describe("single entities", () => {
     assert(!String(entity.timestamp).startsWith("2000"));
   });
 
-  test("updateEntity merges by default, replaces on request, and needs the entity", async () => {
+  test("updateEntity merges by default, replaces on request, and requires the entity", async () => {
     const table = await newTable();
     await assert.rejects(table.updateEntity({ ...key, a: 1 }), refused(404, "ResourceNotFound"));
     await table.createEntity({ ...key, a: 1, b: 2 });
@@ -171,7 +171,7 @@ describe("single entities", () => {
     assert.deepEqual(await properties(table), { c: 3 });
   });
 
-  test("deleteEntity gives no ETag", async () => {
+  test("deleteEntity returns no ETag", async () => {
     const table = await newTable();
     await table.createEntity(key);
     const response = await table.deleteEntity("p", "r");
@@ -199,7 +199,7 @@ describe("single entities", () => {
     assert.deepEqual([...new Set(etags)], etags);
   });
 
-  test("limits of the service hold", async () => {
+  test("the service's limits apply", async () => {
     const table = await newTable();
     const long = "x".repeat(32 * 1024);
     await table.createEntity({ ...key, long });
@@ -247,7 +247,7 @@ describe("values", () => {
     missing: undefined,
   };
 
-  test("come back as they went in", async () => {
+  test("are read as they were written", async () => {
     const table = await newTable();
     await table.createEntity({ ...key, ...written });
     const entity = await table.getEntity("p", "r");
@@ -314,7 +314,7 @@ describe("values", () => {
         typedDate: { type: "DateTime", value: "2024-01-01T00:00:00.1234567Z" },
         typedText: { type: "String", value: "t" },
       });
-      // Written back as they are, nothing changes.
+      // Writing the values back as they are changes nothing.
       const copy = store.tableClient(table.tableName);
       await copy.upsertEntity({ partitionKey: "copy", rowKey: "r", ...read }, "Replace");
       const again = await copy.getEntity("copy", "r", { disableTypeConversion: true });
@@ -339,7 +339,7 @@ describe("values", () => {
     assert.deepEqual(after.price, { type: "Double", value: "4" });
   });
 
-  test("unpaired surrogates survive in keys, names of values and text", async () => {
+  test("unpaired surrogates survive in keys, property names and text", async () => {
     const table = await newTable();
     await table.createEntity({ partitionKey: "\ud800", rowKey: "x\udfff", text: "a\ud83dz" });
     const entity = await table.getEntity("\ud800", "x\udfff");
@@ -362,7 +362,7 @@ describe("listing", () => {
     return table;
   }
 
-  test("gives entities in key order, beyond a page of 1000", async () => {
+  test("returns entities in key order, beyond a page of 1000", async () => {
     const table = await filled(2500);
     const keys: string[] = [];
     for await (const { partitionKey, rowKey } of table.listEntities()) {
@@ -374,7 +374,7 @@ describe("listing", () => {
     assert.equal(first.value.length, 1000);
   });
 
-  test("goes on from a token, also when the entity it names is gone", async () => {
+  test("continues from a token, even when the entity it names is gone", async () => {
     const table = await filled(10);
     const pages = table
       .listEntities({ queryOptions: { filter: "n ge 0" } })
@@ -387,7 +387,7 @@ describe("listing", () => {
     assert.equal(next.length, 6);
     assert.equal(next.continuationToken, undefined);
     await table.deleteEntity(next[0].partitionKey, next[0].rowKey);
-    await table.createEntity({ partitionKey: "p0", rowKey: "0", n: -1 }); // before: not seen again
+    await table.createEntity({ partitionKey: "p0", rowKey: "0", n: -1 }); // before the token: not returned again
     const later = (await table.listEntities().byPage({ continuationToken: token }).next()).value;
     assert.deepEqual(
       later.map(({ n }: { n: number }) => n),
@@ -395,7 +395,7 @@ describe("listing", () => {
     );
   });
 
-  test("selects: names are mapped, the ETag always comes, what lacks is null", async () => {
+  test("selects: names are mapped, the ETag is always returned, missing properties are null", async () => {
     const table = await newTable();
     await table.createEntity({ ...key, a: 1, b: 2 });
     const select = ["rowKey", "b", "none", "etag"];
@@ -453,7 +453,7 @@ describe("listing", () => {
     assert.deepEqual([first.kind, entity["n"], second.kind], ["point", 1, "table"]);
   });
 
-  test("explains itself", async () => {
+  test("returns its query plan", async () => {
     const table = store.table((await filled(30)).tableName);
     const kind = async (filter?: string) =>
       (await table.explain(filter === undefined ? {} : { queryOptions: { filter } })).kind;
@@ -477,7 +477,7 @@ describe("listing", () => {
 describe("transactions", () => {
   const row = (rowKey: string, more: object = {}) => ({ partitionKey: "p", rowKey, ...more });
 
-  test("succeed whole, with an answer for each operation", async () => {
+  test("succeed as a whole, with a response for each operation", async () => {
     const table = await newTable();
     await table.createEntity(row("old", { a: 1, b: 1 }));
     await table.createEntity(row("gone"));
@@ -506,7 +506,7 @@ describe("transactions", () => {
     assert.deepEqual([old.a, old.b, old.etag], [2, 1, etags[1]]);
   });
 
-  test("fail whole, saying which operation and why", async () => {
+  test("fail as a whole, and name the operation and the reason", async () => {
     const table = await newTable();
     await table.createEntity(row("b"));
     const clash: TransactionAction[] = [
@@ -531,7 +531,7 @@ describe("transactions", () => {
     await assert.rejects(table.getEntity("p", "a"), refused(404, "ResourceNotFound"));
   });
 
-  test("are bound to 100 operations, each entity once", async () => {
+  test("have at most 100 operations, each entity once", async () => {
     const table = await newTable();
     const creates = (count: number): TransactionAction[] =>
       Array.from({ length: count }, (_, i) => ["create", row(`r${i}`)]);

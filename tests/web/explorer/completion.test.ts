@@ -1,4 +1,4 @@
-// What is offered in a filter, and what an error points at.
+// Tests what is offered in a filter, and the position that an error points at.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -25,8 +25,8 @@ seen.learn([
   { partitionKey: "p", rowKey: "x".repeat(100), etag: "x", age: { type: "String", value: "old" } },
 ]);
 
-// "|" is the caret. Gives the offered texts, and the filter after taking the first of them, with
-// the caret.
+// "|" is the caret. Returns the offered texts, and the filter with the caret after accepting the
+// first of them.
 function offered(text: string): { options: string; first: string | undefined } {
   const caret = text.indexOf("|");
   const filter = text.replace("|", "");
@@ -42,7 +42,7 @@ function offered(text: string): { options: string; first: string | undefined } {
 const operators = "eq ne gt ge lt le";
 const names = "PartitionKey RowKey Timestamp age name done ratio not (";
 
-describe("what is offered", () => {
+describe("completion offers", () => {
   const cases: [text: string, options: string, first?: string][] = [
     ["|", names, "PartitionKey |"],
     ["(|", names, "(PartitionKey |"],
@@ -81,7 +81,7 @@ describe("what is offered", () => {
   }
 });
 
-describe("what an error points at", () => {
+describe("an error points at", () => {
   const cases: [filter: string, position: number, stretch: string][] = [
     ["PartitionKey eq 'FR' adn name eq 'Lyon'", 24, "adn"],
     ["aaa bbb ccc", 7, "bbb"],
@@ -99,6 +99,6 @@ describe("what an error points at", () => {
     });
   }
 
-  test("nothing, where the message names no position", () =>
+  test("nothing, if the message contains no position", () =>
     assert.equal(positionOf("One of the request inputs is not valid."), undefined));
 });

@@ -1,4 +1,4 @@
-// What a run cost: counted from its requests, as the service would count them.
+// Tests the cost of a run, which is counted from its requests as the service would count them.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -33,7 +33,7 @@ const nothing = {
 };
 
 describe("the cost of a run", () => {
-  test("a scan takes a request for each thousand rows, and for each partition", async () => {
+  test("a scan costs a request for each thousand rows, and for each partition", async () => {
     const scan = await costOfRun((store) =>
       ask(store, "Timestamp ge datetime'2000-01-01T00:00:00Z'"),
     );
@@ -41,7 +41,7 @@ describe("the cost of a run", () => {
     assert.deepEqual(scan, { ...nothing, ...counts, plans: ["table"] });
   });
 
-  test("alternatives between row keys are a scan, and two points are not", async () => {
+  test("alternatives between row keys are a scan, two point queries are not", async () => {
     const either = "PartitionKey eq 'a' and (RowKey eq '0121' or RowKey eq '0322')";
     const one = await costOfRun((store) => ask(store, either));
     const counts = { requests: 1, rowsRead: 1500, rowsReturned: 2 };
@@ -53,7 +53,7 @@ describe("the cost of a run", () => {
     assert.deepEqual(two, { ...nothing, ...points, plans: ["point"] });
   });
 
-  test("a write is a request, a transaction is one, and one that is refused writes nothing", async () => {
+  test("a write costs one request, a transaction costs one, and a rejected write writes nothing", async () => {
     const cost = await costOfRun(async (store) => {
       await store.table("Rows").upsertEntity({ partitionKey: "d", rowKey: "0" });
       await store.table("Rows").submitTransaction(rows("d", 100).map((row) => ["upsert", row]));
@@ -65,7 +65,7 @@ describe("the cost of a run", () => {
     assert.deepEqual(cost, { ...nothing, requests: 3, rowsWritten: 101, failed: 1 });
   });
 
-  test("what is deleted is not written, in a transaction or by itself", async () => {
+  test("a deletion does not count as written, in a transaction or by itself", async () => {
     const cost = await costOfRun(async (store) => {
       const table = store.table("Rows");
       await table.deleteEntity("b", "0000");
@@ -85,11 +85,11 @@ describe("the cost of a run", () => {
     });
   });
 
-  test("to ask what it would cost is free", async () => {
+  test("explain costs nothing", async () => {
     assert.deepEqual(await costOfRun((store) => store.table("Rows").explain()), nothing);
   });
 
-  test("what forks are asked counts, and so do tables that are gone", async () => {
+  test("requests to forks count, and so do requests to deleted tables", async () => {
     const cost = await costOfRun(async (store) => {
       await using fork = store.fork();
       await fork.table("More").createTable();

@@ -1,4 +1,4 @@
-// Who hears of the stores that code opens.
+// Tests which listeners observe the stores that an example's code opens.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -30,8 +30,8 @@ function block() {
   return { heard, onUnobservedStore: () => onUnobservedStore, stop, load };
 }
 
-describe("modules that are heard", () => {
-  test("each block hears its own stores, and their forks, at the same time", async () => {
+describe("instrumented modules", () => {
+  test("each code block observes its own stores and their forks, concurrently", async () => {
     const [one, two] = [block(), block()];
     const first = (await one.load("testing")) as typeof testing;
     const second = (await two.load("testing")) as typeof testing;
@@ -51,7 +51,7 @@ describe("modules that are heard", () => {
     assert.deepEqual(two.heard, ["createTable Second"]);
   });
 
-  test("a store is heard by who listened when it was opened", async () => {
+  test("a store is observed by those who listened when it was opened", async () => {
     const { heard, stop, load } = block();
     const { mockStore } = (await load("testing")) as typeof testing;
     await using early = await mockStore();
@@ -62,7 +62,7 @@ describe("modules that are heard", () => {
     assert.deepEqual(heard, ["createTable Early"]);
   });
 
-  test("of a store that openStore opened it is known that there is one", async () => {
+  test("a store opened by openStore is reported", async () => {
     const { heard, onUnobservedStore, stop, load } = block();
     const { openStore, RestError } = (await load("entitable")) as typeof entitable;
     assert.equal(RestError, entitable.RestError);
@@ -76,7 +76,7 @@ describe("modules that are heard", () => {
     assert.equal(onUnobservedStore(), 2);
   });
 
-  test("under any name; what opens nothing is as it was, and all is the same each time", async () => {
+  test("exports keep working under any name; modules that open nothing are unchanged, and repeated imports are equal", async () => {
     const { heard, load } = block();
     const more = (await load("more")) as { make: typeof testing.mockStore; seven: number };
     await using store = await more.make();

@@ -1,4 +1,5 @@
-// Texts of values: which are good is what the store takes, and literals find what they stand for.
+// Tests the texts of values: the valid ones are those that the store accepts, and a literal in a
+// filter finds its value.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -49,7 +50,7 @@ const bad: Readonly<Record<EdmTypes, readonly string[]>> = {
 
 describe("values", () => {
   for (const type of edmTypeNames) {
-    test(`${type}: what is said to be good or bad is, and is found by its literal`, async () => {
+    test(`${type}: valid and invalid texts are recognised, and a literal finds its value`, async () => {
       const table = store.tableClient("values");
       for (const [n, value] of good[type].entries()) {
         assert.equal(valueProblem({ type, value }), undefined, value);
@@ -61,7 +62,7 @@ describe("values", () => {
           rowKey,
           typed,
         );
-        // too long for a filter; equal to nothing
+        // too long for a filter; not equal to anything
         if (v.value.length > 1000 || v.value === "NaN") continue;
         const filter = `RowKey eq '${rowKey}' and v eq ${literalOf(v)}`;
         const found = await table.listEntities({ queryOptions: { filter } }).next();
@@ -77,7 +78,7 @@ describe("values", () => {
 });
 
 describe("names", () => {
-  test("are good where the store takes them", async () => {
+  test("are valid where the store accepts them", async () => {
     const table = store.tableClient("values");
     for (const [n, name] of ["a", "_", "Ünï1", "x".repeat(255), "__proto__"].entries()) {
       assert.equal(nameProblem(name), undefined, name);
@@ -96,7 +97,7 @@ describe("names", () => {
   });
 });
 
-test("an edit leaves the line ends alone that it did not touch", () => {
+test("an edit keeps the line ends that it did not touch", () => {
   const cases = [
     ["one\r\ntwo", "one\ntwo", "one\r\ntwo"],
     ["one\r\ntwo", "one\ntwo!", "one\r\ntwo!"],
