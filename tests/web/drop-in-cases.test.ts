@@ -160,7 +160,7 @@ describe("entities are written", () => {
     same(`by update with a malformed ETag: rejected, ${mode}`, ({ table }) =>
       table().updateEntity({ ...key(mode), e: 5 }, mode, { etag: "five" }),
     );
-    same(`by update with If-Match: *, ${mode}`, ({ table }) =>
+    same(`by update of an entity that does not exist: rejected, ${mode}`, ({ table }) =>
       table().updateEntity(key("nobody"), mode),
     );
   }

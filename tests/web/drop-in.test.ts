@@ -1,5 +1,5 @@
-// The clients of entitable/data-tables: which store they talk to, what they refuse, and what the
-// direct door had no blocks for.
+// Tests the clients of entitable/data-tables: which store they use, what they reject, and the
+// operations for which the RPC entry point had no messages.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -13,7 +13,7 @@ const { TableClient, TableServiceClient, registerAccount, setDefaultStore } = da
 const azure = (account: string) => `https://${account}.table.core.windows.net`;
 const entity = { partitionKey: "p", rowKey: "r" };
 
-test("the entry exports the official names, and its own", () => {
+test("the entry exports the official names and its own", () => {
   const expected = [...Object.keys(official), "edm", "registerAccount", "setDefaultStore"];
   assert.deepEqual(Object.keys(dataTables).sort(), expected.sort());
   assert.deepEqual(
@@ -48,8 +48,8 @@ describe("a client finds its store", () => {
     for (const store of [own, registered, other]) await store.close();
   });
 
-  // First, since a default store can be changed but not be taken back.
-  test("without any: one that is named after the account, with what was in it", async () => {
+  // The first test, because a default store can be replaced but not removed.
+  test("by default: one named after the account, with its data", async () => {
     for (const url of [
       azure("lonely"),
       "http://127.0.0.1:10002/lonely",
@@ -64,24 +64,24 @@ describe("a client finds its store", () => {
     assert.deepEqual(await tablesOf(azure("lonelier")), []);
   });
 
-  test("not for a URL that names no account, nor for a token", async () => {
+  test("not for a URL without an account, and not for a token credential", async () => {
     const notSupported = { name: "StoreError", code: "NotSupported", hint: /store\.httpClient/ };
     await assert.rejects(tablesOf("https://example.com/acct"), notSupported);
     await assert.rejects(tablesOf(azure("remote"), token), notSupported);
   });
 
-  test("by registration, until that is taken back", async () => {
+  test("by registration, until it is removed", async () => {
     const unregister = registerAccount("acct", Promise.resolve(registered));
     assert.deepEqual(await tablesOf(azure("acct")), ["registered"]);
     assert.deepEqual(await tablesOf(azure("acct"), token), ["registered"]);
     const again = registerAccount("acct", other);
-    unregister(); // of what was replaced
+    unregister(); // of the replaced store
     assert.deepEqual(await tablesOf("http://127.0.0.1:10002/acct"), ["other"]);
     again();
     assert.deepEqual(await tablesOf(azure("acct")), []);
   });
 
-  test("by its own option before all others", async () => {
+  test("by its own option first", async () => {
     const unregister = registerAccount("acct", registered);
     assert.deepEqual(await tablesOf(azure("acct"), { store: own }), ["own"]);
     assert.deepEqual(await tablesOf(azure("acct"), token, { store: Promise.resolve(own) }), [
@@ -93,7 +93,7 @@ describe("a client finds its store", () => {
     unregister();
   });
 
-  test("by default, which may change between calls", async () => {
+  test("by a default, which may change between calls", async () => {
     const client = new TableServiceClient("https://example.com");
     setDefaultStore(other);
     assert.deepEqual((await all(client.listTables())).length, 1);
@@ -103,7 +103,7 @@ describe("a client finds its store", () => {
     assert.deepEqual(await all(client.listTables()), [{ name: "kept" }]);
   });
 
-  test("at the first call: making one does nothing", async () => {
+  test("at the first call: constructing a client does nothing", async () => {
     setDefaultStore({ name: "not a name" });
     const client = new TableClient(azure("acct"), "people");
     await assert.rejects(client.getEntity("p", "r"), { code: "ValidationFailed" });
@@ -113,7 +113,7 @@ describe("a client finds its store", () => {
   });
 });
 
-describe("what belongs to requests is refused", () => {
+describe("options of HTTP requests are rejected", () => {
   const notSupported = { name: "StoreError", code: "NotSupported", hint: /store\.httpClient/ };
 
   test("by the constructors", () => {
@@ -149,8 +149,8 @@ describe("what belongs to requests is refused", () => {
   });
 });
 
-describe("an account's copy", () => {
-  test("is read, and not written", async () => {
+describe("an account's secondary endpoint", () => {
+  test("is read-only", async () => {
     const store = await storeWith("people");
     const url = "https://acct-secondary.table.core.windows.net";
     const table = new TableClient(url, "people", { store });
@@ -164,7 +164,7 @@ describe("an account's copy", () => {
     await store.close();
   });
 
-  test("has statistics, whatever address asks", async () => {
+  test("has statistics, whichever endpoint is used", async () => {
     const now = Date.UTC(2026, 0, 2, 3, 4, 5);
     const store = await openStore({ persistence: "memory", clock: { now: () => now } });
     for (const url of [azure("acct"), azure("acct-secondary"), "http://127.0.0.1:10002/acct"]) {
@@ -179,7 +179,7 @@ describe("an account's copy", () => {
 });
 
 describe("a store that checks signatures", () => {
-  test("does not ask its own page for one", async () => {
+  test("does not require one from its own page", async () => {
     const account = { name: "127", keys: ["a2V5"], authorize: true, strictDates: true };
     const store = await openStore({ persistence: "memory", account });
     const table = new TableClient(azure("acct"), "people", { store });
@@ -194,7 +194,7 @@ describe("a store that checks signatures", () => {
     await store.close();
   });
 
-  test("takes our signatures from the official client", async () => {
+  test("accepts our signatures from the official client", async () => {
     const key = new dataTables.AzureNamedKeyCredential("acct", "a2V5");
     const account = { name: "acct", keys: [key.key], authorize: true };
     const store = await openStore({ persistence: "memory", account });
@@ -226,7 +226,7 @@ describe("a store that checks signatures", () => {
 });
 
 describe("tokens", () => {
-  test("of either client serve the other", async () => {
+  test("of either client work in the other", async () => {
     const store = await openStore({ name: "acct", persistence: "memory" });
     const theirs = {
       table: new official.TableClient(azure("acct"), "t00", { httpClient: store.httpClient }),

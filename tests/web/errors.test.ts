@@ -1,11 +1,11 @@
-// The shapes of errors, which callers look at.
+// Tests the properties of errors that callers use.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspect } from "node:util";
 import { AbortError, RestError, StoreError, serviceError } from "../../web/src/errors.ts";
 
-test("a RestError of the service has status, code and details as the official client gives them", () => {
+test("a RestError has status, code and details as in the official client", () => {
   const error = serviceError(
     409,
     "EntityAlreadyExists",
@@ -27,7 +27,7 @@ test("a RestError of the service has status, code and details as the official cl
   });
 });
 
-test("a RestError keeps request and response out of sight", () => {
+test("a RestError hides request and response from enumeration", () => {
   const error = new RestError("x", { request: { secret: 1 }, response: { status: 500 } });
   assert.deepEqual(error.request, { secret: 1 });
   assert.deepEqual(error.response, { status: 500 });
@@ -49,7 +49,7 @@ test("a StoreError has a code, and cause and hint only if given", () => {
   assert.equal(full.name, "StoreError");
 });
 
-test("an AbortError is known by its name", () => {
+test("an AbortError is recognised by its name", () => {
   assert.equal(new AbortError().name, "AbortError");
   assert.equal(new AbortError().message, "The operation was aborted.");
 });

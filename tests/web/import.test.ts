@@ -1,5 +1,5 @@
-// Importing the package runs nothing and touches no global, so it may be imported while rendering
-// on a server.
+// Tests that importing the package runs nothing and changes no globals, so it can be imported while
+// rendering on a server.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -26,7 +26,7 @@ const names = {
 };
 
 for (const [entry, exported] of Object.entries(names)) {
-  test(`importing ${entry} works where there is nothing but the language`, () =>
+  test(`importing ${entry} works with nothing but the language's globals`, () =>
     importInNothing(entry, exported));
 }
 
@@ -55,7 +55,7 @@ test("importing adds no listener to the process", async () => {
   assert.deepEqual(process.eventNames(), before);
 });
 
-test("a bundler drops what is not used", async () => {
+test("a bundler drops unused exports", async () => {
   const bundle = await build({
     stdin: {
       contents: `export { RestError } from "./dist/index.js";`,
@@ -71,7 +71,7 @@ test("a bundler drops what is not used", async () => {
   assert(bytes < 1500, `${bytes} bytes`);
 });
 
-test("a page waits for one file where a bundler splits by importers alone, and has none that is for Node", async () => {
+test("a page loads one file when a bundler splits by importers alone, and none for Node only", async () => {
   const bundle = await build({
     stdin: {
       contents: `export { openStore } from "./dist/index.js";`,

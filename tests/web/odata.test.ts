@@ -1,5 +1,5 @@
-// The template tag, connection strings and credentials of entitable/data-tables, beside the
-// official ones.
+// Compares the odata template tag, connection strings and credentials of entitable/data-tables with
+// the official ones.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -18,7 +18,7 @@ function refusalOf(call: () => unknown): { name: string; message: string } {
   throw new Error("the official package refuses nothing");
 }
 
-describe("odata writes as officially", () => {
+describe("odata has the official output", () => {
   const date = new Date("2024-01-02T03:04:05.678Z");
   const filters: [string, (odata: Tag) => string][] = [
     ["Name eq 'O''Neill'", (odata) => odata`Name eq ${"O'Neill"}`],
@@ -76,7 +76,7 @@ describe("connection strings", () => {
     "",
   ];
   for (const text of bad) {
-    test(`"${text}" is refused in the official words`, () => {
+    test(`"${text}" is rejected with the official message`, () => {
       const refusal = refusalOf(() => official.TableClient.fromConnectionString(text, "people"));
       assert.throws(() => ours.TableClient.fromConnectionString(text, "people"), refusal);
     });
@@ -84,7 +84,7 @@ describe("connection strings", () => {
 });
 
 describe("credentials", () => {
-  test("give back what they hold, and are updated", () => {
+  test("return what they hold, and can be updated", () => {
     const key = new ours.AzureNamedKeyCredential("a", "a2V5");
     key.update("b", "a2V6");
     assert.deepEqual([key.name, key.key], ["b", "a2V6"]);
@@ -93,7 +93,7 @@ describe("credentials", () => {
     assert.equal(sas.signature, "sv=2");
   });
 
-  test("are refused when empty, in the official words", () => {
+  test("that are empty are rejected with the official message", () => {
     type Entry = typeof official | typeof ours;
     const calls: ((entry: Entry) => unknown)[] = [
       (entry) => new entry.AzureNamedKeyCredential("", "a2V5"),

@@ -1,4 +1,4 @@
-// Several kinds of rows in one table, read as what they stand for.
+// Tests reading heterogeneous entity types of one table as values of their own types.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -24,7 +24,7 @@ interface Department {
   head: number;
 }
 
-// What a library's schema looks like: it leaves out what it doesn't know.
+// A schema as libraries produce it: it drops properties that it does not know.
 const department: StandardSchema<Department> = {
   "~standard": {
     version: 1,
@@ -57,7 +57,7 @@ async function guide(): Promise<Store> {
   return store;
 }
 
-test("each row is what its key says", async () => {
+test("the key decides the type of each row", async () => {
   await using store = await guide();
   const staff = store.table("staff", { resolver: byKey });
   const don = await staff.getEntity("Marketing", "00001");
@@ -90,7 +90,7 @@ test("keys, timestamp and ETag are kept, for the next write", async () => {
   );
 });
 
-test("a property may say it; what is of no kind comes as it is, or is refused", async () => {
+test("a property may decide the type; a row of unknown type is returned unchanged, or rejected", async () => {
   await using store = await guide();
   const resolver: Resolver<Employee | Department> = { discriminator: "Kind", schemas };
   const staff = store.table("staff", { resolver });
@@ -110,7 +110,7 @@ test("a property may say it; what is of no kind comes as it is, or is refused", 
   await assert.rejects(async () => {
     for await (const _ of strict.listEntities());
   }, refused);
-  // Without the property that says it: of no kind.
+  // Without the property that decides the type, the type is unknown.
   const select = { queryOptions: { select: ["rowKey"] } };
   await assert.rejects(
     strict.getEntity("Marketing", "00001", select),
@@ -118,7 +118,7 @@ test("a property may say it; what is of no kind comes as it is, or is refused", 
   );
 });
 
-test("what a shape froze is copied", async () => {
+test("a frozen result of a schema is copied", async () => {
   await using store = await guide();
   class Frozen {
     readonly name: string;
@@ -136,7 +136,7 @@ test("what a shape froze is copied", async () => {
   assert.deepEqual([don.name, don.rowKey], ["Don", "00001"]);
 });
 
-test("what a shape refuses rejects, and names the entity", async () => {
+test("an error of a schema rejects, and names the entity", async () => {
   await using store = await guide();
   const table = store.table("staff");
   await table.createEntity({ partitionKey: "Sales", rowKey: "Department", EmployeeCount: "many" });
@@ -165,7 +165,7 @@ test("what a shape refuses rejects, and names the entity", async () => {
   );
 });
 
-test("typed values come as they are", async () => {
+test("typed values are returned unchanged", async () => {
   await using store = await guide();
   const staff = store.table("staff", { resolver: byKey });
   const { Age } = (await staff.getEntity("Marketing", "00001", {

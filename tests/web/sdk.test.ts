@@ -1,5 +1,5 @@
-// The official client, unmodified, over store.httpClient: all of its methods, and what the
-// transport takes besides.
+// Tests the official client, unmodified, over store.httpClient: all of its methods, and further
+// requests that the transport accepts.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -16,7 +16,7 @@ import { openStore } from "./support/package.ts";
 import { describeSurface, environmentWithKey } from "./support/sdk-environments.ts";
 import { runCheck } from "./support/sdk-surface/index.ts";
 
-// Which methods of the client's classes the suite has called.
+// The methods of the client's classes that the suite has called.
 const called = new Set<string>();
 const classes = { TableClient, TableServiceClient, TableTransaction };
 
@@ -36,7 +36,7 @@ function spy(name: string, object: object): void {
   }
 }
 
-// As its declarations say: "    method<T>(…): …;" in the body of the class.
+// Reads the methods of a class from its declarations: "    method<T>(…): …;".
 function publicMethods(name: string): string[] {
   const file = import.meta.resolve(`@azure/data-tables`).replace(/index\.js$/, `${name}.d.ts`);
   const [, body] = readFileSync(new URL(file), "utf8").split(`export declare class ${name} {`);
@@ -76,7 +76,7 @@ describe("store.httpClient", () => {
   });
   after(() => store.close());
 
-  test("takes a body of every type", async () => {
+  test("accepts a body of every type", async () => {
     const { httpClient } = store;
     const options = { httpClient, allowInsecureConnection: true };
     const table = new TableClient(endpoint, "bodies", options);

@@ -1,5 +1,5 @@
-// store.snapshot() and store.restore(): between stores of every kind, under bad files and a bad
-// storage, and in tabs that share a store.
+// Tests store.snapshot() and store.restore(): between stores of every kind, with damaged files and
+// a failing storage, and in tabs that share a store.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -49,7 +49,7 @@ async function contentOf(store: Store): Promise<unknown[]> {
 }
 
 describe("a snapshot", () => {
-  test("restored elsewhere is an equal store, ETags included, and the same bytes again", async () => {
+  test("restores to an equal store, ETags included, whose snapshot has the same bytes", async () => {
     const source = await fill(await inMemory());
     const url = "http://127.0.0.1:10002/default/people?comp=acl";
     const body =
@@ -65,7 +65,7 @@ describe("a snapshot", () => {
       assert.deepEqual(await contentOf(target), await contentOf(source));
       assert.match(await (await target.fetch(url)).text(), /<Permission>r</);
       assert.deepEqual(await target.snapshot(), file);
-      // It goes on from there.
+      // The restored store accepts writes.
       const { etag } = await target.table("people").getEntity("p0", "r0");
       await target
         .table("people")
@@ -114,7 +114,7 @@ describe("a snapshot", () => {
     await source.close();
   });
 
-  test("holds deferred writes, and what was there when it was asked for", async () => {
+  test("contains deferred writes, and the state when it was requested", async () => {
     const store = await openStore({ persistence: "file", path: newPath(), durability: "deferred" });
     await fill(store);
     const taking = store.snapshot();
@@ -128,7 +128,7 @@ describe("a snapshot", () => {
 });
 
 describe("restoring", () => {
-  test("what is cut, changed, too new or no bytes at all rejects and changes nothing", async () => {
+  test("truncated, changed or too new data, or data of another type, rejects and changes nothing", async () => {
     const source = await inMemory();
     await source.table("people").createTable();
     await source.table("people").createEntity({ partitionKey: "p", rowKey: "r", n: 1 });
@@ -161,7 +161,7 @@ describe("restoring", () => {
     await assert.rejects(target.snapshot(), { code: "StoreClosed" });
   });
 
-  test("into memory keeps all of it there, whatever the limit", async () => {
+  test("into memory keeps everything there, whatever the limit", async () => {
     const source = await inMemory();
     await source.serviceClient().createTable("large");
     const text = "x".repeat(30_000);
@@ -178,7 +178,7 @@ describe("restoring", () => {
     await Promise.all([source.close(), store.close()]);
   });
 
-  test("merging keeps what is there, and survives reopening", async () => {
+  test("that merges keeps existing rows, and survives reopening", async () => {
     const source = await fill(await inMemory(), 500);
     const path = newPath();
     const target = await inFiles(path);
@@ -198,7 +198,7 @@ describe("restoring", () => {
     await source.close();
   });
 
-  test("writes made meanwhile come before it or after it, none is lost after it", async () => {
+  test("concurrent writes come before it or after it, and none after it is lost", async () => {
     const source = await fill(await inMemory(), 3000);
     const file = await source.snapshot();
     const path = newPath();
@@ -246,7 +246,7 @@ describe("restoring", () => {
 class Bench {
   readonly files = new Map<string, Uint8Array>();
   storage = new ControlledStorage(new MemoryStorage(this.files));
-  fail = false; // from the start
+  fail = false; // true: every call fails
 
   async open(): Promise<Store> {
     this.storage = new ControlledStorage(new MemoryStorage(this.files));
@@ -257,8 +257,8 @@ class Bench {
   }
 }
 
-describe("a storage that fails", () => {
-  test("at any call leaves the old content, now and after reopening", async () => {
+describe("restoring, when the storage fails", () => {
+  test("leaves the old content, now and after reopening, whichever call fails", async () => {
     const source = await fill(await inMemory());
     const file = await source.snapshot();
     for (const failure of ["quota", "aborted"] as const) {
@@ -276,7 +276,7 @@ describe("a storage that fails", () => {
         for (;;) {
           const call = await bench.storage.next();
           if (call.name === name) {
-            bench.storage.auto = true; // what is swept then is not waited for
+            bench.storage.auto = true; // later sweeps are not awaited
             await call.fail(failure);
             break;
           }
@@ -298,7 +298,7 @@ describe("a storage that fails", () => {
     await source.close();
   });
 
-  test("that can't say whether it is done is asked until it can", async () => {
+  test("with an unknown outcome, repeats the call until the outcome is known", async () => {
     const source = await fill(await inMemory());
     const bench = new Bench();
     const store = await bench.open();
@@ -322,7 +322,7 @@ describe("a storage that fails", () => {
     await source.close();
   });
 
-  test("that had no room for the claim is claimed before anything is replaced", async () => {
+  test("claims a log that was opened without a claim, before anything is replaced", async () => {
     const source = await fill(await inMemory());
     const file = await source.snapshot();
     const bench = new Bench();
@@ -345,7 +345,7 @@ describe("a storage that fails", () => {
 // ---- Tabs ---------------------------------------------------------------------------------------
 
 describe("tabs that share a store", () => {
-  test("take and restore it from any of them, in either way", async () => {
+  test("take and restore it in any of them", async () => {
     const origin = new Origin();
     const owner = new StoreHandle("shop", await new Tab(origin).open());
     const follower = new StoreHandle("shop", await new Tab(origin).open());
@@ -367,7 +367,7 @@ describe("tabs that share a store", () => {
     await owner.close();
   });
 
-  test("restore it once although the owner dies at any step", async () => {
+  test("restore it once even if the owner dies at any step", async () => {
     const source = await fill(await inMemory());
     const file = await source.snapshot();
     for (let steps = 0; steps < 24; ++steps) {

@@ -1,5 +1,5 @@
-// The durability contract between tabs: support/stress.ts makes trouble, support/history-check.ts
-// judges.
+// Tests the durability contract between tabs: support/stress.ts causes failures at random, and
+// support/history-check.ts checks the result.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -17,7 +17,7 @@ interface Disk {
   end(): void;
 }
 
-// Connections break too.
+// Connections also break.
 function inIndexedDb(random: Random, faults: boolean): Disk {
   const fixture = new IdbfsFixture();
   const breaking = setInterval(() => {
@@ -37,7 +37,7 @@ for (const [where, begin] of [
   ["in IndexedDB", inIndexedDb],
 ] as const) {
   for (const faults of [false, true]) {
-    test(`tabs that die, freeze and sleep at random on a disk that ${faults ? "fails" : "is slow"}, ${where}: nothing is lost, halved, done twice or out of order`, async (t) => {
+    test(`tabs that die, freeze and sleep at random on a disk that ${faults ? "fails" : "is slow"}, ${where}: no write is lost, torn, repeated or reordered`, async (t) => {
       t.diagnostic(`ENTITABLE_SEED=${seed}`);
       const random = seededRandom(seed);
       const all = new Map<string, number>();
@@ -45,7 +45,7 @@ for (const [where, begin] of [
         ? ["done", "unanswered", "rejected", "unknown"]
         : ["done", "unanswered"];
       const unseen = () => expected.filter((outcome) => !all.has(outcome));
-      // Chance decides what happens in a round, so there are as many as it takes to see everything.
+      // Each round is random, so the test runs until every kind of event has occurred.
       for (let round = 0; round < rounds || (unseen().length > 0 && round < 60); ++round) {
         const { storage, end } = begin(random, faults);
         const { violations, outcomes } = await runStress({ random, faults, storage }).finally(end);
@@ -58,7 +58,7 @@ for (const [where, begin] of [
   }
 }
 
-test("a canary: without fencing the same stress runs lose writes, and that is noticed", async (t) => {
+test("canary: without fencing the same stress runs lose writes, and the check notices", async (t) => {
   t.diagnostic(`ENTITABLE_SEED=${seed}`);
   const random = seededRandom(seed);
   for (let round = 1; round <= 30; ++round) {

@@ -1,6 +1,6 @@
-// Tabs that share a store: what one writes the others see, and nothing is lost or done twice when
-// the owner closes, dies, freezes or sleeps. In one process, with locks and channels of the test's
-// own (support/simulated-tabs.ts); tests/browser has real ones.
+// Tests tabs that share a store: each tab sees the other's writes, and no write is lost or done
+// twice when the owner closes, dies, freezes or sleeps. All tabs run in one process, with simulated
+// locks and channels (support/simulated-tabs.ts); tests/browser has real ones.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -22,7 +22,7 @@ async function open(tab: Tab, options: Partial<SharedHostOptions> = {}): Promise
   return new StoreHandle("shop", await tab.open(options));
 }
 
-// The store of `b`, which got the lock when `a` died, and sleeps ever since.
+// Returns the store of `b`, which got the lock when `a` died and has been asleep since.
 async function heirAsleep(a: Tab, b: Tab): Promise<Store> {
   const first = await open(a);
   await first.table("people").createTable();
@@ -36,7 +36,7 @@ async function heirAsleep(a: Tab, b: Tab): Promise<Store> {
 const row = (rowKey: string, n = 0) => ({ partitionKey: "p", rowKey, n });
 
 describe("two tabs", () => {
-  test("see what the other one writes, by either door", async () => {
+  test("see each other's writes, through either entry point", async () => {
     const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
     const first = await open(a);
     const second = await open(b);
@@ -59,7 +59,7 @@ describe("two tabs", () => {
     await first.close();
   });
 
-  test("hand the store over as it is; the last one to close it shortens its log", async () => {
+  test("transfer ownership without rewriting the store; the last tab to close shortens the log", async () => {
     const origin = new Origin();
     const [a, b] = tabsIn(origin, 2) as [Tab, Tab];
     const first = await open(a);
@@ -102,7 +102,7 @@ describe("two tabs", () => {
     await first.close();
   });
 
-  test("the second goes on when the first closes, dies, freezes, or sleeps and wakes", async () => {
+  test("the second continues when the first closes, dies, freezes, or sleeps and wakes", async () => {
     for (const end of ["close", "kill", "freeze", "suspend"] as const) {
       const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
       const first = await open(a);
@@ -132,7 +132,7 @@ describe("two tabs", () => {
     }
   });
 
-  test("tell of their owner, and what is persisted in the other", async () => {
+  test("report who owns the store, and whether it is persisted, in each tab", async () => {
     const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
     const first = await open(a);
     const second = await open(b);
@@ -153,7 +153,7 @@ describe("two tabs", () => {
 
 describe("a deferred write", () => {
   for (const writer of ["first", "second"] as const) {
-    test(`of the ${writer} tab that its owner could not store is made again by the next`, async () => {
+    test(`of the ${writer} tab that its owner could not store is repeated by the next owner`, async () => {
       const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
       const stores = { first: await open(a), second: await open(b) };
       await stores.first.table("people").createTable();
@@ -170,7 +170,7 @@ describe("a deferred write", () => {
   }
 });
 
-test("a tab that is closed while it takes over leaves the store to the others", async () => {
+test("a tab that is closed during its takeover leaves the store to the others", async () => {
   const [a, b, c] = tabsIn(new Origin(), 3) as [Tab, Tab, Tab];
   const first = await open(a);
   const second = await open(b);
@@ -186,7 +186,7 @@ test("a tab that is closed while it takes over leaves the store to the others", 
   await third.close();
 });
 
-test("a write that was stored by an owner that died before it could say so is done once", async () => {
+test("a write is done once if its owner stored it and died before it responded", async () => {
   const origin = new Origin();
   const [a, b] = tabsIn(origin, 2) as [Tab, Tab];
   await (await open(a)).table("people").createTable();
@@ -195,20 +195,20 @@ test("a write that was stored by an owner that died before it could say so is do
   const written = second.table("people").createEntity(row("1"));
   while (origin.files.size === stored) await turn();
   a.kill();
-  await written; // a second time it would be there already
+  await written; // a second insert would fail
   assert.equal(second.status.owner, "self");
   assert.equal((await second.stats()).rows, 1);
   await second.close();
 });
 
-test("a tab that wakes after the next owner's checkpoint took the log that it knew can harm nothing", async () => {
+test("a tab that wakes after the next owner's checkpoint removed its log causes no harm", async () => {
   for (const work of ["write", "compact"] as const) {
     const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
     const first = await open(a);
     const second = await open(b);
     await first.table("people").createTable();
     const under = work === "write" ? first.table("people").createEntity(row("1")) : first.compact();
-    await Promise.resolve(); // it has asked the disk
+    await Promise.resolve(); // the call on the storage has begun
     a.freeze();
     await second.table("people").createEntity(row("2"));
     await second.compact();
@@ -223,10 +223,10 @@ test("a tab that wakes after the next owner's checkpoint took the log that it kn
   }
 });
 
-describe("what a tab writes one after another, while its store is taken away", () => {
+describe("consecutive writes of a tab that loses ownership of the store", () => {
   for (const how of ["freeze", "suspend"] as const) {
     for (const durability of ["strict", "deferred"] as const) {
-      test(`is written in that order: ${durability}, ${how}`, async () => {
+      test(`keep their order: ${durability}, ${how}`, async () => {
         const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
         const first = await open(a);
         const second = await open(b);
@@ -259,7 +259,7 @@ describe("what a tab writes one after another, while its store is taken away", (
 });
 
 for (const durability of ["strict", "deferred"] as const) {
-  test(`what a tab writes when it becomes the owner comes after all that it wrote before: ${durability}`, async () => {
+  test(`writes of a new owner come after all its writes as a follower: ${durability}`, async () => {
     const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
     const first = await open(a);
     const second = await open(b);
@@ -268,7 +268,7 @@ for (const durability of ["strict", "deferred"] as const) {
     const writes: Promise<unknown>[] = [];
     const write = () => writes.push(table.upsertEntity(row("1", writes.length), "Replace"));
     a.kill();
-    for (let i = 0; i < 200; ++i) write(); // more than are asked of an owner at a time
+    for (let i = 0; i < 200; ++i) write(); // more than are sent to an owner at a time
     const written = new Promise<void>((resolve) => {
       second.on("owner", () => {
         write();
@@ -283,7 +283,7 @@ for (const durability of ["strict", "deferred"] as const) {
   });
 }
 
-test("a tab that is closed when it becomes the owner has done what it was asked for before", async () => {
+test("a tab that is closed while it becomes the owner completes its earlier calls", async () => {
   const origin = new Origin();
   const [a, b] = tabsIn(origin, 2) as [Tab, Tab];
   const first = await open(a);
@@ -300,7 +300,7 @@ test("a tab that is closed when it becomes the owner has done what it was asked 
   assert.equal((await again.stats()).rows, 200);
 });
 
-test("a tab whom the owner takes for new once more has its writes done in order", async () => {
+test("a follower whose hello arrives a second time has its writes done in order", async () => {
   const origin = new Origin();
   const [a, b, c] = tabsIn(origin, 3) as [Tab, Tab, Tab];
   const first = await open(a);
@@ -324,7 +324,7 @@ test("a tab whom the owner takes for new once more has its writes done in order"
   await first.close();
 });
 
-test("a lock that was taken away before its holder heard that it had it is lost, not forbidden", async () => {
+test("a lock that was stolen before its holder got it is lost, not forbidden", async () => {
   const heard: string[] = [];
   const locks = { request: () => Promise.reject(new DOMException("stolen", "AbortError")) };
   requestStoreLock(locks as unknown as LockManager, "shop", "queue", {
@@ -336,7 +336,7 @@ test("a lock that was taken away before its holder heard that it had it is lost,
   assert.deepEqual(heard, ["lost"]);
 });
 
-test("a write that was sent twice, and refused the second time, may be there from the first", async () => {
+test("a write that was sent twice and rejected the second time may have been done the first time", async () => {
   const origin = new Origin();
   const [a, b, c] = tabsIn(origin, 3) as [Tab, Tab, Tab];
   const disk = new ControlledStorage(new MemoryStorage(origin.files));
@@ -355,7 +355,7 @@ test("a write that was sent twice, and refused the second time, may be there fro
     hint: /^The call was applied completely or not at all/,
   });
   const call = await disk.next();
-  channel.post(hello); // the owner takes it for new, and so it sends the write again
+  channel.post(hello); // the owner treats the follower as new, which sends the write again
   for (let i = 0; i < 20; ++i) await turn();
   await call.storeAndFail("unknown");
   await written;
@@ -366,7 +366,7 @@ test("a write that was sent twice, and refused the second time, may be there fro
   await first.close();
 });
 
-test("two who both think they are the owner don't make the others ask them in turn for ever", async () => {
+test("two tabs that both believe they own the store do not send followers back and forth endlessly", async () => {
   const origin = new Origin();
   origin.lockLossDelayMs = () => 200;
   const [a, b, c, ...rest] = tabsIn(origin, 8) as [Tab, Tab, Tab, ...Tab[]];
@@ -386,15 +386,15 @@ test("two who both think they are the owner don't make the others ask them in tu
   for (const store of [...stores, first]) await store.close();
 });
 
-test("an owner gives way to one that claimed the log after it, though the lock is its own", async () => {
+test("an owner steps down for a tab that claimed the log later, even if it holds the lock", async () => {
   const origin = new Origin();
   origin.lockLossDelayMs = () => 500;
   const [a, b, c, d] = tabsIn(origin, 4) as [Tab, Tab, Tab, Tab];
   const second = await heirAsleep(a, b);
-  const third = await open(c); // takes the lock of the one that sleeps
+  const third = await open(c); // takes the lock of the sleeping tab
   assert.equal(third.status.owner, "self");
   await third.table("people").createEntity(row("1"));
-  b.thaw(); // has not heard that it lost the lock, and claims the log
+  b.thaw(); // does not know that it lost the lock, and claims the log
   const written = second.table("people").createEntity(row("2"));
   const { generation } = third.status;
   await until(() => third.status.generation > generation);
@@ -406,7 +406,7 @@ test("an owner gives way to one that claimed the log after it, though the lock i
   for (const store of [second, third, fourth]) await store.close();
 });
 
-test("an owner gives way to one that claimed the log after it, though it was still opening the store then", async () => {
+test("an owner that is still opening the store steps down for a tab that claimed the log later", async () => {
   const origin = new Origin();
   origin.lockLossDelayMs = () => 2000;
   const [a, b, c] = tabsIn(origin, 3) as [Tab, Tab, Tab];
@@ -422,7 +422,7 @@ test("an owner gives way to one that claimed the log after it, though it was sti
     return storage;
   };
   const second = await heirAsleep(a, b);
-  const opening = open(c); // takes the lock of the one that sleeps, and claims the log
+  const opening = open(c); // takes the lock of the sleeping tab, and claims the log
   await until(() => c.opening);
   const segments = origin.files.size;
   await until(() => origin.files.size > segments);
@@ -437,10 +437,10 @@ test("an owner gives way to one that claimed the log after it, though it was sti
   await third.close();
 });
 
-describe("a tab that is about to sleep", () => {
-  const ownerTimeoutMs = 600_000; // nobody takes the lock away
+describe("a tab that is about to be suspended", () => {
+  const ownerTimeoutMs = 600_000; // the lock is not stolen
 
-  test("lets go of the store although something is being stored: it may never wake", async () => {
+  test("releases the store even while a write is being stored, since the tab may never wake", async () => {
     const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
     const first = await open(a, { ownerTimeoutMs });
     const second = await open(b, { ownerTimeoutMs });
@@ -459,7 +459,7 @@ describe("a tab that is about to sleep", () => {
     await second.close();
   });
 
-  test("and is closed before it wakes has done what it was asked for before it is closed", async () => {
+  test("and is closed before it wakes completes its earlier calls before it closes", async () => {
     const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
     const first = await open(a, { ownerTimeoutMs });
     const second = await open(b, { ownerTimeoutMs });
@@ -473,7 +473,7 @@ describe("a tab that is about to sleep", () => {
     await second.close();
   });
 
-  test("takes deferred writes with it that the next owner got ahead of", async () => {
+  test("keeps deferred writes that the next owner's log does not contain", async () => {
     const [a, b] = tabsIn(new Origin(), 2) as [Tab, Tab];
     const first = await open(a, { ownerTimeoutMs });
     const second = await open(b, { ownerTimeoutMs });
@@ -481,7 +481,7 @@ describe("a tab that is about to sleep", () => {
     const deferred = first.table("people", { durability: "deferred" });
     await deferred.createEntity(row("1"));
     const flushed = first.flush();
-    await Promise.resolve(); // it is being stored, and what comes now waits for that
+    await Promise.resolve(); // a write is being stored, and later writes wait for it
     await deferred.createEntity(row("2"));
     a.dispatch("suspend");
     a.freeze();
@@ -500,13 +500,13 @@ describe("a tab that is about to sleep", () => {
 
 const counters = 3;
 
-// What one tab's user did, and what came of it.
+// The operations of one tab's user, and their outcomes.
 class User {
   readonly tab: Tab;
   readonly name: string;
   readonly acknowledged: string[] = [];
   readonly increments = new Array<number>(counters).fill(0); // acknowledged
-  readonly tried = new Array<number>(counters).fill(0); // asked for, and not known to have failed
+  readonly tried = new Array<number>(counters).fill(0); // requested, and not known to have failed
   done: Promise<void> | undefined;
 
   constructor(tab: Tab, name: string) {
@@ -522,7 +522,7 @@ class User {
     }
   }
 
-  // A key that nobody else uses: a conflict would mean that it was inserted twice.
+  // A key that is used only once: a conflict would mean that it was inserted twice.
   async #insert(store: Store, key: string, random: Random): Promise<void> {
     const durability = random.below(2) === 0 ? "strict" : "relaxed";
     const keys = [key, `${key}+`, `${key}++`];

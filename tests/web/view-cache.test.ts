@@ -1,4 +1,4 @@
-// Views that serve again: each shows what was asked for, of the buffer that is in use now.
+// Tests the cache of subarray views: each view shows the requested bytes of the current buffer.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -11,7 +11,7 @@ function assertShows(view: Uint8Array, buffer: Uint8Array, from: number, size: n
   );
 }
 
-test("a view shows what was asked for", () => {
+test("a view shows the requested bytes", () => {
   const views = new ViewCache();
   const memory = new ArrayBuffer(8192);
   const buffers = [new Uint8Array(memory), new Uint8Array(memory, 8), new Uint8Array(8192)];
@@ -24,7 +24,7 @@ test("a view shows what was asked for", () => {
   }
 });
 
-test("short ones serve again, as long as they are of the same place", () => {
+test("short views are reused while they begin at the same offset", () => {
   const views = new ViewCache();
   const buffer = new Uint8Array(8192);
   const first = views.view(buffer, 16, 300);
@@ -36,7 +36,7 @@ test("short ones serve again, as long as they are of the same place", () => {
   assert.notEqual(views.view(buffer, 0, 1025), long);
 });
 
-test("memory that has grown is seen anew", () => {
+test("views are renewed when memory has grown", () => {
   const views = new ViewCache();
   const memory = new WebAssembly.Memory({ initial: 1 });
   const before = new Uint8Array(memory.buffer);

@@ -1,5 +1,5 @@
-// What the engine tells of requests that go by: what they ask for, how they would be refused, what
-// became of them.
+// Tests the engine's description of requests: their operation, the error response that would reject
+// them, and their outcome.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -63,7 +63,7 @@ function commit(engine: Engine, block: Uint8Array): Uint8Array {
   return staged.responses[0] as Uint8Array;
 }
 
-describe("what a request asks for", () => {
+describe("the description of a request", () => {
   const ifMatch = [["If-Match", "*"]] as const;
   const same: [string, RequestDescription, Uint8Array, Uint8Array][] = [
     [
@@ -111,14 +111,14 @@ describe("what a request asks for", () => {
     ["listTables", { operation: "listTables" }, encodeListTables({}), http("GET", "Tables")],
   ];
   for (const [name, expected, direct, rest] of same) {
-    test(`${name}: the same through both doors`, async () => {
+    test(`${name}: the same through both entry points`, async () => {
       const engine = await open();
       assert.deepEqual(engine.describeRequest(direct), expected);
       assert.deepEqual(engine.describeRequest(rest), expected);
     });
   }
 
-  test("a batch, operation by operation", async () => {
+  test("lists the operations of a batch", async () => {
     const engine = await open();
     const operations: WriteOperation[] = [
       { kind: "insert", partitionKey: "p", rowKey: "1", entity: {} },
@@ -135,7 +135,7 @@ describe("what a request asks for", () => {
     });
   });
 
-  test("what only one door has, and what nobody understands", async () => {
+  test("operations of one entry point only, and unknown requests", async () => {
     const engine = await open();
     assert.equal(engine.describeRequest(encodeExplain("people", {})).operation, "explain");
     assert.equal(engine.describeRequest(http("GET", "people?comp=acl")).operation, "getAcl");
@@ -146,14 +146,14 @@ describe("what a request asks for", () => {
     assert.deepEqual(engine.describeRequest(new Uint8Array(0)), { operation: "unknown" });
   });
 
-  test("nothing is done", async () => {
+  test("describing a request does not execute it", async () => {
     const engine = await open();
     engine.describeRequest(encodeCreateTable("people"));
     assert.deepEqual(engine.stats().tables, []);
   });
 });
 
-// What a client of each door makes of a refusal.
+// The error that a client of each entry point makes of an error response.
 function directError(engine: Engine, refusal: SimulatedError): RestError {
   const reply = engine.makeErrorResponse(encodeCreateTable("people"), refusal, now);
   return thrown(() => decodeWriteEtags(reply)) as RestError;
@@ -183,7 +183,7 @@ function thrown(call: () => unknown): unknown {
   return undefined;
 }
 
-describe("how a request would be refused", () => {
+describe("the error response for a request", () => {
   const refusals: SimulatedError[] = [
     { code: "ServerBusy", headers: { "Retry-After": "1" } },
     { code: "OperationTimedOut" },
@@ -192,7 +192,7 @@ describe("how a request would be refused", () => {
     { code: "TooManyRequests", status: 429, message: 'Slow "down".' },
   ];
   for (const refusal of refusals) {
-    test(`${refusal.code}: one error, whichever door was asked`, async () => {
+    test(`${refusal.code}: one error, through either entry point`, async () => {
       const engine = await open();
       const direct = directError(engine, refusal);
       const official = await officialError(engine, refusal);
@@ -211,7 +211,7 @@ describe("how a request would be refused", () => {
     });
   }
 
-  test("in the words of the request: its id, its format", async () => {
+  test("has the request's id and format", async () => {
     const engine = await open();
     const headers = [
       ["x-ms-client-request-id", "mine"],
@@ -232,7 +232,7 @@ describe("how a request would be refused", () => {
     assert.match(new TextDecoder().decode(xml.body), /^<\?xml.*<m:code>ServerBusy<\/m:code>/);
   });
 
-  test("a refusal that nobody could say is an error of whoever asks for it", async () => {
+  test("an error that HTTP cannot carry is rejected with ValidationFailed", async () => {
     const engine = await open();
     const block = encodeCreateTable("people");
     const bad: [SimulatedError, RegExp][] = [
@@ -246,13 +246,13 @@ describe("how a request would be refused", () => {
       assert.equal(error.code, "ValidationFailed");
       assert.match(error.message, message);
     }
-    commit(engine, block); // and the engine goes on
+    commit(engine, block); // the engine still works
     assert.equal(engine.stats().tables.length, 1);
   });
 });
 
-describe("what became of a request", () => {
-  test("as both doors say it", async () => {
+describe("the outcome of a request", () => {
+  test("is in the response of both entry points", async () => {
     const engine = await open();
     const outcome = (block: Uint8Array) => engine.responseOutcome(block, commit(engine, block));
     const rest = http("POST", "people", '{"PartitionKey":"p","RowKey":"2"}');
@@ -273,7 +273,7 @@ describe("what became of a request", () => {
     assert.deepEqual(engine.responseOutcome(get, assertLoaded(engine.read(get))), { status: 200 });
   });
 
-  test("how many rows a read took", async () => {
+  test("has the number of rows that a read returned", async () => {
     const engine = await open();
     commit(engine, encodeCreateTable("people"));
     for (const rowKey of ["1", "2", "3"]) {

@@ -1,6 +1,6 @@
-// A store in a worker, without the worker: both ends of the port in one process. What is asked of
-// the one is what the other's host answers, and the worker's death and the page's sleep are told by
-// hand. tests/browser/worker.test.ts has real workers.
+// Tests a store in a worker without a worker: both ends of the port are in one process. The test's
+// host answers the calls, and the test itself triggers the worker's death and the page's lifecycle
+// events. tests/browser/worker.test.ts has real workers.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -45,8 +45,8 @@ class Page {
   readonly warnings: StoreWarning[] = [];
   readonly #listeners = new Set<(event: LifecycleEvent) => void>();
   hidden = false;
-  asked = 0; // not to evict
-  lastSeen: Date | undefined; // the trace of its stores
+  asked = 0; // how often the marker was read
+  lastSeen: Date | undefined; // the marker of its stores
   wiped = 0;
   ended = 0;
   pageServices: PageServices | undefined; // the worker's
@@ -124,13 +124,13 @@ class Page {
     return new StoreHandle(options.name ?? "store", await this.host(options));
   }
 
-  // As a browser ends a worker: its port closes, and its locks are free.
+  // Does what a browser does when it ends a worker: closes its port and frees its locks.
   kill(): void {
     this.workerPort?.close();
   }
 }
 
-// A host that answers each call with what it got, and whose events are told by hand.
+// A host that returns each call's arguments, and whose events the test emits.
 class EchoHost implements Host {
   readonly events = new Emitter<StoreEvents>();
   readonly responses: Uint8Array[] = [];
@@ -174,7 +174,7 @@ class EchoHost implements Host {
   };
 }
 
-// Says nothing but that it has started.
+// A worker that sends only that it has started.
 const deaf = (build = buildId, entitable = protocolVersion) =>
   function serve(port: MessagePort) {
     port.onmessage = () => {};
@@ -182,7 +182,7 @@ const deaf = (build = buildId, entitable = protocolVersion) =>
   };
 
 describe("a store in a worker", () => {
-  test("reads, writes and refuses by both doors as one in the page", async () => {
+  test("reads, writes and rejects through both entry points like a store in the page", async () => {
     const page = new Page();
     const store = await page.open();
     const people = store.table("people");
@@ -234,7 +234,7 @@ describe("a store in a worker", () => {
     await again.close();
   });
 
-  test("withdraws a write that is aborted while it waits", async () => {
+  test("cancels a waiting write that is aborted", async () => {
     const store = await new Page().open({ persistence: "indexeddb" });
     const table = store.table("people");
     await table.createTable();
@@ -252,7 +252,7 @@ describe("a store in a worker", () => {
     await store.close();
   });
 
-  test("has the worker's status and events", async () => {
+  test("reports the worker's status and events", async () => {
     const store = await new Page().open({ persistence: "indexeddb", durability: "deferred" });
     const { state, owner, persistence } = store.status;
     assert.deepEqual([state, owner, persistence], ["open", "self", "indexeddb"]);
@@ -270,7 +270,7 @@ describe("a store in a worker", () => {
     assert.deepEqual(new Set(states), new Set(["closed"]));
   });
 
-  test("asks the page for the trace of its data, and leaves one there", async () => {
+  test("reads the page's eviction marker, and sets it", async () => {
     const kept = { persistence: "indexeddb", name: "traced" } as const;
     const page = new Page();
     const store = await page.open(kept);
@@ -293,7 +293,7 @@ describe("a store in a worker", () => {
     for (const opened of [again, empty]) await opened.close();
   });
 
-  test("leaves no trace that comes after the store was let go of", async () => {
+  test("sets no eviction marker after the store was closed", async () => {
     const page = new Page();
     const host = await page.host({}, (port) => {
       const at = new Date(5);
@@ -307,7 +307,7 @@ describe("a store in a worker", () => {
         } else if (data.event === "suspend") {
           port.postMessage({ type: "set-last-seen", at, resumeCount: 0 });
         } else if (data.event === "resume") {
-          // said before it was suspended
+          // sent before it was suspended
           port.postMessage({ type: "set-last-seen", at, resumeCount: 0 });
           port.postMessage({ type: "persist" });
         }
@@ -321,7 +321,7 @@ describe("a store in a worker", () => {
     assert.equal(page.lastSeen, undefined);
   });
 
-  test("is opened with what was given, for reading only if so", async () => {
+  test("is opened with the given options, read-only if requested", async () => {
     const kept = { persistence: "indexeddb", name: "read-only" } as const;
     const first = await new Page().open(kept);
     await first.table("people").createTable();
@@ -340,7 +340,7 @@ describe("between a page and the host in its worker", () => {
   const open = async (host: EchoHost) =>
     await new Page().host({}, serveStore, () => Promise.resolve(host));
 
-  test("blocks and values travel, and responses are moved, not copied", async () => {
+  test("messages and values are sent, and responses are transferred, not copied", async () => {
     const there = new EchoHost();
     const host = await open(there);
     const block = Uint8Array.of(1, 2, 3);
@@ -358,7 +358,7 @@ describe("between a page and the host in its worker", () => {
     assert.equal(host.status.state, "closed");
   });
 
-  test("every failure is answered, as there is no other owner", async () => {
+  test("every failure is returned, as there is no other owner", async () => {
     const there = new EchoHost();
     const host = await open(there);
     there.refusal = new StoreError("StoreClosed", "The store is closed.");
@@ -369,7 +369,7 @@ describe("between a page and the host in its worker", () => {
     await host.close().catch(() => {});
   });
 
-  test("every event is told, with the status", async () => {
+  test("every event is forwarded, with the status", async () => {
     const there = new EchoHost();
     const host = await open(there);
     assert.deepEqual(host.status, there.status);
@@ -401,7 +401,7 @@ describe("between a page and the host in its worker", () => {
 });
 
 describe("opening a store in a worker", () => {
-  test("rejects as it does in the page", async () => {
+  test("rejects with the errors of opening in the page", async () => {
     const options = { persistence: "indexeddb", name: "locked", tabs: "exclusive" } as const;
     const held = new AbortController();
     const holding = locks.request("entitable/locked", () => {
@@ -421,7 +421,7 @@ describe("opening a store in a worker", () => {
     await holding;
   });
 
-  test("is impossible with a script that fails, ends, or is of another version", async () => {
+  test("fails with a script that fails, ends, or has another version", async () => {
     const page = new Page();
     const failing = page.host({}, () => {});
     await until(() => page.listeners === 1);
@@ -439,7 +439,7 @@ describe("opening a store in a worker", () => {
     assert.equal(page.ended, 4);
   });
 
-  test("is impossible where there are no workers: the store runs inline, with a warning", async () => {
+  test("without worker support the store runs inline, with a warning", async () => {
     assert.throws(() => startWorker({ persistence: "memory" }), WorkerUnavailable);
     const warnings: StoreWarning[] = [];
     const store = await openPacked({
@@ -455,7 +455,7 @@ describe("opening a store in a worker", () => {
     await store.close();
   });
 
-  test("refuses what can't be sent, or is no thread", async () => {
+  test("rejects options that cannot be sent, and an invalid thread", async () => {
     const clock = { now: () => 0 };
     const invalid = { name: "StoreError", code: "ValidationFailed" };
     await assert.rejects(openPacked({ thread: "worker", clock }), {
@@ -467,7 +467,7 @@ describe("opening a store in a worker", () => {
 });
 
 describe("a worker that dies", () => {
-  test("leaves the outcome of calls unknown, and the store closed", async () => {
+  test("makes the outcome of calls unknown, and closes the store", async () => {
     const page = new Page();
     const store = await page.open({ persistence: "indexeddb" });
     const table = store.table("people");
@@ -488,7 +488,7 @@ describe("a worker that dies", () => {
     await store.close();
   });
 
-  test("is noticed by its lock, too", async () => {
+  test("is noticed by its lock as well", async () => {
     const page = new Page();
     const store = await page.open({ name: "by-lock" });
     const lives = async () =>
@@ -505,7 +505,7 @@ describe("a worker that dies", () => {
     page.kill();
   });
 
-  test("while it closes the store makes that reject", async () => {
+  test("while the store closes makes close() reject", async () => {
     const page = new Page();
     const store = await page.open({ durability: "deferred" });
     const closing = store.close();
@@ -514,8 +514,8 @@ describe("a worker that dies", () => {
   });
 });
 
-describe("what happens to the page", () => {
-  test("is told to the worker: it stores at once, and knows whether it is seen", async () => {
+describe("the page's lifecycle", () => {
+  test("is forwarded to the worker, which stores pending writes and knows whether the page is visible", async () => {
     const page = new Page();
     page.hidden = true;
     const store = await page.open({
@@ -537,7 +537,7 @@ describe("what happens to the page", () => {
     await store.close();
   });
 
-  test("makes it wait for its worker when it is left with something pending, or suspended as owner", async (t) => {
+  test("makes a suspended page wait for its worker if writes are pending or the worker owns the store", async (t) => {
     const page = new Page();
     const there = new EchoHost();
     const host = await page.host({}, serveStore, () => Promise.resolve(there));
@@ -561,10 +561,10 @@ describe("what happens to the page", () => {
     page.hidden = false;
     assert.equal(looksAt("leaving"), 0);
     assert(looksAt("suspend") > 10);
-    assert.equal(looksAt("suspend"), 0, "it has let go already");
+    assert.equal(looksAt("suspend"), 0, "it has released the store already");
   });
 
-  test("suspended, nobody holds or waits for a lock; resumed, the store goes on", async () => {
+  test("while suspended no lock is held or requested; when resumed, the store continues", async () => {
     const page = new Page();
     const name = "sleeps";
     const store = await page.open({ persistence: "indexeddb", name });
@@ -583,7 +583,7 @@ describe("what happens to the page", () => {
       await table.createEntity(row(String(n)));
     }
     page.tell("suspend");
-    page.tell("resume"); // at once: what the worker said before it was suspended is old
+    page.tell("resume"); // at once: messages sent before the suspension are outdated
     await table.createEntity(row("3"));
     assert.equal((await store.stats()).rows, 3);
     assert.equal(store.status.state, "open");

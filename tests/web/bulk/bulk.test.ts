@@ -1,5 +1,5 @@
-// Bulk writes: batches of the right size, failures located, as if each action were done alone;
-// through a store's table and through the official client.
+// Tests bulk writes through a store's table and through the official client: batches have the right
+// size, failures are located, and the result is as if each action were done alone.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -38,7 +38,7 @@ const create = (partitionKey: string, rowKey: string): TransactionAction => [
   { partitionKey, rowKey },
 ];
 
-// So many actions, in turn of so many partitions.
+// Returns this many actions, over this many partitions in turn.
 function* rows(count: number, partitions = 1): Generator<TransactionAction> {
   for (let i = 0; i < count; ++i) yield upsert(`p${i % partitions}`, String(i).padStart(6, "0"));
 }
@@ -68,7 +68,7 @@ async function contents(store: MockStore): Promise<string[]> {
 
 for (const [name, clientOf] of Object.entries(clients)) {
   describe(`through ${name}`, () => {
-    test("a hundred of a partition travel together, and order is kept within it", async () => {
+    test("a hundred actions of a partition share a batch, and keep their order", async () => {
       await using store = await open();
       const progress: number[] = [];
       const onProgress: BulkOptions["onProgress"] = ({ done }) => progress.push(done);
@@ -86,7 +86,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       }
     });
 
-    test("an entity comes once in a batch; what comes later wins", async () => {
+    test("an entity occurs once in a batch; a later action on it comes in a later batch", async () => {
       await using store = await open();
       const actions = [1, 2, 3].map((n) => upsert("p", "r", { n }));
       await bulk(clientOf(store), [...actions, upsert("p", "s")]);
@@ -94,7 +94,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.deepEqual(await contents(store), ['["p","r",[["n",3]]]', '["p","s",[]]']);
     });
 
-    test("a batch stays below 4 MiB, whatever its text is made of", async () => {
+    test("a batch stays below 4 MiB, whatever characters its text has", async () => {
       for (const text of ["x".repeat(32_000), "\u20ac".repeat(32_000), "\n".repeat(32_000)]) {
         await using store = await open();
         const texts = Object.fromEntries(Array.from({ length: 15 }, (_, i) => [`t${i}`, text]));
@@ -111,7 +111,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       }
     });
 
-    test("at a failure no more is begun, and the result says what became of each", async () => {
+    test("after a failure no batch is begun, and the result has the outcome of each action", async () => {
       await using store = await open();
       await store.table("lamps").createEntity({ partitionKey: "p0", rowKey: "000150" });
       const actions = [...rows(400)].map(([, entity]): TransactionAction => ["create", entity]);
@@ -136,7 +136,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.equal((await store.stats()).rows, 101);
     });
 
-    test("or else the rest is carried out, and each failure is found", async () => {
+    test("with onError 'continue' the rest is carried out, and each failure is located", async () => {
       await using store = await open();
       const table = store.table("lamps");
       for (const row of ["000003", "000007", "000199"]) {
@@ -152,7 +152,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.equal((await store.stats()).rows, 250);
     });
 
-    test("an action that can't even be sent is found", async () => {
+    test("an action that cannot be sent is located", async () => {
       await using store = await open();
       const actions = [...rows(10)];
       actions[6] = upsert("p0", "bad", { wrong: [] });
@@ -162,7 +162,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.equal(result.failed[0]?.uncertain, false);
     });
 
-    test("a table that is missing or going away ends it at once, whatever else is to go on", async () => {
+    test("a table that is missing or being deleted ends the run at once, whatever the options", async () => {
       for (const code of ["TableNotFound", "TableBeingDeleted"]) {
         await using store = await open();
         store.faults.add({ on: "batch", respond: { code } });
@@ -178,7 +178,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       }
     });
 
-    test("a key range that may not be written leaves the others", async () => {
+    test("a key range without permission does not stop the others", async () => {
       await using store = await open();
       store.faults.add({
         on: "batch",
@@ -189,7 +189,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.deepEqual([result.done, result.failed.length, result.requests], [150, 150, 4]);
     });
 
-    test("an answer that is lost leaves it uncertain whether all of that batch was done", async () => {
+    test("a lost response makes the outcome of the whole batch uncertain", async () => {
       await using store = await open();
       store.faults.add({ on: "batch", skip: 1, times: 1, network: "timeout-after-commit" });
       const result = await bulk(clientOf(store), rows(300), {
@@ -203,7 +203,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.equal((await store.stats()).rows, 300);
     });
 
-    test("a service that is busy says so, and nothing is sent again", async () => {
+    test("a busy service is reported, and nothing is sent again", async () => {
       await using store = await open();
       store.faults.add({ on: "batch", times: 1, respond: { code: "ServerBusy" } });
       const error = await failing(bulk(clientOf(store), rows(10)));
@@ -212,7 +212,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.equal(store.requests.all().length, 1);
     });
 
-    test("aborted, it waits for what is under way, and says how far it came", async () => {
+    test("after an abort the run waits for batches under way, and reports its progress", async () => {
       await using store = await open();
       const abort = new AbortController();
       let given = 0;
@@ -237,15 +237,15 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert(stored >= done && stored <= done + failed.length);
     });
 
-    test(`does what each action would have done alone (seed ${seed})`, async () => {
+    test(`has the result of the actions done one by one (seed ${seed})`, async () => {
       const random = seededRandom(seed);
       for (let step = 0; step < steps; ++step) await sameAsAlone(clientOf, random);
     });
   });
 }
 
-// Random actions, many of which fail: their results, their failures and what is left in the table,
-// against those of actions done one by one.
+// Compares random actions, many of which fail, with the same actions done one by one: their
+// results, their failures and the final table.
 async function sameAsAlone(clientOf: ClientFactory, random: Random): Promise<void> {
   const partitions = 1 + random.below(4);
   const perPartition = 1 + random.below(random.below(2) ? 8 : 150);
@@ -286,7 +286,7 @@ async function sameAsAlone(clientOf: ClientFactory, random: Random): Promise<voi
 }
 
 describe("bulk", () => {
-  test("is a method of a store's tables, and takes what comes asynchronously", async () => {
+  test("is a method of a store's tables, and accepts asynchronous input", async () => {
     await using store = await open();
     async function* slowly() {
       for (const action of rows(250)) {
@@ -298,7 +298,7 @@ describe("bulk", () => {
     assert.deepEqual([done, requests], [250, 3]);
   });
 
-  test("has as many batches under way as it may, each of another partition", async () => {
+  test("runs as many batches at a time as allowed, each of another partition", async () => {
     for (const concurrency of [1, 3]) {
       let most = 0;
       const under = new Set<string>();
@@ -317,7 +317,7 @@ describe("bulk", () => {
     }
   });
 
-  test("reads no further ahead than it can send, and ends the input early", async () => {
+  test("reads no more input than it can send, and closes the input early", async () => {
     let given = 0;
     let ended = false;
     let release = () => {};
@@ -346,14 +346,14 @@ describe("bulk", () => {
     assert.deepEqual([result.read, result.done, result.notAttempted.length], [16_784, 400, 16_384]);
   });
 
-  test("many partitions, each with little: batches are as full as can be", async () => {
+  test("batches are as full as possible with many small partitions", async () => {
     await using store = await open();
     const { requests, done } = await store.table("lamps").bulk(rows(40_000, 1000));
     assert.equal(done, 40_000);
-    assert(requests < 4000, `${requests}`); // 40 in a partition; 16 at a time are kept
+    assert(requests < 4000, `${requests}`); // 40 in a partition; 16 batches at a time are kept
   });
 
-  test("the input's own error, and that of onProgress, end it", async () => {
+  test("errors of the input and of onProgress end the run", async () => {
     await using store = await open();
     function* broken(): Generator<TransactionAction> {
       yield* rows(150);
@@ -375,7 +375,7 @@ describe("bulk", () => {
     assert.equal((second.cause as Error).message, "enough");
   });
 
-  test("aborted before it begins, or while the input keeps it waiting", async () => {
+  test("can be aborted before it begins, and while it waits for input", async () => {
     await using store = await open();
     const table = store.table("lamps");
     const error = await failing(table.bulk(rows(5), { signal: AbortSignal.abort() }));
@@ -391,7 +391,7 @@ describe("bulk", () => {
     assert.deepEqual((await waiting).result.notAttempted, [0]);
   });
 
-  test("a store that is closed ends it at once", async () => {
+  test("ends at once when the store is closed", async () => {
     const store = await open();
     const table = store.table("lamps");
     let closing: Promise<void> | undefined;
@@ -405,7 +405,7 @@ describe("bulk", () => {
     await closing;
   });
 
-  test("what a view of a table refuses is found", async () => {
+  test("locates actions that a table view rejects", async () => {
     const refused = Object.assign(new Error("no merges"), {
       name: "StoreError",
       code: "NotSupported",
@@ -419,7 +419,7 @@ describe("bulk", () => {
     assert.deepEqual([done, failed.map(({ index }) => index)], [9, [3]]);
   });
 
-  test("nothing to do is done; options that make no sense are refused", async () => {
+  test("accepts empty input, and rejects invalid options", async () => {
     await using store = await open();
     const nothing = { read: 0, done: 0, failed: [], notAttempted: [], requests: 0 };
     assert.deepEqual(await bulk(store.table("lamps"), []), nothing);

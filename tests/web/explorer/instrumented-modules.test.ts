@@ -62,7 +62,7 @@ describe("instrumented modules", () => {
     assert.deepEqual(heard, ["createTable Early"]);
   });
 
-  test("a store opened by openStore is reported", async () => {
+  test("openStore reports only that a store was opened", async () => {
     const { heard, onUnobservedStore, stop, load } = block();
     const { openStore, RestError } = (await load("entitable")) as typeof entitable;
     assert.equal(RestError, entitable.RestError);

@@ -1,5 +1,5 @@
-// The queue: what one consumer sees, what several see at once, and what is left when anything
-// fails; over a store's table and over the official client.
+// Tests the queue over a store's table and over the official client: with one consumer, with
+// several at once, and after failures.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -38,7 +38,7 @@ async function rowKeys(store: MockStore): Promise<string[]> {
 
 for (const [name, clientOf] of Object.entries(clients)) {
   describe(`over ${name}`, () => {
-    test("messages come in their order, hidden until they are deleted or their time is over", async () => {
+    test("messages come in order, and are hidden until they are deleted or their visibility timeout ends", async () => {
       await using store = await open();
       const { clock } = store;
       const queue = new TableQueue<{ n: number }>(clientOf(store), {
@@ -82,7 +82,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.deepEqual(await rowKeys(store), []);
     });
 
-    test("who lost a message can neither delete it nor keep it", async () => {
+    test("a consumer that lost a message can neither delete nor renew it", async () => {
       await using store = await open();
       const { clock } = store;
       const slow = new TableQueue(clientOf(store), { clock, visibilityTimeoutMs: 1000 });
@@ -103,7 +103,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.equal(await quick.delete(longer), true);
     });
 
-    test("a message given back comes again at once, or after a delay", async () => {
+    test("an abandoned message comes again at once, or after a delay", async () => {
       await using store = await open();
       const { clock } = store;
       const queue = new TableQueue(clientOf(store), { clock });
@@ -119,7 +119,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.equal((await queue.get())?.dequeueCount, 3);
     });
 
-    test("a handler may change what it got: the body stays as it was received", async () => {
+    test("a handler may modify its message: the stored body does not change", async () => {
       await using store = await open();
       const { clock } = store;
       const queue = new TableQueue<{ todo: string[] }>(clientOf(store), {
@@ -137,7 +137,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.deepEqual(longer?.body, { todo: ["a", "b"] });
       assert.equal(longer?.insertedAt.toISOString(), "2026-01-01T00:00:00.000Z");
       assert(await queue.release(spoil(longer)));
-      // A copy, as it is after a trip to a worker and back, is no other message.
+      // A copy, as after structured cloning, stands for the same message.
       const again = (await queue.get()) as QueueMessage<{ todo: string[] }>;
       assert.deepEqual(again.body, { todo: ["a", "b"] });
       assert(await queue.release(spoil(structuredClone(again))));
@@ -152,7 +152,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.deepEqual((await queue.get())?.body, { todo: ["a", "b"] });
     });
 
-    test("what was given out too often goes to the poison queue, and can be brought back", async () => {
+    test("a message dequeued too often moves to the poison queue, and can be moved back", async () => {
       await using store = await open();
       const { clock } = store;
       const queue = new TableQueue(clientOf(store), {
@@ -187,7 +187,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.deepEqual(await rowKeys(store), []);
     });
 
-    test("queues of one table don't see each other, whatever their names", async () => {
+    test("queues in one table do not see each other, whatever their names", async () => {
       await using store = await open();
       const names = ["a", "a/b", "o'clock", "a!", ""];
       const queues = names.map(
@@ -202,7 +202,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       }
     });
 
-    test("pages that end early hide nothing", async () => {
+    test("pages that end early hide no message", async () => {
       await using store = await open();
       const queue = new TableQueue<number>(clientOf(store), { clock: store.clock });
       for (let n = 0; n < 40; ++n) await queue.put(n);
@@ -230,14 +230,14 @@ for (const [name, clientOf] of Object.entries(clients)) {
       );
     });
 
-    test(`consumers that fail lose no message, and none has what another has (seed ${seed})`, async () => {
+    test(`consumers that fail lose no message, and none holds a message of another (seed ${seed})`, async () => {
       await withFaults(clientOf, seededRandom(seed), name === "the official client");
     });
   });
 }
 
-// Three consumers at once, over a network and a service that fail, beside a plain list of what must
-// be.
+// Runs three consumers at once, over a network and a service that fail, and compares them with a
+// plain list of the expected messages.
 async function withFaults(
   clientOf: (store: MockStore) => QueueTable,
   random: Random,
@@ -270,7 +270,7 @@ async function withFaults(
 
   const stored = new Map<number, "yes" | "perhaps">(); // by body
   const gone = new Map<number, "yes" | "perhaps">();
-  const holding = new Map<number, QueueMessage<number>>(); // the latest time that it was given out
+  const holding = new Map<number, QueueMessage<number>>(); // with the latest time when it was dequeued
   let next = 0;
 
   const put = async (queue: TableQueue<number>) => {
@@ -281,8 +281,8 @@ async function withFaults(
       () => {},
     );
   };
-  // Put, taken up and moved by somebody, and put again by a client that had no answer: it is there
-  // twice.
+  // A message was put, dequeued and moved by another consumer, and then put again by a client whose
+  // response was lost: it exists twice.
   const mayBeDuplicate = ({ id }: QueueMessage<number>) =>
     triesAgain &&
     store.requests
@@ -320,8 +320,8 @@ async function withFaults(
     const held = [...holding.values()];
     const message = held[random.below(held.length)];
     if (message === undefined) return;
-    // From now on anybody may get it, also before this one has its answer; unless it says no, and
-    // no answer was lost.
+    // From now on any consumer may get it, even before this one has its response, unless the call
+    // was rejected and no response was lost.
     const free = { ...message, visibleAt: new Date(0) };
     holding.set(message.body, free);
     const released = await queue.release(message).catch(() => undefined);
@@ -338,7 +338,7 @@ async function withFaults(
     store.clock.advance(random.below(60));
   }
 
-  // When all is well again everything is there that was stored and not deleted, once.
+  // After all failures have ended, every message that was stored and not deleted exists once.
   for (const fault of faults) fault.remove();
   const left: number[] = [];
   for (const queue of [first, first.poison]) {
@@ -370,7 +370,7 @@ async function withFaults(
 }
 
 describe("a queue", () => {
-  test("of three who want one message, one gets it", async () => {
+  test("gives one message to one of three concurrent consumers", async () => {
     await using store = await open();
     const queues = [1, 2, 3].map(() => new TableQueue(store.table("work"), { clock: store.clock }));
     await queues[0]?.put("only");
@@ -379,7 +379,7 @@ describe("a queue", () => {
     assert.deepEqual(await queues[0]?.count(), { visible: 0, hidden: 1 });
   });
 
-  test("is there after a reload in the middle of work", async () => {
+  test("survives a reload while messages are being processed", async () => {
     const path = mkdtempSync(join(tmpdir(), "entitable-queue-"));
     try {
       let now = Date.UTC(2026, 0, 1);
@@ -409,7 +409,7 @@ describe("a queue", () => {
     }
   });
 
-  test("takes what JSON can say, up to a property's size", async () => {
+  test("accepts JSON values, up to the size limit of a property", async () => {
     await using store = await open();
     const queue = new TableQueue(store.table("work"), { clock: store.clock });
     const bodies = [null, 0, "", "\u{1f600}", [1, { a: [] }], "x".repeat(32_766)];
@@ -425,7 +425,7 @@ describe("a queue", () => {
     await assert.rejects(queue.put(undefined), { name: "TypeError" });
   });
 
-  test("an answer that is lost, after which the client tries again, stores a message once", async () => {
+  test("stores a message once if a response is lost and the client retries", async () => {
     await using store = await open();
     const table = clients["the official client"]?.(store) as QueueTable;
     const queue = new TableQueue(table, { clock: store.clock });
@@ -433,7 +433,7 @@ describe("a queue", () => {
     store.faults.add({ on: "insert", ...lost });
     await queue.put("once");
     assert.deepEqual(await queue.count(), { visible: 1, hidden: 0 });
-    // Given out to nobody who knows of it: hidden, and then it comes again.
+    // The message was dequeued, but the response was lost: it is hidden and becomes visible later.
     store.faults.add({ on: "batch", ...lost });
     assert.equal(await queue.get(), undefined);
     store.clock.advance(30_000);
@@ -444,7 +444,7 @@ describe("a queue", () => {
     assert.deepEqual(await rowKeys(store), []);
   });
 
-  test("with the platform's clock and randomness, if no others are given", async () => {
+  test("uses the platform's clock and randomness by default", async () => {
     await using store = await open();
     const queue = new TableQueue(store.table("work"));
     const before = Date.now();
@@ -455,7 +455,7 @@ describe("a queue", () => {
     assert(insertedAt.getTime() >= before && insertedAt.getTime() <= Date.now());
   });
 
-  test("refuses options that make no sense, and passes errors on", async () => {
+  test("rejects invalid options, and passes errors on", async () => {
     await using store = await open();
     const table = store.table("work");
     for (const visibilityTimeoutMs of [-1, Number.NaN, Number.POSITIVE_INFINITY]) {
