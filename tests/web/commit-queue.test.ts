@@ -282,7 +282,7 @@ describe("a store that fails", () => {
       const bench = new Bench();
       bench.storage.auto = false;
       const write = bench.insert("a");
-      const sibling = bench.insert("a"); // rests on it
+      const sibling = bench.insert("a"); // depends on the first write
       const first = await bench.storage.next();
       const both = [write, sibling].map((p) => p.catch((error) => error.failure));
       await (arrived ? first.storeAndFail("unknown") : first.fail("unknown"));
@@ -298,7 +298,7 @@ describe("a store that fails", () => {
       await assert.rejects(refused, { failure: "aborted" });
       assert.deepEqual(bench.inMemory(), {});
 
-      // That another attempt lacks space says nothing about the first.
+      // A repeated attempt that fails for lack of space proves nothing about the first attempt.
       const again = bench.insert("b");
       again.catch(() => {});
       const third = await bench.storage.next();
@@ -391,7 +391,7 @@ describe("deferred writes", () => {
     const write = (i: number) => {
       const block = Uint8Array.from(blocks[i] as Uint8Array);
       const reply = bench.queue.write(block, "deferred", undefined, 10 + i);
-      block.fill(0); // it dies with the call
+      block.fill(0); // the memory is reused after the call
       return reply;
     };
     write(0);
@@ -447,7 +447,7 @@ describe("deferred writes", () => {
 
   test("are then stored without a timer, which browsers slow down in hidden pages", async (t) => {
     const bench = new Bench({ deferredDelayMs: 1000 });
-    await bench.insert("a", "deferred"); // its timer is still there when the page is hidden
+    await bench.insert("a", "deferred"); // its timer is still pending when the page is hidden
     bench.hidden = true;
     bench.queue.storePendingNow();
     t.mock.method(globalThis, "setTimeout", () => undefined);
@@ -619,8 +619,8 @@ describe("aborting", () => {
 });
 
 describe("a write that needs unloaded parts", () => {
-  // Of a bench: `b` cannot be staged until what it needs is loaded. The test decides when loading
-  // ends and whether it succeeds.
+  // Sets up a bench in which `b` cannot be staged until its parts are loaded. The test decides when
+  // loading ends and whether it succeeds.
   function lacking(bench: Bench): { arrive(): void; fail(): void } {
     let isThere = false;
     let [resolve, reject] = [() => {}, (_: Error) => {}];
@@ -710,7 +710,7 @@ async function randomRun(seed: number): Promise<void> {
   const bench = new Bench({ deferredDelayMs: random.below(3) });
   bench.storage.auto = false;
   const acknowledged: string[] = []; // keys, in order of acknowledgement
-  const unknown = new Set<string>(); // told that it is not known
+  const unknown = new Set<string>(); // reported with an unknown outcome
   let over = false;
   let arrived: number | undefined;
   const disk = (async () => {

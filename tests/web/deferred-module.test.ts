@@ -1,5 +1,5 @@
-// The module in halves: tables do with the first, and the second one comes when it is called for,
-// once, or is said to be missing.
+// Tests the deferred module: tables work with the primary module alone, and the deferred one is
+// loaded when it is needed, once, or is reported missing.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -23,7 +23,7 @@ const file = (name: string) => readFile(new URL(`../../web/src/wasm/${name}`, im
 const second = await file("entitable.rest.wasm");
 const stale = outdated(second);
 
-// Where the second half is: gives it, unless told otherwise.
+// Serves the deferred module, unless a test sets another response.
 let server: Server;
 let origin = "";
 let requests = 0;
@@ -52,13 +52,13 @@ let stores = 0;
 interface Opened {
   store: StoreHandle;
   host: LocalHost;
-  asked(): number; // for the second half
+  asked(): number; // requests for the deferred module
 }
 
 async function open(durability: Durability = "strict", files = new Map()): Promise<Opened> {
   answer = right;
   const from = requests;
-  const deferredModuleUrl = `${origin}/${++stores}`; // code is kept by its address
+  const deferredModuleUrl = `${origin}/${++stores}`; // compiled modules are cached by URL
   const engine = await createEngine({ splitModule: true, deferredModuleUrl });
   engine.configure(accountFromOptions({}, "acct"), undefined);
   const host = await openHost({ engine, storage: new MemoryStorage(files), durability });
@@ -82,7 +82,7 @@ async function list(store: StoreHandle): Promise<number[]> {
   return value.map(({ n }) => n);
 }
 
-// As soon as it is called: fetch reads the body first.
+// Encodes a PUT request. fetch() would read the body first, and so would call the store later.
 function putBlock(rowKey: string, n: number): Uint8Array {
   const url = `${base}/people(PartitionKey='p',RowKey='${rowKey}')`;
   const body = new TextEncoder().encode(JSON.stringify({ n }));
@@ -106,8 +106,8 @@ function fails(code: string, message: RegExp) {
 }
 const missing = fails("WasmLoadFailed", /entitable.rest\.wasm could not be loaded.*503/);
 
-describe("the first half", () => {
-  test("does for tables by itself, also after opening anew", async () => {
+describe("the primary module", () => {
+  test("is sufficient for tables, even after reopening", async () => {
     const files = new Map<string, Uint8Array>();
     const { store, asked } = await open("strict", files);
     const table = store.table("people");
@@ -137,7 +137,7 @@ describe("the first half", () => {
     await again.store.close();
   });
 
-  test("says of a block that it needs the other one", async () => {
+  test("reports that a message needs the deferred module", async () => {
     const engine = await createEngine({ splitModule: true });
     engine.recover(undefined);
     engine.finishRecovery();
@@ -158,14 +158,14 @@ describe("the first half", () => {
   });
 });
 
-test("a first half of another build is called by its name", async () => {
+test("a primary module of another build is rejected by name", async () => {
   const wasm = outdated(await file("entitable.core.wasm"));
   const named = fails("WasmVersionMismatch", /^entitable.core\.wasm is of another build/);
   await assert.rejects(createEngine({ wasm, splitModule: true }), named);
 });
 
-describe("the second half", () => {
-  test("comes once, whoever asks for it meanwhile", async () => {
+describe("the deferred module", () => {
+  test("is loaded once, for all concurrent calls", async () => {
     const { store, asked } = await openWithTable();
     await store.table("people").createEntity(row("1", 1));
     assert.equal(asked(), 0);
@@ -176,7 +176,7 @@ describe("the second half", () => {
   });
 
   for (const durability of ["strict", "relaxed", "deferred"] as const) {
-    test(`leaves writes in the order of their calls (${durability})`, async () => {
+    test(`keeps writes in the order of their calls (${durability})`, async () => {
       const { store, host } = await openWithTable(durability);
       const table = store.table("people");
       await Promise.all([
@@ -190,7 +190,7 @@ describe("the second half", () => {
     });
   }
 
-  test("is there for plans, snapshots, restoring and verifying", async () => {
+  test("has plans, snapshots, restoring and verifying", async () => {
     const ways: [string, (store: StoreHandle, file: Uint8Array) => Promise<unknown>][] = [
       ["explain", (store) => store.table("people").explain()],
       ["snapshot", (store) => store.snapshot()],
@@ -208,13 +208,13 @@ describe("the second half", () => {
       await assert.rejects(way(store, snapshot), missing, name);
       answer = right;
       await way(store, snapshot);
-      assert.ok(asked() >= 2, name); // a store that is verified is opened once more beside it
+      assert.ok(asked() >= 2, name); // verifying opens a second engine
       assert.equal(typeof (await store.table("people").createEntity(row("7"))).etag, "string");
       await store.close();
     }
   });
 
-  test("of an engine is that of its forks, and one that is made anew has its own", async () => {
+  test("of an engine is shared with its forks, and a new engine loads its own", async () => {
     const engine = await createEngine({ splitModule: true });
     engine.recover(undefined);
     engine.finishRecovery();
@@ -230,7 +230,7 @@ describe("the second half", () => {
     for (const each of [engine, early, fork, late]) each.close();
   });
 
-  test("throws what the first one catches: memory that runs out is an answer, and the store goes on", async () => {
+  test("may run out of memory: the call fails, and the store continues", async () => {
     const wasm = await wasmWithMaxPages(400, "entitable.core.wasm");
     const engine = await createEngine({
       wasm,
@@ -261,8 +261,8 @@ describe("the second half", () => {
   });
 });
 
-describe("a second half that can't be had", () => {
-  test("rejects that call, and the next one asks again", async () => {
+describe("a deferred module that cannot be loaded", () => {
+  test("rejects that call, and the next call requests it again", async () => {
     const { store, asked } = await openWithTable();
     const table = store.table("people");
     answer = busy;
@@ -298,7 +298,7 @@ describe("a second half that can't be had", () => {
     });
   }
 
-  test("is asked for once by writes that wait together", async () => {
+  test("is requested once for writes that wait together", async () => {
     const { store, host, asked } = await openWithTable();
     answer = busy;
     const puts = Array.from({ length: 10 }, (_, i) => host.write(putBlock(`${i}`, i)));
@@ -314,7 +314,7 @@ describe("a second half that can't be had", () => {
     await store.close();
   });
 
-  test("is told apart: of another build, or no module at all", async () => {
+  test("has its own error for another build, and for data that is not a module", async () => {
     const { store } = await openWithTable();
     answer = (response) => void response.end(stale);
     await assert.rejects(list(store), fails("WasmVersionMismatch", /^entitable.rest\.wasm is of/));
@@ -325,7 +325,7 @@ describe("a second half that can't be had", () => {
     await store.close();
   });
 
-  test("of another build leaves the first one that is there, for the next store", async () => {
+  test("of another build leaves the primary module usable, for the next store", async () => {
     const first = await file("entitable.core.wasm");
     const options = {
       wasm: `${origin}/first`,
@@ -340,14 +340,14 @@ describe("a second half that can't be had", () => {
       fails("WasmVersionMismatch", /another build/),
     );
     const from = requests;
-    const another = await createEngine(options); // the site has no such first half any more
+    const another = await createEngine(options); // the site no longer has this primary module
     assert.equal(requests, from);
     answer = right;
     await another.loadDeferredModule();
     for (const each of [engine, another]) each.close();
   });
 
-  test("ends with the store for reads, and is waited for by what writes before that", async () => {
+  test("is awaited by writes when the store closes, but not by reads", async () => {
     for (const writes of [false, true]) {
       const { store } = await openWithTable();
       const asked = new Promise<ServerResponse>((resolve) => {
@@ -371,8 +371,8 @@ describe("a second half that can't be had", () => {
   });
 });
 
-describe("the whole module", () => {
-  test("is taken where it is given, and for whoever wants all at once", async () => {
+describe("the complete module", () => {
+  test("is used when it is given, or when the split is switched off", async () => {
     for (const wasm of [undefined, await file("entitable.wasm")]) {
       const engine = await createEngine({
         wasm,
@@ -384,7 +384,7 @@ describe("the whole module", () => {
     }
   });
 
-  test("is what halves are cut from: they have its exports, and one needs of the other what it has", async () => {
+  test("exports no more than the primary module, which exports what the deferred one imports", async () => {
     const names = (all: { name: string }[]) => all.map(({ name }) => name);
     const whole = names(WebAssembly.Module.exports(await compileModule(undefined, "complete")));
     const half = names(WebAssembly.Module.exports(await compileModule(undefined, "primary")));

@@ -1,5 +1,5 @@
-// Random operations through the official client and through entitable/data-tables: they agree at
-// every step, and on what is left.
+// Compares random operations through the official client and through entitable/data-tables: each
+// step has the same result, and so has the final data.
 
 import { test } from "node:test";
 import type { TransactionAction } from "@azure/data-tables";
@@ -55,8 +55,8 @@ function entity(fine = false) {
   return { ...keys(), ...properties };
 }
 
-// With values that are all fine: if several operations are wrong, which of them is told is not
-// settled.
+// The values are valid: if several operations fail, the service does not define which of them it
+// reports.
 function action(partitionKey: string): TransactionAction {
   const written = { ...entity(true), partitionKey };
   switch (below(4)) {
@@ -71,7 +71,7 @@ function action(partitionKey: string): TransactionAction {
   }
 }
 
-// The ETag of an entity, or one that it had, or any.
+// The entity's current ETag, or an earlier one, or any.
 let oldEtag = "*";
 async function etagFor(kind: number, read: () => Promise<{ etag: string }>): Promise<string> {
   if (kind === 0) return "*";
@@ -135,7 +135,7 @@ function anyCall(): Call {
   }
 }
 
-test(`${steps} random steps assertSameOutcome, seed ${seed}`, async () => {
+test(`${steps} random steps have the same results, seed ${seed}`, async () => {
   const both = await openClientPair();
   for (let step = 0; step < steps; ++step) {
     both.advanceClock();

@@ -1,4 +1,4 @@
-// Stores of files, as users open them in Node.
+// Tests stores of files as users open them in Node.
 
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
@@ -31,7 +31,7 @@ async function rowsOf(path: string): Promise<number[]> {
 
 describe("a store of files", () => {
   for (const durability of ["strict", "relaxed", "deferred"] as const) {
-    test(`${durability}: is there again after it was closed`, async () => {
+    test(`${durability}: has its data after closing and reopening`, async () => {
       const path = newPath();
       const store = await inFiles(path, { durability, name: "shop" });
       const { persistence, persisted } = store.status;
@@ -61,12 +61,12 @@ describe("a store of files", () => {
     await store.close();
     const files = await readdir(join(path, "default"));
     assert(files.includes("manifest"), files.join());
-    // a checkpoint runs beside the writes, on a busy machine for long
+    // a checkpoint runs during the writes, for long on a busy machine
     assert(files.length < 600, `${files.length} files`);
     assert.deepEqual((await rowsOf(path)).sort(), [597, 598, 599]);
   });
 
-  test("is open once, whatever process has it", async () => {
+  test("can be open once, in any process", async () => {
     const path = newPath();
     const store = await inFiles(path);
     const began = Date.now();
@@ -77,7 +77,7 @@ describe("a store of files", () => {
     await (await next).close();
   });
 
-  test("can be given up while another one has it", async () => {
+  test("opening can be aborted while another process has the store", async () => {
     const path = newPath();
     const store = await inFiles(path);
     await assert.rejects(inFiles(path, { signal: AbortSignal.timeout(20) }), {
@@ -86,7 +86,7 @@ describe("a store of files", () => {
     await store.close();
   });
 
-  test("that is damaged opens for reading, and says what is missing", async () => {
+  test("opens read-only if it is damaged, and reports what is missing", async () => {
     const path = newPath();
     const store = await inFiles(path);
     const table = store.table("log");
@@ -107,7 +107,7 @@ describe("a store of files", () => {
     assert.equal((await readdir(join(path, "default"))).length, 3, "nothing was removed");
   });
 
-  test("a process that is killed loses nothing that was acknowledged", async () => {
+  test("loses nothing that was acknowledged when its process is killed", async () => {
     for (const durability of ["strict", "relaxed"]) {
       const path = newPath();
       const child = fork(new URL("support/file-writer.ts", import.meta.url), [path, durability]);
@@ -119,7 +119,7 @@ describe("a store of files", () => {
         });
         child.on("exit", () => resolve());
       });
-      const rows = await rowsOf(path); // the lock of the dead is no obstacle
+      const rows = await rowsOf(path); // the lock of a dead process does not block
       assert.deepEqual(
         rows,
         Array.from(rows, (_, i) => i),
@@ -143,7 +143,7 @@ describe("the stores of a folder", () => {
     assert.deepEqual(await readdir(path), ["b"]);
   });
 
-  test("need a path, and only they have one", async () => {
+  test("need a path, and other stores reject one", async () => {
     const invalid = { name: "StoreError", code: "ValidationFailed" };
     await assert.rejects(openStore({ persistence: "file" }), invalid);
     await assert.rejects(openStore({ persistence: "file", path: "" }), invalid);
@@ -152,7 +152,7 @@ describe("the stores of a folder", () => {
     await assert.rejects(deleteStore("a", { persistence: "memory", path: "x" }), invalid);
   });
 
-  test("are for Node only", async () => {
+  test("are available in Node only", async () => {
     const { process } = globalThis;
     const unavailable = { name: "StoreError", code: "PersistenceUnavailable" };
     const location = { persistence: "file", path: newPath() } as const;

@@ -1,4 +1,4 @@
-// The blocks of HTTP requests and responses against the layout in core/rest/http_codec.h.
+// Tests the messages of HTTP requests and responses against the layout in core/rest/http_codec.h.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -43,8 +43,8 @@ function response(status: number, reason: string, headers: [string, string][], b
   return block;
 }
 
-describe("a request block", () => {
-  test("is what the layout says", () => {
+describe("a request message", () => {
+  test("has the documented layout", () => {
     const block = encodeHttpRequest(request, platformRandom);
     const view = new DataView(block.buffer);
     const words = (from: number, count: number) =>
@@ -58,24 +58,24 @@ describe("a request block", () => {
     );
   });
 
-  test("says whether it is trusted", () => {
+  test("contains whether the request is trusted", () => {
     const block = encodeHttpRequest({ ...request, trusted: true }, platformRandom);
     assert.deepEqual([...block.subarray(0, 4)], [64, 1, 1, 0]);
   });
 
-  test("has another random id each time", () => {
+  test("has a new random id each time", () => {
     const ids = Array.from({ length: 10 }, () =>
       Buffer.from(encodeHttpRequest(request, platformRandom).subarray(24, 40)).toString("hex"),
     );
     assert.equal(new Set(ids).size, 10);
   });
 
-  test("has the id that the source of randomness gives", () => {
+  test("has the id of the given source of randomness", () => {
     const block = encodeHttpRequest(request, { fill: (bytes) => void bytes.fill(7) });
     assert.deepEqual([...block.subarray(23, 41)], [0, ...Array(16).fill(7), 1]);
   });
 
-  test("carries text beyond octets as UTF-8", () => {
+  test("encodes text beyond Latin-1 as UTF-8", () => {
     const block = encodeHttpRequest(
       { ...request, headers: [["a", "\u20ac"]], body: new Uint8Array() },
       platformRandom,
@@ -84,8 +84,8 @@ describe("a request block", () => {
   });
 });
 
-describe("a response block", () => {
-  test("gives back every part, as copies", () => {
+describe("a response message", () => {
+  test("is decoded part by part, as copies", () => {
     const block = response(
       409,
       "Con\xe9",
@@ -111,7 +111,7 @@ describe("a response block", () => {
     assert.equal(answer.body.buffer.byteLength, 2);
   });
 
-  test("has a character for each octet, whatever they would mean as UTF-8", () => {
+  test("has one character for each octet, even if the octets are UTF-8", () => {
     const all = String.fromCharCode(...Array.from({ length: 256 }, (_, i) => i));
     for (const text of [
       all,
@@ -134,7 +134,7 @@ describe("a response block", () => {
     ]);
   });
 
-  test("of another version is refused", () => {
+  test("of another version is rejected", () => {
     const block = response(200, "OK", [], "");
     block[1] = 2;
     assert.throws(

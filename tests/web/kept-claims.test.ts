@@ -1,4 +1,4 @@
-// The claims that checkpoints leave in IndexedDB, to an engine that reads the log.
+// Tests how an engine reads a log with the claims that checkpoints leave in IndexedDB.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -27,7 +27,7 @@ async function deleteManifest(fixture: IdbfsFixture): Promise<void> {
   database.close();
 }
 
-test("a store that lost its manifest is damaged, however many owners it had: claims are no log", async () => {
+test("a store without its manifest is damaged, however many claims there are: claims are not a log", async () => {
   for (const owners of [1, 2, 3, 12]) {
     const fixture = new IdbfsFixture();
     for (let i = 0; i < owners; ++i) {

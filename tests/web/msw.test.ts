@@ -1,5 +1,5 @@
-// entitable/msw: Mock Service Worker's server in Node, and the official client on a transport of
-// its own.
+// Tests entitable/msw with Mock Service Worker's server in Node, and with the official client on
+// its own transport.
 
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
@@ -19,7 +19,7 @@ import type { Store } from "../../web/src/types.ts";
 import { openStore } from "./support/package.ts";
 import { newProject } from "./support/project.ts";
 
-// Where the peer is found, as where it is installed.
+// Where the peer dependency is installed.
 const project = newProject(["msw"]);
 after(() => rmSync(project, { recursive: true }));
 const entry = pathToFileURL(join(project, "node_modules/entitable/dist/msw.js")).href;
@@ -46,7 +46,7 @@ afterEach(async () => {
 });
 
 describe("entitable/msw", () => {
-  test("answers the official client, signatures and all", async () => {
+  test("answers the official client, including signed requests", async () => {
     server.use(...handlers(store));
     const table = new TableClient(endpoint, "lamps", credential);
     await table.createTable();
@@ -73,7 +73,7 @@ describe("entitable/msw", () => {
     assert.equal((await store.stats()).rows, 6);
   });
 
-  test("answers at the emulator's port of any host", async () => {
+  test("answers at the emulator's port on any host", async () => {
     server.use(...handlers(store));
     const service = new TableServiceClient(emulator, credential, { allowInsecureConnection: true });
     await service.createTable("lamps");
@@ -104,7 +104,7 @@ describe("entitable/msw", () => {
     assert.throws(() => handlers(store, { baseUrl: "/shop" }), { code: "ValidationFailed" });
   });
 
-  test("leaves what the store loads itself to the network, whatever else it answers", async () => {
+  test("passes the store's own downloads on to the network, whatever else it answers", async () => {
     const all = handlers(store, { baseUrl: /./ });
     const said = async (url: URL) =>
       (await getResponse(all, new Request(url)))?.headers.get("x-msw-intention");
@@ -114,7 +114,7 @@ describe("entitable/msw", () => {
     assert.equal(await said(new URL("entitable.rest.css", more)), null);
   });
 
-  test("says that the store is closed, as a service that is busy does", async () => {
+  test("reports a closed store as a busy service does", async () => {
     server.use(...handlers(store));
     await store.close();
     const table = new TableClient(endpoint, "lamps", credential, { retryOptions });
@@ -126,7 +126,7 @@ describe("entitable/msw", () => {
   });
 });
 
-test("a network that fails on purpose fails for whoever is behind the handlers", async () => {
+test("a simulated network failure reaches the handlers' callers", async () => {
   await using mock = await mockStore({
     name: "shop",
     fixtures: { lamps: [{ partitionKey: "desk", rowKey: "1" }] },
@@ -138,7 +138,7 @@ test("a network that fails on purpose fails for whoever is behind the handlers",
   assert.equal((await fetch(lamp)).status, 200);
 });
 
-test("an answer that is cut off is so for whoever is behind the handlers", async () => {
+test("a truncated response reaches the handlers' callers", async () => {
   await using mock = await mockStore({
     name: "shop",
     fixtures: { lamps: [{ partitionKey: "desk", rowKey: "1" }] },

@@ -1,5 +1,5 @@
-// The log in a folder of files: the storage contract, what a crash or a loss of power leaves
-// behind, disks that fail, and the lock that keeps a second process out.
+// Tests the log in a folder of files: the storage contract, what a crash or a loss of power leaves
+// behind, failing disks, and the lock that excludes a second process.
 
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
@@ -22,7 +22,7 @@ import { NodeFilesStorage } from "../../web/src/storage/node-files.ts";
 import type { NodeCrypto, NodeFs, NodePath, NodeProcess } from "../../web/src/util/node.ts";
 import { loadAll, storageContract } from "./support/storage-contract.ts";
 
-// What the package says about Node is what Node has.
+// The compiler checks the package's declarations against Node's own types.
 const promises: NodeFs["promises"] = (fs satisfies NodeFs).promises;
 path satisfies NodePath;
 crypto satisfies NodeCrypto;
@@ -43,7 +43,7 @@ async function newFolder(): Promise<string> {
 
 const bytes = (...values: number[]) => Uint8Array.from(values);
 
-// The calls of a storage, in order, as "method name"; `fail` may throw in the place of one.
+// Records the calls on a storage, in order, as "method name"; `fail` may throw in place of a call.
 function watched(fail: (call: string) => void = () => {}) {
   const calls: string[] = [];
   const short = (file: unknown) =>
@@ -93,10 +93,10 @@ function failure(code: string): Error {
   return Object.assign(new Error(code), { code });
 }
 
-// One segment at a time.
+// Accepts one segment at a time.
 const contract = storageContract.filter(({ several }) => !several);
 
-test("several segments at a time are refused, and nothing is done", async () => {
+test("several segments in one call are rejected, and nothing is stored", async () => {
   const storage: LogStorage = await NodeFilesStorage.open(await newFolder());
   assert.equal(storage.segmentBytes, undefined);
   const two = [new Uint8Array(1), new Uint8Array(1)];
@@ -111,7 +111,7 @@ describe("files keep the storage contract", () => {
       const folder = await newFolder();
       await run({
         async open() {
-          await makeFolder(folder, promises); // drop() took it away
+          await makeFolder(folder, promises); // drop() removed the folder
           return NodeFilesStorage.open(folder);
         },
       });
@@ -121,7 +121,7 @@ describe("files keep the storage contract", () => {
 
 describe("a file system without links keeps the storage contract", () => {
   for (const { name, run } of contract) {
-    // Without links and without a lock nothing keeps two owners apart.
+    // Without links and without a lock, two owners are not kept apart.
     if (name === "of two owners one is fenced") continue;
     test(name, async () => {
       const folder = await newFolder();
@@ -139,7 +139,7 @@ describe("a file system without links keeps the storage contract", () => {
 });
 
 describe("files", () => {
-  test("have the names of the log, and the bytes as they were given", async () => {
+  test("have the log's names, and the given bytes", async () => {
     const folder = await newFolder();
     const storage = await NodeFilesStorage.open(folder);
     await storage.addSegments(26, [bytes(1)], "strict");
@@ -151,7 +151,7 @@ describe("files", () => {
     assert.deepEqual([...(await readFile(`${folder}/part-000000000000001b`))], [2, 2]);
   });
 
-  test("strict: flushed under another name, then named, then the name flushed", async () => {
+  test("strict: flushed under a temporary name, then renamed, then the name is flushed", async () => {
     const folder = await newFolder();
     const { calls, system } = watched();
     const storage = await NodeFilesStorage.open(folder, system);
@@ -159,11 +159,11 @@ describe("files", () => {
     const wal = "wal-0000000000000001";
     const write = ["open tmp", "write tmp", "flush tmp"];
     const name = [`link tmp ${wal}`, "unlink tmp", "open store", "flush store"];
-    // first whether it is the owner still
+    // checks first that it still owns the store
     assert.deepEqual(calls, ["readFile manifest", ...write, ...name]);
   });
 
-  test("relaxed: nothing is flushed, until a strict one flushes it too, and before its own name", async () => {
+  test("relaxed: not flushed until a strict segment is stored, and then before its name", async () => {
     const folder = await newFolder();
     const { calls, system } = watched();
     const storage = await NodeFilesStorage.open(folder, system);
@@ -181,7 +181,7 @@ describe("files", () => {
     await storage.close();
   });
 
-  test("closing flushes what is relaxed", async () => {
+  test("closing flushes relaxed segments", async () => {
     const folder = await newFolder();
     const { calls, system } = watched();
     const storage = await NodeFilesStorage.open(folder, system);
@@ -191,7 +191,7 @@ describe("files", () => {
     assert.deepEqual(await readdir(folder), ["wal-0000000000000001"]);
   });
 
-  test("a manifest comes after the names of its parts, and what it replaces goes last", async () => {
+  test("a manifest is written after the names of its parts, and replaced files are removed last", async () => {
     const folder = await newFolder();
     const { calls, system } = watched();
     const storage = await NodeFilesStorage.open(folder, system);
@@ -206,7 +206,7 @@ describe("files", () => {
     ]);
   });
 
-  test("other files of the folder, and folders in the place of files, disturb nothing", async () => {
+  test("other files of the folder, and folders with a file's name, are ignored", async () => {
     const folder = await newFolder();
     const storage = await NodeFilesStorage.open(folder);
     await storage.addSegments(1, [bytes(1)], "strict");
@@ -225,7 +225,7 @@ describe("files", () => {
     await storage.close();
   });
 
-  test("many parts are read in the order asked for", async () => {
+  test("many parts are read in the requested order", async () => {
     const storage = await NodeFilesStorage.open(await newFolder());
     const ids = Array.from({ length: 50 }, (_, i) => i + 1);
     for (const id of ids) await storage.putPart(id, bytes(id));
@@ -236,7 +236,7 @@ describe("files", () => {
 });
 
 describe("what a crash leaves in the folder", () => {
-  test("is swept when the log is loaded, and nothing else is", async () => {
+  test("is removed when the log is loaded, and nothing else is", async () => {
     const folder = await newFolder();
     const storage = await NodeFilesStorage.open(folder);
     for (let i = 1; i <= 3; ++i) await storage.addSegments(i, [bytes(i)], "strict");
@@ -254,7 +254,7 @@ describe("what a crash leaves in the folder", () => {
     await again.close();
   });
 
-  test("a process that dies keeps what was relaxed", async () => {
+  test("relaxed segments survive the end of the process", async () => {
     const folder = await newFolder();
     const died = await NodeFilesStorage.open(folder); // never closed
     await died.addSegments(1, [bytes(1)], "strict");
@@ -269,24 +269,24 @@ describe("what a crash leaves in the folder", () => {
     assert.deepEqual((await readdir(folder)).length, 2, "flushed now");
   });
 
-  test("a loss of power takes relaxed segments from the first torn one on", async () => {
+  test("a loss of power loses relaxed segments from the first torn one on", async () => {
     const folder = await newFolder();
     const died = await NodeFilesStorage.open(folder);
     await died.addSegments(1, [bytes(1, 1)], "strict");
     for (let i = 2; i <= 4; ++i) await died.addSegments(i, [bytes(i, i)], "relaxed");
-    await truncate(`${folder}/wal-0000000000000003`, 0); // both names, as a file system does it
+    await truncate(`${folder}/wal-0000000000000003`, 0); // under both names, as a file system does
     const again = await NodeFilesStorage.open(folder);
     const prefix = [
       [1, [1, 1]],
       [2, [2, 2]],
     ];
     assert.deepEqual((await loadAll(again)).segments, prefix);
-    await again.addSegments(3, [bytes(7)], "strict"); // the number is free
+    await again.addSegments(3, [bytes(7)], "strict"); // the number is free again
     await again.close();
     assert.equal((await readdir(folder)).length, 3);
   });
 
-  test("a torn segment below a strict one is damage, and is shown as it is", async () => {
+  test("a torn segment before a strict one is damage, and stays as it is", async () => {
     const folder = await newFolder();
     const died = await NodeFilesStorage.open(folder);
     await died.addSegments(1, [bytes(1, 1)], "relaxed");
@@ -301,7 +301,7 @@ describe("what a crash leaves in the folder", () => {
     await again.close();
   });
 
-  test("a checkpoint that died before it removed what it made obsolete", async () => {
+  test("is swept after a checkpoint whose process died before it removed obsolete files", async () => {
     const folder = await newFolder();
     const { system } = watched((call) => {
       if (/^unlink (wal|part)/.test(call)) throw failure("EIO");
@@ -309,7 +309,7 @@ describe("what a crash leaves in the folder", () => {
     const died = await NodeFilesStorage.open(folder, system);
     await died.addSegments(1, [bytes(1)], "strict");
     await died.putPart(1, bytes(1));
-    await died.commitManifest(bytes(3), { segmentsBelow: 2, obsoleteParts: [1] }); // it is in force
+    await died.commitManifest(bytes(3), { segmentsBelow: 2, obsoleteParts: [1] }); // the manifest is committed
     const again = await NodeFilesStorage.open(folder);
     const loaded = await loadAll(again, [], 2);
     assert.deepEqual(loaded, { manifest: [3], parts: {}, segments: [], orphans: [1] });
@@ -317,7 +317,7 @@ describe("what a crash leaves in the folder", () => {
     await again.close();
   });
 
-  test("a store that died while it was deleted is gone", async () => {
+  test("a store whose process died while deleting it is deleted", async () => {
     const folder = await newFolder();
     const storage = await NodeFilesStorage.open(folder);
     await storage.addSegments(1, [bytes(1)], "strict");
@@ -327,11 +327,11 @@ describe("what a crash leaves in the folder", () => {
     });
     await assert.rejects(deleteFolder(folder, system), { code: "ConnectionLost" });
     assert.deepEqual(await listFileStores(path.dirname(folder)), []);
-    await deleteFolder(folder, promises); // again, which finds what is left of it
+    await deleteFolder(folder, promises); // again: deletes what is left
     assert.deepEqual(await readdir(path.dirname(folder)), []);
   });
 
-  test("deleting keeps files that are not the store's", async () => {
+  test("deleting a store keeps other files", async () => {
     const folder = await newFolder();
     await writeFile(`${folder}/notes.txt`, "mine");
     await deleteFolder(folder, promises);
@@ -367,7 +367,7 @@ describe("a disk that fails", () => {
     }
   }
 
-  test("a relaxed segment that can't be flushed keeps strict ones from being stored", async () => {
+  test("strict segments cannot be stored after a relaxed segment that cannot be flushed", async () => {
     const folder = await newFolder();
     let failing = true;
     const { system } = watched((call) => {
@@ -382,7 +382,7 @@ describe("a disk that fails", () => {
     await storage.close();
   });
 
-  test("names that can't be flushed: unknown, until the same call finds out", async () => {
+  test("names that cannot be flushed: the outcome is unknown until the same call is repeated", async () => {
     const folder = await newFolder();
     let failing = true;
     const { system } = watched((call) => {
@@ -400,7 +400,7 @@ describe("a disk that fails", () => {
     await storage.close();
   });
 
-  test("a file that the disk can't give back is damage; a folder that is not allowed is an error", async () => {
+  test("an unreadable file is damage; a folder without permission is an error", async () => {
     const folder = await newFolder();
     let code = "EIO";
     const { system } = watched((call) => {
@@ -414,7 +414,7 @@ describe("a disk that fails", () => {
     await storage.close();
   });
 
-  test("a folder that is deleted under the store is not made anew", async () => {
+  test("a folder that is deleted while the store is open is not created again", async () => {
     const folder = await newFolder();
     const storage = await NodeFilesStorage.open(folder);
     await storage.addSegments(1, [bytes(1)], "strict");
@@ -430,7 +430,7 @@ describe("a disk that fails", () => {
 describe("the lock of a folder", () => {
   const options = { process, waitMs: 0 };
 
-  test("keeps a second one out, of this process too, until it is released", async () => {
+  test("excludes a second holder, even in this process, until it is released", async () => {
     const folder = await newFolder();
     const lock = await lockFolder(folder, options);
     await assert.rejects(lockFolder(folder, options), {
@@ -439,13 +439,13 @@ describe("the lock of a folder", () => {
     });
     lock.release();
     const next = await lockFolder(folder, options);
-    lock.release(); // again: it is another's now
+    lock.release(); // again: another holder has the lock now
     await assert.rejects(lockFolder(folder, options), { code: "StoreLocked" });
     next.release();
     assert.deepEqual(await readdir(folder), []);
   });
 
-  test("is waited for, unless that is aborted", async () => {
+  test("is waited for, unless the wait is aborted", async () => {
     const folder = await newFolder();
     const lock = await lockFolder(folder, options);
     const waiting = lockFolder(folder, { process, waitMs: 60_000 });
@@ -457,7 +457,7 @@ describe("the lock of a folder", () => {
     (await waiting).release();
   });
 
-  test("of a process that died is taken over, by one of many", async () => {
+  test("of a dead process is taken over, by one of many", async () => {
     const { stdout } = await promisify(execFile)(process.execPath, ["-p", "process.pid"]);
     const dead = Number(stdout);
     const own = { "a number of another process": `${dead} - x\n`, "cut off": "", nonsense: "\0\0" };
@@ -474,14 +474,14 @@ describe("the lock of a folder", () => {
     }
   });
 
-  test("of a process whose number was given to another one is taken over", async (t) => {
+  test("of a process whose id was reused is taken over", async (t) => {
     if (process.platform !== "linux") return t.skip("when a process began is known on Linux");
     const folder = await newFolder();
     await writeFile(`${folder}/lock`, `${process.pid} boot/1 x\n`);
     (await lockFolder(folder, options)).release();
   });
 
-  test("of a process that lives holds, also where its beginning is not known", async () => {
+  test("of a living process holds, even if its start time is not known", async () => {
     const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
     try {
       const folder = await newFolder();
@@ -496,7 +496,7 @@ describe("the lock of a folder", () => {
 describe("stores in folders", () => {
   const waitMs = 0;
 
-  test("are made, listed and deleted by name", async () => {
+  test("are created, listed and deleted by name", async () => {
     const where = path.join(root, "by/name");
     assert.deepEqual(await listFileStores(where), []);
     for (const name of ["two", "one"]) {
@@ -513,7 +513,7 @@ describe("stores in folders", () => {
     assert.deepEqual(await listFileStores(where), ["one"]);
   });
 
-  test("that are open are not deleted", async () => {
+  test("are not deleted while they are open", async () => {
     const where = path.join(root, "open");
     const { storage, lock } = await openFileStore({ path: where, name: "s", waitMs });
     await assert.rejects(deleteFileStore({ path: where, name: "s", waitMs }), {
@@ -524,7 +524,7 @@ describe("stores in folders", () => {
     await deleteFileStore({ path: where, name: "s", waitMs });
   });
 
-  test("a path that can't be used is said", async () => {
+  test("a path that cannot be used is an error", async () => {
     const file = path.join(root, "a-file");
     await writeFile(file, "");
     const unusable = { code: "PersistenceUnavailable" };

@@ -1,4 +1,4 @@
-// Continuation tokens and the iterators over items and pages.
+// Tests continuation tokens and the iterators over items and pages.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -20,7 +20,7 @@ const invalidInput = {
   message: "One of the request inputs is not valid.",
 };
 
-// What the official client makes of the service's two headers.
+// Encodes the service's two headers as the official client does.
 function officialToken(nextPartitionKey: string, nextRowKey?: string): string {
   return Buffer.from(JSON.stringify({ nextPartitionKey, nextRowKey })).toString("base64");
 }
@@ -42,7 +42,7 @@ describe("entity tokens", () => {
     "x".repeat(512),
   ];
 
-  test("there and back", () => {
+  test("are decoded as they were encoded", () => {
     for (const partitionKey of keys) {
       for (const rowKey of keys) {
         const token = encodeEntityToken({ partitionKey, rowKey });
@@ -52,7 +52,7 @@ describe("entity tokens", () => {
     }
   });
 
-  test("have the form of the official client and the service's headers", () => {
+  test("have the official client's format and the service's headers", () => {
     const token = encodeEntityToken({ partitionKey: "pk810168", rowKey: "x" });
     assert.equal(token, officialToken("1!12!cGs4MTAxNjg-", "1!4!eA--"));
     assert.equal(
@@ -62,7 +62,7 @@ describe("entity tokens", () => {
     );
   });
 
-  test("with an explicit empty row key, or other members, are taken", () => {
+  test("with an explicit empty row key, or further members, are accepted", () => {
     const expected = { partitionKey: "a", rowKey: "" };
     assert.deepEqual(decodeEntityToken(officialToken("1!4!YQ--", "1!0!")), expected);
     const more = btoa(JSON.stringify({ nextPartitionKey: "1!4!YQ--", more: 1 }));
@@ -99,7 +99,7 @@ describe("entity tokens", () => {
   });
 });
 
-test("table tokens are bare names, or what the service's header says", () => {
+test("table tokens are bare names, or the value of the service's header", () => {
   assert.equal(encodeTableToken("people"), "1!8!cGVvcGxl");
   assert.equal(decodeTableToken("people"), "people");
   assert.equal(decodeTableToken("1!8!cGVvcGxl"), "people");
@@ -130,14 +130,14 @@ function reader(asynchronous: boolean, reads: PageSettings[]): PageReader<Number
 
 for (const asynchronous of [false, true]) {
   describe(`a list whose pages come ${asynchronous ? "later" : "at once"}`, () => {
-    test("gives every item, following empty pages", async () => {
+    test("returns every item, following empty pages", async () => {
       const items: number[] = [];
       for await (const item of paged<number, NumberPage>(reader(asynchronous, [])))
         items.push(item);
       assert.deepEqual(items, [1, 2, 3, 4, 5, 6]);
     });
 
-    test("gives every page, with tokens that go on from there", async () => {
+    test("returns every page, with tokens that continue from there", async () => {
       const list = paged<number, NumberPage>(reader(asynchronous, []));
       const seen: [number[], string | undefined][] = [];
       for await (const page of list.byPage()) seen.push([[...page], page.continuationToken]);
@@ -154,7 +154,7 @@ for (const asynchronous of [false, true]) {
       assert.deepEqual(rest, [4, 5, 6]);
     });
 
-    test("reads nothing before the first next, and each page when it is needed", async () => {
+    test("reads nothing before the first next(), and each page when it is needed", async () => {
       const reads: PageSettings[] = [];
       const list = paged<number, NumberPage>(reader(asynchronous, reads));
       const byPage = list.byPage({ maxPageSize: 7 });
@@ -169,7 +169,7 @@ for (const asynchronous of [false, true]) {
       assert.equal(reads.length, 5, "the empty page and the next one");
     });
 
-    test("leaving the loop ends it and frees everything", async () => {
+    test("leaving the loop ends the iteration and frees everything", async () => {
       const reads: PageSettings[] = [];
       const list = paged<number, NumberPage>(reader(asynchronous, reads));
       for await (const item of list) if (item === 2) break;
@@ -180,7 +180,7 @@ for (const asynchronous of [false, true]) {
       assert.equal(reads.length, 2);
     });
 
-    test("overlapping calls are answered in order", async () => {
+    test("overlapping calls are resolved in order", async () => {
       const list = paged<number, NumberPage>(reader(asynchronous, []));
       const results = await Promise.all(Array.from({ length: 8 }, () => list.next()));
       assert.deepEqual(
@@ -195,7 +195,7 @@ for (const asynchronous of [false, true]) {
       );
     });
 
-    test("return while a page is under way drops it", async () => {
+    test("return() discards a page that is being read", async () => {
       const list = paged<number, NumberPage>(reader(asynchronous, []));
       const byPage = list.byPage();
       const first = byPage.next();

@@ -24,7 +24,7 @@ class Bench {
   readonly warnings: StoreWarning[] = [];
   storage = new ControlledStorage(new MemoryStorage(this.files));
 
-  // About forty parts, and nothing besides.
+  // About forty parts, and nothing else.
   static async filled(): Promise<Bench> {
     const bench = new Bench();
     const store = await bench.open();
@@ -80,7 +80,7 @@ async function count(store: StoreHandle, filter?: string): Promise<number> {
 }
 
 describe("opening", () => {
-  test("reads no part, and a row needs one", async () => {
+  test("reads no part; reading a row loads one", async () => {
     const bench = await Bench.filled();
     const store = await bench.open();
     assert.equal(bench.reads, 0);
@@ -98,7 +98,7 @@ describe("opening", () => {
     await store.close();
   });
 
-  test("reads that need the same part share its reading", async () => {
+  test("concurrent reads of one part load it once", async () => {
     const bench = await Bench.filled();
     const store = await bench.open();
     const table = store.table("rows");
@@ -137,7 +137,7 @@ describe("opening", () => {
   });
 });
 
-// Every fiftieth row, in parts far apart; and one row more, and two less.
+// Every fiftieth row, in parts far apart, plus one inserted row and two deleted ones.
 async function scatter(bench: Bench): Promise<void> {
   const store = await bench.open();
   const table = store.table("rows");
@@ -168,7 +168,7 @@ async function checkScattered(store: StoreHandle): Promise<void> {
 }
 
 describe("a log of scattered changes", () => {
-  test("is opened without the parts that it changed, and a row needs one", async () => {
+  test("is opened without the parts that it changed; reading a row loads one", async () => {
     const bench = await scattered();
     const store = await bench.open();
     assert.equal(bench.reads, 0);
@@ -178,7 +178,7 @@ describe("a log of scattered changes", () => {
     await store.close();
   });
 
-  test("is counted exactly, by reading what it changed once", async () => {
+  test("is counted exactly, by reading the changed parts once", async () => {
     const bench = await scattered();
     const store = await bench.open();
     assert.equal((await store.stats()).rows, rows - 1);
@@ -189,7 +189,7 @@ describe("a log of scattered changes", () => {
     await store.close();
   });
 
-  test("takes no more memory than there is to be", async () => {
+  test("stays within the memory limit", async () => {
     const bench = await scattered();
     const store = await bench.open(3_000_000);
     assert.equal((await store.stats()).rows, rows - 1);
@@ -198,7 +198,7 @@ describe("a log of scattered changes", () => {
     await store.close();
   });
 
-  test("is written on top of, and the next to open finds both", async () => {
+  test("accepts further changes, and the next opening reads all of them", async () => {
     const bench = await scattered();
     const store = await bench.open();
     const table = store.table("rows");
@@ -212,7 +212,7 @@ describe("a log of scattered changes", () => {
     await again.close();
   });
 
-  test("goes with a checkpoint, for which its parts are read", async () => {
+  test("is shortened by a checkpoint, which reads the changed parts", async () => {
     const bench = await scattered();
     const store = await bench.open(3_000_000);
     await store.compact();
@@ -226,7 +226,7 @@ describe("a log of scattered changes", () => {
     await again.close();
   });
 
-  test("stays if its parts can't be read, until they can", async () => {
+  test("is kept while its parts cannot be read", async () => {
     const bench = await scattered();
     const store = await bench.open();
     bench.storage.failing = "aborted";
@@ -259,7 +259,7 @@ describe("a log of scattered changes", () => {
 });
 
 describe("writing", () => {
-  test("brings what it changes, in the order of the calls", async () => {
+  test("loads the parts that it changes, and keeps the order of the calls", async () => {
     const bench = await Bench.filled();
     const store = await bench.open();
     const table = store.table("rows");
@@ -279,7 +279,7 @@ describe("writing", () => {
     await again.close();
   });
 
-  test("that can't have its part is refused, and the others are not", async () => {
+  test("is rejected if its part cannot be read, and the other writes are not", async () => {
     const bench = await Bench.filled();
     const store = await bench.open();
     const table = store.table("rows");
@@ -334,7 +334,7 @@ describe("a part that is damaged", () => {
     assert.ok(bench.files.has(damaged), "nothing is removed");
   });
 
-  test("or missing is known on opening", async () => {
+  test("or missing is detected on opening", async () => {
     const bench = await Bench.filled();
     const missing = bench.parts()[4] as string;
     bench.files.delete(missing);
@@ -350,7 +350,7 @@ describe("a part that is damaged", () => {
 });
 
 describe("a store larger than its memory", () => {
-  test("lets no checkpoint give way while memory is full: no part can go before that ends", async (t) => {
+  test("gives checkpoints priority while memory is full, since no part can be unloaded before they end", async (t) => {
     t.mock.timers.enable({ apis: ["setTimeout"] });
     const bench = await Bench.filled();
     const limit = 3_000_000;
@@ -375,7 +375,7 @@ describe("a store larger than its memory", () => {
     await store.close();
   });
 
-  test("gives everything, in shorter pages, and takes writes everywhere", async () => {
+  test("returns everything, in shorter pages, and accepts writes everywhere", async () => {
     const bench = await Bench.filled();
     const limit = 3_000_000;
     const store = await bench.open(limit);
@@ -393,7 +393,7 @@ describe("a store larger than its memory", () => {
     await store.close();
   });
 
-  test("has a snapshot of all of it, while it is written to", async () => {
+  test("has a snapshot of all rows, also during writes", async () => {
     const bench = await Bench.filled();
     const store = await bench.open(3_000_000);
     const taking = store.snapshot();

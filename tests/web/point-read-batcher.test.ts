@@ -1,5 +1,5 @@
-// getEntity called many times in one turn: how often the store is asked, and that nobody can tell
-// from the answers.
+// Tests getEntity called many times in one turn: how many requests reach the store, and that the
+// responses do not depend on batching.
 
 import assert from "node:assert/strict";
 import { before, beforeEach, describe, test } from "node:test";
@@ -51,15 +51,15 @@ const rows = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, i) => `r${from + i}`);
 const number = async (entity: Promise<{ i?: unknown }>) => (await entity).i;
 
-describe("in one turn", () => {
-  test("two calls of the store do for all", async () => {
+describe("calls in one turn", () => {
+  test("need two requests to the store", async () => {
     const people = handle();
     const all = await Promise.all(rows(0, 20).map((row) => number(people.getEntity("p", row))));
     assert.deepEqual(all, [...Array(20).keys()]);
     assert.deepEqual(kinds, [get, multiGet]);
   });
 
-  test("an entity is what it is alone", async () => {
+  test("return the same entity as a single call", async () => {
     const people = handle();
     const [first, second, third] = await Promise.all(
       ["r1", "r2", "r2"].map((row) => people.getEntity("p", row)),
@@ -70,7 +70,7 @@ describe("in one turn", () => {
     assert.deepEqual(second, await people.getEntity("p", "r2"));
   });
 
-  test("one that is not there fails alone, as it does alone", async () => {
+  test("fail alone for a missing entity, with the error of a single call", async () => {
     const people = handle();
     const names = ["r0", "r1", "gone", "r2", "x".repeat(513), "r3"];
     const settled = await Promise.allSettled(names.map((r) => number(people.getEntity("p", r))));
@@ -79,10 +79,10 @@ describe("in one turn", () => {
     const refusal = alone[0]?.status === "rejected" ? alone[0].reason.code : undefined;
     assert.notEqual(refusal, undefined);
     assert.deepEqual(codes, [0, 1, "ResourceNotFound", 2, refusal, 3]);
-    assert.deepEqual(kinds, [get, multiGet, get, get, get, get, get]); // and the one alone
+    assert.deepEqual(kinds, [get, multiGet, get, get, get, get, get]); // and the single one
   });
 
-  test("what is missing doesn't keep the others apart", async () => {
+  test("are batched even if some entities are missing", async () => {
     const people = handle();
     const names = [...rows(0, 20), "gone", ...rows(0, 20)];
     const settled = await Promise.allSettled(names.map((r) => people.getEntity("p", r)));
@@ -91,7 +91,7 @@ describe("in one turn", () => {
     assert.deepEqual(kinds, [get, multiGet, get, multiGet]);
   });
 
-  test("entities share no memory", async () => {
+  test("return entities that share no memory", async () => {
     for (const [i, row] of ["b1", "b2", "b3"].entries()) {
       store.put({ bytes: new Uint8Array(100).fill(i) }, "p", row);
     }
@@ -104,7 +104,7 @@ describe("in one turn", () => {
     }
   });
 
-  test("reads of tables go each to its own", async () => {
+  test("are batched for each table", async () => {
     const [people, nobody] = [handle(), handle("nowhere")];
     const settled = await Promise.allSettled([
       ...rows(0, 3).map((r) => people.getEntity("p", r)),
@@ -115,7 +115,7 @@ describe("in one turn", () => {
     assert.deepEqual(codes, ["there", "there", "there", missing, missing, missing]);
   });
 
-  test("each sees what was there when it was called", async () => {
+  test("see the data at the time of the call", async () => {
     store.insert({ i: 0 }, "p", "changing");
     const people = handle();
     const changed = { partitionKey: "p", rowKey: "changing", i: 1 };
@@ -127,7 +127,7 @@ describe("in one turn", () => {
     assert.equal(await after, 1);
   });
 
-  test("a failure of the store reaches everybody", async () => {
+  test("are all rejected if the store fails", async () => {
     how = "never";
     const people = handle();
     const settled = await Promise.allSettled(rows(0, 5).map((r) => people.getEntity("p", r)));
@@ -136,7 +136,7 @@ describe("in one turn", () => {
     }
   });
 
-  test("a resolver converts each", async () => {
+  test("convert each entity with its resolver", async () => {
     const resolver = {
       discriminator: () => "kind",
       schemas: { kind: ({ rowKey }: { rowKey: string }) => ({ row: rowKey }) },
@@ -150,14 +150,14 @@ describe("in one turn", () => {
   });
 });
 
-describe("each is on its own", () => {
-  test("turn after turn", async () => {
+describe("a call is not batched", () => {
+  test("with calls of other turns", async () => {
     const people = handle();
     for (const row of rows(0, 4)) await people.getEntity("p", row);
     assert.deepEqual(kinds, [get, get, get, get]);
   });
 
-  test("with options that change the answer", async () => {
+  test("with options that change the response", async () => {
     const people = handle();
     const queryOptions = { select: ["i"] };
     await Promise.all(rows(0, 3).map((r) => people.getEntity("p", r, { queryOptions })));
@@ -174,7 +174,7 @@ describe("each is on its own", () => {
   });
 });
 
-test("more than a block takes are asked for in several", async () => {
+test("calls that exceed one message are sent in several", async () => {
   const people = handle();
   const entities = await Promise.all(
     Array.from({ length: 2500 }, (_, i) => people.getEntity("p", `r${i % 20}`)),
@@ -186,7 +186,7 @@ test("more than a block takes are asked for in several", async () => {
   assert.deepEqual(kinds, [get, multiGet, multiGet, multiGet]);
 });
 
-describe("in a store, reads see what was there when they were called", () => {
+describe("in a store, a read sees the data at the time of the call", () => {
   const open = async () => {
     const own = await openStore({ persistence: "memory", durability: "deferred" });
     const people = own.table<{ n: number; long?: string }>("people");
@@ -203,7 +203,7 @@ describe("in a store, reads see what was there when they were called", () => {
   const two = { partitionKey: "p", rowKey: "a", n: 2 };
   const reads = ["a", "a", "b", "a"];
 
-  test("also what was written before them, if it need not be stored first", async () => {
+  test("including earlier writes, if they are visible before they are stored", async () => {
     const { own, people, read } = await open();
     const written = people.upsertEntity(two);
     assert.deepEqual(await Promise.all(reads.map(read)), [2, 2, 1, 2]);
@@ -211,7 +211,7 @@ describe("in a store, reads see what was there when they were called", () => {
     await own.close();
   });
 
-  test("whatever was written before them and is not applied yet", async () => {
+  test("including earlier writes that are not yet applied", async () => {
     const { own, people, read } = await open();
     const written = people.upsertEntity(two, "Merge", { durability: "strict" });
     assert.deepEqual(await Promise.all(reads.map(read)), [1, 1, 1, 1]);
@@ -220,7 +220,7 @@ describe("in a store, reads see what was there when they were called", () => {
     await own.close();
   });
 
-  test("whatever is written behind them", async () => {
+  test("without later writes", async () => {
     const { own, people, read } = await open();
     const found = reads.map(read);
     const written = people.upsertEntity({ ...two, long: "x".repeat(300) });
@@ -232,7 +232,7 @@ describe("in a store, reads see what was there when they were called", () => {
     await own.close();
   });
 
-  test("whatever is deleted behind them", async () => {
+  test("without later deletions", async () => {
     const { own, people, read } = await open();
     const found = [read("a"), read("b"), read("gone"), read("b")];
     const written = people.upsertEntity(two);
@@ -241,7 +241,7 @@ describe("in a store, reads see what was there when they were called", () => {
     await own.close();
   });
 
-  test("though it is closed behind them", async () => {
+  test("even if the store is closed afterwards", async () => {
     const { own, read } = await open();
     const found = [read("a"), read("b"), read("a")];
     await own.close();

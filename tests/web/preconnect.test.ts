@@ -1,5 +1,5 @@
-// What opening begins before the lock is there: taken once by whoever owns the store, let go by
-// whoever does not, and in nobody's way.
+// Tests the work that opening a store begins before it has the lock. The owner uses the results
+// once; without ownership they are discarded and block no other tab.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -25,7 +25,7 @@ async function begin({ exists = true } = {}) {
 
 const unused = () => assert.fail("nothing was reopened");
 
-test("what was begun early is taken once, and what comes after is begun anew", async () => {
+test("what was begun early is used once, and later calls begin again", async () => {
   const { engines, preconnect } = await begin();
   for (const count of [1, 2]) {
     const [engine, storage] = await preconnect.take(unused);
@@ -33,14 +33,14 @@ test("what was begun early is taken once, and what comes after is begun anew", a
     assert.equal(engines.length, count);
     assert.equal((await loadAll(storage)).segments.length, count - 1);
     await storage.claim(count, Uint8Array.from([count]));
-    preconnect.discard(); // leaves alone what was taken
+    preconnect.discard(); // keeps what is in use
     assert.equal(engine.firstLiveSequence, 1);
     await storage.close();
     engine.close();
   }
 });
 
-test("what nobody takes is let go", async () => {
+test("unused results are discarded", async () => {
   const { store, engines, preconnect } = await begin();
   preconnect.discard();
   await deleteDatabase(indexedDB, mountPoint(store), 1000);
@@ -48,7 +48,7 @@ test("what nobody takes is let go", async () => {
   assert.throws(() => engine.firstLiveSequence, { code: "StoreClosed" });
 });
 
-test("a connection that waits lets the database be deleted; then there is a new one", async () => {
+test("a waiting connection allows the database to be deleted; then a new one is opened", async () => {
   const { store, preconnect } = await begin();
   await new Promise((connected) => setTimeout(connected, 20));
   await deleteDatabase(indexedDB, mountPoint(store), 1000);
@@ -60,7 +60,7 @@ test("a connection that waits lets the database be deleted; then there is a new 
   engine.close();
 });
 
-test("looking early for a database that is not there makes none", async () => {
+test("looking for a database that does not exist does not create it", async () => {
   const { store, engines, preconnect } = await begin({ exists: false });
   preconnect.discard();
   await engines[0];
@@ -68,7 +68,7 @@ test("looking early for a database that is not there makes none", async () => {
   assert(!(await listDatabases(indexedDB)).includes(store));
 });
 
-test("an engine that can't be started is heard of by whoever takes it, and by nobody else", async () => {
+test("an engine that cannot be started rejects the call that uses it, and is reported nowhere else", async () => {
   const { store } = new IdbfsFixture();
   const startEngine = () => Promise.reject(new Error("no code"));
   const preconnect = new Preconnect({ store, factory: indexedDB, startEngine });

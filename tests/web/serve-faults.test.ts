@@ -1,4 +1,4 @@
-// `entitable serve` for tests: fault rules from a file, latency, throttling.
+// Tests `entitable serve` with fault rules from a file, with latency and with throttling.
 
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -32,7 +32,7 @@ function file(rules: unknown): string {
 const busy = { on: "get", respond: { code: "ServerBusy", retryAfter: 0 } };
 
 describe("fault rules from a file", () => {
-  test("are those of entitable/testing, with regular expressions between slashes", async () => {
+  test("have the format of entitable/testing, with regular expressions between slashes", async () => {
     const rules = [
       { ...busy, table: "/^log/i", rowKey: "/a\\/b|c/", partitionKey: "/", times: 2 },
       {
@@ -64,11 +64,11 @@ describe("fault rules from a file", () => {
     [[{ on: "*" }], /\[0\]: Fault rule: A fault has respond, network or delayMs/],
   ];
   for (const [rules, message] of bad) {
-    test(`refused: ${JSON.stringify(rules)}`, () =>
+    test(`are rejected: ${JSON.stringify(rules)}`, () =>
       assert.rejects(readFaultFile(file(rules)), { code: "ValidationFailed", message }));
   }
 
-  test("refused: a file that is not there, or is none", async () => {
+  test("are rejected if the file is missing or not readable as rules", async () => {
     const code = "ValidationFailed";
     const missing = readFaultFile(join(root, "missing"));
     await assert.rejects(missing, { code, message: /missing can't be read \(ENOENT\)/ });
@@ -92,7 +92,7 @@ describe("entitable serve", () => {
   writeFileSync(join(fixtures, "lamps.json"), JSON.stringify([lamp("1"), lamp("2")]));
   const data = ["--seed-data", fixtures];
 
-  test("--faults: what fails, and what a retry makes of it", async () => {
+  test("--faults: requests fail, and retries succeed", async () => {
     const rules = file([
       { on: "get", rowKey: "/^[12]$/", times: 2, respond: { code: "ServerBusy", retryAfter: 0 } },
       { on: "insert", network: "reset", times: 1 },
@@ -110,7 +110,7 @@ describe("entitable serve", () => {
     assert.deepEqual([code, err], [0, ""]);
   });
 
-  test("--faults: a file with a mistake, before anything is served", async () => {
+  test("--faults: an invalid file is reported before serving begins", async () => {
     const rules = file([busy, { ...busy, probability: 2 }]);
     const { code, out, err } = await run(["serve", "--port", "0", "--faults", rules]);
     assert.equal(code, 1);
@@ -118,14 +118,14 @@ describe("entitable serve", () => {
     assert.match(err, /^entitable: .*\.json\[1\]: Fault rule: probability must be from 0 to 1/);
   });
 
-  test("--faults: a rule that makes no answer, before anything is served", async () => {
+  test("--faults: a rule without a valid response is reported before serving begins", async () => {
     const rules = file([busy, { on: "get", respond: { code: "Odd" } }]);
     const { code, out, err } = await run(["serve", "--port", "0", "--faults", rules]);
     assert.deepEqual([code, out], [1, ""]);
     assert.match(err, /^entitable: faults\[1\]: Fault rule: respond: .*needs a status/);
   });
 
-  test("remembers no request, however many there are", async () => {
+  test("keeps no requests in memory, however many there are", async () => {
     const env = { NODE_OPTIONS: "--max-old-space-size=64" };
     const served = await start([...data, "--seed", "1", "--auth", "off"], { env });
     const filter = encodeURIComponent(`name eq '${"x".repeat(60_000)}'`);
@@ -139,7 +139,7 @@ describe("entitable serve", () => {
     await served.signal("SIGTERM");
   });
 
-  test("--latency takes its time, or that of the clock that stands", async () => {
+  test("--latency delays responses, on the real clock or on a stopped one", async () => {
     const took = async (words: string[]) => {
       const served = await start([...data, "--latency", "120", ...words]);
       const client = official(served);
@@ -151,12 +151,12 @@ describe("entitable serve", () => {
       return { ms, date };
     };
     const real = await took([]);
-    assert(real.ms >= 119, `${real.ms}`); // a timer may be a little early by another clock
+    assert(real.ms >= 119, `${real.ms}`); // timers may fire a little early by another clock
     const { date } = await took(["--seed", "1"]);
     assert.equal(date?.toISOString(), "2026-01-01T00:00:00.000Z", "240 ms later");
   });
 
-  test("--throttle refuses what is too much, and the official client comes again", async () => {
+  test("--throttle rejects excess requests, and the official client retries", async () => {
     const served = await start([...data, "--throttle", "2,100"]);
     const client = official(served, 0);
     const codes = await Promise.all(
@@ -168,12 +168,12 @@ describe("entitable serve", () => {
       ),
     );
     assert(codes.includes(204) && codes.includes(503), `${codes}`);
-    // once a second has passed
+    // after a second
     assert.equal((await official(served).getEntity("desk", "2")).rowKey, "2");
     await served.signal("SIGTERM");
   });
 
-  test("--scans azure ends a page where its partition does", async () => {
+  test("--scans azure ends a page at the end of its partition", async () => {
     const pagesOf = async (options: string[]) => {
       const served = await start([...data, ...options]);
       await official(served).createEntity({ partitionKey: "floor", rowKey: "1" });
@@ -189,7 +189,7 @@ describe("entitable serve", () => {
     assert.deepEqual(await pagesOf([]), [["desk"]]);
   });
 
-  test("--empty-pages makes pages that are followed", async () => {
+  test("--empty-pages makes pages with continuations, which clients follow", async () => {
     const served = await start([...data, "--empty-pages", "1"]);
     const pages: unknown[][] = [];
     for await (const page of official(served).listEntities().byPage()) {

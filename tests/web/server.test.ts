@@ -22,7 +22,7 @@ import {
 import type { Store } from "../../web/src/types.ts";
 import type { NodeHttp, NodeProcess, NodeRequest, NodeResponse } from "../../web/src/util/node.ts";
 
-// What the package says about Node is what Node has.
+// The compiler checks the package's declarations against Node's own types.
 http satisfies NodeHttp;
 https satisfies NodeHttp;
 process satisfies NodeProcess;

@@ -1,5 +1,5 @@
-// store.verify() and store.compact(): on files and in memory, in the package as users get it; in
-// tabs that share a store; and the host by itself, where the test decides what the storage does.
+// Tests store.verify() and store.compact(): on files and in memory, with the built package; in tabs
+// that share a store; and in a host whose storage the test controls.
 
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
@@ -43,7 +43,7 @@ const logOf = async (path: string) =>
   (await readdir(join(path, "default"))).filter((name) => name !== "lock").sort();
 
 describe("verify", () => {
-  test("finds a good store good, and counts what is stored", async () => {
+  test("reports no damage in an intact store, and counts what is stored", async () => {
     const path = newPath();
     const store = await inFiles(path);
     await fill(store, 10);
@@ -66,7 +66,7 @@ describe("verify", () => {
     await assert.rejects(store.compact(), { code: "StoreClosed" });
   });
 
-  test("in memory there are no files, and nothing to compact", async () => {
+  test("in memory reports no files, and there is nothing to compact", async () => {
     const store = await openStore({ persistence: "memory" });
     await fill(store, 3);
     await store.compact();
@@ -81,7 +81,7 @@ describe("verify", () => {
   });
 
   for (const kind of ["manifest", "part", "wal"]) {
-    test(`finds damage to a ${kind} behind an open store, which goes on, and after reopening`, async () => {
+    test(`finds damage to a ${kind} of an open store, which continues to work, and after reopening`, async () => {
       const path = newPath();
       const store = await inFiles(path);
       await fill(store, 10);
@@ -103,7 +103,7 @@ describe("verify", () => {
       await store.close();
       const again = await inFiles(path);
       if (kind === "part") {
-        // Opening reads none, not even one that the log has changed.
+        // Opening reads no part, even if the log has changed its rows.
         assert.equal(again.status.state, "open");
         const row = again.table("log").getEntity("p", "more");
         await assert.rejects(row, { code: "Corrupted" });
@@ -115,7 +115,7 @@ describe("verify", () => {
     });
   }
 
-  test("finds a file that is cut short, and one that is gone", async () => {
+  test("finds a truncated file and a missing one", async () => {
     const path = newPath();
     const store = await inFiles(path);
     await fill(store, 10);
@@ -132,7 +132,7 @@ describe("verify", () => {
     await store.close();
   });
 
-  test("goes on beside writes and checkpoints, all of which are stored", async () => {
+  test("runs during writes and checkpoints, all of which are stored", async () => {
     const path = newPath();
     const store = await inFiles(path);
     await fill(store, 100);
@@ -201,7 +201,7 @@ describe("tabs that share a store", () => {
     await owner.close();
   });
 
-  test("compact it although the owner dies half-way", async () => {
+  test("compact it even if the owner dies halfway", async () => {
     const origin = new Origin();
     const [a, b] = [new Tab(origin), new Tab(origin)];
     await a.open();
@@ -244,7 +244,7 @@ class Bench {
 const put = (key: string) => encode({ put: key, value: 1 });
 
 describe("a host", () => {
-  test("rejects compacting with the storage's error, leaves all as it was, and can try again", async () => {
+  test("a failed compaction rejects with the storage's error, changes nothing, and can be repeated", async () => {
     const bench = new Bench();
     const host = await bench.open();
     await host.write(put("a"));
@@ -259,7 +259,7 @@ describe("a host", () => {
     await host.close();
   });
 
-  test("compacting removes the orphans that could not be removed before", async () => {
+  test("compacting removes orphans that could not be removed before", async () => {
     const bench = new Bench();
     bench.files.set("wal-0000000000000001", encode([]));
     bench.files.set("part-0000000000000009", encode([]));
@@ -273,7 +273,7 @@ describe("a host", () => {
     await host.close();
   });
 
-  test("a compaction waits for the checkpoint under way, and covers what came after it began", async () => {
+  test("a compaction waits for the current checkpoint, and covers what was written after it began", async () => {
     const bench = new Bench();
     const host = await bench.open();
     await host.write(put("a"));

@@ -1,5 +1,5 @@
-// Properties that are encrypted before they leave the page: what others see, what is refused, and
-// what tampering leads to.
+// Tests properties that are encrypted before they leave the page: what is stored, what is rejected,
+// and how tampering is detected.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -43,7 +43,7 @@ async function listed(
 
 for (const [name, clientOf] of Object.entries(clients)) {
   describe(`over ${name}`, () => {
-    test("comes back as it was; others see bytes", async () => {
+    test("decrypts what it encrypted; other clients read bytes", async () => {
       await using store = await open();
       const people = encryptedTable<typeof ann>(clientOf(store), options);
       await people.createEntity(ann);
@@ -59,7 +59,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.deepEqual([info.v, info.key, info.names], [2, "2026", ["Ssn"]]);
     });
 
-    test("is listed, selected and replaced like any other, and written in transactions", async () => {
+    test("supports listing, selecting, replacing and transactions", async () => {
       await using store = await open();
       const people = encryptedTable<typeof ann>(clientOf(store), options);
       await people.submitTransaction([
@@ -86,7 +86,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.equal((await store.stats()).rows, 2);
     });
 
-    test("refuses merges, and filters on what nobody can look into", async () => {
+    test("rejects merges, and filters on encrypted properties", async () => {
       await using store = await open();
       const people = encryptedTable(clientOf(store), options);
       const refused = { name: "StoreError", code: "NotSupported" };
@@ -103,7 +103,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       }
     });
 
-    test("says the types where they are not converted, and takes them so", async () => {
+    test("returns and accepts typed values without type conversion", async () => {
       await using store = await open();
       const people = encryptedTable(clientOf(store), options);
       await people.createEntity(ann);
@@ -123,7 +123,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.equal((await people.getEntity("p", "copy"))["Ssn"], ann.Ssn);
     });
 
-    test("notices a row that comes from another table", async () => {
+    test("detects a row copied from another table", async () => {
       await using store = await open();
       const people = encryptedTable(clientOf(store), options);
       await people.createEntity(ann);
@@ -132,12 +132,12 @@ for (const [name, clientOf] of Object.entries(clients)) {
       await store.tableClient("leavers").createEntity(raw as TableEntity);
       const leavers = encryptedTable(store.tableClient("leavers"), options);
       await assert.rejects(leavers.getEntity("p", "ann"), { code: "DecryptionFailed" });
-      // A table has one name, however it is spelled.
+      // Table names are compared without case.
       const shouted = encryptedTable(store.tableClient("PEOPLE"), options);
       assert.equal((await shouted.getEntity("p", "ann"))["Ssn"], ann.Ssn);
     });
 
-    test("refuses clear text in the place of an encrypted value, unless it is allowed", async () => {
+    test("rejects clear text in place of an encrypted value, unless it is allowed", async () => {
       await using store = await open();
       const client = clientOf(store);
       await client.createEntity(ann);
@@ -154,7 +154,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.equal((await listed(people, { queryOptions: { select: ["Name"] } })).length, 1);
     });
 
-    test("refuses filters by what a function chooses for the keys that they ask for", async () => {
+    test("rejects filters on a property that a function encrypts for the keys in the filter", async () => {
       await using store = await open();
       const properties: EntityCipherOptions["properties"] = (partitionKey, rowKey, name) =>
         name === "Ssn" ? partitionKey !== "public" : name === "Note" && rowKey === "it's";
@@ -187,14 +187,14 @@ for (const [name, clientOf] of Object.entries(clients)) {
 describe("an entity's cipher", () => {
   const cipher = new EntityCipher("people", options);
 
-  test("encrypts the same text differently each time, under a key of each entity's own", async () => {
+  test("encrypts the same text differently each time, with a key for each entity", async () => {
     const [a, b] = [await cipher.encrypt(ann), await cipher.encrypt(ann)];
     assert.notDeepEqual(a["Ssn"], b["Ssn"]);
     const wrapped = (entity: TableEntity) => JSON.parse(entity["_Encryption"] as string).wrapped;
     assert.notEqual(wrapped(a), wrapped(b));
   });
 
-  test("chooses by keys and name", async () => {
+  test("chooses by keys and property name", async () => {
     const chosen: unknown[] = [];
     const choosing = new EntityCipher("people", {
       ...options,
@@ -219,7 +219,7 @@ describe("an entity's cipher", () => {
     });
   });
 
-  test("notices whatever is changed or moved", async () => {
+  test("detects every change and every move", async () => {
     const stored = await cipher.encrypt({ ...ann, Note: "n" });
     const ssn = stored["Ssn"] as Uint8Array;
     const flipped = (at: number) => ssn.map((byte, i) => (i === at ? byte ^ 1 : byte));
@@ -263,7 +263,7 @@ describe("an entity's cipher", () => {
     assert.deepEqual(await cipher.decrypt(stored), { ...ann, Note: "n" });
   });
 
-  test("keys may be changed: old ones are asked for by name", async () => {
+  test("supports key rotation: old keys are requested by name", async () => {
     const stored = await cipher.encrypt(ann);
     const other = await newKey();
     const next: EntityCipherOptions = { ...options, key: other, keyId: "2027" };
@@ -280,7 +280,7 @@ describe("an entity's cipher", () => {
     await assert.rejects(wrong.decrypt(stored), { code: "DecryptionFailed" });
   });
 
-  test("takes strings, up to what a Binary holds", async () => {
+  test("accepts strings, up to the size of a Binary", async () => {
     await assert.rejects(cipher.encrypt({ ...ann, Ssn: 7 }), {
       name: "TypeError",
       message: "Only strings are encrypted; Ssn is a number.",
