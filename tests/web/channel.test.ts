@@ -1,4 +1,5 @@
-// Bytes between threads: what is moved, what is copied, and that nothing else travels along.
+// Tests sending bytes between threads: what is transferred, what is copied, and that nothing else
+// is sent along.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +8,7 @@ import { arenaBytes, arenaCopyBytesMax, copyToArena } from "../../web/src/util/b
 
 const bytes = Uint8Array.from({ length: 3 * arenaCopyBytesMax }, (_, i) => i);
 
-test("small pieces share a buffer, and stay what they were", () => {
+test("small chunks share a buffer, and keep their content", () => {
   const pieces = Array.from({ length: 3000 }, (_, i) => copyToArena(bytes, i, i + 1 + (i % 200)));
   for (const [i, piece] of pieces.entries()) {
     assert.deepEqual(piece, bytes.slice(i, i + 1 + (i % 200)));
@@ -17,14 +18,14 @@ test("small pieces share a buffer, and stay what they were", () => {
   assert.ok(new Set(pieces.map(({ buffer }) => buffer)).size < 10);
 });
 
-test("a big piece has a buffer to itself", () => {
+test("a large chunk has its own buffer", () => {
   assert.equal(copyToArena(bytes, 0, arenaCopyBytesMax).buffer.byteLength, arenaBytes);
   const big = copyToArena(bytes, 7, 8 + arenaCopyBytesMax);
   assert.equal(big.buffer.byteLength, 1 + arenaCopyBytesMax);
   assert.deepEqual(big, bytes.slice(7, 8 + arenaCopyBytesMax));
 });
 
-test("a part of a buffer travels as a copy, a whole one is moved", async () => {
+test("part of a buffer is sent as a copy, a whole buffer is transferred", async () => {
   const { port1, port2 } = new MessageChannel();
   const arrived = new Promise<Uint8Array[]>((resolve) => {
     port2.onmessage = ({ data }) => resolve(data);

@@ -1,4 +1,4 @@
-// Fixtures from files, as `entitable serve --seed-data` takes them: read, and served.
+// Tests fixtures from files, as `entitable serve --seed-data` reads and serves them.
 
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -45,7 +45,7 @@ const services = {
   done: true,
 };
 
-// With prototypes, which those that come from files have not.
+// Adds prototypes, which objects from files lack.
 async function read(made: string): Promise<object> {
   return structuredClone(await readSeedData(made));
 }
@@ -53,7 +53,7 @@ async function read(made: string): Promise<object> {
 const ann = { ...officials, age: { type: "Int32", value: "40" } };
 
 describe("fixtures from files", () => {
-  test("are entities as the official client has them, or as the service sends them", async () => {
+  test("contain entities in the official client's format, or in the service's", async () => {
     const made = folder({ "people.json": JSON.stringify([officials, services]) });
     assert.deepEqual(await read(made), {
       people: [
@@ -69,7 +69,7 @@ describe("fixtures from files", () => {
     });
   });
 
-  test("stand in an array, one on each line, or in CSV", async () => {
+  test("are an array, one entity on each line, or CSV", async () => {
     const line = JSON.stringify(officials);
     const made = folder({
       "empty.json": "[]",
@@ -81,7 +81,7 @@ describe("fixtures from files", () => {
     assert.deepEqual(await read(made), { empty: [], lines: [ann, ann], rows: [ann] });
   });
 
-  test("keep names that mean something to JavaScript", async () => {
+  test("keep property names that are special in JavaScript", async () => {
     const made = folder({
       "odd.ndjson":
         '{"partitionKey":"p","rowKey":"r","constructor":"c","__proto__":"p","toString@odata.type":"Edm.Int32","toString":1}',
@@ -113,11 +113,11 @@ describe("fixtures from files", () => {
     [{ "T.json": "[]", "t.ndjson": "" }, /^T\.json and t\.ndjson are for the same table/],
   ];
   for (const [files, message] of bad) {
-    test(`refused: ${JSON.stringify(files)}`, () =>
+    test(`are rejected: ${JSON.stringify(files)}`, () =>
       assert.rejects(readSeedData(folder(files)), { code: "ValidationFailed", message }));
   }
 
-  test("refused: a folder that is not there, a file that can't be read", async () => {
+  test("are rejected if the folder is missing or a file cannot be read", async () => {
     const code = "ValidationFailed";
     const missing = { code, message: /no folder that can be read \(ENOENT\)/ };
     await assert.rejects(readSeedData(join(root, "missing")), missing);
@@ -141,7 +141,7 @@ describe("entitable serve --seed-data", () => {
     return rows;
   }
 
-  test("begins with them, and keeps nothing", async () => {
+  test("begins with them, and stores nothing", async () => {
     const served = await start(["--seed-data", fixtures]);
     assert.match(served.lines[0] ?? "", /\(in memory\)$/);
     assert.deepEqual(await people(served), [
@@ -152,7 +152,7 @@ describe("entitable serve --seed-data", () => {
     assert.deepEqual([code, err], [0, ""]);
   });
 
-  test("says what is wrong with them", async () => {
+  test("reports errors in them", async () => {
     const refused = folder({ "people.ndjson": '{"partitionKey":"p","rowKey":"a/b"}' });
     const words = ["serve", "--port", "0", "--seed-data"];
     const { code, err } = await run([...words, refused]);
@@ -163,7 +163,7 @@ describe("entitable serve --seed-data", () => {
     assert.match(missing.err, /^entitable: .*missing is no folder that can be read/);
   });
 
-  // Every byte of the answers, but for the address that is the server's own.
+  // Returns every byte of the responses, without the server's own address.
   async function conversation(ask: typeof fetch, endpoint: string): Promise<string[]> {
     const said: string[] = [];
     const headers = { "Content-Type": "application/json", Accept: "application/json" };
@@ -183,7 +183,7 @@ describe("entitable serve --seed-data", () => {
     return said;
   }
 
-  test("repeats with --seed, byte for byte, as a store in the process does", async () => {
+  test("repeats its responses with --seed, byte for byte, like a store in the process", async () => {
     const words = ["--seed-data", fixtures, "--auth", "off", "--clock", "2026-03-01T12:00:00Z"];
     const said: string[][] = [];
     for (const seed of ["42", "42", "43"]) {
@@ -203,14 +203,14 @@ describe("entitable serve --seed-data", () => {
     await using store = await mockStore({ seed: 42, clock, account, fixtures: seeds });
     const ask: typeof fetch = (url, asked) => store.fetch(String(url), asked);
     const inside = await conversation(ask, "http://127.0.0.1:10002/devstoreaccount1");
-    const length = /^content-length,\d+\n/m; // is the server's to say
+    const length = /^content-length,\d+\n/m; // set by the server
     assert.deepEqual(
       inside.map((text) => text.replace(length, "")),
       said[0]?.map((text) => text.replace(length, "")),
     );
   });
 
-  test("goes with the machine's clock unless told otherwise", async () => {
+  test("uses the machine's clock by default", async () => {
     const served = await start(["--seed-data", fixtures, "--auth", "off"]);
     const answer = await fetch(`${served.endpoint()}/Tables`);
     assert.ok(Math.abs(Date.parse(answer.headers.get("date") ?? "") - Date.now()) < 3_600_000);

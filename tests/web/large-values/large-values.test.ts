@@ -1,6 +1,5 @@
-// Large values: what is written is read, at every size; no reader gets parts of two; and a write
-// that fails or meets another leaves one of the two. Over a store's table and over the official
-// client.
+// Tests large values of every size through a store's table and through the official client. A
+// reader never gets parts of two values, and a write that fails or conflicts leaves one of them.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -31,7 +30,7 @@ const clients: Readonly<Record<string, (store: MockStore) => LargeValueTable>> =
     new dataTables.TableClient("https://acme.table.core.windows.net", "files", { store }),
 };
 
-// Bytes that tell which value they are of, and where they stand.
+// Returns bytes that depend on the value and on their offset.
 function bytesOf(n: number, length: number): Uint8Array {
   return new Uint8Array(length).map((_, i) => (i * 31 + n * 7 + (i >> 16)) % 251);
 }
@@ -54,7 +53,7 @@ async function rowKeys(store: MockStore): Promise<string[]> {
 
 for (const [name, clientOf] of Object.entries(clients)) {
   describe(`over ${name}`, () => {
-    test("a value of any size is read as it was written, from no more rows than it takes", async () => {
+    test("a value of any size is read as it was written, from as few rows as possible", async () => {
       await using store = await open();
       const values = new LargeValues(clientOf(store));
       const sizes: [length: number, rows: string[]][] = [
@@ -80,7 +79,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       }
     });
 
-    test("one byte too many is refused before anything is sent", async () => {
+    test("one byte too many is rejected before anything is sent", async () => {
       await using store = await open();
       const values = new LargeValues(clientOf(store));
       assert.equal(LargeValues.bytesMax, most);
@@ -93,7 +92,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.equal(store.requests.all().length, 0);
     });
 
-    test("what there is not is undefined, and deleting it is said", async () => {
+    test("a missing value is undefined, and deleting it returns false", async () => {
       await using store = await open();
       const values = new LargeValues(clientOf(store));
       assert.equal(await values.read(...key), undefined);
@@ -104,7 +103,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.equal(await values.read(...key), undefined);
     });
 
-    test("other rows between its own are neither read nor touched", async () => {
+    test("rows of other entities between its own are neither read nor changed", async () => {
       await using store = await open();
       const table = store.table("files");
       const others = ["photo ", "photo!", "photo!0", "photo!10", "photo!1x", "photo!4", "photos"];
@@ -121,7 +120,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       }
     });
 
-    test("other actions go with it, or neither", async () => {
+    test("further actions are done with it, or neither", async () => {
       await using store = await open();
       const values = new LargeValues(clientOf(store));
       const employee = { partitionKey: "Sales", rowKey: "employee", photos: 1 };
@@ -145,7 +144,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert.deepEqual(await rowKeys(store), ["employee"]);
     });
 
-    test("of writers at the same time one is last, and none leaves rows behind", async () => {
+    test("of concurrent writers one is last, and none leaves rows behind", async () => {
       await using store = await open();
       const table = clientOf(store);
       const sizes = [most, 5, rowBytes + 5, 2 * rowBytes + 5];
@@ -163,7 +162,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
       assert(store.requests.matching({ code: "EntityAlreadyExists" }).length > 0, "they did meet");
     });
 
-    test("a write that fails leaves the value that was there", async () => {
+    test("a failed write leaves the previous value", async () => {
       await using store = await open();
       const values = new LargeValues(clientOf(store));
       await values.write(...key, bytesOf(1, most));
@@ -177,7 +176,7 @@ for (const [name, clientOf] of Object.entries(clients)) {
 }
 
 describe("large values", () => {
-  test("an answer that is lost, after which the client tries again, writes once", async () => {
+  test("a lost response, after which the client retries, writes once", async () => {
     await using store = await open();
     const table = clients["the official client"]?.(store) as LargeValueTable;
     const values = new LargeValues(table);
@@ -195,8 +194,8 @@ describe("large values", () => {
     assert.equal(await values.delete(...key), true);
   });
 
-  // The table, answering in two pages: the first row, and the others; after each something happens
-  // that is told how many there have been.
+  // Returns the table with responses in two pages: the first row, and the others. After each page
+  // it calls a function with the number of pages so far.
   function paged(
     table: ReturnType<MockStore["table"]>,
     after: (pages: number) => Promise<unknown>,
@@ -215,7 +214,7 @@ describe("large values", () => {
     };
   }
 
-  test("a write that comes between two pages of a reader is no harm", async () => {
+  test("a write between two pages of a reader does no harm", async () => {
     await using store = await open();
     const table = store.table("files");
     const values = new LargeValues(table);
@@ -223,13 +222,13 @@ describe("large values", () => {
     let pages = 0;
     const slow = paged(table, async (count) => {
       pages = count;
-      if (count === 1) await values.write(...key, bytesOf(2, most - 1)); // as many rows
+      if (count === 1) await values.write(...key, bytesOf(2, most - 1)); // the same number of rows
     });
     assertSame(await new LargeValues(slow).read(...key), bytesOf(2, most - 1));
     assert.equal(pages, 4);
   });
 
-  test("nor is one that is carried out again, as its answer was lost", async () => {
+  test("nor does a write that is repeated because its response was lost", async () => {
     await using store = await open();
     const table = store.table("files");
     // Both writes have the same Version.
@@ -244,7 +243,7 @@ describe("large values", () => {
     assertSame(await new LargeValues(slow).read(...key), bytesOf(3, most));
   });
 
-  test("a write that comes between two pages of a delete stays whole", async () => {
+  test("a write between two pages of a delete stays complete", async () => {
     await using store = await open();
     const table = store.table("files");
     const values = new LargeValues(table);
@@ -257,7 +256,7 @@ describe("large values", () => {
     assert.deepEqual(await rowKeys(store), []);
   });
 
-  test("rows that a delete leaves are seen by nobody, and taken away by the next write", async () => {
+  test("rows that a delete leaves are invisible, and the next write removes them", async () => {
     await using store = await open();
     const table = store.table("files");
     const values = new LargeValues(table);
@@ -279,7 +278,7 @@ describe("large values", () => {
     assert.deepEqual(await rowKeys(store), ["photo"]);
   });
 
-  test("rows that somebody else has changed are told, and mended by a write", async () => {
+  test("rows that another program changed are reported, and the next write repairs them", async () => {
     await using store = await open();
     const table = store.table("files");
     const values = new LargeValues(table);
@@ -309,7 +308,7 @@ describe("large values", () => {
     assert.deepEqual(await rowKeys(store), ["photo"]);
   });
 
-  test("a read is one request, and a write two", async () => {
+  test("a read takes one request, and a write two", async () => {
     await using store = await open();
     const values = new LargeValues(store.table("files"));
     await values.write(...key, bytesOf(1, rowBytes + 1));
@@ -326,7 +325,7 @@ describe("large values", () => {
     );
   });
 
-  test("a table that is not there is told", async () => {
+  test("a missing table is reported", async () => {
     await using store = await open();
     const values = new LargeValues(store.table("missing"));
     for (const call of [
@@ -338,7 +337,7 @@ describe("large values", () => {
     }
   });
 
-  test(`readers among writers get what somebody wrote (seed ${seed})`, async () => {
+  test(`concurrent readers get complete values only (seed ${seed})`, async () => {
     await using store = await mockStore({
       name: "acme",
       seed: 1 + (seed % 1_000_000),

@@ -1,5 +1,5 @@
-// The same calls get the same bytes: in every store with the same seed, in forks, after rollbacks,
-// over HTTP.
+// Tests that equal calls get equal bytes: in every store with the same seed, in forks, after
+// rollbacks and over HTTP.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -40,8 +40,8 @@ function withoutIds(text: string): string {
   return text.replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "id");
 }
 
-describe("the same calls get the same bytes", () => {
-  test("in stores with the same seed, and other ids with another", async () => {
+describe("equal calls get equal bytes", () => {
+  test("in stores with the same seed, and other ids with another seed", async () => {
     await using one = await mockStore({ seed: 7 });
     await using two = await mockStore({ seed: 7 });
     await using other = await mockStore({ seed: 8 });
@@ -52,7 +52,7 @@ describe("the same calls get the same bytes", () => {
     assert.equal(withoutIds(third), withoutIds(first));
   });
 
-  test("in forks, whatever became of others, and after rollbacks", async () => {
+  test("in forks, whatever happened in other forks, and after rollbacks", async () => {
     await using alone = await mockStore();
     await using store = await mockStore();
     await alone.seed({ rest: [{ partitionKey: "p", rowKey: "r" }] });
@@ -74,7 +74,7 @@ describe("the same calls get the same bytes", () => {
     assert.deepEqual(await again.snapshot(), await alone.snapshot());
   });
 
-  test("over HTTP as within the process", async () => {
+  test("over HTTP and within the process", async () => {
     await using store = await mockStore();
     await using fork = store.fork();
     await using server = await serve(store, { port: 0 });
@@ -86,7 +86,7 @@ describe("the same calls get the same bytes", () => {
     assert.equal(overHttp.replaceAll(port, ""), await byFetch(fork));
   });
 
-  test("from the drop-in client, ids and times in its errors included", async () => {
+  test("from the drop-in client, including ids and times in its errors", async () => {
     await using store = await mockStore();
     await using fork = store.fork();
     const run = async (at: Store) => {
@@ -109,7 +109,7 @@ describe("the same calls get the same bytes", () => {
     assert.deepEqual(await run(fork), first);
   });
 
-  test("from a store of any kind that is given clock and randomness", async () => {
+  test("from any store with a given clock and source of randomness", async () => {
     const run = async () => {
       let drawn = 0;
       await using store = await openStore({

@@ -1,5 +1,5 @@
-// Pages that end early: whoever follows the continuations gets what a store without them has, each
-// row once, by every door.
+// Tests pages that end early: a reader that follows the continuations gets each row once, through
+// every entry point.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -49,7 +49,7 @@ function questionFrom(random: Random): Question {
 const keyOf = ({ partitionKey, rowKey }: { partitionKey?: string; rowKey?: string }) =>
   `${partitionKey} ${rowKey}`;
 
-// Pages of keys.
+// Returns pages of keys.
 type Ask = (filter: string | undefined, most: number | undefined) => Promise<string[][]>;
 
 async function pagesOf(pages: AsyncIterable<{ partitionKey?: string; rowKey?: string }[]>) {
@@ -131,7 +131,7 @@ describe("pages that end early", () => {
     }
   });
 
-  test("repeat with the seed, and leave everything else alone", async () => {
+  test("repeat with the seed, and change nothing else", async () => {
     const row = { partitionKey: "p", rowKey: "r" };
     const run = async (seed: number) => {
       const more = ["a", "b", "c", "d", "e"].map((rowKey) => ({ partitionKey: "p", rowKey }));
@@ -150,7 +150,7 @@ describe("pages that end early", () => {
   });
 
   for (const emptyPages of [-0.1, 1.1, Number.NaN]) {
-    test(`of a probability of ${emptyPages} are refused`, () =>
+    test(`with a probability of ${emptyPages} are rejected`, () =>
       assert.rejects(mockStore({ emptyPages }), {
         code: "ValidationFailed",
         message: /emptyPages must be a probability/,

@@ -1,5 +1,5 @@
-// Faults on purpose, at every door: what fails, how often, how its caller hears of it, and what the
-// log says.
+// Tests fault rules through every entry point: which requests fail, how often, which error each
+// caller gets, and what the request log contains.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -16,7 +16,7 @@ const people = { people: [entity("ann"), entity("bob")] };
 const open = (options: MockOptions = {}) =>
   mockStore({ name: "acme", fixtures: people, ...options });
 
-// The official client, which tries again without waiting.
+// The official client, which retries without waiting.
 function official(store: MockStore, retries = 3): TableClient {
   return new TableClient(url, "people", {
     httpClient: store.httpClient,
@@ -27,7 +27,7 @@ function official(store: MockStore, retries = 3): TableClient {
 const busy: FaultRule = { on: "get", respond: { code: "ServerBusy", retryAfter: 0 } };
 
 describe("a fault rule", () => {
-  test("has the service's own answer given, by every door", async () => {
+  test("returns the service's own error response, through every entry point", async () => {
     await using store = await open({
       faults: [{ ...busy, respond: { code: "ServerBusy", retryAfter: 7 } }],
     });
@@ -49,7 +49,7 @@ describe("a fault rule", () => {
     assert.deepEqual([sdk.statusCode, sdk.details.odataError.code], [503, "ServerBusy"]);
   });
 
-  test("strikes as often as it says, after those that it lets pass, and the official client tries again", async () => {
+  test("applies as often as it says, after the requests it skips, and the official client retries", async () => {
     await using store = await open();
     const fault = store.faults.add({ ...busy, times: 2, skip: 1 });
     const client = official(store);
@@ -61,7 +61,7 @@ describe("a fault rule", () => {
     assert.deepEqual(statuses, [200, 503, 503, 200]);
   });
 
-  test("is for what it names only", async () => {
+  test("applies only to what it names", async () => {
     await using store = await open({ fixtures: { ...people, others: [entity("ann")] } });
     const table = store.tableClient("people");
     store.faults.add({
@@ -76,7 +76,7 @@ describe("a fault rule", () => {
     for (const failing of [table.createEntity(entity("x1")), table.deleteEntity("p", "x0")]) {
       await assert.rejects(failing, { statusCode: 500, code: "InternalError" });
     }
-    await table.getEntity("p", "x0"); // it is still there
+    await table.getEntity("p", "x0"); // the row still exists
     const batches = store.faults.add({
       on: "batch",
       rowKey: "b",
@@ -105,7 +105,7 @@ describe("a fault rule", () => {
     await assert.rejects(list("x eq 1"), { statusCode: 503 });
   });
 
-  test("is for no request of which `when` doesn't say so", async () => {
+  test("applies only if `when` returns true", async () => {
     await using store = await open();
     const when = (({ select }) => select?.includes("age")) as NonNullable<FaultRule["when"]>;
     const fault = store.faults.add({ ...busy, when });
@@ -113,7 +113,7 @@ describe("a fault rule", () => {
     assert.equal(fault.hits, 0);
   });
 
-  test("is not for what is given up before it is asked", async () => {
+  test("does not apply to a call that is aborted before it begins", async () => {
     await using store = await open({ faults: [{ on: "*", network: "reset", times: 1 }] });
     const abortSignal = AbortSignal.abort();
     const table = store.tableClient("people");
@@ -128,7 +128,7 @@ describe("a fault rule", () => {
     assert.deepEqual(store.requests.all(), []);
   });
 
-  test("of some probability repeats with its seed", async () => {
+  test("with a probability repeats with its seed", async () => {
     const run = async (seed: number) => {
       await using store = await open({ seed, faults: [{ ...busy, probability: 0.3 }] });
       let struck = "";
@@ -151,7 +151,7 @@ describe("a fault rule", () => {
     assert(hits > 6 && hits < 32, first);
   });
 
-  test("goes with forks and rollbacks, how often it struck included", async () => {
+  test("is copied to forks and restored by rollbacks, with its count", async () => {
     await using store = await open();
     const fault = store.faults.add({ ...busy, times: 2 });
     const get = (from: MockStore) =>
@@ -207,7 +207,7 @@ describe("a fault rule", () => {
     "of an unknown probability": { ...busy, probability: null },
     "with an unknown network": { on: "get", network: "rain" },
   })) {
-    test(`${what} is refused, and nothing changes`, async () => {
+    test(`${what} is rejected, and nothing changes`, async () => {
       await using store = await open();
       assert.throws(() => store.faults.add(rule as FaultRule), {
         name: "StoreError",
@@ -220,13 +220,13 @@ describe("a fault rule", () => {
   }
 });
 
-describe("the network", () => {
+describe("a simulated network", () => {
   for (const [network, code] of [
     ["offline", "ENOTFOUND"],
     ["reset", "ECONNRESET"],
     ["timeout", "ETIMEDOUT"],
   ] as const) {
-    test(`fails by ${network}: nothing happened, and every caller hears of it in its own way`, async () => {
+    test(`fails with ${network}: nothing happened, and every kind of caller gets its own error`, async () => {
       await using store = await open({ faults: [{ on: "insert", network }] });
       const before = store.clock.elapsedMs;
       await assert.rejects(store.tableClient("people").createEntity(entity("x")), {
@@ -251,7 +251,7 @@ describe("the network", () => {
     });
   }
 
-  test("loses the answer of what was done", async () => {
+  test("loses the response of a completed request", async () => {
     await using store = await open({
       faults: [{ on: "insert", network: "timeout-after-commit", times: 1 }],
     });
@@ -260,7 +260,7 @@ describe("the network", () => {
     await store.tableClient("people").getEntity("p", "x");
   });
 
-  test("ends the connections of a server", async () => {
+  test("closes the connections of a server", async () => {
     await using store = await open({ faults: [{ on: "get", network: "reset", times: 1 }] });
     const server = await serve(store, { port: 0 });
     try {
@@ -282,11 +282,11 @@ describe("the network", () => {
   });
 });
 
-describe("an answer that is cut off", () => {
+describe("a truncated response", () => {
   const cut: FaultRule = { on: "*", network: "truncate" };
   const ann = `${url}/people(PartitionKey='p',RowKey='ann')`;
 
-  // Over a connection of its own, to a server that has the same fault.
+  // Uses its own connection, to a server with the same fault rule.
   async function overHttp(run: (client: TableClient, endpoint: string) => Promise<void>) {
     await using store = await open({ faults: [cut] });
     await using server = await serve(store, { port: 0 });
@@ -301,7 +301,7 @@ describe("an answer that is cut off", () => {
       (error) => `${error.name} ${error.code} ${error.statusCode}`,
     );
 
-  test("is what the official client makes of it, by every door, and what was asked is done", async () => {
+  test("is the official client's error through every entry point, and the request was done", async () => {
     await using store = await open({ faults: [cut] });
     const clients = [store.tableClient("people"), official(store, 0)];
     await overHttp(async (real) => {
@@ -321,7 +321,7 @@ describe("an answer that is cut off", () => {
     assert.equal(store.requests.matching({ status: 200 }).length, 0);
   });
 
-  test("is none at all where there is no body, whatever the status", async () => {
+  test("is a lost response if there is no body, whatever the status", async () => {
     await using store = await open({ faults: [{ ...cut, on: "setProperties" }] });
     const { httpClient } = store;
     const retryOptions = { maxRetries: 0 };
@@ -332,7 +332,7 @@ describe("an answer that is cut off", () => {
     assert.equal(store.requests.all().at(-1)?.status, 202);
   });
 
-  // What arrives before it fails.
+  // Returns what arrives before the stream fails.
   async function halfOf(answer: Response): Promise<string> {
     let text = "";
     const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
@@ -345,7 +345,7 @@ describe("an answer that is cut off", () => {
     return text;
   }
 
-  test("is half a body from fetch, as from a server", async () => {
+  test("has half a body from fetch, as from a server", async () => {
     await using store = await open();
     await using server = await serve(store, { port: 0 });
     const there = `${server.url}/acme/people(PartitionKey='p',RowKey='ann')`;
@@ -381,7 +381,7 @@ describe("a delay", () => {
     );
   });
 
-  test("waits for a clock that is told to stand, and ends when its caller gives up", async () => {
+  test("waits for a stopped clock, and ends when its caller aborts", async () => {
     await using store = await open({ faults: [{ on: "*", delayMs: [1000, 2000] }] });
     store.clock.autoAdvance = false;
     let done = false;
@@ -419,7 +419,7 @@ describe("a delay", () => {
     await assert.rejects(store.tableClient("people").getEntity("p", "x"), { statusCode: 404 });
   });
 
-  test("that nobody waits for any more leaves the clock where it is", async () => {
+  test("that its callers have aborted does not advance the clock", async () => {
     await using store = await open({ faults: [{ on: "get", network: "timeout" }] });
     const abort = new AbortController();
     const abortSignal = abort.signal;
@@ -434,7 +434,7 @@ describe("a delay", () => {
     assert.equal(store.clock.elapsedMs, 5);
   });
 
-  test("ends with its store", async () => {
+  test("ends when its store closes", async () => {
     const store = await open({ faults: [{ on: "*", network: "timeout" }] });
     store.clock.autoAdvance = false;
     const table = store.tableClient("people");
@@ -446,7 +446,7 @@ describe("a delay", () => {
     }
   });
 
-  test("is drawn when a request is made, whichever comes to it first", async () => {
+  test("is drawn in the order of the requests", async () => {
     const took = async (query: number) => {
       const faults: FaultRule[] = [{ on: "*", delayMs: [100, 200] }];
       await using store = await open({ latency: { get: 10, query }, faults });
@@ -458,8 +458,8 @@ describe("a delay", () => {
   });
 });
 
-describe("the log of requests", () => {
-  test("says what was asked through any door, and what became of it", async () => {
+describe("the request log", () => {
+  test("lists the requests through every entry point, and their outcome", async () => {
     await using store = await open();
     const table = store.tableClient("people");
     await table.createEntity(entity("cyd"));

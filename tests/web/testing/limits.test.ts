@@ -1,4 +1,4 @@
-// What a store for tests refuses for a while, and how long its requests take.
+// Tests temporary limits of a store for tests, and the latency of its requests.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -18,7 +18,7 @@ const tooMuch = "503 ServerBusy 1";
 const open = (options: MockOptions) => mockStore({ fixtures: { rows: [] }, ...options });
 
 describe("throttling", () => {
-  test("is by partition, in entities, and ends as time passes", async () => {
+  test("by partition counts entities, and ends as time passes", async () => {
     await using store = await open({ throttle: { partitionOpsPerSecond: 4 } });
     for (let i = 0; i < 4; ++i) assert.equal(await insert(store, "p", i), "ok");
     assert.equal(await insert(store, "p", 4), tooMuch);
@@ -30,14 +30,14 @@ describe("throttling", () => {
       ["create", entity("q", 10)],
       ["create", entity("q", 11)],
     ]);
-    store.clock.advance(10_000); // no more than a second's worth is saved
+    store.clock.advance(10_000); // at most one second's worth is saved
     for (let i = 20; i < 24; ++i) assert.equal(await insert(store, "q", i), "ok");
     assert.equal(await insert(store, "q", 24), tooMuch);
     const rows = (await store.stats()).rows;
     assert.equal(rows, 4 + 1 + 1 + 2 + 4);
   });
 
-  test("lets a batch of more than a second's worth through, and makes up for it", async () => {
+  test("admits a batch of more than a second's worth, and delays later ones accordingly", async () => {
     await using store = await open({ throttle: { partitionOpsPerSecond: 2 } });
     const rows = store.tableClient("rows");
     const submit = () =>
@@ -52,7 +52,7 @@ describe("throttling", () => {
     assert.equal(await insert(store, "p", 8), "ok");
   });
 
-  test("is by account, in requests", async () => {
+  test("by account counts requests", async () => {
     await using store = await open({ throttle: { accountOpsPerSecond: 3 } });
     assert.equal(await insert(store, "p", 0), "ok");
     await store.tableClient("rows").listEntities().next();
@@ -65,7 +65,7 @@ describe("throttling", () => {
     assert.equal(await insert(store, "r", 0), "ok");
   });
 
-  test("as the service publishes it", async () => {
+  test("has the service's published limits", async () => {
     await using store = await open({ throttle: "azure" });
     const codes = await Promise.all(Array.from({ length: 2001 }, (_, i) => insert(store, "p", i)));
     assert.deepEqual(
@@ -75,7 +75,7 @@ describe("throttling", () => {
     assert.equal(codes[2000], tooMuch);
   });
 
-  test("goes back with the store, and on in its forks", async () => {
+  test("is restored by rollbacks and copied to forks", async () => {
     await using store = await open({ throttle: { partitionOpsPerSecond: 1 } });
     const before = store.savepoint();
     assert.equal(await insert(store, "p", 0), "ok");
@@ -89,7 +89,7 @@ describe("throttling", () => {
   });
 });
 
-test("a table is being deleted for a while", async () => {
+test("a deleted table's name is unavailable for a while", async () => {
   await using store = await open({ tableDeletionMs: 40_000 });
   const service = store.serviceClient();
   await service.deleteTable("rows");
@@ -102,7 +102,7 @@ test("a table is being deleted for a while", async () => {
   await service.createTable("never");
 });
 
-test("requests take as long as the latency of their operation", async () => {
+test("requests take the latency of their operation", async () => {
   const latency = { "*": 10, insert: [20, 30] } as const;
   const run = async () => {
     await using store = await open({ latency, seed: 3 });
@@ -117,7 +117,7 @@ test("requests take as long as the latency of their operation", async () => {
   assert.deepEqual(await run(), [query, ...inserts]);
 });
 
-describe("a latency by name", () => {
+describe("a latency distribution", () => {
   const latencies = async (latency: MockOptions["latency"], seed = 3) => {
     await using store = await open({ latency, seed });
     for (let i = 0; i < 400; ++i) await insert(store, "p", i);
@@ -142,7 +142,7 @@ describe("a latency by name", () => {
     assert.deepEqual(await latencies({ insert: [10, 20] }), took, "which is what a range is");
   });
 
-  test("is lognormal: its median, and a tail", async () => {
+  test("is lognormal: it has its median and a tail", async () => {
     const took = await latencies({ lognormal: { median: 10, p99: 100 } });
     const sorted = took.toSorted((a, b) => a - b);
     const [median = 0, last = 0] = [sorted[200], sorted.at(-1)];
@@ -155,7 +155,7 @@ describe("a latency by name", () => {
     assert.deepEqual(new Set(await latencies({ lognormal: { median: 5, p99: 5 } })), new Set([5]));
   });
 
-  test("is about the service's, each operation after its kind", async () => {
+  test("is similar to the service's for each operation", async () => {
     await using store = await open({ latency: "cloud" });
     await store.tableClient("rows").createTable();
     for (let i = 0; i < 100; ++i) {
@@ -169,7 +169,7 @@ describe("a latency by name", () => {
     assert(mean("get") > 3 && mean("insert") > mean("get"), `${mean("get")} ${mean("insert")}`);
   });
 
-  test("delays a fault as well", async () => {
+  test("applies to faults as well", async () => {
     const delayMs = { lognormal: { median: 10, p99: 20 } };
     await using store = await open({ faults: [{ on: "insert", delayMs }] });
     for (let i = 0; i < 9; ++i) await insert(store, "p", i);
@@ -191,7 +191,7 @@ for (const [what, options] of Object.entries({
   "a lognormal latency that is seldom less": { latency: { lognormal: { median: 9, p99: 5 } } },
   "a uniform latency of one": { latency: { uniform: 3 } as unknown as MockOptions["latency"] },
 })) {
-  test(`${what} is refused`, async () => {
+  test(`${what} is rejected`, async () => {
     await assert.rejects(mockStore(options), { name: "StoreError", code: "ValidationFailed" });
   });
 }

@@ -1,4 +1,5 @@
-// Stores for tests: forks, checkpoints, fixtures, clock, and that they are stores like every other.
+// Tests stores for tests: forks, savepoints, fixtures and the clock, and that they behave like
+// other stores.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -30,7 +31,7 @@ function insert(store: Store, rowKey: string, more: object = {}): Promise<unknow
 }
 
 describe("fixtures", () => {
-  test("are what the store holds at first, and what it is reset to", async () => {
+  test("are the store's initial data, and what reset() restores", async () => {
     await using store = await mockStore({ fixtures: { ...people, empty: [] } });
     assert.equal(await keys(store), "p/ann p/bob q/cyd");
     assert.equal(await keys(store, "empty"), "");
@@ -43,7 +44,7 @@ describe("fixtures", () => {
     assert.equal(await keys(store, "empty"), "");
   });
 
-  test("are put beside what is there, or in its place", async () => {
+  test("are added to existing data, or replace it", async () => {
     await using store = await mockStore({ fixtures: people });
     await store.seed({
       people: [{ partitionKey: "p", rowKey: "ann", name: "Ann" }],
@@ -57,7 +58,7 @@ describe("fixtures", () => {
     assert.equal((await store.tableClient("people").getEntity("p", "ann"))["age"], 40);
   });
 
-  test("take as many entities as there are, in the order of the list", async () => {
+  test("may have any number of entities, in the order of the list", async () => {
     const rows = Array.from({ length: 3000 }, (_, i) => ({
       partitionKey: String(i % 7),
       rowKey: String(i),
@@ -69,7 +70,7 @@ describe("fixtures", () => {
     assert.ok((first.timestamp as string) < (last.timestamp as string));
   });
 
-  test("that are refused are named", async () => {
+  test("that are rejected are named in the error", async () => {
     const bad = [
       { partitionKey: "p", rowKey: "fine" },
       { partitionKey: "p", rowKey: "a/b" },
@@ -88,7 +89,7 @@ describe("fixtures", () => {
 });
 
 describe("a fork", () => {
-  test("begins with all that is there, and goes its own way", async () => {
+  test("begins with all of the store's data, and is independent afterwards", async () => {
     await using store = await mockStore({ fixtures: people });
     await using fork = store.fork();
     await insert(fork, "dan");
@@ -103,7 +104,7 @@ describe("a fork", () => {
     assert.equal(await keys(second), "p/ann p/bob p/dan q/cyd");
   });
 
-  test("outlives the store that it came from", async () => {
+  test("outlives its original store", async () => {
     const store = await mockStore({ fixtures: people });
     await using fork = store.fork();
     await store.close();
@@ -116,7 +117,7 @@ describe("a fork", () => {
     await assert.rejects(store.reset(), { code: "StoreClosed" });
   });
 
-  test("has a clock of its own", async () => {
+  test("has its own clock", async () => {
     await using store = await mockStore({ clock: "2026-03-01T00:00:00Z" });
     store.clock.advance(1000);
     await using fork = store.fork();
@@ -130,9 +131,9 @@ describe("a fork", () => {
     assert.match(timestamp as string, /^2026-03-01T00:00:06\.0000/);
   });
 
-  test("has the same account, and asks for the same signatures", async () => {
+  test("has the same account, and requires the same signatures", async () => {
     const key = Buffer.from("secret").toString("base64");
-    // with its HMAC
+    // The built package, which has an HMAC implementation.
     const built = await import(new URL("dist/testing/index.js", packageFolder).href);
     const account = { name: "acme", keys: [key], authorize: true };
     const store: MockStore = await built.mockStore({ account });
@@ -143,7 +144,7 @@ describe("a fork", () => {
     await fork.serviceClient().createTable("people");
   });
 
-  test("a thousand of them are alive at once, each with its own", async () => {
+  test("is one of a thousand that are alive at once, each with its own data", async () => {
     await using store = await mockStore({ fixtures: people });
     const forks: MockStore[] = [];
     for (let i = 0; i < 1000; ++i) forks.push(store.fork());
@@ -157,8 +158,8 @@ describe("a fork", () => {
   });
 });
 
-describe("a checkpoint", () => {
-  test("is gone back to as often as one likes", async () => {
+describe("a savepoint", () => {
+  test("can be restored any number of times", async () => {
     await using store = await mockStore({ fixtures: people });
     const before = store.savepoint();
     await insert(store, "dan");
@@ -172,7 +173,7 @@ describe("a checkpoint", () => {
     }
   });
 
-  test("brings back clock and seed, so that all comes again", async () => {
+  test("restores clock and seed, so that everything repeats", async () => {
     await using store = await mockStore({ fixtures: people });
     store.clock.advance(500);
     const moment = store.savepoint();
@@ -190,18 +191,18 @@ describe("a checkpoint", () => {
     assert.equal(store.clock.elapsedMs, 0);
   });
 
-  test("brings back how the clock goes", async () => {
+  test("restores the clock's mode", async () => {
     await using store = await mockStore({ fixtures: people, latency: 5 });
     store.clock.autoAdvance = false;
     const standing = store.savepoint();
     await store.reset();
     assert.equal(store.clock.autoAdvance, true);
-    await insert(store, "dan"); // which would wait for ever
+    await insert(store, "dan"); // which would never resolve
     store.rollback(standing);
     assert.equal(store.clock.autoAdvance, false);
   });
 
-  test("is of its store, until it is forgotten", async () => {
+  test("belongs to its store, until it is released", async () => {
     await using store = await mockStore({ fixtures: people });
     await using fork = store.fork();
     const code = "ValidationFailed";
@@ -222,7 +223,7 @@ describe("a checkpoint", () => {
     last.release(); // nothing is left to release
   });
 
-  test("waits for no write: those that wait come after, those under way refuse it", async () => {
+  test("does not wait for writes: queued ones come later, and those under way make it reject", async () => {
     await using store = await mockStore({ fixtures: people });
     const moment = store.savepoint();
     await insert(store, "dan");
@@ -252,7 +253,7 @@ describe("a checkpoint", () => {
     assert.ok(refusals > 0);
   });
 
-  test("a reset waits for what was begun before", async () => {
+  test("a reset waits for earlier calls", async () => {
     await using store = await mockStore({ fixtures: people });
     const before = insert(store, "dan");
     const reset = store.reset();
@@ -261,7 +262,7 @@ describe("a checkpoint", () => {
     assert.equal(await keys(store), "p/ann p/bob p/eve q/cyd");
   });
 
-  test("takes deferred writes along", async () => {
+  test("contains deferred writes", async () => {
     await using store = await mockStore({ fixtures: people, durability: "deferred" });
     const moment = store.savepoint();
     await insert(store, "dan");
@@ -276,7 +277,7 @@ describe("a checkpoint", () => {
     assert.equal(await keys(fork), "p/ann p/bob p/dan q/cyd");
   });
 
-  test("a snapshot in the store's place can be forked, and gone back behind", async () => {
+  test("survives restoring a snapshot, after which the store can be forked", async () => {
     await using store = await mockStore({ fixtures: people });
     const file = await store.snapshot();
     await using other = await mockStore({
@@ -296,7 +297,7 @@ describe("a checkpoint", () => {
 });
 
 describe("a mock store", () => {
-  test("lets timers go on, however many requests follow each other", async () => {
+  test("lets timers run, however many requests follow each other", async () => {
     await using store = await mockStore({ fixtures: people });
     let over = false;
     setTimeout(() => {
@@ -320,7 +321,7 @@ describe("a mock store", () => {
     assert.equal(await keys(store), "p/ann p/bob q/cyd");
   });
 
-  test("shows the time that it is told, and it is the same every time", async () => {
+  test("has the time that is set, every time", async () => {
     await using store = await mockStore({ fixtures: people });
     const ann = await store.tableClient("people").getEntity("p", "ann");
     assert.match(ann.timestamp as string, /^2026-01-01T00:00:00\.0000/);
@@ -332,14 +333,14 @@ describe("a mock store", () => {
     assert.equal(answer.headers.get("date"), "Sun, 01 Feb 2026 00:00:00 GMT");
   });
 
-  test("goes with a clock that it is given", async () => {
+  test("uses a given clock", async () => {
     await using store = await mockStore({ clock: new VirtualClock(new Date(0)) });
     assert.equal(store.clock.now(), 0);
     await using real = await mockStore({ clock: Date });
     assert.ok(Math.abs(real.clock.now() - Date.now()) < 60_000);
   });
 
-  test("refuses options that make no sense", async () => {
+  test("rejects invalid options", async () => {
     const code = "ValidationFailed";
     for (const options of [{ seed: 0.5 }, { clock: "soon" }, { name: "a b" }]) {
       await assert.rejects(mockStore(options), { code });

@@ -1,4 +1,5 @@
-// One script against two services: what is no difference, and how each kind of difference is told.
+// Tests the comparison of one script on two services: which differences are ignored, and how each
+// kind is reported.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -11,7 +12,7 @@ const url = "http://127.0.0.1:10002/acme";
 const json = { "Content-Type": "application/json", Accept: "application/json;odata=fullmetadata" };
 const open = (options: MockOptions = {}) => mockStore({ name: "acme", ...options });
 
-// What the official client can be asked, and an error at its end.
+// Calls of the official client, with an error as the last one.
 const byClient: ParityScript = async ({ url, httpClient }) => {
   const options = { httpClient, allowInsecureConnection: true };
   const service = new TableServiceClient(url, options);
@@ -53,12 +54,12 @@ const byFetch: ParityScript = async ({ url, fetch }) => {
   await fetch(`${url}/people()?$filter=nonsense`);
 };
 
-describe("there is no difference", () => {
+describe("no difference is reported", () => {
   for (const [what, script, requests] of [
     ["by the official client", byClient, 13],
     ["by fetch", byFetch, 7],
   ] as const) {
-    test(`${what}, between stores of other seeds and other times, the one behind a server`, async () => {
+    test(`${what}, between stores of other seeds and other times, one of them behind a server`, async () => {
       await using mock = await open();
       await using other = await open({ seed: 8, clock: "2031-01-01T00:00:00Z" });
       await using server = await serve(other, { port: 0 });
@@ -69,7 +70,7 @@ describe("there is no difference", () => {
   }
 });
 
-// Against a store that answers otherwise.
+// Compares with a store whose responses are modified.
 async function differences(
   script: ParityScript,
   options: MockOptions,
@@ -86,19 +87,19 @@ async function differences(
   return (await parity(script, { mock, real })).differences;
 }
 
-// With another text in its place.
+// Replaces a text.
 const withBody = (change: (text: string) => string) => async (answer: Response) =>
   new Response(change(await answer.text()), {
     status: answer.status,
     headers: answer.headers,
   });
 
-describe("a difference", () => {
+describe("a difference is reported", () => {
   const entity = "/people(PartitionKey='p',RowKey='a')";
   const request = `GET ${url}${entity}`;
   const read: ParityScript = ({ url, fetch }) => fetch(url + entity);
 
-  test("in status and code, and the message with them", async () => {
+  test("in status and code, with the message", async () => {
     const respond = { code: "ServerBusy", message: "Not now.", retryAfter: 3 };
     const found = await differences(
       async ({ url, fetch }) => {
@@ -146,7 +147,7 @@ describe("a difference", () => {
     );
   });
 
-  test("in a body: each place of it, and how a number is written", async () => {
+  test("in a body: each place, and the format of numbers", async () => {
     const change = (text: string) =>
       text
         .replace('"age":3', '"age":3.0')
@@ -160,7 +161,7 @@ describe("a difference", () => {
     ]);
   });
 
-  test("in one answer of a batch", async () => {
+  test("in one response of a batch", async () => {
     const found = await differences(
       async ({ url, httpClient }) => {
         const options = { httpClient, allowInsecureConnection: true };
@@ -190,7 +191,7 @@ describe("a difference", () => {
     );
   });
 
-  test("in what came at all", async () => {
+  test("in the kind of response", async () => {
     const found = await differences(read, { faults: [{ on: "get", network: "reset" }] });
     assert.deepEqual(found, [
       {
@@ -210,7 +211,7 @@ describe("a difference", () => {
     ]);
   });
 
-  test("in what the script asks after it", async () => {
+  test("in later requests of the script", async () => {
     const faults = [{ on: "get" as const, respond: { code: "ServerBusy" } }];
     const found = await differences(
       async ({ url, fetch }) => {
@@ -231,7 +232,7 @@ describe("a difference", () => {
     );
   });
 
-  test("is none when both sides fail the same way", async () => {
+  test("but not if both sides fail the same way", async () => {
     const script: ParityScript = async ({ url, httpClient }) => {
       const options = { httpClient, allowInsecureConnection: true };
       await new TableClient(url, "people", options).getEntity("p", "nobody");
@@ -240,7 +241,7 @@ describe("a difference", () => {
   });
 });
 
-test("an address that is none is refused", async () => {
+test("an invalid URL is rejected", async () => {
   await using mock = await open();
   await assert.rejects(parity(byFetch, { mock, real: { url: "people" } }), {
     code: "ValidationFailed",

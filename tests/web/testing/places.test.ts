@@ -1,5 +1,5 @@
-// One seed gives the same bytes wherever the store is: in this thread, in another, behind a server.
-// tests/browser/determinism.test.ts has pages and workers, against the same text.
+// Tests that one seed gives the same bytes wherever the store is: in this thread, in another, or
+// behind a server. tests/browser/determinism.test.ts compares pages and workers with the same text.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -21,8 +21,7 @@ async function inline(): Promise<string> {
   return await transcriptOf(store);
 }
 
-// Whatever the port, asked as the host that stands in the address: which fetch would not let
-// anybody say.
+// Sends requests to any port with the host of the URL, which fetch does not allow.
 function toPort(port: number): SendRequest {
   return async (url, init = {}) => {
     const { pathname, search, host } = new URL(url);
@@ -47,7 +46,7 @@ function toPort(port: number): SendRequest {
   };
 }
 
-test("a store in this thread repeats itself, chance and all", async () => {
+test("a store in this thread repeats its responses, random values included", async () => {
   const said = await inline();
   assert.equal(await inline(), said);
   assert.match(said, /503\nService Unavailable\n/);
@@ -58,13 +57,13 @@ test("a store in this thread repeats itself, chance and all", async () => {
   assert.notEqual(await transcriptOf(other), said);
 });
 
-test("a store in another thread says the same", async () => {
+test("a store in another thread returns the same", async () => {
   const worker = new Worker(new URL("../support/transcript-worker.ts", import.meta.url));
   const [said] = await once(worker, "message");
   assert.equal(said, await inline());
 });
 
-test("a store behind a server says the same", async () => {
+test("a store behind a server returns the same", async () => {
   await using store = await mockStore(options);
   await using server = await serve(store, { port: 0 });
   assert.equal(await transcript(toPort(server.port)), await inline());

@@ -1,5 +1,5 @@
-// Stores that read as the service does: the same rows as ever, in as many pages as explain says,
-// each of one partition.
+// Tests stores that scan as the service does: the rows do not change, the number of pages is the
+// one that explain returns, and each page has one partition.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -32,7 +32,7 @@ async function ask(store: MockStore, filter?: string, maxPageSize = 1000) {
 }
 
 describe('mockStore({ scans: "azure" })', () => {
-  test("a page ends where its partition does, be it empty", async () => {
+  test("a page ends at the end of its partition, even if the page is empty", async () => {
     await using store = await mockStore({ scans: "azure", fixtures });
     const everywhere = [
       ["a", 10],
@@ -47,7 +47,7 @@ describe('mockStore({ scans: "azure" })', () => {
     assert.deepEqual(await ask(store, "PartitionKey lt 'a' and PartitionKey gt 'c'"), nowhere);
   });
 
-  test("alternatives are not looked for one by one", async () => {
+  test("alternatives are not read one by one", async () => {
     const either = "PartitionKey eq 'b' and (RowKey eq '0003' or RowKey eq '0007')";
     await using store = await mockStore({ scans: "azure", fixtures });
     assert.deepEqual(await ask(store, either), { pages: [2], read: [["b", 20]] });
@@ -58,7 +58,7 @@ describe('mockStore({ scans: "azure" })', () => {
     assert.deepEqual((await ask(own)).pages, [60]);
   });
 
-  test("over REST too, where a page has a continuation and needn't have rows", async () => {
+  test("also over REST, where a page has a continuation and may have no rows", async () => {
     await using store = await mockStore({ name: "acme", scans: "azure", fixtures });
     const url = "https://acme.table.core.windows.net";
     const client = new TableClient(url, "Rows", { httpClient: store.httpClient });
@@ -73,7 +73,7 @@ describe('mockStore({ scans: "azure" })', () => {
     );
   });
 
-  test("requests are as many as explain says, and rows are the same", async (t) => {
+  test("the number of requests is the one in explain, and the rows are the same", async (t) => {
     const seed = Date.now();
     t.diagnostic(`seed ${seed}`);
     const random = seededRandom(seed);
@@ -107,7 +107,7 @@ describe('mockStore({ scans: "azure" })', () => {
     }
   });
 
-  test("there is no other way", async () => {
+  test("other values are rejected", async () => {
     const scans = "Azure" as "azure";
     await assert.rejects(mockStore({ scans }), {
       code: "ValidationFailed",

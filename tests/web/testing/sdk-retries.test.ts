@@ -1,5 +1,5 @@
-// What the official client's retry policy makes of each fault rule and each option, with its own
-// delays: they pass on the store's clock, so that nothing here takes any time.
+// Tests what the official client's retry policy does with each fault rule and each option, with its
+// default delays. The delays pass on the store's clock, so no real time passes.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -14,12 +14,12 @@ const busy = { code: "ServerBusy", retryAfter: 7 };
 interface Tried {
   client: TableClient;
   store: MockStore;
-  // Of all requests, since the last call; and the seconds that passed.
+  // Counts all requests since the last call, and the seconds that passed.
   took(): { statuses: (number | string)[]; seconds: number };
 }
 
-// The client with its defaults: three retries, the first after about a second. Its timers are the
-// store's clock.
+// The client with its defaults: three retries, the first after about a second. Its timers run on
+// the store's clock.
 async function tried(t: TestContext, options: MockOptions, run: (tried: Tried) => Promise<void>) {
   await using store = await mockStore({ name: "acme", fixtures: { people: [ann] }, ...options });
   t.mock.method(globalThis, "setTimeout", (call: () => void, ms: number) => {
@@ -44,13 +44,13 @@ function rejects(call: Promise<unknown>, what: Partial<RestError> | { name: stri
   return assert.rejects(call, what);
 }
 
-// Half of a delay is random.
+// Half of each delay is random.
 function about(seconds: number, least: number, most: number): void {
   assert(seconds >= least && seconds <= most, `${seconds} s`);
 }
 
-describe("an answer by a rule", () => {
-  test("with Retry-After is waited for, in seconds", async (t) => {
+describe("an error response from a rule", () => {
+  test("with Retry-After is retried after that many seconds", async (t) => {
     await tried(
       t,
       { faults: [{ on: "get", times: 2, respond: busy }] },
@@ -61,7 +61,7 @@ describe("an answer by a rule", () => {
     );
   });
 
-  test("with a header of its own is waited for by that", async (t) => {
+  test("with a retry header in milliseconds is retried after that delay", async (t) => {
     const respond = { code: "ServerBusy", headers: { "x-ms-retry-after-ms": "250" } };
     await tried(t, { faults: [{ on: "get", times: 1, respond }] }, async ({ client, took }) => {
       await get(client);
@@ -69,7 +69,7 @@ describe("an answer by a rule", () => {
     });
   });
 
-  test("without Retry-After is tried again later and later, and given up", async (t) => {
+  test("without Retry-After is retried with exponential back-off, and then reported", async (t) => {
     const respond = { code: "InternalError", message: "not today" };
     await tried(t, { faults: [{ on: "get", respond }] }, async ({ client, took }) => {
       await rejects(get(client), { statusCode: 500 });
@@ -84,7 +84,7 @@ describe("an answer by a rule", () => {
     ["AuthenticationFailed", 403],
     ["NotImplemented", 501],
   ] as const) {
-    test(`${status} ${code} is taken at its word`, async (t) => {
+    test(`${status} ${code} is not retried`, async (t) => {
       const rule: FaultRule = { on: "get", respond: { code, status } };
       await tried(t, { faults: [rule] }, async ({ client, took }) => {
         await rejects(get(client), { statusCode: status });
@@ -94,8 +94,8 @@ describe("an answer by a rule", () => {
   }
 });
 
-describe("a rule strikes", () => {
-  test("after those it lets pass, so that it is a retry that fails", async (t) => {
+describe("a rule applies", () => {
+  test("after the requests it skips, so that a retry fails", async (t) => {
     const faults: FaultRule[] = [
       { on: "get", times: 1, respond: busy },
       { on: "get", skip: 1, times: 1, respond: { code: "OperationTimedOut" } },
@@ -109,7 +109,7 @@ describe("a rule strikes", () => {
     });
   });
 
-  test("with a probability: the client gets through most of the time, and the same way with the same seed", async (t) => {
+  test("with a probability: most calls succeed, and the same seed gives the same result", async (t) => {
     const all: unknown[] = [];
     for (const seed of [3, 3, 4]) {
       const respond = { code: "ServerBusy", retryAfter: 1 };
@@ -132,7 +132,7 @@ describe("a rule strikes", () => {
     "a row": { on: "*", rowKey: /^b/ },
     "what a request says": { on: "*", when: ({ rowKey }) => rowKey === "bob" },
   })) {
-    test(`at ${what}, and nothing else is tried twice`, async (t) => {
+    test(`at ${what}, and nothing else is retried`, async (t) => {
       const faults: FaultRule[] = [{ ...match, on: match.on ?? "*", times: 1, respond: busy }];
       const fixtures = { people: [ann], others: [ann] };
       await tried(t, { faults, fixtures }, async ({ client, store, took }) => {
@@ -146,7 +146,7 @@ describe("a rule strikes", () => {
     });
   }
 
-  test("late: the retry comes after the delay and its own", async (t) => {
+  test("with a delay: the retry comes after both delays", async (t) => {
     const faults: FaultRule[] = [{ on: "get", times: 1, delayMs: 5000, respond: busy }];
     await tried(t, { faults }, async ({ client, took }) => {
       await get(client);
@@ -154,7 +154,7 @@ describe("a rule strikes", () => {
     });
   });
 
-  test("late, and for a caller who gives up it is not tried again", async (t) => {
+  test("with a delay: a call that its caller aborts is not retried", async (t) => {
     const faults: FaultRule[] = [{ on: "*", delayMs: 60_000, respond: busy }];
     await tried(t, { faults }, async ({ client, store, took }) => {
       store.clock.autoAdvance = false;
@@ -174,13 +174,13 @@ describe("a rule strikes", () => {
   });
 });
 
-describe("a network that fails by a rule", () => {
+describe("a network failure from a rule", () => {
   for (const [network, code] of [
     ["offline", "ENOTFOUND"],
     ["reset", "ECONNRESET"],
     ["timeout", "ETIMEDOUT"],
   ] as const) {
-    test(`${network}: it is tried again, and given up`, async (t) => {
+    test(`${network}: the call is retried, and then rejected`, async (t) => {
       const faults: FaultRule[] = [{ on: "insert", network }];
       await tried(t, { faults }, async ({ client, store, took }) => {
         const lost = network === "timeout" ? 30 : 0; // seconds for each
@@ -197,7 +197,7 @@ describe("a network that fails by a rule", () => {
     });
   }
 
-  test("timeout-after-commit: what the second try finds is what the first one did", async (t) => {
+  test("timeout-after-commit: the retry finds the effect of the first attempt", async (t) => {
     const faults: FaultRule[] = [{ on: "*", network: "timeout-after-commit", skip: 1, times: 1 }];
     const finds = (call: (client: TableClient) => Promise<unknown>) =>
       tried(t, { faults }, async ({ client, took }) => {
@@ -221,7 +221,7 @@ describe("a network that fails by a rule", () => {
     assert.deepEqual(seen, [409, "done", 404, "done"]);
   });
 
-  test("truncate: half an answer is not asked for again, the lack of one is", async (t) => {
+  test("truncate: half a response is not retried, an empty one is", async (t) => {
     await tried(t, { faults: [{ on: "*", network: "truncate", times: 1 }] }, async (one) => {
       await rejects(get(one.client), { code: "PARSE_ERROR" });
       assert.deepEqual(one.took(), { statuses: ["PARSE_ERROR"], seconds: 0 });
@@ -233,7 +233,7 @@ describe("a network that fails by a rule", () => {
 });
 
 describe("an option", () => {
-  test("latency: each try takes its time", async (t) => {
+  test("latency: each attempt takes its time", async (t) => {
     const faults: FaultRule[] = [{ on: "get", times: 2, respond: busy }];
     await tried(t, { faults, latency: { get: 500 } }, async ({ client, took }) => {
       await get(client);
@@ -242,7 +242,7 @@ describe("an option", () => {
   });
 
   for (const throttle of [{ partitionOpsPerSecond: 2 }, { accountOpsPerSecond: 2 }]) {
-    test(`throttle: the client comes again when it may (${Object.keys(throttle)})`, async (t) => {
+    test(`throttle: the client retries when it is allowed to (${Object.keys(throttle)})`, async (t) => {
       await tried(t, { throttle }, async ({ client, took }) => {
         for (let i = 0; i < 6; ++i) await get(client);
         const { statuses, seconds } = took();
@@ -252,7 +252,7 @@ describe("an option", () => {
     });
   }
 
-  test("tableDeletionMs: a conflict is not tried again", async (t) => {
+  test("tableDeletionMs: a conflict is not retried", async (t) => {
     await tried(t, { tableDeletionMs: 40_000 }, async ({ client, store, took }) => {
       await client.deleteTable();
       await rejects(client.createTable(), { statusCode: 409 });
@@ -262,7 +262,7 @@ describe("an option", () => {
     });
   });
 
-  test("emptyPages: they are followed, and what fails on the way is tried again", async (t) => {
+  test("emptyPages: continuations are followed, and failed requests are retried", async (t) => {
     const people = ["a", "b", "c", "d"].map((rowKey) => ({ partitionKey: "p", rowKey }));
     const faults: FaultRule[] = [{ on: "query", skip: 1, times: 1, respond: busy }];
     await tried(t, { fixtures: { people }, emptyPages: 1, faults }, async ({ client, took }) => {
@@ -276,7 +276,7 @@ describe("an option", () => {
     });
   });
 
-  test("clock: the client's waits show on it, and in the dates of answers", async (t) => {
+  test("clock: the client's waits advance it, and so the dates of responses", async (t) => {
     const clock = "2030-05-05T05:05:05Z";
     const faults: FaultRule[] = [{ on: "insert", times: 1, respond: busy }];
     await tried(t, { clock, faults }, async ({ client }) => {

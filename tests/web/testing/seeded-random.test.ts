@@ -9,11 +9,11 @@ function bytes(random: SeededRandom, count: number): string {
 }
 
 describe("seeded bytes", () => {
-  test("are the same for the same seed, on every machine", () => {
+  test("are equal for equal seeds, on every machine", () => {
     assert.equal(bytes(new SeededRandom(42), 12), "7cefe1998a2bc372c0323bda");
   });
 
-  test("differ from seed to seed, and go on", () => {
+  test("differ from seed to seed, and from call to call", () => {
     const seeds = [0, 1, 2, 3, 2 ** 31, 2 ** 32 - 1];
     const seen = seeds.flatMap((seed) => {
       const random = new SeededRandom(seed);
@@ -35,7 +35,7 @@ describe("seeded bytes", () => {
     }
   });
 
-  test("go on from a state", () => {
+  test("continue from a saved state", () => {
     const random = new SeededRandom(5);
     bytes(random, 12);
     const { state } = random;
@@ -44,7 +44,7 @@ describe("seeded bytes", () => {
     assert.equal(bytes(random, 8), expected);
   });
 
-  test("need a whole number", () => {
+  test("require an integer", () => {
     for (const seed of [1.5, -1, 2 ** 32, Number.NaN, Number.POSITIVE_INFINITY]) {
       assert.throws(() => new SeededRandom(seed), { code: "ValidationFailed" });
     }

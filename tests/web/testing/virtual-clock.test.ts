@@ -7,7 +7,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 const invalid = { name: "StoreError", code: "ValidationFailed" };
 
 describe("a virtual clock", () => {
-  test("stands until it is told to go on", () => {
+  test("stands still until it is advanced", () => {
     const clock = new VirtualClock(noon);
     assert.equal(clock.now(), Date.parse(noon));
     clock.advance(1500);
@@ -16,7 +16,7 @@ describe("a virtual clock", () => {
     assert.equal(clock.elapsedMs, 1500);
   });
 
-  test("is set to a time, later or earlier", () => {
+  test("can be set to a later or an earlier time", () => {
     const clock = new VirtualClock(new Date(noon));
     clock.set("2026-05-04T13:00:00Z");
     assert.equal(clock.elapsedMs, 3_600_000);
@@ -26,7 +26,7 @@ describe("a virtual clock", () => {
     assert.equal(clock.now(), 17);
   });
 
-  test("goes with another clock, ahead of it", () => {
+  test("runs with another clock, ahead of it", () => {
     let time = 1000;
     const clock = new VirtualClock({ now: () => time });
     clock.advance(5);
@@ -38,7 +38,7 @@ describe("a virtual clock", () => {
     assert.equal(clock.now(), 51);
   });
 
-  test("refuses what is no time", () => {
+  test("rejects an invalid time", () => {
     const clock = new VirtualClock(noon);
     assert.throws(() => new VirtualClock("noon"), invalid);
     assert.throws(() => clock.set(new Date(Number.NaN)), invalid);
@@ -58,7 +58,7 @@ describe("a virtual clock", () => {
     assert.deepEqual(ended, ["d at 0", "b at 100", "c at 100", "a at 300"]);
   });
 
-  test("a wait that begins when another ends is not passed by", async () => {
+  test("does not skip a wait that begins when another ends", async () => {
     const clock = new VirtualClock(noon);
     const ended: number[] = [];
     const twice = async () => {
@@ -70,7 +70,7 @@ describe("a virtual clock", () => {
     assert.deepEqual(ended, [200, 1000]);
   });
 
-  test("without autoAdvance a wait ends when somebody advances the clock so far", async () => {
+  test("without autoAdvance a wait ends when the clock is advanced far enough", async () => {
     const clock = new VirtualClock(noon);
     clock.autoAdvance = false;
     assert.equal(clock.autoAdvance, false);
@@ -89,7 +89,7 @@ describe("a virtual clock", () => {
     assert.equal(clock.elapsedMs, 600);
   });
 
-  test("autoAdvance ends the waits that are there when it is switched on", async () => {
+  test("autoAdvance ends the pending waits when it is switched on", async () => {
     const clock = new VirtualClock(noon);
     clock.autoAdvance = false;
     const wait = clock.wait(70);
@@ -98,7 +98,7 @@ describe("a virtual clock", () => {
     assert.equal(clock.elapsedMs, 70);
   });
 
-  test("a wait on a clock that goes ends when it shows the time, unless it may jump there", async () => {
+  test("a wait on a running clock ends at its time, unless the clock may jump there", async () => {
     const before = Date.now();
     const clock = new VirtualClock(Date);
     clock.autoAdvance = false;
@@ -115,7 +115,7 @@ describe("a virtual clock", () => {
     assert(later && clock.elapsedMs >= 60_000 && Date.now() - before < 60_000);
   });
 
-  test("a wait on a clock that goes ends by the time that it shows, however it came to", async (t) => {
+  test("a wait on a running clock ends when the clock shows its time, however it got there", async (t) => {
     t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
     const clock = new VirtualClock({ now: () => Date.now() });
     clock.autoAdvance = false;
@@ -131,7 +131,7 @@ describe("a virtual clock", () => {
     await wait;
   });
 
-  test("a wait that is given up is over, and the clock does not go on for it", async () => {
+  test("an aborted wait is over, and does not advance the clock", async () => {
     const clock = new VirtualClock(noon);
     const abort = new AbortController();
     const given = clock.wait(100, abort.signal);
@@ -143,7 +143,7 @@ describe("a virtual clock", () => {
     assert.equal(clock.elapsedMs, 5);
   });
 
-  test("waits for milliseconds only, and goes on after what is none", async () => {
+  test("accepts milliseconds only, and works after an invalid value", async () => {
     const clock = new VirtualClock(noon);
     for (const ms of [-1, Number.NaN, Number.POSITIVE_INFINITY]) {
       await assert.rejects(clock.wait(ms), invalid);
@@ -152,7 +152,7 @@ describe("a virtual clock", () => {
     assert.equal(clock.elapsedMs, 7);
   });
 
-  test("a copy goes on from here by itself", () => {
+  test("a copy continues independently", () => {
     const clock = new VirtualClock(noon);
     clock.advance(10);
     clock.autoAdvance = false;
