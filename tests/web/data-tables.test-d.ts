@@ -1,5 +1,6 @@
-// Checked by the compiler only (types.test.ts runs it). Who swaps the import of @azure/data-tables
-// for entitable/data-tables has the same types under the same names: each may stand for the other.
+// Checked by the compiler only (types.test.ts runs it). Code that imports entitable/data-tables
+// instead of @azure/data-tables has the same types under the same names: each can replace the
+// other.
 
 import type * as official from "@azure/data-tables";
 import type * as ours from "../../web/src/data-tables/index.ts";

@@ -1,5 +1,5 @@
-// What entitable/data-tables does otherwise than the official client: all of it, each shown beside
-// what that one does.
+// Tests every difference between entitable/data-tables and the official client, and shows the
+// official behaviour beside it.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
@@ -17,7 +17,7 @@ after(() => both.close());
 
 const key = (rowKey: string) => ({ partitionKey: "p", rowKey });
 
-// What a call rejects with.
+// Resolves to the error of a call.
 async function refusal(call: Promise<unknown>): Promise<Record<string, unknown> & Error> {
   try {
     await call;
@@ -36,7 +36,7 @@ describe("the differences", () => {
     assert.equal(odataError.code, "ResourceNotFound");
   });
 
-  test("2: messages are text, if asked for", async () => {
+  test("2: messages are text, on request", async () => {
     const wire = await refusal(both.ours.table().getEntity("p", "nobody"));
     assert.match(wire.message, /^\{"odata.error":\{"code":"ResourceNotFound"/);
     const store = await openStore({ persistence: "memory" });
@@ -51,7 +51,7 @@ describe("the differences", () => {
     await store.close();
   });
 
-  test("3: of a view over a larger buffer exactly the view is written", async () => {
+  test("3: a view over a larger buffer is written as exactly the view", async () => {
     const view = new Uint8Array([1, 2, 3, 4]).subarray(1, 3);
     const read = await roundTrip("view", { view });
     assert.deepEqual([...(read.official.view as Uint8Array)], [1, 2, 3, 4]);
@@ -67,7 +67,7 @@ describe("the differences", () => {
     assert.deepEqual([typed.official.nan, typed.ours.nan], ["NaN", Number.NaN]);
   });
 
-  test("6: a plain whole number outside Int32 is a Double, and with `portable` refused", async () => {
+  test("6: a plain integer outside Int32 is a Double, and with `portable` it is rejected", async () => {
     const wide = { ...key("wide"), n: 2147483648 };
     await both.ours.table().createEntity(wide);
     const { n } = await both.ours.table().getEntity<{ n: unknown }>("p", "wide", {
@@ -91,7 +91,7 @@ describe("the differences", () => {
     await store.close();
   });
 
-  test("7: odata writes every type that a filter has", () => {
+  test("7: odata formats every type that a filter has", () => {
     const { odata, edm } = dataTables;
     assert.equal(odata`a eq ${10n}`, "a eq 10L");
     assert.equal(odata`a eq ${new Uint8Array([0, 10, 255])}`, "a eq X'000aff'");
@@ -112,7 +112,7 @@ describe("the differences", () => {
     assert("odata.metadata" in read.official && !("odata.metadata" in read.ours));
   });
 
-  test("9: createTable on an existing table calls nobody back twice", async () => {
+  test("9: createTable on an existing table does not call onResponse twice", async () => {
     let calls = 0;
     const onResponse = () => {
       ++calls;
@@ -124,7 +124,7 @@ describe("the differences", () => {
     assert.equal(calls, 2);
   });
 
-  test("11: `version` is honoured wherever the options stand", async () => {
+  test("11: `version` is honoured in every form of the options", async () => {
     const store = await openStore({ persistence: "memory" });
     const options = { store, version: "2020-12-06" };
     const url = "https://a.table.core.windows.net";
@@ -141,7 +141,7 @@ describe("the differences", () => {
     await store.close();
   });
 
-  test("12: a malformed token is refused as the service refuses input", async () => {
+  test("12: a malformed token is rejected as the service rejects input", async () => {
     const pages = (side: "official" | "ours") =>
       all(both[side].table().listEntities().byPage({ continuationToken: "bm90IGpzb24=" }));
     assert.equal((await refusal(pages("official"))).name, "SyntaxError");
@@ -149,7 +149,7 @@ describe("the differences", () => {
     assert.deepEqual([name, statusCode, code], ["RestError", 400, "InvalidInput"]);
   });
 
-  test("13: iterators end early", async () => {
+  test("13: iterators can be ended early", async () => {
     type Ending = { return?: () => Promise<IteratorResult<unknown>> };
     const iterator = both.ours.table().listEntities() as Ending & AsyncIterable<unknown>;
     assert.equal((both.official.table().listEntities() as Ending).return, undefined);
@@ -157,13 +157,13 @@ describe("the differences", () => {
     assert.deepEqual(await all(iterator), []);
   });
 
-  test("14: a whole Double stays one without type conversion", async () => {
+  test("14: a whole Double stays a Double without type conversion", async () => {
     const whole = { whole: { type: "Double", value: 3 } };
     const read = await roundTrip("whole", whole, { disableTypeConversion: true });
     assert.deepEqual(read.ours.whole, { type: "Double", value: "3" });
   });
 
-  test("15: a value of no type is named", async () => {
+  test("15: the error for a value without a type names the property", async () => {
     const tags = { ...key("tags"), tags: ["a"] };
     const theirs = await refusal(both.official.table().createEntity(tags));
     const ours = await refusal(both.ours.table().createEntity(tags));
@@ -171,7 +171,7 @@ describe("the differences", () => {
     assert.match(ours.message, /^Unknown EDM type object: property "tags" .*"p".*"tags"/);
   });
 
-  // What an entity of these properties reads as.
+  // Returns the entity that is read after writing these properties.
   async function roundTrip(rowKey: string, properties: object, options: object = {}) {
     const read = { official: {}, ours: {} } as Record<"official" | "ours", Record<string, unknown>>;
     for (const side of ["official", "ours"] as const) {
@@ -199,7 +199,7 @@ describe("10: keys work in pages", () => {
     return codes;
   };
 
-  test("with a warning for hosts other than this one", () => {
+  test("with a warning for hosts other than localhost", () => {
     const twice = ["AccountKeyInPage", "AccountKeyInPage"];
     assert.deepEqual(warned("https://acct.table.core.windows.net"), twice);
     for (const url of [
@@ -212,11 +212,11 @@ describe("10: keys work in pages", () => {
     }
   });
 
-  test("and without one elsewhere", () => {
+  test("without a warning elsewhere", () => {
     assert.deepEqual(warned("https://acct.table.core.windows.net", false), []);
   });
 
-  test("signatures are made there", () => {
+  test("and sign requests there", () => {
     page.document = {};
     const credential = new dataTables.AzureNamedKeyCredential("acct", "a2V5");
     assert.match(dataTables.generateTableSas("people", credential), /sig=/);

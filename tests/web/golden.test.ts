@@ -1,5 +1,5 @@
-// The golden conversations of the REST door (tests/testdata/rest) once more, through the module:
-// byte for byte what the core answers natively, where they are written.
+// Runs the golden conversations of the REST entry point (tests/testdata/rest) through the
+// WebAssembly module. The responses are byte for byte those of the native core.
 
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
@@ -9,7 +9,7 @@ import { RestSession } from "./support/rest-session.ts";
 
 const folder = new URL("../testdata/rest/", import.meta.url);
 
-describe("through the module the conversation is the same about", () => {
+describe("the conversation through the module equals the native one about", () => {
   const files = readdirSync(folder).filter((name) => name.endsWith(".http"));
   assert(files.length > 0);
   for (const name of files) {

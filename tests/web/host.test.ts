@@ -48,7 +48,7 @@ function put(key: string, value: unknown): Uint8Array {
 }
 
 describe("a host", () => {
-  test("reads at once, without a promise", async () => {
+  test("reads synchronously", async () => {
     const host = await new Bench().open();
     await host.write(put("a", 1));
     const reply = host.read(encode({ get: "a" }));
@@ -57,7 +57,7 @@ describe("a host", () => {
     await host.close();
   });
 
-  test("finds after reopening what was written", async () => {
+  test("reads what was written before reopening", async () => {
     const bench = new Bench();
     const first = await bench.open();
     for (const key of ["a", "b", "c"]) await first.write(put(key, key));
@@ -66,7 +66,7 @@ describe("a host", () => {
     assert.deepEqual(Object.fromEntries(bench.engine.rows), { a: "a", b: "b", c: "c" });
   });
 
-  test("that had no room for its claim makes it before a checkpoint: others are fenced by both", async () => {
+  test("that had no space for its claim claims the log before a checkpoint, which fences others", async () => {
     const bench = new Bench();
     const before = new MemoryStorage(bench.files);
     const storage = new ControlledStorage(before);
@@ -82,8 +82,8 @@ describe("a host", () => {
     await host.close();
   });
 
-  describe("that had no room for its claim", () => {
-    // After an owner that is about to commit a checkpoint.
+  describe("a host that had no space for its claim", () => {
+    // Opens a host while the previous owner is about to commit a checkpoint.
     async function behindCheckpoint() {
       const bench = new Bench();
       const first = await bench.open();
@@ -111,10 +111,10 @@ describe("a host", () => {
       await host.close();
     }
 
-    test("removes and covers nothing: the owner before may still name it", async () => {
+    test("removes and replaces nothing: the previous owner's manifest may still name it", async () => {
       const { bench, first, compacting, commit, host, storage } = await behindCheckpoint();
       await sleep(5);
-      await host.close(); // of a log that is worth a checkpoint
+      await host.close(); // the log is long enough for a checkpoint
       assert.deepEqual(
         storage.calls.map(({ name }) => name),
         ["claim"],
@@ -129,7 +129,7 @@ describe("a host", () => {
       ["compact", "k63"],
       ["write", "claims"],
     ] as const) {
-      test(`does so once it has claimed the log: ${claims}`, async () => {
+      test(`does both once it has claimed the log: ${claims}`, async () => {
         const { bench, first, compacting, commit, host, storage } = await behindCheckpoint();
         if (claims === "compact") await host.compact();
         else await host.write(put("claims", 1));
@@ -143,7 +143,7 @@ describe("a host", () => {
     }
   });
 
-  test("closing stores what is pending, releases everything once, and ends every call", async () => {
+  test("closing stores pending writes, releases everything once, and ends every call", async () => {
     const bench = new Bench();
     const host = await bench.open({ durability: "deferred", deferredDelayMs: 1000 });
     await host.write(put("a", 1));
@@ -162,7 +162,7 @@ describe("a host", () => {
     assert.equal(host.status.state, "closed");
   });
 
-  test("closing rejects only if acknowledged writes are lost, and releases all the same", async () => {
+  test("closing rejects only if acknowledged writes are lost, and releases everything in any case", async () => {
     const bench = new Bench();
     const host = await bench.open({ durability: "deferred", deferredDelayMs: 1000 });
     await host.write(put("a", 1));
@@ -172,10 +172,10 @@ describe("a host", () => {
 
     const other = await new Bench().open();
     await assert.rejects(async () => other.write(encode({ fail: "trap" })));
-    await other.close(); // broken, but nothing is lost by closing
+    await other.close(); // the engine is broken, but closing loses nothing
   });
 
-  test("has versions only in memory, and only while it is open", async () => {
+  test("has savepoints and forks only in memory, and only while it is open", async () => {
     const host = await new Bench().open();
     const clock = { now: () => 0 };
     const calls = [() => host.fork(clock), () => host.retainVersion(), () => host.rollback(1)];
@@ -262,7 +262,7 @@ describe("damage", () => {
     await host.close();
   });
 
-  test("parts without a manifest are what remains of a store, and are kept", async () => {
+  test("parts without a manifest are the remains of a store, and are kept", async () => {
     const bench = await damaged((files) => {
       for (const name of [...files.keys()]) files.delete(name);
       files.set("part-0000000000000007", encode({ a: 1 }));
@@ -274,7 +274,7 @@ describe("damage", () => {
     assert.deepEqual(bench.names("part-"), ["part-0000000000000007"]);
   });
 
-  test("nothing is removed from a damaged log, not even what looks left over", async () => {
+  test("nothing is removed from a damaged log, not even files that look like leftovers", async () => {
     const bench = await damaged((files) => {
       files.set("manifest", new Uint8Array());
       files.set("part-0000000000000001", encode([["x", 1]]));
@@ -305,14 +305,14 @@ describe("checkpoints", () => {
   async function someTurns(): Promise<void> {
     for (let turn = 0; turn < 20; ++turn) await yieldToEventLoop();
   }
-  // When so much time has passed, by the test's clock.
+  // Returns whether there is a checkpoint after this many more ms of the test's clock.
   async function isCheckpointed(bench: Bench, t: TestContext, ms: number): Promise<boolean> {
     t.mock.timers.tick(ms);
     await someTurns();
     return bench.files.has("manifest");
   }
 
-  test("shorten the log when it is due, while writes go on", async () => {
+  test("shorten the log when they are due, while writes continue", async () => {
     const bench = new Bench();
     const host = await bench.open();
     for (let i = 0; i < 3; ++i) await host.write(put(`k${i}`, large));
@@ -327,7 +327,7 @@ describe("checkpoints", () => {
     assert.deepEqual(bench.warnings, []);
   });
 
-  test("are due after 256 segments too, counting those found at opening", async () => {
+  test("are also due after 256 segments, including those found at opening", async () => {
     const bench = new Bench();
     const first = await bench.open();
     for (let i = 0; i < 250; ++i) await first.write(put("k", i));
@@ -345,7 +345,7 @@ describe("checkpoints", () => {
     const bench = new Bench();
     const host = await bench.open();
     const shortened = (ms: number) => isCheckpointed(bench, t, ms);
-    // and the segment that claims the log
+    // including the segment that claims the log
     for (let i = 1; i < 63; ++i) await host.write(put("k", i));
     assert.equal(await shortened(1000), false);
     assert.equal(await shortened(1000), false, "63 segments are few");
@@ -359,7 +359,7 @@ describe("checkpoints", () => {
     assert.equal(bench.names("wal-").length, 0);
   });
 
-  test("wait for more log if they would write much, however quiet it is", async (t) => {
+  test("wait for a longer log if they would write much, however idle the store is", async (t) => {
     t.mock.timers.enable({ apis: ["setTimeout"] });
     const bench = new Bench();
     const host = await bench.open();
@@ -376,7 +376,7 @@ describe("checkpoints", () => {
     await host.close();
   });
 
-  test("wait in proportion to what they would write, but not for ever", async (t) => {
+  test("wait in proportion to what they would write, up to a limit", async (t) => {
     t.mock.timers.enable({ apis: ["setTimeout"] });
     const megabyte = 1024 * 1024;
     const logAtCheckpoint = async (work: number) => {
@@ -394,7 +394,7 @@ describe("checkpoints", () => {
     };
     const few = await logAtCheckpoint(0);
     assert.ok(few >= 4 && few < 8, String(few));
-    const some = await logAtCheckpoint(40 * megabyte); // a quarter of it
+    const some = await logAtCheckpoint(40 * megabyte); // a quarter of the data
     assert.ok(some >= 10 && some < 14, String(some));
     const most = await logAtCheckpoint(4000 * megabyte);
     assert.ok(most >= 16 && most < 20, String(most));
@@ -423,7 +423,7 @@ describe("checkpoints", () => {
     });
 
     for (const [what, value, bearable] of [
-      ["2048 segments", 1, 2046], // and the segment that claims the log
+      ["2048 segments", 1, 2046], // including the segment that claims the log
       ["32 MB", large, 22],
     ] as const) {
       test(`wait for no more than ${what}`, async (t) => {
@@ -440,7 +440,7 @@ describe("checkpoints", () => {
   });
 
   describe("under way", () => {
-    // At the first of three parts, during which something is stored.
+    // Returns at the first of three parts, during which something is written.
     async function atDisturbedPart(t: TestContext) {
       t.mock.timers.enable({ apis: ["setTimeout"] });
       const bench = new Bench();
@@ -455,7 +455,7 @@ describe("checkpoints", () => {
       const parts = () => bench.storage.calls.filter(({ name }) => name === "putPart").length;
       return { bench, host, part, parts };
     }
-    // Behind it.
+    // Returns after the first part, while the checkpoint yields to writes.
     async function waiting(t: TestContext) {
       const { bench, host, part, parts } = await atDisturbedPart(t);
       await part.succeed();
@@ -464,7 +464,7 @@ describe("checkpoints", () => {
       return { bench, host, parts };
     }
 
-    test("give way to writes for a while after each part", async (t) => {
+    test("yield to writes for a while after each part", async (t) => {
       const { bench, host, parts } = await waiting(t);
       await host.write(put("meanwhile", 1));
       t.mock.timers.tick(100);
@@ -475,10 +475,10 @@ describe("checkpoints", () => {
     });
 
     for (const [what, value, bearable] of [
-      ["2048 segments", 1, 2043], // with those before, and the segment that claims the log
+      ["2048 segments", 1, 2043], // including earlier ones, and the segment that claims the log
       ["32 MB", large, 20],
     ] as const) {
-      test(`give way to nobody with a log of ${what}`, async (t) => {
+      test(`do not yield with a log of ${what}`, async (t) => {
         for (const [count, made] of [
           [bearable - 1, 1],
           [bearable, 3],
@@ -495,10 +495,10 @@ describe("checkpoints", () => {
       });
     }
 
-    test("give way to nobody while somebody waits for their end", async (t) => {
+    test("do not yield while a caller waits for their end", async (t) => {
       for (const [end, left] of [
         ["compact", 0],
-        ["close", 1], // what was stored meanwhile, which is not worth another
+        ["close", 1], // what was stored meanwhile does not justify another checkpoint
       ] as const) {
         const already = await waiting(t);
         await already.host[end]();
@@ -516,7 +516,7 @@ describe("checkpoints", () => {
       }
     });
 
-    test("end while they give way, when the store is let go of", async (t) => {
+    test("end while they yield, when the store is abandoned", async (t) => {
       const { bench, host, parts } = await waiting(t);
       await host.closeForTakeover();
       assert.equal(parts(), 1);
@@ -525,7 +525,7 @@ describe("checkpoints", () => {
     });
   });
 
-  test("that are asked for at once are made one after another", async () => {
+  test("requested at the same time run one after another", async () => {
     const bench = new Bench();
     const host = await bench.open();
     await host.write(put("k", 1));
@@ -539,7 +539,7 @@ describe("checkpoints", () => {
     assert.ok(bench.storage.calls.filter(({ name }) => name === "commitManifest").length >= 2);
   });
 
-  test("keep their parts, though one was left over under the same number and could not be removed", async () => {
+  test("keep their parts, even if a leftover part with the same number could not be removed", async () => {
     const bench = new Bench();
     const before = await bench.open();
     await before.write(put("a", 0));
@@ -562,7 +562,7 @@ describe("checkpoints", () => {
     await again.close();
   });
 
-  test("leave no part behind that no manifest names", async () => {
+  test("leave no part that no manifest names", async () => {
     const bench = new Bench();
     const host = await bench.open();
     for (let round = 0; round < 3; ++round) {
@@ -576,7 +576,7 @@ describe("checkpoints", () => {
   });
 
   for (const at of ["putPart", "commitManifest"] as const) {
-    test(`that fail at ${at} leave the old one in force, clean up and are tried again`, async () => {
+    test(`that fail at ${at} leave the old manifest in force, clean up and are retried`, async () => {
       const bench = new Bench();
       const host = await bench.open();
       bench.storage.auto = false;
@@ -606,7 +606,7 @@ describe("checkpoints", () => {
     });
   }
 
-  test("of which it is not known whether they are in force are offered again until it is", async () => {
+  test("with an unknown outcome are repeated until the outcome is known", async () => {
     const bench = new Bench();
     const host = await bench.open();
     bench.storage.auto = false;
@@ -627,7 +627,7 @@ describe("checkpoints", () => {
     assert.deepEqual(bench.engine.rows, rows);
   });
 
-  // In the middle of a checkpoint, with the part that it waits for.
+  // Resolves in the middle of a checkpoint, with the call for the part that it stores.
   async function atPart() {
     const bench = new Bench();
     const host = await bench.open();
@@ -640,7 +640,7 @@ describe("checkpoints", () => {
     return { bench, host, part };
   }
 
-  test("under way end when the store is let go of; what they left is swept at the next opening", async () => {
+  test("that are running end when the store is abandoned; the next opening removes their files", async () => {
     const { bench, host, part } = await atPart();
     const closing = host.closeForTakeover();
     await part.succeed();
@@ -652,7 +652,7 @@ describe("checkpoints", () => {
     await again.closeForTakeover();
   });
 
-  test("under way are finished when the store is closed", async () => {
+  test("that are running are completed when the store is closed", async () => {
     const { bench, host, part } = await atPart();
     const closing = host.close();
     await part.succeed();
@@ -661,7 +661,7 @@ describe("checkpoints", () => {
     assert.deepEqual(bench.names("wal-"), []);
   });
 
-  test("are made on closing, of a log that is worth it to whoever opens the store next", async () => {
+  test("are made on closing if they save the next opening enough log", async () => {
     const leftAfter = async (count: number, value: unknown, work: number) => {
       const bench = new Bench();
       const host = await bench.open();
@@ -678,7 +678,7 @@ describe("checkpoints", () => {
     assert.equal(await leftAfter(2, large, work), 0);
   });
 
-  test("on closing may fail: the store is closed, and the log there", async () => {
+  test("may fail on closing: the store is closed, and keeps its log", async () => {
     const bench = new Bench();
     const host = await bench.open();
     for (let i = 0; i < 64; ++i) await host.write(put("k", i));
@@ -706,7 +706,7 @@ describe("checkpoints", () => {
 describe("ownership", () => {
   const locks = navigator.locks;
 
-  test("a second owner waits, then is told StoreLocked", async () => {
+  test("a second owner waits, then gets StoreLocked", async () => {
     const first = await acquireOwnership("o1", { locks, waitMs: 1000 });
     await assert.rejects(acquireOwnership("o1", { locks, waitMs: 20 }), {
       name: "StoreError",
@@ -717,16 +717,16 @@ describe("ownership", () => {
     other.release();
   });
 
-  test("a second owner gets it when the first releases in time", async () => {
+  test("a second owner gets the lock when the first releases it in time", async () => {
     const first = await acquireOwnership("o3", { locks, waitMs: 1000 });
     const second = acquireOwnership("o3", { locks, waitMs: 1000 });
     await sleep(5);
     first.release();
-    first.release(); // again is fine
+    first.release(); // a second call is allowed
     (await second).release();
   });
 
-  test("an aborted wait rejects with AbortError and leaves nothing behind", async () => {
+  test("an aborted wait rejects with AbortError and leaves no lock", async () => {
     const first = await acquireOwnership("o4", { locks, waitMs: 1000 });
     const abort = new AbortController();
     const waiting = acquireOwnership("o4", { locks, waitMs: 1000, signal: abort.signal });
@@ -745,7 +745,7 @@ describe("ownership", () => {
     assert(![...(held ?? []), ...(pending ?? [])].some(({ name }) => name === "entitable/o4"));
   });
 
-  test("where the browser forbids Web Locks it forbids storage too, and says so", async () => {
+  test("if the browser forbids Web Locks it also forbids storage, and the error says so", async () => {
     const request = () => Promise.reject(new DOMException("denied", "SecurityError"));
     const forbidding = { request, query: locks.query } as unknown as LockManager;
     await assert.rejects(acquireOwnership("o6", { locks: forbidding, waitMs: 20 }), {
@@ -754,13 +754,13 @@ describe("ownership", () => {
     });
   });
 
-  test("without Web Locks a store opens without one", async () => {
+  test("without Web Locks a store opens without a lock", async () => {
     (await acquireOwnership("o5", { locks: undefined, waitMs: 1 })).release();
   });
 });
 
 describe("events", () => {
-  test("a listener that throws disturbs no other, and its error is not lost", async (t) => {
+  test("a listener that throws does not affect others, and its error is reported", async (t) => {
     const emitter = new Emitter<{ e: number }>();
     const seen: number[] = [];
     emitter.on("e", () => {
@@ -780,7 +780,7 @@ describe("events", () => {
     assert.equal((await unhandled).message, "listener");
   });
 
-  test("the same function may listen twice and stop once", () => {
+  test("a function can be added twice and removed once", () => {
     const emitter = new Emitter<{ e: number }>();
     let calls = 0;
     const listener = () => {

@@ -1,4 +1,4 @@
-// Tests how a Service Worker holds a store: for a burst of requests.
+// Tests how a Service Worker keeps a store open during a burst of requests.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";

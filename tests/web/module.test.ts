@@ -1,4 +1,5 @@
-// Finding, checking and instantiating the module; its surface against the hand-written types.
+// Tests finding, checking and instantiating the WebAssembly module, and its exports against the
+// hand-written types.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -14,9 +15,9 @@ const bytes = new Uint8Array(await readFile(wasmUrl));
 const stale = bytes.slice();
 // the build id ends the file
 stale[stale.length - 1] = stale[stale.length - 1] === 0x30 ? 0x31 : 0x30;
-let isStale = true; // what /stale answers
+let isStale = true; // whether /stale responds with another build
 
-// Serves whatever the path asks for, as servers do.
+// Serves the file that the path names.
 let server: Server;
 let origin = "";
 let requests = 0;
@@ -54,8 +55,8 @@ function fails(code: string, message?: RegExp) {
   };
 }
 
-describe("where the binary comes from", () => {
-  test("beside the JavaScript, with no option at all", async () => {
+describe("the binary is loaded from", () => {
+  test("a file beside the JavaScript, without options", async () => {
     assert.match((await instantiate()).version(), /^\d+\.\d+\.\d+$/);
   });
   test("a URL object, a file: text", async () => {
@@ -79,20 +80,20 @@ describe("where the binary comes from", () => {
   test("a compiled module", async () => {
     assert.ok(await instantiate(await WebAssembly.compile(bytes)));
   });
-  test("one URL is fetched and compiled once, also by calls at the same time", async () => {
+  test("a URL once: it is fetched and compiled once, even by concurrent calls", async () => {
     const before = requests;
     await Promise.all([1, 2, 3].map(() => instantiate(`${origin}/right?once`)));
     await instantiate(`${origin}/right?once`);
     assert.equal(requests - before, 1);
   });
-  test("a failure is not kept", async () => {
+  test("a URL again after a failure", async () => {
     const before = requests;
     for (let i = 0; i < 2; ++i) await assert.rejects(instantiate(`${origin}/missing`));
     assert.equal(requests - before, 2);
   });
 });
 
-describe("what is no module is said to be none", () => {
+describe("invalid modules are rejected", () => {
   test("404, HTML, cut off", async () => {
     await assert.rejects(instantiate(`${origin}/missing`), fails("WasmLoadFailed", /404/));
     await assert.rejects(
@@ -110,29 +111,29 @@ describe("what is no module is said to be none", () => {
 });
 
 describe("a binary of another build", () => {
-  test("is told apart before it runs", async () => {
+  test("is rejected before it runs", async () => {
     await assert.rejects(instantiate(stale), fails("WasmVersionMismatch", new RegExp(buildId)));
   });
-  test("is fetched anew by the next try: the right one may be there by then", async () => {
+  test("is fetched again by the next attempt, when the server may have the right build", async () => {
     await assert.rejects(instantiate(`${origin}/stale`), fails("WasmVersionMismatch"));
     isStale = false;
     await instantiate(`${origin}/stale`);
   });
-  test("also one without any id", async () => {
+  test("is also one without a build id", async () => {
     const empty = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
     await assert.rejects(instantiate(empty), fails("WasmVersionMismatch", /it is none/));
   });
 });
 
-describe("the inline copy", () => {
+describe("the inlined binary", () => {
   test("has the same bytes", async () => {
     const inline = await import("../../web/src/wasm/entitable-wasm-inline.js");
     assert.deepEqual(new Uint8Array(Buffer.from(inline.default, "base64")), bytes);
   });
 });
 
-describe("the module's surface", () => {
-  test("is what module.d.ts says, no more and no less", async () => {
+describe("the module's exports", () => {
+  test("are those of module.d.ts, no more and no less", async () => {
     const text = await readFile(new URL("../../bindings/module.d.ts", import.meta.url), "utf8");
     const body = /export interface EntitableModule \{([\s\S]*?)\n\}/.exec(text)?.[1] ?? "";
     const declared = [...body.matchAll(/^ {2}(?:readonly )?(\w+)[(:]/gm)].map((match) => match[1]);
@@ -145,13 +146,13 @@ describe("the module's surface", () => {
       [...functions, ...bound].sort(),
     );
   });
-  test("has the version of the package and of the build id", async () => {
+  test("include the version of the package and of the build id", async () => {
     const file = await readFile(new URL("../../web/package.json", import.meta.url), "utf8");
     const { version } = JSON.parse(file) as { version: string };
     assert.equal((await instantiate()).version(), version);
     assert.ok(buildId.startsWith(`${version}-`));
   });
-  test("leaves no process listeners and prints nothing", async () => {
+  test("leave no process listeners and print nothing", async () => {
     const events = ["uncaughtException", "unhandledRejection"];
     const count = () => events.map((event) => process.listenerCount(event));
     const before = count();

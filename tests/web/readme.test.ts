@@ -1,7 +1,6 @@
-// Every ```ts block of the READMEs runs, each as a module of its own, with the built package. What
-// a line prints is what its trailing comment says: console.log(x); // text. A line that runs
-// several times lists its outputs with ", ". What is for a page, or Playwright, runs in
-// tests/browser.
+// Runs every ```ts block of the READMEs as a module, with the built package. The comment after a
+// line says what the line prints: console.log(x); // text. A line that runs several times lists its
+// outputs with ", ". tests/browser runs the blocks for pages and for Playwright.
 
 import assert from "node:assert/strict";
 import { rmSync, writeFileSync } from "node:fs";
@@ -12,8 +11,8 @@ import { format } from "node:util";
 import { newProject } from "./support/project.ts";
 import { codeBlocksOf } from "./support/readme.ts";
 
-// The blocks are put where their imports find the built package and what goes with it, as in a
-// user's project.
+// The blocks are placed where their imports resolve to the built package and its peer dependencies,
+// as in a user's project.
 const project = newProject(["@azure/data-tables", "msw"]);
 after(() => rmSync(project, { recursive: true }));
 

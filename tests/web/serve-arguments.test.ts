@@ -1,4 +1,4 @@
-// The command line and AZURITE_ACCOUNTS, as values.
+// Tests parsing the command line and AZURITE_ACCOUNTS.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -118,7 +118,7 @@ describe("the command line", () => {
     ["serve --seed-data", /--seed-data needs a value/],
   ];
   for (const [line, message] of bad) {
-    test(`refused: ${line}`, () =>
+    test(`rejects: ${line}`, () =>
       assert.throws(
         () => parse(line),
         (error) => error instanceof UsageError && message.test(error.message),
@@ -129,7 +129,7 @@ describe("the command line", () => {
 describe("AZURITE_ACCOUNTS", () => {
   const accounts = (text: string | undefined) => Object.fromEntries(parseAccounts(text));
 
-  test("is the emulator's account by default", () => {
+  test("defaults to the emulator's account", () => {
     const emulator = { devstoreaccount1: [emulatorKey] };
     for (const text of [undefined, "", " "]) assert.deepEqual(accounts(text), emulator);
   });
@@ -154,7 +154,7 @@ describe("AZURITE_ACCOUNTS", () => {
     "one:a2V",
     ";",
   ]) {
-    test(`refused: ${text}`, () =>
+    test(`rejects: ${text}`, () =>
       assert.throws(
         () => parseAccounts(text),
         (error) => error instanceof UsageError && !/a2V|secret/.test(error.message),
@@ -162,7 +162,7 @@ describe("AZURITE_ACCOUNTS", () => {
   }
 });
 
-test("what --auth means for an account", () => {
+test("--auth decides how an account authorizes", () => {
   const whose = { name: "one", keys: ["a2V5"] };
   const of = (auth: "development" | "strict" | "off") => accountOptions("one", ["a2V5"], auth);
   assert.deepEqual(of("off"), { ...whose, permissiveCors: true });

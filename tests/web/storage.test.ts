@@ -1,6 +1,5 @@
-// The storage contract on memory and on an IndexedDB in memory (the real one runs it in
-// tests/browser), and what IndexedDB alone can do: lose its connection, run out of room, be
-// deleted.
+// Tests the storage contract in memory and on an in-memory IndexedDB (tests/browser tests the real
+// one), and the failures that only IndexedDB has: lost connections, a full disk, and deletion.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -18,7 +17,7 @@ import { IdbfsFixture, idbfsDatabase } from "./support/idbfs-fixture.ts";
 import { loadAll, storageContract } from "./support/storage-contract.ts";
 
 class SharedFixture extends IdbfsFixture {
-  // A later owner: it claims the log as it finds it, and covers it with a checkpoint.
+  // A later owner: claims the log as it finds it, and replaces it with a checkpoint.
   async takeOver(manifest: number, firstSegment: number): Promise<IdbfsStorage> {
     const storage = await this.open();
     const { segments } = await loadAll(storage, [], firstSegment);
@@ -45,8 +44,8 @@ describe("memory keeps the storage contract", () => {
   });
 });
 
-// As in Chromium, where a database is made and deleted before anything is written.
-test("idbfs reads while the browser begins a new log, and writes once it has", async (t) => {
+// Simulates Chromium, where a database is created and deleted before anything is written.
+test("idbfs reads while the browser creates the database, and writes once it exists", async (t) => {
   t.mock.getter(globalThis.navigator, "userAgent", () => "Chrome/1");
   let begin = () => {};
   const begun = new Promise<void>((resolve) => {
@@ -94,7 +93,7 @@ describe("idbfs", () => {
     assert.deepEqual([...entries.keys()].sort(), [
       `${folder}/manifest`,
       `${folder}/part-000000000000001b`,
-      `${folder}/wal-0000000000000000`, // no segment: where keys of parts end
+      `${folder}/wal-0000000000000000`, // not a segment: the ends of part ranges
       `${folder}/wal-0000000000000019`,
       `${folder}/wal-000000000000001a`,
     ]);
@@ -108,7 +107,7 @@ describe("idbfs", () => {
     }
   });
 
-  test("other files of the folder, and entries that hold no bytes, disturb nothing", async () => {
+  test("other files of the folder, and entries without bytes, are ignored", async () => {
     const place = new SharedFixture();
     const storage = await place.open();
     await storage.addSegments(1, [bytes], "strict");
@@ -145,7 +144,7 @@ describe("idbfs", () => {
     await storage.close();
   });
 
-  test("a lost connection is made anew, and the write goes on", async () => {
+  test("a lost connection is reopened, and the write continues", async () => {
     const place = new SharedFixture();
     const storage = await place.open();
     await storage.addSegments(1, [bytes], "strict");
@@ -159,7 +158,7 @@ describe("idbfs", () => {
     await storage.close();
   });
 
-  test("a connection that breaks under a write: whether or not it arrived, it is stored once", async () => {
+  test("a connection lost during a write: the segment is stored once, whether or not it had arrived", async () => {
     for (const arrived of [false, true]) {
       const place = new SharedFixture();
       const storage = await place.open();
@@ -175,7 +174,7 @@ describe("idbfs", () => {
     }
   });
 
-  test("a connection that breaks under a claim: it is made, or fenced by what arrived and made on top of that", async () => {
+  test("a connection lost during a claim: the claim succeeds, or is fenced by what arrived and was added to it", async () => {
     for (const arrived of [false, true]) {
       const place = new SharedFixture();
       const storage = await place.open();
@@ -193,7 +192,7 @@ describe("idbfs", () => {
     }
   });
 
-  test("what is loaded again is claimed again", async () => {
+  test("a log that is loaded again is claimed again", async () => {
     const place = new SharedFixture();
     const storage = await place.open();
     for (const sequence of [1, 2]) {
@@ -205,7 +204,7 @@ describe("idbfs", () => {
     assert.deepEqual(modes, [0o101644, 0o101644]);
   });
 
-  test("a connection that closes and never ends what runs on it", async () => {
+  test("a connection that closes without ending its transactions", async () => {
     const place = new SharedFixture();
     const storage = await place.open();
     const database = place.databases[0] as IDBDatabase;
@@ -218,7 +217,7 @@ describe("idbfs", () => {
     await storage.close();
   });
 
-  test("a connection that can't be made anew: unknown, until the same call finds out", async () => {
+  test("a connection that cannot be reopened: the outcome is unknown until the same call is repeated", async () => {
     const calls: ((storage: IdbfsStorage) => Promise<void>)[] = [
       (storage) => storage.addSegments(1, [bytes], "strict"),
       (storage) => storage.commitManifest(bytes, { segmentsBelow: 0, obsoleteParts: [] }),
@@ -230,7 +229,7 @@ describe("idbfs", () => {
         const storage = await place.open();
         breakNextTransaction(place.databases[0] as IDBDatabase, arrived);
         const first = call(storage);
-        first.catch(() => {}); // looked at below
+        first.catch(() => {}); // checked below
         return { storage, call, first };
       }),
     );
@@ -256,7 +255,7 @@ describe("idbfs", () => {
     }
   });
 
-  test("a connection that breaks while another owner takes the number: fenced", async () => {
+  test("a connection lost while another owner uses the number: fenced", async () => {
     const place = new SharedFixture();
     const storage = await place.open();
     const other = await place.open();
@@ -267,7 +266,7 @@ describe("idbfs", () => {
     await other.close();
   });
 
-  test("a connection that breaks while another owner takes over and checkpoints: not known", async () => {
+  test("a connection lost while another owner takes over and checkpoints: the outcome is unknown", async () => {
     const calls: ((storage: IdbfsStorage) => Promise<void>)[] = [
       (storage) => storage.addSegments(2, [bytes], "strict"),
       (storage) => storage.commitManifest(bytes, { segmentsBelow: 0, obsoleteParts: [] }),
@@ -297,8 +296,8 @@ describe("idbfs", () => {
     }
   });
 
-  describe("an owner before", () => {
-    // Whether it is fenced when so many have taken over since, so many ms later.
+  describe("a previous owner", () => {
+    // Resolves to whether it is fenced after this many takeovers, this many ms later.
     async function isFenced(others: number, ms: number, written: number): Promise<boolean> {
       const place = new SharedFixture();
       const before = await place.open();
@@ -323,24 +322,24 @@ describe("idbfs", () => {
       return failure === "fenced";
     }
 
-    test("meets the claim of the one behind it, which checkpoints leave", async () => {
+    test("is fenced by the claim of the next owner, which checkpoints keep", async () => {
       for (const others of [1, 2, 8]) {
         for (const written of [0, 1, 3]) assert.equal(await isFenced(others, 999, written), true);
       }
     });
 
-    test("looks when it may have slept, however many came and went", async () => {
+    test("checks for claims when it may have slept, however many owners there were", async () => {
       for (const others of [1, 8, 9, 12]) {
         for (const written of [0, 1, 3]) assert.equal(await isFenced(others, 1000, written), true);
       }
     });
   });
 
-  test("checkpoints leave the last claims, and nothing else", async () => {
+  test("is fenced by the last claims, which are all that checkpoints keep", async () => {
     const place = new SharedFixture();
     const first = await place.open();
     await loadAll(first);
-    await first.addSegments(1, [bytes], "strict"); // there was no room for a claim: this is one
+    await first.addSegments(1, [bytes], "strict"); // without a claim, for lack of space: this segment claims the log
     await first.addSegments(2, [bytes], "strict");
     await first.close();
     const left: string[][] = [];
@@ -357,7 +356,7 @@ describe("idbfs", () => {
     assert.deepEqual(left[8], ["00", "05", "07", "09", "0b", "0d", "0f", "11", "13", "14"]);
   });
 
-  test("a segment looks at the log before it if none was stored for a second, or on this connection", async (t) => {
+  test("a segment checks the log before it if none was stored for a second, or on this connection", async (t) => {
     const place = new SharedFixture();
     const storage = await place.open();
     await loadAll(storage);
@@ -382,7 +381,7 @@ describe("idbfs", () => {
     await storage.close();
   });
 
-  test("a full disk shows as quota, nothing is stored, and a later write may succeed", async () => {
+  test("a full disk is reported as quota, nothing is stored, and a later write may succeed", async () => {
     const place = new SharedFixture();
     const storage = await place.open();
     const database = place.databases[0] as IDBDatabase;
@@ -401,7 +400,7 @@ describe("idbfs", () => {
     await storage.close();
   });
 
-  test("a full disk shows as quota, also if it ends a transaction before its reads are answered", async () => {
+  test("a full disk is reported as quota, even if it ends a transaction before its reads return", async () => {
     const calls: ((storage: IdbfsStorage) => Promise<void>)[] = [
       (storage) => storage.claim(1, bytes),
       (storage) => storage.putPart(1, bytes),
@@ -424,11 +423,11 @@ describe("idbfs", () => {
     }
   });
 
-  test("a deleted database is not made anew as an empty one", async () => {
+  test("a deleted database is not created again as an empty one", async () => {
     const place = new SharedFixture();
     const storage = await place.open();
     await storage.addSegments(1, [bytes], "strict");
-    await deleteDatabase(indexedDB, mountPoint(place.store), 1000); // the connection gives way
+    await deleteDatabase(indexedDB, mountPoint(place.store), 1000); // the connection closes for the deletion
     const gone = { failure: "gone", code: "ConnectionLost", isFatal: true };
     await assert.rejects(storage.addSegments(2, [bytes], "strict"), gone);
     await assert.rejects(storage.addSegments(2, [bytes], "strict"), gone);
@@ -436,7 +435,7 @@ describe("idbfs", () => {
     await storage.close();
   });
 
-  test("deleting waits for a connection that stays, then says StoreLocked", async () => {
+  test("deleting waits for an open connection, then rejects with StoreLocked", async () => {
     const place = new SharedFixture();
     const stubborn = await idbfsDatabase(mountPoint(place.store));
     await assert.rejects(deleteDatabase(indexedDB, mountPoint(place.store), 50), {
@@ -456,13 +455,13 @@ describe("idbfs", () => {
 });
 
 describe("names of entries", () => {
-  test("there and back", () => {
+  test("are decoded as they were encoded", () => {
     for (const n of [0, 1, 255, 2 ** 32, Number.MAX_SAFE_INTEGER]) {
       assert.equal(numberFromName("wal-", segmentName(n)), n);
       assert.equal(numberFromName("part-", partName(n)), n);
     }
   });
-  test("what is no such name", () => {
+  test("reject other names", () => {
     for (const name of [
       "manifest",
       "wal-1",
@@ -470,7 +469,7 @@ describe("names of entries", () => {
       "wal-00000000000000001",
       "wal-000000000000000A",
       "part-0000000000000001",
-      "wal-ffffffffffffffff", // beyond what a number holds exactly
+      "wal-ffffffffffffffff", // more than a number can represent exactly
     ]) {
       assert.equal(numberFromName("wal-", name), undefined, name);
     }
@@ -489,7 +488,8 @@ function onNextTransaction(database: IDBDatabase, act: (tx: IDBTransaction) => v
   };
 }
 
-// The browser closes the connection under the next transaction: it reports an abort, whether it
+// Simulates a browser that closes the connection during the next transaction: the transaction
+// reports an abort, whether it took effect or not.
 // took effect or not.
 function breakNextTransaction(database: IDBDatabase, arrives: boolean): void {
   onNextTransaction(database, (tx) => {
@@ -506,14 +506,14 @@ function breakNextTransaction(database: IDBDatabase, arrives: boolean): void {
       });
     } else {
       tx.commit = () => {
-        tx.abort(); // its error is null, as when the browser does it
+        tx.abort(); // its error is null, as in browsers
         database.close();
       };
     }
   });
 }
 
-// The requests succeed and the transaction aborts at its end, as on a full disk.
+// Simulates a full disk: the requests succeed and the transaction aborts at its end.
 function abortNextTransaction(database: IDBDatabase, error: DOMException): void {
   onNextTransaction(database, (tx) => {
     tx.commit = () => {

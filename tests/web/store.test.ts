@@ -1,5 +1,5 @@
-// Opening, closing, deleting and listing stores, in memory and in an IndexedDB that lives in
-// memory; the real one is used in tests/browser.
+// Tests opening, closing, deleting and listing stores, in memory and in an in-memory IndexedDB;
+// tests/browser uses the real one.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -23,10 +23,10 @@ function closed(error: unknown): boolean {
 }
 
 describe("a store in memory", () => {
-  test("gives its memory back when it is closed and let go", async (t) => {
+  test("frees its memory when it is closed and no longer referenced", async (t) => {
     const instantiate = WebAssembly.instantiate;
     let memory: WebAssembly.Memory | undefined;
-    // Not a mock of the test runner, which would keep what the calls gave.
+    // Not a mock of the test runner, which would keep the results of the calls.
     WebAssembly.instantiate = (async (module: WebAssembly.Module, imports: WebAssembly.Imports) => {
       const instance = await instantiate(module, imports);
       for (const value of Object.values(instance.exports)) {
@@ -57,7 +57,7 @@ describe("a store in memory", () => {
     });
   });
 
-  test("is its own world, and ends with close", async () => {
+  test("is separate from other stores, and ends with close()", async () => {
     const a = await openStore({ persistence: "memory", name: "same" });
     const b = await openStore({ persistence: "memory", name: "same" });
     await a.table("people").createTable();
@@ -68,7 +68,7 @@ describe("a store in memory", () => {
     assert(!(await listStores()).some(({ name }) => name === "same"));
   });
 
-  test("takes writes of every durability", async () => {
+  test("accepts writes of every durability", async () => {
     await using store = await openStore({ persistence: "memory" });
     const table = store.table("people");
     await table.createTable();
@@ -81,7 +81,7 @@ describe("a store in memory", () => {
 });
 
 describe("a store in IndexedDB", () => {
-  test("is there again after closing and opening", async () => {
+  test("has its data after closing and reopening", async () => {
     const name = newName();
     const first = await openStore({ name, persistence: "indexeddb" });
     assert.deepEqual(
@@ -102,7 +102,7 @@ describe("a store in IndexedDB", () => {
     await second.close();
   });
 
-  test("is opened while the module is on its way, and let go if that fails", async () => {
+  test("is opened while the module is downloaded, and released if the download fails", async () => {
     const name = newName();
     await (await openStore({ name })).close();
     const wasm = new TransformStream<Uint8Array, Uint8Array>();
@@ -125,7 +125,7 @@ describe("a store in IndexedDB", () => {
     await deleteStore(name);
   });
 
-  test("is there again with everything after a thousand commits and their checkpoints", async () => {
+  test("has all of its data after a thousand commits and their checkpoints", async () => {
     const name = newName();
     const store = await openStore({ name, durability: "relaxed" });
     const table = store.table("many");
@@ -145,7 +145,7 @@ describe("a store in IndexedDB", () => {
     await again.close();
   });
 
-  test("keeps deferred writes that were flushed or closed over", async () => {
+  test("keeps deferred writes that were flushed, or pending when it was closed", async () => {
     const name = newName();
     const store = await openStore({ name, durability: "deferred", deferredDelayMs: 1000 });
     const table = store.table("people");
@@ -161,7 +161,7 @@ describe("a store in IndexedDB", () => {
     await again.close();
   });
 
-  test("tells of what it stored", async () => {
+  test("reports what it stored", async () => {
     await using store = await openStore({ name: newName() });
     const seen: Date[] = [];
     store.on("persisted", ({ at }) => seen.push(at));
@@ -169,7 +169,7 @@ describe("a store in IndexedDB", () => {
     assert.deepEqual(seen, [store.status.lastPersistedAt]);
   });
 
-  test("goes on when its connection is lost", async () => {
+  test("continues when its connection is lost", async () => {
     const name = newName();
     const real = indexedDB.open;
     const databases: IDBDatabase[] = [];
@@ -195,7 +195,7 @@ describe("a store in IndexedDB", () => {
     await again.close();
   });
 
-  test("whose database is deleted under it goes on reading and takes no more writes", async () => {
+  test("whose database is deleted while it is open continues reading and rejects writes", async () => {
     const name = newName();
     const store = await openStore({ name });
     const table = store.table("people");
@@ -212,7 +212,7 @@ describe("a store in IndexedDB", () => {
     await store.close();
   });
 
-  test("opened read-only refuses writes", async () => {
+  test("opened read-only rejects writes", async () => {
     const name = newName();
     const writer = await openStore({ name });
     await writer.table("people").createTable();
@@ -224,7 +224,7 @@ describe("a store in IndexedDB", () => {
     await reader.close();
   });
 
-  test("with a damaged segment opens read-only with what verifies, and says so", async () => {
+  test("with a damaged segment opens read-only with the intact data, and reports the damage", async () => {
     const name = newName();
     const store = await openStore({ name });
     const table = store.table("people");
@@ -248,7 +248,7 @@ describe("a store in IndexedDB", () => {
 });
 
 describe("an exclusive store", () => {
-  test("waits for the one before it to close", async () => {
+  test("waits for the previous holder to close", async () => {
     const name = newName();
     const first = await openStore({ name, tabs: "exclusive" });
     for (const tabs of ["exclusive", "shared"] as const) {
@@ -259,7 +259,7 @@ describe("an exclusive store", () => {
     }
   });
 
-  test("is refused after 3 seconds: StoreLocked; and so is deleting it", async () => {
+  test("is rejected after 3 seconds with StoreLocked, and so is deleting it", async () => {
     const name = newName();
     const locked = { name: "StoreError", code: "StoreLocked" };
     for (const [first, second] of [
@@ -280,7 +280,7 @@ describe("an exclusive store", () => {
     }
   });
 
-  test("may be given up on", async () => {
+  test("can stop waiting when its signal is aborted", async () => {
     const name = newName();
     const first = await openStore({ name, tabs: "exclusive" });
     const abort = new AbortController();
@@ -289,18 +289,18 @@ describe("an exclusive store", () => {
     await assert.rejects(second, { name: "AbortError" });
     await assert.rejects(openStore({ name, signal: AbortSignal.abort() }), { name: "AbortError" });
     await first.close();
-    await (await openStore({ name, tabs: "exclusive" })).close(); // nothing is left locked
+    await (await openStore({ name, tabs: "exclusive" })).close(); // no lock is left
   });
 });
 
 describe("close", () => {
-  test("makes every call StoreClosed; handles included", async () => {
+  test("rejects every later call with StoreClosed, also on handles", async () => {
     const store = await openStore({ name: newName() });
     const table = store.table("people");
     await table.createTable();
     const last = table.createEntity(key);
     await store.close();
-    await last; // what was asked before is answered
+    await last; // earlier calls are completed
     await store.close();
     assert.equal(store.status.state, "closed");
     const calls = [
@@ -324,7 +324,7 @@ describe("close", () => {
     for (const call of calls) await assert.rejects(call(), closed, String(call));
   });
 
-  test("is what `await using` does", async () => {
+  test("is called by `await using`", async () => {
     const name = newName();
     {
       await using store = await openStore({ name });
@@ -335,7 +335,7 @@ describe("close", () => {
 });
 
 describe("listStores and deleteStore", () => {
-  test("a deleted store is gone; deleting what is not there is fine", async () => {
+  test("a deleted store is gone; deleting a missing store succeeds", async () => {
     const name = newName();
     const store = await openStore({ name });
     await store.table("people").createTable();
@@ -351,13 +351,13 @@ describe("listStores and deleteStore", () => {
     await again.close();
   });
 
-  test("stores in memory are neither listed nor there to delete", async () => {
+  test("stores in memory are neither listed nor deleted", async () => {
     assert.deepEqual(await listStores({ persistence: "memory" }), []);
     await deleteStore("anything", { persistence: "memory" });
   });
 });
 
-describe("options that are wrong", () => {
+describe("invalid options", () => {
   const invalid = { name: "StoreError", code: "ValidationFailed" };
   const bad: OpenOptions[] = [
     { name: "" },
@@ -379,7 +379,7 @@ describe("options that are wrong", () => {
     test(JSON.stringify(options), () => assert.rejects(openStore(options), invalid));
   }
 
-  test("a name of 63 characters is right", async () => {
+  test("a name of 63 characters is valid", async () => {
     const name = "a".repeat(63);
     await (await openStore({ name })).close();
     await deleteStore(name);
@@ -387,7 +387,7 @@ describe("options that are wrong", () => {
   });
 });
 
-test("a warning's listener that throws does not keep the store from opening and closing", async (t) => {
+test("a warning listener that throws does not prevent opening and closing", async (t) => {
   const runners = process.listeners("unhandledRejection");
   process.removeAllListeners("unhandledRejection");
   t.after(() => {
@@ -422,7 +422,7 @@ describe("without IndexedDB", () => {
     }
   }
 
-  test('"auto" means memory, with a warning; "indexeddb" is PersistenceUnavailable', () =>
+  test('"auto" opens a store in memory, with a warning; "indexeddb" is PersistenceUnavailable', () =>
     without(async () => {
       const warnings: StoreWarning[] = [];
       const store = await openStore({ onWarning: (warning) => warnings.push(warning) });
@@ -439,7 +439,7 @@ describe("without IndexedDB", () => {
       assert.deepEqual(await listStores(), []);
     }));
 
-  test("also where it says so only when asked, as in private windows of older Firefox", async () => {
+  test("also if only the first call fails, as in private windows of older Firefox", async () => {
     const real = indexedDB.open;
     const failWith = (name: string) => {
       indexedDB.open = () => {
@@ -458,7 +458,7 @@ describe("without IndexedDB", () => {
     }
   });
 
-  test("a database that can't be opened is an error, and leaves nothing locked", async () => {
+  test("a database that cannot be opened is an error, and no lock is left", async () => {
     const name = newName();
     const request = indexedDB.open(`/entitable/${name}`, 22); // of a later version of IDBFS
     await new Promise((resolve) => {
@@ -475,7 +475,7 @@ describe("without IndexedDB", () => {
     await deleteStore(name);
   });
 
-  test("forbidden IndexedDB is as none; one that merely fails is an error", async () => {
+  test("forbidden IndexedDB counts as missing; a failure is an error", async () => {
     const real = indexedDB.open;
     const failWith = (name: string) => {
       indexedDB.open = () => {
@@ -492,11 +492,11 @@ describe("without IndexedDB", () => {
     } finally {
       indexedDB.open = real;
     }
-    await (await openStore()).close(); // nothing is left locked
+    await (await openStore()).close(); // no lock is left
   });
 });
 
-test("a clock decides timestamps", async () => {
+test("the given clock sets timestamps", async () => {
   const at = new Date("2030-01-02T03:04:05.678Z");
   await using store = await openStore({
     persistence: "memory",

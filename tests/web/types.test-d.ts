@@ -1,5 +1,5 @@
 // Checked by the compiler only (types.test.ts runs it). The data types of this package and of the
-// official client are the same: each may stand for the other.
+// official client are the same: each can replace the other.
 
 import type * as official from "@azure/data-tables";
 import type * as ours from "../../web/src/index.ts";
@@ -51,7 +51,8 @@ same<Both<ours.TableTransactionResponse, official.TableTransactionResponse>>();
 same<Both<ours.TableTransactionEntityResponse, official.TableTransactionEntityResponse>>();
 same<Both<ours.TableTransaction, official.TableTransaction>>();
 
-// ---- Clients: code written for the official methods takes ours ----------------------------------
+// ---- Clients: code written for the official methods accepts ours
+// ---------------------------------
 
 type Methods =
   | "tableName"

@@ -1,5 +1,5 @@
-// Keys made of values: each has an inverse, limits with errors at both sides, and the order that
-// the store itself gives its keys.
+// Tests keys that encode values: each function has an inverse, errors beyond its limits, and an
+// order that the store's order of keys preserves.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -25,8 +25,8 @@ import { type Random, seededRandom } from "../support/random.ts";
 
 const seed = Number(process.env.ENTITABLE_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
-// Texts in which the characters that matter are frequent: those that are escaped, those beside
-// them, and the marks.
+// Texts with many of the special characters: those that are escaped, their neighbours, and the
+// escape characters.
 const alphabet = [
   ...'\0\t\n\x1f !"#$%.,-/0:>?@AZ[\\]az{|}~\x7f\x80\x9f\xa0é',
   ..."\ud7ff\ue000\ufffd\uffff\u{10000}\u{1f600}\u{10ffff}",
@@ -46,7 +46,7 @@ function textsOf(random: Random, count: number): string[] {
   return [...texts];
 }
 
-// In the order in which the store has them; it refuses what is no key.
+// Returns the keys in the store's order; the store rejects invalid keys.
 async function listed(keys: readonly string[]): Promise<string[]> {
   await using store = await openStore({ name: "acme", persistence: "memory" });
   const table = store.table("keys");
@@ -58,7 +58,7 @@ async function listed(keys: readonly string[]): Promise<string[]> {
   return found;
 }
 
-// The store's own order of what was encoded is that of the values.
+// Checks that the store's order of the encoded values is the order of the values.
 async function keepsOrder<T>(
   values: readonly T[],
   encode: (value: T) => string,
@@ -84,12 +84,12 @@ function byParts(a: readonly string[], b: readonly string[]): number {
 }
 
 describe("escapeKey", () => {
-  test(`keeps the order of any text, and gives it back (seed ${seed})`, async () => {
+  test(`preserves the order of any text, and has an inverse (seed ${seed})`, async () => {
     const texts = textsOf(seededRandom(seed), 4000).sort(byUnits);
     await keepsOrder(texts, escapeKey, unescapeKey);
   });
 
-  test("makes keys that the official client can send", async () => {
+  test("returns keys that the official client can send", async () => {
     await using store = await openStore({ name: "acme", persistence: "memory" });
     const { httpClient } = store;
     const table = new TableClient("https://acme.table.core.windows.net", "keys", { httpClient });
@@ -102,7 +102,7 @@ describe("escapeKey", () => {
     }
   });
 
-  test("leaves ordinary text as it is, and marks what is forbidden", () => {
+  test("keeps ordinary text, and escapes forbidden characters", () => {
     for (const text of [
       "",
       "Sales",
@@ -122,7 +122,7 @@ describe("escapeKey", () => {
     assert.equal(escapeKey("~~ .é [} "), "~}~ .}é [}} !");
   });
 
-  test("refuses what is too long, half a pair, no text, and keys that it never makes", () => {
+  test("rejects long keys, unpaired surrogates, other types, and keys that it never returns", () => {
     assert.equal(escapeKey("x".repeat(512)).length, 512);
     assert.equal(escapeKey("/".repeat(256)).length, 512);
     assert.throws(() => escapeKey("x".repeat(513)), {
@@ -150,7 +150,7 @@ describe("escapeKey", () => {
 });
 
 describe("compositeKey", () => {
-  test(`sorts by its parts, one after the other, and gives them back (seed ${seed})`, async () => {
+  test(`sorts by its parts in order, and has an inverse (seed ${seed})`, async () => {
     const random = seededRandom(seed);
     const keys = new Map<string, string[]>();
     for (const a of ["", ...alphabet]) {
@@ -169,7 +169,7 @@ describe("compositeKey", () => {
     );
   });
 
-  test("reads like its parts", () => {
+  test("is readable", () => {
     assert.equal(compositeKey("empid", "000123", "2012"), "empid!000123!2012");
     assert.equal(compositeKey("jonesj@contoso.com"), "jonesj@contoso.com");
     assert.equal(
@@ -180,7 +180,7 @@ describe("compositeKey", () => {
     assert.equal(compositePrefix(), "");
   });
 
-  test("refuses none, too long, and keys that it never makes", () => {
+  test("rejects an empty list, long keys, and keys that it never returns", () => {
     assert.throws(() => compositeKey(), {
       name: "RangeError",
       message: "A composite key has at least one part.",
@@ -195,7 +195,7 @@ describe("compositeKey", () => {
 });
 
 describe("paddedNumber", () => {
-  test(`sorts as numbers do (seed ${seed})`, async () => {
+  test(`sorts like the numbers (seed ${seed})`, async () => {
     const random = seededRandom(seed);
     const numbers = new Set([0, 1, 9, 10, 11, 99, 100, Number.MAX_SAFE_INTEGER]);
     while (numbers.size < 500) numbers.add(random.below(10 ** (1 + random.below(12))));
@@ -203,7 +203,7 @@ describe("paddedNumber", () => {
     await keepsOrder(sorted, (n) => paddedNumber(n, 16), parsePaddedNumber);
   });
 
-  test("refuses what does not sort, and what does not fit", () => {
+  test("rejects values that do not sort or do not fit", () => {
     assert.equal(paddedNumber(123, 8), "00000123");
     assert.equal(paddedNumber(0, 1), "0");
     assert.equal(paddedNumber(999, 3), "999");
@@ -238,7 +238,7 @@ describe("invertedTicks", () => {
     await keepsOrder(sorted, invertedTicks, parseInvertedTicks);
   });
 
-  test("counts as .NET does, in the years that .NET has", () => {
+  test("counts ticks like .NET, in the years that .NET supports", () => {
     assert.equal(invertedTicks(0), "2534023007999999999");
     assert.equal(invertedTicks(253402300799999), "0000000000000009999");
     assert.equal(invertedTicks(-62135596800000), "3155378975999999999");
@@ -249,7 +249,7 @@ describe("invertedTicks", () => {
       });
     }
     assert.throws(() => invertedTicks(new Date(Number.NaN)), { message: /^This is no time: / });
-    // A tick of its own, 100 ns before the first: read as the millisecond that it is in.
+    // One tick, 100 ns, before the first: is read as the millisecond that contains it.
     assert.equal(parseInvertedTicks("2534023007999999998").getTime(), 0);
     assert.equal(parseInvertedTicks("2534023008000000000").getTime(), -1);
     assert.equal(parseInvertedTicks("3155378975999999999").getTime(), -62135596800000);
@@ -260,7 +260,7 @@ describe("invertedTicks", () => {
 });
 
 describe("timeKey", () => {
-  test(`sorts as time goes, and gives the beginning of its day or hour (seed ${seed})`, async () => {
+  test(`sorts by time, and is decoded to the start of its day or hour (seed ${seed})`, async () => {
     const random = seededRandom(seed);
     const times = new Set([-62167219200000, 0, 253402300799999]);
     while (times.size < 500) times.add(random.below(2 ** 41));
@@ -284,7 +284,7 @@ describe("timeKey", () => {
     }
   });
 
-  test("is of a unit, in UTC, and refuses the others", () => {
+  test("has a unit, in UTC, and rejects other units", () => {
     const time = new Date("2026-11-21T09:08:07.065Z");
     const keys = ["2026", "202611", "20261121", "2026112109", "202611210908", "20261121090807"];
     const units: TimeUnit[] = ["year", "month", "day", "hour", "minute", "second", "millisecond"];
@@ -309,7 +309,7 @@ describe("timeKey", () => {
 });
 
 describe("prefixRange", () => {
-  test(`has all keys with the prefix, and no other (seed ${seed})`, async () => {
+  test(`contains all keys with the prefix, and no other (seed ${seed})`, async () => {
     const random = seededRandom(seed);
     const allowed = alphabet.filter((character) => !isForbidden(character));
     const text = (most: number) =>
@@ -337,7 +337,7 @@ describe("prefixRange", () => {
     }
   });
 
-  test("ends where no key with the prefix can come after", () => {
+  test("ends at the first key that cannot have the prefix", () => {
     assert.deepEqual(prefixRange("empid!"), { from: "empid!", to: 'empid"' });
     assert.deepEqual(prefixRange("a\uffff\uffff"), { from: "a\uffff\uffff", to: "b" });
     assert.deepEqual(prefixRange("\ud7ff"), { from: "\ud7ff", to: "\u{10000}" });
@@ -353,7 +353,7 @@ describe("prefixRange", () => {
     assert.throws(() => prefixRange("\ud800"), RangeError);
   });
 
-  test("and compositePrefix: the keys that begin with these parts", async () => {
+  test("with compositePrefix: contains the keys that begin with these parts", async () => {
     const keys = [["a"], ["a", ""], ["a", "x", "y"], ["a!"], ["a b"], ["ab"], ['a"', "x"]].map(
       (parts) => compositeKey(...parts),
     );

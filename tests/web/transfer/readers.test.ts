@@ -1,4 +1,4 @@
-// The readers of files: what they make of text of every kind, in whatever pieces it comes.
+// Tests the file readers with text of every kind, in chunks of every size.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -26,8 +26,8 @@ function readAll(reader: RowReader, pieces: Iterable<string>): Row[] {
   return rows;
 }
 
-// One text per row: its line, and the entity as p/r name:Type=value, or what is wrong with it. "…"
-// at the end: no more could be read.
+// Returns one text per row: its line, and the entity as p/r name:Type=value, or its error. "…" at
+// the end: the rest could not be read.
 function shown(format: Format, text: string, reader: RowReader = makers[format]()): string[] {
   const rows = readAll(reader, [text]).map((row) => {
     if ("problem" in row) return `${row.line}: ${row.problem}`;
@@ -124,7 +124,7 @@ describe("CSV", () => {
     test(what, () => assert.deepEqual(shown("csv", text), rows));
   }
 
-  test("takes types from whoever knows them better", () => {
+  test("uses the types that the caller supplies", () => {
     const reader = new CsvReader({ n: "Int64" });
     const text = `${keys},n,n@type,m\np,1,2,,3\np,2,4,Double,5\n`;
     const rows = ["2: p/1 n:Int64=2 m:String=3", "3: p/2 n:Double=4 m:String=5"];
@@ -246,7 +246,7 @@ describe("JSON", () => {
     test(what, () => assert.deepEqual(shown("json", text), rows));
   }
 
-  test("rows that are none", () => {
+  test("invalid rows", () => {
     const text = `[5,${entity},"a]",null,[1,{}],{"a":{"b":[]}}]`;
     assert.deepEqual(shown("json", text), [
       '1: No JSON: "{" is missing before "5".',
@@ -258,7 +258,7 @@ describe("JSON", () => {
     ]);
   });
 
-  test("an entity that is too long ends it", () => {
+  test("an entity that is too long ends reading", () => {
     const reader = new JsonReader();
     const rows = readAll(reader, ['[{"a":"', ...Array(20).fill("x".repeat(1 << 20))]);
     assert.deepEqual(rows, [
@@ -275,11 +275,11 @@ const samples: Record<Format, string> = {
   json: '{"odata.metadata":"x","value":[\n{"PartitionKey":"p","RowKey":"1","s":"]}\\"\\\\"},\r\n{"partitionKey":"q","rowKey":"é😀","b":{"type":"Guid","value":"g"}},5]}\n',
 };
 
-describe("pieces and damage", () => {
+describe("chunks and damage", () => {
   for (const format of Object.keys(samples) as Format[]) {
     const whole = samples[format];
 
-    test(`${format} reads the same, wherever it is cut in two, and sign by sign`, () => {
+    test(`${format} reads the same wherever it is split in two, and character by character`, () => {
       const expected = readAll(makers[format](), [whole]);
       assert.ok(expected.length >= 2);
       for (let at = 0; at <= whole.length; ++at) {
@@ -290,7 +290,7 @@ describe("pieces and damage", () => {
     });
 
     const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1e9);
-    test(`${format}, damaged at random, is read to an end, in pieces as whole (seed ${seed})`, () => {
+    test(`${format} with random damage is read to an end, equally in chunks and as a whole (seed ${seed})`, () => {
       const random = seededRandom(seed);
       const signs = '",;\t|\r\n{}[]:\\ @0a\u00e9\ud800\0';
       for (let run = 0; run < 3000; ++run) {
@@ -341,7 +341,7 @@ describe("text", () => {
   };
   const text = "aé€😀\ufeff\0z";
 
-  test("of every kind, in chunks of every size", async () => {
+  test("of every encoding, in chunks of every size", async () => {
     assert.equal(await read(`\ufeff${text}`), text);
     assert.equal(await read(new Blob([bytes(text)])), text);
     for (let size = 1; size <= 8; ++size) {
@@ -354,7 +354,7 @@ describe("text", () => {
     assert.equal(await read(Uint8Array.of(0x61)), "a");
   });
 
-  test("that is none ends where it ends to be one", async () => {
+  test("ends where its encoding is invalid", async () => {
     for (const bad of [[0xff], [0xc3], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf0, 0x9f, 0x98]]) {
       const all = Uint8Array.of(...bytes("aé\ufffd"), ...bad, 0x62);
       for (let size = 1; size <= 9; ++size) assert.equal(await read(cut(all, size)), "aé\ufffd!");
@@ -363,7 +363,7 @@ describe("text", () => {
     assert.equal(await read(Uint8Array.of(0xff, 0xfe, 0x61)), "!");
   });
 
-  test("from no source of bytes", async () => {
+  test("is rejected from a source without bytes", async () => {
     await assert.rejects(() => read(5 as never), { code: "ValidationFailed" });
   });
 });

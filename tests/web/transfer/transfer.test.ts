@@ -1,5 +1,5 @@
-// store.export() and store.import(): round trips of every kind of value, rows that are refused,
-// sources that fail, and that no more than a little of a file is held.
+// Tests store.export() and store.import(): round trips of every kind of value, rejected rows,
+// failing sources, and the limit on how much of a file is in memory.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -38,7 +38,7 @@ async function textOf(options: ExportOptions, from = store): Promise<string> {
   return await new Response(from.export(options)).text();
 }
 
-// With types, without what the store itself adds.
+// Returns the entities with types, without what the store itself adds.
 async function rowsOf(table: string, from = store): Promise<object[]> {
   const rows: object[] = [];
   const list = from.tableClient(table).listEntities({ disableTypeConversion: true });
@@ -93,14 +93,14 @@ describe("export writes", () => {
     );
   });
 
-  test("nothing of an empty table but what the format needs", async () => {
+  test("only what the format requires, for an empty table", async () => {
     const table = await newTable();
     assert.equal(await textOf({ table, format: "ndjson" }), "");
     assert.equal(await textOf({ table, format: "json" }), "[]\n");
     assert.equal(await textOf({ table, format: "csv" }), "PartitionKey,RowKey,Timestamp\r\n");
   });
 
-  test("an error instead of a file that is not whole", async () => {
+  test("an error instead of an incomplete file", async () => {
     const table = await newTable([row("1", { half: "\ud800" })]);
     await assert.rejects(textOf({ table, format: "csv" }), { code: "ValidationFailed" });
     assert.match(await textOf({ table, format: "ndjson" }), /"half":"\\ud800"/);
@@ -112,7 +112,7 @@ describe("export writes", () => {
     await assert.rejects(textOf({ table, format: "csv", signal }), { name: "AbortError" });
   });
 
-  test("an error for a property that came when the header was written", async () => {
+  test("an error for a property that was added after the header was written", async () => {
     const table = await newTable();
     for (let n = 0; n < 1001; ++n) await store.table(table).createEntity(row(`${n + 1000}`));
     const reader = store.export({ table, format: "csv" }).getReader();
@@ -125,7 +125,7 @@ describe("export writes", () => {
     await assert.rejects(reader.read(), /The property late was written while/);
   });
 
-  test("nothing before it is read, and no more than a page ahead", async () => {
+  test("without reading before it is read, and at most one page ahead", async () => {
     const queries: string[] = [];
     const client = store.tableClient.bind(store);
     const table = await newTable();
@@ -278,7 +278,7 @@ describe("a round trip", () => {
     });
   }
 
-  test("from what a REST client saved", async () => {
+  test("of what a REST client saved", async () => {
     const table = await newTable([everything, row("2", { whole: edm.double(4) })]);
     const url = `http://127.0.0.1:10002/default/${table}()`;
     for (const level of ["minimalmetadata", "fullmetadata"]) {
@@ -305,7 +305,7 @@ async function imported(
 }
 
 describe("import", () => {
-  test("inserts, merges or replaces; what exists is rejected where that is not allowed", async () => {
+  test("inserts, merges or replaces; existing entities are rejected when only inserting", async () => {
     const table = await newTable([row("2", { m: "old" })]);
     const source = [1, 2, 3].map((n) => line(String(n), n)).join("");
     const { rejections, ...report } = await imported(source, { table });
@@ -327,7 +327,7 @@ describe("import", () => {
     assert.equal((await store.tableClient(table).getEntity("p", "2"))["m"], undefined);
   });
 
-  test("rejects rows with their lines, whoever refuses them, and writes the others", async () => {
+  test("rejects rows with their line numbers, wherever the error arises, and writes the others", async () => {
     const file = [
       "PartitionKey,RowKey,n,n@type",
       "p,1,1,Int32",
@@ -355,7 +355,7 @@ describe("import", () => {
     assert.equal(rejections[0]?.message, 'n is "x", which is no Int32.');
   });
 
-  test("of two rows of one entity, the later one is the later write", async () => {
+  test("writes two rows of one entity in order", async () => {
     const source = line("1", 1) + line("2", 1) + line("1", 2);
     const first = await imported(source);
     assert.equal(first.keys, "1=1 2=1");
@@ -372,7 +372,7 @@ describe("import", () => {
     assert.deepEqual([rejections[0]?.line, rejections[999]?.line], [1, 1000]);
   });
 
-  test("says that a file breaks off, after what could be read", async () => {
+  test("reports a truncated file, after the rows that could be read", async () => {
     for (const [format, source, line] of [
       ["json", `[${row1}\n,{"PartitionKey"`, 2],
       ["csv", 'PartitionKey,RowKey\np,1\np,"2', 3],
@@ -383,7 +383,7 @@ describe("import", () => {
     }
   });
 
-  test("groups that are too big are split until they fit", async () => {
+  test("splits groups that are too big until they fit", async () => {
     const value = "x".repeat(32000);
     const many = Object.fromEntries(Array.from({ length: 15 }, (_, n) => [`s${n}`, value]));
     const entities = Array.from({ length: 20 }, (_, n) => ({
@@ -405,7 +405,7 @@ describe("import", () => {
     );
   });
 
-  test("onRow sees, changes, leaves out and rejects rows", async () => {
+  test("onRow may observe, change, skip and reject rows", async () => {
     const source = [1, 2, 3, 4, 5].map((n) => line(String(n), n)).join("");
     const onRow = async ({ line, entity }: ImportedRow) => {
       if (line === 1) return null;
@@ -428,14 +428,14 @@ describe("import", () => {
     assert.equal(bad.rejections[0]?.message, "onRow gave an entity without keys that are strings.");
   });
 
-  test("refuses options that mean nothing", async () => {
+  test("rejects invalid options", async () => {
     for (const options of [{ format: "xml" }, { mode: "merge" }] as object[]) {
       await assert.rejects(imported("", options), { code: "ValidationFailed" });
     }
     await assert.rejects(imported("", { table: "no table" }), { code: "InvalidResourceName" });
   });
 
-  test("stops at an abort, at an error of the source, and at the end of the store, between groups", async () => {
+  test("stops at an abort, at an error of the source, and when the store closes, between groups", async () => {
     const abort = new AbortController();
     const progress: ImportProgress[] = [];
     let cancelled: unknown;
@@ -509,7 +509,7 @@ describe("files damaged at random", () => {
 });
 
 describe("tabs that share a store", () => {
-  test("import and export in any of them, each row once although the owner dies", async () => {
+  test("import and export in any of them, each row once even if the owner dies", async () => {
     const rows = Array.from({ length: 3000 }, (_, n) => line(String(n + 10000), n)).join("");
     for (const groups of [0, 1, 2]) {
       const origin = new Origin();
