@@ -96,7 +96,7 @@ entry.KnownGeoReplicationStatusType satisfies Record<
   string
 >;
 
-// ---- Clients: code written for the official ones takes ours -------------------------------------
+// ---- Clients: code written for the official clients accepts ours --------------------------------
 
 declare const client: ours.TableClient;
 declare const service: ours.TableServiceClient;

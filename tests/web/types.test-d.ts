@@ -51,8 +51,7 @@ same<Both<ours.TableTransactionResponse, official.TableTransactionResponse>>();
 same<Both<ours.TableTransactionEntityResponse, official.TableTransactionEntityResponse>>();
 same<Both<ours.TableTransaction, official.TableTransaction>>();
 
-// ---- Clients: code written for the official methods accepts ours
-// ---------------------------------
+// ---- Clients: code written for the official methods accepts ours --------------------------------
 
 type Methods =
   | "tableName"

@@ -1,6 +1,6 @@
-// The same calls through the official client (over the REST door) and through entitable/data-tables
-// (over the direct door), on two stores with one clock, so that even timestamps and ETags must
-// agree.
+// Makes the same calls through the official client (over the REST entry point) and through
+// entitable/data-tables (over the RPC entry point), on two stores with one clock, so that even
+// timestamps and ETags must be equal.
 
 import assert from "node:assert/strict";
 import * as official from "@azure/data-tables";
@@ -8,7 +8,7 @@ import type { Store } from "../../../web/src/types.ts";
 import { dataTables as ours } from "./data-tables.ts";
 import { openStore } from "./package.ts";
 
-// What a case may use, with the official types: that ours fit is for the compiler to say.
+// The objects that a case may use, with the official types. The compiler checks that ours fit.
 export interface ClientUnderTest {
   entry: typeof official;
   table(name?: string): official.TableClient;
@@ -58,7 +58,7 @@ export async function openClientPair(): Promise<ClientPair> {
 
 export type Call = (side: ClientUnderTest) => unknown;
 
-// Both sides do the same, but for the written list of differences.
+// Checks that both sides have the same outcome, apart from the documented differences.
 export async function assertSameOutcome(both: ClientPair, call: Call, name = ""): Promise<void> {
   const expected = withoutDifferences(await outcomeOf(() => call(both.official)));
   const got = withoutDifferences(await outcomeOf(() => call(both.ours)), expected);
@@ -69,14 +69,14 @@ export async function assertSameOutcome(both: ClientPair, call: Call, name = "")
   }
 }
 
-// The written list: what is left out of the comparison, by number.
+// Removes the documented differences, by their number.
 function withoutDifferences(outcome: Outcome, expected?: Outcome): Outcome {
   if ("error" in outcome) {
     const error = { ...outcome.error };
-    delete error.request; // there is none
+    delete error.request; // ours has none
     delete error.response;
     if ("details" in error) error.details = withoutHeaders(error.details);
-    // 1: single operations leave `code` undefined officially.
+    // 1: the official client leaves `code` undefined for single operations.
     if (isError(expected) && !("code" in expected.error)) {
       const { errorCode } = (error.details ?? {}) as { errorCode?: string };
       assert.equal(error.code, errorCode);
@@ -85,7 +85,7 @@ function withoutDifferences(outcome: Outcome, expected?: Outcome): Outcome {
     return { error };
   }
   const { value } = outcome;
-  // 8: an entity carries odata.metadata officially.
+  // 8: the official client returns odata.metadata with an entity.
   if (isObject(value) && "odata.metadata" in value) {
     const { "odata.metadata": _, ...rest } = value;
     return { value: rest };
@@ -93,7 +93,7 @@ function withoutDifferences(outcome: Outcome, expected?: Outcome): Outcome {
   return outcome;
 }
 
-// Errors carry the headers of the response officially. There is none.
+// The official client's errors carry the response's headers. Ours have no response.
 function withoutHeaders(details: unknown): unknown {
   if (!isObject(details)) return details;
   const headers = /^(date|server|cache-control|content-type|preference-applied|x-.*)$/;
@@ -110,7 +110,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 type Outcome = { value: unknown } | { error: Record<string, unknown> };
 
-// What a call gives, as plain data in which ids and times of messages are replaced by their names.
+// Returns a call's outcome as plain data, with ids and times in messages replaced by names.
 async function outcomeOf(call: () => unknown): Promise<Outcome> {
   try {
     return { value: plain(await call()) };
@@ -125,7 +125,7 @@ const messageEnd =
   /(\\n|\n)RequestId:[\da-f-]{36}(\\n|\n)Time:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z/g;
 const idNames: ReadonlySet<string> = new Set(["clientRequestId", "requestId"]);
 
-// What is undefined is left out, and so are functions; a page keeps its token.
+// Leaves out undefined properties and functions; a page keeps its continuation token.
 function plain(value: unknown, name = ""): unknown {
   if (typeof value === "string") {
     if (idNames.has(name) && guid.test(value)) return "<guid>";
@@ -145,10 +145,9 @@ function plain(value: unknown, name = ""): unknown {
   return Object.fromEntries(members);
 }
 
-// An empty next row key may be left out of a token: it is so by our client, and our service says
-// it.
+// A token may leave out an empty next row key: our client does, and our service includes it.
 function withoutEmptyKey(token: string): string {
-  if (token.startsWith("1!")) return token; // of tables
+  if (token.startsWith("1!")) return token; // a token of tables
   return Buffer.from(token, "base64").toString().replace(',"nextRowKey":"1!0!"', "");
 }
 

@@ -1,5 +1,4 @@
-// A storage whose calls wait until the test lets them go, and fail as the test says. Wraps a real
-// one.
+// A storage whose calls wait for the test, and fail as the test decides. It wraps a real storage.
 
 import {
   type LogReader,
@@ -17,10 +16,10 @@ export interface Call {
   segments?: number; // how many
   id?: number;
   durability?: SegmentDurability;
-  // Lets the call take effect, or fail with nothing stored.
+  // The call takes effect, or fails with nothing stored.
   succeed(): Promise<void>;
   fail(failure: StorageFailure): Promise<void>;
-  // The connection breaks after it took effect: stored, but the storage can't say so.
+  // The connection breaks after the call took effect: it is stored, but its outcome is unknown.
   storeAndFail(failure: StorageFailure): Promise<void>;
 }
 
@@ -30,15 +29,15 @@ export class ControlledStorage implements LogStorage {
   #waiting: Call[] = [];
   #arrivals: (() => void)[] = [];
   auto = true; // false: calls wait for the test
-  failing: StorageFailure | undefined; // with auto: how they fail
+  failing: StorageFailure | undefined; // with auto: the failure of each call
   closes = 0;
-  segmentBytes?: number; // given: groups may take several segments
+  segmentBytes?: number; // if set, groups may take several segments
 
   constructor(inner: LogStorage) {
     this.#inner = inner;
   }
 
-  // The next call that waits.
+  // Resolves to the next call that waits.
   async next(): Promise<Call> {
     while (this.#waiting.length === 0) {
       await new Promise<void>((resolve) => this.#arrivals.push(resolve));

@@ -1,6 +1,6 @@
-// Comparing without Node's assert, for checks that also run in a page.
+// Compares values without Node's assert, for checks that also run in a page.
 
-/** Throws an Error that shows both. A property that is undefined is as none. */
+/** Throws an Error that shows both values. An undefined property equals a missing one. */
 export function equal(actual: unknown, expected: unknown, message = "not equal"): void {
   const [a, b] = [show(actual), show(expected)];
   if (a !== b) throw new Error(`${message}:\n  actual   ${a}\n  expected ${b}`);

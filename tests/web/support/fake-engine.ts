@@ -1,10 +1,9 @@
-// An engine in a few lines of JavaScript, with the rules of core/store/store.h that the host
-// depends on, checked by assertions: one candidate at a time, segments in sequence, what is stored
-// is what was sealed.
+// A small engine in JavaScript. It checks the rules of core/store/store.h on which the host
+// depends: one candidate at a time, consecutive segments, and only sealed data is stored.
 //
-// A block is JSON: { put: key, value } always succeeds, { insert: key, value } fails if the key is
-// there (which stands for 409), { fail: "OutOfMemory" } throws while staging. A reply is JSON: {
-// ok: n } or { error: "exists" }.
+// A message is JSON: { put: key, value } always succeeds, { insert: key, value } fails if the key
+// exists (which stands for 409), { fail: "OutOfMemory" } throws while staging. A response is JSON:
+// { ok: n } or { error: "exists" }.
 
 import assert from "node:assert/strict";
 import { StoreError } from "../../../web/src/errors.ts";
@@ -46,7 +45,7 @@ export function decode(bytes: Uint8Array): any {
 export class FakeEngine implements Engine {
   rows = new Map<string, unknown>(); // the published version
   #candidate: { rows: Map<string, unknown>; commits: Commit[] } | undefined;
-  #pending: Commit[] = []; // published, not stored
+  #pending: Commit[] = []; // published, but not stored
   #lastCommit = 0;
   #sealed: { sequence: number; through: number } | undefined;
   #nextSequence = 1;
@@ -59,7 +58,7 @@ export class FakeEngine implements Engine {
   closed = false;
   stageCalls: number[] = []; // group sizes
 
-  // Only the real one knows what its blocks are.
+  // Only the real engine knows the content of its messages.
   readonly lastRead = { read: 0, returned: 0 };
   describeRequest(): never {
     throw new Error("not faked");
@@ -77,7 +76,7 @@ export class FakeEngine implements Engine {
     throw new Error("not faked");
   }
 
-  // Only the real one has content for these.
+  // Only the real engine has content for these.
   beginSnapshot(): void {
     throw new Error("not faked");
   }
@@ -128,7 +127,7 @@ export class FakeEngine implements Engine {
     else for (const [key, value] of decode(bytes)) this.#takeRow(key, value);
     if (this.#needed() === undefined) this.#overlaid = false;
   }
-  // The log's is newer.
+  // The log has the newer version.
   #takeRow(key: string, value: unknown): void {
     if (!this.rows.has(key)) this.rows.set(key, value);
   }
@@ -137,7 +136,7 @@ export class FakeEngine implements Engine {
   checkpointWork = 0; // bytes
   checkpointBytes = () => this.checkpointWork;
   trim(): void {}
-  // All that is not loaded, whatever is asked.
+  // Returns all unloaded parts, for any request.
   #needed(): PartsNeeded | undefined {
     const ids = this.#parts.filter((id) => !this.#loaded.has(id));
     return ids.length === 0 ? undefined : new PartsNeeded(ids);
@@ -166,7 +165,7 @@ export class FakeEngine implements Engine {
   get readOnly(): boolean {
     return this.#damage.length > 0;
   }
-  #trapped = false; // nothing can be asked any more
+  #trapped = false; // no further call is allowed
   damage(): Damage[] {
     if (this.#trapped) throw new StoreError("StoreClosed", "The store is closed.");
     return [...this.#damage];
@@ -225,7 +224,7 @@ export class FakeEngine implements Engine {
     if (!(staged instanceof PartsNeeded) && staged.changes) this.publish();
     return staged;
   }
-  // As in wasm memory: it dies with the next call.
+  // Simulates wasm memory, which is reused by the next call.
   #space = new Uint8Array(0);
   #dies(bytes: Uint8Array): Uint8Array {
     this.#space.fill(0xff);
@@ -278,7 +277,7 @@ export class FakeEngine implements Engine {
     this.#nextSequence = sequence + 1;
   }
 
-  // A checkpoint of one row per part.
+  // Returns a checkpoint with one row per part.
   beginCheckpoint(): boolean | PartsNeeded {
     assert(this.#checkpoint === undefined);
     if (this.#lastCommit === this.#coveredCommit) return false;

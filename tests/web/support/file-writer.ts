@@ -1,5 +1,5 @@
-// A process that writes rows 0, 1, 2, … into a store of files, some at a time, and says which are
-// acknowledged; until it is killed. Arguments: the path, the durability.
+// A process that writes rows 0, 1, 2, … into a store of files, several at a time, and prints the
+// acknowledged ones until it is killed. Arguments: the path and the durability.
 
 import type { Durability } from "../../../web/src/types.ts";
 import { openStore } from "./package.ts";

@@ -1,5 +1,5 @@
-// Golden files, read as tests/support/golden.h reads them: cases of text, each with what it must
-// give. A character here is an octet of the file, so that what is compared are bytes.
+// Reads golden files as tests/support/golden.h does: cases of text with their expected results. A
+// character stands for an octet of the file, so comparisons are of bytes.
 
 import { readFileSync } from "node:fs";
 
@@ -25,7 +25,7 @@ export function goldenCases(path: string): GoldenCase[] {
   return cases;
 }
 
-// Between two lines, or none if there are but comments.
+// Returns the text between two lines, or undefined if there are only comments.
 function caseOf(lines: readonly string[], begin: number, end: number): GoldenCase | undefined {
   const isAround = (line: string | undefined) => line === "" || line?.startsWith("#");
   while (begin < end && isAround(lines[begin])) ++begin;

@@ -1,15 +1,15 @@
-// What must hold of a store after all, given what each of its users asked for and was told.
+// Checks the final content of a store against the calls of each user and their responses.
 
 import type { Durability } from "../../../web/src/types.ts";
 
 export interface Write {
   // "temporary insert": an insert that is deleted right afterwards
   kind: "insert" | "temporary insert" | "delete" | "put" | "increment";
-  keys: string[]; // more than one: a group
-  i: number; // which of its user's
+  keys: string[]; // more than one: a transaction
+  i: number; // the user's operation number
   durability: Durability;
-  // done; or rejected, without an effect; or not known; conflict: by the service's rules, without
-  // an effect
+  // done; or rejected, without an effect; or unknown; or conflict: rejected by the service's rules,
+  // without an effect
   outcome: "unanswered" | "done" | "rejected" | "unknown" | "conflict";
 }
 
@@ -23,8 +23,8 @@ export type StoredRows = ReadonlyMap<string, { n: number; timestamp: string }>;
 const isUncertain = ({ outcome }: Write) => outcome === "unanswered" || outcome === "unknown";
 
 /**
- * What does not hold. Without `faults` nothing may be refused, and what is not answered is a prefix
- * too.
+ * Returns the violations. Without `faults` no write may be rejected, and the writes without a
+ * response must also form a prefix.
  */
 export function checkHistory(
   users: readonly UserHistory[],
@@ -60,7 +60,7 @@ function checkInserts(writes: readonly Write[], stored: StoredRows): string[] {
   return violations;
 }
 
-// An insert that is done again after its row was deleted brings it back.
+// An insert that is repeated after its row was deleted restores the row.
 function checkTemporaryInserts(writes: readonly Write[], stored: StoredRows): string[] {
   const violations: string[] = [];
   for (const { kind, keys, durability, outcome } of writes) {
@@ -78,13 +78,13 @@ function checkTemporaryInserts(writes: readonly Write[], stored: StoredRows): st
   return violations;
 }
 
-// The last of the writes of one row is what is there.
+// The last write of a row decides its content.
 function checkPuts(writes: readonly Write[], stored: StoredRows): string[] {
   const all = writes.filter(({ kind, durability }) => kind === "put" && durability !== "deferred");
   const deferred = writes.filter(
     (write) => write.kind === "put" && write.durability === "deferred",
   );
-  // one may be made again late (web/README.md)
+  // one write may be repeated late (web/README.md)
   if (deferred.length > 0 || all.length === 0) return [];
   const found = stored.get(all[0]?.keys[0] as string)?.n;
   const last = all.findLastIndex(({ outcome }) => outcome === "done");

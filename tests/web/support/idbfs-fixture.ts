@@ -1,5 +1,5 @@
-// A store's database in an IndexedDB in memory, for storages that are opened on it one after
-// another, or overlapping as two tabs would.
+// A store's database in an in-memory IndexedDB. Several storages can be opened on it, one after
+// another, or at the same time as by two tabs.
 
 import "fake-indexeddb/auto";
 import { IdbfsStorage } from "../../../web/src/storage/idbfs.ts";
@@ -11,7 +11,7 @@ import {
 import type { LogStorage } from "../../../web/src/storage/log-storage.ts";
 import type { StorageFixture } from "./storage-contract.ts";
 
-// What IDBFS.getDB of the module does.
+// Does what the module's IDBFS.getDB does.
 export function idbfsDatabase(mount: string): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(mount, databaseVersion);

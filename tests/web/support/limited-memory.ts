@@ -1,5 +1,5 @@
-// The module's binary with less memory to grow into, so that running out of it takes a moment and
-// not gigabytes.
+// The module's binary with a lower memory limit, so that a test runs out of memory quickly and
+// without gigabytes.
 
 import { readFile } from "node:fs/promises";
 
@@ -28,13 +28,13 @@ export async function wasmWithMaxPages(
       at += size;
       continue;
     }
-    leb128(); // one memory
-    leb128(); // with a maximum
-    leb128(); // pages at the start
+    leb128(); // number of memories: 1
+    leb128(); // flags: has a maximum
+    leb128(); // initial pages
     const maximumAt = at;
     leb128();
     for (let i = maximumAt, rest = pagesMax; i < at; ++i, rest >>>= 7) {
-      bytes[i] = (rest & 0x7f) | (i + 1 < at ? 0x80 : 0); // as many bytes as before
+      bytes[i] = (rest & 0x7f) | (i + 1 < at ? 0x80 : 0); // the same number of bytes as before
     }
     return bytes;
   }

@@ -1,4 +1,4 @@
-// A host as most tests want it: of a store in IndexedDB, by itself, in no page.
+// Opens a host as most tests need it: with a store in IndexedDB, without a page.
 
 import { LocalHost, type LocalHostOptions } from "../../../web/src/host/local-host.ts";
 import { noPageLifecycle } from "../../../web/src/host/page-lifecycle.ts";

@@ -1,5 +1,4 @@
-// The built package as a user gets it, with the types of its sources. What the build puts together:
-// web/build.mjs.
+// The built package as users get it, with the types of its sources. web/build.mjs builds it.
 
 import { pathToFileURL } from "node:url";
 

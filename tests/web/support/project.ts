@@ -1,5 +1,5 @@
-// A user's project: a folder with the built package installed, and beside it packages that the
-// tests have.
+// Creates a user's project: a folder with the built package and some of the tests' packages
+// installed.
 
 import { cpSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { packageFolder } from "./package.ts";
 
 const installed = fileURLToPath(new URL("../../../node_modules", import.meta.url));
 
-// The package is copied, so that what it imports itself is found from there too.
+// The package is copied, so that its own imports are resolved in this folder.
 export function newProject(packages: readonly string[] = []): string {
   const project = mkdtempSync(join(tmpdir(), "entitable-project-"));
   writeFileSync(join(project, "package.json"), '{ "type": "module" }');

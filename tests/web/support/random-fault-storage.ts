@@ -1,18 +1,18 @@
-// A disk whose calls are slow, blocked, fail, or arrive without saying so, at random.
+// A storage whose calls are slow, blocked, fail, or succeed with an unknown outcome, at random.
 
 import { type LogStorage, StorageError } from "../../../web/src/storage/log-storage.ts";
 import type { Random } from "./random.ts";
 
 export interface RandomFaultOptions {
   random: Random;
-  faults: boolean; // false: it is only slow
-  mayCompleteAfterDeath?: boolean; // what was asked for before a death may be done after it
+  faults: boolean; // false: the disk is only slow
+  mayCompleteAfterDeath?: boolean; // calls made before a death may be done after it
 }
 
 export class RandomFaultStorage implements LogStorage {
   readonly #inner: LogStorage;
   readonly #options: RandomFaultOptions;
-  dead = false; // nothing is answered any more
+  dead = false; // calls get no response any more
   isHealthy = false;
 
   constructor(inner: LogStorage, options: RandomFaultOptions) {
@@ -44,9 +44,9 @@ export class RandomFaultStorage implements LogStorage {
     });
   inspect: LogStorage["inspect"] = (reader) => this.#inner.inspect(reader);
   claim: LogStorage["claim"] = (...a) => this.#inner.claim(...a);
-  readonly segmentBytes = 300; // so that many groups take several
+  readonly segmentBytes = 300; // small, so that many groups take several
   addSegments: LogStorage["addSegments"] = (sequence, segments, durability) => {
-    const copies = segments.map((bytes) => bytes.slice()); // they may land when the engine is gone
+    const copies = segments.map((bytes) => bytes.slice()); // stored possibly after the engine is gone
     return this.#withFaults(() => this.#inner.addSegments(sequence, copies, durability));
   };
   putPart: LogStorage["putPart"] = (id, bytes) => {

@@ -1,6 +1,6 @@
-// A small random number generator that repeats from its seed (mulberry32).
+// A small seeded random number generator (mulberry32).
 export interface Random {
-  below(n: number): number; // a whole number, 0 .. n-1
+  below(n: number): number; // an integer, 0 .. n-1
 }
 
 export function seededRandom(seed: number): Random {

@@ -1,4 +1,4 @@
-// The code blocks of a README.
+// Extracts the code blocks of a README.
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ export interface CodeBlock {
   source: string;
 }
 
-/** `name` is from the root of the repository. */
+/** `name` is relative to the repository's root. */
 export function codeBlocksOf(name: string, language: "js" | "sh" | "ts"): CodeBlock[] {
   const file = fileURLToPath(new URL(`../../../${name}`, import.meta.url));
   const markdown = readFileSync(file, "utf8");
@@ -18,7 +18,7 @@ export function codeBlocksOf(name: string, language: "js" | "sh" | "ts"): CodeBl
   });
 }
 
-/** The source of the only block with this in it. */
+/** Returns the source of the only block that contains this text. */
 export function codeBlockWith(name: string, language: "js" | "sh" | "ts", text: string): string {
   const [block, ...more] = codeBlocksOf(name, language).filter(({ source }) =>
     source.includes(text),

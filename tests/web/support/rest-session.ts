@@ -1,6 +1,6 @@
-// The REST door of the module over a store of its own, with the clock and the ids of
-// tests/core/rest/conversation.h, which explains the conversations. Text has a character for each
-// octet.
+// Runs golden conversations through the module's REST entry point. It has its own store, and the
+// clock and ids of tests/core/rest/conversation.h, which explains the conversations. Text has one
+// character for each octet.
 
 import { accountFromOptions } from "../../../web/src/rest/account.ts";
 import {
@@ -46,7 +46,7 @@ export class RestSession {
     this.#engine.close();
   }
 
-  // The response to a request, both as text.
+  // Returns the response to a request, with both as text.
   responseTo(text: string): string {
     const request = parse(this.#withPlaceholdersFilled(text));
     return this.#textOf(request, this.#send(request));
@@ -112,7 +112,7 @@ export class RestSession {
     }
   }
 
-  // Both forms of the times of the store, which all lie in one hour, and that of the request.
+  // Replaces the store's times in either format, which all lie in one hour, and the request's.
   #withNamedTimes(text: string): string {
     const now = new Date(this.#now).toISOString().replace(".000Z", ".0000000Z");
     return text.replaceAll(now, "{now}").replace(/2024-01-02T03[^Z]*Z/g, (found) => {
@@ -154,7 +154,7 @@ function refusalOf(lines: string[]): SimulatedError | undefined {
   return { status: Number(status), code, message, headers };
 }
 
-// An error in JSON as one line.
+// Formats a JSON error as one line.
 function shortened(text: string, code: string): string {
   const start = `\n\n{"odata.error":{"code":"${code}","message":{"lang":"en-US","value":"`;
   const end = '\\nRequestId:{id}\\nTime:{now}"}}}';

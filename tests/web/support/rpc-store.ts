@@ -1,5 +1,5 @@
-// A store in memory behind nothing but the engine and the block codec: what the clients and the
-// host do, without them.
+// An in-memory store for tests that uses only the engine and the message codec, as the clients and
+// the host do.
 
 import {
   type DecodeOptions,
@@ -43,7 +43,7 @@ export class RpcStore {
     return store;
   }
 
-  // Stages, publishes and "stores" one block; its reply.
+  // Stages and publishes one message, marks it as stored, and returns its response.
   commit(block: Uint8Array): Uint8Array {
     const staged = assertLoaded(this.engine.stage([block], this.now));
     if (staged.changes) {
@@ -68,7 +68,7 @@ export class RpcStore {
     return this.write([operation], false, types)[0];
   }
 
-  // Writes over what is there.
+  // Overwrites existing rows.
   put(entity: object, partitionKey = "p", rowKey = "r", types?: Record<string, EdmTypes>) {
     const kind = "insertOrReplace" as const;
     return this.write([{ kind, partitionKey, rowKey, entity }], false, types)[0];
@@ -95,7 +95,7 @@ export class RpcStore {
     return decodeWriteEtags(this.commit(encodeDropTable(name))).etags;
   }
 
-  // An entity without the system members.
+  // Returns an entity without its system properties.
   properties(partitionKey = "p", rowKey = "r", options?: DecodeOptions): Record<string, unknown> {
     const {
       etag,
@@ -107,13 +107,13 @@ export class RpcStore {
     return rest;
   }
 
-  // What comes back for what was written.
+  // Returns the entity that is read after writing these properties.
   roundTrip(entity: object, types?: Record<string, EdmTypes>): Record<string, unknown> {
     this.put(entity, "p", "r", types);
     return this.properties();
   }
 
-  // The same as types and texts.
+  // The same, as types and texts.
   typed(entity: object, types?: Record<string, EdmTypes>): Record<string, unknown> {
     this.put(entity, "p", "r", types);
     return this.properties("p", "r", { disableTypeConversion: true });

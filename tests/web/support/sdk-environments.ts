@@ -1,4 +1,4 @@
-// The places of the official client that are in Node, and how its suite runs under node:test.
+// The environments of the official client's suite that exist in Node, and its runner for node:test.
 
 import * as http from "node:http";
 import * as https from "node:https";
@@ -48,7 +48,7 @@ export function describeSurface(
   });
 }
 
-/** A place whose account has a key, which the client has too. */
+/** An environment whose account has a key, which the client has as well. */
 export function environmentWithKey(
   kind: EnvironmentKind,
   at: Omit<Account, "credential">,
@@ -68,7 +68,7 @@ export function environmentWithKey(
   };
 }
 
-/** Options by which every host name means this machine, whatever its certificate says. */
+/** Options that resolve every host name to this machine, and accept any certificate. */
 export function resolveEveryHostToLoopback(ca?: string): TableServiceClientOptions {
   const here = { address: "127.0.0.1", family: 4 };
   const lookup: LookupFunction = (_name, { all }, done) => {

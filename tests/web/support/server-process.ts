@@ -1,4 +1,4 @@
-// The command of the package as a process: `entitable serve` as a user starts it.
+// Runs `entitable serve` as a process, as users start it.
 
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
@@ -11,14 +11,14 @@ export const emulatorKey =
 const command = fileURLToPath(new URL("dist/server/cli.js", packageFolder));
 
 export interface ExitResult {
-  code: number | null; // null: by a signal
+  code: number | null; // null: killed by a signal
   out: string;
   err: string;
 }
 
 const running = new Set<ServerProcess>();
 
-// Those that a failed test left, which would keep the tests from ending.
+// Processes left by failed tests, which would keep the test run from ending.
 export async function killAllServers(): Promise<void> {
   await Promise.all([...running].map((served) => served.signal("SIGKILL")));
 }
@@ -26,7 +26,7 @@ export async function killAllServers(): Promise<void> {
 export class ServerProcess {
   readonly #child: ChildProcessByStdio<null, Readable, Readable>;
   readonly ended: Promise<ExitResult>;
-  readonly lines: string[] = []; // complete ones of its output
+  readonly lines: string[] = []; // complete lines of its output
   #onLine: () => void = () => {};
 
   constructor(args: readonly string[], options: { env?: Record<string, string>; cwd?: string }) {
@@ -56,7 +56,7 @@ export class ServerProcess {
     });
   }
 
-  // Once it serves, or rejects with what it said instead.
+  // Resolves when it serves, or rejects with its output.
   async listening(accounts = 1): Promise<this> {
     let ended: ExitResult | undefined;
     void this.ended.then((how) => {
@@ -73,7 +73,7 @@ export class ServerProcess {
     return this;
   }
 
-  // The endpoint of an account, in the order in which they were given.
+  // Returns the endpoint of an account, by the order in which the accounts were given.
   endpoint(account = 0): string {
     return this.lines[account]?.split(" ")[0] ?? "";
   }

@@ -1,9 +1,9 @@
-// Several tabs of one store in one process, with locks and channels of their own, so that a test
-// can kill and freeze them.
+// Simulates several tabs of one store in one process. Each has its own locks and channels, so that
+// a test can kill and freeze it.
 //
-// A tab here is what a browser would give one: Web Locks that are freed when it dies, channels on
-// which messages travel in order but not at once, and a page that freezes. What is stored lies in a
-// map that all tabs share.
+// A tab has what a browser provides: Web Locks that are freed when the tab dies, channels on which
+// messages arrive in order but not at once, and a page that freezes. All tabs store their files in
+// one map.
 
 import type { LocalHost, LogOwnership } from "../../../web/src/host/local-host.ts";
 import type { LifecycleEvent, PageLifecycle } from "../../../web/src/host/page-lifecycle.ts";
@@ -24,12 +24,12 @@ interface Waiter {
   fail(error: unknown): void;
 }
 
-// The locks of an origin. Exclusive ones only: entitable uses no others.
+// The locks of an origin. They are all exclusive: entitable uses no others.
 export class Origin {
   readonly files = new Map<string, Uint8Array>();
-  // each engine's own way to what is stored
+  // how each engine accesses the stored files
   disk: (tab: Tab) => LogStorage = () => new MemoryStorage(this.files);
-  // until a tab hears that its lock was taken: nothing says that it hears of that first
+  // delay until a tab learns that its lock was stolen, which other events may precede
   lockLossDelayMs = () => 0;
   readonly tabs: Tab[] = [];
   readonly #held = new Map<string, Waiter>();
@@ -65,7 +65,7 @@ export class Origin {
     });
   }
 
-  // Everything that a dead tab held is free.
+  // Frees all locks of a dead tab.
   releaseLocks(tab: Tab): void {
     for (const [name, queue] of this.#queues) {
       const left = queue.filter((waiter) => waiter.tab !== tab);
@@ -130,10 +130,10 @@ export class Tab {
   dead = false;
   frozen = false;
   onDeath: () => void = () => {};
-  #deferredTasks: (() => void)[] = []; // what would have run while it was frozen
+  #deferredTasks: (() => void)[] = []; // tasks deferred while it is frozen
   #listeners = new Set<(event: LifecycleEvent) => void>();
   storage: TabStorage | undefined;
-  opening = false; // reads the log
+  opening = false; // while it reads the log
   host: SharedHost | undefined;
 
   constructor(origin: Origin) {
@@ -141,7 +141,7 @@ export class Tab {
     origin.tabs.push(this);
   }
 
-  // Runs in a task of this tab: not at all when it is dead, and later while it is frozen.
+  // Runs in a task of this tab: not at all when the tab is dead, and later when it is frozen.
   queueTask(task: () => void): void {
     setImmediate(() => this.#run(task));
   }
@@ -204,15 +204,15 @@ export class Tab {
     }
   }
 
-  // The process dies: nothing of it runs any more, and what it had asked of the disk may or may not
-  // be done.
+  // The process dies: its code no longer runs, and its pending calls on the disk may or may not be
+  // done.
   kill(): void {
     this.dead = true;
     this.onDeath();
     this.origin.releaseLocks(this);
   }
 
-  // The whole tab stops; nobody tells it before.
+  // The whole tab freezes, without an event.
   freeze(): void {
     this.frozen = true;
   }
@@ -233,8 +233,8 @@ async function newEngine(): Promise<Engine> {
   return engine;
 }
 
-// Each call of a tab on its storage is a task of its own, so that a tab can die or freeze before
-// and after it.
+// Each call of a tab on its storage is a task, so that a tab can die or freeze before and after the
+// call.
 class TabStorage implements LogStorage {
   readonly #tab: Tab;
   readonly #inner: LogStorage;
@@ -267,7 +267,7 @@ class TabStorage implements LogStorage {
   readParts: LogStorage["readParts"] = (...a) => this.#task(() => this.#inner.readParts(...a));
   inspect: LogStorage["inspect"] = (reader) => this.#task(() => this.#inner.inspect(reader));
   claim: LogStorage["claim"] = (...a) => this.#task(() => this.#inner.claim(...a));
-  readonly segmentBytes = 400; // so that many groups take several
+  readonly segmentBytes = 400; // small, so that many groups take several
   addSegments: LogStorage["addSegments"] = (...a) =>
     this.#task(() => this.#inner.addSegments(...a));
   putPart: LogStorage["putPart"] = (...a) => this.#task(() => this.#inner.putPart(...a));

@@ -1,18 +1,18 @@
-// What every LogStorage must do (web/src/storage/log-storage.ts), as cases that need nothing but
-// the storage: they run under node:test on memory and on fake-indexeddb, and in a real browser on
+// The rules of every LogStorage (web/src/storage/log-storage.ts) as test cases that use only the
+// storage. They run under node:test in memory and on fake-indexeddb, and in real browsers on
 // IndexedDB.
 
 import { type LogStorage, StorageError } from "../../../web/src/storage/log-storage.ts";
 import { equal } from "./equal.ts";
 
-// A place that storages are opened on, one after another, or overlapping as two tabs would.
+// A place on which storages are opened, one after another, or at the same time as by two tabs.
 export interface StorageFixture {
   open(): Promise<LogStorage>;
 }
 
 export interface ContractCase {
   name: string;
-  several?: true; // only of storages to which several segments are given at a time
+  several?: true; // only for storages that accept several segments in a call
   run(fixture: StorageFixture): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export interface Loaded {
   orphans: number[];
 }
 
-// Loads, and then all that a manifest would name.
+// Loads the log, and then all the parts that a manifest would name.
 export async function loadAll(
   storage: Pick<LogStorage, "load" | "readParts">,
   named: number[] = [],
@@ -50,7 +50,7 @@ export async function loadAll(
   return loaded;
 }
 
-// The same by inspect().
+// The same through inspect().
 const byInspecting = (storage: LogStorage): Pick<LogStorage, "load" | "readParts"> => ({
   load: (reader) => storage.inspect(reader),
   readParts: async () => {},
@@ -74,7 +74,7 @@ export const storageContract: ContractCase[] = [
       await first.addSegments(1, [bytes(1)], "strict");
       await first.addSegments(2, [bytes(2, 2)], "relaxed");
       await first.addSegments(0x123456789a, [bytes(3)], "relaxed"); // hexadecimal, beyond 32 bits
-      await first.addSegments(16, [bytes()], "relaxed"); // an empty one is one too
+      await first.addSegments(16, [bytes()], "relaxed"); // an empty segment is a segment
       await first.close();
       const second = await fixture.open();
       const loaded = await loadAll(second);
@@ -299,7 +299,7 @@ export const storageContract: ContractCase[] = [
       await first.close();
       const second = await fixture.open();
       await loadAll(second, [], 4);
-      await second.addSegments(4, [bytes(4)], "strict"); // a first segment claims as well
+      await second.addSegments(4, [bytes(4)], "strict"); // a first segment is a claim as well
       await second.putPart(1, bytes(1));
       equal((await loadAll(second, [1], 4)).segments, [[4, [4]]]);
       await second.close();
@@ -323,7 +323,7 @@ export const storageContract: ContractCase[] = [
       equal(await claim(commit, 3), "fenced");
       equal((await loadAll(after)).segments.length, 2);
       await after.claim(3, bytes(0xb));
-      await after.claim(3, bytes(0xb)); // sent again
+      await after.claim(3, bytes(0xb)); // repeated
       await before.close();
       await after.close();
     },
@@ -370,7 +370,7 @@ export const storageContract: ContractCase[] = [
       heap.set([1, 2, 3], 500);
       await storage.addSegments(1, [heap.subarray(500, 503)], "strict");
       await storage.putPart(1, heap.subarray(501, 503));
-      heap.fill(9); // the caller goes on using its memory
+      heap.fill(9); // the caller reuses its memory
       const loaded = await loadAll(storage, [1]);
       equal(loaded.segments, [[1, [1, 2, 3]]]);
       equal(loaded.parts, { 1: [2, 3] });
@@ -407,7 +407,7 @@ export const storageContract: ContractCase[] = [
       for (let i = 1; i <= 5; ++i) await storage.addSegments(i, [bytes(i)], "relaxed");
       for (let i = 1; i <= 4; ++i) await storage.putPart(i, bytes(i));
       await storage.commitManifest(bytes(42), { segmentsBelow: 4, obsoleteParts: [1, 3] });
-      const loaded = await loadAll(storage, [2, 4], 2); // the first is a claim, and may stay
+      const loaded = await loadAll(storage, [2, 4], 2); // the first is a claim, and may be kept
       equal(loaded, {
         manifest: [42],
         parts: { 2: [2], 4: [4] },
@@ -592,7 +592,7 @@ export const storageContract: ContractCase[] = [
       });
       const inspected = await inspecting;
       equal(inspected.manifest?.length, 1);
-      const before = inspected.manifest?.[0] === 9; // one moment or another, but of one
+      const before = inspected.manifest?.[0] === 9; // before or after, but consistent
       equal(inspected.parts, { 1: before ? [1, 1] : undefined });
       equal(inspected.orphans, [2]);
       if (before) equal(inspected.segments[0], [1, [1]]);

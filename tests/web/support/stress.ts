@@ -1,6 +1,6 @@
-// Users in several tabs of one store who write without waiting, while tabs are killed, frozen,
-// suspended and closed at random and the disk does what disks do. What must hold of it after all is
-// judged by what each user was told (support/history-check.ts).
+// Runs users in several tabs of one store, who write without waiting, while tabs are killed,
+// frozen, suspended and closed at random and the disk is slow or fails. support/history-check.ts
+// checks the result against the responses that each user got.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type LogStorage, StorageError } from "../../../web/src/storage/log-storage.ts";
@@ -16,9 +16,9 @@ export const counters = 3;
 
 export interface StressOptions {
   random: Random;
-  faults: boolean; // the disk fails; else it is only slow
+  faults: boolean; // the disk fails; otherwise it is only slow
   storage?: ((files: Map<string, Uint8Array>) => LogStorage) | undefined;
-  hangTimeoutMs?: number; // a call that has no answer by then never gets one
+  hangTimeoutMs?: number; // a call without a response by then never gets one
 }
 
 type PendingWrite = Omit<Write, "outcome">;
@@ -51,7 +51,7 @@ class User implements UserHistory {
     } finally {
       await Promise.all(this.#waiting); // a read may have failed while writes are under way
     }
-    // deferred writes that could not be stored are lost, and that is said
+    // deferred writes that could not be stored are lost, and the call reports that
     await store.close().catch(() => {});
     this.isDone = true;
   }
@@ -109,8 +109,8 @@ class User implements UserHistory {
     return settled;
   }
 
-  // A conflict on a key that nobody else has says that it was inserted twice; an ETag that is not
-  // there any more, that somebody else was first.
+  // A conflict on a key that is used only once means that it was inserted twice. An outdated ETag
+  // means that another user's write came first.
   #outcomeOf(write: Write, error: Error): Write["outcome"] {
     const { statusCode, code, hint } = error as {
       statusCode?: number;
@@ -127,7 +127,7 @@ class User implements UserHistory {
     return "rejected";
   }
 
-  // The user's own code runs in the tab too.
+  // The user's own code also runs in the tab.
   #turn(): Promise<void> {
     return new Promise((resolve) => this.tab.queueTask(resolve));
   }
@@ -156,7 +156,7 @@ class StressRun {
     this.#origin.lockLossDelayMs = () => random.below(100);
   }
 
-  // Resolves to what does not hold.
+  // Resolves to the violations.
   async run(): Promise<string[]> {
     const { random } = this.#options;
     await this.#createStore();
@@ -199,7 +199,7 @@ class StressRun {
     user.run(40).catch((error) => {
       user.isDone = true;
       if (user.tab.dead) return;
-      // the disk failed on opening, or a read did
+      // the disk failed on opening or on a read
       const open = error instanceof StorageError || error.code === "ConnectionLost";
       if (!open || !this.#options.faults)
         user.violations.push(`${user.name} ended with ${error.stack}`);
@@ -224,7 +224,7 @@ class StressRun {
     }
   }
 
-  // Everybody who lives comes to an end, on a disk that is good by then.
+  // Every tab that is still alive closes, with a disk that works again.
   async #end(): Promise<string[]> {
     const alive = () => this.#users.filter(({ tab, isDone }) => !tab.dead && !isDone);
     const { hangTimeoutMs = 30_000 } = this.#options;
@@ -254,7 +254,7 @@ class StressRun {
   }
 }
 
-/** What does not hold after it, and what the users were told how often. */
+/** The violations after a run, and how often users got which response. */
 export async function runStress(
   options: StressOptions,
 ): Promise<{ violations: string[]; outcomes: Map<string, number> }> {

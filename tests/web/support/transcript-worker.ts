@@ -1,4 +1,4 @@
-// A thread of Node's with a store of its own, which says what it answers.
+// A Node worker thread with its own store, which posts the store's responses.
 
 import { parentPort } from "node:worker_threads";
 import { mockStore } from "../../../web/src/testing/index.ts";

@@ -1,5 +1,5 @@
-// The same requests wherever a store for tests is, and all that comes back as text: for comparing
-// places byte by byte. Runs in Node, pages and workers alike.
+// Sends the same requests to a store for tests in any environment and records the responses as
+// text, to compare environments byte by byte. Runs in Node, pages and workers.
 
 import type { MockOptions } from "../../../web/src/testing/index.ts";
 import type { Store } from "../../../web/src/types.ts";
@@ -7,10 +7,10 @@ import type { Store } from "../../../web/src/types.ts";
 export type SendRequest = (url: string, init?: RequestInit) => Promise<Response>;
 export type Requests = readonly (readonly [path: string, init?: RequestInit])[];
 
-// The same everywhere: it stands in answers. Nothing has to listen there.
+// The same in all environments, because responses contain it. Nothing listens there.
 export const address = "http://127.0.0.1:10002/mock";
 
-// All that chance has a part in.
+// Everything that depends on random values.
 export const options: MockOptions = {
   account: { name: "mock" },
   seed: 7,
@@ -68,10 +68,10 @@ export function transcriptOf(store: Store): Promise<string> {
 
 // ---- For other requests -------------------------------------------------------------------------
 
-// What belongs to the connection is not the store's.
+// Headers of the connection, which do not come from the store.
 const connectionHeaders = ["connection", "content-length", "keep-alive", "transfer-encoding"];
 
-/** Asks one after the other, and puts down everything that comes back. */
+/** Sends the requests in order, and records every response. */
 export async function recordResponses(send: SendRequest, requests: Requests): Promise<string> {
   const responses: string[] = [];
   for (const [path, init] of requests) {
@@ -86,7 +86,7 @@ export async function recordResponses(send: SendRequest, requests: Requests): Pr
   return responses.join("\n\n");
 }
 
-/** A transaction that inserts (b, x) and (b, y) into people, of the account at an address. */
+/** Builds a transaction that inserts (b, x) and (b, y) into the table people at an endpoint. */
 export function batchInsert(account: string): readonly [path: string, init: RequestInit] {
   const inserts = ["x", "y"].flatMap((row) => [
     "--c",

@@ -1,4 +1,4 @@
-// The log in memory without what keeps a stale owner from it: for the tests that must notice.
+// An in-memory log without fencing of stale owners, for tests that must detect the lost writes.
 
 import {
   type LogStorage,

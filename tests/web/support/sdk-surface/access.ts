@@ -1,5 +1,5 @@
-// Who is let in: stored access policies, shared access signatures, keys, connection strings,
-// tokens.
+// Checks authorization: stored access policies, shared access signatures, keys, connection strings
+// and tokens.
 
 import {
   AzureNamedKeyCredential,
@@ -14,7 +14,7 @@ import { all, assertRejected, type Check, type CheckContext } from "./environmen
 const year = 365 * 24 * 3600 * 1000;
 const rights = { query: true, add: true, update: true, delete: true };
 
-// A table of the locked account with rows 1 and 2 in partitions a, b and c.
+// Returns a table of the locked account with rows 1 and 2 in partitions a, b and c.
 async function grid(context: CheckContext): Promise<TableClient> {
   const table = await context.newTable(context.environment.locked);
   for (const partitionKey of ["a", "b", "c"]) {
@@ -23,7 +23,7 @@ async function grid(context: CheckContext): Promise<TableClient> {
   return table;
 }
 
-// Who has nothing but this signature.
+// Returns a client that has only this signature.
 function holder(context: CheckContext, table: string, sas: string): TableClient {
   return context.table(table, {
     ...context.environment.locked,

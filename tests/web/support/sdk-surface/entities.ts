@@ -1,5 +1,5 @@
-// Entities one by one: writing by every verb, reading, every type of value, odd keys, and what is
-// refused.
+// Checks single entities: every write operation, reading, every type of value, unusual keys, and
+// errors.
 
 import { type Edm, odata, type TableClient, type UpdateMode } from "@azure/data-tables";
 import { equal } from "../equal.ts";
@@ -21,7 +21,7 @@ const values = {
   guid: { type: "Guid", value: "c9da6455-213d-42c9-9a79-3e9149a57833" } satisfies Edm<"Guid">,
 };
 
-// As `{ type, value }`, in and out; the client reads what JSON has a value for as text.
+// Writes and reads values as `{ type, value }`. The client returns types that JSON has as text.
 const typed = {
   binary: { type: "Binary", value: "AAH/" },
   boolean: { type: "Boolean", value: true },

@@ -1,5 +1,5 @@
-// What the checks of the official client know of the place where they run, and their vocabulary.
-// Nothing here is of Node or of a page, so that it may be bundled for one.
+// What the official client's checks know about the environment in which they run, and their
+// helpers. Nothing here depends on Node or on a page, so that it can be bundled for either.
 
 import {
   type AzureNamedKeyCredential,
@@ -18,29 +18,29 @@ import { equal } from "../equal.ts";
 export type EnvironmentKind =
   | "node" // store.httpClient in Node
   | "page" // store.httpClient in a browser
-  | "worker" // a browser's own transport, answered by a Service Worker
-  | "http" // a server's
+  | "worker" // the browser's own transport, with responses of a Service Worker
+  | "http" // the HTTP of a server
   | "https";
 
 export type Credential = AzureNamedKeyCredential | AzureSASCredential;
 
 export interface Account {
   endpoint: string;
-  credential?: Credential; // none: it lets everybody in
+  credential?: Credential; // undefined: requests need no authorization
   options: TableServiceClientOptions;
 }
 
 export interface Environment {
   kind: EnvironmentKind;
   account: Account; // with all rights
-  hostStyle: Account; // the same at an address that tells accounts apart by host name
-  // lets in only what is signed, with all rights of an account SAS; may be the same
+  hostStyle: Account; // the same at an address that selects accounts by host name
+  // accepts only signed requests, with all rights of an account SAS; may be the same
   locked: Account;
-  key: NamedKeyCredential; // of the locked one
-  // What signs: the client's own functions, or this package's where the client's build has none
-  // that work.
+  key: NamedKeyCredential; // of the locked account
+  // Signing functions: the client's own, or this package's if the client's build has none that
+  // work.
   signer: { tableSas: typeof generateTableSas; accountSas: typeof generateAccountSas };
-  // as the owner of the locked one
+  // as the owner of the locked account
   setPolicies(table: string, policies: SignedIdentifier[]): Promise<unknown>;
 }
 
@@ -93,7 +93,7 @@ export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return out;
 }
 
-/** What it was rejected with. */
+/** Returns the error with which the call rejects. */
 export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   const nothing = {};
   const error = await promise.then(
@@ -104,13 +104,13 @@ export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   return error;
 }
 
-/** That it is refused as the service does. */
+/** Checks that the service rejects the call in this way. */
 export async function assertRejected(promise: Promise<unknown>, status: number, code: string) {
   const error = await rejectionOf(promise);
   if (!(error instanceof RestError)) throw error;
   const { odataError, errorCode } = error.details as {
     odataError?: { code: string };
-    errorCode?: string; // of the header: the client doesn't read documents of XML
+    errorCode?: string; // from the header, since the client does not parse XML bodies
   };
   const { name, statusCode } = error;
   equal([name, statusCode, odataError?.code ?? errorCode], ["RestError", status, code]);

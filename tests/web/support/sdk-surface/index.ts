@@ -1,5 +1,6 @@
-// The whole of what the official client does with data, as checks that run wherever a store answers
-// it: in Node, in a page, over a Service Worker, a server's HTTP and HTTPS.
+// Checks of everything that the official client does with data. They run in every environment in
+// which a store responds: in Node, in a page, through a Service Worker, and through a server's HTTP
+// and HTTPS.
 
 import { access } from "./access.ts";
 import { entities } from "./entities.ts";
@@ -30,12 +31,12 @@ export interface ExpectedFailure {
   check: string;
   kinds: EnvironmentKind[];
   reason: string;
-  error: RegExp; // what comes of trying
+  error: RegExp; // of an attempt
 }
 
 /**
- * What can't be done where, all of it by the client's or the emulator's own rules. That it still
- * can't is checked.
+ * The checks that fail in some environments because of the client's or the emulator's own rules.
+ * The suite checks that they still fail.
  */
 export const expectedFailures: readonly ExpectedFailure[] = [
   {
@@ -67,7 +68,7 @@ export function expectedFailureOf(
   );
 }
 
-/** REQUIRES: a place runs each check once. */
+/** REQUIRES: an environment runs each check once. */
 export async function runCheck(index: number, environment: Environment): Promise<void> {
   const check = checks[index];
   if (check === undefined) throw new Error(`There is no check ${index}.`);

@@ -1,4 +1,4 @@
-// Entities by filter, selection and page.
+// Checks queries: filters, selections and pages.
 
 import { odata, type TableClient, type TransactionAction } from "@azure/data-tables";
 import { equal } from "../equal.ts";
@@ -11,7 +11,7 @@ interface Keys {
 
 const keyOf = ({ partitionKey, rowKey }: Keys) => `${partitionKey}/${rowKey}`;
 
-// Rows 000, 001, … of partitions, in the order in which they are listed.
+// Returns rows 000, 001, … of these partitions, in the order of a listing.
 async function fill(table: TableClient, partitions: string[], rows: number): Promise<string[]> {
   const keys: Required<Keys>[] = [];
   for (const partitionKey of partitions) {

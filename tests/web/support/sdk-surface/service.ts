@@ -1,4 +1,4 @@
-// The service's properties and statistics, and what all requests have.
+// Checks the service's properties and statistics, and what all requests have in common.
 
 import type { ServiceProperties } from "@azure/data-tables";
 import { equal } from "../equal.ts";

@@ -1,4 +1,4 @@
-// Tables, by both clients.
+// Checks tables, through both clients.
 
 import { odata, type TableClient, type TableItem } from "@azure/data-tables";
 import { equal } from "../equal.ts";

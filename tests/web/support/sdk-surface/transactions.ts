@@ -1,4 +1,4 @@
-// Entity group transactions.
+// Checks entity group transactions.
 
 import { RestError, TableTransaction, type TransactionAction } from "@azure/data-tables";
 import { equal } from "../equal.ts";
@@ -6,8 +6,8 @@ import { all, type Check, rejectionOf } from "./environment.ts";
 
 const entity = (rowKey: string, more: object = {}) => ({ partitionKey: "p", rowKey, ...more });
 
-// Of an operation in a transaction: the client's error has the code itself, and the service's text,
-// which starts with the index.
+// Checks the error of an operation in a transaction: the client's error has the code, and the
+// service's message begins with the operation's index.
 async function failed(promise: Promise<unknown>, status: number, code: string, text: RegExp) {
   const error = await rejectionOf(promise);
   if (!(error instanceof RestError)) throw error;
