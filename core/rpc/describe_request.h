@@ -1,4 +1,4 @@
-// What blocks of the direct door say, without a store: for those who watch them go by.
+// Describes RPC messages, for hosts that log or inspect requests. Needs no store.
 #pragma once
 
 #include <string_view>
@@ -7,11 +7,12 @@
 
 namespace entitable::rpc {
 
-// Replaces what `out` holds. Nothing is known of a malformed block.
+// Replaces `out` with the description of a request message. A malformed message gives an empty
+// description.
 void describe_request(std::string_view request, RequestDescription& out);
 
-// Of a reply: 200 to reads; to writes what HTTP says to a client that doesn't want them repeated,
-// 204, or 202 to a transaction. `request`: what it answers.
+// Returns the outcome that `response` reports for `request`. A successful read has status 200, a
+// write 204 and a transaction 202, as in REST responses.
 RequestOutcome outcome_of(std::string_view request, std::string_view response);
 
 }  // namespace entitable::rpc

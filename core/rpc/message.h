@@ -1,4 +1,5 @@
-// The frame of a block: header, words, text area, binary area (LAYOUT.md). Knows no operation.
+// Reads and writes the frame of an RPC message: header, words, text area and binary area
+// (LAYOUT.md). Operations are encoded elsewhere.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +16,10 @@ namespace entitable::rpc {
 
 inline constexpr std::uint8_t message_version = 1;
 inline constexpr std::size_t header_bytes = 16;
-inline constexpr std::uint32_t none = 0xFFFF'FFFF;  // instead of a length: there is no text
-inline constexpr std::uint32_t not_a_string =
-    0xFFFF'FFFE;  // instead of a key's length: it was given, but is no string
+// Stands in place of a text's length if there is no text.
+inline constexpr std::uint32_t none = 0xFFFF'FFFF;
+// Stands in place of a key's length if the caller passed a key that is not a string.
+inline constexpr std::uint32_t not_a_string = 0xFFFF'FFFE;
 
 enum class RequestKind : std::uint8_t {
   get = 1,
@@ -40,15 +42,15 @@ enum class ResponseKind : std::uint8_t {
 
 inline constexpr std::uint8_t flag_utf16 = 1;
 inline constexpr std::uint8_t flag_local_failure = 2;
-inline constexpr std::uint8_t flag_headers = 4;  // of an error
+inline constexpr std::uint8_t flag_headers = 4;  // only in errors
 
-// Reads a request block, or an error among the replies. Never past the end: a reader that has
-// failed stays failed, gives zeros and empty text, and is asked once at the end (ok()). Text is
-// always WTF-8, whatever the area holds.
+// Reads a request message or an error response. Never reads past the end. After a failure, the
+// reader stays failed and returns zeros and empty text, so callers check ok() once at the end.
+// Returns text as WTF-8, whether the text area is UTF-8 or UTF-16.
 class MessageReader {
  public:
-  // The views it gives are valid as long as both `block` and the reader. It has failed if the block
-  // has other flags than `known_flags`.
+  // Returned views are valid while both the bytes of `message` and the reader exist. The reader
+  // fails if the message has flags outside `known_flags`.
   explicit MessageReader(std::string_view message, std::uint8_t known_flags = flag_utf16);
 
   std::uint8_t kind() const { return kind_; }
@@ -70,7 +72,7 @@ class MessageReader {
     const std::uint64_t low = word();
     return low | (static_cast<std::uint64_t>(word()) << 32);
   }
-  // Two words, and a payload of two words: what a property takes.
+  // The words of one property: two words and a payload of two words.
   struct PropertyRecord {
     std::uint32_t name_index = 0;
     std::uint32_t type_and_form = 0;
@@ -89,24 +91,24 @@ class MessageReader {
     return record;
   }
   double float64();
-  // Words from here to the text area.
+  // Returns the number of unread words.
   std::size_t words_left() const { return (words_end_ - at_) / 4; }
-  // The last `count` words: for a list that stands behind what is read after it. They are no longer
-  // read by word().
+  // Returns the last `count` words, which word() then no longer reads. Used for a list that comes
+  // last in the message but is needed first.
   std::string_view take_last_words(std::size_t count);
 
-  // The next string of the area.
+  // Returns the next string of the text area. `units`: its length in UTF-16 units.
   std::string_view text(std::uint32_t units) {
     if (!ok_ || !ascii_ || text_end_ - text_at_ < units) return decode_text(units);
-    const std::string_view piece(message_.data() + text_at_, units);
+    const std::string_view next(message_.data() + text_at_, units);
     text_at_ += units;
-    return piece;
+    return next;
   }
   std::string_view text() { return text(word()); }  // its length is the next word
   std::optional<std::string_view> optional_text();  // nothing if the next word is `none`
   std::string_view binary(std::uint32_t bytes);     // the next bytes of the binary area
-  // What text looks at that does not stand in the block as it is: for whoever uses it after the
-  // reader is gone. Null: there is none.
+  // Returns the strings that had to be converted, so that a caller can keep their views valid after
+  // the reader is destroyed. Null: none were converted.
   std::shared_ptr<const void> converted_texts() const { return converted_texts_; }
 
  private:
@@ -119,26 +121,26 @@ class MessageReader {
   std::uint8_t kind_ = 0;
   bool ok_ = true;
   bool utf16_ = false;
-  bool ascii_ = false;  // text positions are bytes: nothing to count
+  bool ascii_ = false;  // the text area is ASCII: a length in units is a length in bytes
   std::size_t at_ = 0;
   std::size_t words_end_ = 0;
   std::size_t text_at_ = 0;
   std::size_t text_end_ = 0;
   std::size_t binary_at_ = 0;
-  char32_t pending_low_surrogate_ = 0;  // the second half of a pair that the last string ended in
+  char32_t pending_low_surrogate_ = 0;  // of a pair that the previous string ended inside
   std::shared_ptr<std::deque<std::string>> converted_texts_;
 };
 
-// A growing byte buffer that is not cleared when it grows, and keeps its memory when it is used
-// again.
+// A growing byte buffer for one response message. Growing does not clear the new bytes, and a
+// buffer that is used again keeps its memory.
 class ResponseBuffer {
  public:
   const char* data() const { return message_.bytes.get(); }
   std::size_t size() const { return message_.size; }
   std::string_view view() const { return {data(), size()}; }
   std::string str() const { return std::string(view()); }
-  void assign(std::string_view bytes);  // for a reply that another door wrote
-  // A reply of at most so many bytes then needs no more memory. What there is survives.
+  void assign(std::string_view bytes);  // for a response that is not an RPC message
+  // Allocates memory for a response of `bytes` bytes. The content stays.
   void reserve(std::size_t bytes) { message_.reserve(bytes); }
 
  private:
@@ -149,47 +151,50 @@ class ResponseBuffer {
     std::size_t capacity = 0;
     std::size_t size = 0;
     void clear();
-    void reserve(std::size_t wanted) {  // contents up to size survive
+    void reserve(std::size_t wanted) {  // keeps the first `size` bytes
       if (wanted > capacity) grow(wanted);
     }
     void grow(std::size_t wanted);
   };
   Area message_;
-  Area binary_;  // of the block that is being written, until the end of its text is known
+  Area binary_;  // the message's binary area until finish() appends it to the text
 };
 
 class ResponseCursor;
 
-// Writes a reply block. The number of words is bounded first, so that text is written to its place
-// at once:
+// Writes a response message. The caller bounds the number of words first, so text can be written at
+// its final position:
 //   ResponseWriter w(out, ResponseKind::tables, 2 + names.size());
 //   w.word(…); w.text(…); w.finish();
 class ResponseWriter {
  public:
-  // Memory is asked for once if there is little text, and not at all if `out` has room for so much.
+  // The constructor allocates space for this much text, so a response with little text needs one
+  // allocation, or none if the buffer is already large enough.
   static constexpr std::size_t initial_text_bytes = 256;
   static constexpr std::size_t initial_bytes(std::size_t words_max) {
     return header_bytes + words_max * 4 + initial_text_bytes;
   }
-  // Replaces what `out` holds. At most `words_max` words may be written.
+  // Replaces the content of `out`. REQUIRES: the caller writes at most `words_max` words.
   ResponseWriter(ResponseBuffer& out, ResponseKind kind, std::size_t words_max);
 
   void set_flag(std::uint8_t flag) { flags_ |= flag; }
   void word(std::uint32_t value);
-  void two_words(std::uint64_t value);  // aligned, with a zero word before it if need be
+  void two_words(std::uint64_t value);  // aligns to 8 bytes with a zero word if necessary
   void float64(double value);
-  void text(std::string_view wtf8);  // its length as a word, and into the text area
+  void text(std::string_view wtf8);  // writes the length as a word and the text to the text area
   void optional_text(const std::optional<std::string>& wtf8);
-  void binary(std::string_view bytes);  // its length as a word, and into the binary area
-  // Into the text area only; gives its length in units. For text whose word stands elsewhere.
+  void binary(std::string_view bytes);  // writes the length as a word and the bytes to their area
+  // Writes to the text area only, and returns the length in UTF-16 units. For text whose length is
+  // written separately.
   std::uint32_t append_text(std::string_view wtf8);
-  // The same for text that is known to be ASCII.
+  // Same as text(), for text that is known to be ASCII.
   void ascii(std::string_view text);
   void words(std::span<const std::uint32_t> values);
-  // Room for this much more text: one growth instead of several.
+  // Allocates memory for this much more text at once.
   void reserve_text(std::size_t bytes);
-  // For at most so many words and bytes of text (response_cursor.h). What it wrote counts when it
-  // is given back, and nothing else is written meanwhile.
+  // Returns a cursor (response_cursor.h) for at most `words_max` words and `text_max` bytes of
+  // text. commit_cursor() makes its output part of the message. REQUIRES: nothing else is written
+  // until then.
   ResponseCursor open_cursor(std::size_t words_max, std::size_t text_max);
   void commit_cursor(ResponseCursor cursor);
   void finish();
@@ -207,7 +212,7 @@ class ResponseWriter {
   std::size_t at_ = header_bytes;
   std::size_t text_at_;
   std::size_t text_end_;
-  std::size_t cursor_text_end_ = 0;  // where the text of the cursor that is out has to end
+  std::size_t cursor_text_end_ = 0;  // the limit for the text of the open cursor
 };
 
 }  // namespace entitable::rpc

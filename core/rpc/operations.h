@@ -1,9 +1,9 @@
-// The calls of the direct door: block in, store call, block out. Writes are parsed by
-// write_parser.h, staged together with those of the other door by core/dispatch/dispatcher.h, and
-// answered by what is here.
+// The operations of the RPC entry point: decodes a request message, calls the store and encodes the
+// response message. write_parser.h parses writes, and core/dispatch/dispatcher.h stages them
+// together with REST writes. The functions here encode the responses of writes.
 //
-// Nothing here fails: what cannot be answered is answered by an error block, in the service's
-// words.
+// No function here fails. A request that cannot be served gets an error response with the service's
+// code and message.
 #pragma once
 
 #include <string_view>
@@ -18,26 +18,27 @@
 
 namespace entitable::rpc {
 
-// get, query, explain, list tables, get each. Replaces what `out` holds; `pages` only lends its
-// memory. Gives the parts to load before it is asked again (query.h, PartsNeeded); none: `out` is
-// the reply, and `rows`, if it is asked for, what it took.
+// Handles get, query, explain, list tables and get each. Returns the parts to load before the
+// caller repeats the request (PartsNeeded in query.h). If none are needed, `out` holds the
+// response, and `rows`, if not null, counts the rows read and returned. `pages` provides reusable
+// memory.
 std::vector<PartId> handle_read(const Store& store, std::string_view request, PageWriter& pages,
                                 ResponseBuffer& out, RowCounts* rows = nullptr);
 
-// The ticks of a host's clock, in milliseconds since 1970 with their fraction. What is no time at
-// all is the epoch: the store's clock rises anyway.
+// Converts a host's clock, in milliseconds since 1970 with a fraction, to ticks. Returns the Unix
+// epoch for values that are not a time; the store's clock rises nevertheless.
 Ticks ticks_from_unix_ms(double milliseconds);
 
-// Makes room for the answer to a write of one operation that holds: writing it takes no memory
-// then.
+// Allocates memory for the response to one successful write operation, so that encoding the
+// response cannot run out of memory.
 void reserve_write_result(ResponseBuffer& out);
 
-// What the store answered to a write of this door (write_parser.h). `text` only remembers what the
-// timestamps before had in common.
+// Encodes the store's result of an RPC write. `text` caches the text that consecutive timestamps
+// share.
 void encode_write_result(ResponseBuffer& out, const WriteResult& answer, TimestampFormatter& text);
 void encode_error(ResponseBuffer& out, const Error& error);
 void encode_error(ResponseBuffer& out, const GroupFailure& failure);
-// One that the store didn't give: of an operation and of a transaction as a whole.
+// Encodes an error that did not come from the store, with additional headers.
 using HeaderViews = std::vector<std::pair<std::string_view, std::string_view>>;
 void encode_error(ResponseBuffer& out, const ServiceError& error, const HeaderViews& headers);
 

@@ -1,5 +1,5 @@
-// A page of rows as a reply block (LAYOUT.md): shapes once, then per row its payloads, all text in
-// one area.
+// Writes a page of rows as a response message (LAYOUT.md): each shape once, then the values of each
+// row.
 #pragma once
 
 #include <optional>
@@ -16,12 +16,12 @@
 
 namespace entitable::rpc {
 
-// Keeps its memory from page to page, and nothing that a reply depends on.
+// Reuses its memory for the next page. The content of a response does not depend on earlier pages.
 class PageWriter {
  public:
-  // Replaces what `out` holds. `select` as normalize_select() gives it; empty: everything. `table`
-  // only makes the shapes' hints differ from table to table. REQUIRES: the rows are of one version
-  // of one table, which is held.
+  // Replaces the content of `out`. `select` is a result of normalize_select(); empty selects
+  // everything. `table` only makes shape hints differ between tables. REQUIRES: all rows belong to
+  // one version of one table, and the caller keeps that version alive.
   void write(ResponseBuffer& out, std::string_view table, std::span<const RowView> rows,
              const std::vector<std::string>& select, const std::optional<Continuation>& next);
 
@@ -36,8 +36,8 @@ class PageWriter {
   void write_system_column(ResponseCursor& out, const RowView& row, std::uint8_t type);
 
   WireShapes shapes_;
-  std::vector<const WireShape*> shape_of_;     // per row of the page
-  std::optional<std::string_view> partition_;  // of the row before
+  std::vector<const WireShape*> shape_of_;     // one per row of the page
+  std::optional<std::string_view> partition_;  // PartitionKey of the previous row
   TimestampFormatter times_;
 };
 

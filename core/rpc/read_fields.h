@@ -1,5 +1,5 @@
-// The words of the requests that read, in the order of LAYOUT.md; what they mean is not looked at.
-// Whether they were there at all is the reader's to say (MessageReader::ok). Internal to core/rpc.
+// Reads the fields of read requests in the order of LAYOUT.md, without checking their meaning.
+// MessageReader::ok() reports whether all fields were present. Internal to core/rpc.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct QueryFields {
   std::string_view table;
   std::optional<std::string_view> filter;
   std::uint32_t top = none;
-  std::optional<std::string_view> partition, row;  // where it goes on
+  std::optional<std::string_view> partition, row;  // the continuation
   std::vector<std::string_view> select;
 };
 
@@ -49,7 +49,7 @@ inline std::vector<std::string_view> read_select(MessageReader& in) {
   return names;
 }
 
-// In braces what is read stands in the order in which it is read.
+// Braced initializers are evaluated from left to right, so fields are read in the listed order.
 inline GetFields read_get_fields(MessageReader& in) {
   return GetFields{in.text(), KeyView{in.text(), in.text()}, read_select(in)};
 }

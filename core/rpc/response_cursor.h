@@ -1,6 +1,6 @@
-// Writes a stretch of a block whose room is known beforehand, such as a row of a page: where the
-// next word and the next text go stays in registers, and nothing is checked but when it is given
-// back. Internal to core/rpc; message.h says how it is got.
+// Writes a part of a response message whose maximum size is known in advance, such as a row of a
+// page. Positions stay in registers, and bounds are checked only in commit_cursor().
+// ResponseWriter::open_cursor() returns a cursor. Internal to core/rpc.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace entitable::rpc {
 
 namespace detail {
 
-// Copies bytes and tells whether they are ASCII.
+// Copies the bytes and returns whether all of them are ASCII.
 inline bool copy(char* to, std::string_view bytes) {
   std::uint64_t bits = 0;
   copy_words(to, bytes.data(), bytes.size(), [&bits](std::uint64_t word) { bits |= word; });
@@ -31,13 +31,13 @@ class ResponseCursor {
     std::memcpy(word_, &value, sizeof value);
     word_ += sizeof value;
   }
-  void two_words(std::uint64_t value) {  // aligned, with a zero word before it if need be
+  void two_words(std::uint64_t value) {  // aligns to 8 bytes with a zero word if necessary
     if (((word_ - message_) & 7) != 0) word(0);
     std::memcpy(word_, &value, sizeof value);
     word_ += sizeof value;
   }
   void float64(double value) { two_words(__builtin_bit_cast(std::uint64_t, value)); }
-  // Its length as a word, and into the text area.
+  // Writes the length as a word and the text to the text area.
   void text(std::string_view wtf8) {
     const bool ascii = detail::copy(text_, wtf8);
     text_ += wtf8.size();
@@ -48,7 +48,7 @@ class ResponseCursor {
     text_ += text.size();
     word(static_cast<std::uint32_t>(text.size()));
   }
-  // Room for ASCII text whose word stands elsewhere.
+  // Returns space in the text area for ASCII text whose length is written separately.
   char* allocate_ascii(std::size_t bytes) {
     char* const target = text_;
     text_ += bytes;

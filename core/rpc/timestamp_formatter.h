@@ -1,5 +1,6 @@
-// Timestamps and ETags of many rows as text. Rows of a page were mostly written within the same few
-// seconds, so all but the fraction is kept from row to row, and nearly all from second to second.
+// Formats the timestamps and ETags of many rows. The rows of a page were mostly written within a
+// few seconds, so the formatter caches the text of the day and the second, and rewrites only the
+// digits that differ.
 #pragma once
 
 #include <array>
@@ -13,8 +14,8 @@ namespace entitable::rpc {
 
 class TimestampFormatter {
  public:
-  // Both as model/date_time.h and model/etag.h print them. REQUIRES: ticks in range. Valid until
-  // the next call with other ticks.
+  // timestamp() and etag() return the same text as model/date_time.h and model/etag.h. The view is
+  // valid until the next call with different ticks. REQUIRES: the ticks are in the DateTime range.
   std::string_view timestamp(Ticks ticks) {
     if (ticks != ticks_) move_to(ticks);
     return timestamp_.view();
@@ -25,7 +26,7 @@ class TimestampFormatter {
   }
 
  private:
-  // ".4767123", without zeros at its end; of a whole second empty.
+  // The fraction of a second, such as ".4767123", without trailing zeros. Empty for a whole second.
   struct Fraction {
     std::array<char, 8> text;
     std::size_t size;
@@ -34,14 +35,14 @@ class TimestampFormatter {
   class CachedText {
    public:
     std::string_view view() const { return {text_.data(), size_}; }
-    // `text` is a whole second; `separator` bytes stand between two numbers of its clock.
+    // `text` is the text of a whole second. Hours, minutes and seconds are `separator` bytes apart.
     void set_day(std::string_view text, std::string_view tail, std::size_t separator);
     void set_clock(unsigned seconds_of_day);
     void set_fraction(const Fraction& fraction);
 
    private:
     std::array<char, 64> text_{};
-    std::size_t prefix_ = 0;  // up to the seconds
+    std::size_t prefix_ = 0;  // bytes before the fraction
     std::size_t size_ = 0;
     std::size_t separator_ = 0;
     std::array<char, 4> tail_{};
@@ -51,7 +52,7 @@ class TimestampFormatter {
   void move_to(Ticks ticks);
   void move_to_second(Ticks second);
 
-  // What the texts show; at first nothing that a row could have.
+  // The times that the cached texts show. The initial values are ones that no row can have.
   Ticks ticks_ = -1;
   Ticks second_ = -1'000'000'000'000;
   Ticks day_ = -1'000'000'000'000;

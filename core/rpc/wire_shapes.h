@@ -1,5 +1,5 @@
-// The shapes of a page as they stand in its block (LAYOUT.md): what rows of one index shape give
-// under a selection. Internal to core/rpc.
+// The shapes of a page in its response message (LAYOUT.md). A wire shape lists the columns that
+// rows of one index shape have under a selection. Internal to core/rpc.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace entitable::rpc {
 
-// Column types of a page: 0, the numbers of EdmType, and these.
+// The column types of a page are the numbers of EdmType and the following.
 inline constexpr std::uint8_t column_null = 0;
 inline constexpr std::uint8_t column_etag = 16;
 inline constexpr std::uint8_t column_partition = 17;
@@ -25,17 +25,18 @@ inline constexpr std::size_t guid_units = 36;
 
 struct WireColumn {
   std::uint8_t type;
-  std::uint32_t slot;     // of the row's shape
-  std::string_view name;  // none for system columns
+  std::uint32_t slot;     // in the row's shape
+  std::string_view name;  // empty for system columns
 };
 
 struct WireShape {
   static constexpr std::uint32_t not_in_page = 0xFFFF'FFFF;
   std::uint32_t page_index = not_in_page;
   std::vector<WireColumn> columns;
-  std::size_t row_words_max = 1;   // its place, and payloads with their alignment
-  std::size_t extra_row_text_max;  // text that is not in the row as it is
-  // The shape in the block: `head` is its words, of which names_units stands in [2].
+  std::size_t row_words_max = 1;   // the shape's index and the payloads with their alignment
+  std::size_t extra_row_text_max;  // bytes of text that are formatted, not copied from the row
+  // The shape's words in the message: hint, number of columns, length of all names in UTF-16 units,
+  // then one word per column.
   std::vector<std::uint32_t> header_words;
   std::string names;
 
@@ -43,17 +44,18 @@ struct WireShape {
   void add(std::uint8_t type, std::string_view name = {}, std::uint32_t slot = 0);
 };
 
-// Keeps shapes from page to page, as long as pages are of one table and one selection; the shapes
-// of generic rows only for their page. What a page gets does not depend on what was kept.
+// Builds the wire shapes of a page. Caches them while pages have the same table and selection; the
+// shapes of generic rows are kept for one page only. A page does not depend on what is cached.
 class WireShapes {
  public:
-  // A page without shapes. `select` as normalize_select() gives it; empty: everything.
+  // Begins a page, at first without shapes. `select` is a result of normalize_select(); empty
+  // selects everything.
   void begin_page(std::string_view table, const std::vector<std::string>& select);
-  // The shape of a row of the page; valid until the next begin().
+  // Returns the wire shape of a row of the page. The shape is valid until the next begin_page().
   const WireShape& shape_of(const RowView& row);
   const std::vector<std::string>& select() const { return select_; }
 
-  // Those of the page so far, in the order of their places.
+  // The shapes of the page so far, in the order of their indexes.
   std::size_t size() const { return page_.size(); }
   std::size_t words() const;
   void write(ResponseWriter& out) const;
@@ -66,16 +68,16 @@ class WireShapes {
 
   struct CachedShape {
     const Shape* index_shape = nullptr;
-    Ref<const Schema> schema;  // of that shape: held, so that no other shape can be in its place
+    Ref<const Schema> schema;  // keeps index_shape alive, so its address is not reused
     std::unique_ptr<WireShape> shape;
   };
 
   std::string table_;
   std::vector<std::string> select_;
   std::uint32_t seed_ = 0;           // of the hints
-  std::vector<CachedShape> cached_;  // by shape id; not the generic one
+  std::vector<CachedShape> cached_;  // by shape id; without the generic shape
   std::size_t cached_count_ = 0;
-  std::vector<std::unique_ptr<WireShape>> generic_;  // of this page
+  std::vector<std::unique_ptr<WireShape>> generic_;  // only of this page
   std::vector<WireShape*> page_;
 };
 

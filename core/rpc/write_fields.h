@@ -1,5 +1,5 @@
-// The words of a write, in the order of LAYOUT.md; what they mean is not looked at. Whether they
-// were there at all is the reader's to say (MessageReader::ok). Internal to core/rpc.
+// Reads the fields of write requests in the order of LAYOUT.md, without checking their meaning.
+// MessageReader::ok() reports whether all fields were present. Internal to core/rpc.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct WriteFields {
   bool transaction = false;
   std::uint32_t operations = 0;
   std::string_view table;
-  std::string_view name_lengths;  // of the names, a word each
+  std::string_view name_lengths;  // one word per property name
 
   std::size_t name_count() const { return name_lengths.size() / 4; }
 };
@@ -37,7 +37,7 @@ struct OperationFields {
 
 enum class ValueForm : std::uint8_t { native = 0, text = 1, number = 2, boolean = 3, unusable = 4 };
 
-// What a property record holds besides the name, taken out of the block but not yet looked at.
+// The unchecked value of a property record.
 struct Payload {
   std::uint8_t type = 0;
   ValueForm form = ValueForm::unusable;
@@ -45,7 +45,7 @@ struct Payload {
   std::string_view bytes;  // text or binary
 };
 
-// Up to the names.
+// Reads the fields before the names.
 inline WriteFields read_write_fields(MessageReader& in) {
   constexpr std::uint32_t flag_transaction = 1;
   constexpr std::size_t operation_words = 4;
@@ -63,7 +63,7 @@ inline WriteFields read_write_fields(MessageReader& in) {
   return fields;
 }
 
-// Up to the operations. `on_name` is told each name.
+// Reads the names and calls on_name with each of them.
 template <typename OnName>
 void read_names(MessageReader& in, const WriteFields& fields, OnName on_name) {
   for (std::size_t i = 0; i < fields.name_count(); ++i) {
@@ -80,7 +80,7 @@ inline KeyField read_key_field(MessageReader& in) {
   return KeyField{in.text(units), false, false};
 }
 
-// Up to the properties of the operation.
+// Reads the fields of an operation before its properties.
 inline OperationFields read_operation_fields(MessageReader& in) {
   constexpr std::size_t property_words = 4;
   const std::uint32_t kind_and_count = in.word();
@@ -100,11 +100,12 @@ inline OperationFields read_operation_fields(MessageReader& in) {
 }
 
 struct PropertyFields {
-  std::uint32_t name_index = 0;  // its position among the names
+  std::uint32_t name_index = 0;  // position of the name in the message's names
   Payload payload;
 };
 
-// `record` is in.property_record(), read just before.
+// Reads the text or bytes of a property. REQUIRES: `record` is the last result of
+// in.property_record().
 inline PropertyFields read_property_fields(MessageReader& in,
                                            const MessageReader::PropertyRecord& record) {
   PropertyFields fields;

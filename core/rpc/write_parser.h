@@ -1,4 +1,4 @@
-// Writes from a block: operation lists and table operations as the store wants them (LAYOUT.md).
+// Parses the RPC write messages (LAYOUT.md) into the store's write requests.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,13 @@
 
 namespace entitable::rpc {
 
-// Whether it writes a single row, if it is well-formed.
+// Returns whether the message writes a single row, provided that it is well-formed.
 bool is_single_row_write(std::string_view message);
 
-// Replaces what `request` holds, and uses its memory again where it can; or gives the refusal that
-// the door itself gives, and then `request` means nothing: a malformed block (InvalidInput), a
-// value that does not fit its type, a malformed ETag, a key among the properties. What needs the
-// table, or is a rule of groups, is the store's. The request looks into the block.
+// Parses the message into `request` and reuses the memory of `request`. Returns an error for a
+// malformed message (InvalidInput), a value that does not fit its type, a malformed ETag, or a key
+// among the properties; `request` is then unspecified. The store checks everything that depends on
+// the table, and the rules of transactions. The request holds views into the bytes of `message`.
 std::optional<GroupFailure> parse_write(std::string_view message, WriteRequest& request);
 
 }  // namespace entitable::rpc
