@@ -1,9 +1,10 @@
-// A block that may be sent again, since whoever sends it may not hear the answer, is in a *call*:
+// A message may be wrapped in a *call*, so that the client can retry it safely if the response is
+// lost:
 //
-//     call = 32:u8 1:u8 0:u16 0:u32 number:u64 client:16 bytes block
+//     call = 32:u8 1:u8 0:u16 0:u32 number:u64 client:16 bytes message
 //
-// 1 is the version; the block is of either door. What becomes of one that was applied before is
-// said in core/store/call_window.h.
+// 1 is the version. The message is an RPC message or an HTTP request. core/store/call_window.h
+// describes how a call that was already applied is answered.
 #pragma once
 
 #include <optional>
@@ -13,9 +14,10 @@
 
 namespace entitable::dispatch {
 
-bool is_call(std::string_view message);  // by its first byte
+bool is_call(std::string_view message);  // checks the first byte only
 
-// Takes the head of a call off its block. Nothing: it is malformed.
+// Removes the call's header from `message` and returns it. Returns nothing if the call is
+// malformed.
 std::optional<ClientCall> unwrap_call(std::string_view& message);
 
 }  // namespace entitable::dispatch

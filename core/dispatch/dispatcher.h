@@ -1,11 +1,11 @@
-// Both doors before one store: writes that came through either are staged together, in order, as
-// one group.
+// Dispatches messages to the RPC or the REST entry point, and stages the writes of both in order,
+// as one group.
 //
-// A block is of the direct door (core/rpc/LAYOUT.md) or an HTTP request
-// (core/rest/http_codec.h); its first byte says which. Nothing here fails: what cannot be
-// answered is answered by an error, as an HTTP response to a request and as an error block
-// otherwise. A block may be in a call (call.h): its answer is the block's, and if it was applied
-// before, what it was then.
+// The first byte of a message tells whether it is an RPC message (core/rpc/LAYOUT.md) or an HTTP
+// request (core/rest/http_codec.h). No function here fails: a message that cannot be served gets an
+// error, as an HTTP response or as an RPC error response. A message may be wrapped in a call
+// (call.h). A call gets the response of its message; a call that was already applied gets its first
+// response again.
 #pragma once
 
 #include <cstddef>
@@ -21,44 +21,46 @@
 
 namespace entitable::dispatch {
 
-// An HTTP request that reads (GET, HEAD, OPTIONS). Replaces what `out` holds, by its response, or
-// by an error block if the block is malformed or its request is a write after all. Gives the parts
-// to load before it is asked again (query.h, PartsNeeded); none: `out` is the reply, and `rows`, if
-// it is asked for, what it took.
+// Handles an HTTP request that reads (GET, HEAD, OPTIONS). Returns the parts to load before the
+// caller repeats the request (PartsNeeded in query.h). If none are needed, `out` holds the
+// response, and `rows`, if not null, counts the rows read and returned. A malformed message and an
+// HTTP request that writes get an RPC error response.
 std::vector<PartId> handle_rest_read(const rest::Account& account, const Store& store,
                                      std::string_view message, Ticks now, rpc::ResponseBuffer& out,
                                      RowCounts* rows = nullptr);
 
-// The store's answer to an HTTP request.
+// Makes the HTTP response from the store's result.
 using MakeResponse = std::function<rest::Response(const WriteResult&)>;
 
 struct StagedResponses {
-  std::vector<rpc::ResponseBuffer> responses;  // one per block, in order
-  std::vector<char> failed;  // whether the block changes nothing: it was refused, or only read
+  std::vector<rpc::ResponseBuffer> responses;  // one per message, in order
+  std::vector<char> failed;  // one per message: true if it changed nothing (an error or a read)
   bool changes = false;      // false: there is nothing to store or publish
-  // Not empty: nothing was staged and nothing answered; load all of these and stage again.
+  // Not empty: nothing was staged and there are no responses. Load all these parts, then stage
+  // again.
   std::vector<PartId> parts_needed;
 
-  // Memory for the group on its way; what is in it means nothing between calls.
+  // Reusable memory for staging. Its content is unspecified between calls.
   struct Pending {
-    std::size_t at;              // among the blocks
-    MakeResponse make_response;  // empty: the direct door asked
+    std::size_t at;              // position of the message
+    MakeResponse make_response;  // empty for an RPC message
   };
   struct Scratch {
     std::vector<WriteRequest> requests;
     std::vector<Pending> pending;  // one per request
-    StageResult single;            // what a write alone was answered
+    StageResult single;            // the result of a single write
     rpc::TimestampFormatter timestamps;
   };
   Scratch scratch;
 };
 
-// Writes: every block in order on one candidate, which publish() or discard() of the store ends. A
-// block that its door answers itself (a refusal, a batch that reads) doesn't reach the store.
-// Replaces what `out` holds, and uses its memory again.
+// Stages every message in order on one candidate; the caller then calls the store's publish() or
+// discard(). A message that its entry point can answer alone (an error, a batch that reads) does
+// not reach the store. Replaces the content of `out` and reuses its memory.
 void stage(const rest::Account& account, Store& store,
            const std::vector<std::string_view>& messages, Ticks now, StagedResponses& out);
-// stage() and, if there are changes, publish() at once. What throws has not been published.
+// Stages as stage() does and, if there are changes, publishes them at once. If the call throws,
+// nothing was published.
 void stage_and_publish(const rest::Account& account, Store& store,
                        const std::vector<std::string_view>& messages, Ticks now,
                        StagedResponses& out);

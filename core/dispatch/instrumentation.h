@@ -1,5 +1,5 @@
-// What goes by either door, told and answered without the store's having a part in it: for those
-// who log requests, and fail some of them on purpose.
+// Describes messages of both entry points and makes error responses for them, without executing
+// them. Hosts use this to log requests and to inject faults.
 #pragma once
 
 #include <string>
@@ -13,27 +13,30 @@
 
 namespace entitable::dispatch {
 
-// Of a block of either door, in a call or not. The same call is described alike, whichever door it
-// comes through; what is malformed is RequestOperation::unknown.
+// Describes a message of either entry point, wrapped in a call or not. Equal operations have equal
+// descriptions in RPC and REST. A malformed message is RequestOperation::unknown.
 RequestDescription describe_request(const rest::Account& account, std::string_view message);
 
-// As JSON, with what is known only (RequestDescription of web/src/types.ts):
+// Returns the description as JSON, without unknown members (RequestDescription in
+// web/src/types.ts):
 //   {"operation":"query","table":"people","filter":"Age gt 3","select":["Age"],"top":5}
 //   {"operation":"batch","table":"people","partitionKey":"p","operations":[{"operation":"upsert",
 //     "mode":"Merge","table":"people","partitionKey":"p","rowKey":"1"}]}
 std::string description_json(const RequestDescription& description);
 
-// The reply that the service would give to the block if it failed as `refusal` says: an HTTP
-// response, or an error block that its client makes the same error of. Nothing is done.
+// Writes to `out` the response that the service would give if `message` failed with the error in
+// `error_json`: an HTTP response or an RPC error response. Does not execute the message.
 //
-// The refusal is a JSON object of "code", and if the catalogue (core/model/service_error) doesn't
-// know that or it is to be otherwise, "status" (300 to 599) and "message" (else what HTTP says of
-// the status); "header:<name>" for each header more. InvalidInput, in words, if it is not.
+// `error_json` is a JSON object with "code" and, optionally, "status" (300 to 599), "message" and
+// "header:<name>" for each additional header. The defaults for status and message are those of the
+// code in core/model/service_error. For an unknown code the status is required, and the default
+// message is the reason phrase of the status. Returns InvalidInput with a message if `error_json`
+// is not such an object.
 Result<void> make_error_response(const rest::Account& account, const Store& store,
                                  std::string_view message, std::string_view error_json, Ticks now,
                                  rpc::ResponseBuffer& out);
 
-// What the reply says became of the block, in or without its call.
+// Returns the outcome that `response` reports for `message`, wrapped in a call or not.
 RequestOutcome outcome_of(std::string_view message, std::string_view response);
 
 }  // namespace entitable::dispatch

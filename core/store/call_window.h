@@ -1,10 +1,10 @@
-// The answers of recent calls, so that a call sent again after a hand-over is answered and not
-// applied twice.
+// The results of recent calls. A call that is sent again after a takeover gets its earlier result
+// and is not applied twice.
 //
-// Keeps the newest calls_per_client calls of each client, and the clients_max clients that called
-// last. A client has at most calls_per_client writes without an answer at a time, and sends them
-// again as soon as there is a new owner; so what it may send again is here, however much others
-// write meanwhile.
+// Keeps the newest calls_per_client calls of each of the clients_max most recent clients. A client
+// has at most calls_per_client unanswered writes at a time, and sends them again as soon as there
+// is a new owner. So the window holds every call that a client may send again, however much other
+// clients write meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -20,17 +20,17 @@ class CallWindow {
   static constexpr std::size_t calls_per_client = 64;
   static constexpr std::size_t clients_max = 256;
 
-  // The answer that was given, or nullptr. Linear in the window's clients; asked once per call that
-  // carries a client id.
+  // Returns the call with its result, or nullptr. Takes time linear in the number of clients.
   const ClientCall* find(const ClientId& client, std::uint64_t number) const;
-  // Makes room for calls of these clients, so that add() does not allocate.
+  // Allocates memory for these calls, so that add() does not allocate. If there are too many
+  // clients, drops the one that has not called for longest.
   void reserve(const std::vector<ClientCall>& calls);
-  // Forgets the client's oldest call if it has too many, and the client that has not called for
-  // longest if there are too many. REQUIRES: reserve() with this call, and since then no call but
-  // those it was given.
+  // Adds a call, and drops the client's oldest call if there are too many. REQUIRES: the call was
+  // passed to the last reserve().
   void add(ClientCall&& call) noexcept;
-  // By client, the one that called last at the end; each client's oldest first. Adding them in this
-  // order to an empty window makes the same window.
+  // Returns all calls, grouped by client. The client that called last comes last; a client's calls
+  // are in order of age, oldest first. Adding them in this order to an empty window makes an equal
+  // window.
   std::vector<ClientCall> calls() const;
 
  private:
@@ -41,7 +41,7 @@ class CallWindow {
     std::uint64_t last_use = 0;
   };
 
-  std::size_t position(const ClientId& id) const;  // clients_.size() if it is not there
+  std::size_t position(const ClientId& id) const;  // clients_.size() if the client is unknown
   Client& find_or_add_client(const ClientId& id);
 
   std::vector<Client> clients_;

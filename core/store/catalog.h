@@ -1,12 +1,13 @@
-// The catalog: table names to indexes, and apply(Commit), THE place where state changes, live and
-// in recovery.
+// The catalog maps table names to indexes. Its apply(Commit) is the only place where state changes,
+// for live writes and in recovery.
 //
-// A Catalog is one version of the whole store: a few counted pointers, so a copy is O(1) and
-// changing the copy leaves the original as it was. The list of tables is cloned by the first change
-// to a shared version (one pointer a table), names only when a table is created or dropped.
+// A Catalog is one version of the whole store. It consists of a few reference-counted pointers, so
+// a copy is O(1), and changing the copy does not change the original. The first change to a shared
+// version clones the list of tables (one pointer per table). The list of names is cloned only when
+// a table is created or dropped.
 //
-// Invariants: tables are in ascending order of id; names are unique without case and in ordinal
-// order of their folded form; each name refers to a table that is there.
+// Invariants: tables are in ascending order of id. Names are unique ignoring case, and in ordinal
+// order of their folded form. Each name refers to an existing table.
 #pragma once
 
 #include <string>
@@ -20,21 +21,22 @@
 
 namespace entitable {
 
-// What never changes about a table.
+// The immutable properties of a table.
 struct TableIdentity : RefCounted<TableIdentity> {
   TableIdentity(TableId id_in, TableName name_in) : id(id_in), name(std::move(name_in)) {}
   TableId id;
   TableName name;
 };
 
-// A line of versions, each made from the one before. Tells lines apart by being another object.
+// Identifies a branch: a sequence of versions, each made from the previous one. Two branches are
+// different objects; the type has no content.
 struct Branch : RefCounted<Branch> {};
 
 struct Table : RefCounted<Table> {
   Table(Ref<TableIdentity> identity_in, Ref<Branch> branch_in)
       : identity(std::move(identity_in)), branch(std::move(branch_in)) {}
   Ref<TableIdentity> identity;
-  Ref<Branch> branch;  // in which it was changed last
+  Ref<Branch> branch;  // the branch in which the table was last changed
   TableIndex index;
   std::vector<AccessPolicy> acl;
 
@@ -46,35 +48,37 @@ class Catalog {
  public:
   Catalog();
 
-  // By name in any case; nullptr if it is not there.
+  // Returns the table with this name, ignoring case, or nullptr.
   const Table* find(std::string_view name) const;
   const Table* find(TableId id) const;
-  // Ascending order of id, and of folded name.
+  // tables() is in ascending order of id, names() of folded name.
   const std::vector<Ref<Table>>& tables() const { return tables_->list; }
   const std::vector<Ref<TableIdentity>>& names() const { return names_->list; }
   const std::string& service_properties() const { return service_->document; }
-  // Of all tables (core/index/table_index.h).
+  // Return the parts of all tables; core/index/table_index.h describes both lists.
   std::vector<PartId> parts_with_overlay() const;
   std::vector<PartId> parts_with_inexact_counts() const;
 
-  // REQUIRES: the commit was staged against this version (live) or by check() (recovery).
-  // Allocates; on std::bad_alloc this version is to be dropped.
+  // Applies the commit. Allocates; after std::bad_alloc the caller must drop this version.
+  // REQUIRES: the commit was staged against this version (live), or check() accepted it (recovery).
   void apply(const Commit& commit);
-  // apply() for a commit of a single row, where it needs no copy of anything. False: it would need
-  // one, and nothing was done. On std::bad_alloc this version is as it was. REQUIRES: as apply().
+  // Applies a commit that puts a single row. Returns false if this would copy a shared node. Nothing
+  // has changed when this returns false or throws std::bad_alloc. REQUIRES: as apply().
   bool apply_in_place(const Commit& commit);
-  // What must hold of a commit that comes from storage before apply: tables exist or not as the
-  // mutations say, names valid. Empty text: it does. Nothing is changed.
+  // Checks a commit from storage before apply(): the tables that it uses exist, those that it
+  // creates do not, and names are valid. Returns a description of the first violation, or empty
+  // text.
   std::string check(const Commit& commit) const;
 
-  // Recovery: a table as the manifest describes it. REQUIRES: ids ascending, name not taken.
+  // Recovery: adds an empty table. REQUIRES: calls are in ascending order of id; the name is free.
   Table& restore_table(TableId id, TableName name, std::vector<AccessPolicy> acl);
   void restore_service_properties(std::string document);
-  // The table for filling unloaded leaves; the version must not be shared.
+  // Returns the table for changes to its index, such as loading parts, or nullptr. Clones what
+  // other versions share.
   Table* mutable_table(TableId id);
 
-  // Begins another branch: nothing that is applied to this version from now on shows in others, not
-  // even in the order of columns. REQUIRES: the others, if they are changed, begin another one too.
+  // Starts a new branch: later changes to this version do not affect other versions, not even the
+  // order of columns. REQUIRES: other versions also start a new branch before they are changed.
   void start_branch() { branch_ = make_ref<Branch>(); }
 
  private:
@@ -94,7 +98,7 @@ class Catalog {
   Ref<Tables> tables_;
   Ref<Names> names_;
   Ref<Service> service_;
-  Ref<Branch> branch_;  // none: the only one there has been
+  Ref<Branch> branch_;  // null until the first start_branch()
 };
 
 }  // namespace entitable

@@ -1,13 +1,13 @@
-// A checkpoint in slices: the dirty key ranges of a pinned version become parts, one at a time, and
-// a manifest ties them to the parts that are still good.
+// Writes a checkpoint in steps. The dirty key ranges of a pinned version become new parts, one at a
+// time. A new manifest lists them together with the parts that are still clean.
 //
-// The version is a copy (a few pointers), so writes go on meanwhile and are not in it. A part is
-// clean if every leaf it was written from is still in the tree, and nothing in the log lies over
-// it; leaves know their part and how many there were (core/index). Runs of dirty leaves are cut
-// into parts of about part_bytes_target.
+// The pinned version is a copy (a few pointers). Writes continue meanwhile and are not part of it.
+// A part is clean if every leaf that was written to it is still in the tree and the part has no
+// overlay. Each leaf knows its part and the number of that part's leaves (core/index). Runs of
+// dirty leaves are divided into parts of about part_bytes_target.
 //
-// Crash safety: parts are new files under new ids; only the manifest, committed last, makes them
-// count and the old ones obsolete.
+// Crash safety: new parts are new files with new ids. The manifest is stored last; only then do the
+// new parts become valid and the old ones obsolete.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@
 
 namespace entitable {
 
-// What a first read waits for, and what one change costs a checkpoint; IndexedDB charges a record
-// 0.3 ms.
+// A part is the unit that a first read loads and that a checkpoint rewrites after one change.
+// Smaller parts cost more, because IndexedDB has a fixed cost per record.
 inline constexpr std::uint64_t part_bytes_target = 250'000;
 
 struct CheckpointPart {
@@ -33,20 +33,22 @@ struct CheckpointPart {
 
 class Checkpoint {
  public:
-  // Pins `version`. `previous` lists the stored parts it may keep; `first_live_sequence` is the
-  // first segment that a reader of the manifest must still replay. REQUIRES: the version has no
-  // overlaid parts.
+  // Pins `version`. `previous` lists the stored parts. `first_live_sequence` is the first segment
+  // that recovery must still replay after this checkpoint. REQUIRES: no part of the version has an
+  // overlay while its rows are unloaded.
   Checkpoint(const Version& version, const CallWindow& window, const Manifest& previous,
              std::uint64_t first_live_sequence, std::uint64_t epoch);
 
-  // The next part to store, or nothing when all are given out.
+  // Returns the next part to store, or nothing when all were returned.
   std::optional<CheckpointPart> next_part();
-  // REQUIRES: next_part() gave nothing. The manifest, and the parts that it no longer names.
+  // manifest() and obsolete_parts() are complete once next_part() has returned nothing. An obsolete
+  // part is one that the previous manifest lists and the new one does not.
   const Manifest& manifest() const { return manifest_; }
-  Manifest take_manifest() { return std::move(manifest_); }  // as the last call
+  // Moves the manifest out. REQUIRES: this is the last call.
+  Manifest take_manifest() { return std::move(manifest_); }
   const std::vector<PartId>& obsolete_parts() const { return obsolete_; }
-  // The manifest is stored: leaves of the pinned version that are still in use remember their new
-  // parts.
+  // Records that the manifest is stored: leaves of the pinned version that are still in use get the
+  // ids of their new parts.
   void mark_stored();
 
  private:

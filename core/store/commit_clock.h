@@ -1,4 +1,4 @@
-// Strictly rising timestamps for everything the store issues.
+// Issues strictly increasing timestamps for all commits of a store.
 #pragma once
 
 #include "core/model/date_time.h"
@@ -9,12 +9,12 @@ class CommitClock {
  public:
   explicit CommitClock(Ticks last_issued = 0) : last_(last_issued) {}
 
-  // max(now, last issued + 1), and never a tick divisible by ten, so that the text always shows
-  // seven fraction digits (some clients expect them and the service trims zeros). A clock set back
-  // never repeats an ETag.
+  // Returns max(now, last issued + 1), rounded up to a tick that is not divisible by ten. The text
+  // then always has seven fraction digits, which some clients expect; the service trims trailing
+  // zeros. An ETag is never repeated, even if the host's clock is set back.
   Ticks next(Ticks now);
   Ticks last_issued() const { return last_; }
-  // Recovery: what was issued before.
+  // Recovery: later timestamps will be greater than `issued`.
   void advance_to(Ticks issued);
 
  private:

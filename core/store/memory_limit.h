@@ -1,4 +1,4 @@
-// What of a store stays in memory.
+// Unloads parts of a store that exceeds its memory limit.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,9 @@
 
 namespace entitable {
 
-// Drops clean parts of about `bytes` in all, if there are so many: first those that nobody used
-// since this was called last, then the others; in the order of tables and keys.
+// Unloads clean parts of about `bytes` bytes in total, or all of them if they are smaller. Parts
+// that were not used since the previous call come first. Within each group, the order is that of
+// tables and keys.
 void unload_unused_parts(Catalog& catalog, std::uint64_t bytes);
 
 }  // namespace entitable

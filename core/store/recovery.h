@@ -1,10 +1,11 @@
-// Opening: the manifest, then segments through the same apply(Commit) that live writes use. Parts
-// stay absent: what the segments change in their rows waits beside them (core/index/overlay.h), so
-// opening takes as long as there is log, however its changes are scattered.
+// Opens a store: reads the manifest, then applies the segments with the same apply(Commit) as live
+// writes. Parts stay unloaded. Changes that segments make to their rows wait in an overlay
+// (core/index/overlay.h), so opening takes time proportional to the log, however scattered its
+// changes are.
 //
-// Nothing damaged is read silently. What does not verify is listed as Damage and left out: a
-// damaged manifest leaves the store empty, a damaged part leaves its key range empty, a damaged or
-// missing segment ends the replay before it. A store with damage opens read-only.
+// Damaged data is never read silently. A file that fails its checks is reported as Damage and
+// ignored: a damaged manifest leaves the store empty, a damaged part leaves its key range empty,
+// and a damaged or missing segment ends the replay before it. A store with damage opens read-only.
 #pragma once
 
 #include <cstdint>
@@ -28,16 +29,18 @@ struct PartInfo {
 
 class Recovery {
  public:
-  // No manifest: a new store, or one that has not had a checkpoint. Fails only with FormatTooNew.
+  // Begins the recovery. A store that is new or has had no checkpoint has no manifest. The only
+  // error is FormatTooNew.
   static Result<Recovery> begin(std::optional<std::string_view> manifest,
                                 std::vector<Damage>& damage);
 
   std::vector<PartInfo> parts() const;
   std::uint64_t first_live_sequence() const { return manifest_.first_live_sequence; }
-  // FormatTooNew, or success; damage is recorded and leaves the part's range empty. No bytes: the
-  // file is missing. A part that is loaded already is left as it is.
+  // Loads a part; `bytes` is absent if the file is missing. Damage is recorded and leaves the
+  // part's range empty. The only error is FormatTooNew. Does nothing if the part is already loaded.
   Result<void> load_part(PartId id, std::optional<std::string_view> bytes);
-  // FormatTooNew, or success: it was applied, or left out.
+  // Applies a segment. Damage is recorded, and later segments are ignored. The only error is
+  // FormatTooNew.
   Result<void> replay(std::uint64_t sequence, std::string_view bytes);
 
   // The results.

@@ -1,5 +1,5 @@
-// What a request asks for, told without doing it: for those who watch requests go by, to log them
-// or to fail some of them. Both doors tell it in these words, and the same of the same call.
+// Describes a request without executing it, for hosts that log requests or inject faults. RPC and
+// REST requests for the same operation have equal descriptions.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 namespace entitable {
 
 enum class RequestOperation : std::uint8_t {
-  unknown,  // what it asks for can't be told: no such address, verb or block
+  unknown,  // the address, the HTTP method or the message is not valid
   get,
   query,
   explain,
   insert,
-  update,          // replaces what must be there
-  merge,           // likewise
+  update,          // replaces an existing entity
+  merge,           // merges into an existing entity
   upsert_replace,  // insert or replace
   upsert_merge,
   remove,
@@ -35,18 +35,18 @@ enum class RequestOperation : std::uint8_t {
   preflight,
 };
 
-// Whether a request could be done is not looked at. What it doesn't name, or names in a way that
-// can't be read, is absent.
+// The description does not tell whether the request would succeed. Values that the request does not
+// give, or that cannot be parsed, are absent.
 struct RequestDescription {
   RequestOperation operation = RequestOperation::unknown;
-  std::optional<std::string> table;  // as it is spelled; of a batch: that of its first operation
-  std::optional<std::string> partition;  // likewise
+  std::optional<std::string> table;      // as spelled; for a batch, that of the first operation
+  std::optional<std::string> partition;  // for a batch, that of the first operation
   std::optional<std::string> row;
-  // Of what reads.
+  // Only for reads:
   std::optional<std::string> filter;
   std::vector<std::string> select;  // empty: everything
   std::optional<std::uint32_t> top;
-  std::vector<RequestDescription> operations;  // of a batch; none of them is one
+  std::vector<RequestDescription> operations;  // of a batch; they are not batches themselves
 
   friend bool operator==(const RequestDescription&, const RequestDescription&) = default;
 };
@@ -69,7 +69,7 @@ inline RequestOperation request_operation_of(OperationKind kind) {
   return RequestOperation::remove;
 }
 
-// Makes a batch of it, once its operations are there.
+// Sets the operation, table and partition of a batch from its `operations`.
 inline void make_batch_description(RequestDescription& out) {
   out.operation = RequestOperation::batch;
   if (out.operations.empty()) return;
@@ -77,10 +77,10 @@ inline void make_batch_description(RequestDescription& out) {
   out.partition = out.operations.front().partition;
 }
 
-// What a reply says became of its request.
+// The outcome of a request according to its response.
 struct RequestOutcome {
-  std::uint16_t status = 0;  // HTTP's. Of a batch of which an operation failed: that operation's
-  std::string code;          // the service's error code; empty: it was done
+  std::uint16_t status = 0;  // HTTP status; for a failed batch, that of the failed operation
+  std::string code;          // the service's error code; empty for success
 
   friend bool operator==(const RequestOutcome&, const RequestOutcome&) = default;
 };

@@ -1,5 +1,5 @@
-// What a writer asks of the store and what it is answered, as plain data. Both doors parse into
-// these.
+// Write requests and their results, as plain data. The RPC and the REST entry points parse messages
+// into these types.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,8 @@ struct WriteEntities {
   std::string table;  // any spelling
   std::vector<Operation> operations;
   bool transaction = false;   // false: a single write, whose error has no index prefix
-  bool size_checked = false;  // the door has held the request's bytes to the limit of a group
-  // What properties look at, if it is neither theirs nor in bytes that outlive the request.
+  bool size_checked = false;  // the entry point has checked the request against the size limit
+  // Owns text that properties view, unless the properties or the message own that text.
   std::shared_ptr<const void> texts{};
 };
 struct WriteCreateTable {
@@ -29,17 +29,18 @@ struct WriteCreateTable {
 struct WriteDropTable {
   std::string table;
 };
-// Replaces the table's policies. At most 5, each with an id of its own (InvalidXmlDocument); an id
-// of at most 64 units, dates that a DateTime may have and a permission of "raud" in this order
-// (InvalidXmlNodeValue); all that before the table is looked for.
+// Replaces the table's access policies. At most 5 policies, each with a unique, non-empty id;
+// otherwise InvalidXmlDocument. An id has at most 64 UTF-16 units, dates are in the DateTime range,
+// and the permission consists of letters of "raud" in this order; otherwise InvalidXmlNodeValue.
+// These errors take precedence over a missing table.
 struct WriteTableAcl {
   std::string table;
   std::vector<AccessPolicy> policies;
 };
-// Replaces the document by what `change` makes of the one before it, which may be that of a request
-// in the same group: some sections are kept, and what they are is only known here. `change` must
-// depend on nothing else, since staging may be repeated, and cannot fail: what is wrong with a
-// request is found before.
+// Replaces the document of service properties with the result of `change`. The current document may
+// come from an earlier request of the same group, so sections that the request keeps are only known
+// when the request is staged. `change` must depend only on its argument, because staging may be
+// repeated. It cannot fail: the entry point checks the request first.
 struct WriteServiceProperties {
   std::function<std::string(const std::string& current)> change;
 };

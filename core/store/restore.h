@@ -1,5 +1,5 @@
-// A snapshot back into a store: read and checked wholly beside what is there, then put in its place
-// or merged into it.
+// Restores a snapshot file. The file is read and checked completely without changing the store;
+// then its content replaces the store's content or is merged into it.
 #pragma once
 
 #include <cstdint>
@@ -24,27 +24,28 @@ struct RestoreReport {
 
 class Restore {
  public:
-  // The next bytes of the file. Code::corrupted or Code::format_too_new; then this is to be
-  // dropped.
+  // Adds the next bytes of the file. After an error (corrupted or format_too_new) the caller must
+  // drop this object.
   Result<void> add(std::string_view chunk);
-  // All bytes were added. Only after this was well, one of the following.
+  // Checks that the file is complete. The functions below REQUIRE that finish() succeeded.
   Result<RestoreReport> finish();
 
-  // `now` with the snapshot's content in place of its own. Timestamps issued from then on are newer
-  // than all of both. Once.
+  // Returns `now` with its content replaced by the snapshot's. Timestamps issued later are newer
+  // than all timestamps of `now` and of the snapshot. REQUIRES: called at most once.
   Version make_replacement(const Version& now) &&;
-  // Requests that write the next rows: insert or replace, each of one partition and so small that
-  // the service would take it, all together about a megabyte; tables that are not in `now` are made
-  // first. Nothing: that was all. REQUIRES: what was given before is in `now`.
+  // Returns the next requests of a merge, about 1 MB in total; empty when all rows were returned.
+  // Each request inserts or replaces rows of one partition, within the limits of a transaction.
+  // Tables that are missing in `now` are created first. REQUIRES: `now` holds the effect of all
+  // requests returned before.
   std::vector<WriteRequest> next_merge(const Catalog& now);
-  // What next_merge() gave last was not written: it gives it again.
+  // Makes next_merge() return its last requests again, because they were not written.
   void rewind_merge();
 
  private:
   struct RestoredTable {
     SnapshotTable info;
     TableIndex index;
-    std::unique_ptr<PartLoader> loader;  // while rows come
+    std::unique_ptr<PartLoader> loader;  // while the table's rows are read
   };
 
   void begin_table();
@@ -57,10 +58,10 @@ class Restore {
   bool ended_ = false;
   struct Merged {
     std::size_t tables = 0;
-    std::optional<EntityKey> next;  // the next row of that table; nothing: its first
+    std::optional<EntityKey> next;  // the next row of the current table; absent: the first row
   };
   Merged merged_;
-  Merged merged_before_;  // the last call
+  Merged merged_before_;  // before the last next_merge()
 };
 
 }  // namespace entitable

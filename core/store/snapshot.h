@@ -1,4 +1,4 @@
-// The content of a version as a snapshot file, a slice at a time.
+// Writes the content of a version as a snapshot file, in chunks.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,12 @@ namespace entitable {
 
 class Snapshot {
  public:
-  // Pins the version: writes made meanwhile are not in it.
+  // Pins the version: later writes are not in the file.
   explicit Snapshot(const Catalog& catalog);
-  // The next bytes of the file, about 250 kB; nothing after the last ones.
+  // Returns the next chunk of about 250 kB. Returns nothing at the end of the file, or if
+  // parts_needed() is not empty.
   std::optional<std::string> next();
-  // Not empty: next() gave no bytes because of these parts, which are absent in tables().
+  // The unloaded parts of tables() that must be loaded before next() is called again.
   const std::vector<PartId>& parts_needed() const { return parts_needed_; }
   Catalog& tables() { return catalog_; }
 
@@ -28,9 +29,9 @@ class Snapshot {
 
   Catalog catalog_;
   bool begun_ = false;
-  std::optional<SnapshotWriter> writer_;  // nothing: not begun, or the end was given
+  std::optional<SnapshotWriter> writer_;  // absent before the start and after the end
   std::size_t next_table_ = 0;            // position in the names
-  std::optional<Cursor> rows_;            // of the table before that
+  std::optional<Cursor> rows_;            // of the table before next_table_
   std::vector<PartId> parts_needed_;
 };
 

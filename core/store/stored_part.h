@@ -1,4 +1,4 @@
-// A part that a manifest lists, from its file into its place in a table.
+// Loads a part that a manifest lists from its file into its table.
 #pragma once
 
 #include <cstddef>
@@ -18,24 +18,25 @@ struct Damage {
   std::string message;
 };
 
-// Where a manifest lists a part.
+// A part as a manifest lists it, with its table and key range.
 struct ListedPart {
   TableId table;
   ManifestPart part;
-  KeyRange
-      range;  // from its lower bound to the next part's; the first one reaches down to the start
+  // From the part's lower bound to that of the next part. The first part's range has no lower
+  // bound.
+  KeyRange range;
 };
 
 ListedPart listed_part(const ManifestTable& table, std::size_t position);
 std::optional<ListedPart> find_part(const Manifest& manifest, PartId id);
 
-// Whether the part's leaf is absent: its rows are still to be loaded.
+// Returns whether the part's rows are not in memory.
 bool is_unloaded(const TableIndex& index, const ListedPart& listed);
 
-// Reads the file into each of these versions of the table. No file, or one that is not the part
-// that is listed, whole and in its place, is recorded as damage and leaves the place empty; of a
-// newer format is Code::format_too_new, and all is as before. REQUIRES: the part is absent in them;
-// there is one at least.
+// Reads the file into each of these versions of the table. A file that is missing, incomplete or
+// not the listed part is recorded as damage and leaves the range empty. A file of a newer format
+// returns format_too_new and changes nothing. REQUIRES: there is at least one version, and the part
+// is unloaded in all of them.
 Result<void> load_stored_part(const ListedPart& listed, std::optional<std::string_view> file,
                               const std::vector<TableIndex*>& versions,
                               std::vector<Damage>& damage);

@@ -1,4 +1,4 @@
-// Whole-store invariants, for tests, verify() and the demo.
+// Checks the invariants of a whole store.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace entitable {
 
-// Empty text: names and ids agree, and every index holds its own invariants. Otherwise what is
-// wrong, and where.
+// Checks that names and ids agree and that every index keeps its own invariants. Returns a
+// description of the first violation, or empty text.
 std::string verify_catalog(const Catalog& catalog);
 
 }  // namespace entitable

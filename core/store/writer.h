@@ -1,7 +1,7 @@
-// The write half of the store: requests become commits on a candidate version.
+// Turns write requests into commits on a candidate version.
 //
-// Candidate is what stage() builds and publish() swaps in: everything that a write changes, so that
-// dropping it is forgetting it.
+// Store::stage() builds a Candidate and publish() swaps it in. A Candidate holds everything that
+// writes change, so dropping it undoes them.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace entitable {
 
-// One version of everything that is stored.
+// One version of the store's whole content.
 struct Version {
   Catalog catalog;
   CommitClock clock;
@@ -29,20 +29,21 @@ struct Version {
 
 class Candidate {
  public:
-  // Memory that candidates leave for those after them; what is in it means nothing.
+  // Memory that later candidates reuse. Its content is unspecified between requests.
   struct Scratch {
     StagedMutations staged;
   };
-  // Starts from `base`: a copy of a version, which then stays as it is, or the version itself.
-  // `answered` is the window of calls answered before. The records of its commits are added to
-  // `records`, and stay there if it is dropped.
+  // Starts from `base`, which may be a copy of a version or the moved version itself. `answered`
+  // holds the calls answered before. Adds the records of its commits to `records`, where they
+  // remain if the candidate is dropped.
   Candidate(Version base, const CallWindow& answered, PendingRecords& records, Scratch& scratch)
       : version_(std::move(base)), call_window_(answered), records_(records), scratch_(scratch) {}
 
-  // Checks one request against this candidate and, if it holds, applies it. Nothing of a failed
-  // request stays, except that timestamps it drew are not given out again. PartsNeeded: nothing was
-  // applied or answered. On std::bad_alloc the first request has failed like that, and after a
-  // later one the candidate is to be dropped. Uses the memory of what `answer` was.
+  // Checks one request against this candidate, applies it if it is valid, and writes the result to
+  // `answer`, whose memory is reused. A failed request changes nothing, except that its timestamps
+  // are not issued again. If parts are needed, nothing was applied and `answer` is unspecified.
+  // After std::bad_alloc, the first request has changed nothing; after a later one the caller must
+  // drop the candidate.
   std::optional<PartsNeeded> add(const WriteRequest& request, Ticks now, WriteResult& answer);
 
   bool changes() const { return changes_; }
@@ -50,7 +51,7 @@ class Candidate {
   std::vector<ClientCall>& calls() { return calls_; }
 
  private:
-  // What a request means, before it is applied: in staged(), unless there is a reason why not.
+  // prepare() puts a request's mutations into staged(), or returns why it cannot.
   using PrepareFailure = std::variant<GroupFailure, PartsNeeded>;
 
   std::optional<PrepareFailure> prepare(const WriteEntities& write, Ticks now);
