@@ -21,7 +21,7 @@ Error malformed_error() {
   return Error(ErrorCode::invalid_input, "The request message is malformed.");
 }
 
-// A single row lends its memory to the next one.
+// Keeps the memory of a single-row write for the next one.
 void clear_requests(std::vector<WriteRequest>& requests) {
   auto* const first =
       requests.size() == 1 ? std::get_if<WriteEntities>(&requests.front().body) : nullptr;
@@ -45,7 +45,7 @@ class WriteGroup {
   }
   WriteGroup(const WriteGroup&) = delete;
 
-  // The block's request for the store; if it has none, its reply is there already.
+  // Enqueues the message's request for the store, or writes the response at once.
   void add(std::size_t at, std::string_view message) {
     call_.reset();
     if (is_call(message)) {
@@ -55,7 +55,7 @@ class WriteGroup {
     rest::is_http_request_message(message) ? add_rest(at, message) : add_rpc(at, message);
   }
 
-  // Answers what the store was asked.
+  // Writes the responses of the enqueued requests.
   void write_responses(const StageResult& staged) {
     for (std::size_t i = 0; i < pending().size(); ++i) {
       const auto& [at, make_response] = pending()[i];
@@ -69,7 +69,7 @@ class WriteGroup {
     }
   }
 
-  // Once, when all blocks are there.
+  // Returns the enqueued requests. REQUIRES: all messages were added.
   const std::vector<WriteRequest>& store_requests() {
     requests().resize(pending().size());
     return requests();
@@ -98,12 +98,12 @@ class WriteGroup {
       request = std::move(write->request);
       enqueue(at, request, std::move(write->make_response));
     } else {
-      // It reads, so the first part that it meets is the one to load; then it goes on.
+      // A read needs its parts one at a time, so the first one is enough for now.
       out_.parts_needed.push_back(std::get<PartsNeeded>(handled).ids.front());
     }
   }
 
-  // Behind those that are asked.
+  // Returns the request that follows the enqueued ones.
   WriteRequest& next_request() {
     if (requests().size() == pending().size()) requests().emplace_back();
     return requests()[pending().size()];
@@ -121,7 +121,7 @@ class WriteGroup {
   const Store& store_;
   Ticks now_;
   StagedResponses& out_;
-  std::optional<ClientCall> call_;  // of the block that is being added
+  std::optional<ClientCall> call_;  // of the message that is being added
 };
 
 void begin(std::size_t messages, StagedResponses& out) {
@@ -131,8 +131,8 @@ void begin(std::size_t messages, StagedResponses& out) {
   out.parts_needed.clear();
 }
 
-// Past all that it takes to be one of a group. There is memory for the answer before anything is
-// written, so that nothing can go wrong behind it.
+// Writes a single row without the cost of a group. Allocates the memory for the response first, so
+// that nothing can fail after the row is written.
 void write_single_row(Store& store, std::string_view message, Ticks now, StagedResponses& out) {
   begin(1, out);
   auto& [requests, pending, staged, timestamps] = out.scratch;

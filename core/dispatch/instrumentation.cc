@@ -23,7 +23,7 @@
 namespace entitable::dispatch {
 namespace {
 
-// Without the head of its call; nothing is left of a malformed one.
+// Returns the message without its call header; empty if the call is malformed.
 std::string_view unwrap_message(std::string_view message) {
   if (is_call(message) && !unwrap_call(message).has_value()) return {};
   return message;
@@ -46,7 +46,7 @@ void write_text(json::Writer& writer, std::string_view name,
   writer.string(*text);
 }
 
-// All but the operations of a batch.
+// Writes all members except the operations of a batch.
 void write_members(json::Writer& writer, const RequestDescription& description) {
   writer.name("operation");
   writer.string(operation_names[static_cast<std::size_t>(description.operation)]);
@@ -71,9 +71,9 @@ void write_members(json::Writer& writer, const RequestDescription& description) 
   }
 }
 
-// ---- Refusals -----------------------------------------------------------------------------------
+// ---- Injected errors ----------------------------------------------------------------------------
 
-// What a refusal's JSON says. Looks into it.
+// A parsed error. Holds views into its JSON text.
 struct InjectedError {
   ServiceError error{0, {}, {}};
   std::vector<rest::HeaderView> headers;
@@ -83,7 +83,7 @@ Error invalid_injected_error(std::string_view what) {
   return Error(ErrorCode::invalid_input, "An injected error " + std::string(what));
 }
 
-// What may stand in a line of a response, or be the name of one.
+// Return whether the text is allowed as the value or as the name of a response header.
 bool is_header_value(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }

@@ -40,7 +40,7 @@ void describe_get(MessageReader& in, RequestDescription& out) {
   set(out.select, fields.select);
 }
 
-// Whoever wants to be told of each asks for each.
+// Describes the table only: a host that wants the keys sends a get per key.
 void describe_get_each(MessageReader& in, RequestDescription& out) {
   const GetEachFields fields = read_get_each_fields(in);
   out.operation = RequestOperation::get;
@@ -70,7 +70,7 @@ void describe_operation(MessageReader& in, std::string_view table, std::size_t n
   set(out.table, table);
   set(out.partition, fields.partition);
   set(out.row, fields.row);
-  // The text of what comes behind is found only by taking this.
+  // Text is read in order, so the properties must be read to reach the next operation's text.
   for (std::uint32_t i = 0; i < fields.properties && in.ok(); ++i) {
     if (read_property_fields(in, in.property_record()).name_index >= names) in.fail();
   }
@@ -78,8 +78,8 @@ void describe_operation(MessageReader& in, std::string_view table, std::size_t n
 
 void describe_write(MessageReader& in, RequestDescription& out) {
   const WriteFields fields = read_write_fields(in);
-  read_names(in, fields,
-             [](std::string_view) {});  // their text stands before that of the operations
+  // The text of the names precedes that of the operations.
+  read_names(in, fields, [](std::string_view) {});
   const std::size_t names = fields.name_count();
   if (!fields.transaction) {
     if (fields.operations == 0) in.fail();
@@ -142,7 +142,7 @@ RequestOutcome outcome_of(std::string_view request, std::string_view response) {
   if (is_response_of_kind(response, ResponseKind::error)) {
     MessageReader in(response, flag_utf16 | flag_local_failure | flag_headers);
     const auto status = static_cast<std::uint16_t>(in.word());
-    in.word();  // which operation
+    in.word();  // index of the failed operation
     return RequestOutcome{status, std::string(in.text())};
   }
   if (!is_response_of_kind(response, ResponseKind::write_result)) return RequestOutcome{ok, {}};

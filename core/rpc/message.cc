@@ -22,7 +22,7 @@ void store_u32(char* at, std::uint32_t v) {
 
 constexpr std::size_t retained_bytes_max = std::size_t{4} << 20;
 
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "blocks are little-endian");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "messages are little-endian");
 
 bool is_ascii(std::string_view text) {
   std::size_t i = 0;
@@ -39,8 +39,7 @@ bool is_ascii(std::string_view text) {
 
 }  // namespace
 
-// ---- MessageReader
-// --------------------------------------------------------------------------------
+// ---- MessageReader ------------------------------------------------------------------------------
 
 MessageReader::MessageReader(std::string_view message, std::uint8_t known_flags)
     : message_(message) {
@@ -50,7 +49,7 @@ MessageReader::MessageReader(std::string_view message, std::uint8_t known_flags)
   const auto version = static_cast<std::uint8_t>(message[1]);
   const auto flags = static_cast<std::uint8_t>(message[2]);
   if (version != message_version || (flags & ~known_flags) != 0 || message[3] != 0) return;
-  // 64 bits, since the sum of three lengths may pass 32.
+  // The sum of the three lengths may need more than 32 bits.
   const std::uint64_t text_at = load_u32(message.data() + 4);
   const std::uint64_t text_bytes = load_u32(message.data() + 8);
   const std::uint64_t binary_bytes = load_u32(message.data() + 12);
@@ -89,7 +88,7 @@ std::string_view MessageReader::decode_text(std::uint32_t units) {
   if (!ok_) return {};
   if (utf16_) return utf16_text(units);
   if (!ascii_) return utf8_text(units);
-  fail();  // there is not so much
+  fail();  // ASCII text: too little is left, or text() would not have called this function
   return {};
 }
 
@@ -147,7 +146,7 @@ std::string_view MessageReader::utf16_text(std::uint32_t units) {
   return keep_converted(wtf8_from_utf16(wide));
 }
 
-// Hardly any block has such text, so that room for it is only made when it comes.
+// Few messages have converted text, so the container is allocated on first use.
 std::string_view MessageReader::keep_converted(std::string text) {
   if (converted_texts_ == nullptr) converted_texts_ = std::make_shared<std::deque<std::string>>();
   return converted_texts_->emplace_back(std::move(text));
@@ -158,13 +157,12 @@ std::string_view MessageReader::binary(std::uint32_t bytes) {
     fail();
     return {};
   }
-  const std::string_view piece = message_.substr(binary_at_, bytes);
+  const std::string_view next = message_.substr(binary_at_, bytes);
   binary_at_ += bytes;
-  return piece;
+  return next;
 }
 
-// ---- ResponseBuffer, ResponseWriter
-// -------------------------------------------------------------------
+// ---- ResponseBuffer, ResponseWriter -------------------------------------------------------------
 
 void ResponseBuffer::Area::grow(std::size_t wanted) {
   const std::size_t grown = std::max(wanted, capacity + capacity / 2);
@@ -176,7 +174,7 @@ void ResponseBuffer::Area::grow(std::size_t wanted) {
 
 void ResponseBuffer::Area::clear() {
   size = 0;
-  if (capacity <= retained_bytes_max) return;  // an unusually big reply does not stay for ever
+  if (capacity <= retained_bytes_max) return;  // the memory of an unusually large response is freed
   bytes.reset();
   capacity = 0;
 }
@@ -251,7 +249,8 @@ std::uint32_t ResponseWriter::append_text(std::string_view wtf8) {
   return is_ascii(wtf8) ? static_cast<std::uint32_t>(wtf8.size()) : count_non_ascii_units(wtf8);
 }
 
-// Of a text that has come and is not ASCII.
+// Returns the length of non-ASCII text in UTF-16 units. Ill-formed text turns the whole text area
+// into UTF-16.
 std::uint32_t ResponseWriter::count_non_ascii_units(std::string_view wtf8) {
   if (!is_well_formed(wtf8)) flags_ |= flag_utf16;
   return static_cast<std::uint32_t>(utf16_length(wtf8));
@@ -274,7 +273,8 @@ char* ResponseWriter::allocate_text(std::size_t bytes) {
   return target;
 }
 
-// The area so far is WTF-8, string by string: halves of a pair that met at a seam stay two units.
+// Each string in the area is WTF-8 on its own. A high surrogate that ends one string and a low
+// surrogate that begins the next stay two units.
 void ResponseWriter::text_to_utf16() {
   const std::string area(out_.message_.bytes.get() + text_at_, text_end_ - text_at_);
   std::u16string wide;
@@ -304,7 +304,7 @@ void ResponseWriter::finish() {
   header[1] = static_cast<char>(message_version);
   header[2] = static_cast<char>(flags_);
   header[3] = 0;
-  // Unused words hold what was there before: nothing of an earlier reply leaves with this one.
+  // Clears unused words, which may hold data of an earlier response.
   std::memset(header + at_, 0, text_at_ - at_);
   store_u32(header + 4, static_cast<std::uint32_t>(text_at_));
   store_u32(header + 8, static_cast<std::uint32_t>(text_bytes));

@@ -20,7 +20,7 @@ Error malformed_error() {
   return Error(ErrorCode::invalid_input, "The request message is malformed.");
 }
 
-// What only this machine can say; the service knows no such answer.
+// Returns whether the error is a failure of this machine, for which the service has no error code.
 bool is_local_failure(ErrorCode code) {
   return code == ErrorCode::out_of_memory || code == ErrorCode::corrupted ||
          code == ErrorCode::format_too_new;
@@ -85,7 +85,7 @@ void encode_explanation(ResponseBuffer& out, const Explain& explain) {
 
 // ---- Requests -----------------------------------------------------------------------------------
 
-// A word of `none` is the most a page may have.
+// Returns the maximum number of rows of a page for `none`, or InvalidInput above that maximum.
 Result<std::uint32_t> checked_top(std::uint32_t top) {
   if (top == none) return static_cast<std::uint32_t>(limits::page_rows_max);
   if (top > limits::page_rows_max) return Error(ErrorCode::invalid_input);
@@ -123,7 +123,7 @@ Result<EntityQuery> parse_entity_query(MessageReader& in) {
   return request;
 }
 
-// An error is an answer too.
+// Encodes the error as the response. Returns no parts, since none must be loaded.
 std::vector<PartId> respond_with_error(ResponseBuffer& out, const Error& error) {
   encode_error(out, error);
   return {};
@@ -281,7 +281,7 @@ std::vector<PartId> handle_read(const Store& store, std::string_view request, Pa
 }
 
 Ticks ticks_from_unix_ms(double milliseconds) {
-  constexpr double milliseconds_max = 1e14;  // the year 5138: no clock shows it
+  constexpr double milliseconds_max = 1e14;  // in the year 5138
   if (!(milliseconds >= 0 && milliseconds <= milliseconds_max)) return ticks_at_unix_epoch;
   const double whole = std::floor(milliseconds);
   const double rest = (milliseconds - whole) * static_cast<double>(ticks_per_millisecond);

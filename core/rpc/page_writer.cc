@@ -6,7 +6,7 @@
 namespace entitable::rpc {
 namespace {
 
-// An upper bound, whatever was selected: no name is selected twice.
+// Returns an upper bound for any selection, because no name can be selected twice.
 std::size_t row_text_max(const RowView& row, const WireShape& shape) {
   return shape.extra_row_text_max + row.packed_bytes() + row.partition().size();
 }
@@ -23,7 +23,7 @@ std::size_t row_text_max(const RowView& row, const WireShape& shape) {
   out.word(static_cast<std::uint32_t>(rest));
 }
 
-// Lower case, hyphenated, as model/guid.h prints it.
+// Writes lower-case hexadecimal digits with hyphens, as model/guid.h does.
 [[gnu::always_inline]] inline void write_guid(ResponseCursor& out, std::string_view bytes) {
   constexpr std::string_view digits = "0123456789abcdef";
   char* to = out.allocate_ascii(guid_units);
@@ -71,7 +71,7 @@ void PageWriter::write(ResponseBuffer& out, std::string_view table, std::span<co
   constexpr std::size_t counts_and_next = 4;
   const std::size_t shapes = rows.empty() ? 0 : shapes_.size();
   ResponseWriter writer(out, ResponseKind::page, counts_and_next + max_size.words);
-  // A selection may take little of rows that are big: then the area grows as it is filled.
+  // A selection may need only little text of large rows, so the area then grows as it is filled.
   if (select.empty()) writer.reserve_text(max_size.text);
   writer.word(static_cast<std::uint32_t>(rows.size()));
   writer.word(static_cast<std::uint32_t>(shapes));
@@ -93,10 +93,10 @@ void PageWriter::write(ResponseBuffer& out, std::string_view table, std::span<co
   writer.finish();
 }
 
-// Of all rows; gives the room that these and their shapes take at most.
+// Finds the shape of each row. Returns the maximum size of the rows and their shapes.
 PageWriter::MaxSize PageWriter::find_shapes(std::span<const RowView> rows) {
   MaxSize max_size;
-  const Shape* last = nullptr;  // of the row before, unless it was a generic one
+  const Shape* last = nullptr;  // of the previous row; null if that shape is generic
   for (const RowView& row : rows) {
     const bool same = &row.shape() == last;
     const WireShape& shape = same ? *shape_of_.back() : shapes_.shape_of(row);
@@ -126,7 +126,7 @@ PageWriter::MaxSize PageWriter::find_shapes(std::span<const RowView> rows) {
   }
 }
 
-// The cursor and the row are copies that can stay in registers, as long as no call takes their
+// The cursor and the row are copies. They can stay in registers as long as no call takes their
 // address.
 void PageWriter::write_row(ResponseWriter& writer, RowView row, const WireShape& shape) {
   ResponseCursor out = writer.open_cursor(shape.row_words_max, row_text_max(row, shape));

@@ -71,7 +71,7 @@ void TimestampFormatter::CachedText::set_clock(unsigned seconds_of_day) {
   put_two_digits(seconds - 2 * step, seconds_of_day / 3600);
 }
 
-// Copies more than counts, since a number of bytes known beforehand is copied at once.
+// Copies more bytes than needed: a copy of constant size takes few instructions.
 void TimestampFormatter::CachedText::set_fraction(const Fraction& fraction) {
   char* to = text_.data() + prefix_;
   std::memcpy(to, fraction.text.data(), fraction.text.size());

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t timestamp_text_bytes = 80;  // of a Timestamp and an ETag together
 constexpr std::size_t cached_max = 64;
-constexpr std::size_t names_units_at = 2;  // in the head of a shape
+constexpr std::size_t names_units_at = 2;  // position in header_words
 
 std::uint32_t mix(std::uint32_t hash, std::uint32_t value) {
   hash = (hash ^ value) * 0x85EB'CA6Bu;
@@ -23,7 +23,7 @@ std::uint32_t mix(std::uint32_t hash, std::string_view text) {
   return mix(hash, static_cast<std::uint32_t>(text.size()));
 }
 
-// With the word that may align it.
+// Includes the word that may be needed for alignment.
 std::size_t payload_words_max(std::uint8_t type) {
   switch (type) {
     case column_null:
@@ -80,7 +80,7 @@ const WireShape& WireShapes::shape_of(const RowView& row) {
   WireShape& shape = known                      ? *cached_[id].shape
                      : row.shape().is_generic() ? add_generic(row)
                                                 : add_cached(row);
-  page_.push_back(&shape);  // first, since there may be no memory for it
+  page_.push_back(&shape);  // may throw std::bad_alloc, so before the shape is changed
   shape.page_index = static_cast<std::uint32_t>(page_.size() - 1);
   return shape;
 }
@@ -95,7 +95,7 @@ WireShape& WireShapes::add_cached(const RowView& row) {
   return *cached_[id].shape;
 }
 
-// Every generic row has a shape of its own, which is not worth remembering.
+// Each generic row gets its own shape, which is not cached.
 WireShape& WireShapes::add_generic(const RowView& row) {
   WireShape& shape = *generic_.emplace_back(std::make_unique<WireShape>(0));
   fill(shape, row);

@@ -19,14 +19,14 @@
 namespace entitable::rpc {
 namespace {
 
-// Of a property that could be stored. Many properties can refer to one name, so that longer ones
-// are not even copied.
+// The maximum length of a valid property name in bytes. Longer names are not copied, because many
+// properties can refer to one name.
 constexpr std::size_t name_bytes_max = 3 * limits::property_name_units_max;
 
 Error malformed_error() {
   return Error(ErrorCode::invalid_input, "The request message is malformed.");
 }
-// The service's text for a value that does not fit its type.
+// The service's message for a value that does not fit its type.
 Error type_mismatch_error() {
   return Error(ErrorCode::invalid_input, "An error occurred while processing this request.");
 }
@@ -38,7 +38,7 @@ double double_from_bits(std::uint64_t bits) {
 }
 
 Result<ValueView> date_time_value(double milliseconds, std::string_view property) {
-  // The bound keeps the ticks within 64 bits; whether the date is in range is the model's rule.
+  // The bound keeps the ticks within 64 bits. check_date_time_range() checks the range itself.
   constexpr double milliseconds_max = 5e14;
   if (!(std::fabs(milliseconds) <= milliseconds_max) || milliseconds != std::floor(milliseconds)) {
     return type_mismatch_error();
@@ -50,12 +50,12 @@ Result<ValueView> date_time_value(double milliseconds, std::string_view property
   return ValueView::of_date_time(*checked);
 }
 
-// Most values come in the form of their type and fit whatever they are. False: this one does not,
-// and nothing was read of it.
+// Adds a value in the native form of its type that needs no check; most values are of this kind.
+// Returns false for other values, without reading anything.
 bool add_native_property(MessageReader& in, std::string_view name,
                          const MessageReader::PropertyRecord& record, PropertyList& out) {
-  static_assert(static_cast<std::uint32_t>(ValueForm::native) ==
-                0);  // so the type is the whole word
+  // A form of 0 makes the word equal to the type.
+  static_assert(static_cast<std::uint32_t>(ValueForm::native) == 0);
   const auto number = static_cast<std::int64_t>(record.payload);
   const auto length = static_cast<std::uint32_t>(record.payload);
   switch (record.type_and_form) {
@@ -82,7 +82,7 @@ bool add_native_property(MessageReader& in, std::string_view name,
   }
 }
 
-// A JavaScript number given as the value of a type: it fits if nothing of it is lost.
+// Converts a JavaScript number to the type. Fails unless the conversion is exact.
 Result<ValueView> number_value(EdmType type, double number) {
   if (type == EdmType::float64) return ValueView::of_double(number);
   if (number != std::floor(number)) return type_mismatch_error();  // also NaN
@@ -95,7 +95,7 @@ Result<ValueView> number_value(EdmType type, double number) {
   return type_mismatch_error();
 }
 
-// Of every form but text, and not add_native_property().
+// Converts values of all forms except text and those that add_native_property() handles.
 Result<ValueView> value_of(EdmType type, const Payload& payload, std::string_view property) {
   switch (payload.form) {
     case ValueForm::native:
@@ -114,7 +114,7 @@ Result<ValueView> value_of(EdmType type, const Payload& payload, std::string_vie
   return type_mismatch_error();
 }
 
-// Adds the property if its value fits its type. REQUIRES: add_native_property() does not.
+// Adds the property if its value fits its type. REQUIRES: add_native_property() returned false.
 Result<void> add_property(std::string_view name, const Payload& payload, PropertyList& out) {
   const std::optional<EdmType> type = edm_from_number(payload.type);
   if (!type.has_value()) return type_mismatch_error();
@@ -130,7 +130,7 @@ Result<void> add_property(std::string_view name, const Payload& payload, Propert
   return {};
 }
 
-// What becomes of a property, as far as its name tells. Told once for each name of a block.
+// How a property is handled according to its name. Each name of a message is classified once.
 enum class PropertyNameKind : std::uint8_t { custom, ignored, too_long, duplicate_key };
 struct ClassifiedName {
   std::string_view text;
@@ -138,11 +138,11 @@ struct ClassifiedName {
 };
 
 ClassifiedName classify_name(std::string_view name) {
-  // How all begin that are not stored, but for those that are too long.
+  // All names that are not stored, except for those that are too long, begin with o, P, R or T.
   const char first = name.empty() ? '\0' : name.front();
   const bool has_custom_initial = first != 'o' && first != 'P' && first != 'R' && first != 'T';
   if (has_custom_initial && name.size() <= name_bytes_max) return {name, PropertyNameKind::custom};
-  // Members that the service takes and never stores.
+  // The service accepts these members and never stores them.
   if (name == "Timestamp" || name.substr(0, 6) == "odata.")
     return {name, PropertyNameKind::ignored};
   if (name.size() > name_bytes_max) return {name, PropertyNameKind::too_long};
@@ -150,7 +150,7 @@ ClassifiedName classify_name(std::string_view name) {
           is_system_property(name) ? PropertyNameKind::duplicate_key : PropertyNameKind::custom};
 }
 
-// Adds the property if it is to be stored.
+// Adds the property, ignores it, or returns an error, depending on the kind of its name.
 Result<void> add_classified_property(const ClassifiedName& name, const Payload& payload,
                                      PropertyList& out) {
   switch (name.kind) {
@@ -169,8 +169,8 @@ Result<void> add_classified_property(const ClassifiedName& name, const Payload& 
 Result<void> read_properties(MessageReader& in, std::span<const ClassifiedName> names,
                              std::uint32_t count, PropertyList& out) {
   out.reserve(std::min<std::size_t>(count, limits::custom_properties_max + 1));
-  std::optional<Error>
-      failure;  // the first; the rest is still read, so that a malformed block is told apart
+  // The first error. The rest is still read, because a malformed message takes precedence.
+  std::optional<Error> failure;
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
     const MessageReader::PropertyRecord record = in.property_record();
     if (!in.ok() || record.name_index >= names.size()) {
@@ -218,7 +218,7 @@ Result<void> read_operation(MessageReader& in, std::span<const ClassifiedName> n
   return {};
 }
 
-// Whether they are there is the reader's to say.
+// Reads all operations. Returns the first operation's error; the caller checks in.ok().
 std::optional<GroupFailure> read_operations(MessageReader& in, const WriteFields& fields,
                                             std::span<const ClassifiedName> names,
                                             WriteEntities& write) {
@@ -260,7 +260,7 @@ std::optional<GroupFailure> parse_entities(MessageReader& in, WriteRequest& requ
   return failure;
 }
 
-// What names a table only.
+// Parses a request that consists of a table name.
 template <typename Write>
 std::optional<GroupFailure> parse_table(MessageReader& in, WriteRequest& request) {
   request.body = Write{std::string(in.text())};
