@@ -20,7 +20,7 @@ const ClientCall* CallWindow::find(const ClientId& client, std::uint64_t number)
   return call == ring.end() ? nullptr : &*call;
 }
 
-// A client that is new gets the place of the one that has not called for longest.
+// A new client replaces the one that has not called for longest if the window is full.
 CallWindow::Client& CallWindow::find_or_add_client(const ClientId& id) {
   const std::size_t at = position(id);
   if (at < clients_.size()) return clients_[at];
@@ -40,7 +40,7 @@ void CallWindow::reserve(const std::vector<ClientCall>& calls) {
 
 void CallWindow::add(ClientCall&& call) noexcept {
   const std::size_t at = position(call.client);
-  if (at == clients_.size()) return;  // one group of more clients than are kept
+  if (at == clients_.size()) return;  // one group had calls of more than clients_max clients
   Client& client = clients_[at];
   if (client.ring.size() < calls_per_client) {
     client.ring.push_back(std::move(call));

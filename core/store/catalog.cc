@@ -10,7 +10,7 @@
 namespace entitable {
 namespace {
 
-// The node itself if this is its only holder, else a copy of its own.
+// Returns the node for changes. Clones the node first if it is shared.
 template <typename T>
 T& mutable_copy(Ref<T>& node) {
   if (!node.unique()) node = make_ref<T>(*node);
@@ -94,8 +94,8 @@ Table* Catalog::mutable_table(TableId id) {
 }
 
 void Catalog::apply(const Commit& commit) {
-  Table* table = nullptr;                 // mutations of one commit are nearly always of one table
-  const Table* last_put_table = nullptr;  // which the row before went into
+  Table* table = nullptr;                 // cached: nearly all mutations of a commit share a table
+  const Table* last_put_table = nullptr;  // the table of the previous PutRow
   const auto open = [&](TableId id) -> Table& {
     if (table == nullptr || table->id() != id) table = mutable_table(id);
     ENTITABLE_CHECK(table != nullptr);
@@ -137,10 +137,10 @@ bool Catalog::apply_in_place(const Commit& commit) {
 }
 
 std::string Catalog::check(const Commit& commit) const {
-  // The tables as they are after the mutations looked at so far, as far as those changed them.
+  // The tables that the mutations checked so far have created or dropped.
   std::map<std::string, TableId> names;  // folded; 0: dropped
   std::map<TableId, std::string> ids;    // folded name; empty: dropped
-  TableId last_checked = 0;              // the table found last, as most mutations are of one table
+  TableId last_checked = 0;              // cached: most mutations of a commit share a table
   TableId last_id = tables_->list.empty() ? 0 : tables_->list.back()->id();
   const auto name_of = [&](TableId id) -> std::string {
     if (const auto at = ids.find(id); at != ids.end()) return at->second;

@@ -40,7 +40,7 @@ Checkpoint::Checkpoint(const Version& version, const CallWindow& window, const M
   manifest_.service_properties = catalog_.service_properties();
   manifest_.options = previous.options;
   manifest_.calls = window.calls();
-  auto listed = previous.tables.begin();  // both ascend by id
+  auto listed = previous.tables.begin();  // both lists are in ascending order of id
   for (const Ref<Table>& table : catalog_.tables()) {
     while (listed != previous.tables.end() && listed->id < table->id()) ++listed;
     const bool found = listed != previous.tables.end() && listed->id == table->id();
@@ -54,10 +54,10 @@ void Checkpoint::plan_table(const Table& table, const StoredParts& stored) {
   std::vector<LeafInfo> leaves;
   table.index.for_each_leaf([&](const LeafInfo& leaf) { leaves.push_back(leaf); });
   const auto unloaded = [](const LeafInfo& leaf) { return leaf.unloaded; };
-  // An unloaded part stays listed though it is empty: readers still ask for it.
+  // An empty part that is unloaded stays in the manifest, because readers still need to load it.
   if (table.index.rows() == 0 && std::none_of(leaves.begin(), leaves.end(), unloaded)) return;
 
-  std::uint64_t open_bytes = 0;  // of the new part that is being collected; 0: none is
+  std::uint64_t open_bytes = 0;  // size so far of the new part being planned; 0: there is none
   std::size_t next = 0;
   while (next < leaves.size()) {
     const std::size_t clean = clean_run(leaves, next, stored);
@@ -79,7 +79,7 @@ void Checkpoint::plan_table(const Table& table, const StoredParts& stored) {
   }
 }
 
-// How many leaves from `first` on make up a part that is still good; 0 if that leaf is dirty.
+// Returns the number of leaves of the clean part that starts at `first`; 0 if that leaf is dirty.
 std::size_t Checkpoint::clean_run(const std::vector<LeafInfo>& leaves, std::size_t first,
                                   const StoredParts& stored) {
   const LeafInfo& leaf = leaves[first];

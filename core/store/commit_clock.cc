@@ -7,8 +7,9 @@
 namespace entitable {
 namespace {
 
-// A host clock outside the DateTime range is a broken clock, not a reason to store an unreadable
-// timestamp. Nor is one near its end: timestamps never go back, and 10^15 of them are left above.
+// The latest time of a host's clock that is used as it is. A later time comes from a broken clock,
+// and must not lead to a timestamp outside the DateTime range. Because timestamps never decrease,
+// 10^15 ticks above this limit are left for later commits.
 constexpr Ticks latest_believed = limits::date_time_ticks_max - 1'000'000'000'000'000;
 
 }  // namespace

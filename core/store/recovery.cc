@@ -16,7 +16,7 @@ Result<Recovery> Recovery::begin(std::optional<std::string_view> manifest,
   auto decoded = decode_manifest(*manifest);
   if (!decoded.ok()) {
     if (decoded.error().code == ErrorCode::format_too_new) return decoded.error();
-    // Without the manifest nothing says where rows belong or which segments count.
+    // Only the manifest tells which parts and segments are valid, so nothing else is read.
     recovery.report(manifest_name, decoded.error().message);
     recovery.replaying_ = false;
     return recovery;
@@ -36,7 +36,7 @@ void Recovery::restore_tables() {
   for (const ClientCall& call : manifest_.calls) remember(call);
   for (const ManifestTable& table : manifest_.tables) {
     auto name = TableName::parse(table.name);
-    ENTITABLE_CHECK(name.ok());  // decode_manifest has looked
+    ENTITABLE_CHECK(name.ok());  // decode_manifest() has checked the name
     Table& restored = version_.catalog.restore_table(table.id, std::move(*name), table.acl);
     std::vector<UnloadedPart> unloaded;
     unloaded.reserve(table.parts.size());
@@ -88,14 +88,15 @@ Result<void> Recovery::replay(std::uint64_t sequence, std::string_view bytes) {
   return {};
 }
 
-// Neither this segment nor any after it is applied.
+// Records the damage and ends the replay: later segments are ignored.
 Result<void> Recovery::end_replay(std::string file, std::string message) {
   report(std::move(file), std::move(message));
   replaying_ = false;
   return {};
 }
 
-// Empty text: applied, or covered by the manifest already.
+// Applies the commit unless the manifest already covers it. Returns what is wrong with the commit,
+// or empty text.
 std::string Recovery::apply(Commit commit) {
   if (commit.number <= version_.last_commit) return {};
   if (commit.number != version_.last_commit + 1) return "commits are missing before this one";

@@ -10,7 +10,8 @@
 namespace entitable {
 namespace {
 
-constexpr PartId whole_table = 1;  // no store lists it for these tables
+// Stands for the one part that each restored table is read into. No manifest lists this part.
+constexpr PartId whole_table = 1;
 constexpr std::size_t merge_bytes = 1'000'000;
 
 }  // namespace

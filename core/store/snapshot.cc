@@ -17,7 +17,7 @@ SnapshotHeader header_of(const Catalog& catalog) {
 
 Snapshot::Snapshot(const Catalog& catalog) : catalog_(catalog) {}
 
-// The header says how many rows there are.
+// Writes the header. It holds the number of rows, so counts must be exact.
 bool Snapshot::begin() {
   parts_needed_ = catalog_.parts_with_inexact_counts();
   if (!parts_needed_.empty()) return false;
@@ -47,8 +47,8 @@ std::optional<std::string> Snapshot::next() {
   return writer_->take();
 }
 
-// Up to the end of the table, of a chunk, or to where rows are absent; from there on with a new
-// cursor.
+// Writes rows up to the end of the table, the end of the chunk, or the first unloaded part. After a
+// part was loaded, continues with a new cursor.
 void Snapshot::write_rows() {
   if (rows_->part_needed() != 0) {
     const Table* table = catalog_.find(catalog_.names()[next_table_ - 1]->id);

@@ -24,7 +24,8 @@ std::size_t share_of(std::size_t count, double share) {
   return static_cast<std::size_t>(std::ceil(static_cast<double>(count) * share));
 }
 
-// Of the records from `at` on, the first ones, until they have `enough` bytes; one at least.
+// Returns the capacity for the records from position `at` until they have `enough` bytes, at least
+// for one record.
 SegmentWriter::Capacity capacity_for(const PendingRecords& records, std::size_t at,
                                      std::size_t enough) {
   SegmentWriter::Capacity load{0, 0};
@@ -35,7 +36,7 @@ SegmentWriter::Capacity capacity_for(const PendingRecords& records, std::size_t 
   return load;
 }
 
-// Each once, ascending.
+// Adds ids. The list stays ascending and without duplicates.
 void add_parts(std::vector<PartId>& ids, const PartsNeeded& need) {
   ids.insert(ids.end(), need.ids.begin(), need.ids.end());
   std::sort(ids.begin(), ids.end());
@@ -50,21 +51,21 @@ struct Store::State {
   Candidate::Scratch scratch;
   std::optional<Candidate> candidate;
 
-  // Of commits that no stored segment holds yet: the published ones, then those of the candidate.
+  // The records of commits that no stored segment holds: published commits, then the candidate's.
   PendingRecords pending;
-  std::uint64_t stored_commit = 0;   // the newest commit that is in a stored segment
-  std::uint64_t sealed_through = 0;  // the newest commit in the segment that was given out last
-  std::uint64_t sealed_bytes = 0;    // of the segments that were given out and are not stored yet
-  std::uint64_t sealed_segments = 0;
+  std::uint64_t stored_commit = 0;    // the newest commit in a stored segment
+  std::uint64_t sealed_through = 0;   // the newest commit in the last sealed segment
+  std::uint64_t sealed_bytes = 0;     // size of the segments that are sealed but not stored
+  std::uint64_t sealed_segments = 0;  // number of these segments
   std::uint64_t next_sequence = 1;
   std::uint64_t epoch = 1;
 
   Manifest manifest;                // of the last checkpoint
-  std::uint64_t segment_bytes = 0;  // of all segments the manifest does not cover
+  std::uint64_t segment_bytes = 0;  // size of all segments that the manifest does not cover
   std::optional<Checkpoint> checkpoint;
   std::uint64_t segment_bytes_at_checkpoint = 0;
 
-  // What the checkpoint is of, if it is not the published version.
+  // The restored content while a checkpoint stores it in place of the published version.
   struct Replacement {
     Version version;
     CallWindow window;
@@ -75,8 +76,8 @@ struct Store::State {
 
   std::optional<Recovery> recovery;  // while opening
   std::uint64_t memory_limit = 0;    // 0: none
-  double page_share = 1;             // of what they could hold
-  bool as_service = false;           // how queries are read
+  double page_share = 1;             // see set_page_fraction()
+  bool as_service = false;           // see set_service_read_mode()
   std::vector<Damage> damage;
 
   struct KeptVersion {
@@ -85,10 +86,11 @@ struct Store::State {
   };
   std::map<std::uint64_t, KeptVersion> kept;
   std::uint64_t last_kept = 0;
-  bool has_unloaded_parts = false;  // parts, or may have
-  bool branched = false;            // shares what it holds with other stores, or kept versions
+  bool has_unloaded_parts = false;  // true if the store has parts, so that some may be unloaded
+  bool branched = false;            // shares nodes with other stores or kept versions
 
-  // From now on what this store holds is not all its own.
+  // Starts a new branch, because other stores or kept versions share this store's nodes from now
+  // on.
   void branch() {
     ENTITABLE_CHECK(!recovery.has_value() && !has_unloaded_parts && damage.empty() &&
                     !candidate.has_value() && !checkpoint.has_value());
@@ -103,7 +105,7 @@ struct Store::State {
   }
   std::vector<TableIndex*> versions_without(const ListedPart& listed);
 
-  // REQUIRES: there is room for its calls.
+  // Publishes the candidate. REQUIRES: window.reserve() was called with the candidate's calls.
   void publish(Candidate& made) {
     for (ClientCall& call : made.calls()) window.add(std::move(call));
     published = std::move(made.version());
@@ -113,7 +115,7 @@ struct Store::State {
     pending.drop_after(published.last_commit);
   }
 
-  // What was given out before is not stored, and not going to be.
+  // Forgets the sealed segments that were not stored, so that their commits are sealed again.
   void reset_sealed() {
     sealed_through = stored_commit;
     sealed_bytes = sealed_segments = 0;
@@ -169,7 +171,7 @@ Result<void> Store::load_part(PartId id, std::optional<std::string_view> bytes) 
   return load_stored_part(*listed, bytes, versions, state_->damage);
 }
 
-// Of the part's table, those in which it is absent, ready to be changed.
+// Returns the versions of the part's table in which the part is unloaded, ready to be changed.
 std::vector<TableIndex*> Store::State::versions_without(const ListedPart& listed) {
   std::vector<TableIndex*> versions;
   const auto add = [&](Catalog& catalog) {
@@ -187,7 +189,7 @@ void Store::set_memory_limit(std::uint64_t bytes) {
   state_->memory_limit = bytes;
 }
 
-// What other versions hold would stay in memory all the same, so it waits until there are none.
+// Does nothing while there are other versions: rows that they share would stay in memory.
 void Store::enforce_memory_limit() {
   if (state_->memory_limit == 0 || state_->memory() <= state_->memory_limit) return;
   if (state_->candidate.has_value() || state_->checkpoint.has_value() ||
@@ -360,7 +362,7 @@ StageResult Store::stage(const std::vector<WriteRequest>& requests, Ticks now) {
   Candidate candidate(state_->published, state_->window, state_->pending, state_->scratch);
   for (const WriteRequest& request : requests) {
     const auto need = candidate.add(request, now, staged.results.emplace_back());
-    // Goes on, to learn what the others need.
+    // Continues, to collect the parts that all requests need.
     if (need.has_value()) add_parts(staged.parts_needed, *need);
   }
   if (!staged.parts_needed.empty()) {
@@ -381,7 +383,8 @@ StageResult Store::write(const WriteRequest& request, Ticks now, StageResult mem
   if (read_only()) return stage({request}, now);
   memory.results.resize(1);
   memory.parts_needed.clear();
-  // Takes the published version, so that nothing else holds it, and gives it back in any case.
+  // Moves the published version into the candidate, so that rows can be changed in place. The
+  // destructor moves it back, even if an exception is thrown.
   struct Taken {
     State& state;
     Candidate candidate{std::move(state.published), state.window, state.pending, state.scratch};
@@ -451,8 +454,8 @@ std::variant<bool, PartsNeeded> Store::begin_checkpoint() {
   if (read_only() || !(changed || covers) || state_->snapshot.has_value()) return false;
   std::vector<PartId> overlaid = state_->published.catalog.parts_with_overlay();
   if (!overlaid.empty()) return PartsNeeded{std::move(overlaid)};
-  // A segment that is being stored right now has the number next_sequence, so it stays live;
-  // recovery skips the commits in it that the manifest covers already.
+  // A segment that is being stored now has the number next_sequence, so it stays live. Recovery
+  // skips the commits in it that the manifest covers.
   state_->checkpoint.emplace(state_->published, state_->window, state_->manifest,
                              state_->next_sequence, state_->epoch);
   state_->segment_bytes_at_checkpoint = state_->segment_bytes;
@@ -493,7 +496,8 @@ void Store::mark_checkpoint_committed() {
 }
 
 void Store::abandon_checkpoint() {
-  // Some of its parts may be stored, or still arrive: their ids are not given out again.
+  // The host may have stored some of its parts, or may still store them, so their ids are not
+  // reused.
   if (state_->checkpoint.has_value()) {
     state_->manifest.next_part = state_->checkpoint->manifest().next_part;
   }

@@ -27,7 +27,7 @@ bool is_unloaded(const TableIndex& index, const ListedPart& listed) {
 
 namespace {
 
-// Code::corrupted leaves the versions as they were.
+// Reads the file into the versions. An error leaves the versions unchanged.
 Result<void> read_rows(const ListedPart& listed, std::string_view file,
                        const std::vector<TableIndex*>& versions) {
   auto reader = PartReader::open(file);
@@ -37,7 +37,7 @@ Result<void> read_rows(const ListedPart& listed, std::string_view file,
       header.row_count != listed.part.rows || header.checksum != listed.part.checksum) {
     return Error(ErrorCode::corrupted, "the file is not the part that the manifest lists");
   }
-  // Rows rise, so the first and the last tell whether all are in the part's place.
+  // Rows are in ascending order, so checking the first and the last key suffices.
   PartLoader loader(*versions.front(), header.id);
   bool in_place = true;
   for (std::uint32_t row = 1;; ++row) {

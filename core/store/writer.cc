@@ -82,8 +82,8 @@ const ClientCall* Candidate::find_answered(const ClientCall& call) const {
   return call_window_.find(call.client, call.number);
 }
 
-// A list of names and types mostly comes again, as it was given, and so the log's form of it is
-// kept with it. For single writes: in a group it is written once.
+// Caches the log's encoding of the row's property list with its shape, because most writes repeat a
+// property list. Only for single writes: a group encodes each list once anyway.
 void Candidate::cache_definition(const Schema& schema) {
   constexpr std::size_t kept_max = 4096;
   std::vector<Mutation>& mutations = staged().mutations;
@@ -117,8 +117,7 @@ void Candidate::commit(const std::optional<ClientCall>& call) {
   staged().mutations = std::move(commit.mutations);
 }
 
-// What a request took serves the next one. That counts for single writes, and what large groups
-// took is not kept.
+// Keeps the memory of a single write for the next request, and frees that of a group.
 void Candidate::recycle_scratch() {
   if (staged().mutations.capacity() > 1) {
     staged() = StagedMutations();
@@ -127,7 +126,8 @@ void Candidate::recycle_scratch() {
   }
 }
 
-// Whoever gave away a version gets it back as it was if memory runs out half-way.
+// Applies the candidate's first commit so that std::bad_alloc leaves the version unchanged. A
+// caller that moved its version into the candidate then gets the same version back.
 void Candidate::apply_first_commit(const Commit& commit) {
   if (version_.catalog.apply_in_place(commit)) return;
   Catalog changed = version_.catalog;
