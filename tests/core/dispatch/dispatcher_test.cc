@@ -124,7 +124,7 @@ void check_malformed(const ResponseBuffer& response) {
 
 }  // namespace
 
-TEST_CASE("Writes of both doors are one group, in order, each answered by its door") {
+TEST_CASE("RPC and REST writes form one group, in order, and each gets its own kind of response") {
   Fixture fixture;
   const StagedResponses staged =
       fixture.stage({http_create("people"), insert("1"), http_insert("1"), http_insert("2"),
@@ -139,7 +139,7 @@ TEST_CASE("Writes of both doors are one group, in order, each answered by its do
   CHECK(test::read_error(staged.responses[5].str()).code == "TableAlreadyExists");
 }
 
-TEST_CASE("Blocks staged together are seen by each other, and by readers once they are published") {
+TEST_CASE("Messages staged together see each other's writes, and readers see them once published") {
   Fixture fixture;
   fixture.commit({create("people")});
   fixture.stage({insert("1")});
@@ -148,7 +148,7 @@ TEST_CASE("Blocks staged together are seen by each other, and by readers once th
   CHECK(contains(fixture.get("people()"), "\"RowKey\":\"1\""));
 }
 
-TEST_CASE("Writes that are not to be staged first are published with their replies") {
+TEST_CASE("stage_and_publish publishes writes together with their responses") {
   Fixture fixture;
   const auto write = [&](const std::vector<std::string>& messages) {
     StagedResponses written;
@@ -178,7 +178,7 @@ TEST_CASE("Writes that are not to be staged first are published with their repli
   }
 }
 
-TEST_CASE("What a group leaves behind for the next one shows in nothing") {
+TEST_CASE("Scratch memory of a group does not affect the next one") {
   Fixture kept;
   Fixture fresh;
   StagedResponses reused;
@@ -212,7 +212,7 @@ TEST_CASE("What a group leaves behind for the next one shows in nothing") {
   }
 }
 
-TEST_CASE("A request that reads tells what it took, if it is asked") {
+TEST_CASE("A REST read counts its rows on request") {
   Fixture fixture;
   fixture.commit({create("people"), insert("1"), insert("2")});
   RowCounts rows{9, 9};
@@ -228,7 +228,7 @@ TEST_CASE("A request that reads tells what it took, if it is asked") {
   CHECK(read("nowhere()") == RowCounts{0, 0});
 }
 
-TEST_CASE("What a door refuses itself doesn't reach the store and changes nothing") {
+TEST_CASE("A message that its entry point rejects does not reach the store and changes nothing") {
   Fixture fixture;
   fixture.commit({create("people")});
   const StagedResponses staged =
@@ -244,7 +244,7 @@ TEST_CASE("What a door refuses itself doesn't reach the store and changes nothin
   CHECK_FALSE(fixture.stage({}).changes);
 }
 
-TEST_CASE("A batch that reads is answered among the writes, and changes nothing") {
+TEST_CASE("A batch that reads is answered together with the writes, and changes nothing") {
   Fixture fixture;
   fixture.commit({create("people"), insert("1")});
   const StagedResponses staged = fixture.stage({http_batch_get("people()")});
@@ -255,7 +255,7 @@ TEST_CASE("A batch that reads is answered among the writes, and changes nothing"
   CHECK(contains(response, "\"RowKey\":\"1\""));
 }
 
-TEST_CASE("A read is answered from what is published") {
+TEST_CASE("A read sees the published version") {
   Fixture fixture;
   fixture.commit({create("people"), insert("1")});
   const HttpResponse found = fixture.get("people(PartitionKey='p',RowKey='1')");
@@ -264,7 +264,7 @@ TEST_CASE("A read is answered from what is published") {
   CHECK(fixture.get("people(PartitionKey='p',RowKey='2')").status == 404);
 }
 
-TEST_CASE("A write is no read, and neither is nonsense") {
+TEST_CASE("handle_rest_read rejects writes and malformed messages") {
   Fixture fixture;
   for (const std::string& message : {http_create("people"), std::string(), create("people")}) {
     handle_rest_read(fixture.account, fixture.store, message, commit_time, fixture.response);
@@ -273,7 +273,7 @@ TEST_CASE("A write is no read, and neither is nonsense") {
   CHECK(fixture.store.stats().tables.empty());
 }
 
-TEST_CASE("A call sent again is answered as before, through either door, and changes nothing") {
+TEST_CASE("A call sent again gets the same response in RPC and REST, and changes nothing") {
   Fixture fixture;
   fixture.commit({create("people")});
   const std::vector<std::string> messages = {call(1, insert("a")), call(2, http_insert("b")),
@@ -291,14 +291,14 @@ TEST_CASE("A call sent again is answered as before, through either door, and cha
   CHECK(others.failed == std::vector<char>{true, true});
 }
 
-TEST_CASE("A call that failed is tried anew when it is sent again") {
+TEST_CASE("A call that failed is tried again when it is sent again") {
   Fixture fixture;
   CHECK(fixture.commit({call(1, insert("a"))}).failed[0]);
   fixture.commit({create("people")});
   CHECK_FALSE(fixture.commit({call(1, insert("a"))}).failed[0]);
 }
 
-TEST_CASE("A malformed call is refused and its neighbours are not") {
+TEST_CASE("A malformed call is rejected, and the other messages of its group are not") {
   Fixture fixture;
   fixture.commit({create("people")});
   const std::string good = call(1, insert("a"));
@@ -317,7 +317,7 @@ TEST_CASE("A malformed call is refused and its neighbours are not") {
   check_malformed(fixture.commit({good.substr(0, 32)}).responses[0]);  // no block in it
 }
 
-TEST_CASE("nothing is staged and nothing answered while parts are absent") {
+TEST_CASE("Nothing is staged and there are no responses while parts are unloaded") {
   test::TestHost host;
   Fixture fixture;
   fixture.commit({create("people"), insert("1")});

@@ -95,7 +95,7 @@ std::string header_in(const std::string& response, std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("The same call is described alike, whichever door it comes through") {
+TEST_CASE("RPC and REST requests for the same operation have the same description") {
   CHECK(describe_request(account(), rpc_write) == describe_request(account(), rest_write));
   CHECK(describe_request(account(), rpc_write).operations.size() == 3);
   const std::string get =
@@ -118,7 +118,7 @@ TEST_CASE("The same call is described alike, whichever door it comes through") {
         describe_request(account(), http("POST", "Tables", R"({"TableName":"people"})")));
 }
 
-TEST_CASE("A block in a call is described as by itself") {
+TEST_CASE("A message in a call has the same description as without the call") {
   CHECK(describe_request(account(), in_call(rpc_write)) == describe_request(account(), rpc_write));
   CHECK(describe_request(account(), in_call(rest_write)) == describe_request(account(), rpc_write));
   CHECK(describe_request(account(), in_call(rpc_write, 2)) == RequestDescription{});
@@ -126,7 +126,7 @@ TEST_CASE("A block in a call is described as by itself") {
   CHECK(describe_request(account(), rest_write.substr(0, 50)) == RequestDescription{});
 }
 
-TEST_CASE("Descriptions are JSON with what is known") {
+TEST_CASE("Descriptions are JSON without unknown members") {
   CHECK(
       json_of(http("GET", "people()?$filter=a%20eq%20'%22'&$top=0&$select=a,b")) ==
       R"({"operation":"query","table":"people","filter":"a eq '\"'","select":["a","b"],"top":0})");
@@ -171,7 +171,7 @@ TEST_CASE(
   CHECK(unheard.message == "Bad Gateway");
 }
 
-TEST_CASE("A refusal is answered by the door that was asked, with its headers") {
+TEST_CASE("An injected error is encoded for the message's entry point, with its headers") {
   ErrorInjector error_injector;
   const std::string error_json = R"({"code":"ServerBusy","header:Retry-After":"1",)"
                                  R"("header:SERVER":"other"})";
@@ -195,7 +195,7 @@ TEST_CASE("A refusal is answered by the door that was asked, with its headers") 
   CHECK(in.text() == "1");
 }
 
-TEST_CASE("A refusal that no response could say is refused, in words") {
+TEST_CASE("An injected error that no response can express is rejected with a message") {
   ErrorInjector error_injector;
   const std::pair<const char*, const char*> cases[] = {
       {R"({})", "An injected error needs a code."},

@@ -244,7 +244,7 @@ class Pair {
 
 }  // namespace
 
-TEST_CASE("a write alone does what a group of one does, wherever memory ran out before") {
+TEST_CASE("a single write has the same effect as a group of one, wherever memory ran out before") {
   const std::uint64_t seed = test::number_from_env("ENTITABLE_SEED", 1);
   const std::uint64_t steps =
       std::min<std::uint64_t>(test::number_from_env("ENTITABLE_STEPS", 600), 20'000);

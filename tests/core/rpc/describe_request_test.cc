@@ -47,7 +47,7 @@ std::string error_response(const ServiceError& error, const HeaderViews& headers
 
 }  // namespace
 
-TEST_CASE("Every operation on an entity is told with its key") {
+TEST_CASE("The description of an entity operation has its key") {
   const std::pair<std::uint32_t, RequestOperation> kinds[] = {
       {0, RequestOperation::insert},       {1, RequestOperation::update},
       {2, RequestOperation::merge},        {3, RequestOperation::upsert_replace},
@@ -60,7 +60,7 @@ TEST_CASE("Every operation on an entity is told with its key") {
   CHECK(describe_request(get) == one(RequestOperation::get, "r"));
 }
 
-TEST_CASE("Of reads that were made together the table is told") {
+TEST_CASE("The description of a get each has only the table") {
   RequestBuilder each(RequestKind::get_each);
   RequestDescription some;
   some.operation = RequestOperation::get;
@@ -68,7 +68,8 @@ TEST_CASE("Of reads that were made together the table is told") {
   CHECK(describe_request(each.text("people").word(1).text("p").text("r").build()) == some);
 }
 
-TEST_CASE("A transaction is told operation by operation, whatever stands between their keys") {
+TEST_CASE(
+    "The description of a transaction lists each operation, whatever properties lie between") {
   const std::string message = written(
       1, {{0,
            "p",
@@ -93,7 +94,7 @@ TEST_CASE("A transaction is told operation by operation, whatever stands between
   CHECK(empty.operations.empty());
 }
 
-TEST_CASE("A key that is missing or no text is absent") {
+TEST_CASE("A key that is missing or not a string is absent") {
   const std::string message = RequestBuilder(RequestKind::write)
                                   .word(0)
                                   .word(1)
@@ -110,7 +111,7 @@ TEST_CASE("A key that is missing or no text is absent") {
   CHECK_FALSE(insert.row.has_value());
 }
 
-TEST_CASE("Queries are told with what they ask for, as far as it is said") {
+TEST_CASE("The description of a query has the options that the query gives") {
   const RequestDescription asked =
       describe_request(query().word(2).text("Age").text("Name").build());
   CHECK(asked.operation == RequestOperation::query);
@@ -135,7 +136,7 @@ TEST_CASE("Queries are told with what they ask for, as far as it is said") {
   CHECK(all.select.empty());
 }
 
-TEST_CASE("Operations on tables are told") {
+TEST_CASE("Table operations are described") {
   CHECK(describe_request(RequestBuilder(RequestKind::create_table).text("a").build()).operation ==
         RequestOperation::create_table);
   const RequestDescription drop =
@@ -150,7 +151,7 @@ TEST_CASE("Operations on tables are told") {
   CHECK_FALSE(list.table.has_value());
 }
 
-TEST_CASE("Of a malformed block nothing is known") {
+TEST_CASE("The description of a malformed message is empty") {
   const std::string good =
       written(1, {{0, "p", "1", {test::string_property("s", "text")}, ""}, {1, "p", "2", {}, ""}});
   for (std::size_t size = 0; size < good.size(); ++size) {
@@ -181,7 +182,7 @@ TEST_CASE("Of a malformed block nothing is known") {
   CHECK(describe_request(no_such_name) == RequestDescription{});
 }
 
-TEST_CASE("A reply says what became of its request") {
+TEST_CASE("The outcome of a request is read from its response") {
   const std::string insert = written(0, {{0, "p", "1", {}, ""}});
   const std::string batch = written(1, {{0, "p", "1", {}, ""}});
   ResponseBuffer response;

@@ -34,7 +34,7 @@ struct EncodedResponse {
 
 }  // namespace
 
-TEST_CASE("A request gives its words, text and binaries in order") {
+TEST_CASE("A reader returns words, text and binaries in order") {
   const std::string message = request()
                                   .word(7)
                                   .text("tab")
@@ -65,7 +65,7 @@ TEST_CASE("A two-word payload starts at a multiple of 8") {
   CHECK(aligned.ok());
 }
 
-TEST_CASE("Text survives whatever a JavaScript string can hold") {
+TEST_CASE("Any JavaScript string survives") {
   const std::string texts[] = {"",
                                "ascii",
                                "\xEF\xBB\xBF"
@@ -91,7 +91,7 @@ TEST_CASE("Text survives whatever a JavaScript string can hold") {
   }
 }
 
-TEST_CASE("A string may end inside a surrogate pair that the next one completes") {
+TEST_CASE("A string may end inside a surrogate pair that the next string completes") {
   // What TextEncoder makes of "a\uD83D" + "\uDE00b": one well-formed area.
   const std::string message = request().word(2).word(2).append_text("a" + smile + "b").build();
   MessageReader in(message);
@@ -117,7 +117,7 @@ TEST_CASE("A string may end inside a surrogate pair that the next one completes"
   }
 }
 
-TEST_CASE("Reading past any end fails and stays failed") {
+TEST_CASE("After a read past any end the reader stays failed") {
   const std::string message = request().word(3).append_text("ab").append_binary("x").build();
   SECTION("words") {
     MessageReader in(message);
@@ -161,7 +161,7 @@ TEST_CASE("Reading past any end fails and stays failed") {
   }
 }
 
-TEST_CASE("A frame that does not add up is refused") {
+TEST_CASE("An inconsistent frame is rejected") {
   const std::string good = request().text("ab").build();
   REQUIRE(MessageReader(good).ok());
   const auto refused = [](std::string message) { return !MessageReader(message).ok(); };
@@ -187,7 +187,7 @@ TEST_CASE("A frame that does not add up is refused") {
   CHECK(refused(odd));
 }
 
-TEST_CASE("A reply holds what was written") {
+TEST_CASE("A response holds what was written") {
   ResponseBuffer buffer;
   ResponseWriter out(buffer, ResponseKind::tables, 12);
   out.word(5);
@@ -218,7 +218,7 @@ TEST_CASE("A reply holds what was written") {
   CHECK(response.binary() == "\x01\x02\x03");
 }
 
-TEST_CASE("One string with an unpaired surrogate turns the area into UTF-16") {
+TEST_CASE("One string with an unpaired surrogate turns the text area into UTF-16") {
   ResponseBuffer buffer;
   ResponseWriter out(buffer, ResponseKind::tables, 4);
   out.text("a" + high);
@@ -238,7 +238,7 @@ TEST_CASE("One string with an unpaired surrogate turns the area into UTF-16") {
   CHECK(response.binary() == "x");
 }
 
-TEST_CASE("A buffer used again shows nothing of the reply before") {
+TEST_CASE("A reused buffer shows nothing of the previous response") {
   ResponseBuffer buffer;
   {
     ResponseWriter out(buffer, ResponseKind::tables, 100);
@@ -253,7 +253,7 @@ TEST_CASE("A buffer used again shows nothing of the reply before") {
   for (std::size_t at = 20; at < response.bytes.size(); at += 4) CHECK(response.word(at) == 0);
 }
 
-TEST_CASE("A reply of many megabytes is whole, and its memory is given back") {
+TEST_CASE("A response of many megabytes is complete, and its memory is freed") {
   ResponseBuffer buffer;
   const std::string megabyte(1 << 20, 'x');
   {

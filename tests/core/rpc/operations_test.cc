@@ -119,7 +119,7 @@ TEST_CASE("An inserted entity is read back by its key") {
   CHECK(selected.rows[0].cells == std::vector<std::string>{"etag=" + etag, "v:7=7"});
 }
 
-TEST_CASE("A read tells what it took, if it is asked") {
+TEST_CASE("A read counts its rows on request") {
   Fixture fixture;
   for (const char* row : {"1", "2", "3"}) fixture.commit(Fixture::insert(row, 7));
   RowCounts rows{9, 9};
@@ -134,7 +134,7 @@ TEST_CASE("A read tells what it took, if it is asked") {
   CHECK(read(Fixture::get("9").word(0).build()) == RowCounts{0, 0});
 }
 
-TEST_CASE("Of many keys the rows come up to the first that has none") {
+TEST_CASE("A get each returns rows up to the first missing one") {
   Fixture fixture;
   for (const char* row : {"1", "2", "3"}) fixture.commit(Fixture::insert(row, 7));
   const auto rows = [&](std::string_view table, const std::vector<std::string>& keys) {
@@ -163,7 +163,7 @@ TEST_CASE("Of many keys the rows come up to the first that has none") {
   check_error(fixture.read(more.build()), ErrorCode::invalid_input);
 }
 
-TEST_CASE("What is not there has the service's error") {
+TEST_CASE("A missing entity or table gives the service's error") {
   Fixture fixture;
   const std::string response = fixture.read(Fixture::get("1").word(0).build());
   check_error(response, ErrorCode::resource_not_found);
@@ -191,7 +191,7 @@ TEST_CASE("A query pages by top and next") {
   CHECK(read_page(fixture.read(Fixture::whole(Fixture::query("RowKey eq '2'")))).rows.size() == 1);
 }
 
-TEST_CASE("A top up to 1000 is taken, more is refused") {
+TEST_CASE("A top up to 1000 is accepted, a larger one is rejected") {
   Fixture fixture;
   for (const std::uint32_t top : {0u, 1u, 1000u, none}) {
     CHECK(read_page(fixture.read(Fixture::whole(Fixture::query({}, top)))).rows.empty());
@@ -204,7 +204,7 @@ TEST_CASE("A top up to 1000 is taken, more is refused") {
   }
 }
 
-TEST_CASE("A broken filter is refused before the table is looked for") {
+TEST_CASE("An invalid filter takes precedence over a missing table") {
   Fixture fixture;
   const auto error =
       read_error(fixture.read(Fixture::whole(Fixture::query("a eq", none, "nowhere"))));
@@ -213,14 +213,14 @@ TEST_CASE("A broken filter is refused before the table is looked for") {
   CHECK(error.message.find("Syntax error at position") == 0);
 }
 
-TEST_CASE("A selection of more names than an entity can have is refused") {
+TEST_CASE("A selection of more names than an entity can have is rejected") {
   Fixture fixture;
   RequestBuilder request = Fixture::query({}).no_text().no_text().word(256);
   for (int i = 0; i < 256; ++i) request.text("n" + std::to_string(i));
   check_error(fixture.read(request.build()), ErrorCode::invalid_input);
 }
 
-TEST_CASE("Explain gives plan and counts") {
+TEST_CASE("Explain returns the plan and counts") {
   Fixture fixture;
   for (const char* row : {"1", "2"}) fixture.commit(Fixture::insert(row));
   RequestBuilder request(RequestKind::explain);
@@ -269,7 +269,7 @@ TEST_CASE("Tables are listed in order, page by page") {
       ErrorCode::invalid_input);
 }
 
-TEST_CASE("Table operations are answered without an ETag") {
+TEST_CASE("The result of a table operation has no ETag") {
   Fixture fixture;
   ResponseReader created(fixture.commit(Fixture::create("other")));
   CHECK(created.kind() == ResponseKind::write_result);
@@ -294,7 +294,7 @@ TEST_CASE("The error of a transaction has its index, as a word and in the messag
   CHECK(error.message == "1:The specified entity already exists.");
 }
 
-TEST_CASE("parts that a read needs are named, and asked for until they are there") {
+TEST_CASE("A read returns the parts that it needs until they are loaded") {
   test::TestHost host;
   Fixture fixture;
   fixture.commit(Fixture::insert("1"));
@@ -320,7 +320,7 @@ TEST_CASE("parts that a read needs are named, and asked for until they are there
   CHECK(read_page(fixture.response.str()).rows.size() == 1);
 }
 
-TEST_CASE("Failures of this machine are marked as such") {
+TEST_CASE("Failures of this machine are flagged") {
   ResponseBuffer out;
   for (const ErrorCode code :
        {ErrorCode::out_of_memory, ErrorCode::corrupted, ErrorCode::format_too_new}) {
@@ -331,7 +331,7 @@ TEST_CASE("Failures of this machine are marked as such") {
   CHECK_FALSE(read_error(out.str()).local);
 }
 
-TEST_CASE("Blocks that are no read are malformed") {
+TEST_CASE("A message that is not a read is malformed for handle_read") {
   Fixture fixture;
   for (const std::string& message :
        {std::string(), std::string("x"), Fixture::insert("1"), Fixture::create("t"),
@@ -350,7 +350,7 @@ TEST_CASE("Blocks that are no read are malformed") {
   }
 }
 
-TEST_CASE("A host's clock becomes ticks") {
+TEST_CASE("A host's clock is converted to ticks") {
   CHECK(ticks_from_unix_ms(0) == ticks_at_unix_epoch);
   CHECK(ticks_from_unix_ms(1.5) == ticks_at_unix_epoch + 15'000);
   CHECK(ticks_from_unix_ms(1'595'601'288'476.0) == commit_time - 7123);

@@ -78,14 +78,14 @@ std::string documented_example() {
 
 }  // namespace
 
-TEST_CASE("A page of nothing") {
+TEST_CASE("An empty page") {
   const ResponsePage page = Table().page();
   CHECK(page.rows.empty());
   CHECK(page.shapes.empty());
   CHECK_FALSE(page.next_partition.has_value());
 }
 
-TEST_CASE("A page says where the next one starts") {
+TEST_CASE("A page has the continuation of the next page") {
   Table table;
   table.put(entity("p", "r", {}));
   const ResponsePage page = read_page(table.bytes({}, Continuation{EntityKey("q\xC3\xA9", "")}));
@@ -94,7 +94,7 @@ TEST_CASE("A page says where the next one starts") {
   CHECK(page.rows.size() == 1);
 }
 
-TEST_CASE("A row has ETag, keys, Timestamp and every property in its type") {
+TEST_CASE("A row has its ETag, keys, Timestamp and every property with its type") {
   Table table;
   const Guid guid = *parse_guid("c9da6455-213d-42c9-9a79-3e9149a57833");
   table.put(entity("Sales", "00010",
@@ -116,7 +116,7 @@ TEST_CASE("A row has ETag, keys, Timestamp and every property in its type") {
                                  "big:8=-9223372036854775808"});
 }
 
-TEST_CASE("Values at their limits cross exactly") {
+TEST_CASE("Values at their limits are encoded exactly") {
   const std::string long_text(limits::string_units_max, 'x');
   Table table;
   table.put(entity("", "",
@@ -144,7 +144,7 @@ TEST_CASE("Values at their limits cross exactly") {
   CHECK(cells[13] == "none:2=");
 }
 
-TEST_CASE("Rows of one shape share its definition; a hint tells it again") {
+TEST_CASE("Rows of one shape share its definition, and its hint is the same in each page") {
   Table table;
   for (const char* row : {"1", "2", "4"}) {
     table.put(entity("p", row, {{"a", Value::of_int32(1)}, {"b", Value::of_string("x")}}));
@@ -167,7 +167,7 @@ TEST_CASE("Rows of one shape share its definition; a hint tells it again") {
                                                               {"b", 1}});
 }
 
-TEST_CASE("A partition key is sent once as long as it stays the same") {
+TEST_CASE("A partition key is sent once while it stays the same") {
   Table table;
   for (const char* partition : {"", "p", "q"}) {
     for (const char* row : {"1", "2"}) table.put(entity(partition, row, {}));
@@ -180,7 +180,7 @@ TEST_CASE("A partition key is sent once as long as it stays the same") {
                                                "PartitionKey=q"});
 }
 
-TEST_CASE("A selection gives its columns in the order asked, null where there is none") {
+TEST_CASE("A selection has its columns in the requested order, null for missing properties") {
   Table table;
   table.put(entity("p", "1", {{"a", Value::of_int32(1)}, {"b", Value::of_string("x")}}));
   table.put(entity("p", "2", {{"c", Value::of_boolean(false)}}));
@@ -193,7 +193,7 @@ TEST_CASE("A selection gives its columns in the order asked, null where there is
         std::vector<std::string>{"etag=" + then_etag, "Timestamp=" + then_text, "PartitionKey=p"});
 }
 
-TEST_CASE("Rows of the generic shape cross like any other") {
+TEST_CASE("Rows of the generic shape are encoded like other rows") {
   Table table;
   const std::size_t rows = shapes_max + 50;
   for (std::size_t i = 0; i < rows; ++i) {
@@ -222,7 +222,7 @@ TEST_CASE("Rows of the generic shape cross like any other") {
   CHECK(chosen.rows[0].cells[2] == "n" + number + "=null");
 }
 
-TEST_CASE("A page with one string that is not well-formed keeps every string") {
+TEST_CASE("A page with an ill-formed string keeps every string") {
   Table table;
   table.put(entity("p", "1", {{"a", Value::of_string("\xC3\xA9")}, {"b", Value::of_string(high)}}));
   table.put(entity("p", "2", {{"a", Value::of_string("\xF0\x9F\x98\x80")}}));
@@ -248,7 +248,7 @@ TEST_CASE("The worked example of LAYOUT.md") {
   CHECK(hex == documented_example());
 }
 
-TEST_CASE("A writer that is used again writes what a new one would") {
+TEST_CASE("A reused writer writes the same bytes as a new one") {
   const std::uint64_t seed = 43;
   CAPTURE(seed);
   test::Prng random(seed);
@@ -283,7 +283,7 @@ TEST_CASE("A writer that is used again writes what a new one would") {
   }
 }
 
-TEST_CASE("Random rows come back as they are stored") {
+TEST_CASE("Random rows are read back as they were stored") {
   const std::uint64_t seed = 42;
   CAPTURE(seed);
   test::Prng random(seed);
@@ -338,7 +338,7 @@ TEST_CASE("Random rows come back as they are stored") {
   }
 }
 
-TEST_CASE("what is kept from page to page does not mix up branches of one table") {
+TEST_CASE("Cached shapes do not mix up branches of one table") {
   Table base;
   base.put(entity("p", "a", {{"x", Value::of_int32(1)}}));
   PageWriter writer;

@@ -15,7 +15,7 @@ std::uint32_t word_at(const std::string& bytes, std::size_t at) {
 
 }  // namespace
 
-TEST_CASE("Bytes of every length are copied, and told from ASCII wherever they are not") {
+TEST_CASE("Bytes of every length are copied, and a non-ASCII byte is detected anywhere") {
   for (std::size_t size = 0; size < 40; ++size) {
     std::string from;
     for (std::size_t i = 0; i < size; ++i) from += static_cast<char>('A' + i);
@@ -33,7 +33,7 @@ TEST_CASE("Bytes of every length are copied, and told from ASCII wherever they a
   }
 }
 
-TEST_CASE("What a cursor writes is as if the writer had written it") {
+TEST_CASE("A cursor writes the same bytes as the writer") {
   const std::string smile = "\xF0\x9F\x98\x80";
   ResponseBuffer by_cursor;
   {

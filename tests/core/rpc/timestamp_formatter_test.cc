@@ -7,7 +7,7 @@
 
 namespace entitable::rpc {
 
-TEST_CASE("Timestamps and ETags read as the model prints them") {
+TEST_CASE("Timestamps and ETags have the same text as in the model") {
   constexpr Ticks second = 10'000'000;
   constexpr Ticks commit_time = 637'311'980'880'000'000;  // 2020-07-24T14:34:48Z
   TimestampFormatter text;
@@ -21,7 +21,7 @@ TEST_CASE("Timestamps and ETags read as the model prints them") {
   }
 }
 
-TEST_CASE("Timestamps at random, mostly within one second of each other") {
+TEST_CASE("Random timestamps, mostly within one second of each other") {
   test::Prng random(20260101);
   TimestampFormatter text;
   Ticks ticks = ticks_at_unix_epoch + 17'000'000'000'000'000;

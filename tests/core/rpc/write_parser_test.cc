@@ -67,7 +67,7 @@ const Error malformed(ErrorCode::invalid_input, "The request message is malforme
 
 }  // namespace
 
-TEST_CASE("A write block gives table, operations, keys, conditions and properties") {
+TEST_CASE("A write is parsed into table, operations, keys, conditions and properties") {
   const std::string tag = "W/\"datetime'2020-07-24T14%3A34%3A48.4767Z'\"";
   const WriteEntities write =
       parsed({"People",
@@ -97,11 +97,11 @@ TEST_CASE("A write block gives table, operations, keys, conditions and propertie
   CHECK_FALSE(write.operations[5].if_match.has_condition());
 }
 
-TEST_CASE("A single write is no transaction") {
+TEST_CASE("A single write is not a transaction") {
   CHECK_FALSE(parsed(one({})).transaction);
 }
 
-TEST_CASE("Operations of the same names and types say so") {
+TEST_CASE("Operations with the same names and types as the previous one are marked") {
   const auto text = [](const char* name) { return string_property(name, "x"); };
   const WriteEntities write =
       parsed({"people",
@@ -144,7 +144,7 @@ TEST_CASE("Values in their native form") {
         Value::of_date_time(limits::date_time_ticks_max - 9999));
 }
 
-TEST_CASE("Dates outside what the service stores are refused") {
+TEST_CASE("Dates outside the service's range are rejected") {
   CHECK(refusal(float_property("v", EdmType::date_time, -11'644'473'600'001.0)).code ==
         ErrorCode::out_of_range_input);
   CHECK(refusal(float_property("v", EdmType::date_time, 253'402'300'800'000.0)).code ==
@@ -171,7 +171,7 @@ TEST_CASE("Values in their text form follow the service's lexical rules") {
   CHECK(refusal(text_property("v", EdmType::guid, 1, "no")) == type_mismatch);
 }
 
-TEST_CASE("A number given as another type's value fits only if nothing of it is lost") {
+TEST_CASE("A number is accepted for another type only if the conversion is exact") {
   CHECK(stored(float_property("v", EdmType::int32, 2'147'483'647, 2)) ==
         Value::of_int32(2'147'483'647));
   CHECK(stored(float_property("v", EdmType::int32, -2'147'483'648.0, 2)) ==
@@ -191,13 +191,13 @@ TEST_CASE("A number given as another type's value fits only if nothing of it is 
   }
 }
 
-TEST_CASE("A boolean given as another type's value is refused") {
+TEST_CASE("A boolean is rejected for another type") {
   CHECK(stored(bits_property("v", EdmType::boolean, 1, 3)) == Value::of_boolean(true));
   CHECK(refusal(bits_property("v", EdmType::string, 1, 3)) == type_mismatch);
   CHECK(refusal(bits_property("v", EdmType::int32, 1, 3)) == type_mismatch);
 }
 
-TEST_CASE("What no type takes is refused") {
+TEST_CASE("A value that no type accepts is rejected") {
   CHECK(refusal(bits_property("v", EdmType::string, 0, 4)) == type_mismatch);
   CHECK(refusal(PropertyRecord{"v", 0, 1, 1, "x", ""}) == type_mismatch);  // an unknown type name
   CHECK(refusal(PropertyRecord{"v", 9, 0, 0, "", ""}) ==
@@ -205,7 +205,7 @@ TEST_CASE("What no type takes is refused") {
   CHECK(refusal(bits_property("v", EdmType::guid, 0)) == type_mismatch);  // a Guid crosses as text
 }
 
-TEST_CASE("The service's own members are ignored, whatever they hold") {
+TEST_CASE("The service's own members are ignored, whatever their value") {
   const WriteEntities write =
       parsed(one({text_property("Timestamp", EdmType::date_time, 1, "never"),
                   bits_property("odata.etag", EdmType::string, 0, 4), string_property("a", "1"),
@@ -214,14 +214,14 @@ TEST_CASE("The service's own members are ignored, whatever they hold") {
         PropertyList{{"a", Value::of_string("1")}, {"timestamp", Value::of_string("2")}});
 }
 
-TEST_CASE("A key among the properties is given twice") {
+TEST_CASE("A key among the properties is a duplicate property") {
   for (const char* name : {"PartitionKey", "RowKey"}) {
     CHECK(refusal(string_property(name, "p")) == Error(ErrorCode::duplicate_properties));
   }
   CHECK(parsed(one({string_property("partitionkey", "p")})).operations[0].properties.size() == 1);
 }
 
-TEST_CASE("A key that is missing or no string has the service's error") {
+TEST_CASE("A key that is missing or not a string gives the service's error") {
   const auto with_key = [](std::uint32_t partition) {
     return RequestBuilder(RequestKind::write)
         .word(0)
@@ -251,14 +251,14 @@ TEST_CASE(
   CHECK_FALSE(at_commit.prefixed);
 }
 
-TEST_CASE("A name that is longer than any property's is not taken in") {
+TEST_CASE("A name that is too long for a property is not copied") {
   std::string name;
   for (std::size_t i = 0; i < limits::property_name_units_max; ++i) name += "\xE4\xB8\x80";
   CHECK(parsed(one({string_property(name, "v")})).operations[0].properties[0].name == name);
   CHECK(refusal(string_property(name + "a", "v")) == Error(ErrorCode::property_name_too_long));
 }
 
-TEST_CASE("A block may have any number of names") {
+TEST_CASE("A message may have any number of names") {
   for (std::size_t count = 0; count < 60; ++count) {
     std::vector<PropertyRecord> properties;
     for (std::size_t i = 0; i < count; ++i) {
@@ -274,7 +274,7 @@ TEST_CASE("A block may have any number of names") {
   }
 }
 
-TEST_CASE("The refusal of an operation is that of the first property that is wrong") {
+TEST_CASE("The error of an operation is that of its first invalid property") {
   const PropertyRecord wrong = bits_property("a", EdmType::int32, 0, 4);
   const PropertyRecord key = string_property("RowKey", "r");
   const PropertyRecord good = string_property("b", "text");
@@ -289,7 +289,7 @@ TEST_CASE("The refusal of an operation is that of the first property that is wro
   CHECK(refusal_of({wrong, too_short}) == malformed);
 }
 
-TEST_CASE("The refusal of a transaction names the first operation that is wrong") {
+TEST_CASE("The error of a transaction has the index of its first invalid operation") {
   WriteRecord write;
   write.flags = 1;
   write.operations = {OperationRecord{0, "p", "1", {string_property("a", "b")}, ""},
@@ -310,7 +310,7 @@ TEST_CASE("The refusal of a transaction names the first operation that is wrong"
   CHECK_FALSE(failure.prefixed);
 }
 
-TEST_CASE("An ETag is looked at only where it is a condition") {
+TEST_CASE("An ETag is parsed only for operations that have a condition") {
   for (const std::uint32_t kind : {0u, 3u, 4u}) {
     WriteRecord write;
     write.operations = {OperationRecord{kind, "p", "r", {}, "bad tag"}};
@@ -318,7 +318,7 @@ TEST_CASE("An ETag is looked at only where it is a condition") {
   }
 }
 
-TEST_CASE("Table operations name their table") {
+TEST_CASE("Table operations are parsed into their table name") {
   const auto create =
       parsed_block(RequestBuilder(RequestKind::create_table).text("People").build());
   CHECK(std::get<WriteCreateTable>(create.body).table == "People");
@@ -328,7 +328,7 @@ TEST_CASE("Table operations name their table") {
   CHECK(refused(RequestBuilder(RequestKind::drop_table).word(1).build()).error == malformed);
 }
 
-TEST_CASE("Nothing shows of a request whose memory is used again") {
+TEST_CASE("Nothing of a request remains when its memory is reused") {
   const WriteRecord before{
       "others",
       {OperationRecord{1, "p", "1", {string_property("a", "text")}, "*"},
@@ -367,7 +367,7 @@ TEST_CASE("Nothing shows of a request whose memory is used again") {
   CHECK_FALSE(operation.same_shape_as_previous);
 }
 
-TEST_CASE("Blocks that are no write are malformed") {
+TEST_CASE("A message that is not a write is malformed for parse_write") {
   CHECK(refused("").error == malformed);
   CHECK(refused(RequestBuilder(RequestKind::get).text("t").build()).error == malformed);
   CHECK(refused(RequestBuilder(static_cast<RequestKind>(99)).build()).error == malformed);
@@ -392,7 +392,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("Counts that cannot fit are malformed before anything is reserved for them") {
+TEST_CASE("Counts that cannot fit are rejected before memory is allocated for them") {
   const auto with = [](std::uint32_t operations, std::uint32_t names, std::uint32_t properties) {
     return RequestBuilder(RequestKind::write)
         .word(0)

@@ -36,7 +36,7 @@ TEST_CASE("a call is found by client and number") {
   CHECK_FALSE(has(window, 3, 7));
 }
 
-TEST_CASE("the newest calls of each client are kept, whatever others do") {
+TEST_CASE("the newest calls of each client are kept, whatever other clients do") {
   CallWindow window;
   add(window, call(2, 5));
   for (std::uint64_t number = 0; number <= CallWindow::calls_per_client; ++number) {
@@ -48,7 +48,7 @@ TEST_CASE("the newest calls of each client are kept, whatever others do") {
   CHECK(has(window, 2, 5));
 }
 
-TEST_CASE("the client that has not called for longest is forgotten") {
+TEST_CASE("the client that has not called for longest is dropped") {
   CallWindow window;
   for (std::size_t client = 0; client < CallWindow::clients_max; ++client) {
     add(window, call(client, 1));
@@ -76,7 +76,7 @@ TEST_CASE("one group may come from more clients than are kept") {
   CHECK(has(window, CallWindow::clients_max, 1));
 }
 
-TEST_CASE("a window made of another one's calls is the same window") {
+TEST_CASE("a window made from another window's calls is equal to that window") {
   CallWindow window;
   for (std::size_t client = 0; client < CallWindow::clients_max; ++client) {
     for (std::uint64_t number = 0; number < 1 + client % 80; ++number) {

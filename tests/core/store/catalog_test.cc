@@ -35,7 +35,7 @@ TEST_CASE("names are listed in the order of their folded form") {
   CHECK(verify_catalog(catalog).empty());
 }
 
-TEST_CASE("a copy is another version") {
+TEST_CASE("a changed copy leaves the original unchanged") {
   Catalog before;
   before.apply(commit({CreateTable{1, "people"}, put(1, "a")}));
   Catalog after = before;
@@ -61,7 +61,7 @@ TEST_CASE("a dropped and re-created table is another table") {
   CHECK(catalog.find("people")->index.rows() == 0);
 }
 
-TEST_CASE("a row is taken for one like that before it only where both go into the same table") {
+TEST_CASE("a row takes the previous row's shape only within the same table") {
   const auto row = [](TableId table, std::string key, std::string name,
                       bool same_shape_as_previous) {
     Entity entity{EntityKey("p", std::move(key)), 5, {{std::move(name), Value::of_int32(7)}}};

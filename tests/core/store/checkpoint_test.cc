@@ -33,7 +33,7 @@ void load(Store& store, std::size_t rows) {
 
 }  // namespace
 
-TEST_CASE("a checkpoint makes segments needless") {
+TEST_CASE("after a checkpoint the earlier segments are not needed") {
   Store store = new_store();
   TestHost host;
   load(store, 2000);
@@ -88,7 +88,7 @@ TEST_CASE("deleted rows stay deleted after a checkpoint") {
   CHECK(rows_of(*reopened, "big") == rows_of(store, "big"));
 }
 
-TEST_CASE("a checkpoint never gives out the ids of one that was abandoned") {
+TEST_CASE("a checkpoint never reuses part ids of an abandoned checkpoint") {
   Store store = new_store();
   TestHost host;
   load(store, 1500);
@@ -104,7 +104,7 @@ TEST_CASE("a checkpoint never gives out the ids of one that was abandoned") {
   CHECK(rows_of(*host.open(), "big") == rows_of(store, "big"));
 }
 
-TEST_CASE("writes go on while a checkpoint is being written") {
+TEST_CASE("writes continue while a checkpoint is being written") {
   Store store = new_store();
   TestHost host;
   load(store, 1500);
@@ -134,7 +134,7 @@ TEST_CASE("writes go on while a checkpoint is being written") {
   CHECK(rows_of(*host.open(), "big") == rows_of(store, "big"));
 }
 
-TEST_CASE("a checkpoint that dies at any file leaves the store as it was") {
+TEST_CASE("a crash at any file of a checkpoint leaves the store unchanged") {
   for (std::size_t stop = 0;; ++stop) {
     Store store = new_store();
     TestHost host;
@@ -165,7 +165,7 @@ TEST_CASE("a checkpoint covers deferred writes that no segment holds yet") {
   CHECK(rows_of(*host.open(), "people") == "a=2");
 }
 
-TEST_CASE("with nothing new there is nothing to do") {
+TEST_CASE("without changes there is nothing to checkpoint") {
   Store store = new_store();
   TestHost host;
   CHECK_FALSE(std::get<bool>(store.begin_checkpoint()));

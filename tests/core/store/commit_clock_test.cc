@@ -11,7 +11,7 @@ TEST_CASE("timestamps follow the host's clock") {
   CHECK(clock.next(638'000'000'000'000'503) == 638'000'000'000'000'503);
 }
 
-TEST_CASE("timestamps rise when the clock stands still or runs back") {
+TEST_CASE("timestamps increase when the clock stands still or runs back") {
   CommitClock clock;
   const Ticks first = clock.next(638'000'000'000'000'003);
   const Ticks second = clock.next(638'000'000'000'000'003);
@@ -27,7 +27,7 @@ TEST_CASE("a tick divisible by ten is never issued") {
   for (Ticks now = 638'000'000'000'000'012, i = 0; i < 100; ++i) CHECK(clock.next(now) % 10 != 0);
 }
 
-TEST_CASE("a clock outside the DateTime range is brought into it") {
+TEST_CASE("a clock outside the DateTime range is clamped to it") {
   CommitClock early;
   CHECK(early.next(-5) > limits::date_time_ticks_min);
   CommitClock late;
@@ -37,7 +37,7 @@ TEST_CASE("a clock outside the DateTime range is brought into it") {
   }
 }
 
-TEST_CASE("recovery carries on after what was issued") {
+TEST_CASE("after recovery timestamps continue after the last one issued") {
   CommitClock clock;
   clock.advance_to(638'000'000'000'000'007);
   clock.advance_to(5);

@@ -113,7 +113,7 @@ std::size_t bytes_each(Store& store, Change change) {
 
 }  // namespace
 
-TEST_CASE("a thousand forks take memory for what they change") {
+TEST_CASE("a thousand forks take memory only for their changes") {
   Store store = filled(20'000);
   REQUIRE(store.stats().memory_bytes > 2'000'000);
   const std::size_t unchanged = bytes_each(store, [](Store&, int) {});
@@ -126,7 +126,7 @@ TEST_CASE("a thousand forks take memory for what they change") {
   CHECK(new_shape < one_row + 3'000);
 }
 
-TEST_CASE("what forks take does not grow with the store, nor with its shapes") {
+TEST_CASE("the memory of forks does not grow with the store or its shapes") {
   const auto change = [](Store& fork, int i) { publish_nowhere(fork, {put(i, "new")}); };
   Store small = filled(1'000, 2);
   Store large = filled(20'000, 1'000);
@@ -137,7 +137,7 @@ TEST_CASE("what forks take does not grow with the store, nor with its shapes") {
   CHECK(in_large < in_small + shapes_known + more_levels);
 }
 
-TEST_CASE("forks and rollbacks allocate as much whatever the store holds") {
+TEST_CASE("forks and rollbacks allocate the same whatever the store's size") {
   Store small = filled(10);
   Store large = filled(20'000, 100);
   const auto count = [](Store& store) {
@@ -156,7 +156,7 @@ TEST_CASE("forks and rollbacks allocate as much whatever the store holds") {
   CHECK(expected < 20);
 }
 
-TEST_CASE("a version that was kept gives its memory back when it is forgotten") {
+TEST_CASE("releasing a kept version frees its memory") {
   Store store = filled(5'000);
   const std::size_t before = live_bytes;
   const std::uint64_t version = store.keep_version();

@@ -47,7 +47,7 @@ bool is_generic(const Store& store, std::string_view row) {
 
 }  // namespace
 
-TEST_CASE("a fork begins with what is published, and goes its own way") {
+TEST_CASE("a fork starts with the published version and changes independently") {
   Store store = people();
   Store fork = store.fork();
   CHECK(rows_of(fork, "people") == "a=1");
@@ -62,7 +62,7 @@ TEST_CASE("a fork begins with what is published, and goes its own way") {
   CHECK(fork.verify().empty());
 }
 
-TEST_CASE("a fork outlives the store that it began with, and is forked itself") {
+TEST_CASE("a fork outlives its store, and can be forked itself") {
   std::optional<Store> store = people();
   Store fork = store->fork();
   store.reset();
@@ -73,7 +73,7 @@ TEST_CASE("a fork outlives the store that it began with, and is forked itself") 
   CHECK(second.verify().empty());
 }
 
-TEST_CASE("a fork has policies, properties, calls and clock of its own") {
+TEST_CASE("a fork has its own policies, properties, calls and clock") {
   Store store = people();
   const auto service = [](std::string text) {
     return WriteRequest{std::nullopt, WriteServiceProperties{
@@ -103,7 +103,7 @@ TEST_CASE("a fork has policies, properties, calls and clock of its own") {
   CHECK(timestamp < noon + 1'100);
 }
 
-TEST_CASE("a fork has nothing to store of what was before it") {
+TEST_CASE("a fork does not store the commits from before the fork") {
   Store store = people();
   CHECK(store.stats().pending_commits == 2);
   Store fork = store.fork();
@@ -118,7 +118,7 @@ TEST_CASE("a fork has nothing to store of what was before it") {
   CHECK(store.stats().pending_commits == 2);
 }
 
-TEST_CASE("a store goes back to versions that it kept, as often as it likes") {
+TEST_CASE("a store can roll back to kept versions any number of times") {
   Store store = people();
   const std::uint64_t one = store.keep_version();
   publish(store, {upsert("people", "p", "a", 2)});
@@ -141,7 +141,7 @@ TEST_CASE("a store goes back to versions that it kept, as often as it likes") {
   CHECK(store.keep_version() > two);
 }
 
-TEST_CASE("what was not stored yet is gone after a rollback, and what comes then is stored") {
+TEST_CASE("a rollback drops pending commits, and later commits are stored") {
   Store store = people();
   store_nowhere(store);
   const std::uint64_t version = store.keep_version();
@@ -163,7 +163,7 @@ TEST_CASE("what was not stored yet is gone after a rollback, and what comes then
   CHECK(rows_of(store, "people") == "a=5");
 }
 
-TEST_CASE("the same calls give the same bytes, in forks and after a rollback") {
+TEST_CASE("the same calls return the same bytes, in forks and after a rollback") {
   Store store = people();
   const auto calls = [](Store& in) {
     publish(in, {put("x", {"one", "two"}), upsert("people", "q", "y", 2)}, noon + 500);
@@ -182,7 +182,7 @@ TEST_CASE("the same calls give the same bytes, in forks and after a rollback") {
   CHECK(calls(store) == expected);
 }
 
-TEST_CASE("columns are in the order of this store's own writes") {
+TEST_CASE("columns are in the order of the store's own writes") {
   Store store = people();
   const std::uint64_t version = store.keep_version();
   Store one = store.fork();
@@ -198,7 +198,7 @@ TEST_CASE("columns are in the order of this store's own writes") {
   CHECK(names_in(store, "x") == "value a b");
 }
 
-TEST_CASE("a fork that has used up its shapes takes none from others") {
+TEST_CASE("a fork that has used all its shapes does not affect other stores") {
   Store store = people();
   Store greedy = store.fork();
   for (std::size_t i = 0; i < shapes_max; ++i) {
@@ -213,7 +213,7 @@ TEST_CASE("a fork that has used up its shapes takes none from others") {
   CHECK_FALSE(is_generic(fork, "z"));
 }
 
-TEST_CASE("forks of forks, each with something new, in any number") {
+TEST_CASE("any number of nested forks with changes") {
   std::vector<Store> line;
   line.push_back(people());
   constexpr int generations = 300;
@@ -234,7 +234,7 @@ TEST_CASE("forks of forks, each with something new, in any number") {
   CHECK(names_in(line.back(), "x") == "p150 p299");
 }
 
-TEST_CASE("snapshots go on from the version that they began with") {
+TEST_CASE("a snapshot continues with the version it started with") {
   Store store = people();
   const std::string expected = file_of(store);
   const std::uint64_t version = store.keep_version();
@@ -252,7 +252,7 @@ TEST_CASE("snapshots go on from the version that they began with") {
   CHECK(file == expected);
 }
 
-TEST_CASE("a fork takes a snapshot in place of what it has, and is forked again") {
+TEST_CASE("a fork can be replaced by a snapshot and forked again") {
   Store other = new_store();
   publish(other, {create("towns"), insert("towns", "p", "x", 7)});
   const std::string file = file_of(other);

@@ -37,7 +37,7 @@ bool is_unloaded(const Store& store, int row) {
 
 }  // namespace
 
-TEST_CASE("without a limit, or below it, nothing is dropped") {
+TEST_CASE("without a limit, or below it, nothing is unloaded") {
   TestHost host;
   Store store = filled(host);
   const std::uint64_t memory = store.stats().memory_bytes;
@@ -48,7 +48,7 @@ TEST_CASE("without a limit, or below it, nothing is dropped") {
   CHECK(store.stats().memory_bytes == memory);
 }
 
-TEST_CASE("above the limit parts are dropped until memory is well below it") {
+TEST_CASE("above the limit parts are unloaded until memory is well below it") {
   TestHost host;
   Store store = filled(host);
   store.set_memory_limit(store.stats().memory_bytes - 1);
@@ -68,7 +68,7 @@ TEST_CASE("above the limit parts are dropped until memory is well below it") {
   CHECK(std::get<Page>(all).rows.size() > 50);
 }
 
-TEST_CASE("parts that were used since are kept before others") {
+TEST_CASE("recently used parts are unloaded last") {
   TestHost host;
   Store store = filled(host);
   const std::uint64_t memory = store.stats().memory_bytes;
@@ -84,7 +84,7 @@ TEST_CASE("parts that were used since are kept before others") {
   CHECK(is_unloaded(store, rows / 2));
 }
 
-TEST_CASE("what has changed since the checkpoint stays") {
+TEST_CASE("changes since the checkpoint stay in memory") {
   TestHost host;
   Store store = filled(host);
   publish(store, {put_large(200)});
@@ -99,7 +99,7 @@ TEST_CASE("what has changed since the checkpoint stays") {
   CHECK(is_unloaded(store, 200));
 }
 
-TEST_CASE("what a checkpoint would write is what changed, and the rest of its parts") {
+TEST_CASE("checkpoint_bytes counts changed rows and the rest of their parts") {
   TestHost host;
   Store store = new_store();
   CHECK(store.checkpoint_bytes() == 0);
@@ -121,7 +121,7 @@ TEST_CASE("what a checkpoint would write is what changed, and the rest of its pa
   CHECK(store.checkpoint_bytes() == 0);
 }
 
-TEST_CASE("a part that became empty is found also when its whole table is") {
+TEST_CASE("an empty part is found even if its whole table is empty") {
   TestHost host;
   { const Store store = filled(host); }
   const auto bring = [&host](Store& store, int row) {
@@ -153,7 +153,7 @@ TEST_CASE("a part that became empty is found also when its whole table is") {
   CHECK(store.stats().rows == 0);
 }
 
-TEST_CASE("a leaf that was split off behind a new row is found again") {
+TEST_CASE("a leaf that was split off after a new row is found again") {
   TestHost host;
   Store store = new_store();
   publish(store, {create("big")});
@@ -169,7 +169,7 @@ TEST_CASE("a leaf that was split off behind a new row is found again") {
   CHECK(store.verify().empty());
 }
 
-TEST_CASE("a part is not dropped when a new row has taken the place of one that the log erased") {
+TEST_CASE("a part is not unloaded when a new row replaces one that the log deleted") {
   TestHost host;
   {
     Store store = new_store();
@@ -190,7 +190,7 @@ TEST_CASE("a part is not dropped when a new row has taken the place of one that 
   CHECK(store.stats().rows == 3);
 }
 
-TEST_CASE("nothing is dropped while another version is held") {
+TEST_CASE("nothing is unloaded while another version is held") {
   TestHost host;
   Store store = filled(host);
   store.set_memory_limit(1);
@@ -217,7 +217,7 @@ TEST_CASE("nothing is dropped while another version is held") {
   CHECK(is_unloaded(store, 300));
 }
 
-TEST_CASE("a page ends where rows are absent once memory is full, and pages give everything") {
+TEST_CASE("with full memory a page ends at the first unloaded leaf, and all pages have all rows") {
   TestHost host;
   Store store = filled(host);
   store.set_memory_limit(1'200'000);

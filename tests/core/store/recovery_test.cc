@@ -58,7 +58,7 @@ std::string read_damaged_segment(const TestHost& host, std::string_view file) {
 
 }  // namespace
 
-TEST_CASE("an undamaged store opens with everything") {
+TEST_CASE("an undamaged store opens with all its rows") {
   const auto store = small_disk().open();
   REQUIRE(store.ok());
   CHECK_FALSE(store->read_only());
@@ -100,7 +100,7 @@ TEST_CASE("a missing segment below the newest is damage") {
   CHECK(read_damaged_segment(host, segment_name(sequence)) == "a=1 b=2 c=3");
 }
 
-TEST_CASE("segments in each other's place are damage") {
+TEST_CASE("swapped segments are damage") {
   TestHost host = small_disk();
   std::swap(host.segments.begin()->second, std::next(host.segments.begin())->second);
   CHECK(read_damaged(host, segment_name(host.segments.begin()->first)) == "a=1 b=2");
@@ -128,7 +128,7 @@ TEST_CASE("a missing part is damage") {
   CHECK(read_damaged(host, part_name(id)) == "c=3 d=3 e=3");
 }
 
-TEST_CASE("a part whose rows lie outside of its place is damage, though every checksum is good") {
+TEST_CASE("a part with rows outside its range is damage, even with valid checksums") {
   const auto part_of = [](PartId id, const char* row) {
     PartWriter writer(id, 1);
     writer.begin_row("p", row, noon);
@@ -156,7 +156,7 @@ TEST_CASE("a part whose rows lie outside of its place is damage, though every ch
   CHECK(read_damaged(opened("b", "l"), part_name(2)) == "b=1");
 }
 
-TEST_CASE("any flipped bit of the manifest leaves nothing to be believed") {
+TEST_CASE("any flipped bit of the manifest leaves the store empty") {
   const TestHost good = small_disk();
   for (std::size_t at = 0; at < good.manifest->size(); ++at) {
     for (int bit = 0; bit < 8; ++bit) {
@@ -169,7 +169,7 @@ TEST_CASE("any flipped bit of the manifest leaves nothing to be believed") {
   }
 }
 
-TEST_CASE("a manifest cut anywhere leaves nothing to be believed") {
+TEST_CASE("a manifest cut anywhere leaves the store empty") {
   const TestHost good = small_disk();
   for (std::size_t length = 0; length < good.manifest->size(); ++length) {
     TestHost host = good;
@@ -178,13 +178,13 @@ TEST_CASE("a manifest cut anywhere leaves nothing to be believed") {
   }
 }
 
-TEST_CASE("a manifest that was lost is noticed by the segments that are left") {
+TEST_CASE("a lost manifest is detected by the remaining segments") {
   TestHost host = small_disk();
   host.manifest.reset();
   CHECK(read_damaged(host, segment_name(1)) == "no table");
 }
 
-TEST_CASE("a damaged store refuses to write") {
+TEST_CASE("a damaged store rejects writes") {
   TestHost host = small_disk();
   host.segments.begin()->second.back() ^= 1;
   auto store = host.open();

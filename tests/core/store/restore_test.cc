@@ -77,7 +77,7 @@ Store filled(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("a snapshot in the place of a store makes it equal") {
+TEST_CASE("replacing a store by a snapshot makes it equal") {
   constexpr std::uint64_t seed = 4;
   CAPTURE(seed);
   Store source = filled(seed);
@@ -113,7 +113,7 @@ TEST_CASE("a snapshot in the place of a store makes it equal") {
   CHECK(host.parts.size() == again->recover(*host.manifest)->size());
 }
 
-TEST_CASE("a crash while a store is replaced leaves the old content or the new") {
+TEST_CASE("a crash during a replacement leaves the old or the new content") {
   Store source = filled(5);
   const std::string file = snapshot_of(source);
   bool finished = false;
@@ -140,7 +140,7 @@ TEST_CASE("a crash while a store is replaced leaves the old content or the new")
   CHECK(new_ones == 2);  // after the manifest, whether it was heard of or not
 }
 
-TEST_CASE("a replacement that is given up leaves no trace") {
+TEST_CASE("an abandoned replacement changes nothing") {
   Store source = filled(6);
   Store target = new_store();
   TestHost host;
@@ -161,7 +161,7 @@ TEST_CASE("a replacement that is given up leaves no trace") {
   CHECK(rows_of(*host.open(), "old") == rows_of(target, "old"));
 }
 
-TEST_CASE("a replacement that is asked for again is done once") {
+TEST_CASE("a replacement that is sent again is done once") {
   Store source = filled(7);
   const std::string file = snapshot_of(source);
   const ClientCall call{ClientId{1, 2, 3}, 9, {}};
@@ -182,7 +182,7 @@ TEST_CASE("a replacement that is asked for again is done once") {
   }
 }
 
-TEST_CASE("bad snapshots change nothing") {
+TEST_CASE("damaged snapshots change nothing") {
   Store source = new_store();
   publish(source, {create("people"), insert("people", "p", "1", 7), insert("people", "q", "1", 7)});
   const std::string file = snapshot_of(source);
@@ -205,7 +205,7 @@ TEST_CASE("bad snapshots change nothing") {
   target.close_restore();
 }
 
-TEST_CASE("merging keeps what is there, and writes what is not") {
+TEST_CASE("merging keeps other rows and writes the snapshot's rows") {
   constexpr std::uint64_t seed = 8;
   CAPTURE(seed);
   Store source = filled(seed);
@@ -236,7 +236,7 @@ TEST_CASE("merging keeps what is there, and writes what is not") {
   CHECK((snapshot_of(*reopened) == snapshot_of(target)));
 }
 
-TEST_CASE("merging makes a table again that was dropped meanwhile") {
+TEST_CASE("merging creates a table again that was dropped meanwhile") {
   Store source = new_store();
   publish(source, {create("big")});
   for (int i = 0; i < 1000; ++i) {

@@ -49,7 +49,7 @@ TEST_CASE("an empty store has a snapshot") {
   CHECK((*content == SnapshotContent()));
 }
 
-TEST_CASE("a snapshot is of the moment when it began, and comes in chunks") {
+TEST_CASE("a snapshot has the content from when it began, and is returned in chunks") {
   Store store = new_store();
   publish(store, {create("big")});
   for (int i = 0; i < 1000; ++i) publish(store, {write("big", large(i))});
@@ -72,7 +72,7 @@ TEST_CASE("a snapshot is of the moment when it began, and comes in chunks") {
   CHECK((file == before));
 }
 
-TEST_CASE("the same content is the same bytes, however it came to be") {
+TEST_CASE("the same content gives the same bytes, whatever its history") {
   Store one = new_store();
   publish(one, {create("aaa"), create("bbb"), insert("aaa", "p", "1", 1)});
   Store other = new_store();

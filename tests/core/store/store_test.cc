@@ -27,7 +27,7 @@ std::vector<std::string> names_of(const Store& store, const char* filter = "",
 
 }  // namespace
 
-TEST_CASE("readers see what is published, not what is staged") {
+TEST_CASE("readers see published writes, not staged ones") {
   Store store = new_store();
   publish(store, {create("people"), insert("people", "p", "a", 1)});
   const StageResult staged =
@@ -38,7 +38,7 @@ TEST_CASE("readers see what is published, not what is staged") {
   CHECK(rows_of(store, "people") == "a=2 b=3");
 }
 
-TEST_CASE("each request of a group sees those before it") {
+TEST_CASE("each request of a group sees the earlier ones") {
   Store store = new_store();
   const StageResult staged = store.stage(
       {insert("people", "p", "a", 1), create("people"), create("People"),
@@ -58,7 +58,7 @@ TEST_CASE("each request of a group sees those before it") {
   CHECK(code_of(staged.results[9]) == ErrorCode::resource_not_found);
 }
 
-TEST_CASE("a transaction is applied whole or not at all") {
+TEST_CASE("a transaction is atomic") {
   Store store = new_store();
   publish(store, {create("people"), insert("people", "p", "b", 1), insert("people", "p", "c", 1)});
   const StageResult staged =
@@ -90,7 +90,7 @@ TEST_CASE("when every request fails there is nothing to store or publish") {
   publish(store, {create("people")});  // the next group is not in the way of anything
 }
 
-TEST_CASE("discarding leaves everything as it was") {
+TEST_CASE("discarding restores the previous state") {
   Store store = new_store();
   TestHost host;
   publish(store, {create("people"), insert("people", "p", "a", 1)});
@@ -107,7 +107,7 @@ TEST_CASE("discarding leaves everything as it was") {
   store.publish();
 }
 
-TEST_CASE("a write is published at once, or nothing is done") {
+TEST_CASE("a single write is published at once or changes nothing") {
   Store store = new_store();
   TestHost host;
   CHECK(store.write(create("people"), noon).changes);
@@ -132,7 +132,7 @@ TEST_CASE("a write is published at once, or nothing is done") {
   CHECK(code_of(store.write(insert("people", "p", "c"), noon).results[0]) == ErrorCode::read_only);
 }
 
-TEST_CASE("an answer that is used again shows in nothing") {
+TEST_CASE("a reused result does not affect the next write") {
   Store store = new_store();
   Store other = new_store();
   StageResult answer;
@@ -155,7 +155,7 @@ TEST_CASE("an answer that is used again shows in nothing") {
   }
 }
 
-TEST_CASE("lists of properties that come again, or look alike, are stored as they are") {
+TEST_CASE("repeated and similar property lists are stored correctly") {
   Store store = new_store();
   TestHost host;
   for (const char* table : {"people", "things"}) REQUIRE(store.write(create(table), noon).changes);
@@ -185,7 +185,7 @@ TEST_CASE("lists of properties that come again, or look alike, are stored as the
   }
 }
 
-TEST_CASE("a write leaves pages, snapshots and checkpoints the version they began with") {
+TEST_CASE("a write does not change the version of open pages, snapshots and checkpoints") {
   Store store = new_store();
   TestHost host;
   publish(store, {create("people"), insert("people", "p", "a", 1)});
@@ -245,7 +245,7 @@ TEST_CASE("thousands of deferred writes wait for one segment") {
   CHECK(rows_of(*host.open(), "people") == rows_of(store, "people"));
 }
 
-TEST_CASE("a deferred write published while a segment is on its way waits for the next one") {
+TEST_CASE("a deferred write published while a segment is being stored goes to the next segment") {
   Store store = new_store();
   TestHost host;
   publish(store, {create("people")});
@@ -260,7 +260,7 @@ TEST_CASE("a deferred write published while a segment is on its way waits for th
   CHECK(rows_of(*host.open(), "people") == "a=1");
 }
 
-TEST_CASE("a failed store is sealed again under the same sequence") {
+TEST_CASE("after a failed store the commits are sealed again with the same sequence") {
   Store store = new_store();
   publish(store, {create("people")});
   const auto first = store.seal();
@@ -270,7 +270,7 @@ TEST_CASE("a failed store is sealed again under the same sequence") {
   CHECK(first->bytes == second->bytes);
 }
 
-TEST_CASE("what is pending is sealed in segments of so many bytes, but of one commit at least") {
+TEST_CASE("pending commits are sealed in segments of limited size with at least one commit each") {
   Store store = new_store();
   TestHost host;
   publish(store, {create("people")});
@@ -305,7 +305,7 @@ TEST_CASE("what is pending is sealed in segments of so many bytes, but of one co
   CHECK_FALSE(store.seal_next(1).has_value());
 }
 
-TEST_CASE("what was published while segments are on their way is in none of them") {
+TEST_CASE("commits published while segments are being stored are in none of them") {
   Store store = new_store();
   TestHost host;
   publish(store, {create("people")});
@@ -321,7 +321,7 @@ TEST_CASE("what was published while segments are on their way is in none of them
   CHECK(rows_of(*host.open(), "people") == "a=1 b=1");
 }
 
-TEST_CASE("a claim takes the number that the owner before would use next") {
+TEST_CASE("a claim takes the sequence that the previous owner would use next") {
   Store before = new_store();
   TestHost host;
   publish(before, {create("people")});
@@ -340,7 +340,7 @@ TEST_CASE("a claim takes the number that the owner before would use next") {
   CHECK(reopened->stats().next_sequence == 4);
 }
 
-TEST_CASE("a claim that is not stored is made up for by the next segment") {
+TEST_CASE("if a claim is not stored, the next segment has the same effect") {
   Store before = new_store();
   TestHost host;
   publish(before, {create("people")});
@@ -362,7 +362,7 @@ TEST_CASE("a claim that is not stored is made up for by the next segment") {
   CHECK(damaged->damage()[0].message == "the file is of an owner that was replaced before");
 }
 
-TEST_CASE("segments that only claim are covered by a checkpoint too") {
+TEST_CASE("a checkpoint also covers segments that only claim") {
   TestHost host;
   Store store = new_store();
   publish(store, {create("people")});
@@ -421,7 +421,7 @@ TEST_CASE("a clock set back does not repeat a timestamp, also after reopening") 
   CHECK(std::get<WriteSuccess>(staged.results[0]).timestamps[0] > noon + 1000);
 }
 
-TEST_CASE("reading names what is missing") {
+TEST_CASE("reads of missing tables and rows return the service's errors") {
   Store store = new_store();
   publish(store, {create("people"), insert("people", "p", "a")});
   const auto no_table = store.get("nobody", {"p", "a"});
@@ -435,7 +435,7 @@ TEST_CASE("reading names what is missing") {
   CHECK(std::holds_alternative<Error>(store.explain("nobody", Query{})));
 }
 
-TEST_CASE("a key that no address may have is refused, after the table is looked for") {
+TEST_CASE("a key that is invalid in an address is rejected after a missing table") {
   Store store = new_store();
   publish(store, {create("people"), insert("people", "p", "r")});
   const auto error_of = [&](std::string_view table, const KeyView& key) {
@@ -450,7 +450,7 @@ TEST_CASE("a key that no address may have is refused, after the table is looked 
   CHECK(error_of("nobody", {"p", "a/b"}) == Error(ErrorCode::table_not_found));
 }
 
-TEST_CASE("a page is a snapshot that later writes do not touch") {
+TEST_CASE("later writes do not change a page") {
   Store store = new_store();
   publish(store, {create("people"), insert("people", "p", "a", 1), insert("people", "p", "b", 2)});
   const auto answer = store.query("people", Query{});
@@ -495,7 +495,7 @@ TEST_CASE("names, policies and properties survive in the log and in a checkpoint
   CHECK(reopened->table_acl("nobody").error().code == ErrorCode::table_not_found);
 }
 
-TEST_CASE("a change of the service's properties sees the changes before it") {
+TEST_CASE("a change of the service's properties sees earlier changes") {
   Store store = new_store();
   const auto append = [](std::string text) {
     return WriteRequest{std::nullopt, WriteServiceProperties{[text](const std::string& current) {
@@ -512,7 +512,7 @@ TEST_CASE("a change of the service's properties sees the changes before it") {
   CHECK(store.service_properties() == "cde");
 }
 
-TEST_CASE("access policies are checked, and before the table") {
+TEST_CASE("access policies are checked before the table") {
   Store store = new_store();
   publish(store, {create("people")});
   const auto answer_to = [&](std::string_view table, std::vector<AccessPolicy> policies) {
@@ -561,7 +561,7 @@ TEST_CASE("table names are checked on creation") {
   CHECK(code_of(staged.results[2]) == ErrorCode::invalid_resource_name);
 }
 
-TEST_CASE("statistics count rows and what waits to be stored") {
+TEST_CASE("statistics count rows and pending commits") {
   Store store = new_store();
   TestHost host;
   publish(store, {create("people"), insert("people", "p", "a"), insert("people", "p", "b")});
@@ -578,7 +578,7 @@ TEST_CASE("statistics count rows and what waits to be stored") {
   CHECK(store.verify().empty());
 }
 
-TEST_CASE("queries read as the service does until they are told not to") {
+TEST_CASE("service read mode can be turned on and off") {
   Store store = new_store();
   publish(store, {create("people")});
   for (const char* row : {"a", "b", "c"}) publish(store, {insert("people", "p", row, 1)});
@@ -602,7 +602,7 @@ TEST_CASE("queries read as the service does until they are told not to") {
   CHECK(!page().next.has_value());
 }
 
-TEST_CASE("pages that are cut lead to all that there is") {
+TEST_CASE("shortened pages still lead to all rows") {
   Store store = new_store();
   publish(store, {create("people"), create("others"), create("rest")});
   for (const char* row : {"a", "b", "c", "d", "e"}) {

@@ -93,7 +93,7 @@ void check_logged(const TestHost& host, Store& store) {
 
 }  // namespace
 
-TEST_CASE("a store opens without its parts, and a row needs one of them") {
+TEST_CASE("a store opens without its parts, and reading a row needs one part") {
   const TestHost host = large_disk();
   Store store = opened(host);
   CHECK(store.stats().rows == rows + 1);
@@ -111,7 +111,7 @@ TEST_CASE("a store opens without its parts, and a row needs one of them") {
   CHECK(store.verify().empty());
 }
 
-TEST_CASE("a part that is loaded already, or is in no manifest, is ignored") {
+TEST_CASE("a part that is already loaded or not listed is ignored") {
   const TestHost host = large_disk();
   Store store = opened(host);
   for (int times = 0; times < 2; ++times) {
@@ -124,7 +124,7 @@ TEST_CASE("a part that is loaded already, or is in no manifest, is ignored") {
   CHECK(store.stats().rows == rows + 1);
 }
 
-TEST_CASE("replaying needs no part, and what the segments change is there with its part") {
+TEST_CASE("replaying needs no part, and the changes appear when the part is loaded") {
   const TestHost host = disk_with_log();
   Store store = opened(host);
   CHECK(store.stats().memory_bytes < 100'000);
@@ -135,7 +135,7 @@ TEST_CASE("replaying needs no part, and what the segments change is there with i
   CHECK(store.verify().empty());
 }
 
-TEST_CASE("rows that segments changed are counted when their parts have been looked at") {
+TEST_CASE("rows that segments changed are counted exactly once their parts are loaded") {
   const TestHost host = disk_with_log();
   Store store = opened(host);
   const std::vector<PartId> uncounted = store.parts_with_inexact_counts();
@@ -182,7 +182,7 @@ TEST_CASE("a checkpoint needs the parts that segments changed, and writes no oth
   check_logged(host, again);
 }
 
-TEST_CASE("rows may be changed whose part segments have changed") {
+TEST_CASE("rows of parts that segments changed can be changed again") {
   TestHost host = disk_with_log();
   {
     Store store = opened(host);
@@ -211,7 +211,7 @@ TEST_CASE("a snapshot counts the rows that segments changed") {
   CHECK((host.snapshot(store) == host.snapshot(whole)));
 }
 
-TEST_CASE("a table that is dropped takes along what waits for its parts") {
+TEST_CASE("dropping a table drops the overlays of its parts") {
   TestHost host = disk_with_log();
   SECTION("in memory") {
     Store store = opened(host);
@@ -239,7 +239,7 @@ TEST_CASE("a table that is dropped takes along what waits for its parts") {
   }
 }
 
-TEST_CASE("of a damaged part what segments put there is left") {
+TEST_CASE("rows that segments wrote to a damaged part remain") {
   TestHost host = disk_with_log();
   Store store = opened(host);
   const PartId id = std::get<PartsNeeded>(store.get("big", {"p", row_name(7)})).ids.front();
@@ -252,7 +252,7 @@ TEST_CASE("of a damaged part what segments put there is left") {
   CHECK(store.verify().empty());
 }
 
-TEST_CASE("commits that the manifest covers need no part when they are met again") {
+TEST_CASE("replaying commits that the manifest covers needs no part") {
   TestHost host = large_disk();
   const std::uint64_t sequence = [&] {
     Store store = all_of(host);
@@ -268,7 +268,7 @@ TEST_CASE("commits that the manifest covers need no part when they are met again
   CHECK(needs_parts(store, 7));
 }
 
-TEST_CASE("a write needs the parts of all its keys, in one answer") {
+TEST_CASE("a write returns the parts of all its keys at once") {
   const TestHost host = large_disk();
   Store store = opened(host);
   const std::vector<WriteRequest> requests = {put_large(0, 'y'), insert("small", "p", "b", 2),
@@ -285,7 +285,7 @@ TEST_CASE("a write needs the parts of all its keys, in one answer") {
   CHECK(store.verify().empty());
 }
 
-TEST_CASE("a part that is loaded while a candidate waits is there after its publication") {
+TEST_CASE("a part loaded while there is a candidate is still loaded after publishing") {
   const TestHost host = large_disk();
   Store store = opened(host);
   const StageResult staged = host.stage(store, {put_large(0, 'y')}, noon);
@@ -302,7 +302,7 @@ TEST_CASE("a part that is loaded while a candidate waits is there after its publ
   CHECK(store.verify().empty());
 }
 
-TEST_CASE("a checkpoint keeps parts that are absent") {
+TEST_CASE("a checkpoint keeps unloaded parts") {
   TestHost host = large_disk();
   const auto before = host.parts;
   Store store = opened(host);
@@ -320,7 +320,7 @@ TEST_CASE("a checkpoint keeps parts that are absent") {
   CHECK(again.damage().empty());
 }
 
-TEST_CASE("damage that is met later is reported, and no row of the part is given out") {
+TEST_CASE("damage found later is reported, and no row of the part is returned") {
   TestHost host = large_disk();
   Store store = opened(host);
   const PartId id = std::get<PartsNeeded>(store.get("big", {"p", row_name(300)})).ids.front();
