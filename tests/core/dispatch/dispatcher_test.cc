@@ -30,7 +30,7 @@ using test::write_request;
 constexpr Ticks commit_time = 637'311'980'884'767'123;
 const std::string base = "http://127.0.0.1:10002/acct/";
 
-// ---- Blocks -------------------------------------------------------------------------------------
+// ---- Messages -----------------------------------------------------------------------------------
 
 std::string create(std::string_view name) {
   return RequestBuilder(RequestKind::create_table).text(name).build();
@@ -72,7 +72,7 @@ std::string call(std::uint64_t number, std::string_view message, char client = '
 
 struct HttpResponse {
   std::uint16_t status;
-  std::string text;  // reason, headers and body, one after another
+  std::string text;  // reason phrase, headers and body
 };
 HttpResponse parse_http_response(const ResponseBuffer& response) {
   ByteReader in(response.view());
@@ -85,7 +85,7 @@ bool contains(const HttpResponse& response, std::string_view text) {
   return response.text.find(text) != std::string::npos;
 }
 
-// A store in memory: every group is published and "stored" at once.
+// A store in memory that publishes every group and marks it as stored at once.
 class Fixture {
  public:
   Fixture() {
@@ -314,7 +314,7 @@ TEST_CASE("A malformed call is rejected, and the other messages of its group are
     check_malformed(staged.responses[i]);
   }
   CHECK_FALSE(staged.failed[4]);
-  check_malformed(fixture.commit({good.substr(0, 32)}).responses[0]);  // no block in it
+  check_malformed(fixture.commit({good.substr(0, 32)}).responses[0]);  // contains no message
 }
 
 TEST_CASE("Nothing is staged and there are no responses while parts are unloaded") {

@@ -162,7 +162,7 @@ TEST_CASE(
   CHECK_FALSE(busy.local);
   const auto ours = test::read_error(error_injector(rpc_write, R"({"code":"OutOfMemory"})"));
   CHECK(ours.status == 507);
-  CHECK_FALSE(ours.local);  // said by a service: an answer, no failure of this machine
+  CHECK_FALSE(ours.local);  // an error of the service, not a failure of this machine
   const auto other = test::read_error(
       error_injector(rpc_write, R"({"code":"ServerBusy","status":429,"message":"\ud83d"})"));
   CHECK(other.status == 429);

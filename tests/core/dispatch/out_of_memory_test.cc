@@ -1,6 +1,5 @@
-// A write alone takes a way of its own (group.h, write): what it answers and leaves to be stored is
-// what a group of one would, also if memory ran out before. The allocator of this whole program
-// fails on demand.
+// Checks that a single write (Store::write) has the same response and the same pending commits as a
+// group of one, even after memory ran out. The allocator of this test program fails on demand.
 #include <algorithm>
 #include <new>
 #include <optional>
@@ -61,7 +60,7 @@ std::vector<PropertyRecord> about_as_large_as_they_may_be(Prng& prng) {
   return result;
 }
 
-// Few lists of few names, so that they come again; some that may not be.
+// Returns mostly one of a few short property lists, so that lists repeat; sometimes an invalid one.
 std::vector<PropertyRecord> properties(Prng& prng) {
   static const std::vector<std::vector<std::string>> usual = {
       {"a", "bc"}, {"ab", "c"}, {"bc", "a"}, {}, {"a", "bc", "d"}};
@@ -126,7 +125,7 @@ void write_as_group(Fixture& fixture, const std::string& message, Ticks now) {
   if (fixture.responses.changes) fixture.store.publish();
 }
 
-// False: memory ran out at the allocation behind so many.
+// Returns false if memory ran out after `allocations` allocations.
 bool try_to_write(Fixture& fixture, const std::string& message, Ticks now, long allocations) {
   const std::vector<std::string_view> messages = {message};
   bool done = true;
@@ -147,8 +146,9 @@ void check_same(const StoreStats& a, const StoreStats& b) {
   REQUIRE(a.bytes == b.bytes);
 }
 
-// After memory ran out at every so many of its allocations; 0: at none. Gives the time of the last
-// attempt, each having one of its own, since timestamps that were drawn are not given out again.
+// Repeats the write until it succeeds: memory runs out at the first allocation, then `every`
+// allocations later in each attempt; 0: never. Returns the time of the last attempt. Each attempt
+// has its own time, because the timestamps of a failed attempt are not issued again.
 Ticks write_alone(Fixture& fixture, const std::string& message, Ticks now, long every) {
   for (long left = every == 0 ? never : 0;; left += every) {
     const StoreStats before = fixture.store.stats();
@@ -164,7 +164,7 @@ Ticks write_alone(Fixture& fixture, const std::string& message, Ticks now, long 
   }
 }
 
-// Two stores that are asked the same, one by writes alone and one by groups.
+// Two stores that get the same writes, one as single writes and one as groups.
 class Pair {
  public:
   explicit Pair(Prng& prng) : prng_(prng), has_versions_(prng.below(2) == 0) {
@@ -184,7 +184,7 @@ class Pair {
     check_same(alone_.store.stats(), group_.store.stats());
   }
 
-  // What may change what a store keeps for writes that are to come.
+  // Changes versions or the log, which may affect what a store caches for later writes.
   void do_something_else() { has_versions_ ? change_versions() : change_log(); }
 
  private:

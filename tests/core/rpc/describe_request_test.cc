@@ -161,9 +161,9 @@ TEST_CASE("The description of a malformed message is empty") {
         RequestDescription{});                                      // unknown flags
   CHECK(describe_request(written(0, {})) == RequestDescription{});  // nothing to write
   CHECK(describe_request(written(0, {OperationRecord{}, OperationRecord{}})) ==
-        RequestDescription{});  // several, and no transaction
+        RequestDescription{});  // several operations without a transaction
   CHECK(describe_request(written(0, {{6, "p", "r", {}, ""}})) ==
-        RequestDescription{});  // no such kind
+        RequestDescription{});  // unknown kind of operation
   CHECK(describe_request(RequestBuilder(static_cast<RequestKind>(9)).build()) ==
         RequestDescription{});
   const std::string no_such_name = RequestBuilder(RequestKind::write)

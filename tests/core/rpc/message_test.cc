@@ -13,13 +13,13 @@ using test::RequestBuilder;
 
 const std::string high = "\xED\xA0\xBD";       // U+D83D
 const std::string low = "\xED\xB8\x80";        // U+DE00
-const std::string smile = "\xF0\x9F\x98\x80";  // the pair of both
+const std::string smile = "\xF0\x9F\x98\x80";  // the pair of high and low
 
 RequestBuilder request() {
   return RequestBuilder(RequestKind::get);
 }
 
-// Takes words, text and binary of a reply apart again.
+// Reads words, text and binary values of a response.
 struct EncodedResponse {
   std::string bytes;
   std::uint32_t word(std::size_t at) const {
@@ -92,7 +92,7 @@ TEST_CASE("Any JavaScript string survives") {
 }
 
 TEST_CASE("A string may end inside a surrogate pair that the next string completes") {
-  // What TextEncoder makes of "a\uD83D" + "\uDE00b": one well-formed area.
+  // TextEncoder encodes "a\uD83D" + "\uDE00b" as one well-formed area.
   const std::string message = request().word(2).word(2).append_text("a" + smile + "b").build();
   MessageReader in(message);
   CHECK(in.text() == "a" + high);
@@ -173,11 +173,11 @@ TEST_CASE("An inconsistent frame is rejected") {
     return message;
   };
   CHECK(refused(with(1, 2)));       // version
-  CHECK(refused(with(2, 2)));       // flag of replies
+  CHECK(refused(with(2, 2)));       // a flag of responses
   CHECK(refused(with(3, 1)));       // reserved byte
   CHECK(refused(with(4, 15)));      // text before the end of the header
-  CHECK(refused(with(4, 21)));      // text not at a word
-  CHECK(refused(with(7, '\x7F')));  // text far outside
+  CHECK(refused(with(4, 21)));      // text that is not aligned to a word
+  CHECK(refused(with(7, '\x7F')));  // text outside the message
   CHECK(refused(with(11, '\xFF')));
   CHECK(refused(with(15, '\xFF')));
   CHECK(refused(with(20, '\xFF')));  // not UTF-8
@@ -210,7 +210,7 @@ TEST_CASE("A response holds what was written") {
   CHECK(response.word(24) == 2);
   CHECK(response.word(28) == 5);
   CHECK(response.word(32) == none);
-  CHECK(response.word(36) == 0);  // aligns
+  CHECK(response.word(36) == 0);  // alignment
   CHECK(response.word(40) == 0x55667788);
   CHECK(response.word(44) == 0x11223344);
   CHECK(response.word(48) == 3);

@@ -29,7 +29,7 @@ using test::WriteRecord;
 
 constexpr Ticks commit_time = 637'311'980'884'767'123;
 
-// A store in memory: every stage is published and "stored" at once.
+// A store in memory that publishes every write and marks it as stored at once.
 class Fixture {
  public:
   Fixture() {

@@ -58,7 +58,7 @@ struct Table {
 
 const std::string high = "\xED\xA0\xBD";
 
-// The hexadecimal column of the worked example: "    offset  hex hex  comment".
+// Parses the hexadecimal column of the worked example: "    offset  hex hex  comment".
 std::string documented_example() {
   std::ifstream file(ENTITABLE_TESTDATA "/../../core/rpc/LAYOUT.md");
   REQUIRE(file.good());

@@ -1,4 +1,4 @@
-// Builds request blocks as LAYOUT.md says, the slow obvious way, and lets a test damage them.
+// Builds request messages (LAYOUT.md) in a simple, slow way, and lets a test damage them.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ class RequestBuilder {
     binary_.append(bytes);
     return *this;
   }
-  // The text area as UTF-16 although UTF-8 would do.
+  // Encodes the text area as UTF-16 even if UTF-8 would suffice.
   RequestBuilder& as_utf16() {
     well_formed_ = false;
     return *this;
@@ -87,7 +87,7 @@ class RequestBuilder {
   bool well_formed_ = true;
 };
 
-// One property record: type and form, payload, and what it adds to the areas.
+// One property record: type and form, payload, and its content in the text and binary areas.
 struct PropertyRecord {
   std::string name;
   std::uint32_t type = 0;
@@ -135,7 +135,7 @@ struct WriteRecord {
   std::uint32_t flags = 0;
 };
 
-// A write block; every property gets a name entry of its own.
+// Builds a write message. Every property gets its own name entry.
 inline RequestBuilder write_request(const WriteRecord& write) {
   RequestBuilder out(rpc::RequestKind::write);
   std::vector<std::string> names;

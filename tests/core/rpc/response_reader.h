@@ -1,4 +1,4 @@
-// Takes reply blocks apart, the slow obvious way: every value becomes text.
+// Decodes response messages in a simple, slow way: every value becomes text.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +74,7 @@ class ResponseReader {
     binary_at_ += size;
     return binary_.substr(binary_at_ - size, size);
   }
-  // All text and binaries were asked for.
+  // Returns whether all text and all binary values were read.
   bool at_end() const { return text_at_ == text_.size() && binary_at_ == binary_.size(); }
 
  private:

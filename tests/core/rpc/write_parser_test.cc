@@ -26,7 +26,7 @@ using test::WriteRecord;
 constexpr double number_nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double number_infinite = std::numeric_limits<double>::infinity();
 
-// Always into the same request: whatever was there before, only the block counts.
+// Parses every message into the same request, because its old content must not matter.
 WriteRequest parsed_block(const std::string& message) {
   static WriteRequest request;
   REQUIRE_FALSE(parse_write(message, request).has_value());
@@ -34,7 +34,7 @@ WriteRequest parsed_block(const std::string& message) {
 }
 
 WriteEntities parsed(const WriteRecord& write) {
-  static std::deque<std::string> messages;  // what is parsed looks into its block
+  static std::deque<std::string> messages;  // parsed requests view the bytes of their messages
   const std::string& message = messages.emplace_back(write_request(write).build());
   return std::get<WriteEntities>(parsed_block(message).body);
 }
@@ -201,7 +201,7 @@ TEST_CASE("A value that no type accepts is rejected") {
   CHECK(refusal(bits_property("v", EdmType::string, 0, 4)) == type_mismatch);
   CHECK(refusal(PropertyRecord{"v", 0, 1, 1, "x", ""}) == type_mismatch);  // an unknown type name
   CHECK(refusal(PropertyRecord{"v", 9, 0, 0, "", ""}) ==
-        type_mismatch);  // a number never given out
+        type_mismatch);  // an unassigned type number
   CHECK(refusal(bits_property("v", EdmType::guid, 0)) == type_mismatch);  // a Guid crosses as text
 }
 
@@ -283,7 +283,7 @@ TEST_CASE("The error of an operation is that of its first invalid property") {
   };
   CHECK(refusal_of({good, wrong, good, key}) == type_mismatch);
   CHECK(refusal_of({good, key, good, wrong}) == Error(ErrorCode::duplicate_properties));
-  // What is behind it is still read.
+  // The properties after it are still read.
   PropertyRecord too_short = good;
   too_short.payload = 99;
   CHECK(refusal_of({wrong, too_short}) == malformed);

@@ -53,7 +53,7 @@ TEST_CASE("the client that has not called for longest is dropped") {
   for (std::size_t client = 0; client < CallWindow::clients_max; ++client) {
     add(window, call(client, 1));
   }
-  add(window, call(0, 2));  // so that client 1 is the idlest
+  add(window, call(0, 2));  // client 1 is now the least recent
   CHECK(has(window, 1, 1));
   add(window, call(CallWindow::clients_max, 1));
   CHECK_FALSE(has(window, 1, 1));

@@ -7,14 +7,14 @@
 namespace entitable {
 namespace {
 
-using namespace test;  // the verbs
+using namespace test;  // request helpers
 
 std::string row_name(std::size_t number) {
   std::string digits = std::to_string(number);
   return std::string(6 - digits.size(), '0') + digits;
 }
 
-// About 2 KB a row, so that a few thousand rows are several parts.
+// Makes a row of about 2 kB, so that a few thousand rows fill several parts.
 Operation large(std::size_t number, char fill) {
   Operation result = operation(OperationKind::insert_or_replace, "p", row_name(number),
                                static_cast<std::int32_t>(number));
@@ -127,7 +127,7 @@ TEST_CASE("writes continue while a checkpoint is being written") {
   CHECK(reopened->verify().empty());
   const auto changed = reopened->get("big", {"p", row_name(400)});
   CHECK(std::get<RowResult>(changed).row.find("text")->string()[0] == 'z');
-  // What was written meanwhile is dirty for the next one.
+  // Rows written meanwhile are dirty for the next checkpoint.
   const auto parts_before = host.parts;
   REQUIRE(host.checkpoint(store));
   CHECK(host.parts != parts_before);
@@ -150,7 +150,7 @@ TEST_CASE("a crash at any file of a checkpoint leaves the store unchanged") {
     CHECK(rows_of(*reopened, "big") == rows_of(store, "big"));
     if (finished) break;
     store.abandon_checkpoint();
-    REQUIRE(host.checkpoint(store));  // and can be done again
+    REQUIRE(host.checkpoint(store));  // the checkpoint can be repeated
     CHECK(rows_of(*host.open(), "big") == rows_of(store, "big"));
   }
 }

@@ -1,5 +1,5 @@
-// What forks and kept versions cost: memory in proportion to what they change, and all of it given
-// back. The allocator of this whole program counts.
+// Checks that forks and kept versions take memory in proportion to their changes, and free all of
+// it. The allocator of this test program counts bytes.
 #include <cstdlib>
 #include <new>
 
@@ -63,7 +63,7 @@ void operator delete[](void* memory, std::size_t) noexcept {
 namespace entitable {
 namespace {
 
-using namespace test;  // the verbs
+using namespace test;  // request helpers
 
 constexpr std::size_t forks = 1'000;
 
@@ -73,13 +73,13 @@ WriteRequest put(int row, const std::string& name) {
   return write("people", std::move(put));
 }
 
-// As a host without a log does.
+// Publishes and marks as stored, as a host without a log does.
 void publish_nowhere(Store& store, const std::vector<WriteRequest>& requests) {
   publish(store, requests);
   store.mark_stored(store.seal()->sequence);
 }
 
-// Rows of `shapes` shapes.
+// Makes a store with rows of `shapes` different shapes.
 Store filled(int rows, int shapes = 1) {
   Store store = new_store();
   publish_nowhere(store, {create("people")});
@@ -93,7 +93,7 @@ Store filled(int rows, int shapes = 1) {
   return store;
 }
 
-// Bytes that each fork takes after `change`, on average.
+// Returns the average number of bytes that a fork takes after `change`.
 template <typename Change>
 std::size_t bytes_each(Store& store, Change change) {
   const std::size_t before = live_bytes;

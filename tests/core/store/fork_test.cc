@@ -1,4 +1,4 @@
-// Versions of a store: forks of it, and those that it keeps to go back to.
+// Tests the versions of a store: forks, kept versions and rollbacks.
 #include "core/index/shape.h"
 #include "tests/support/store_helpers.h"
 #include "tests/support/test_host.h"
@@ -6,7 +6,7 @@
 namespace entitable {
 namespace {
 
-using namespace test;  // the verbs
+using namespace test;  // request helpers
 
 Store people() {
   Store store = new_store();
@@ -14,7 +14,7 @@ Store people() {
   return store;
 }
 
-// As a host without a log does: what is pending was stored.
+// Marks pending commits as stored, as a host without a log does.
 void store_nowhere(Store& store) {
   if (const auto segment = store.seal()) store.mark_stored(segment->sequence);
 }
@@ -29,7 +29,7 @@ WriteRequest put(const std::string& row, const std::vector<std::string>& names) 
   return write("people", std::move(operation));
 }
 
-// The properties of a row, in the order in which readers see them.
+// Returns the names of a row's properties in the order in which readers see them.
 std::string names_in(const Store& store, std::string_view row) {
   const auto answer = store.get("people", {"p", row});
   std::string names;
@@ -87,7 +87,7 @@ TEST_CASE("a fork has its own policies, properties, calls and clock") {
   call.call = ClientCall{ClientId{{1}}, 1, {}};
   publish(store, {service("a"), policies("one"), call}, noon + 1'000);
   Store fork = store.fork();
-  CHECK_FALSE(fork.stage({call}, noon).changes);  // it was answered before
+  CHECK_FALSE(fork.stage({call}, noon).changes);  // the call was already applied
 
   WriteRequest second = upsert("people", "p", "called", 2);
   second.call = ClientCall{ClientId{{1}}, 2, {}};
@@ -154,7 +154,7 @@ TEST_CASE("a rollback drops pending commits, and later commits are stored") {
   store_nowhere(store);
   CHECK(store.stats().pending_commits == 0);
 
-  // Numbers of commits come again that a stored segment had.
+  // The new commits reuse numbers of commits in a stored segment.
   publish(store, {upsert("people", "p", "a", 4)});
   store_nowhere(store);
   store.rollback(version);
@@ -275,7 +275,7 @@ TEST_CASE("a fork can be replaced by a snapshot and forked again") {
     CHECK(rows_of(*into, "towns") == "x=7");
   }
   store.set_memory_limit(1);
-  store.enforce_memory_limit();  // there is nowhere to load it from again
+  store.enforce_memory_limit();  // unloads nothing, because no file could be loaded again
   CHECK(rows_of(store, "towns") == "x=7");
   store.rollback(version);
   CHECK(rows_of(store, "people") == "a=1");

@@ -1,4 +1,4 @@
-// A store that is larger than its memory.
+// Tests a store that is larger than its memory limit.
 #include "core/store/memory_limit.h"
 
 #include "tests/support/store_helpers.h"
@@ -7,7 +7,7 @@
 namespace entitable {
 namespace {
 
-using namespace test;  // the verbs
+using namespace test;  // request helpers
 
 constexpr int rows = 400;
 
@@ -21,7 +21,7 @@ WriteRequest put_large(int i) {
   return write("big", std::move(put));
 }
 
-// About 4 MB in 5 parts, all in memory.
+// Makes a store of about 4 MB in 5 parts, all in memory.
 Store filled(TestHost& host) {
   Store store = new_store();
   publish(store, {create("big")});
@@ -138,7 +138,7 @@ TEST_CASE("an empty part is found even if its whole table is empty") {
     REQUIRE(host.checkpoint(store));
     CHECK(store.verify().empty());
   };
-  int first = 0;  // of the last part
+  int first = 0;  // the first row of the last part
   {
     Store store = std::move(*host.open(TestHost::Load::on_demand));
     bring(store, rows - 1);

@@ -1,5 +1,5 @@
-// Damage and absence of files, byte by byte: never read silently, always reported, read-only from
-// then on.
+// Tests damaged and missing files, byte by byte: damage is never read silently, always reported,
+// and makes the store read-only.
 #include "core/store/recovery.h"
 
 #include "tests/support/store_helpers.h"
@@ -8,9 +8,9 @@
 namespace entitable {
 namespace {
 
-using namespace test;  // the verbs
+using namespace test;  // request helpers
 
-// A checkpoint with rows a and b, then three segments with c, d and e.
+// Makes a checkpoint with rows a and b, then three segments with c, d and e.
 TestHost small_disk() {
   TestHost host;
   Store store = new_store();
@@ -24,7 +24,7 @@ TestHost small_disk() {
   return host;
 }
 
-// What was read, and that the damage is on record.
+// Returns the rows of the damaged store, and checks that the damage is reported.
 std::string read_damaged(const TestHost& host, std::string_view file) {
   auto store = host.open();
   if (!store.ok()) {  // a damaged version byte may look like a newer version
@@ -39,7 +39,7 @@ std::string read_damaged(const TestHost& host, std::string_view file) {
   return rows_of(*store, "people");
 }
 
-// The same of a segment, once with all parts in memory before it is read, and once with none.
+// Same as read_damaged() for a segment, with all parts loaded before the replay and with none.
 std::string read_damaged_segment(const TestHost& host, std::string_view file) {
   std::string rows = read_damaged(host, file);
   auto store = host.open(TestHost::Load::on_demand);

@@ -9,7 +9,7 @@
 namespace entitable {
 namespace {
 
-using namespace test;  // the verbs
+using namespace test;  // request helpers
 
 std::string snapshot_of(Store& store) {
   return TestHost().snapshot(store);
@@ -24,7 +24,8 @@ Result<RestoreReport> read(Store& store, std::string_view file, std::size_t chun
   return store.finish_restore();
 }
 
-// Goes on as with a checkpoint; false: crashed after that many steps.
+// Replaces the store's content. Returns false if it stopped after `stop_after` steps, as in a
+// crash.
 bool replace(Store& store, TestHost& host, const std::optional<ClientCall>& call = std::nullopt,
              std::size_t stop_after = SIZE_MAX) {
   if (!store.begin_replace(call)) return true;
@@ -54,7 +55,7 @@ void merge(Store& store, TestHost& host, Ticks now = noon) {
   store.close_restore();
 }
 
-// Tables of many rows and partitions.
+// Makes a store with tables of many rows and partitions.
 Store filled(std::uint64_t seed) {
   Prng prng(seed);
   Store store = new_store();
@@ -99,7 +100,7 @@ TEST_CASE("replacing a store by a snapshot makes it equal") {
   CHECK(reopened->damage().empty());
   CHECK(reopened->verify().empty());
   CHECK((snapshot_of(const_cast<Store&>(*reopened)) == file));
-  // And it goes on: writes, checkpoints, and timestamps that are newer than all there are.
+  // The store continues with writes, checkpoints and timestamps newer than all existing ones.
   for (int i = 0; i < 50; ++i)
     publish(target, {upsert("people", "p1", "r" + std::to_string(i))}, 1);
   const auto answer = target.get("people", {"p1", "r1"});
@@ -137,7 +138,7 @@ TEST_CASE("a crash during a replacement leaves the old or the new content") {
     CHECK((after == before || after == file));
     if (after == file) ++new_ones;
   }
-  CHECK(new_ones == 2);  // after the manifest, whether it was heard of or not
+  CHECK(new_ones == 2);  // after the manifest is stored, confirmed or not
 }
 
 TEST_CASE("an abandoned replacement changes nothing") {

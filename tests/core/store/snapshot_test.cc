@@ -7,7 +7,7 @@
 namespace entitable {
 namespace {
 
-using namespace test;  // the verbs
+using namespace test;  // request helpers
 
 std::string snapshot_of(Store& store) {
   return TestHost().snapshot(store);
@@ -79,7 +79,7 @@ TEST_CASE("the same content gives the same bytes, whatever its history") {
   publish(other, {create("xxx"), create("bbb"), create("aaa"), drop("xxx")});
   publish(other, {insert("aaa", "p", "1", 1)});
   CHECK((snapshot_of(one) == snapshot_of(other)));
-  // Reopened, with other leaves and parts.
+  // The reopened store has other leaves and parts.
   TestHost host;
   host.store_pending(other);
   REQUIRE(host.checkpoint(other));

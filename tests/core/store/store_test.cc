@@ -14,7 +14,7 @@
 namespace entitable {
 namespace {
 
-using namespace test;  // the verbs
+using namespace test;  // request helpers
 
 std::vector<std::string> names_of(const Store& store, const char* filter = "",
                                   std::uint32_t top = 1000, std::string_view from = "") {
@@ -351,7 +351,7 @@ TEST_CASE("if a claim is not stored, the next segment has the same effect") {
   host.store_pending(*after);
   REQUIRE(host.open()->stats().rows == 1);
 
-  // Were the owner before let through by mistake, it would show.
+  // If the previous owner could still write by mistake, its segment would be reported as damage.
   TestHost elsewhere;
   publish(before, {insert("people", "p", "a", 1)});
   elsewhere.store_pending(before);

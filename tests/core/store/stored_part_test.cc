@@ -1,4 +1,5 @@
-// Parts on demand: what is not asked for stays on disk, and what is, is there in the next call.
+// Tests parts that are loaded on demand: a part that is not needed stays on disk, and a part that
+// is needed is in memory for the next call.
 #include "core/store/stored_part.h"
 
 #include <set>
@@ -10,7 +11,7 @@
 namespace entitable {
 namespace {
 
-using namespace test;  // the verbs
+using namespace test;  // request helpers
 
 constexpr int rows = 400;
 
@@ -24,7 +25,7 @@ WriteRequest put_large(int i, char fill = 'x') {
   return write("big", std::move(put));
 }
 
-// About 4 MB in 5 parts, and a small table.
+// Makes a store of about 4 MB in 5 parts, and a small table.
 TestHost large_disk() {
   TestHost host;
   Store store = new_store();
@@ -72,8 +73,8 @@ std::string text_of(const TestHost& host, Store& store, int row) {
   return text.has_value() ? std::string(text->string()) : "";
 }
 
-// The large disk, and segments that change a row of the first part, take one from it, and add one
-// behind the last; and that make the small table anew.
+// The large disk with segments that change and delete a row of the first part, add a row after the
+// last part, and drop and create the small table.
 TestHost disk_with_log() {
   TestHost host = large_disk();
   Store store = all_of(host);
@@ -172,7 +173,7 @@ TEST_CASE("a checkpoint needs the parts that segments changed, and writes no oth
   REQUIRE(host.checkpoint(store));
   std::size_t kept = 0;
   for (const auto& [id, bytes] : before) kept += host.parts.count(id);
-  CHECK(kept == before.size() - 2 - 1);  // that of the small table went with it
+  CHECK(kept == before.size() - 2 - 1);  // two changed parts, and the dropped table's part
   CHECK(host.segments.empty());
   CHECK(store.checkpoint_bytes() == 0);
   check_logged(host, store);
@@ -215,7 +216,7 @@ TEST_CASE("dropping a table drops the overlays of its parts") {
   TestHost host = disk_with_log();
   SECTION("in memory") {
     Store store = opened(host);
-    store.begin_snapshot();  // of what was
+    store.begin_snapshot();  // of the content before the drop
     publish(store, {drop("big")});
     CHECK(store.parts_with_inexact_counts().empty());
     const auto first = store.next_snapshot_chunk();
@@ -257,7 +258,7 @@ TEST_CASE("replaying commits that the manifest covers needs no part") {
   const std::uint64_t sequence = [&] {
     Store store = all_of(host);
     publish(store, {put_large(7, 'y')});
-    // The segment arrives after the checkpoint has begun, which covers what is in it.
+    // The segment is stored after the checkpoint began. The checkpoint covers its commits.
     auto segment = store.seal();
     REQUIRE(host.checkpoint(store));
     host.segments[segment->sequence] = segment->bytes;
