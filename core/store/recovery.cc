@@ -76,7 +76,8 @@ Result<void> Recovery::replay(std::uint64_t sequence, std::string_view bytes) {
     return end_replay(segment_name(sequence), segment.error().message);
   }
   if (segment->epoch < epoch_) {
-    return end_replay(segment_name(sequence), "the file is of an owner that was replaced before");
+    return end_replay(segment_name(sequence),
+                      "the file was written by an owner that had been replaced");
   }
   epoch_ = segment->epoch;
   for (Commit& commit : segment->commits) {

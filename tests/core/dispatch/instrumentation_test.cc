@@ -151,8 +151,7 @@ TEST_CASE("Every operation has a name") {
   }
 }
 
-TEST_CASE(
-    "A code that the service knows brings its status and text; others are taken as they are") {
+TEST_CASE("A known code supplies status and message; other codes are used as given") {
   ErrorInjector error_injector;
   const auto busy = test::read_error(error_injector(rpc_write, R"({"code":"ServerBusy"})"));
   CHECK(busy.status == 503);

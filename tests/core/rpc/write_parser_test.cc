@@ -238,8 +238,7 @@ TEST_CASE("A key that is missing or not a string gives the service's error") {
   CHECK(refused(with_key(not_a_string)).error == Error(ErrorCode::primary_key_type_invalid));
 }
 
-TEST_CASE(
-    "The refusal of the only operation of a transaction has a prefix as the service has one") {
+TEST_CASE("The error of a transaction's only operation has the service's index prefix") {
   WriteRecord write = one({text_property("v", EdmType::int32, 1, "abc")});
   CHECK_FALSE(refused(write_request(write).build()).prefixed);
   write.flags = 1;
@@ -373,8 +372,7 @@ TEST_CASE("A message that is not a write is malformed for parse_write") {
   CHECK(refused(RequestBuilder(static_cast<RequestKind>(99)).build()).error == malformed);
 }
 
-TEST_CASE(
-    "A write block cut or changed in its words is malformed or another write, never a crash") {
+TEST_CASE("A truncated or changed write message is malformed or another write, never a crash") {
   WriteRecord write;
   write.flags = 1;
   write.operations = {

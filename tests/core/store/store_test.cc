@@ -359,7 +359,7 @@ TEST_CASE("if a claim is not stored, the next segment has the same effect") {
   host.store_pending(before);
   const auto damaged = host.open();
   REQUIRE(damaged->damage().size() == 1);
-  CHECK(damaged->damage()[0].message == "the file is of an owner that was replaced before");
+  CHECK(damaged->damage()[0].message == "the file was written by an owner that had been replaced");
 }
 
 TEST_CASE("a checkpoint also covers segments that only claim") {
