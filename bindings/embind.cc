@@ -1,5 +1,6 @@
-// The cold control surface, through embind: what is asked for seldom and by name. Never per entity
-// (a call that makes JavaScript objects here costs microseconds); entities cross in exports.cc.
+// The functions that are called rarely and return JavaScript objects, exported with embind.
+// Creating these objects takes microseconds, so entities cross the boundary through exports.cc
+// instead.
 
 #include <emscripten/bind.h>
 #include <emscripten/val.h>
@@ -24,12 +25,13 @@ Handle& handle_at(std::uint32_t address) {
   return *reinterpret_cast<Handle*>(static_cast<std::uintptr_t>(address));
 }
 
-// Counts are doubles on the other side: exact up to 2^53.
+// JavaScript gets counts as doubles, which are exact up to 2^53.
 val count(std::uint64_t n) {
   return val(static_cast<double>(n));
 }
 
-// An exception becomes undefined; it poisons the handle as everywhere (handle.h).
+// Runs `call` and returns its result. An exception becomes undefined and poisons the handle
+// (error_from_exception).
 template <typename Call>
 val guarded_val(std::uint32_t address, Call call) {
   Handle& handle = handle_at(address);
@@ -38,7 +40,7 @@ val guarded_val(std::uint32_t address, Call call) {
   } catch (...) {
     try {
       error_from_exception(handle);
-    } catch (...) {  // no memory for the error's text
+    } catch (...) {  // no memory for the error message
     }
     return val::undefined();
   }
@@ -86,7 +88,7 @@ val damage(std::uint32_t address) {
   });
 }
 
-// Empty: every invariant holds.
+// Returns the first violated invariant, or an empty string if all invariants hold.
 val verify(std::uint32_t address) {
   return guarded_val(address, [](Handle& handle) { return val(handle.store.verify()); });
 }
@@ -101,8 +103,9 @@ val view_of(std::string_view bytes) {
                                            reinterpret_cast<const unsigned char*>(bytes.data())));
 }
 
-// Whom the REST door answers for. `hmac`: (key, message) to 32 bytes, all of them Uint8Array; its
-// arguments are views of memory that die with the call. undefined, if nothing is to be authorized.
+// Sets the account that the REST entry point serves. `hmac` computes HMAC-SHA256 of (key, message)
+// as 32 bytes; its arguments are views of wasm memory, valid only during the call. `hmac` is
+// undefined if requests are not authorized.
 val configure(std::uint32_t address, const val& account, const val& hmac) {
   return guarded_val(address, [&](Handle& handle) {
     Account next;

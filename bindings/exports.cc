@@ -1,9 +1,11 @@
-// The module's raw exports: plain C functions over memory, the only way in which entities cross.
+// The module's raw exports: C functions that read and write wasm memory. Entities cross the
+// boundary only here.
 //
-// Bytes go in through the handle's input buffer (entitable_reserve_input gives its address, the
-// call its length) and come out as a CallResult (handle.h). Sequences, part ids and times are
-// doubles, exact up to 2^53, since 64-bit integers would be BigInts on the other side. Who owns
-// what is in README.md.
+// Input bytes go into the handle's input buffer: entitable_reserve_input returns its address, and
+// each function takes the length. Results are returned as a CallResult (handle.h); the comments
+// below say what its bytes, value and number mean, and what Status::nothing means. Sequences, part
+// ids and times are doubles, exact up to 2^53, because JavaScript would get 64-bit integers as
+// BigInts. README.md documents ownership.
 
 #include <emscripten/emscripten.h>
 
@@ -43,21 +45,22 @@ const CallResult* return_done(Handle& h, std::uint32_t value = 0) {
   return &h.result;
 }
 
-// `count` lengths of one word each, then that many blocks.
+// Splits the input into `messages`: `count` lengths of one word each, then that many messages.
 void split_messages(const Handle& h, std::uint32_t count, std::uint32_t size,
                     std::vector<std::string_view>& messages) {
   messages.clear();
   messages.reserve(count);
-  std::size_t at = std::size_t{count} * 4;
+  std::size_t offset = std::size_t{count} * 4;
   for (std::uint32_t i = 0; i < count; ++i) {
     std::uint32_t length;
     std::memcpy(&length, h.input.data() + std::size_t{i} * 4, 4);
-    messages.push_back(h.input_view(size).substr(at, length));
-    at += length;
+    messages.push_back(h.input_view(size).substr(offset, length));
+    offset += length;
   }
 }
 
-// Memory ran out half-way: as if nothing had been staged.
+// Discards the candidate unless staging succeeds. If memory runs out midway, the store is as if
+// nothing had been staged.
 struct DiscardUnlessDone {
   Handle& handle;
   bool done = false;
@@ -66,7 +69,7 @@ struct DiscardUnlessDone {
   }
 };
 
-// What entitable_stage and entitable_stage_and_publish have in common.
+// Implements entitable_stage and entitable_stage_and_publish.
 template <typename StageFunction>
 const CallResult* stage_messages(Handle& h, StageFunction stage_function, std::uint32_t count,
                                  std::uint32_t size, double now_ms) {
@@ -76,7 +79,8 @@ const CallResult* stage_messages(Handle& h, StageFunction stage_function, std::u
               "The store failed before and accepts no more writes. Open it again."));
   }
   h.response_locations.clear();
-  h.response_locations.reserve(std::size_t{count} * 3);  // now: behind the write nothing may fail
+  // Allocates before the write, because nothing may fail after it.
+  h.response_locations.reserve(std::size_t{count} * 3);
   DiscardUnlessDone discard{h};
   split_messages(h, count, size, h.messages);
   stage_function(h.account, h.store, h.messages, entitable::rpc::ticks_from_unix_ms(now_ms),
@@ -100,7 +104,7 @@ extern "C" {
 
 // ---- Handles and memory -------------------------------------------------------------------------
 
-// 0: out of memory.
+// Returns a handle with an empty store, or 0 if memory ran out.
 EMSCRIPTEN_KEEPALIVE Handle* entitable_open() {
   try {
     entitable::bindings::throw_on_failed_checks();
@@ -113,17 +117,17 @@ EMSCRIPTEN_KEEPALIVE Handle* entitable_open() {
 EMSCRIPTEN_KEEPALIVE void entitable_close(Handle* handle) {
   try {
     delete handle;
-  } catch (
-      ...) {  // a failed check while taking memory apart: what is left of it is lost, nothing else
+  } catch (...) {
+    // A check failed during destruction. Only the memory that was not freed yet is leaked.
   }
 }
 
-// Room for `size` bytes of input, valid until the next entitable_reserve_input on the handle; 0:
-// out of memory.
+// Returns the address of a buffer for `size` bytes of input, or 0 if memory ran out. The buffer is
+// valid until the next entitable_reserve_input on the handle.
 EMSCRIPTEN_KEEPALIVE char* entitable_reserve_input(Handle* handle, std::uint32_t size) {
-  constexpr std::size_t least_bytes = 512;  // there may be a thousand handles
-  constexpr std::size_t retained_bytes_max =
-      1 << 20;  // a bigger buffer is given back when a small one does again
+  constexpr std::size_t bytes_min = 512;  // small, because there may be a thousand handles
+  // A larger buffer is released as soon as an input fits into this size again.
+  constexpr std::size_t retained_bytes_max = 1 << 20;
   std::vector<char>& input = handle->input;
   handle->release_bytes();
   try {
@@ -131,7 +135,7 @@ EMSCRIPTEN_KEEPALIVE char* entitable_reserve_input(Handle* handle, std::uint32_t
         (input.size() > retained_bytes_max && size <= retained_bytes_max)) {
       const std::size_t doubled = std::min(2 * input.size(), retained_bytes_max);
       input = std::vector<char>();
-      input.resize(std::max({std::size_t{size}, doubled, least_bytes}));
+      input.resize(std::max({std::size_t{size}, doubled, bytes_min}));
     }
     return input.data();
   } catch (...) {
@@ -141,7 +145,7 @@ EMSCRIPTEN_KEEPALIVE char* entitable_reserve_input(Handle* handle, std::uint32_t
 
 // ---- Opening ------------------------------------------------------------------------------------
 
-// Input: the manifest, if has_manifest. Bytes: per part u64 id, u64 bytes.
+// Input: the manifest, if has_manifest. Bytes: per part, a u64 id and a u64 size in bytes.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_recover(Handle* handle, std::uint32_t size,
                                                          std::uint32_t has_manifest) {
   return guarded(handle, [&](Handle& h) {
@@ -159,7 +163,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_recover(Handle* handle, std::ui
   });
 }
 
-// Input: the part's bytes, if the file is there.
+// Input: the part's bytes, if has_file. Without them, the part's file is missing.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_load_part(Handle* handle, double id,
                                                            std::uint32_t size,
                                                            std::uint32_t has_file) {
@@ -181,7 +185,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_replay_segment(Handle* handle, 
   });
 }
 
-// Needs the parts without which rows can't be counted exactly.
+// Returns Status::parts_needed with the parts that make rows and bytes in stats() inexact, if any.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_uncounted_parts(Handle* handle) {
   return guarded(handle, [](Handle& h) {
     const std::vector<PartId> parts = h.store.parts_with_inexact_counts();
@@ -189,7 +193,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_uncounted_parts(Handle* handle)
   });
 }
 
-// Bytes of memory; 0: as many as there are.
+// Store::set_memory_limit, in bytes; 0: no limit.
 EMSCRIPTEN_KEEPALIVE void entitable_limit_memory(Handle* handle, double bytes) {
   handle->store.set_memory_limit(static_cast<std::uint64_t>(bytes));
 }
@@ -230,17 +234,17 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_report_damage(Handle* handle,
 
 // ---- Reading and writing ------------------------------------------------------------------------
 
-// Store::set_page_fraction: of all reads to come.
+// Store::set_page_fraction, for all later reads.
 EMSCRIPTEN_KEEPALIVE void entitable_cut_pages(Handle* handle, double share) {
   handle->store.set_page_fraction(share);
 }
 
-// Store::set_service_read_mode: likewise.
+// Store::set_service_read_mode, for all later reads.
 EMSCRIPTEN_KEEPALIVE void entitable_read_as_service(Handle* handle, std::uint32_t on) {
   handle->store.set_service_read_mode(on != 0);
 }
 
-// Input: a read block. Bytes: its reply block.
+// Input: an RPC request message that reads. Bytes: its response message.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_rpc_read(Handle* handle, std::uint32_t size) {
   return guarded_response(handle, [&](Handle& h) {
     const std::vector<PartId> parts = entitable::rpc::handle_read(
@@ -249,8 +253,8 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_rpc_read(Handle* handle, std::u
   });
 }
 
-// Input: an HTTP request block (core/rest/http_codec.h) that reads. Bytes: its response block,
-// or an error block of the direct door.
+// Input: an HTTP request message (core/rest/http_codec.h) that reads. Bytes: its response message,
+// or an RPC error message.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_rest_read(Handle* handle, std::uint32_t size,
                                                            double now_ms) {
   return guarded_response(handle, [&](Handle& h) {
@@ -261,9 +265,9 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_rest_read(Handle* handle, std::
   });
 }
 
-// Input: `count` lengths of one word each, then that many blocks, each a write of the direct door
-// or an HTTP request. Bytes: per block three words (address and size of its reply, 1 if it changes
-// nothing). Value: 1 if there are changes.
+// Input: `count` lengths of one word each, then that many messages, each an RPC write or an HTTP
+// request. Bytes: per message three words: address and size of its response, and 1 if the message
+// changes nothing. Value: 1 if there are changes.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage(Handle* handle, std::uint32_t count,
                                                        std::uint32_t size, double now_ms) {
   return guarded(handle, [&](Handle& h) {
@@ -271,7 +275,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage(Handle* handle, std::uint
   });
 }
 
-// As entitable_stage, and published if there are changes.
+// Like entitable_stage, but also publishes the changes.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage_and_publish(Handle* handle,
                                                                    std::uint32_t count,
                                                                    std::uint32_t size,
@@ -281,24 +285,26 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage_and_publish(Handle* handl
   });
 }
 
-// ---- Watching -----------------------------------------------------------------------------------
+// ---- Instrumentation ----------------------------------------------------------------------------
 
-// Rows that the last entitable_rpc_read or entitable_rest_read looked at, and that it gave.
+// Returns the number of rows that the last entitable_rpc_read or entitable_rest_read examined.
 EMSCRIPTEN_KEEPALIVE double entitable_rows_read(Handle* handle) {
   return static_cast<double>(handle->rows.read);
 }
+// Returns the number of rows that the last entitable_rpc_read or entitable_rest_read returned.
 EMSCRIPTEN_KEEPALIVE double entitable_rows_returned(Handle* handle) {
   return static_cast<double>(handle->rows.returned);
 }
 
-// The partition that they are of (core/query/query.h). Value: 1 if it is known.
+// Bytes: the partition of the rows that the last read examined (RowCounts in core/query/query.h).
+// Value: 1 if the partition is known.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_read_partition(Handle* handle) {
   return guarded(handle, [&](Handle& h) {
     return h.return_bytes(h.rows.partition.value_or(""), h.rows.partition.has_value() ? 1 : 0);
   });
 }
 
-// Input: a block of either door. Bytes: what it asks for, as JSON
+// Input: an RPC or HTTP request message. Bytes: its description as JSON
 // (core/dispatch/instrumentation.h).
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_describe_request(Handle* handle,
                                                                   std::uint32_t size) {
@@ -308,22 +314,23 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_describe_request(Handle* handle
   });
 }
 
-// Input: a block of either door, then a refusal as JSON (core/dispatch/instrumentation.h). Bytes:
-// the reply.
+// Input: an RPC or HTTP request message, then the simulated error as JSON
+// (core/dispatch/instrumentation.h). Bytes: the response message.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_make_error_response(Handle* handle,
                                                                      std::uint32_t message_size,
                                                                      std::uint32_t size,
                                                                      double now_ms) {
   return guarded(handle, [&](Handle& h) {
     const std::string_view in = h.input_view(size);
-    const Result<void> refused = entitable::dispatch::make_error_response(
+    const Result<void> encoded = entitable::dispatch::make_error_response(
         h.account, h.store, in.substr(0, message_size), in.substr(message_size),
         entitable::rpc::ticks_from_unix_ms(now_ms), h.response);
-    return refused.ok() ? h.return_view(h.response.view()) : h.return_error(refused.error());
+    return encoded.ok() ? h.return_view(h.response.view()) : h.return_error(encoded.error());
   });
 }
 
-// Input: a block of either door, then its reply. Value: the status. Bytes: the error code, if any.
+// Input: an RPC or HTTP request message, then its response. Value: the HTTP status. Bytes: the
+// error code, if any.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_response_outcome(Handle* handle,
                                                                   std::uint32_t message_size,
                                                                   std::uint32_t size) {
@@ -351,8 +358,9 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_discard(Handle* handle) {
   });
 }
 
-// Bytes: a segment, of `bytes_max` if it has more than one commit. Number: its sequence. Nothing:
-// all is sealed. `next`: of what the call before did not seal.
+// Seals the oldest unstored commits, or with `next` those that the previous call left. Bytes: a
+// segment, at most `bytes_max` long unless it has only one commit. Number: its sequence. Nothing:
+// all commits are sealed.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_seal(Handle* handle, std::uint32_t bytes_max,
                                                       std::uint32_t next) {
   return guarded(handle, [&](Handle& h) {
@@ -363,7 +371,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_seal(Handle* handle, std::uint3
   });
 }
 
-// As entitable_seal; there always is one.
+// Bytes: the claim segment. Number: its sequence.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_claim(Handle* handle) {
   return guarded(handle, [](Handle& h) {
     SealedSegment segment = h.store.claim();
@@ -380,7 +388,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_mark_stored(Handle* handle, dou
 
 // ---- Checkpoint ---------------------------------------------------------------------------------
 
-// Value: 1 if there is something to do.
+// Value: 1 if a checkpoint was begun, 0 if there is nothing to write.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_checkpoint(Handle* handle) {
   return guarded(handle, [](Handle& h) {
     const std::variant<bool, PartsNeeded> begun = h.store.begin_checkpoint();
@@ -394,7 +402,7 @@ EMSCRIPTEN_KEEPALIVE double entitable_checkpoint_bytes(Handle* handle) {
   return static_cast<double>(handle->store.checkpoint_bytes());
 }
 
-// Bytes: the part. Number: its id. Nothing: no more parts.
+// Bytes: the next part. Number: its id. Nothing: there are no more parts.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_next_checkpoint_part(Handle* handle) {
   return guarded(handle, [](Handle& h) {
     std::optional<CheckpointPart> part = h.store.next_checkpoint_part();
@@ -403,8 +411,8 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_next_checkpoint_part(Handle* ha
   });
 }
 
-// Bytes: the obsolete parts as u64 each, then the manifest. Value: how many obsolete parts. Number:
-// first_live_sequence.
+// Bytes: the ids of the obsolete parts as u64 each, then the manifest. Value: the number of
+// obsolete parts. Number: first_live_sequence.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_finish_checkpoint(Handle* handle) {
   return guarded(handle, [](Handle& h) {
     const CheckpointEnd end = h.store.finish_checkpoint();
@@ -440,11 +448,11 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_snapshot(Handle* handle) 
   });
 }
 
-// Bytes: the next of the file. Nothing: no more.
+// Bytes: the next chunk of the snapshot file. Nothing: the file is complete.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_next_snapshot_chunk(Handle* handle) {
   return guarded(handle, [](Handle& h) {
     auto next = h.store.next_snapshot_chunk();
-    if (auto* piece = std::get_if<std::string>(&next)) return h.return_bytes(std::move(*piece));
+    if (auto* chunk = std::get_if<std::string>(&next)) return h.return_bytes(std::move(*chunk));
     const auto* parts = std::get_if<PartsNeeded>(&next);
     return parts == nullptr ? h.return_nothing() : h.return_parts_needed(parts->ids);
   });
@@ -465,15 +473,15 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_restore(Handle* handle) {
   });
 }
 
-// Input: the next bytes of the file.
+// Input: the next chunk of the snapshot file.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_restore_chunk(Handle* handle, std::uint32_t size) {
   return guarded(handle, [&](Handle& h) {
-    const Result<void> read = h.store.add_restore_chunk(h.input_view(size));
-    return read.ok() ? return_done(h) : h.return_error(read.error());
+    const Result<void> added = h.store.add_restore_chunk(h.input_view(size));
+    return added.ok() ? return_done(h) : h.return_error(added.error());
   });
 }
 
-// Bytes: u64 tables, u64 entities.
+// Bytes: the number of tables and the number of entities, as u64 each.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_finish_restore(Handle* handle) {
   return guarded(handle, [](Handle& h) {
     const auto report = h.store.finish_restore();
@@ -486,8 +494,9 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_finish_restore(Handle* handle) 
   });
 }
 
-// Input: nothing, or the number and the client of a call, as in core/dispatch/dispatcher.h. Value:
-// 1 if there is something to do; then on as with a checkpoint.
+// Input: empty, or number and client id of a call, as in its header (core/dispatch/call.h). Value:
+// 1 if the replacement was begun; the host then writes it like a checkpoint. 0: the call was
+// applied before.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_replace(Handle* handle, std::uint32_t size) {
   return guarded(handle, [&](Handle& h) {
     std::optional<ClientCall> call;
@@ -503,7 +512,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_replace(Handle* handle, s
   });
 }
 
-// Value: 1 if a candidate was staged; 0: all is merged.
+// Value: 1 if a candidate was staged, 0 if the whole file is merged.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_stage_merge(Handle* handle, double now_ms) {
   return guarded(handle, [&](Handle& h) {
     DiscardUnlessDone discard{h};
@@ -525,7 +534,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_end_restore(Handle* handle) {
 
 // ---- Versions -----------------------------------------------------------------------------------
 
-// Value: the address of another handle, which is to be closed like this one.
+// Value: the address of a new handle, which the caller must close.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_fork(Handle* handle) {
   return guarded(handle, [](Handle& h) {
     auto fork = std::make_unique<Handle>();
@@ -536,7 +545,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_fork(Handle* handle) {
   });
 }
 
-// Number: that of the version.
+// Number: the number of the kept version.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_retain_version(Handle* handle) {
   return guarded(handle, [](Handle& h) {
     const std::uint64_t version = h.store.keep_version();

@@ -61,7 +61,7 @@ Error error_from_exception(Handle& handle) {
     throw;
   } catch (const std::bad_alloc&) {
     return Error(ErrorCode::out_of_memory);
-  } catch (const std::length_error&) {  // a container that could never be so big: memory again
+  } catch (const std::length_error&) {  // a container would exceed the address space
     return Error(ErrorCode::out_of_memory);
   } catch (const CheckFailure& failure) {
     handle.poisoned = true;
@@ -81,7 +81,7 @@ template <typename Fail>
 const CallResult* failed_or_out_of_memory(Handle& handle, Fail return_error) noexcept {
   try {
     return return_error();
-  } catch (...) {  // not even memory for the error
+  } catch (...) {  // no memory for the error message
     handle.result = CallResult{Status::out_of_memory};
     return &handle.result;
   }

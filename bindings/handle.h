@@ -1,4 +1,4 @@
-// What a store handle of JavaScript points to, and the guard around every call: no exception leaves
+// The object behind a store handle of JavaScript, and the guard that keeps C++ exceptions inside
 // the module.
 #pragma once
 
@@ -19,41 +19,43 @@ namespace entitable::bindings {
 
 enum class Status : std::uint32_t {
   done = 0,
-  nothing = 1,        // nothing to give: no candidate, no more parts
+  nothing = 1,        // there is no result: no candidate, no more parts
   failed = 2,         // bytes: "<service code>\n<message>", UTF-8
-  out_of_memory = 3,  // not even memory for an error
-  parts_needed = 4,   // nothing was done; bytes: the parts to load before the same call, u64 each
+  out_of_memory = 3,  // there was no memory for an error message either
+  parts_needed =
+      4,  // nothing was done; bytes: a u64 id per part to load before the call is repeated
 };
 
-// What every call gives back; JavaScript reads it as six words. Overwritten by the next call on
-// the same handle.
+// The result of a call, which JavaScript reads as six 32-bit words. The next call on the same
+// handle overwrites it.
 struct CallResult {
   Status status = Status::done;
   std::uint32_t address = 0;  // of the bytes, valid until the next call on the same handle
   std::uint32_t size = 0;
-  std::uint32_t value = 0;   // a small number, where the call says so
-  std::uint64_t number = 0;  // a sequence or id, where the call says so
+  std::uint32_t value = 0;   // a small number, if the function documents one
+  std::uint64_t number = 0;  // a sequence or id, if the function documents one
 };
 
-// The check that failed, on its way from core/base/check to the guard.
+// Thrown when a check of core/base/check fails; the guard catches it.
 struct CheckFailure {
   std::string what;
 };
 
 struct Handle {
   Store store;
-  rest::Account account;  // whom the REST door answers for
-  bool poisoned = false;  // a check failed or something threw: memory can't be trusted, so nothing
-                          // more is written
+  rest::Account account;  // the account that the REST entry point serves
+  // A check failed or an exception was thrown, so memory may be corrupt and all writes are
+  // rejected.
+  bool poisoned = false;
   CallResult result;
-  std::vector<char> input;  // what JavaScript writes before a call
+  std::vector<char> input;  // the input of a call, written by JavaScript
   rpc::PageWriter page_writer;
-  rpc::ResponseBuffer response;                   // what a read or an HTTP request gives
-  RowCounts rows;                                 // what the last of these took
-  std::vector<std::string_view> messages;         // in the input of a stage
-  dispatch::StagedResponses staged;               // what a stage gives
-  std::vector<std::uint32_t> response_locations;  // where its replies are
-  std::string bytes;                              // what any other call gives
+  rpc::ResponseBuffer response;                   // the response to a read or an HTTP request
+  RowCounts rows;                                 // row counts of the last read
+  std::vector<std::string_view> messages;         // views of the staged messages in `input`
+  dispatch::StagedResponses staged;               // the result of staging
+  std::vector<std::uint32_t> response_locations;  // three words per response in `staged`
+  std::string bytes;                              // the bytes that any other call returns
 
   static constexpr std::size_t retained_bytes_max = 16 << 10;
 
@@ -62,33 +64,33 @@ struct Handle {
                                 std::uint64_t number = 0);
   const CallResult* return_bytes(std::string out, std::uint32_t value = 0,
                                  std::uint64_t number = 0);
-  // Nobody looks any more at what the last call gave. While a segment of megabytes is being stored,
-  // rows come to stand in its place, and not behind it.
+  // Releases a large buffer of the last call. The rows that are added while a segment of megabytes
+  // is stored can then use that memory.
   void release_bytes() {
     if (bytes.capacity() > retained_bytes_max) std::string().swap(bytes);
   }
   const CallResult* return_nothing();
   const CallResult* return_parts_needed(const std::vector<PartId>& parts);  // REQUIRES: not empty
   const CallResult* return_error(const Error& error);
-  const CallResult* return_error_response(const Error& error);  // as an error block
+  const CallResult* return_error_response(const Error& error);  // as an error response message
 };
 
-// An address as JavaScript knows it.
+// Returns the address in wasm memory.
 std::uint32_t address_of(const void* pointer);
 
-// Makes failed checks throw CheckFailure. Once per module.
+// Makes failed checks throw CheckFailure, in the whole module.
 void throw_on_failed_checks();
 
-// The error that an exception means; poisons the handle unless it is only about memory. REQUIRES:
+// Returns the error for the current exception. Poisons the handle unless memory ran out. REQUIRES:
 // in a catch block.
 Error error_from_exception(Handle& handle);
 
-// What a call gives that threw: the error, as Status::failed or as an error block. REQUIRES: in a
-// catch block.
+// Returns the error for the current exception as Status::failed. REQUIRES: in a catch block.
 [[gnu::cold, gnu::noinline]] const CallResult* result_from_exception(Handle& handle) noexcept;
+// Returns the same error as an error response message. REQUIRES: in a catch block.
 [[gnu::cold, gnu::noinline]] const CallResult* response_from_exception(Handle& handle) noexcept;
 
-// Runs a call; an exception becomes Status::failed.
+// Runs `call` and returns its result. An exception becomes Status::failed.
 template <typename Call>
 const CallResult* guarded(Handle* handle, Call call) {
   try {
@@ -98,7 +100,7 @@ const CallResult* guarded(Handle* handle, Call call) {
   }
 }
 
-// The same for calls whose answer is a reply block: an exception becomes an error block.
+// Runs a call whose result is a response message. An exception becomes an error response message.
 template <typename Call>
 const CallResult* guarded_response(Handle* handle, Call call) {
   try {
