@@ -1,8 +1,9 @@
-// The store inside the WebAssembly module, as typed calls. Bytes cross, never handles into the index.
+// The store inside the WebAssembly module, as typed calls. Bytes cross, never handles into the
+// index.
 //
-// The life of a write, a checkpoint and an opening is written in core/store/store.h; the names here are
-// the same. Every call is synchronous. A failure of this machine (not of a request: those are responses) is a
-// StoreError.
+// The life of a write, a checkpoint and an opening is written in core/store/store.h; the names here
+// are the same. Every call is synchronous. A failure of this machine (not of a request: those are
+// responses) is a StoreError.
 
 import { StoreError, type StoreErrorCode, serviceError } from "../errors.ts";
 import type { RequestDescription } from "../types.ts";
@@ -27,8 +28,9 @@ export interface Damage {
   message: string;
 }
 
-// What a call gives that did nothing, because parts are not in memory: load the first one, and as many of the others as seems
-// good (they are what it would ask for next), then make the same call again.
+// What a call gives that did nothing, because parts are not in memory: load the first one, and as
+// many of the others as seems good (they are what it would ask for next), then make the same call
+// again.
 export class PartsNeeded {
   readonly ids: readonly number[];
 
@@ -37,7 +39,8 @@ export class PartsNeeded {
   }
 }
 
-// The same where it is the module's second half that is not there: bring() it, then make the same call again.
+// The same where it is the module's second half that is not there: bring() it, then make the same
+// call again.
 export class DeferredModuleNeeded extends PartsNeeded {
   readonly load: () => Promise<void>;
   readonly isNeededBy: (request: Uint8Array) => boolean; // of those of a group
@@ -92,11 +95,12 @@ export interface SimulatedError {
   code: string;
   status?: number; // 300 to 599
   message?: string;
-  headers?: Readonly<Record<string, string>>; // such as Retry-After; instead of those of the same name
+  // such as Retry-After; instead of those of the same name
+  headers?: Readonly<Record<string, string>>;
 }
 
-// What a reply says became of a request, as HTTP says it to a client that asks for no content. Of a batch of which an
-// operation failed: of that.
+// What a reply says became of a request, as HTTP says it to a client that asks for no content. Of a
+// batch of which an operation failed: of that.
 export interface ResponseOutcome {
   status: number;
   code?: string; // absent: it was done
@@ -124,11 +128,14 @@ export interface Engine {
   recover(manifest: Uint8Array | undefined): PartInfo[];
   replay(sequence: number, bytes: Uint8Array): void;
   finishRecovery(): void;
-  // At any time; what nobody needs any more is ignored. No bytes: the file is missing, which is damage.
+  // At any time; what nobody needs any more is ignored. No bytes: the file is missing, which is
+  // damage.
   loadPart(id: number, bytes: Uint8Array | undefined): void;
-  // The parts without which rows and bytes in stats() are not exact, since the log has changed some of their rows.
+  // The parts without which rows and bytes in stats() are not exact, since the log has changed some
+  // of their rows.
   uncountedParts(): PartsNeeded | undefined;
-  // How much memory rows may take, about; 0: as much as there is. trim() drops parts that were not used lately.
+  // How much memory rows may take, about; 0: as much as there is. trim() drops parts that were not
+  // used lately.
   setMemoryLimit(bytes: number): void;
   trim(): void;
   readonly firstLiveSequence: number;
@@ -136,30 +143,33 @@ export interface Engine {
   damage(): Damage[];
   reportDamage(damage: Damage): void;
 
-  // `reads` is called before the next call of anything but read(): who puts off reads can make them before something changes.
+  // `reads` is called before the next call of anything but read(): who puts off reads can make them
+  // before something changes.
   deferReads(reads: () => void): void;
   flushDeferredReads(): void; // calls it now
 
-  // A read block (client/block.ts) in, a reply block out. The reply is a view of wasm memory, valid only until
-  // the next call: decode it at once or copy it.
+  // A read block (client/block.ts) in, a reply block out. The reply is a view of wasm memory, valid
+  // only until the next call: decode it at once or copy it.
   read(request: Uint8Array): Uint8Array | PartsNeeded;
 
-  // Whom the REST door answers for. `hmac`: HMAC-SHA256, if anything is to be authorized; what it is given are
-  // views of wasm memory that die with the call.
+  // Whom the REST door answers for. `hmac`: HMAC-SHA256, if anything is to be authorized; what it
+  // is given are views of wasm memory that die with the call.
   configure(account: AccountSettings, hmac: Hmac | undefined): void;
   // The block of an HTTP request that reads (rest/block.ts), as read().
   handle(request: Uint8Array, nowMs: number): Uint8Array | PartsNeeded;
 
   // Blocks of writes of either door. Of needed parts all are needed.
   stage(requests: readonly Uint8Array[], nowMs: number): StagedResponses | PartsNeeded;
-  // The same, and published at once: a single write is done where it stands. What throws was not published.
+  // The same, and published at once: a single write is done where it stands. What throws was not
+  // published.
   write(requests: readonly Uint8Array[], nowMs: number): StagedResponses | PartsNeeded;
   // The same for one block, without a copy of the reply.
   writeOne(request: Uint8Array, nowMs: number): WriteResult | PartsNeeded;
-  // For whoever logs requests or fails some of them. Of a block of either door, in a call or not: what it asks for, without
-  // doing it (the same of the same call, whichever door it comes through); the reply that the service would give if it
-  // failed so, which its client makes the same error of (StoreError ValidationFailed if no reply can say that); and
-  // what a reply says became of it. Nothing of all this changes the store.
+  // For whoever logs requests or fails some of them. Of a block of either door, in a call or not:
+  // what it asks for, without doing it (the same of the same call, whichever door it comes
+  // through); the reply that the service would give if it failed so, which its client makes the
+  // same error of (StoreError ValidationFailed if no reply can say that); and what a reply says
+  // became of it. Nothing of all this changes the store.
   describeRequest(request: Uint8Array): RequestDescription;
   makeErrorResponse(
     request: Uint8Array,
@@ -167,7 +177,8 @@ export interface Engine {
     nowMs: number,
   ): Uint8Array<ArrayBuffer>;
   responseOutcome(request: Uint8Array, response: Uint8Array): ResponseOutcome;
-  // Pages end after this share of what they would hold (core/store/store.h), until another share is given; 1: as ever.
+  // Pages end after this share of what they would hold (core/store/store.h), until another share is
+  // given; 1: as ever.
   truncatePages(share: number): void;
   // Queries read what the real service would (likewise), until that is taken back.
   emulateServiceScans(on: boolean): void;
@@ -181,8 +192,10 @@ export interface Engine {
   claim(): Claim; // makes this engine the log's owner, once it is stored
   markStored(sequence: number): void; // all that was sealed, up to this segment
 
-  checkpointBytes(): number; // of the rows that a checkpoint would write now, about; looks at every leaf
-  beginCheckpoint(): boolean | PartsNeeded; // of needed parts all are needed; false: there is nothing to do
+  // of the rows that a checkpoint would write now, about; looks at every leaf
+  checkpointBytes(): number;
+  // of needed parts all are needed; false: there is nothing to do
+  beginCheckpoint(): boolean | PartsNeeded;
   nextCheckpointPart(): CheckpointPart | undefined;
   finishCheckpoint(): CheckpointEnd;
   checkpointCommitted(): void;
@@ -192,8 +205,8 @@ export interface Engine {
   beginSnapshot(): void;
   nextSnapshotChunk(): Uint8Array<ArrayBuffer> | PartsNeeded | undefined;
   endSnapshot(): void;
-  // Such a file, piece by piece: StoreError Corrupted or FormatTooNew. Then either replace, on with nextCheckpointPart; or
-  // merge, until there is nothing left to stage.
+  // Such a file, piece by piece: StoreError Corrupted or FormatTooNew. Then either replace, on with
+  // nextCheckpointPart; or merge, until there is nothing left to stage.
   beginRestore(): void;
   restore(chunk: Uint8Array): void;
   finishRestore(): RestoreReport;
@@ -201,8 +214,9 @@ export interface Engine {
   stageMerge(nowMs: number): boolean | PartsNeeded;
   endRestore(): void;
 
-  // Versions (store.h says of which stores). Constant time; what versions have in common is in memory once. The fork is
-  // another engine in the same module instance, and is to be closed like every other.
+  // Versions (store.h says of which stores). Constant time; what versions have in common is in
+  // memory once. The fork is another engine in the same module instance, and is to be closed like
+  // every other.
   fork(): Engine;
   retainVersion(): number; // the published version
   rollback(version: number): void;
@@ -210,9 +224,10 @@ export interface Engine {
 
   stats(): EngineStats;
   verify(): string; // empty: every invariant holds
-  // Brings the second half of the module, if it came in halves (bindings/split.mjs). What tables need is in the first; this is to have
-  // resolved before anything else is called that can't answer with needed parts. Rejects with StoreError WasmLoadFailed or
-  // WasmVersionMismatch: then everything is as before, and it may be tried again.
+  // Brings the second half of the module, if it came in halves (bindings/split.mjs). What tables
+  // need is in the first; this is to have resolved before anything else is called that can't answer
+  // with needed parts. Rejects with StoreError WasmLoadFailed or WasmVersionMismatch: then
+  // everything is as before, and it may be tried again.
   loadDeferredModule(): Promise<void>;
   // The IndexedDB connection of IDBFS for a mount point (its database has that name).
   openIdbfsDatabase(mountPoint: string): Promise<IDBDatabase>;
@@ -238,7 +253,8 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
   return engine;
 }
 
-// Status of a CallResult (bindings/handle.h), whose words are: status, address, size, value, number (two words).
+// Status of a CallResult (bindings/handle.h), whose words are: status, address, size, value, number
+// (two words).
 const statusDone = 0;
 const statusNothing = 1;
 const statusFailed = 2;
@@ -246,7 +262,8 @@ const partsNeeded = 4;
 
 const unlimitedBytes = 0xffff_ffff;
 
-// The kinds of blocks that the second half answers (core/rpc/LAYOUT.md): HTTP, as it is or in a call, and plans.
+// The kinds of blocks that the second half answers (core/rpc/LAYOUT.md): HTTP, as it is or in a
+// call, and plans.
 const httpRequestKind = 64;
 const callKind = 32;
 const callHeaderBytes = 32;
@@ -317,7 +334,7 @@ class WasmEngine implements Engine {
     this.#handle = handle;
   }
 
-  // ---- Opening ----------------------------------------------------------------------------------------------------
+  // ---- Opening ----------------------------------------------------------------------------------
 
   recover(manifest: Uint8Array | undefined): PartInfo[] {
     this.#writeInput(manifest ?? emptyBytes);
@@ -382,7 +399,7 @@ class WasmEngine implements Engine {
     this.#call((m, h) => m._entitable_report_damage(h, file.length, text.length));
   }
 
-  // ---- Reading and writing ------------------------------------------------------------------------------------------
+  // ---- Reading and writing ----------------------------------------------------------------------
 
   deferReads(reads: () => void): void {
     if (this.#deferredReads !== reads) this.flushDeferredReads();
@@ -503,7 +520,7 @@ class WasmEngine implements Engine {
     return staged;
   }
 
-  // ---- Watching -------------------------------------------------------------------------------------------------------
+  // ---- Watching ---------------------------------------------------------------------------------
 
   describeRequest(request: Uint8Array): RequestDescription {
     this.#writeInput(request);
@@ -548,7 +565,7 @@ class WasmEngine implements Engine {
     return isKnown ? { ...rows, partition: new TextDecoder().decode(this.#view()) } : rows;
   }
 
-  // ---- Storing --------------------------------------------------------------------------------------------------------
+  // ---- Storing ----------------------------------------------------------------------------------
 
   publish(): void {
     this.#call((m, h) => m._entitable_publish(h));
@@ -578,7 +595,7 @@ class WasmEngine implements Engine {
     this.#call((m, h) => m._entitable_mark_stored(h, sequence));
   }
 
-  // ---- Checkpoint -----------------------------------------------------------------------------------------------------
+  // ---- Checkpoint -------------------------------------------------------------------------------
 
   checkpointBytes(): number {
     return this.#catchingTraps((m, h) => m._entitable_checkpoint_bytes(h));
@@ -608,7 +625,7 @@ class WasmEngine implements Engine {
     this.#call((m, h) => m._entitable_abandon_checkpoint(h));
   }
 
-  // ---- Snapshot and restore -------------------------------------------------------------------------------------------
+  // ---- Snapshot and restore ---------------------------------------------------------------------
 
   beginSnapshot(): void {
     this.#call((m, h) => m._entitable_begin_snapshot(h));
@@ -653,7 +670,7 @@ class WasmEngine implements Engine {
     this.#call((m, h) => m._entitable_end_restore(h));
   }
 
-  // ---- Versions -------------------------------------------------------------------------------------------------------
+  // ---- Versions ---------------------------------------------------------------------------------
 
   fork(): Engine {
     const handle = this.#call((m, h) => m._entitable_fork(h)) ?? 0;
@@ -673,7 +690,7 @@ class WasmEngine implements Engine {
     this.#call((m, h) => m._entitable_release_version(h, version));
   }
 
-  // ---- The rest -------------------------------------------------------------------------------------------------------
+  // ---- The rest ---------------------------------------------------------------------------------
 
   stats(): EngineStats {
     return this.#requireResult(this.#catchingTraps((m, h) => m.stats(h)));
@@ -705,7 +722,7 @@ class WasmEngine implements Engine {
     if (!this.#instance.hasTrapped) this.#module._entitable_close(handle);
   }
 
-  // ---- Calling ----------------------------------------------------------------------------------------------------------
+  // ---- Calling ----------------------------------------------------------------------------------
 
   // What the last #call gave: bytes in wasm memory, and a number.
   #address = 0;
@@ -747,7 +764,8 @@ class WasmEngine implements Engine {
     return answer;
   }
 
-  // Runs a call that answers with a CallResult: its small value, or undefined if there is nothing to give.
+  // Runs a call that answers with a CallResult: its small value, or undefined if there is nothing
+  // to give.
   #callForResult(call: ModuleCall): number | PartsNeeded | undefined {
     return this.#readResult(this.#catchingTraps(call));
   }
@@ -796,7 +814,8 @@ class WasmEngine implements Engine {
     }
   }
 
-  // A trap (or a stack that ran out) leaves wasm memory in a state that nobody knows: all engines in it are closed for good.
+  // A trap (or a stack that ran out) leaves wasm memory in a state that nobody knows: all engines
+  // in it are closed for good.
   #errorFromTrap(error: unknown): unknown {
     if (error instanceof StoreError) return error;
     this.#handle = 0;
@@ -843,10 +862,11 @@ function errorFromText(text: string): Error {
   return internalError(message);
 }
 
-// ---- IDBFS ----------------------------------------------------------------------------------------------------------
+// ---- IDBFS --------------------------------------------------------------------------------------
 
-// Mounts the folder, so that the module's own FS knows it, and gives IDBFS's connection to its database. The connection
-// is the caller's: IDBFS forgets it, since it would hand out a closed one again.
+// Mounts the folder, so that the module's own FS knows it, and gives IDBFS's connection to its
+// database. The connection is the caller's: IDBFS forgets it, since it would hand out a closed one
+// again.
 function connectIdbfs(module: EntitableModule, mountPoint: string): Promise<IDBDatabase> {
   const { FS, IDBFS } = module;
   return new Promise((resolve, reject) => {
