@@ -103,7 +103,7 @@ void describe_message(MessageReader& in, RequestDescription& out) {
       return describe_query(in, RequestOperation::explain, out);
     case RequestKind::list_tables:
       return describe_tables(in, out);
-    case RequestKind::get_each:
+    case RequestKind::multi_get:
       return describe_get_each(in, out);
     case RequestKind::write:
       return describe_write(in, out);

@@ -26,7 +26,7 @@ enum class RequestKind : std::uint8_t {
   query = 2,
   explain = 3,
   list_tables = 4,
-  get_each = 5,
+  multi_get = 5,
   write = 16,
   create_table = 17,
   drop_table = 18,

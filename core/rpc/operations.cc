@@ -270,7 +270,7 @@ std::vector<PartId> handle_read(const Store& store, std::string_view request, Pa
       return handle_explain(store, in, out);
     case RequestKind::list_tables:
       return handle_list_tables(store, in, out);
-    case RequestKind::get_each:
+    case RequestKind::multi_get:
       return handle_get_each(store, in, pages, out, counted);
     case RequestKind::write:
     case RequestKind::create_table:

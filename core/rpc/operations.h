@@ -18,7 +18,7 @@
 
 namespace entitable::rpc {
 
-// Handles get, query, explain, list tables and get each. Returns the parts to load before the
+// Handles get, query, explain, list tables and multi-get. Returns the parts to load before the
 // caller repeats the request (PartsNeeded in query.h). If none are needed, `out` holds the
 // response, and `rows`, if not null, counts the rows read and returned. `pages` provides reusable
 // memory.

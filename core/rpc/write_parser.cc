@@ -296,7 +296,7 @@ std::optional<GroupFailure> parse_write(std::string_view message, WriteRequest& 
     case RequestKind::query:
     case RequestKind::explain:
     case RequestKind::list_tables:
-    case RequestKind::get_each:
+    case RequestKind::multi_get:
       break;
   }
   return GroupFailure{malformed_error()};

@@ -18,6 +18,7 @@ import {
   moduleMapIsComplete,
   onlyBindingsKnowEmscripten,
 } from "./rules/includes.ts";
+import { messageKindsAgree } from "./rules/message-kinds.ts";
 import {
   headersIntroduceThemselves,
   modulesIntroduceThemselves,
@@ -159,6 +160,51 @@ rule(
     "demo/shop/package.json": '{ "dependencies": { "@a/b": "1.0.0", "react-dom": "1.0.0" } }\n',
     "demo/shop/src/main.tsx": 'import { x } from "react-dom/client";\nimport "@a/b";\n',
   },
+);
+
+const kindFiles = {
+  "core/rpc/LAYOUT.md": [
+    "# RPC messages",
+    "## Requests",
+    "Kinds 64 and 65 are HTTP messages. Kind 32 is a call.",
+    "| 4 | list tables | text |",
+    "## Responses",
+    "| 15 | error | text |",
+    "",
+  ].join("\n"),
+  "core/rpc/message.h":
+    "enum class RequestKind : std::uint8_t {\n  list_tables = 4,\n};\n" +
+    "enum class ResponseKind : std::uint8_t {\n  error = 15,\n};\n",
+  "core/dispatch/call.h": "// call = 32:u8\n",
+  "core/dispatch/call.cc": "constexpr std::uint8_t call_kind = 32;\n",
+  "core/rest/http_codec.h":
+    "// request  = 64:u8\n// response = 65:u8\n" +
+    "constexpr int http_request_kind = 64;\nconstexpr int http_response_kind = 65;\n",
+  "web/src/util/message-kinds.ts":
+    "export const requestKind = {\n  listTables: 4,\n};\n" +
+    "export const responseKind = {\n  error: 15,\n};\n" +
+    "const callKind = 32;\nconst httpRequestKind = 64;\nconst httpResponseKind = 65;\n",
+};
+
+/** Returns the files with `before` replaced in one of them. */
+function changedKinds(path: keyof typeof kindFiles, before: string, after: string): Files {
+  assert.ok(kindFiles[path].includes(before));
+  return { ...kindFiles, [path]: kindFiles[path].replace(before, after) };
+}
+
+rule(
+  "documentation, C++ and TypeScript have the same message kinds",
+  messageKindsAgree,
+  [
+    changedKinds("web/src/util/message-kinds.ts", "listTables: 4", "listTables: 5"),
+    changedKinds("web/src/util/message-kinds.ts", "error: 15", "failure: 15"),
+    changedKinds("web/src/util/message-kinds.ts", "callKind = 32", "callKind = 33"),
+    changedKinds("core/rpc/message.h", "error = 15,", "error = 15,\n  page = 1,"),
+    changedKinds("core/dispatch/call.cc", "32", "33"),
+    changedKinds("core/rest/http_codec.h", "response_kind = 65", "response_kind = 66"),
+    changedKinds("core/rpc/LAYOUT.md", "| 15 | error | text |\n", ""),
+  ],
+  kindFiles,
 );
 
 rule(

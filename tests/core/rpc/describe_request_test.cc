@@ -60,8 +60,8 @@ TEST_CASE("The description of an entity operation has its key") {
   CHECK(describe_request(get) == one(RequestOperation::get, "r"));
 }
 
-TEST_CASE("The description of a get each has only the table") {
-  RequestBuilder each(RequestKind::get_each);
+TEST_CASE("The description of a multi-get has only the table") {
+  RequestBuilder each(RequestKind::multi_get);
   RequestDescription some;
   some.operation = RequestOperation::get;
   some.table = "people";

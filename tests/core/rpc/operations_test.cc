@@ -138,7 +138,7 @@ TEST_CASE("A get each returns rows up to the first missing one") {
   Fixture fixture;
   for (const char* row : {"1", "2", "3"}) fixture.commit(Fixture::insert(row, 7));
   const auto rows = [&](std::string_view table, const std::vector<std::string>& keys) {
-    RequestBuilder request(RequestKind::get_each);
+    RequestBuilder request(RequestKind::multi_get);
     request.text(table).word(static_cast<std::uint32_t>(keys.size()));
     for (const std::string& key : keys) request.text("p").text(key);
     std::vector<std::string> found;
@@ -157,7 +157,7 @@ TEST_CASE("A get each returns rows up to the first missing one") {
   CHECK(rows("nowhere", {"1"}) == Rows{});
   CHECK(rows("people", std::vector<std::string>(limits::page_rows_max, "1")).size() ==
         limits::page_rows_max);
-  RequestBuilder more(RequestKind::get_each);
+  RequestBuilder more(RequestKind::multi_get);
   more.text("people").word(limits::page_rows_max + 1);
   for (std::size_t i = 0; i <= limits::page_rows_max; ++i) more.text("p").text("1");
   check_error(fixture.read(more.build()), ErrorCode::invalid_input);
@@ -303,7 +303,7 @@ TEST_CASE("A read returns the parts that it needs until they are loaded") {
   const PartId part = host.parts.begin()->first;
   RequestBuilder explain(RequestKind::explain);
   explain.text("people").no_text().no_text();
-  RequestBuilder each(RequestKind::get_each);
+  RequestBuilder each(RequestKind::multi_get);
   each.text("people").word(1).text("p").text("1");
   CHECK(rpc::handle_read(store, each.build(), fixture.pages, fixture.response).empty());
   CHECK(read_page(fixture.response.str()).rows.empty());
@@ -341,9 +341,9 @@ TEST_CASE("A message that is not a read is malformed for handle_read") {
         RequestBuilder(RequestKind::query).text("people").build(),
         RequestBuilder(RequestKind::explain).text("people").build(),
         RequestBuilder(RequestKind::list_tables).no_text().build(),
-        RequestBuilder(RequestKind::get_each).text("people").build(),
-        RequestBuilder(RequestKind::get_each).text("people").word(2).text("p").text("r").build(),
-        RequestBuilder(RequestKind::get_each).text("people").word(none).build()}) {
+        RequestBuilder(RequestKind::multi_get).text("people").build(),
+        RequestBuilder(RequestKind::multi_get).text("people").word(2).text("p").text("r").build(),
+        RequestBuilder(RequestKind::multi_get).text("people").word(none).build()}) {
     const auto error = read_error(fixture.read(message));
     CHECK(error.code == "InvalidInput");
     CHECK(error.message == "The request message is malformed.");

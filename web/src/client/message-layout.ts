@@ -1,5 +1,7 @@
 // Constants of the RPC message format, which core/rpc/LAYOUT.md defines.
 
+export { requestKind, responseKind } from "../util/message-kinds.ts";
+
 export const messageVersion = 1;
 export const headerBytes = 16;
 export const none = 0xffffffff; // as read from a Uint32Array
@@ -9,25 +11,6 @@ export const notStringLength = -2; // a key that is not a string
 export const flagUtf16 = 1;
 export const flagLocalError = 2;
 export const flagHeaders = 4;
-
-export const requestKind = {
-  get: 1,
-  query: 2,
-  explain: 3,
-  listTables: 4,
-  multiGet: 5,
-  write: 16,
-  createTable: 17,
-  dropTable: 18,
-} as const;
-
-export const responseKind = {
-  page: 1,
-  tables: 2,
-  written: 3,
-  explanation: 4,
-  error: 15,
-} as const;
 
 export const operationKind = {
   insert: 0,

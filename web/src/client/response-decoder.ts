@@ -74,7 +74,7 @@ function openResponse(response: Uint8Array, expected: number): void {
     );
   }
   const utf16 = (flags & flagUtf16) !== 0;
-  if (expected === responseKind.written) decodeEtags(message, textAt, textBytes, utf16);
+  if (expected === responseKind.writeResult) decodeEtags(message, textAt, textBytes, utf16);
   else decodeText(message, textAt, textBytes, utf16);
   textPosition = 0;
   at += headerBytes / 4;
@@ -577,7 +577,7 @@ export function decodeTables(response: Uint8Array): { names: string[]; next?: st
 
 // Decodes the ETag of a single write; undefined for a delete.
 export function decodeWriteEtag(response: Uint8Array): string | undefined {
-  openResponse(response, responseKind.written);
+  openResponse(response, responseKind.writeResult);
   readWord(); // the count, which is 1
   const etag = readOptionalText();
   closeResponse();
@@ -586,7 +586,7 @@ export function decodeWriteEtag(response: Uint8Array): string | undefined {
 
 // Decodes one ETag per operation; undefined for a delete and for a table operation.
 export function decodeWriteEtags(response: Uint8Array): { etags: (string | undefined)[] } {
-  openResponse(response, responseKind.written);
+  openResponse(response, responseKind.writeResult);
   const count = readWord();
   const etags: (string | undefined)[] = [];
   for (let i = 0; i < count; ++i) etags.push(readOptionalText());

@@ -3,6 +3,7 @@
 
 import { StoreError } from "../errors.ts";
 import type { RandomSource } from "../types.ts";
+import { httpRequestKind, httpResponseKind } from "../util/message-kinds.ts";
 
 export type HeaderList = readonly (readonly [name: string, value: string])[];
 
@@ -23,8 +24,6 @@ export interface HttpResponse {
 }
 
 const version = 1;
-const requestKind = 64;
-const responseKind = 65;
 const flagTrusted = 1;
 const requestIdOffset = 24;
 const requestHeaderBytes = 40;
@@ -39,7 +38,7 @@ export function encodeHttpRequest(request: HttpRequest, random: RandomSource): U
   for (const text of texts) size += text.length;
   const message = new Uint8Array(size);
   const view = new DataView(message.buffer);
-  view.setUint8(0, requestKind);
+  view.setUint8(0, httpRequestKind);
   view.setUint8(1, version);
   view.setUint8(2, request.trusted ? flagTrusted : 0);
   const [method, url, clientIp] = texts as [string, string, string];
@@ -59,7 +58,7 @@ export function encodeHttpRequest(request: HttpRequest, random: RandomSource): U
 
 // Returns whether the message is an HTTP response. Otherwise it is an error of the RPC entry point.
 export function isHttpResponse(message: Uint8Array): boolean {
-  return message[0] === responseKind;
+  return message[0] === httpResponseKind;
 }
 
 export function decodeHttpResponse(message: Uint8Array): HttpResponse {

@@ -3,6 +3,7 @@
 
 import { AbortError, StoreError } from "../errors.ts";
 import type { AbortSignalLike, Durability, RestoreMode, RestoreReport } from "../types.ts";
+import { callHeaderBytes, callKind } from "../util/message-kinds.ts";
 import {
   type CallResponse,
   errorFromWire,
@@ -241,28 +242,26 @@ function errorAfterResend({ kind, sendCount }: PendingCall, error: Error): Error
 
 // ---- Calls: the format of core/dispatch/dispatcher.h --------------------------------------------
 
-const callKind = 32;
 const callVersion = 1;
-const callHeadBytes = 32;
 
 function wrapInCall(request: Uint8Array, client: Uint8Array, number: number): Uint8Array {
-  const bytes = new Uint8Array(callHeadBytes + request.length);
+  const bytes = new Uint8Array(callHeaderBytes + request.length);
   const view = new DataView(bytes.buffer);
   view.setUint8(0, callKind);
   view.setUint8(1, callVersion);
   view.setBigUint64(8, BigInt(number), true);
   bytes.set(client, 16);
-  bytes.set(request, callHeadBytes);
+  bytes.set(request, callHeaderBytes);
   return bytes;
 }
 
 // Returns the call number (8 bytes) and client id (16 bytes) by which the engine recognises a
 // repeated call; undefined if the message is not wrapped in a call.
 export function callIdOf(request: Uint8Array): Uint8Array | undefined {
-  return request[0] === callKind ? request.subarray(8, callHeadBytes) : undefined;
+  return request[0] === callKind ? request.subarray(8, callHeaderBytes) : undefined;
 }
 
 // Returns a copy of the message, without the call around it if there is one.
 export function unwrapCall(request: Uint8Array): Uint8Array<ArrayBuffer> {
-  return request[0] === callKind ? request.slice(callHeadBytes) : new Uint8Array(request);
+  return request[0] === callKind ? request.slice(callHeaderBytes) : new Uint8Array(request);
 }

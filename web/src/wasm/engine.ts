@@ -8,6 +8,7 @@
 import { StoreError, type StoreErrorCode, serviceError } from "../errors.ts";
 import type { RequestDescription } from "../types.ts";
 import { copyToArena } from "../util/byte-arena.ts";
+import { callHeaderBytes, callKind, httpRequestKind, requestKind } from "../util/message-kinds.ts";
 import { ViewCache } from "../util/view-cache.ts";
 import type { AccountSettings, EntitableModule, Hmac, ResultAddress } from "./entitable.mjs";
 import {
@@ -264,10 +265,6 @@ const unlimitedBytes = 0xffff_ffff;
 
 // The kinds of blocks that the second half answers (core/rpc/LAYOUT.md): HTTP, as it is or in a
 // call, and plans.
-const httpRequestKind = 64;
-const callKind = 32;
-const callHeaderBytes = 32;
-const explainKind = 3;
 
 function isHttpRequest(request: Uint8Array): boolean {
   return request[request[0] === callKind ? callHeaderBytes : 0] === httpRequestKind;
@@ -415,7 +412,8 @@ class WasmEngine implements Engine {
   // Written out, without the closures of #call: a point read is a few microseconds.
   read(request: Uint8Array): Uint8Array | PartsNeeded {
     const handle = this.#requireHandle();
-    if (!this.#instance.isComplete && request[0] === explainKind) return this.#instance.needed;
+    if (!this.#instance.isComplete && request[0] === requestKind.explain)
+      return this.#instance.needed;
     const module = this.#module;
     try {
       const input = module._entitable_reserve_input(handle, request.length) >>> 0;

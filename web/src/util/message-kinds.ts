@@ -1,0 +1,31 @@
+// The kinds of messages between client and core. The first byte of a message is its kind.
+// tests/tidy compares these constants with core/rpc/LAYOUT.md and with the C++ constants.
+
+// RPC request messages (core/rpc/LAYOUT.md).
+export const requestKind = {
+  get: 1,
+  query: 2,
+  explain: 3,
+  listTables: 4,
+  multiGet: 5,
+  write: 16,
+  createTable: 17,
+  dropTable: 18,
+} as const;
+
+// RPC response messages (core/rpc/LAYOUT.md).
+export const responseKind = {
+  page: 1,
+  tables: 2,
+  writeResult: 3,
+  explanation: 4,
+  error: 15,
+} as const;
+
+// A call, which wraps a request message with its client id and call number (core/dispatch/call.h).
+export const callKind = 32;
+export const callHeaderBytes = 32; // the wrapped message follows
+
+// HTTP messages (core/rest/http_codec.h).
+export const httpRequestKind = 64;
+export const httpResponseKind = 65;
