@@ -1,5 +1,5 @@
-// The look that both elements share. A page changes it by the custom properties named here, and by parts. Light and dark follow the
-// page's `color-scheme`.
+// The look that both elements share. A page changes it by the custom properties named here, and by
+// parts. Light and dark follow the page's `color-scheme`.
 
 export const baseStyles = `
 :host {
@@ -38,7 +38,8 @@ th { text-align: left; font-weight: 600; color: var(--_muted); white-space: nowr
 th, td { padding: 0.25rem 0.75rem 0.25rem 0; border-bottom: 1px solid var(--_line); vertical-align: top; }
 td.number, th.number { text-align: right; }
 td.key { font-family: var(--_mono); font-size: 0.8125rem; }
-/* Where there is more behind an edge, a shadow lies on it. What moves with the content covers it once the end is reached. */
+/* Scroll shadows: an edge with more content behind it has a shadow. The local backgrounds scroll
+   with the content and cover the shadow at its end. */
 .scroll {
   --_shade: color-mix(in srgb, var(--_text) 26%, transparent);
   overflow: auto; background:

@@ -1,16 +1,20 @@
-// Where code is shown in colours and can be edited: a text area whose letters are transparent, over the same text in colours. So the
-// keyboard, undo, selection and screen readers have the browser's own field. Tab moves on, as everywhere in a page.
+// A code editor with syntax highlighting: a text area with transparent letters, over the same text
+// in colours. Keyboard, undo, selection and screen readers work with the browser's own text area.
+// Tab moves the focus to the next element, as everywhere in a page.
 
 import { h } from "./dom.ts";
 import { highlight } from "./highlight.ts";
 
-/** What a page may put in its place: an element with the code in it, which tells of changes. */
+/** An editor of the page's own: an element that contains the code and reports changes. */
 export interface CodeEditor {
   readonly element: HTMLElement;
   value: string;
-  /** From where to where, in UTF-16 units; the same twice is where the caret is. Without it the caret of the text area before it is lost. */
+  /**
+   * The selected range, in UTF-16 units; if empty, the caret. An editor without this property loses
+   * the caret of the text area that it replaces.
+   */
   selection?: CodeSelection;
-  /** Without it `element` gets the focus. */
+  /** Focuses the editor. Without this method, `element` gets the focus. */
   focus?(): void;
 }
 
@@ -18,10 +22,10 @@ export type CodeSelection = readonly [from: number, to: number];
 
 export interface CodeEditorOptions {
   value: string;
-  /** Where the element will be. */
+  /** The shadow root that will contain the element. */
   root: ShadowRoot;
   onChange(value: string): void;
-  /** Run it: what Ctrl and Enter ask for. */
+  /** To be called when the user wants to run the code, for example on Ctrl+Enter. */
   onRun(): void;
 }
 
@@ -72,7 +76,10 @@ export class CodeView implements CodeEditor {
     return [this.#field.selectionStart, this.#field.selectionEnd];
   }
 
-  /** An input method is not amid a word: another editor in its place would break that off. */
+  /**
+   * Waits until an input method has finished its word. Replacing the text area earlier would
+   * interrupt the composition.
+   */
   async composed(): Promise<void> {
     if (!this.#composing) return;
     await new Promise((resolve) => {
@@ -84,6 +91,6 @@ export class CodeView implements CodeEditor {
     const pieces = highlight(this.#field.value).map(({ kind, text }) =>
       kind === "plain" ? text : h("span", { class: kind }, text),
     );
-    this.#colours.replaceChildren(...pieces, "\n"); // a last line that is empty has a height
+    this.#colours.replaceChildren(...pieces, "\n"); // gives an empty last line its height
   }
 }

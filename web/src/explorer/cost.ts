@@ -1,26 +1,29 @@
-// What a run asked of its store, summed up.
+// Sums up the requests of a playground's run.
 
 import type { LoggedRequest, MockStore } from "../testing/types.ts";
 import type { PlanKind } from "../types.ts";
 
 export interface Cost {
-  /** Round trips; of forks too. A store that reads as the service does takes as many as the service, at most. */
+  /**
+   * Round trips, those to forks included. With `scans: "azure"` the store takes at most as many as
+   * the service.
+   */
   requests: number;
-  /** Likewise. */
+  /** Rows read, those in forks included. */
   rowsRead: number;
   rowsReturned: number;
   /** Entities that were inserted or changed. */
   rowsWritten: number;
   rowsDeleted: number;
-  /** Requests that were refused, or that the network lost. */
+  /** Requests that were rejected, or lost by the simulated network. */
   failed: number;
-  /** How the service would find what was asked for; the kinds that occurred, dearest first. */
+  /** The kinds of plan by which the service would run the reads, most expensive first. */
   plans: PlanKind[];
 }
 
 const dearestFirst: readonly PlanKind[] = ["table", "partition", "range", "point", "empty"];
 
-/** `before`: the store as it was before; what is asked of copies of it says how the service would run queries. */
+/** Returns the cost of requests. `before`: a fork from before the run, used to plan its queries. */
 export async function costOf(before: MockStore, requests: readonly LoggedRequest[]): Promise<Cost> {
   const asked = requests.filter(({ operation }) => operation !== "explain");
   const kinds = await kindsOf(before, asked);
@@ -38,7 +41,7 @@ export async function costOf(before: MockStore, requests: readonly LoggedRequest
 const writers: readonly string[] = ["insert", "update", "merge", "upsert"];
 const deleters: readonly string[] = ["delete"];
 
-// Of a request that failed, none.
+// Returns how many rows a request changed by operations in `by`. A failed request changed none.
 function rowsChanged(request: LoggedRequest, by: readonly string[]): number {
   if (request.code !== undefined) return 0;
   const all = request.operation === "batch" ? (request.operations ?? []) : [request];
@@ -52,7 +55,8 @@ async function kindsOf(before: MockStore, requests: readonly LoggedRequest[]) {
   const kinds = new Set<PlanKind>();
   if (answered.some(({ operation }) => operation === "get")) kinds.add("point");
   if (filters.size === 0) return kinds;
-  // By a table that is there for certain: the queries' own may be gone, or be a fork's. Nothing but the filter decides.
+  // The plan's kind depends on the filter only. The queried tables may be deleted or exist only in
+  // a fork, so the queries are planned on a table created for that purpose.
   const fork = before.fork();
   try {
     const table = fork.table("Plans");

@@ -1,9 +1,12 @@
-// Making elements without HTML in strings, and putting numbers and errors into words.
+// Creates elements without parsing HTML, and formats numbers, values and errors for display.
 
 type Attribute = string | number | boolean | undefined | ((event: Event) => void);
 type Child = Node | string | undefined;
 
-/** An element. An attribute that is a function listens ("onclick"); true is present, false and undefined are not. */
+/**
+ * Creates an element. A function becomes an event listener ("onclick"). A boolean attribute is
+ * present if true. Undefined attributes are left out.
+ */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Record<string, Attribute> = {},
@@ -19,21 +22,26 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+/** Formats a number with thousands separators. */
 export function count(n: number | bigint): string {
   return n.toLocaleString("en-US", { maximumFractionDigits: 20 });
 }
 
-/** "1 row", "2 rows". */
+/** Formats a number with its noun: "1 row", "2 rows". */
 export function counted(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
+/** Formats a duration with its unit. */
 export function milliseconds(ms: number): string {
   if (ms < 1) return `${Math.round(ms * 1000)} µs`;
   return ms < 100 ? `${ms.toFixed(1)} ms` : `${count(Math.round(ms))} ms`;
 }
 
-/** What went wrong, in the words of the service where it is the service's error: "412 UpdateConditionNotSatisfied" and its message. */
+/**
+ * Returns an error as texts to show. For an error of the service, the title is its status and code
+ * ("412 UpdateConditionNotSatisfied") and the text is the service's message.
+ */
 export function describeError(error: unknown): { title: string; text: string; hint?: string } {
   const fields = (typeof error === "object" && error !== null ? error : {}) as {
     name?: string;
@@ -50,7 +58,7 @@ export function describeError(error: unknown): { title: string; text: string; hi
   return fields.hint === undefined ? { title, text } : { title, text, hint: fields.hint };
 }
 
-/** A value of a property as text, as people read it; of any Edm type. */
+/** Formats a property value of any Edm type for display. */
 export function valueText(value: unknown): string {
   if (value === undefined || value === null) return "";
   if (value instanceof Date) return value.toISOString();
@@ -61,7 +69,7 @@ export function valueText(value: unknown): string {
   return typeof type === "string" && inner !== undefined ? valueText(inner) : JSON.stringify(value);
 }
 
-/** The same, of what was counted: a number with its thousands set apart. */
+/** Formats a value for display; a number gets thousands separators, because it is a count. */
 export function countText(value: unknown): string {
   const isNumber = typeof value === "bigint" || Number.isFinite(value);
   return isNumber ? count(value as number | bigint) : valueText(value);

@@ -1,4 +1,5 @@
-// What may come next in a filter: properties that were seen in rows, operators, and values of the property's type.
+// Completes filters: suggests the properties of rows shown so far, operators, and values of the
+// property's type.
 
 import type { EdmTypes } from "../types.ts";
 import { isTyped, literalOf, type TypedValue } from "./explorer-values.ts";
@@ -7,7 +8,7 @@ const sampleMax = 12;
 const literalUnitsMax = 60;
 const namesMax = 2000;
 
-/** The properties that rows have shown, each with its types and some of its values. */
+/** The properties of the rows shown so far, each with its types and some of its values. */
 export class PropertySamples {
   readonly #samples = new Map<string, Map<EdmTypes, Set<string>>>();
 
@@ -29,7 +30,7 @@ export class PropertySamples {
     return [...(this.#samples.get(name)?.keys() ?? [])];
   }
 
-  /** As they stand in a filter. */
+  /** Returns some values of a property, as literals of a filter. */
   literalsOf(name: string): string[] {
     return [...(this.#samples.get(name)?.values() ?? [])].flatMap((literals) => [...literals]);
   }
@@ -61,7 +62,7 @@ export class PropertySamples {
   }
 
   #addSample(name: string, type: EdmTypes, value: unknown): void {
-    if (typeof value !== "string") return; // selected away
+    if (typeof value !== "string") return; // the query did not select it
     const literals = this.#literalsFor(name, type);
     if (literals === undefined || literals.size >= sampleMax) return;
     if (value.length > literalUnitsMax) return;
@@ -71,14 +72,14 @@ export class PropertySamples {
 
 export interface Option {
   readonly text: string;
-  /** What it is, in a word or two. */
+  /** A short description. */
   readonly detail: string;
-  /** Where the caret goes, from the end of `text` backwards. */
+  /** The caret's distance from the end of `text` after insertion, in UTF-16 units. */
   readonly back: number;
 }
 
 export interface Completion {
-  /** What of the text an option takes the place of. */
+  /** The range of the filter that an option replaces. */
   readonly from: number;
   readonly to: number;
   readonly options: readonly Option[];
@@ -91,7 +92,7 @@ interface Token {
 
 const tokens = /(?:[A-Za-z]*'(?:[^']|'')*'?)|[()]|[^\s()']+/g;
 
-/** Tokens as they stand; a text without its closing quote goes to the end. */
+/** Splits a filter into tokens. A string without its closing quote extends to the end. */
 export function tokensOf(text: string): Token[] {
   return Array.from(text.matchAll(tokens), ({ 0: token, index }) => ({ text: token, from: index }));
 }
@@ -105,7 +106,7 @@ const operators: readonly (readonly [text: string, detail: string])[] = [
   ["le", "less or equal"],
 ];
 
-// What is due behind the tokens so far. `property`: that a value is compared with.
+// What may follow the tokens so far. `property`: the property that a value is compared with.
 type Expectation = { what: "operand" | "operator" | "joint" } | { what: "value"; property: string };
 
 function expectedAfter(before: readonly Token[]): Expectation & { property?: string } {
@@ -127,6 +128,7 @@ function expectedAfter(before: readonly Token[]): Expectation & { property?: str
   return expected;
 }
 
+/** Returns the completions for the word at the caret, which is a position in UTF-16 units. */
 export function complete(text: string, caret: number, seen: PropertySamples): Completion {
   const all = tokensOf(text);
   const at = all.find((token) => token.from < caret && caret <= token.from + token.text.length);
@@ -184,7 +186,7 @@ const empty: Readonly<Record<EdmTypes, readonly [text: string, back: number]>> =
   Binary: ["X''", 1],
 };
 
-// Values that were seen first, then how one of the type is written.
+// Returns sample values of the property, then the literal syntax of each of its types.
 function valuesOf(property: string, seen: PropertySamples): Option[] {
   const types = seen.typesOf(property);
   const shown = seen.literalsOf(property).map((text) => option(`${text} `, "seen"));
@@ -201,14 +203,16 @@ function option(text: string, detail: string): Option {
   return { text, detail, back: 0 };
 }
 
-/** The stretch of a filter that a syntax error of the store points at: its token ends at `position`. */
+/**
+ * Returns the range of the token at which a syntax error occurred: the token ends at `position`.
+ */
 export function errorRange(filter: string, position: number): { from: number; to: number } {
   const to = Math.min(position, filter.length);
   const token = tokensOf(filter).findLast(({ from }) => from < to);
   return { from: token === undefined ? to : token.from, to };
 }
 
-/** The position that a syntax error names. */
+/** Returns the position in the message of a syntax error; undefined: the message has none. */
 export function positionOf(message: string): number | undefined {
   const [, position] = /^Syntax error at position (\d+) in /.exec(message) ?? [];
   return position === undefined ? undefined : Number(position);

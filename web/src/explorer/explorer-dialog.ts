@@ -1,4 +1,5 @@
-// A dialog over the element: a title, what it asks, errors, buttons. Escape closes it, and focus goes back to where it was.
+// A modal dialog with a title, fields, errors and buttons. Escape closes it, and the focus returns
+// to where it was.
 
 import { describeError, h } from "./dom.ts";
 
@@ -14,7 +15,10 @@ export class Dialog {
   readonly #actions: HTMLElement;
   #busy = false;
 
-  /** The first action of kind "primary" is what Enter does. `closed` runs when it is gone. */
+  /**
+   * Opens the dialog. Enter runs the first action of kind "primary". `closed` is called when the
+   * dialog has closed.
+   */
   constructor(
     view: ShadowRoot,
     title: string,
@@ -70,7 +74,7 @@ export class Dialog {
     );
   }
 
-  /** Shows what went wrong; undefined: nothing did. */
+  /** Shows an error; undefined: hides the last one. */
   showError(error: unknown): void {
     this.#error.hidden = error === undefined;
     if (error === undefined) return;
@@ -85,7 +89,7 @@ export class Dialog {
     this.element.close();
   }
 
-  // One at a time: a second press of Enter does nothing.
+  // Runs an action, unless one is running: a second press of Enter has no effect.
   async #do(action: DialogAction): Promise<void> {
     if (this.#busy) return;
     this.#busy = true;
@@ -104,7 +108,7 @@ export class Dialog {
 
 let fields = 0;
 
-/** A field with its label above, and beside it what is wrong with it. */
+/** Creates a form field: a label, the control, a note, and a place for its problem. */
 export function field(
   label: string,
   control: HTMLElement,
@@ -125,7 +129,7 @@ export function field(
   return Object.assign(element, { problem });
 }
 
-/** Says what is wrong with a control. True: nothing is. */
+/** Shows what is wrong with a control; undefined: nothing. Returns whether it is valid. */
 export function showProblem(
   control: HTMLElement,
   problem: HTMLElement,
@@ -137,7 +141,7 @@ export function showProblem(
   return text === undefined;
 }
 
-/** A choice among texts. */
+/** Creates a select element. */
 export function selectBox<T extends string>(
   options: readonly (readonly [value: T, text: string])[],
   chosen: T,

@@ -1,5 +1,5 @@
-// One entity, to insert, change or delete. Every property has its type, and keeps it; saving carries the ETag that was read, so nobody's
-// change is overwritten unseen.
+// The dialog that inserts, edits or deletes one entity. Each property keeps its Edm type. Saving
+// and deleting send the ETag that was read, so no concurrent change is overwritten unnoticed.
 
 import type { EdmTypes, Store, TableEntity } from "../types.ts";
 import { h } from "./dom.ts";
@@ -19,7 +19,7 @@ export interface EntityEditorContext {
   readonly store: Store;
   readonly table: string;
   readonly seen: PropertySamples;
-  /** Something was written. */
+  /** Called after a write. */
   readonly changed: () => void;
 }
 
@@ -28,12 +28,12 @@ interface Keys {
   readonly rowKey: string;
 }
 
-/** Asks for a new entity. */
+/** Opens a dialog that inserts an entity. */
 export function insertEntity(context: EntityEditorContext): void {
   new EntityDialog(context, undefined, {}).focus();
 }
 
-/** Reads the entity anew, and lets it be changed. Rejects as the store does. */
+/** Reads the entity and opens a dialog that edits it. Rejects as the store does. */
 export async function editEntity(context: EntityEditorContext, keys: Keys): Promise<void> {
   new EntityDialog(context, keys, await read(context, keys));
 }
@@ -144,7 +144,8 @@ class EntityDialog {
     else this.#dialog.element.querySelector<HTMLElement>("button")?.focus();
   }
 
-  // undefined: something in it is wrong, and says so.
+  // Returns the entity in the fields; undefined if a property is invalid, whose problem is then
+  // shown.
   #entity(): TableEntity | undefined {
     const entity: TableEntity = Object.create(null);
     entity.partitionKey = this.#partitionKey.value;
@@ -178,7 +179,8 @@ class EntityDialog {
     this.#done();
   }
 
-  // Whose change came first is offered to whoever comes second.
+  // Runs a write. On a conflict (412) it adds a button that loads the stored entity. Rejects as
+  // `write`.
   async #writeWithConflictCheck(write: () => Promise<void>): Promise<void> {
     try {
       await write();
@@ -263,7 +265,7 @@ class PropertyRow {
     return { type, value: type === "String" ? value : value.trim() };
   }
 
-  /** The type follows a name that is known. */
+  /** When the user enters the name of a known property, selects that property's type. */
   knowTypes(typeOf: (name: string) => EdmTypes | undefined): void {
     this.#name.addEventListener("change", () => {
       const type = typeOf(this.name);
@@ -279,10 +281,10 @@ class PropertyRow {
     this.element.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }
 
-  /** Says what is wrong. True: nothing is. */
+  /** Shows what is wrong with the property. Returns whether it is valid. */
   validate(twice: boolean): boolean {
     const problem = twice ? "There are two of this name." : nameProblem(this.name);
-    // One that is stored already may have a name that others would not get.
+    // A stored property keeps its name, even one that a new property could not get.
     const name = showProblem(
       this.#name,
       this.#nameProblem,
@@ -303,7 +305,7 @@ function nameInput(): HTMLInputElement {
   });
 }
 
-// As in every other field; Shift and Enter is a new line.
+// Makes Enter submit the form, as in a single-line field. Shift+Enter inserts a line break.
 function submitOnEnter(event: KeyboardEvent): void {
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
   event.preventDefault();

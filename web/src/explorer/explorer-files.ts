@@ -1,4 +1,4 @@
-// Tables into files and out of them, with what became of each row.
+// The export and import dialogs. The import dialog reports the rows that were rejected.
 
 import type { FileFormat, ImportMode, ImportProgress, ImportReport, Store } from "../types.ts";
 import { count, counted, h } from "./dom.ts";
@@ -25,7 +25,7 @@ const types: Readonly<Record<FileFormat, string>> = {
 
 // ---- Export ----------------------------------------------------------------------------------
 
-/** Asks how, and gives the file to the browser to save. */
+/** Opens a dialog that exports a table, or the results of the query `asked`, as a download. */
 export function exportTable(
   view: ShadowRoot,
   store: Store,
@@ -88,7 +88,7 @@ function counting(
 function download(file: Blob, name: string): void {
   const href = URL.createObjectURL(file);
   h("a", { href, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(href), 60_000); // the browser takes it meanwhile
+  setTimeout(() => URL.revokeObjectURL(href), 60_000); // the download has started by then
 }
 
 // ---- Import ----------------------------------------------------------------------------------
@@ -99,7 +99,10 @@ const modes: readonly (readonly [ImportMode, string])[] = [
   ["replace", "are replaced by the row"],
 ];
 
-/** Asks for a file, and shows what became of its rows. `done` hears where they went, and whether anything was written. */
+/**
+ * Opens a dialog that imports a file and reports its result. `done` is called after each import
+ * with the target table and whether anything was written.
+ */
 export function importTable(
   view: ShadowRoot,
   store: Store,
@@ -121,7 +124,7 @@ export function importTable(
     const source = file.files?.[0];
     if (source === undefined) throw new Error("Choose a file first.");
     const table = into.value;
-    let written = !(await hasTable(store, table)); // it is made
+    let written = !(await hasTable(store, table)); // the import creates a missing table
     const options = {
       table,
       format: format.value as FileFormat,
@@ -169,7 +172,7 @@ function formatOf(name: string): FileFormat | undefined {
   return /\.json$/i.test(name) ? "json" : undefined;
 }
 
-// What of a file's name can be a table's.
+// Returns the part of a file name that is allowed in a table name.
 function tableOf(name: string): string {
   const [stem = ""] = name.split(".");
   return stem
@@ -179,14 +182,19 @@ function tableOf(name: string): string {
 }
 
 function progressOf({ rows, written, rejected }: ImportProgress): HTMLElement {
-  const refused = rejected === 0 ? "" : `, ${count(rejected)} rejected`;
-  return h("p", {}, `${counted(rows, "row")} read, ${count(written)} written${refused}…`);
+  const rejectedText = rejected === 0 ? "" : `, ${count(rejected)} rejected`;
+  return h("p", {}, `${counted(rows, "row")} read, ${count(written)} written${rejectedText}…`);
 }
 
 const shownRejections = 100;
 
 function reportOf({ rows, written, rejected, rejections, complete }: ImportReport): HTMLElement[] {
-  const said = `${counted(rows, "row")} read, ${count(written)} written, ${count(rejected)} rejected.`;
+  const counts = [
+    `${counted(rows, "row")} read`,
+    `${count(written)} written`,
+    `${count(rejected)} rejected`,
+  ];
+  const summary = `${counts.join(", ")}.`;
   const broken = complete ? undefined : h("p", {}, "The file breaks off: see its last line here.");
   const shown = [...rejections.slice(0, shownRejections), ...rejections.slice(-1)];
   const lines = [...new Set(shown)].map(({ line, message, code }) =>
@@ -209,7 +217,7 @@ function reportOf({ rows, written, rejected, rejections, complete }: ImportRepor
     { class: "rejections scroll", tabindex: "0", role: "group", "aria-label": "Rejected rows" },
     table,
   );
-  return [h("p", {}, said), broken, lines.length === 0 ? undefined : list].filter(
+  return [h("p", {}, summary), broken, lines.length === 0 ? undefined : list].filter(
     (part) => part !== undefined,
   );
 }

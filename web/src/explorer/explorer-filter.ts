@@ -1,4 +1,4 @@
-// The box for a filter: a combo box that completes, and under it where an error is.
+// The filter field: a combo box with completions, and a marker for the position of a syntax error.
 
 import { h } from "./dom.ts";
 import {
@@ -57,7 +57,7 @@ export class FilterBox {
       h("div", { class: "combo" }, this.#input, this.#list),
       this.#where,
     );
-    this.#list.addEventListener("mousedown", (event) => event.preventDefault()); // the focus stays
+    this.#list.addEventListener("mousedown", (event) => event.preventDefault()); // keeps the focus
     this.#list.addEventListener("click", (event) => this.#clicked(event.target));
   }
 
@@ -70,7 +70,10 @@ export class FilterBox {
     this.#close();
   }
 
-  /** Marks what the store's message points at, if it points. */
+  /**
+   * Marks the filter as wrong, at the position in the store's message if it has one. undefined:
+   * removes the mark.
+   */
   showError(message: string | undefined): void {
     const position = message === undefined ? undefined : positionOf(message);
     this.#where.hidden = position === undefined;
@@ -179,7 +182,7 @@ export class FilterBox {
     if (index !== undefined) this.#take(Number(index));
   }
 
-  // The option takes the place of the word, and what may follow is offered.
+  // Replaces the current word by an option, and suggests what may follow.
   #take(index: number): void {
     const option = this.#completion?.options[index];
     if (this.#completion === undefined || option === undefined) return;

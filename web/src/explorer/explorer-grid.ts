@@ -1,18 +1,18 @@
-// Any number of rows, of which only those in view are in the document. One row can be reached by Tab; arrows, Page Up and Down, Home and
-// End go from there, and Enter opens.
+// A virtualized grid: only the rows in view are in the document. Tab reaches one row; the arrow
+// keys, Page Up, Page Down, Home and End move from there, and Enter opens the row.
 
 import { counted, h } from "./dom.ts";
 import { isTyped } from "./explorer-values.ts";
 
-/** As it was read with disableTypeConversion. */
+/** An entity that was read with disableTypeConversion. */
 export type GridRow = Readonly<Record<string, unknown>> & {
   readonly partitionKey?: string;
   readonly rowKey?: string;
   readonly etag: string;
 };
 
-const overscan = 8;
-const cellUnits = 200; // of a value that may have 32,768
+const overscan = 8; // rows rendered above and below the visible ones
+const cellUnits = 200; // UTF-16 units shown of a value, which may have 32,768
 const titleUnits = 2000;
 
 const titles: Readonly<Record<string, string>> = {
@@ -30,8 +30,8 @@ export class Grid {
   #rows: GridRow[] = [];
   #columns: Column[] = [];
   #known = new Map<string, Column>();
-  #all = true; // properties that turn up become columns
-  #rowHeight = 33; // measured as soon as there is a row
+  #all = true; // whether every property becomes a column
+  #rowHeight = 33; // in CSS pixels; measured as soon as a row is rendered
   #first = -1;
   #last = -1;
   #active = 0;
@@ -50,7 +50,7 @@ export class Grid {
     return this.#rows.length;
   }
 
-  /** `select`: the columns, whatever else the rows have; empty: all that there is. */
+  /** Replaces all rows. `select`: the properties that become columns; empty: every property. */
   show(rows: readonly GridRow[], select: readonly string[]): void {
     this.#all = select.length === 0;
     this.#rows = [];
@@ -61,6 +61,7 @@ export class Grid {
     this.append(rows);
   }
 
+  /** Appends rows. Their new properties become columns, unless show() had a selection. */
   append(rows: readonly GridRow[]): void {
     for (const row of rows) {
       this.#rows.push(row);
@@ -72,7 +73,7 @@ export class Grid {
     const all = [...this.#known.values()];
     this.#columns = [
       ...all.filter(({ name }) => name !== "timestamp"),
-      ...all.filter(({ name }) => name === "timestamp"), // says least
+      ...all.filter(({ name }) => name === "timestamp"), // last, because it tells least
     ];
     const cells = this.#columns.map((column) => column.head());
     this.#head.replaceChildren(h("tr", { "aria-rowindex": "1" }, ...cells));
@@ -81,7 +82,7 @@ export class Grid {
     this.#redraw();
   }
 
-  /** Moves into the rows, if there are any. */
+  /** Focuses the active row, if there is one. */
   focus(): void {
     if (this.#rows.length > 0) this.#focus(this.#active);
   }
@@ -121,7 +122,7 @@ export class Grid {
     this.#measure();
   }
 
-  // Rows are as high as the page's text makes them.
+  // Measures the height of a row, which depends on the page's font.
   #measure(): void {
     const height = this.#at(this.#first)?.offsetHeight ?? 0;
     if (height === 0 || height === this.#rowHeight) return;
@@ -181,7 +182,7 @@ export class Grid {
     else if (wanted !== undefined) {
       this.#focus(Math.min(this.#rows.length - 1, Math.max(0, wanted)));
     } else return;
-    event.preventDefault(); // or Enter would go on to submit the dialog that it opens
+    event.preventDefault(); // otherwise Enter would also submit the dialog that opens
   }
 
   #focus(index: number): void {
@@ -195,7 +196,7 @@ export class Grid {
   }
 }
 
-// One property: what types it was seen with decides how it looks.
+// A column of one property. The types of its values decide how it looks.
 class Column {
   readonly name: string;
   readonly #types = new Set<string>();
@@ -232,7 +233,7 @@ class Column {
   }
 }
 
-// In one line, so that all rows are of one height.
+// Returns a value as one line of text, because all rows must have the same height.
 function cellText(value: unknown): string {
   if (!isTyped(value)) return typeof value === "string" ? value : "";
   if (value.type === "Binary") return byteCount(value.value);

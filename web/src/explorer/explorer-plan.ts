@@ -1,4 +1,4 @@
-// The plan of a query as elements: what kind it is, what it read, and where.
+// Renders a query plan as elements: its kind, the rows it read, and their key ranges.
 
 import type { Explain, ExplainRange } from "../types.ts";
 import { count, h, milliseconds } from "./dom.ts";
@@ -13,6 +13,7 @@ const kinds: Readonly<Record<string, string>> = {
 
 const shownRanges = 4;
 
+/** Renders the figures of a plan. `ms`: the time until the first page. */
 export function figuresOf(plan: Explain, ms: number): HTMLElement[] {
   const figures: [name: string, value: string][] = [
     ["Plan", kinds[plan.kind] ?? plan.kind],
@@ -32,7 +33,7 @@ export function figuresOf(plan: Explain, ms: number): HTMLElement[] {
   );
 }
 
-/** Which stretches of the table were looked at. */
+/** Renders the key ranges that the query read. */
 export function rangesOf({ ranges }: Explain): HTMLElement {
   const lines = ranges.slice(0, shownRanges).map((range) => h("dd", {}, rangeText(range)));
   const more = ranges.length - lines.length;
@@ -50,13 +51,13 @@ function rangeText({ from, to }: ExplainRange): string {
   return `${keyText(from)} … ${to === undefined ? "the end" : keyText(to)}`;
 }
 
-// The key just behind another ends with U+0000, which nobody would see.
+// Shows U+0000 as a symbol. It ends the successor of a key and would be invisible.
 function keyText({ partitionKey, rowKey }: ExplainRange["from"]): string {
   const text = (key: string) => `'${key.replaceAll("\u0000", "\u2400")}'`;
   return `(${text(partitionKey)}, ${text(rowKey)})`;
 }
 
-/** How much of the table was read, and how much of that came back. */
+/** Renders a bar: the rows read and the rows returned, out of `total` rows in the table. */
 export function meterOf({ rowsRead, rowsReturned }: Explain, total: number): HTMLElement {
   const all = Math.max(total, rowsRead, 1);
   const bar = (kind: string, rows: number) => {

@@ -1,4 +1,4 @@
-// The query panel of one table: its fields, plan and resulting entities.
+// The query panel of one table: its input fields, the query plan and the entities found.
 
 import type { Explain, Store, TableEntityResultPage } from "../types.ts";
 import { counted, describeError, h } from "./dom.ts";
@@ -48,10 +48,10 @@ export class QueryView {
   readonly #grid: Grid;
   #store: Store | undefined;
   #table = "";
-  #pages: Pages | undefined; // none: there is no next one to be had, for now
+  #pages: Pages | undefined; // undefined while no next page can be requested
   #asked: QueryInput = { filter: "", select: [] };
   #total: number | undefined; // entities in the table
-  #runNumber = 0; // a newer run makes the answers of an older one uninteresting
+  #runNumber = 0; // counts runs; responses to an older run are ignored
 
   constructor(open: (row: GridRow) => void) {
     this.#grid = new Grid(open);
@@ -79,12 +79,15 @@ export class QueryView {
     return this.#asked;
   }
 
-  /** How many entities the table has, as far as is known. */
+  /** The number of entities in the table; undefined: not known. */
   set total(rows: number | undefined) {
     this.#total = rows;
   }
 
-  /** Shows a table: of another one than before all, of the same one or the first what stands in the fields. Never rejects: what went wrong is shown. */
+  /**
+   * Shows a table and runs the query in the fields. If another table was shown before, clears the
+   * fields first. Never rejects; errors are shown.
+   */
   async open(store: Store, table: string): Promise<void> {
     const same = store === this.#store && table === this.#table;
     if (!same && this.#store !== undefined) this.reset();
@@ -94,7 +97,7 @@ export class QueryView {
     await this.run();
   }
 
-  /** What was asked is of no interest any more. */
+  /** Clears the query, its results and the property samples. */
   reset(): void {
     this.type("", []);
     this.seen.clear();
@@ -152,7 +155,7 @@ export class QueryView {
     this.#filter.showError(undefined);
   }
 
-  // What is still under way is of no interest any more, nor what has come.
+  // Removes the shown entities. Responses to requests in flight are ignored.
   #clear(): void {
     ++this.#runNumber;
     this.element.removeAttribute("aria-busy");
@@ -163,7 +166,7 @@ export class QueryView {
     this.#next.hidden = true;
   }
 
-  // A button that is `disabled` would lose the focus.
+  // Uses aria-disabled, because a button that becomes `disabled` loses the focus.
   #setNextPages(pages: Pages | undefined): void {
     this.#pages = pages;
     if (pages === undefined) this.#next.setAttribute("aria-disabled", "true");
@@ -228,7 +231,7 @@ export class QueryView {
   }
 }
 
-/** What is selected, and the keys: so that a row can be opened, and a file be read again. */
+/** Adds the keys to a selection: opening a row and importing an exported file need them. */
 export function withKeys(select: readonly string[]): string[] {
   return [...new Set([...select, "PartitionKey", "RowKey"])];
 }

@@ -86,7 +86,7 @@ dialog {
   width: min(44rem, calc(100vw - 2rem)); max-height: calc(100dvh - 2rem); padding: 0; color: var(--_text); background: var(--_surface);
   border: 1px solid var(--_line); border-radius: calc(var(--_radius) + 4px); box-shadow: 0 20px 60px light-dark(#1b242640, #000000b0);
 }
-dialog { scroll-padding-bottom: 5rem; } /* the buttons stay in view, and hide nothing that has the focus */
+dialog { scroll-padding-bottom: 5rem; } /* keeps focused fields clear of the sticky buttons */
 dialog::backdrop { background: light-dark(#1b242659, #000000a6); }
 dialog form { display: grid; gap: 0.9rem; padding: 1.1rem 1.25rem 0; grid-template-columns: minmax(0, 1fr); }
 dialog h2 { margin: 0; font-size: 1.1875rem; line-height: 1.3; overflow-wrap: anywhere; }

@@ -1,4 +1,4 @@
-// The tables of a store, with how many entities each has.
+// The list of a store's tables, with the number of entities in each.
 
 import type { TableStats } from "../types.ts";
 import { count, h } from "./dom.ts";
@@ -53,7 +53,7 @@ export class TableList {
     if (focused !== undefined) this.#button(focused)?.focus();
   }
 
-  /** Which one is shown beside it. */
+  /** Marks the table that the explorer shows; undefined: none. */
   mark(chosen: string | undefined): void {
     this.#chosen = chosen;
     for (const button of this.#list.querySelectorAll<HTMLElement>("button")) {

@@ -1,4 +1,4 @@
-// Values of the eight Edm types as texts: whether one is good, and how it stands in a filter.
+// Values of the eight Edm types as text: validates them and formats them as filter literals.
 
 import { isValidText } from "../edm/text.ts";
 import type { EdmTypes } from "../types.ts";
@@ -19,7 +19,7 @@ export const edmTypeNames: readonly EdmTypes[] = [
   "Binary",
 ];
 
-/** A property of an entity that was read with disableTypeConversion. */
+/** Returns whether a value is a typed property, as read with disableTypeConversion. */
 export function isTyped(value: unknown): value is TypedValue {
   return typeof value === "object" && value !== null && "type" in value && "value" in value;
 }
@@ -35,7 +35,7 @@ const expected: Readonly<Record<EdmTypes, string>> = {
   Binary: "Bytes as base64.",
 };
 
-/** What is wrong with a text for its type, in words for people; undefined: nothing. */
+/** Returns what is wrong with a value, as a message for the user; undefined: it is valid. */
 export function valueProblem({ type, value }: TypedValue): string | undefined {
   return isValidText(type, value) ? undefined : expected[type];
 }
@@ -51,7 +51,7 @@ export function nameProblem(name: string): string | undefined {
   return name.length <= 255 ? undefined : "At most 255 characters.";
 }
 
-/** As the value stands in a filter. */
+/** Formats a value as a literal of a filter. */
 export function literalOf({ type, value }: TypedValue): string {
   switch (type) {
     case "String":
@@ -72,7 +72,9 @@ export function literalOf({ type, value }: TypedValue): string {
 }
 
 /**
- * The text after an edit in a text area, which shows every line end as LF: those that the edit left alone are what they were, and new ones as the first one was.
+ * Restores the line ends of an edited text. A text area turns every line end into LF: line ends
+ * that the edit left alone get back their form in `before`, and new ones get the form of its first
+ * line end.
  */
 export function withLineEnds(before: string, edited: string): string {
   const ends = before.match(lineEnd);

@@ -1,4 +1,4 @@
-// <table-explorer>: shows, queries, changes, imports and exports the tables of a store.
+// The element <table-explorer>: shows, queries, edits, imports and exports the tables of a store.
 
 import type { Store, TableStats } from "../types.ts";
 import { baseStyles } from "./base-styles.ts";
@@ -12,20 +12,25 @@ import { explorerStyles } from "./explorer-styles.ts";
 import { TableList } from "./explorer-tables.ts";
 import { StoreElement } from "./store-element.ts";
 
-/** The keys of the entity that was opened. */
+/** The detail of the event "explorer-open": the keys of the opened entity. */
 export interface ExplorerOpen {
   readonly table: string;
   readonly partitionKey: string;
   readonly rowKey: string;
 }
 
-/** The event explorer-open. */
+/** The event "explorer-open". */
 export type ExplorerOpenEvent = CustomEvent<ExplorerOpen>;
 
 /**
- * Attributes: `store`, the name of a store; `table`, the table that is shown. As properties, `store` may be a Store too. Parts: frame, tables, table,
- * query, run, plan, warnings, error, position, completions, grid, status, next, dialog. Events, which bubble:
- * explorer-open, when an entity was opened; explorer-change, when something was written.
+ * Attributes: `store`, the name of a store; `table`, the table to show. The property `store` also
+ * accepts a Store.
+ *
+ * CSS parts: frame, tables, table, query, run, plan, warnings, error, position, completions, grid,
+ * status, next, dialog.
+ *
+ * Events, which bubble: explorer-open after the user opened an entity; explorer-change after the
+ * element wrote to the store.
  */
 export class TableExplorer extends StoreElement {
   static override readonly observedAttributes = [...StoreElement.observedAttributes, "table"];
@@ -42,8 +47,8 @@ export class TableExplorer extends StoreElement {
   readonly #empty: HTMLElement;
   #built = false;
   #table: string | undefined;
-  #shown: string | undefined; // the last one that was there
-  #loadNumber = 0; // a newer load, or another store, makes the answers of an older one uninteresting
+  #shown: string | undefined; // the last table that existed when it was shown
+  #loadNumber = 0; // counts loads; responses to an older load are ignored
 
   constructor() {
     super(baseStyles, explorerStyles);
@@ -96,7 +101,7 @@ export class TableExplorer extends StoreElement {
     else super.attributeChangedCallback(name, old, value);
   }
 
-  /** The table that is shown. */
+  /** The table to show. Undefined: the first table of the store. */
   get table(): string | undefined {
     return this.#table;
   }
@@ -106,7 +111,9 @@ export class TableExplorer extends StoreElement {
     if (this.#built && this.isConnected) void this.#load();
   }
 
-  /** Reads tables, counts and the rows of the query again. Never rejects; errors are shown. */
+  /**
+   * Reads the tables, their row counts and the query's rows again. Never rejects; errors are shown.
+   */
   async refresh(): Promise<void> {
     if (this.#main.hidden) return await this.#load();
     await this.#attempt(async (store) => {
@@ -117,7 +124,7 @@ export class TableExplorer extends StoreElement {
 
   /**
    * Runs a query on the shown table, as if the user had typed filter and properties. If no table is
-   * shown yet, queries the first one that will be. Never rejects; errors are shown.
+   * shown yet, the query runs when the first table is shown. Never rejects; errors are shown.
    */
   async runQuery(filter: string, select: readonly string[] = []): Promise<void> {
     if (this.#main.hidden) this.#query.type(filter, select);
@@ -144,7 +151,7 @@ export class TableExplorer extends StoreElement {
     });
   }
 
-  // Without a store there is nothing to show, and none is opened until one is named.
+  // Shows the element without a store. The element opens no store before the page names one.
   #showNothing(): void {
     this.#tables.show([]);
     this.#main.hidden = true;
@@ -152,7 +159,7 @@ export class TableExplorer extends StoreElement {
     this.#error.hidden = true;
   }
 
-  // With the counts of now. undefined: they are of no interest any more.
+  // Reads and shows the tables and their row counts. Returns undefined if a newer load has started.
   async #showTables(store: Store): Promise<TableStats[] | undefined> {
     const turn = this.#loadNumber;
     const { tables } = await store.stats();

@@ -1,5 +1,5 @@
-// Colours for code: which stretches of a text are what. Good for JavaScript, TypeScript, JSON and shells, and never wrong about the text:
-// the pieces put together are the text.
+// Splits code into tokens for syntax highlighting. Made for JavaScript, TypeScript, JSON and shell
+// commands. In any language, the tokens joined together are the input text.
 
 export type HighlightTokenKind = "comment" | "string" | "number" | "keyword" | "plain";
 
@@ -9,8 +9,9 @@ export interface HighlightToken {
 }
 
 const keywords =
-  "as async await break case catch class const continue default delete do else export extends finally for from function if import " +
-  "in instanceof interface let new null of return static switch this throw true false try type typeof undefined using var void while yield";
+  "as async await break case catch class const continue default delete do else export extends " +
+  "finally for from function if import in instanceof interface let new null of return static " +
+  "switch this throw true false try type typeof undefined using var void while yield";
 
 const grammar = new RegExp(
   [
@@ -24,6 +25,7 @@ const grammar = new RegExp(
   "g",
 );
 
+/** Splits code into tokens. Joined together, the tokens are `code`. */
 export function highlight(code: string): HighlightToken[] {
   const tokens: HighlightToken[] = [];
   let done = 0;

@@ -1,20 +1,22 @@
-// Where the import statements of some code are. The package carries the library's code (web/build.mjs).
+// Finds the imports of a module. The package includes the code of es-module-lexer (web/build.mjs).
 
 import { init, parse } from "es-module-lexer/minimal";
 
 export interface Import {
-  /** What is imported; undefined if it can't be known before it runs. */
+  /** The module's name; undefined if only running the code would tell. */
   readonly from: string | undefined;
-  /** Of the statement, or of the expression import(…). */
+  /** The range of the statement, or of the expression import(…), in UTF-16 units. */
   readonly start: number;
   readonly end: number;
-  /** Of the name of the module: in a statement without its quotes, in an expression with them. */
+  /**
+   * The range of the module's name: without quotes in a statement, with quotes in an expression.
+   */
   readonly nameStart: number;
   readonly nameEnd: number;
   readonly isStatement: boolean;
 }
 
-/** Throws SyntaxError. */
+/** Returns the imports in source order. Rejects with SyntaxError. */
 export async function findImports(code: string): Promise<Import[]> {
   await init();
   const [found] = parse(code);

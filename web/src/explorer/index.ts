@@ -1,4 +1,5 @@
-// `entitable/explorer`: elements for pages. Importing it names them, where there are elements.
+// The entry point `entitable/explorer`. Importing it defines the custom elements; on a platform
+// without custom elements (a server that renders pages) it defines nothing.
 
 import { TableExplorer } from "./explorer.ts";
 import { TablePlayground } from "./playground.ts";

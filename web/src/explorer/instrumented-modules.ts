@@ -1,26 +1,30 @@
-// Modules as the code of one block imports them: the functions that open stores are the block's own there, so that it hears what its code opens, and not what
-// others in the page do at the same time.
+// Instrumented modules for the code of one playground: in them, the functions that open stores
+// report to that playground. So it sees the stores of its own code and not those of other code in
+// the page.
 
 import { openStore } from "../open-store.ts";
 import { mockStore, openMockWithListener } from "../testing/mock-store.ts";
 import type { LoggedRequest } from "../testing/types.ts";
 
-/** The modules that code may import, by the name under which it does. */
+/** Loaders of the modules that code may import, by module name. */
 export type Modules = Readonly<Record<string, () => Promise<object>>>;
 
-/** Who hears of the stores that some code opens. */
+/** Observes the stores that a playground's code opens. */
 export interface StoreListener {
-  /** A request to a mock store, or to a fork of one, has ended. */
+  /** Called when a request to a mock store, or to a fork of one, has ended. */
   onRequest(request: LoggedRequest): void;
-  /** A store is being opened whose requests nobody hears. */
+  /** Called when the code opens a store whose requests are not logged. */
   onUnobservedStore(): void;
 }
 
 export class InstrumentedModules {
-  readonly #openers: ReadonlyMap<unknown, unknown>; // by those that they replace
-  readonly #instrumented = new WeakMap<object, object>(); // each is made once: whatever code imported stays in the page
+  readonly #openers: ReadonlyMap<unknown, unknown>; // replacements, by original function
+  // By original module. Each is made once, because imported modules stay in the page.
+  readonly #instrumented = new WeakMap<object, object>();
 
-  /** `listener` is asked at each opening who hears of that store, from then on. */
+  /**
+   * `listener` is called whenever a store is opened; its result observes that store from then on.
+   */
   constructor(listener: () => StoreListener | undefined) {
     const openMock: typeof mockStore = (options) => {
       const to = listener();
@@ -36,7 +40,10 @@ export class InstrumentedModules {
     ]);
   }
 
-  /** Under whatever name a module exports one of these functions. */
+  /**
+   * Returns the modules with the opening functions replaced, under whatever name a module exports
+   * them.
+   */
   of(modules: Modules): Modules {
     const instrumented = Object.entries(modules).map(([name, load]) => {
       return [name, async () => this.#instrument(await load())] as const;

@@ -1,16 +1,17 @@
-// Runs code that somebody typed, as a module of a blob: URL: no eval, so `script-src 'self' blob:` is enough. What it may
-// import is given to it by name, since a blob's module can import neither names nor relative addresses.
+// Runs code that the user typed as a module with a blob: URL. It needs no eval, so the policy
+// `script-src 'self' blob:` is enough. A module with a blob: URL cannot import bare or relative
+// names, so each import is replaced by the blob: URL of a module that re-exports the requested one.
 
 import type { Modules } from "./instrumented-modules.ts";
 
-/** Code that is ready: to be given its variables. */
+/** Runs prepared code with the given variables. Rejects with the error that the code throws. */
 export type RunnableCode = (bindings: object) => Promise<void>;
 
 const registryKey = Symbol.for("entitable.playground.modules");
 
 /**
- * Makes `code` ready to run with the variables `names`, which it may declare anew. Top-level await and import work; exports don't. Rejects with
- * SyntaxError; what it gives, with what the code throws.
+ * Prepares `code` to run with the variables `names`; the code may redeclare them. Top-level await
+ * and import work; exports do not. Rejects with SyntaxError if the code or an import is wrong.
  */
 export async function prepareCode(
   code: string,
@@ -34,7 +35,8 @@ export async function prepareCode(
   }
 }
 
-// All that is added stands on the first line, so that the lines of errors are those of the code.
+// Returns the source of the module to run. All additions are on the first line, so that the line
+// numbers of errors are those of `code`.
 async function moduleOf(code: string, names: readonly string[], modules: Modules): Promise<string> {
   const { body, imports } = await withoutImports(code, modules);
   return `${imports.join(";")};export default async({${names.join()}})=>{{${body}\n}}`;
@@ -67,7 +69,7 @@ async function withoutImports(
 
 const blobUrls = new Map<object, string>();
 
-// A module that hands on what the named one exports.
+// Returns the URL of a module that re-exports the named one.
 async function blobUrlOf(name: string, modules: Modules): Promise<string> {
   const load = Object.hasOwn(modules, name) ? modules[name] : undefined;
   if (load === undefined) {
@@ -83,7 +85,7 @@ async function blobUrlOf(name: string, modules: Modules): Promise<string> {
     const names = Object.keys(exported).filter((key) => key !== "default");
     const defaults = "default" in exported ? "export default m.default;" : "";
     address = blobUrl(`const m=${source};export const {${names.join()}}=m;${defaults}`);
-    blobUrls.set(exported, address); // stays: other code will import it
+    blobUrls.set(exported, address); // never revoked, because other code will import it
   }
   return address;
 }
@@ -98,7 +100,7 @@ function blobUrl(source: string): string {
   return URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
 }
 
-// ---- Where it went wrong ---------------------------------------------------------------------
+// ---- Line numbers of errors ------------------------------------------------------------------
 
 const lines = new WeakMap<object, number>();
 
@@ -108,7 +110,7 @@ function recordErrorLine(error: unknown, url: string): void {
   if (line !== undefined) lines.set(error, Number(line));
 }
 
-/** The line of the code in which an error arose, from 1, where it is known. */
+/** Returns the line of the code (from 1) in which an error arose; undefined: not known. */
 export function lineOf(error: unknown): number | undefined {
   return error instanceof Error ? lines.get(error) : undefined;
 }

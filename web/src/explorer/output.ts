@@ -1,4 +1,4 @@
-// What a run showed, as elements.
+// Renders the output of a playground's run as elements.
 
 import type { Cost } from "./cost.ts";
 import { count, counted, countText, describeError, h, milliseconds, valueText } from "./dom.ts";
@@ -8,16 +8,18 @@ const mostRows = 50;
 const hidden: readonly string[] = ["etag", "timestamp", "odata.metadata"];
 const keys: readonly string[] = ["partitionKey", "rowKey"];
 
-/** How something is to be shown. */
+/** How to render a value. */
 export interface DisplayOptions {
   readonly caption?: string | undefined;
-  /** Its numbers were counted. Others are shown as they are: a year is one, say. */
+  /**
+   * Whether numbers are counts and get thousands separators. Other numbers, such as years, do not.
+   */
   readonly isCounted?: boolean;
 }
 
 type Text = (value: unknown) => string;
 
-/** A list as a table, an object as names with values, anything else as text. */
+/** Renders a list as a table, an object as names with values, and anything else as text. */
 export function renderValue(
   value: unknown,
   { caption, isCounted = false }: DisplayOptions = {},
@@ -65,19 +67,20 @@ function rowsTable(rows: Record<string, unknown>[], text: Text): HTMLElement {
   return h("div", {}, scrolling(table), more);
 }
 
-// Wide tables scroll by themselves, by the keyboard as well.
+// Wraps a table in an element that scrolls, with the keyboard too.
 function scrolling(table: HTMLElement): HTMLElement {
   return h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Rows" }, table);
 }
 
-// Keys first, then properties in the order in which they come up. ETags and timestamps are on every row, and say little.
+// Returns the keys first, then the other properties in order of appearance. ETags and timestamps
+// are left out: every row has them, and they tell little.
 function columnsOf(rows: readonly object[]): string[] {
   const names = new Set(rows.flatMap((row) => Object.keys(row)));
   const isProperty = (name: string) => !hidden.includes(name) && !keys.includes(name);
   return [...keys.filter((name) => names.has(name)), ...[...names].filter(isProperty)];
 }
 
-// Numbers stand at the right if a column has nothing else.
+// Returns the CSS class of a column. A column of numbers only is aligned at the right.
 function kindOf(name: string, rows: readonly Record<string, unknown>[]): string | undefined {
   if (keys.includes(name)) return "key";
   const isNumber = ({ [name]: value }: Record<string, unknown>) =>
@@ -85,7 +88,7 @@ function kindOf(name: string, rows: readonly Record<string, unknown>[]): string 
   return rows.every(isNumber) ? "number" : undefined;
 }
 
-/** An error, in the words of the service where it is the service's. */
+/** Renders an error, with its line in the code if known. */
 export function renderError(error: unknown): HTMLElement {
   const { title, text, hint } = describeError(error);
   const line = lineOf(error);
@@ -112,14 +115,14 @@ interface Costs {
   readonly ms: number;
 }
 
-/** What a run cost, a figure each, and what is missing in it. */
+/** Renders the cost of a run, and a note if it does not include all requests. */
 export function renderCost({ cost, hasUncountedRequests, ms }: Costs): HTMLElement[] {
   const figures: [name: string, value: string, kind?: string][] = [];
-  // No requests is not what it was, if there were stores whose requests nobody counted.
+  // If all requests went to stores that are not logged, the cost is unknown, not zero.
   if (cost !== undefined && !(hasUncountedRequests && cost.requests === 0)) {
-    const [dearest] = cost.plans;
+    const [mostExpensive] = cost.plans;
     const plans = cost.plans.map((plan) => planNames[plan]).join(", ");
-    if (dearest !== undefined) figures.push(["Access", plans, dearest]);
+    if (mostExpensive !== undefined) figures.push(["Access", plans, mostExpensive]);
     figures.push(["Requests", count(cost.requests)]);
     if (cost.plans.length > 0) {
       figures.push(["Rows read", count(cost.rowsRead)], ["Returned", count(cost.rowsReturned)]);

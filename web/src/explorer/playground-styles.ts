@@ -32,7 +32,7 @@ textarea::selection { background: color-mix(in srgb, var(--_accent) 30%, transpa
 .scroll { max-height: 27rem; }
 .shown table { min-width: min(100%, 24rem); }
 .shown thead th { position: sticky; top: 0; background: var(--_surface); }
-/* A cell is as wide as its text, up to a point, beyond which it wraps: nothing of it is cut off. */
+/* A cell is as wide as its text up to a limit, then the text wraps; nothing is cut off. */
 .shown td > div { display: inline-block; width: max-content; max-width: 28rem; overflow-wrap: break-word; vertical-align: top; }
 .shown td.key > div { max-width: 34rem; }
 .shown .pairs td { overflow-wrap: anywhere; }

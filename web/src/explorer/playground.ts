@@ -1,5 +1,5 @@
-// <table-playground>: code that can be edited and run against a store, with its output and its
-// cost.
+// The element <table-playground>: code that the user can edit and run against a store, with its
+// output and its cost.
 
 import { forkWithListener, openMock } from "../testing/mock-store.ts";
 import { RequestRecorder } from "../testing/request-recorder.ts";
@@ -22,54 +22,72 @@ import { StoreElement } from "./store-element.ts";
 
 export type { CodeEditor, CodeEditorOptions, CodeSelection, Cost, Modules };
 
-/** A run that starts. */
+/** The detail of the event "playground-start". */
 export interface PlaygroundStart {
-  /** What the code runs against. A mock store of the element's stays open until the next run, or until the element leaves the page. */
+  /**
+   * The store that the code runs against. If the element created it, it stays open until the next
+   * run, or until the element leaves the page.
+   */
   readonly store: Store | undefined;
-  /** That store as it is now, if it is a mock store; open as long. */
+  /** If `store` is a mock store: a fork from before the run, open as long as `store`. */
   readonly before: MockStore | undefined;
   /**
-   * What is asked of it, if it is a mock store of the element's, of its forks, and of mock stores that the code opens: each request as it ends.
-   * Those to a mock store that the element was given are there at the end, whoever asked meanwhile.
+   * The requests of the run, each added when it ends: those to the mock store that the element
+   * created, to its forks, and to mock stores that the code opens. Requests to a mock store that
+   * the page supplied are added at the end of the run; they include requests of other code.
    */
   readonly requests: readonly LoggedRequest[];
 }
 
 interface StartedRun extends PlaygroundStart, StoreListener {
   readonly store: Store;
-  /** See `hasUncountedRequests`. */
+  /** Whether the run used stores whose requests are not logged (see `hasUncountedRequests`). */
   hasUnobservedStores(): boolean;
-  /** At its end: what was asked by then. */
+  /** Returns the requests that have ended so far. */
   all(): readonly LoggedRequest[];
 }
 
-/** The result of a run. */
+/** The detail of the event "playground-run": the result of a run. */
 export interface PlaygroundRun extends PlaygroundStart {
-  /** Undefined if the run didn't begin, or if what the code runs against is no mock store. */
+  /** Undefined if the run failed to start, or if `store` is not a mock store. */
   readonly cost: Cost | undefined;
   /**
-   * The code used stores that openStore opened, its own or the element's. Requests to them are not
-   * in the cost.
+   * Whether the code used a store that openStore opened, either itself or through the element.
+   * Requests to such a store are not in the cost.
    */
   readonly hasUncountedRequests: boolean;
   readonly ms: number;
   /** The values that were passed to show(). */
   readonly shown: readonly unknown[];
-  /** The error of the code, its setup, or of opening the store. */
+  /** The error that the code, its setup or opening the store threw. */
   readonly error?: unknown;
 }
 
-/** The event that begins a run: "playground-start". It bubbles. */
+/** The event "playground-start" at the start of a run. It bubbles. */
 export type PlaygroundStartEvent = CustomEvent<PlaygroundStart>;
 
-/** The event that ends a run: "playground-run". It bubbles. */
+/** The event "playground-run" at the end of a run. It bubbles. */
 export type PlaygroundRunEvent = CustomEvent<PlaygroundRun>;
 
 /**
- * Attributes: `store`, the name of a store; without it, each run has a mock store of its own (entitable/testing), so runs repeat exactly; it reads as the
- * service does (`scans`), and what that cost is shown. `seed`, of that mock store; `throttle="azure"`: it refuses what is beyond the service's targets. `setup`, the id of an element whose text is code that is run once before, on what every run then begins with. `run`: runs as soon as it is in the
- * page. `label`: what it is called where there are several, for those who hear the page. The code is the element's text. Variables that it finds: `store`; `table(name)`; `show(value, caption?)`, which awaits what it is given and
- * shows lists as tables; `show.counts(value, caption?)`, the same for numbers that were counted: 12,000. Parts: frame, code, bar, run, reset, output, shown, cost, error.
+ * The element's text is the code.
+ *
+ * Attributes:
+ * - `store`: the name of a store. Without it, each run has its own mock store (entitable/testing),
+ *   so runs repeat exactly. That mock store reads like the service (`scans: "azure"`), and the
+ *   element shows what the run would cost there.
+ * - `seed`: the seed of that mock store.
+ * - `throttle="azure"`: that mock store rejects requests beyond the service's scalability targets.
+ * - `setup`: the id of an element whose text is setup code. It runs once; every run then starts
+ *   with the state that it left.
+ * - `run`: runs the code as soon as the element is in the page.
+ * - `label`: the accessible name, for pages with several playgrounds.
+ *
+ * Variables of the code: `store`; `table(name)`; `show(value, caption?)`, which awaits the value
+ * and shows it, a list as a table; `show.counts(value, caption?)`, which also formats numbers with
+ * thousands separators.
+ *
+ * CSS parts: frame, code, bar, run, reset, output, shown, cost, error.
  */
 export class TablePlayground extends StoreElement {
   /** The modules that code may import. A page may add to them. */
@@ -78,7 +96,8 @@ export class TablePlayground extends StoreElement {
     "entitable/testing": () => import("../testing/index.ts"),
   };
   /**
-   * Another editor than the element's own text area; called when somebody turns to the code, so that it may be fetched then. If it rejects, the text area stays.
+   * Creates an editor that replaces the element's text area. Called when the code first gets the
+   * focus, so that the editor can be fetched only then. If it rejects, the text area stays.
    */
   static editor: ((options: CodeEditorOptions) => Promise<CodeEditor>) | undefined;
 
@@ -132,7 +151,8 @@ export class TablePlayground extends StoreElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     queueMicrotask(() => {
-      if (!this.isConnected) void this.#closeLastStores(); // unless it was only moved
+      // connected again: the element was only moved
+      if (!this.isConnected) void this.#closeLastStores();
     });
   }
 
@@ -145,7 +165,7 @@ export class TablePlayground extends StoreElement {
     this.#changed();
   }
 
-  /** Resets the code to the original. */
+  /** Restores the original code. */
   reset(): void {
     this.code = this.#original;
     this.#runButton.focus();
@@ -184,7 +204,7 @@ export class TablePlayground extends StoreElement {
       const done = awaitRows(value).then((resolved) => {
         shown[index] = resolved;
       });
-      done.catch(() => {}); // whoever doesn't await it hears of it below
+      done.catch(() => {}); // Promise.all(pending) reports the error to code that did not await it
       pending.push(done);
       return done;
     };
@@ -227,7 +247,7 @@ export class TablePlayground extends StoreElement {
     await this.#closeLastStores();
     const requests: LoggedRequest[] = [];
     const onRequest = (request: LoggedRequest) => void requests.push(request);
-    const all = () => [...requests]; // what is still under way then is not of this run
+    const all = () => [...requests]; // a copy: requests that end after the run do not count
     let hasUnobservedStores = false;
     const onUnobservedStore = () => {
       hasUnobservedStores = true;
@@ -255,7 +275,7 @@ export class TablePlayground extends StoreElement {
     return { ...common, store, before: this.#keepUntilNextRun(store.fork()), all: both };
   }
 
-  // Stays until the next run.
+  // Keeps a store open until the next run.
   #keepUntilNextRun(store: MockStore): MockStore {
     this.#lastStores.push(store);
     return store;
@@ -304,7 +324,8 @@ export class TablePlayground extends StoreElement {
     element.addEventListener("focusin", () => void this.#upgradeEditor(), { once: true });
   }
 
-  // While the other one is fetched, the text area is there; whoever is in it stays where they are, and whoever left it is not brought back.
+  // Replaces the text area by the page's editor. The user can type meanwhile; caret and focus are
+  // kept as they are when the editor arrives.
   async #upgradeEditor(): Promise<void> {
     const make = TablePlayground.editor;
     const before = this.#editor;
@@ -314,7 +335,7 @@ export class TablePlayground extends StoreElement {
       await before.composed();
       this.#replaceEditor(before, editor);
     } catch (error) {
-      // Without a network, say: the text area does as well, and the next time it may be there.
+      // For example without a network. The text area stays, and the next focus tries again.
       this.#upgradeOnFocus(before);
       reportError(error);
     }
@@ -339,7 +360,8 @@ function isMock(store: Store): store is MockStore {
   return "fork" in store;
 }
 
-// Stores that a setup was run on, for all playgrounds of the page that begin alike: each run has a fork.
+// Mock stores on which setup code has run, by options and setup. The playgrounds of a page share
+// them; each run gets a fork.
 const preparedStores = new Map<string, Promise<MockStore>>();
 
 function preparedStore(options: MockOptions, setup: string): Promise<MockStore> {
@@ -354,7 +376,7 @@ function preparedStore(options: MockOptions, setup: string): Promise<MockStore> 
 }
 
 async function prepare(options: MockOptions, setup: string): Promise<MockStore> {
-  const store = await openMock(options, new RequestRecorder()); // no run's
+  const store = await openMock(options, new RequestRecorder()); // not a part of any run
   await runSetup(setup, store);
   return store;
 }
@@ -375,7 +397,7 @@ async function awaitRows(value: unknown): Promise<unknown> {
   return rows;
 }
 
-// Without the lines and the indent that HTML around it brings.
+// Returns an element's text without the blank lines and the indentation of the surrounding HTML.
 function textOf(element: Element): string {
   const text = (element.textContent ?? "").replace(/^[ \t]*\n|\s+$/g, "");
   const indents = [...text.matchAll(/^[ \t]*(?=\S)/gm)].map(([indent]) => indent.length);

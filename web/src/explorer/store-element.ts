@@ -1,14 +1,19 @@
-// What both elements are: a shadow root, and a store that is given to them or that they open by its name.
+// The base class of the custom elements: a shadow root, and a store that the page supplies or that
+// the element opens by name.
 
 import { openStore } from "../open-store.ts";
 import type { Store } from "../types.ts";
 
-// Where there are no elements (a server that renders), importing works all the same, and nothing is defined.
+// On a platform without HTMLElement (a server that renders pages) the import must still work.
 const Base = (globalThis.HTMLElement ?? class {}) as typeof HTMLElement;
 
 /**
- * Shadow DOM with style sheets that the strictest Content-Security-Policy allows. `store` is a Store, which stays the page's to close, or the name of
- * one (as a property or an attribute), which the element opens when it needs it; elements of a page that name the same one share it, and the last that leaves the page closes it.
+ * A custom element with a shadow root. Its style sheets are constructed in script, so that the
+ * strictest Content-Security-Policy allows them.
+ *
+ * `store` is a Store, which the page closes, or the name of a store. The element opens a named
+ * store when it needs it. Elements that name the same store share one Store; the last element that
+ * leaves the page closes it.
  */
 export abstract class StoreElement extends Base {
   static readonly observedAttributes: readonly string[] = ["store"];
@@ -23,7 +28,7 @@ export abstract class StoreElement extends Base {
     this.#view.adoptedStyleSheets = styles.map(sheetOf);
   }
 
-  /** Takes over properties that were set before the element was defined, when they were none of it. */
+  /** Applies properties that the page set on the object before the element was defined. */
   protected upgradeProperties(...names: readonly (keyof this)[]): void {
     for (const name of names) {
       if (!Object.hasOwn(this, name)) continue;
@@ -50,16 +55,19 @@ export abstract class StoreElement extends Base {
 
   disconnectedCallback(): void {
     queueMicrotask(() => {
-      if (!this.isConnected) this.#releaseStore(); // unless it was only moved
+      if (!this.isConnected) this.#releaseStore(); // connected again: the element was only moved
     });
   }
 
-  /** What is inside. */
+  /** The shadow root. */
   protected get view(): ShadowRoot {
     return this.#view;
   }
 
-  /** The store that was given, or the one that was named, opened. Rejects as openStore does; asked again, it tries again. */
+  /**
+   * Returns the supplied store, or opens the named one. Rejects as openStore does; the next call
+   * tries again.
+   */
   protected async opened(): Promise<Store> {
     if (typeof this.#storeOrName === "object") return this.#storeOrName;
     this.#opened ??= share(this.#storeOrName ?? "default");
@@ -72,7 +80,7 @@ export abstract class StoreElement extends Base {
     }
   }
 
-  /** Another store is used from now on. */
+  /** Called when `store` has changed. */
   protected storeChanged(): void {}
 
   #releaseStore(): void {
@@ -131,7 +139,7 @@ function sheetOf(css: string): CSSStyleSheet {
   return sheet;
 }
 
-/** Names an element, once, where there are elements. */
+/** Defines a custom element, unless its name is already defined or the platform has none. */
 export function define(name: string, element: CustomElementConstructor): void {
   const names = globalThis.customElements;
   if (names !== undefined && names.get(name) === undefined) names.define(name, element);
