@@ -1,8 +1,9 @@
 # The target host_nlohmann: nlohmann/json, header only, for native and cross builds alike.
 #
 # Natively it is the installed package. A cross build must not see the host's include folder as a
-# whole (its C library would hide the target's), so there the header's own folder alone is linked into
-# the build tree. Set ENTITABLE_NLOHMANN_INCLUDE to the folder above nlohmann/json.hpp if it is elsewhere.
+# whole (its C library would hide the target's), so there the header's own folder alone is linked
+# into the build tree. Set ENTITABLE_NLOHMANN_INCLUDE to the folder above nlohmann/json.hpp if it is
+# elsewhere.
 set(ENTITABLE_NLOHMANN_INCLUDE "" CACHE PATH "Folder that contains nlohmann/json.hpp")
 
 function(entitable_find_nlohmann)

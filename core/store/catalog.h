@@ -62,8 +62,8 @@ class Catalog {
   // Applies the commit. Allocates; after std::bad_alloc the caller must drop this version.
   // REQUIRES: the commit was staged against this version (live), or check() accepted it (recovery).
   void apply(const Commit& commit);
-  // Applies a commit that puts a single row. Returns false if this would copy a shared node. Nothing
-  // has changed when this returns false or throws std::bad_alloc. REQUIRES: as apply().
+  // Applies a commit that puts a single row. Returns false if this would copy a shared node.
+  // Nothing has changed when this returns false or throws std::bad_alloc. REQUIRES: as apply().
   bool apply_in_place(const Commit& commit);
   // Checks a commit from storage before apply(): the tables that it uses exist, those that it
   // creates do not, and names are valid. Returns a description of the first violation, or empty

@@ -566,7 +566,7 @@ describe("<table-explorer> in a plain page", () => {
     await shows(dialog(page).locator(".report"), "15 rows read, 14 written, 1 rejected.");
     assert.match(
       (await dialog(page).locator(".rejections tbody tr").textContent()) ?? "",
-      /^16InvalidInput: stock is "many", which is no Int32\.$/,
+      /^16InvalidInput: stock is "many", which is not a valid Int32\.$/,
     );
     assert.deepEqual(await accessibilityProblems(page), []);
     await screenshot(page, "import");

@@ -1,4 +1,5 @@
-// Groups and queries in `$batch` that shared access signatures let in: each operation has to be allowed.
+// Groups and queries in `$batch` that shared access signatures let in: each operation has to be
+// allowed.
 
 import { batchOf, type Group, part, sent, validGroup } from "./batch-scenarios.ts";
 import { type Policy, permissionOf, setPolicies, validDates } from "./policies.ts";
@@ -29,7 +30,7 @@ const keyOf = (step: Step | undefined): Key => step?.entities[0] ?? { pk: "", rk
 // Azurite decodes bounds twice, and takes an empty one for none.
 const isBound = ({ pk, rk }: Key) => pk !== "" && !`${pk}${rk}`.includes("%");
 
-// ---- How it is let in -------------------------------------------------------------------------------------------------
+// ---- How it is let in ---------------------------------------------------------------------------
 
 type Authorize = (random: SeededRandom, step: Step, group: Group) => Step | undefined;
 
@@ -106,7 +107,7 @@ function rangeIncludingAll(random: SeededRandom, { steps, pk }: Group): Fields |
   return { sp: all, spk: pk, epk: pk, ...(narrow ? { srk, erk } : {}) };
 }
 
-// ---- Scenarios -----------------------------------------------------------------------------------------------------------
+// ---- Scenarios ----------------------------------------------------------------------------------
 
 function scenario(code: string, authorize: Authorize): Scenario {
   const make = (model: StoreModel, random: SeededRandom) => {

@@ -61,7 +61,7 @@ export function sent(
   });
 }
 
-// ---- What is in it ----------------------------------------------------------------------------------------------------
+// ---- What is in it ------------------------------------------------------------------------------
 
 export interface Group {
   table: string;
@@ -274,7 +274,7 @@ function noTable(_: StoreModel, random: SeededRandom): Step {
   return batchOf(random, "batch", [step]);
 }
 
-// ---- One query --------------------------------------------------------------------------------------------------------
+// ---- One query ----------------------------------------------------------------------------------
 
 function queryScenario(code: string, present: boolean): Scenario {
   const make = (model: StoreModel, random: SeededRandom) => {

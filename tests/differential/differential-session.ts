@@ -62,7 +62,8 @@ export class DifferentialSession {
   readonly #enforcesRules: boolean;
   readonly #states: readonly [BackendState, BackendState];
   readonly #queue: QueuedRequest[] = []; // what comes before anything new
-  #pagedResult: PagedResult | undefined; // along the pages of a query that both backends have more for
+  // along the pages of a query that both backends have more for
+  #pagedResult: PagedResult | undefined;
 
   constructor({
     seed,
@@ -192,7 +193,8 @@ export class DifferentialSession {
     return pagedResult.differences(step, this.#enforcesRules);
   }
 
-  // Both backends hold the same after every request: what only one of them did is undone, and what both did is remembered.
+  // Both backends hold the same after every request: what only one of them did is undone, and what
+  // both did is remembered.
   async #resynchronise(
     step: Step,
     ours: NormalisedResponse,

@@ -15,7 +15,8 @@ test("the example passes its tests against Azurite", async (t) => {
   const chromium = execFileSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).trim();
   const env = { ENTITABLE_CHROMIUM: chromium, ...process.env, AZURITE_TABLES: base, NO_COLOR: "1" };
   const run = await promisify(execFile)("npm", ["run", "test:azurite"], { cwd, env });
-  assert.match(run.stdout, /^ +Tests +5 passed \| 3 skipped \(8\)$/m); // failures that it can't be made to have
+  // failures that it can't be made to have
+  assert.match(run.stdout, /^ +Tests +5 passed \| 3 skipped \(8\)$/m);
   assert.match(run.stdout, /^ +5 passed \(/m);
 });
 

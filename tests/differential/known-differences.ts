@@ -23,7 +23,7 @@ const isGroup = ({ operation }: Step) => operation === "batch" || operation === 
 const textOf = (value: unknown) => (typeof value === "string" ? value : "");
 const last = (path: string) => path.slice(path.lastIndexOf(".") + 1);
 
-// ---- Headers ----------------------------------------------------------------------------------------------------------
+// ---- Headers ------------------------------------------------------------------------------------
 
 const header = (name: string) => (path: string) => path.endsWith(`headers.${name}`);
 const isVersion = header("x-ms-version");
@@ -105,14 +105,15 @@ const headerDifferences: readonly KnownDifference[] = [
   },
 ];
 
-// Both name the same entity, but theirs may lack the last character of the table's name, and the encoding of keys.
+// Both name the same entity, but theirs may lack the last character of the table's name, and the
+// encoding of keys.
 function cutName(ours: unknown, theirs: unknown): boolean {
   const [a, b] = [textOf(ours), textOf(theirs).replaceAll("'", "")];
   const forms = [a, decodeURIComponent(a)].map((text) => text.replaceAll("'", ""));
   return forms.some((form) => form === b || form.replace(/.(?=\(PartitionKey=)/, "") === b);
 }
 
-// ---- Bodies -----------------------------------------------------------------------------------------------------------
+// ---- Bodies -------------------------------------------------------------------------------------
 
 const numberOf = (value: unknown): [string, number] => {
   const [kind = "", text] = textOf((value as { number?: string } | undefined)?.number).split(" ");
@@ -217,7 +218,7 @@ const bodyDifferences: readonly KnownDifference[] = [
   },
 ];
 
-// ---- Rows -------------------------------------------------------------------------------------------------------------
+// ---- Rows ---------------------------------------------------------------------------------------
 
 const rowsOf = (tag: string): KnownDifference["allows"] => {
   return ({ path }, step) => step.tags.has(tag) && inBody(path);

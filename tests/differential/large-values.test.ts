@@ -1,4 +1,5 @@
-// Large values over Azurite: what is written is read, of every number of rows, by the official client.
+// Large values over Azurite: what is written is read, of every number of rows, by the official
+// client.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AzureNamedKeyCredential, TableClient } from "@azure/data-tables";

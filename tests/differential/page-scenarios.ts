@@ -9,8 +9,8 @@ import { commonHeaders, encodeQueryValue, makeStep } from "./steps.ts";
 import { createTable } from "./table-scenarios.ts";
 import { writeStep } from "./write-scenarios.ts";
 
-// Partitions, with their numbers of rows: in the order of UTF-16, which is not that of code points. The first two are a
-// full page together.
+// Partitions, with their numbers of rows: in the order of UTF-16, which is not that of code points.
+// The first two are a full page together.
 const partitions: readonly (readonly [string, number])[] = [
   ["a", 400],
   ["b", 600],

@@ -8,7 +8,7 @@ import { commonHeaders, encodeQueryValue, makeStep, propertyName } from "./steps
 import type { StoreModel } from "./store-model.ts";
 import { validValue } from "./values.ts";
 
-// ---- Filters ----------------------------------------------------------------------------------------------------------
+// ---- Filters ------------------------------------------------------------------------------------
 
 interface Filter {
   text: string;
@@ -56,7 +56,7 @@ function condition(random: SeededRandom, type: EdmType, depth: number): Filter {
   return filter;
 }
 
-// ---- Requests ---------------------------------------------------------------------------------------------------------
+// ---- Requests -----------------------------------------------------------------------------------
 
 interface Query {
   filter?: Filter;

@@ -30,8 +30,9 @@ export interface Pages {
   size?: number; // of each page but the last
 }
 
-// A request, and what it is about. The same text goes to both backends but for placeholders: {{etag N}} is what the backend gave
-// `entities[N]` last, {{next}} its continuation parameters, {{sas}} `sas` as the backend wants it signed.
+// A request, and what it is about. The same text goes to both backends but for placeholders: {{etag
+// N}} is what the backend gave `entities[N]` last, {{next}} its continuation parameters, {{sas}}
+// `sas` as the backend wants it signed.
 export interface Step {
   operation: string; // one of those that scenarios.ts counts
   types: readonly EdmType[]; // of the values in body or filter
@@ -72,7 +73,8 @@ export interface RawResponse {
 // One of the two that are compared.
 export interface Backend extends AsyncDisposable {
   readonly base: string; // URL of the account
-  readonly batchTable?: string; // for what table a signature has to be that is to let a batch in; else the batch's own
+  // for what table a signature has to be that is to let a batch in; else the batch's own
+  readonly batchTable?: string;
   send(request: RawRequest): Promise<RawResponse>;
 }
 

@@ -1,4 +1,5 @@
-// The formats of bodies, read into what can be compared: numbers keep their kind, XML becomes a tree, batches their parts.
+// The formats of bodies, read into what can be compared: numbers keep their kind, XML becomes a
+// tree, batches their parts.
 
 // A number as it was written: what has no point or exponent is an integer.
 const numeral = (text: string) =>
@@ -71,7 +72,8 @@ export function parseBatch(text: string): BatchPart[] {
     .split(/\r?\n(?=HTTP\/1\.1 )|^(?=HTTP\/1\.1 )/m)
     .slice(1)
     .map((part) => {
-      const [head = "", ...rest] = part.split(/(?:\r?\n){2}|\r?\n(?=\{)/); // Azurite may leave out the blank line
+      // Azurite may leave out the blank line
+      const [head = "", ...rest] = part.split(/(?:\r?\n){2}|\r?\n(?=\{)/);
       const [first = "", ...lines] = head.split(/\r?\n/);
       const headers = new Map<string, string>();
       for (const line of lines) {

@@ -8,7 +8,7 @@ import { commonHeaders, entityPath, makeStep } from "./steps.ts";
 import type { EntityAddress, StoreModel } from "./store-model.ts";
 import { someMembers, type Write, writeStep } from "./write-scenarios.ts";
 
-// ---- Requests ---------------------------------------------------------------------------------------------------------
+// ---- Requests -----------------------------------------------------------------------------------
 
 export type RequestedOperation = "get" | "query" | "delete" | Write;
 type Sas = (random: SeededRandom, address: EntityAddress) => string; // the parameters of the query

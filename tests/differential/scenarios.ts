@@ -1,5 +1,6 @@
-// The scenarios that the generator exercises: operation, Edm type, and error code (or "ok"), each with a way to make such a
-// request. The run deals from the whole deck before it deals a scenario again, so that none is left to luck.
+// The scenarios that the generator exercises: operation, Edm type, and error code (or "ok"), each
+// with a way to make such a request. The run deals from the whole deck before it deals a scenario
+// again, so that none is left to luck.
 
 import type { EdmType, Step } from "./request.ts";
 import type { SeededRandom } from "./seeded-random.ts";
@@ -40,7 +41,8 @@ export class ScenarioDeck {
   }
 }
 
-// Counts what was answered: by cell, and by scenario, since several scenarios may fall into the same cell.
+// Counts what was answered: by cell, and by scenario, since several scenarios may fall into the
+// same cell.
 export class Coverage {
   readonly #counts = new Map<string, number>();
   readonly #expected = new Map<Scenario, number>();
@@ -77,7 +79,8 @@ export class Coverage {
     return [...cells, ...scenarios];
   }
 
-  // A line per operation and code, with its count for each type; what was claimed and never seen is there with its 0.
+  // A line per operation and code, with its count for each type; what was claimed and never seen is
+  // there with its 0.
   lines(): string[] {
     const rows = new Map<string, string[]>();
     for (const [cell, count] of [...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1))) {

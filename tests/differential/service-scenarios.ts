@@ -24,7 +24,7 @@ function scenario(
   return { operation, type: "-", code, make };
 }
 
-// ---- Properties -------------------------------------------------------------------------------------------------------
+// ---- Properties ---------------------------------------------------------------------------------
 
 const retention = "<RetentionPolicy><Enabled>true</Enabled><Days>7</Days></RetentionPolicy>";
 const unlimited = "<RetentionPolicy><Enabled>false</Enabled></RetentionPolicy>";
@@ -80,7 +80,7 @@ const anyProperties = (random: SeededRandom) =>
     rules,
   );
 
-// ---- Preflight --------------------------------------------------------------------------------------------------------
+// ---- Preflight ----------------------------------------------------------------------------------
 
 function preflight(
   code: string,
@@ -105,7 +105,7 @@ function preflight(
   );
 }
 
-// ---- Routing ----------------------------------------------------------------------------------------------------------
+// ---- Routing ------------------------------------------------------------------------------------
 
 const entity = entityPath("noSuchTable", { pk: "p", rk: "r" });
 const routed = (code: string, method: string, target: string, ...tags: string[]) =>

@@ -1,4 +1,5 @@
-// What both backends hold, as far as the generator must know to ask for it. Kept true by `apply`, which hears of what succeeded.
+// What both backends hold, as far as the generator must know to ask for it. Kept true by `apply`,
+// which hears of what succeeded.
 
 import type { Key, Step, TouchedEntity } from "./request.ts";
 import type { SeededRandom } from "./seeded-random.ts";

@@ -32,7 +32,7 @@ function scenario(
 const otherCase = (name: string) =>
   name.replace(/[a-z]/gi, (c) => (c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase()));
 
-// ---- Create -----------------------------------------------------------------------------------------------------------
+// ---- Create -------------------------------------------------------------------------------------
 
 function create(body: string, name: string, random: SeededRandom): Made {
   return {
@@ -120,7 +120,7 @@ const creating: Scenario[] = [
   ),
 ];
 
-// ---- The others -------------------------------------------------------------------------------------------------------
+// ---- The others ---------------------------------------------------------------------------------
 
 const some = (model: StoreModel, random: SeededRandom) => model.anyTable(random);
 const none = () => "noSuchTable";
@@ -174,7 +174,7 @@ const tableFilter =
   (random: SeededRandom) =>
     `?$filter=${encodeQueryValue(random.pick(texts))}`;
 
-// ---- Access policies --------------------------------------------------------------------------------------------------
+// ---- Access policies ----------------------------------------------------------------------------
 
 const policies = (
   code: string,

@@ -1,4 +1,5 @@
-// Values of every Edm type as JSON text: good ones, good ones that can be written in several ways, and bad ones.
+// Values of every Edm type as JSON text: good ones, good ones that can be written in several ways,
+// and bad ones.
 
 import type { EdmType } from "./request.ts";
 import type { SeededRandom } from "./seeded-random.ts";

@@ -28,7 +28,7 @@ const conditional = (write: Write) => write === "replace" || write === "merge";
 export const staleEtag = `W/"datetime'2020-01-01T00%3A00%3A00.0000001Z'"`;
 export const noTable = "noSuchTable";
 
-// ---- Bodies -----------------------------------------------------------------------------------------------------------
+// ---- Bodies -------------------------------------------------------------------------------------
 
 export function someMembers(random: SeededRandom, first: EdmType): Named[] {
   const types = [first, ...random.shuffle(edmTypes).slice(0, random.below(5))];
@@ -43,7 +43,7 @@ const typesOf = (members: readonly Named[]): EdmType[] =>
     members.some(({ name }) => name.toLowerCase().includes(type.toLowerCase())),
   );
 
-// ---- Requests ---------------------------------------------------------------------------------------------------------
+// ---- Requests -----------------------------------------------------------------------------------
 
 interface Writing extends EntityAddress {
   write: Write;
@@ -119,7 +119,7 @@ function condition(random: SeededRandom, write: Write): { ifMatch?: string } {
   return conditional(write) ? { ifMatch: random.pick(["*", "{{etag 0}}"]) } : {};
 }
 
-// ---- Scenarios -----------------------------------------------------------------------------------------------------------
+// ---- Scenarios ----------------------------------------------------------------------------------
 
 type Writer = (model: StoreModel, random: SeededRandom, address: EntityAddress) => Partial<Writing>;
 

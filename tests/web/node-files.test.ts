@@ -309,7 +309,8 @@ describe("what a crash leaves in the folder", () => {
     const died = await NodeFilesStorage.open(folder, system);
     await died.addSegments(1, [bytes(1)], "strict");
     await died.putPart(1, bytes(1));
-    await died.commitManifest(bytes(3), { segmentsBelow: 2, obsoleteParts: [1] }); // the manifest is committed
+    // the manifest is committed
+    await died.commitManifest(bytes(3), { segmentsBelow: 2, obsoleteParts: [1] });
     const again = await NodeFilesStorage.open(folder);
     const loaded = await loadAll(again, [], 2);
     assert.deepEqual(loaded, { manifest: [3], parts: {}, segments: [], orphans: [1] });

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-const path = "../../bindings/prune.mjs"; // a JavaScript file of the build, without type declarations
+// a JavaScript file of the build, without type declarations
+const path = "../../bindings/prune.mjs";
 const { prune } = (await import(path)) as { prune(glue: string): string };
 
 const members = (glue: string, object: string): string[] =>

@@ -339,7 +339,8 @@ describe("idbfs", () => {
     const place = new SharedFixture();
     const first = await place.open();
     await loadAll(first);
-    await first.addSegments(1, [bytes], "strict"); // without a claim, for lack of space: this segment claims the log
+    // without a claim, for lack of space: this segment claims the log
+    await first.addSegments(1, [bytes], "strict");
     await first.addSegments(2, [bytes], "strict");
     await first.close();
     const left: string[][] = [];
@@ -427,7 +428,8 @@ describe("idbfs", () => {
     const place = new SharedFixture();
     const storage = await place.open();
     await storage.addSegments(1, [bytes], "strict");
-    await deleteDatabase(indexedDB, mountPoint(place.store), 1000); // the connection closes for the deletion
+    // the connection closes for the deletion
+    await deleteDatabase(indexedDB, mountPoint(place.store), 1000);
     const gone = { failure: "gone", code: "ConnectionLost", isFatal: true };
     await assert.rejects(storage.addSegments(2, [bytes], "strict"), gone);
     await assert.rejects(storage.addSegments(2, [bytes], "strict"), gone);

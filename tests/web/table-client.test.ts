@@ -387,7 +387,8 @@ describe("listing", () => {
     assert.equal(next.length, 6);
     assert.equal(next.continuationToken, undefined);
     await table.deleteEntity(next[0].partitionKey, next[0].rowKey);
-    await table.createEntity({ partitionKey: "p0", rowKey: "0", n: -1 }); // before the token: not returned again
+    // before the token: not returned again
+    await table.createEntity({ partitionKey: "p0", rowKey: "0", n: -1 });
     const later = (await table.listEntities().byPage({ continuationToken: token }).next()).value;
     assert.deepEqual(
       later.map(({ n }: { n: number }) => n),

@@ -396,7 +396,10 @@ export interface Resolver<T extends object> {
 export interface TableOptions<T extends object = Record<string, unknown>> {
   /** Converts entities that are read. Cannot be combined with `disableTypeConversion`. */
   resolver?: Resolver<T>;
-  /** Fixes the Edm type of plain numbers, for example { price: "Double" }: 3 is then stored as a Double. */
+  /**
+   * Fixes the Edm type of plain numbers, for example { price: "Double" }: 3 is then stored as a
+   * Double.
+   */
   types?: Partial<Record<keyof T, EdmTypes>>;
   /** The durability of this handle's writes. Default: the store's. */
   durability?: Durability;
@@ -507,7 +510,10 @@ export interface OpenOptions {
    * `clock`.
    */
   thread?: "inline" | "worker";
-  /** Whether to ask the browser not to evict the data (navigator.storage.persist()); default "never". */
+  /**
+   * Whether to ask the browser not to evict the data (navigator.storage.persist()); default
+   * "never".
+   */
   requestPersistence?: "never" | "on-open" | "on-first-write";
   clock?: Clock;
   /** Default: the platform's. Stored data does not depend on it. */
@@ -774,7 +780,10 @@ export interface Store {
    * rejects with StoreError only if the store cannot respond.
    */
   readonly fetch: (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
-  /** The same for the official clients: `new TableClient(url, name, { httpClient: store.httpClient })`. */
+  /**
+   * The same for the official clients: `new TableClient(url, name, { httpClient: store.httpClient
+   * })`.
+   */
   readonly httpClient: HttpClient;
   /** Resolves when all earlier writes are stored. */
   flush(): Promise<void>;

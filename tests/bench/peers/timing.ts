@@ -23,8 +23,8 @@ const callsPerTurn = 4;
 
 export const now = () => performance.now();
 
-// Starts the clock and returns the time. A profiler (profile.ts) records only what runs on the clock,
-// neither preparation nor warm-up. Without a profiler, console.profile() does nothing.
+// Starts the clock and returns the time. A profiler (profile.ts) records only what runs on the
+// clock, neither preparation nor warm-up. Without a profiler, console.profile() does nothing.
 export function startClock(): number {
   console.profile("clock");
   return now();

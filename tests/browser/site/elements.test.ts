@@ -17,7 +17,7 @@ test("import and export: invalid rows are reported by line, and types are kept",
   assert.deepEqual(read.captions, ["4 rows, of which 2 were rejected", "What is in the table"]);
   assert.deepEqual(read.tables, [
     [
-      ["desk", "0043", "4", 'stock is "many", which is no Int32.', "InvalidInput"],
+      ["desk", "0043", "4", 'stock is "many", which is not a valid Int32.', "InvalidInput"],
       ["", "", "5", "The row has 5 cells, the header 9.", ""],
     ],
     [

@@ -270,7 +270,8 @@ async function withFaults(
 
   const stored = new Map<number, "yes" | "perhaps">(); // by body
   const gone = new Map<number, "yes" | "perhaps">();
-  const holding = new Map<number, QueueMessage<number>>(); // with the latest time when it was dequeued
+  // with the latest time when it was dequeued
+  const holding = new Map<number, QueueMessage<number>>();
   let next = 0;
 
   const put = async (queue: TableQueue<number>) => {

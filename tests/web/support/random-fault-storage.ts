@@ -46,7 +46,8 @@ export class RandomFaultStorage implements LogStorage {
   claim: LogStorage["claim"] = (...a) => this.#inner.claim(...a);
   readonly segmentBytes = 300; // small, so that many groups take several
   addSegments: LogStorage["addSegments"] = (sequence, segments, durability) => {
-    const copies = segments.map((bytes) => bytes.slice()); // stored possibly after the engine is gone
+    // stored possibly after the engine is gone
+    const copies = segments.map((bytes) => bytes.slice());
     return this.#withFaults(() => this.#inner.addSegments(sequence, copies, durability));
   };
   putPart: LogStorage["putPart"] = (id, bytes) => {

@@ -26,8 +26,8 @@ function readAll(reader: RowReader, pieces: Iterable<string>): Row[] {
   return rows;
 }
 
-// Returns one text per row: its line, and the entity as p/r name:Type=value, or its error. "…" at
-// the end: the rest could not be read.
+// One text per row: its line, and the entity as p/r name:Type=value, or what is wrong with it. "…"
+// at the end: no more could be read.
 function shown(format: Format, text: string, reader: RowReader = makers[format]()): string[] {
   const rows = readAll(reader, [text]).map((row) => {
     if ("problem" in row) return `${row.line}: ${row.problem}`;
@@ -96,17 +96,17 @@ describe("CSV", () => {
     [
       "an unknown type",
       `${keys},n,n@type\np,1,2,Integer\np,2,2,Int32\n`,
-      ['2: n@type is "Integer", which is no type.', "3: p/2 n:Int32=2"],
+      ['2: n@type is "Integer", which is not a type.', "3: p/2 n:Int32=2"],
     ],
     [
       "text behind a closing quote",
       `${keys}\n"p"q,1\np,2\n`,
-      ["2: There is text behind the closing quote of cell 1.", "3: p/2"],
+      ["2: There is text after the closing quote of cell 1.", "3: p/2"],
     ],
     [
       "a quote that is never closed",
       `${keys}\np,1\np,"2\np,3\n`,
-      ["2: p/1", "3: A quote of this row is never closed.", "…"],
+      ["2: p/1", "3: A quoted cell of this row is not closed.", "…"],
     ],
     ["nothing", "", ["1: There is no header.", "…"]],
     ["a header alone", `${keys}\n`, []],
@@ -118,7 +118,11 @@ describe("CSV", () => {
     ],
     ["a column twice", `${keys},n,n\np,1,2,3\n`, ["1: There are two columns n.", "…"]],
     ["a column without name", `${keys},\n`, ["1: Column 3 has no name.", "…"]],
-    ["a type of nothing", `${keys},n@type\n`, ["1: The column n@type is of no property.", "…"]],
+    [
+      "a type of nothing",
+      `${keys},n@type\n`,
+      ["1: The column n@type has no matching property.", "…"],
+    ],
   ];
   for (const [what, text, rows] of cases) {
     test(what, () => assert.deepEqual(shown("csv", text), rows));
@@ -169,37 +173,41 @@ describe("NDJSON", () => {
       "lines that are nothing of the kind; the others are read",
       `[]\n${entity}}\n5\n{"PartitionKey":"p"}\n${entity},"PartitionKey":"q"}\n`,
       [
-        '1: No JSON: "{" is missing before "[]".',
+        '1: Invalid JSON: expected "{" before "[]".',
         "2: p/1",
-        '3: No JSON: "{" is missing before "5".',
-        "4: RowKey is missing, or no string.",
-        '5: "PartitionKey" comes twice.',
+        '3: Invalid JSON: expected "{" before "5".',
+        "4: RowKey is missing or not a string.",
+        '5: "PartitionKey" occurs twice.',
       ],
     ],
     ["a key twice", `${entity},"rowKey":"2"}`, ["1: RowKey and rowKey are the same key."]],
-    ["an array", `${entity},"a":[1]}`, ["1: An array is no property."]],
-    ["an object", `${entity},"a":{"b":1}}`, ["1: a is an object, and no pair of type and value."]],
-    ["objects in objects", `${entity},"a":{"b":{}}}`, ["1: Objects in objects are no property."]],
+    ["an array", `${entity},"a":[1]}`, ["1: A property cannot be an array."]],
     [
-      "no such type",
-      `${entity},"a":{"type":"Int","value":"1"}}`,
-      ["1: a has a type that there is not."],
+      "an object",
+      `${entity},"a":{"b":1}}`,
+      ["1: a is an object, but not a pair of type and value."],
     ],
+    [
+      "objects in objects",
+      `${entity},"a":{"b":{}}}`,
+      ["1: A property cannot contain nested objects."],
+    ],
+    ["no such type", `${entity},"a":{"type":"Int","value":"1"}}`, ["1: a has an unknown type."]],
     [
       "a type of nothing",
       `${entity},"a@odata.type":"Edm.Int64"}`,
-      ["1: a@odata.type is of no property."],
+      ["1: a@odata.type has no matching property."],
     ],
-    ["a string without end", `${entity},"a":"b\\"}`, ["1: A string has no end."]],
-    ["a bad escape", `${entity},"a":"\\x"}`, ["1: A string is not as in JSON, from column 38 on."]],
-    ["a bad number", `${entity},"a":01}`, ['1: No JSON: "}" is missing before "1}".']],
-    ["no value", `${entity},"a":}`, ['1: No JSON: a value is missing before "}".']],
+    ["a string without end", `${entity},"a":"b\\"}`, ["1: A string is not closed."]],
+    ["a bad escape", `${entity},"a":"\\x"}`, ["1: The string at column 38 is not valid JSON."]],
+    ["a bad number", `${entity},"a":01}`, ['1: Invalid JSON: expected "}" before "1}".']],
+    ["no value", `${entity},"a":}`, ['1: Invalid JSON: expected a value before "}".']],
     [
       "something behind",
       `${entity}} x`,
-      ['1: No JSON: the end of the entity is missing before "x".'],
+      ['1: Invalid JSON: expected the end of the entity before "x".'],
     ],
-    ["a cut", entity, ['1: No JSON: "}" is missing before the end.']],
+    ["a cut", entity, ['1: Invalid JSON: expected "}" before the end.']],
   ];
   for (const [what, text, rows] of cases) {
     test(what, () => assert.deepEqual(shown("ndjson", text), rows));
@@ -228,19 +236,23 @@ describe("JSON", () => {
       `{"odata.metadata":"x","n":[{}],"value":[${entity}],"more":1}`,
       ["1: p/1"],
     ],
-    ["no array", entity, ['1: There is no "value" with an array of entities.', "…"]],
-    ["something else", "5", ["1: There is no array of entities.", "…"]],
-    ["no comma", `[${entity}\n${entity}]`, ["1: p/1", '2: There is no "," or "]" here.', "…"]],
-    ["a comma too many", `[${entity},]`, ["1: p/1", "1: There is no entity here.", "…"]],
-    ["something behind", `[]\n,`, ["2: There is more behind the array of entities.", "…"]],
+    ["no array", entity, ['1: Expected "value" with an array of entities.', "…"]],
+    ["something else", "5", ["1: Expected an array of entities.", "…"]],
+    ["no comma", `[${entity}\n${entity}]`, ["1: p/1", '2: Expected "," or "]".', "…"]],
+    ["a comma too many", `[${entity},]`, ["1: p/1", "1: Expected an entity.", "…"]],
+    ["something behind", `[]\n,`, ["2: Unexpected text after the array of entities.", "…"]],
     [
       "a cut between entities",
       `[${entity},`,
-      ["1: p/1", "1: The array of entities has no end.", "…"],
+      ["1: p/1", "1: The array of entities is not complete.", "…"],
     ],
-    ["a cut in an entity", `[${entity},\n{"a`, ["1: p/1", "2: What begins here has no end.", "…"]],
-    ["nothing", "", ["1: The array of entities has no end.", "…"]],
-    ["a cut in the list", '{"value"', ["1: What begins here has no end.", "…"]],
+    [
+      "a cut in an entity",
+      `[${entity},\n{"a`,
+      ["1: p/1", "2: The value that begins here is not complete.", "…"],
+    ],
+    ["nothing", "", ["1: The array of entities is not complete.", "…"]],
+    ["a cut in the list", '{"value"', ["1: The value that begins here is not complete.", "…"]],
   ];
   for (const [what, text, rows] of cases) {
     test(what, () => assert.deepEqual(shown("json", text), rows));
@@ -249,12 +261,12 @@ describe("JSON", () => {
   test("invalid rows", () => {
     const text = `[5,${entity},"a]",null,[1,{}],{"a":{"b":[]}}]`;
     assert.deepEqual(shown("json", text), [
-      '1: No JSON: "{" is missing before "5".',
+      '1: Invalid JSON: expected "{" before "5".',
       "1: p/1",
-      '1: No JSON: "{" is missing before "\\"a]\\"".',
-      '1: No JSON: "{" is missing before "null".',
-      '1: No JSON: "{" is missing before "[1,{}]".',
-      "1: An array is no property.",
+      '1: Invalid JSON: expected "{" before "\\"a]\\"".',
+      '1: Invalid JSON: expected "{" before "null".',
+      '1: Invalid JSON: expected "{" before "[1,{}]".',
+      "1: A property cannot be an array.",
     ]);
   });
 

@@ -1,5 +1,5 @@
-// Tests store.export() and store.import(): round trips of every kind of value, rejected rows,
-// failing sources, and the limit on how much of a file is in memory.
+// store.export() and store.import(): round trips of every kind of value, rows that are refused,
+// sources that fail, and that no more than a little of a file is held.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -122,7 +122,7 @@ describe("export writes", () => {
       /^PartitionKey,RowKey,Timestamp\r\np,1000,/,
     );
     await store.table(table).createEntity(row("9999", { late: 1 }));
-    await assert.rejects(reader.read(), /The property late was written while/);
+    await assert.rejects(reader.read(), /The property late was added while/);
   });
 
   test("without reading before it is read, and at most one page ahead", async () => {
@@ -352,7 +352,7 @@ describe("import", () => {
         [10, "InvalidInput"],
       ],
     );
-    assert.equal(rejections[0]?.message, 'n is "x", which is no Int32.');
+    assert.equal(rejections[0]?.message, 'n is "x", which is not a valid Int32.');
   });
 
   test("writes two rows of one entity in order", async () => {
@@ -425,7 +425,10 @@ describe("import", () => {
     assert.equal(rejections[0]?.message, "not this one");
     assert.match(rejections[1]?.message ?? "", /^Unknown EDM type object/);
     const bad = await imported(line("1"), { onRow: () => ({ partitionKey: "p" }) as never });
-    assert.equal(bad.rejections[0]?.message, "onRow gave an entity without keys that are strings.");
+    assert.equal(
+      bad.rejections[0]?.message,
+      "onRow returned an entity whose keys are not strings.",
+    );
   });
 
   test("rejects invalid options", async () => {

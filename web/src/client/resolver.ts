@@ -5,7 +5,10 @@ import type { RawEntity, Resolver, StandardSchema } from "../types.ts";
 
 const system = ["etag", "partitionKey", "rowKey", "timestamp"] as const;
 
-/** Returns the entity converted by its schema. System properties that the schema drops are added back. */
+/**
+ * Returns the entity converted by its schema. System properties that the schema drops are added
+ * back.
+ */
 export function applyResolver<T extends object>(
   entity: RawEntity,
   resolver: Resolver<T>,

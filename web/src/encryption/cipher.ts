@@ -1,11 +1,17 @@
-// Properties to ciphertext and back. Each entity has a key of its own, which is stored with it, wrapped by the caller's:
+// Encrypts and decrypts properties of entities. Each entity has its own key, which is stored in the
+// entity, wrapped by the caller's key:
 //
-//     <property>     Binary: 12 random bytes, then AES-256-GCM of the text in UTF-8, with [table in lower case, partitionKey, rowKey, name] as JSON
-//                    authenticated beside it: a value can't be moved to another property, entity or table unnoticed
-//     _Encryption    String: { "v": 2, "key": <id of the caller's key>, "wrapped": <the entity's key by AES-KW, base64>, "names": […] }
+//     <property>     Binary: a nonce of 12 random bytes, then the AES-256-GCM ciphertext of the
+//                    text
+//                    in UTF-8. The additional authenticated data are the JSON of
+//                    [table in lower case, partitionKey, rowKey, name], so that moving a value to
+//                    another property, entity or table is detected.
+//     _Encryption    String: { "v": 2, "key": <id of the caller's key>,
+//                    "wrapped": <the entity's key wrapped by AES-KW, base64>, "names": […] }
 //
-// Version 1, which no release had, said nothing of the table; it is refused. What nothing here notices: an older value of the same place that is put
-// back, and a table of the same name in another account.
+// Version 1 did not authenticate the table and was never released; reading rejects it. Two changes
+// are not detected: restoring an older value of the same property, and moving an entity to a table
+// of the same name in another account.
 
 import { base64, fromBase64 } from "../edm/edm.ts";
 import { StoreError } from "../errors.ts";

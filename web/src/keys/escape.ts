@@ -1,15 +1,17 @@
-// Any text as a key. Keys may not hold # / \ ? nor control characters; ordinary text stays as it is, and the order of texts (by
-// UTF-16 unit, as the store has it) is the order of their keys. What keeps it: a forbidden character becomes the allowed
-// one before it, with a mark that sorts after all that may follow that one otherwise.
+// Encodes any text as a key, and back. Keys must not contain # / \ ? or control characters; other
+// text is unchanged. Keys sort as their texts do (by UTF-16 unit, the store's order): a forbidden
+// character becomes the allowed character before it, followed by ~, which sorts after everything
+// that may otherwise follow that character.
 //
 //     #  /  ?  \         "~  .~  >~  [~
 //     U+007F–U+009F      ~~ and one of 33 digits
-//     U+0000–U+001F      two spaces and one of 32 digits: nothing allowed stands before them, so here it is the spaces that make way
+//     U+0000–U+001F      two spaces and one of 32 digits: no allowed character sorts before these
 //
-// and so that none of it is ambiguous
+// Two rules keep the encoding unambiguous:
 //
-//     " . > [ ~          get a } behind them where a character from } on follows
-//     space              gets a ! behind it before another space, a control character, a !, or the end
+//     " . > [ ~          followed by a character from } on: } is inserted between them
+//     space              before a space, a control character, ! or the end of the text: ! is
+//                        inserted after the space
 
 import { invalidKeyError, requireKeyLength, requireText } from "./check.ts";
 

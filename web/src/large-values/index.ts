@@ -1,4 +1,5 @@
-// entitable/large-values: values beyond the limits of a property and of an entity, in rows of a table.
+// entitable/large-values: values beyond the limits of a property and of an entity, in rows of a
+// table.
 
 export {
   type LargeValueOptions,

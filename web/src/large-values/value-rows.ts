@@ -1,11 +1,13 @@
-// How a value stands in the table: in as many rows as it takes, each of up to eleven properties of 64 KiB.
+// The rows that store one large value: as many as needed, each with up to eleven properties of 64
+// KiB.
 //
 //     <row key>        Version, Bytes, Value00 … Value10
 //     <row key>!1      Version, Value00 …
 //     <row key>!2
 //     <row key>!3
 //
-// A write gives all of its rows the same Version, which no other write has. Bytes, the length of all, says how many rows there are to be.
+// All rows of one write have the same Version, which is unique to that write. Bytes is the length
+// of the whole value, which determines the number of rows.
 
 import type { TableEntity } from "../types.ts";
 

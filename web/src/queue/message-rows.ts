@@ -1,4 +1,5 @@
-// The rows of a queue's messages. A queue is a partition; a message is a row in one of two sub-queues:
+// The rows of a queue's messages. A queue is a partition; a message is a row in one of two
+// sub-queues:
 //
 //     queue!<visible from, in milliseconds>!<id>!<dequeue count>
 //     poison!...    the same, for messages that were dequeued too often

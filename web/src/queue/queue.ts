@@ -46,7 +46,10 @@ export interface QueueOptions {
    * Default 5.
    */
   maxDequeueCount?: number;
-  /** Default: the platform's. Consumers on several machines need clocks that agree within a fraction of `visibilityTimeoutMs`. */
+  /**
+   * Default: the platform's. Consumers on several machines need clocks that agree within a fraction
+   * of `visibilityTimeoutMs`.
+   */
   clock?: Clock;
   random?: RandomSource;
 }

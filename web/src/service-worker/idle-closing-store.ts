@@ -72,7 +72,8 @@ export class IdleClosingStore {
     if (opened.users > 0) return;
     opened.store
       .then((store) => store.close())
-      .catch(() => {}) // what could not be opened is closed; what could not be stored was never acknowledged
+      // what could not be opened is closed; what could not be stored was never acknowledged
+      .catch(() => {})
       .finally(opened.end);
   }
 }

@@ -1,8 +1,10 @@
-// `entitable/service-worker`: the script of a Service Worker that answers requests to an account from a store. Everything is in it but
-// the module, which it looks for beside itself. web/build.mjs makes a classic script of it: there import() throws.
+// `entitable/service-worker`: the script of a Service Worker that answers requests to an account
+// from a store. Everything is in it but the module, which it looks for beside itself. web/build.mjs
+// makes a classic script of it: there import() throws.
 //
 //   navigator.serviceWorker.register("/service-worker.js?account=shop")      registered as it is
-//   importScripts("/service-worker.js"); entitable.serve({ account: "shop" })      in a worker of the site's own
+//   importScripts("/service-worker.js"); entitable.serve({ account: "shop" })      in a worker of
+//   the site's own
 
 import type { Scope } from "./scope.ts";
 import { type ServiceWorkerOptions, serveIn } from "./serve.ts";

@@ -1,15 +1,18 @@
-// What an exchange says, whoever answered: values that no two services could share become names, and the rest can be compared.
+// Normalizes requests and responses, so that those of two services can be compared. Values that
+// necessarily differ between services become placeholders:
 //
-//   not looked at   headers of the connection, and of who made the server: Connection, Content-Encoding, Content-Length, Keep-Alive, Server,
-//                   Transfer-Encoding
-//   <date>          Date; LastSyncTime of statistics
+//   (removed)       headers of the connection and the server product: Connection, Content-Encoding,
+//                   Content-Length, Keep-Alive, Server, Transfer-Encoding; at the end of an error's
+//                   message, the request id and the time
+//   <date>          Date; LastSyncTime of the service statistics
 //   <id>            x-ms-request-id; the boundaries of batches
-//   <as sent>       x-ms-client-request-id, if it is the request's
-//   <token>         x-ms-continuation-*, and what requests say of them
-//   <time>          within ETags of entities, Timestamp, and the end of an error's message, which names the request and the time
-//   <signature>     of a request, and the times that are signed
+//   <as sent>       x-ms-client-request-id, if equal to the request's
+//   <token>         x-ms-continuation-*, and the query parameters of requests that repeat them
+//   <time>          the time in ETags of entities, and Timestamp
+//   <signature>     the signature of a request, and its signed times
 //
-// Numbers are compared as they are written: 3 is not 3.0, which is told as <3.0>. The order of headers and of JSON properties means nothing.
+// Numbers are compared by their text: 3 differs from 3.0, which is shown as <3.0>. The order of
+// headers and of JSON properties does not matter.
 
 import type { RestRequest } from "../rest/entry-point.ts";
 import type { HttpResponse } from "../rest/http-message.ts";
@@ -88,9 +91,9 @@ function contentOf(type: string, text: string): Content {
   return { code, body: whole === undefined ? plain : plain.replace(whole, "") };
 }
 
-// Of a batch: each answer in it.
+// Parses the responses in a batch response.
 function partsOf(text: string): Content {
-  const answers = text.split(/^--.*$/m).flatMap((segment) => {
+  const responses = text.split(/^--.*$/m).flatMap((segment) => {
     const [, status, lines = "", body = ""] =
       /HTTP\/1\.1 (\d+)[^\r\n]*\r?\n((?:[^\r\n]+\r?\n)*)(?:\r?\n)?(.*)/s.exec(segment) ?? [];
     if (status === undefined) return [];
@@ -102,7 +105,7 @@ function partsOf(text: string): Content {
     const content = contentOf(named["content-type"] ?? "", body.trim());
     return [{ status: Number(status), headers: named, ...content }];
   });
-  return { code: answers.find(({ code }) => code !== undefined)?.code, body: answers };
+  return { code: responses.find(({ code }) => code !== undefined)?.code, body: responses };
 }
 
 function jsonOf(text: string): Content {
@@ -118,7 +121,7 @@ function jsonOf(text: string): Content {
   return { code: String(code), body: { "odata.error": rest } };
 }
 
-// `source` is what stands in the text; where the platform doesn't tell, 3.0 is 3.
+// `source` is the number's text in the JSON. On platforms that do not supply it, 3.0 equals 3.
 function withSource(name: string, value: unknown, { source }: { source?: string } = {}): unknown {
   if (typeof value === "number") {
     return source === undefined || source === String(value) ? value : `<${source}>`;

@@ -1,12 +1,13 @@
-// What both directions are given, and check first.
+// The dependencies of import and export, and the checks of their options.
 
 import type { AbortError, StoreError } from "../errors.ts";
 import type { AbortSignalLike, FileFormat } from "../types.ts";
 import type { chunksFrom } from "../util/chunks.ts";
 import type { yieldToEventLoop } from "../util/event-loop.ts";
 
-// What every page has in memory. It is handed over, since this room is loaded only when it is needed: what both imported, bundlers that
-// split by importers alone (esbuild is one) would put into files of their own, and every page would wait for those.
+// Code that every page has already loaded. It is passed as a parameter, because this module is
+// loaded on demand: if this module imported it too, bundlers such as esbuild would move the shared
+// code into separate files, and every page would wait for those.
 export interface Dependencies {
   readonly AbortError: typeof AbortError;
   readonly StoreError: typeof StoreError;
@@ -16,12 +17,12 @@ export interface Dependencies {
 
 const formats: readonly FileFormat[] = ["ndjson", "json", "csv"];
 
-/** Throws StoreError ValidationFailed. */
+/** Throws StoreError ValidationFailed if the format is unknown. */
 export function checkFormat(format: FileFormat, dependencies: Dependencies): void {
   oneOf("format", format, formats, dependencies);
 }
 
-/** Likewise. */
+/** Throws StoreError ValidationFailed if an option is not one of the allowed values. */
 export function oneOf<T extends string>(
   name: string,
   value: T,
@@ -35,7 +36,7 @@ export function oneOf<T extends string>(
   );
 }
 
-/** Throws AbortError. */
+/** Throws AbortError if the signal is aborted. */
 export function checkSignal(
   signal: AbortSignalLike | undefined,
   { AbortError }: Dependencies,

@@ -1,7 +1,8 @@
-// Records of comma-separated values (RFC 4180), whatever pieces the file comes in.
+// Parses comma-separated values (RFC 4180) into records, and formats them. The text may arrive in
+// any chunks.
 //
-// Besides what the RFC has: lines may end with LF or CR alone; the separator is the first of , ; | and tab that stands in the
-// first record outside quotes (a header's names hold none of them); and quotes inside an unquoted cell are text.
+// Extensions to the RFC: lines may end with LF or CR alone. The separator is the first of , ; | and
+// tab that occurs outside quotes in the first record. Quotes inside an unquoted cell are text.
 
 import { rowUnitsMax, tooLong } from "./row-reader.ts";
 
@@ -9,7 +10,10 @@ export interface CsvRecord {
   line: number;
   units: number;
   cells: string[];
-  /** Which cells stood in quotes: an empty one is a text, and nothing is none. */
+  /**
+   * Which cells were quoted: an empty quoted cell is empty text, an empty unquoted cell is no
+   * value.
+   */
   quoted: boolean[];
   problem?: string;
 }
@@ -20,11 +24,11 @@ export class CsvParser {
   line = 1;
   broken = false;
   #separator: string | undefined;
-  #delimiters = /[,;|\t\r\n]/g; // that end a cell
+  #delimiters = /[,;|\t\r\n]/g; // the characters that end a cell
   #state: ParserState = "start";
   #record: CsvRecord = newRecord(1);
   #cell = "";
-  #cr = false; // the last sign was one, so an LF is part of that line end
+  #cr = false; // whether the last character was CR: then LF belongs to the same line end
   #records: CsvRecord[] = [];
 
   feed(text: string): CsvRecord[] {
@@ -37,7 +41,7 @@ export class CsvParser {
 
   end(): CsvRecord[] {
     if (!this.broken && this.#state === "quoted") {
-      this.#fail("A quote of this row is never closed.");
+      this.#fail("A quoted cell of this row is not closed.");
     } else if (!this.broken && (this.#state !== "start" || this.#record.cells.length > 0)) {
       this.#endRecord();
     }
@@ -50,7 +54,7 @@ export class CsvParser {
     return records;
   }
 
-  // Up to the next quote. Whether that one closes the cell, the sign behind it says.
+  // Parses up to the next quote. The character after that quote decides whether it closes the cell.
   #parseQuoted(text: string, at: number): number {
     const quote = text.indexOf('"', at);
     const end = quote < 0 ? text.length : quote;
@@ -62,7 +66,7 @@ export class CsvParser {
     return quote + 1;
   }
 
-  // One sign that means something, with the text before it.
+  // Parses one special character, or plain text up to the next one.
   #parseUnquoted(text: string, at: number): number {
     const character = text[at] as string;
     if (this.#cr && character === "\n") {
@@ -96,7 +100,8 @@ export class CsvParser {
 
   #parsePlain(text: string, at: number): number {
     if (this.#state === "closed") {
-      this.#record.problem ??= `There is text behind the closing quote of cell ${this.#record.cells.length + 1}.`;
+      const cell = this.#record.cells.length + 1;
+      this.#record.problem ??= `There is text after the closing quote of cell ${cell}.`;
     }
     this.#state = "plain";
     this.#delimiters.lastIndex = at;
@@ -135,7 +140,7 @@ export class CsvParser {
     this.#record = newRecord(this.line);
   }
 
-  // Line ends in quotes are text; CR LF is one of them.
+  // Counts the line ends in quoted text. CR LF is one line end.
   #countLines(text: string, from: number, end: number): void {
     for (let at = from; at < end; ++at) {
       const character = text.charCodeAt(at);
@@ -163,7 +168,7 @@ function newRecord(line: number): CsvRecord {
 
 const needsQuotes = /[",\r\n]/;
 
-/** One cell. Empty text stands in quotes, which tells it from none. */
+/** Formats a cell. Empty text is quoted, which distinguishes it from no value. */
 export function formatCell(text: string): string {
   if (text === "") return '""';
   return needsQuotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -1,4 +1,4 @@
-// Entities as comma-separated values, with types in columns beside them (FORMATS.md).
+// Reads and writes entities as CSV, with each property's type in a column of its own (FORMATS.md).
 
 import type { StoreError } from "../errors.ts";
 import type { EdmTypes } from "../types.ts";
@@ -24,8 +24,8 @@ interface Column {
   name: string;
   at: number;
   typeAt: number | undefined;
-  fixed: EdmTypes | undefined; // for cells that don't say
-  last: EdmTypes | undefined; // that a cell of this column said
+  fixed: EdmTypes | undefined; // for cells without a type
+  last: EdmTypes | undefined; // the last type given in this column
 }
 
 interface Header {
@@ -107,7 +107,7 @@ function headerOf(cells: readonly string[], types: Readonly<Record<string, EdmTy
     if (name.endsWith(typeSuffix)) {
       const property = name.slice(0, -typeSuffix.length);
       if (!columnIndexes.has(property))
-        throw new InvalidRowError(`The column ${name} is of no property.`);
+        throw new InvalidRowError(`The column ${name} has no matching property.`);
     } else if (!isSystemProperty(name) && !keyNames.has(name)) {
       const typeAt = columnIndexes.get(name + typeSuffix);
       const fixed = Object.hasOwn(types, name) ? types[name] : undefined;
@@ -146,14 +146,14 @@ function entityOf({ cells, quoted }: CsvRecord, header: Header): FileEntity {
   return entity;
 }
 
-// undefined: the property is none.
+// Returns the type of a cell; undefined: the entity does not have the property.
 function typeOf(column: Column, text: string): EdmTypes | undefined {
   if (text === "") return column.fixed ?? column.last ?? "String";
   if (text === "Null" || text === "Edm.Null") return undefined;
   const type = edmTypeOf(text);
   if (type === undefined) {
     throw new InvalidRowError(
-      `${column.name}${typeSuffix} is ${JSON.stringify(text)}, which is no type.`,
+      `${column.name}${typeSuffix} is ${JSON.stringify(text)}, which is not a type.`,
     );
   }
   column.last = type;
@@ -170,13 +170,13 @@ const systemColumns: readonly (readonly [name: string, property: string])[] = [
 
 const lineEnd = "\r\n";
 
-/** Rows of a table whose properties are known. `select`: what was asked for; absent: everything. */
+/** Formats rows with the properties `names`. `select`: the selected properties; undefined: all. */
 export class CsvWriter {
   readonly #system: readonly (readonly [name: string, property: string])[];
   readonly #names: readonly string[];
   readonly #known: ReadonlySet<string>;
   readonly #typed: boolean;
-  readonly #refuse: (message: string, hint: string) => StoreError;
+  readonly #newError: (message: string, hint: string) => StoreError;
 
   constructor(
     names: readonly string[],
@@ -184,7 +184,7 @@ export class CsvWriter {
     typed: boolean,
     { StoreError }: Pick<Dependencies, "StoreError">,
   ) {
-    this.#refuse = (message, hint) => new StoreError("ValidationFailed", message, { hint });
+    this.#newError = (message, hint) => new StoreError("ValidationFailed", message, { hint });
     this.#system = systemColumns.filter(
       ([name, property]) => select === undefined || select.has(name) || select.has(property),
     );
@@ -202,7 +202,7 @@ export class CsvWriter {
     );
   }
 
-  /** Throws StoreError for what the file can't hold. */
+  /** Formats a row. Throws StoreError if the file cannot hold the entity. */
   row(entity: Readonly<Record<string, unknown>>): string {
     const cells = this.#system.map(([, property]) => formatCell(entity[property] as string));
     for (const name of this.#names) {
@@ -217,16 +217,18 @@ export class CsvWriter {
   }
 
   #isNew(name: string): StoreError {
-    return this.#refuse(
-      `The property ${name} was written while the table was exported, and the header does not have it.`,
-      "Export it again, or name the properties with select.",
+    return this.#newError(
+      `The property ${name} was added while the table was exported, ` +
+        "so the header does not have it.",
+      "Export the table again, or name the properties with select.",
     );
   }
 
   #notText({ partitionKey, rowKey }: Readonly<Record<string, unknown>>): StoreError {
-    return this.#refuse(
-      `The entity with partitionKey ${JSON.stringify(partitionKey)} and rowKey ${JSON.stringify(rowKey)} has text with half a surrogate pair, which CSV can't hold.`,
-      "Export it as JSON.",
+    return this.#newError(
+      `The entity with partitionKey ${JSON.stringify(partitionKey)} and rowKey ` +
+        `${JSON.stringify(rowKey)} has text with an unpaired surrogate, which CSV cannot hold.`,
+      "Export the table as JSON.",
     );
   }
 }

@@ -1,4 +1,5 @@
-// Bytes to text, exactly: UTF-8, or UTF-16 where a byte order mark says so. What is no such text ends it.
+// Decodes bytes as UTF-8, or as UTF-16 if they begin with its byte order mark. Invalid bytes end
+// the text.
 
 import type { ImportSource } from "../types.ts";
 import type { Dependencies } from "./checks.ts";
@@ -6,15 +7,18 @@ import type { Dependencies } from "./checks.ts";
 const chunkUnits = 64 * 1024;
 const byteOrderMark = "\ufeff";
 
-/** The bytes that follow are not the text that those before were. */
+/** The bytes after the text decoded so far are invalid. */
 export class InvalidTextError extends Error {
   constructor() {
-    super("The bytes that follow are no UTF-8 text.");
+    super("The next bytes are not valid UTF-8.");
     this.name = "InvalidTextError";
   }
 }
 
-/** Piece by piece, without its byte order mark. Throws InvalidTextError after the last of what could be read. */
+/**
+ * Yields the text in chunks, without its byte order mark. Throws InvalidTextError after the last
+ * valid text.
+ */
 export async function* decodeText(
   source: ImportSource,
   chunksFrom: Dependencies["chunksFrom"],
@@ -30,7 +34,7 @@ export async function* decodeText(
 }
 
 async function* decodeChunks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  let rest = new Uint8Array(); // of a chunk, the beginning of a character
+  let rest = new Uint8Array(); // an incomplete character at the end of the last chunk
   let encoding: Encoding | undefined;
   for await (const chunk of chunks) {
     const bytes = concatenate(rest, chunk);
@@ -61,7 +65,7 @@ function concatenate(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
   return both;
 }
 
-// How many bytes there are up to the beginning of a character that may go on in the next chunk.
+// Returns the number of bytes before an incomplete character at the end of the bytes.
 function completeUtf8Length(bytes: Uint8Array): number {
   for (let back = 1; back <= 3 && back <= bytes.length; ++back) {
     const byte = bytes[bytes.length - back] as number;
@@ -93,7 +97,8 @@ function* decode(bytes: Uint8Array, encoding: Encoding): Generator<string> {
   yield text;
 }
 
-// How much of a text in which bad bytes were replaced stands for the bytes as they are.
+// Returns the length (in UTF-16 units) of the text's prefix that encodes to the same bytes. In the
+// rest of the text, invalid bytes were replaced.
 function validPrefixLength(text: string, bytes: Uint8Array): number {
   let at = 0;
   for (let units = 0; units < text.length; ) {

@@ -64,7 +64,7 @@ async function* csv(
   }
 }
 
-// None and * stand for everything.
+// Returns the selected properties; undefined: all, because nothing or * is selected.
 function selectedProperties({ query }: ExportOptions): ReadonlySet<string> | undefined {
   const select = (query?.select ?? []).filter((name) => name !== "etag" && name !== "odata.etag");
   return select.length === 0 || select.includes("*") ? undefined : new Set(select);

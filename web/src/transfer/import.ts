@@ -60,7 +60,8 @@ class Import {
   };
   #buffered: BufferedRow[] = [];
   #bufferedUnits = 0;
-  #bufferedKeys = new Set<string>(); // one key is written once at a time, so that the later row is the later write
+  // A key is buffered once: of two rows with the same key, the later one must be written later.
+  #bufferedKeys = new Set<string>();
 
   constructor(client: TableClient, options: ImportOptions, dependencies: Dependencies) {
     this.#client = client;
@@ -108,22 +109,22 @@ class Import {
       await this.#writeBuffered();
   }
 
-  // What is to be written for the row.
+  // Returns the entity to write for a row; undefined: onRow skipped the row or failed.
   async #applyOnRow(row: ImportedRow): Promise<TableEntity | undefined> {
     const { onRow } = this.#options;
     if (onRow === undefined) return row.entity;
     const { partitionKey, rowKey } = row.entity;
     try {
-      const given = await onRow(row);
-      if (given === null) {
+      const replacement = await onRow(row);
+      if (replacement === null) {
         this.#report.skipped += 1;
         return undefined;
       }
-      const entity = given ?? row.entity;
+      const entity = replacement ?? row.entity;
       if (typeof entity.partitionKey === "string" && typeof entity.rowKey === "string") {
         return entity;
       }
-      throw new TypeError("onRow gave an entity without keys that are strings.");
+      throw new TypeError("onRow returned an entity whose keys are not strings.");
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       this.#reject({ line: row.line, message, partitionKey, rowKey });
@@ -131,7 +132,7 @@ class Import {
     }
   }
 
-  // All that is held, and waits for it.
+  // Writes all buffered rows and waits until they are written.
   async #writeBuffered(): Promise<void> {
     checkSignal(this.#options.signal, this.#dependencies);
     const buffered = this.#buffered;
@@ -171,7 +172,7 @@ class Import {
     this.#reject({ line, message, ...code, partitionKey, rowKey });
   }
 
-  // A row that can't be read.
+  // Reports a row that cannot be parsed.
   #rejectUnreadableRow(rejected: RejectedRow): void {
     this.#report.rows += 1;
     this.#reject(rejected);
@@ -219,19 +220,21 @@ interface RowError {
   code?: string;
 }
 
-// Whether it is the row that is wrong, and not the store or the time. An Error that is none of the package's: a value of onRow that has no type.
+// Returns whether an error is caused by the row and not by the store or its current state. A
+// TypeError means that a value returned by onRow has no Edm type.
 function isRowError(error: unknown): error is RowError {
   if (error instanceof TypeError) return true;
   const { name, statusCode } = error as { name?: string; statusCode?: number };
   return name === "RestError" && [400, 409, 413].includes(statusCode ?? 0);
 }
 
-// The service's words for a value that is not of its type are the same for everything.
+// Returns which value does not fit its type; undefined: all fit. The service's own message does not
+// name the property.
 function typeMismatchMessage(entity: TableEntity): string | undefined {
   for (const [name, property] of Object.entries(entity)) {
     const { type, value } = (property ?? {}) as { type?: EdmTypes; value?: unknown };
     if (type === undefined || typeof value !== "string" || isValidText(type, value)) continue;
-    return `${name} is ${JSON.stringify(value.slice(0, 60))}, which is no ${type}.`;
+    return `${name} is ${JSON.stringify(value.slice(0, 60))}, which is not a valid ${type}.`;
   }
   return undefined;
 }

@@ -1,5 +1,6 @@
-// Entities as JSON. Read: as the service sends them ({ "PartitionKey": …, "n@odata.type": "Edm.Int64", "n": "7" }), or as
-// applications on the official client have them ({ "partitionKey": …, "n": { "type": "Int64", "value": "7" } }). Written: the former.
+// Converts entities from and to JSON. Writes the service's form ({ "PartitionKey": …,
+// "n@odata.type": "Edm.Int64", "n": "7" }). Reads that form and the form of the official client ({
+// "partitionKey": …, "n": { "type": "Int64", "value": "7" } }).
 
 import type { EdmTypes } from "../types.ts";
 import { type Json, type JsonObject, NumberText } from "./json-text.ts";
@@ -16,7 +17,7 @@ const annotation = "@odata.type";
 
 // ---- Reading ---------------------------------------------------------------------------------
 
-/** Throws InvalidRowError. A property that is null is none. */
+/** Converts JSON to an entity. Null properties are left out. Throws InvalidRowError. */
 export function entityOf(json: JsonObject): FileEntity {
   const entity = newEntity(
     keyOf(json, "PartitionKey", "partitionKey"),
@@ -39,13 +40,13 @@ function keyOf(json: JsonObject, name: string, clientName: string): string {
     throw new InvalidRowError(`${name} and ${clientName} are the same key.`);
   }
   const value = key ?? other;
-  if (typeof value !== "string") throw new InvalidRowError(`${name} is missing, or no string.`);
+  if (typeof value !== "string") throw new InvalidRowError(`${name} is missing or not a string.`);
   return value;
 }
 
 function checkAnnotation(json: JsonObject, name: string): void {
   const property = name.slice(0, -annotation.length);
-  if (!json.has(property)) throw new InvalidRowError(`${name} is of no property.`);
+  if (!json.has(property)) throw new InvalidRowError(`${name} has no matching property.`);
 }
 
 type Property = { type: EdmTypes; value: string };
@@ -56,7 +57,7 @@ function propertyOf(name: string, value: Json, type: Json | undefined): Property
   if (value instanceof Map) {
     const pair = value.get("value");
     if (pair === undefined || pair === null || value.size !== 2 || !value.has("type")) {
-      throw new InvalidRowError(`${name} is an object, and no pair of type and value.`);
+      throw new InvalidRowError(`${name} is an object, but not a pair of type and value.`);
     }
     return { type: typeOf(name, value.get("type")), value: textOf(name, pair) };
   }
@@ -66,18 +67,19 @@ function propertyOf(name: string, value: Json, type: Json | undefined): Property
 
 function typeOf(name: string, type: Json | undefined): EdmTypes {
   const edm = typeof type === "string" ? edmTypeOf(type) : undefined;
-  if (edm === undefined) throw new InvalidRowError(`${name} has a type that there is not.`);
+  if (edm === undefined) throw new InvalidRowError(`${name} has an unknown type.`);
   return edm;
 }
 
 function textOf(name: string, value: Json): string {
   if (value instanceof NumberText) return value.text;
   if (value === null || value instanceof Map)
-    throw new InvalidRowError(`${name} has a type and no value.`);
+    throw new InvalidRowError(`${name} has a type but no value.`);
   return String(value);
 }
 
-// As the service infers it. Whole numbers outside Int32 it refuses; here they are Doubles, as when they are written by a client.
+// Infers the type of a number as the service does. The service rejects whole numbers outside Int32;
+// here they are Doubles, as in our clients.
 function numberType(text: string): "Int32" | "Double" {
   const whole = /^-?\d+$/.test(text) && Number(text) === (Number(text) | 0);
   return whole ? "Int32" : "Double";
@@ -85,7 +87,9 @@ function numberType(text: string): "Int32" | "Double" {
 
 // ---- Writing ---------------------------------------------------------------------------------
 
-/** A property as it comes with disableTypeConversion; null: selected, and absent. */
+/**
+ * A property as read with disableTypeConversion; null: selected, but the entity does not have it.
+ */
 export type ReadProperty = { type: EdmTypes; value: string } | null;
 
 const systemNames: Readonly<Record<string, string>> = {
@@ -94,7 +98,7 @@ const systemNames: Readonly<Record<string, string>> = {
   timestamp: "Timestamp",
 };
 
-/** `typed`: with what tells the types apart, so that reading it gives the same. */
+/** Formats an entity. `typed`: with type annotations, so that reading restores every type. */
 export function entityToJson(entity: Readonly<Record<string, unknown>>, typed: boolean): string {
   const members: string[] = [];
   for (const name in entity) {
@@ -128,7 +132,8 @@ function isFiniteText(text: string): boolean {
   return Number.isFinite(Number(text));
 }
 
-// A Double always shows a point or an exponent, as from the service. JavaScript's own reader loses it, so that is annotated.
+// Formats an unquoted value. A Double always has a point or an exponent, as in the service's
+// responses. JSON.parse loses that difference, so such a whole number also gets an annotation.
 function bareText(type: EdmTypes, text: string): string {
   return type === "Double" && /^-?\d+$/.test(text) ? `${text}.0` : text;
 }

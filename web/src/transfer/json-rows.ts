@@ -1,4 +1,5 @@
-// Files of JSON: an entity on each line, or one array of entities, bare or as the service sends a list ({ "value": […] }).
+// Readers of JSON files: NDJSON (one entity per line), and an array of entities, either bare or in
+// the service's response to a query ({ "value": […] }).
 
 import { entityOf } from "./json-entity.ts";
 import { parseObject, skipSpace, stringEnd } from "./json-text.ts";
@@ -6,9 +7,9 @@ import { InvalidRowError, type Row, type RowReader, rowUnitsMax, tooLong } from 
 
 export class NdjsonReader implements RowReader {
   line = 1;
-  readonly broken = false; // whatever a line is, the next one can be read
+  readonly broken = false; // a malformed line does not affect the next one
   #rest = "";
-  #skipping = false; // the rest of a line that is too long
+  #skipping = false; // whether the rest of a line that is too long is being skipped
 
   feed(text: string): Row[] {
     const rows: Row[] = [];
@@ -53,7 +54,7 @@ function rowOf(text: string, line: number): Row {
 
 type ParserState = "before" | "members" | "first" | "element" | "after" | "behind";
 
-// One state per place between two signs; an element itself is waited for until it is whole.
+// A state machine over the punctuation between entities. An entity is parsed once it is complete.
 export class JsonReader implements RowReader {
   line = 1;
   broken = false;
@@ -73,7 +74,8 @@ export class JsonReader implements RowReader {
 
   end(): Row[] {
     while (!this.broken && this.#step(true));
-    if (!this.broken && this.#state !== "behind") this.#fail("The array of entities has no end.");
+    if (!this.broken && this.#state !== "behind")
+      this.#fail("The array of entities is not complete.");
     return this.#taken();
   }
 
@@ -94,7 +96,7 @@ export class JsonReader implements RowReader {
         this.#wrapped = true;
         return sign === "{"
           ? this.#advance("members")
-          : this.#fail("There is no array of entities.");
+          : this.#fail("Expected an array of entities.");
       case "members":
         return this.#member(last);
       case "first":
@@ -104,24 +106,24 @@ export class JsonReader implements RowReader {
         return this.#element(last);
       case "after":
         if (sign === ",") return this.#advance("element");
-        return sign === "]" ? this.#advance("behind") : this.#fail('There is no "," or "]" here.');
+        return sign === "]" ? this.#advance("behind") : this.#fail('Expected "," or "]".');
       case "behind":
-        if (!this.#wrapped) return this.#fail("There is more behind the array of entities.");
+        if (!this.#wrapped) return this.#fail("Unexpected text after the array of entities.");
         this.#moveTo(this.#text.length); // other members of the list
         return false;
     }
   }
 
-  // Of the list around the array, up to "value".
+  // Parses a member of the object around the array, up to "value".
   #member(last: boolean): boolean {
-    const none = 'There is no "value" with an array of entities.';
+    const none = 'Expected "value" with an array of entities.';
     if (this.#text[this.#at] !== '"') return this.#fail(none);
     const nameEnd = stringEnd(this.#text, this.#at + 1);
     if (nameEnd === undefined) return this.#needMore(last);
     const colon = skipSpace(this.#text, nameEnd);
     const value = skipSpace(this.#text, colon + 1);
     if (value >= this.#text.length) return this.#needMore(last);
-    if (this.#text[colon] !== ":") return this.#fail('There is no ":" here.');
+    if (this.#text[colon] !== ":") return this.#fail('Expected ":".');
     if (this.#text.slice(this.#at, nameEnd) === '"value"') {
       this.#moveTo(value);
       return this.#text[value] === "[" ? this.#advance("first") : this.#fail(none);
@@ -136,23 +138,23 @@ export class JsonReader implements RowReader {
   #element(last: boolean): boolean {
     const end = valueEnd(this.#text, this.#at, last);
     if (end === undefined) return this.#needMore(last);
-    if (end === this.#at) return this.#fail("There is no entity here.");
+    if (end === this.#at) return this.#fail("Expected an entity.");
     this.#rows.push(rowOf(this.#text.slice(this.#at, end), this.line));
     this.#moveTo(end);
     this.#state = "after";
     return true;
   }
 
-  // Behind the sign that stands here.
-  #advance(place: ParserState): true {
+  // Skips the current character and enters a state.
+  #advance(state: ParserState): true {
     this.#at += 1;
-    this.#state = place;
+    this.#state = state;
     return true;
   }
 
-  // Until there is more; or there is none.
+  // Waits for more text; fails if the text has ended (`last`).
   #needMore(last: boolean): false {
-    return last ? this.#fail("What begins here has no end.") : false;
+    return last ? this.#fail("The value that begins here is not complete.") : false;
   }
 
   #moveTo(at: number): void {
@@ -170,7 +172,8 @@ export class JsonReader implements RowReader {
   }
 }
 
-// Behind the value at `at`, however deep; whether it is good is seen when it is read. undefined: it may go on.
+// Returns the end of the value that begins at `at`, without validating the value. undefined: the
+// value may continue in the next chunk.
 function valueEnd(text: string, at: number, last: boolean): number | undefined {
   const sign = text[at] as string;
   if (sign === '"') return stringEnd(text, at + 1);

@@ -1,5 +1,5 @@
-// JSON text of one object, in which numbers keep their text: 3.0 is a Double, and an Int64 has more digits than a number of
-// JavaScript holds.
+// Parses one JSON object and keeps the text of its numbers: 3.0 is a Double, and an Int64 has more
+// digits than a JavaScript number can hold.
 
 import { InvalidRowError } from "./row-reader.ts";
 
@@ -14,15 +14,15 @@ export class NumberText {
 export type Json = string | boolean | null | NumberText | JsonObject;
 export type JsonObject = Map<string, Json>;
 
-const depthMax = 2; // an entity, and a value with its type
+const depthMax = 2; // an entity, and a property value with its type
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON wants them escaped, so its parser is to see them
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON requires them escaped, so JSON.parse must see them
 const escaped = /[\\\u0000-\u001f]/;
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/y;
 const word = /true|false|null/y;
 const words: Readonly<Record<string, boolean | null>> = { true: true, false: false, null: null };
 
-/** Throws InvalidRowError for what is no object of scalars. */
+/** Parses an object whose values are scalars or typed values. Throws InvalidRowError. */
 export function parseObject(text: string): JsonObject {
   const reader = new Reader(text);
   const object = reader.object(1);
@@ -46,7 +46,7 @@ class Reader {
       this.#skipSpace();
       if (this.#text[this.#at] !== '"') this.#unexpected("a name in quotes");
       const name = this.#string();
-      if (members.has(name)) throw new InvalidRowError(`${JSON.stringify(name)} comes twice.`);
+      if (members.has(name)) throw new InvalidRowError(`${JSON.stringify(name)} occurs twice.`);
       this.#expect(":");
       members.set(name, this.#value(depth));
     } while (this.#accept(","));
@@ -64,10 +64,11 @@ class Reader {
     const first = this.#text[this.#at];
     if (first === '"') return this.#string();
     if (first === "{") {
-      if (depth === depthMax) throw new InvalidRowError("Objects in objects are no property.");
+      if (depth === depthMax)
+        throw new InvalidRowError("A property cannot contain nested objects.");
       return this.object(depth + 1);
     }
-    if (first === "[") throw new InvalidRowError("An array is no property.");
+    if (first === "[") throw new InvalidRowError("A property cannot be an array.");
     const digits = this.#match(number);
     if (digits !== undefined) return new NumberText(digits);
     const name = this.#match(word);
@@ -78,14 +79,14 @@ class Reader {
   #string(): string {
     const from = this.#at;
     const end = stringEnd(this.#text, from + 1);
-    if (end === undefined) throw new InvalidRowError("A string has no end.");
+    if (end === undefined) throw new InvalidRowError("A string is not closed.");
     this.#at = end;
     const inside = this.#text.slice(from + 1, end - 1);
     if (!escaped.test(inside)) return inside;
     try {
       return JSON.parse(`"${inside}"`) as string;
     } catch {
-      throw new InvalidRowError(`A string is not as in JSON, from column ${from + 1} on.`);
+      throw new InvalidRowError(`The string at column ${from + 1} is not valid JSON.`);
     }
   }
 
@@ -115,11 +116,11 @@ class Reader {
   #unexpected(expected: string): never {
     const found = this.#text.slice(this.#at, this.#at + 10);
     const what = found === "" ? "the end" : JSON.stringify(found);
-    throw new InvalidRowError(`No JSON: ${expected} is missing before ${what}.`);
+    throw new InvalidRowError(`Invalid JSON: expected ${expected} before ${what}.`);
   }
 }
 
-/** Behind the blanks at `at`, if there are some. */
+/** Returns the position of the first non-blank character at or after `at`. */
 export function skipSpace(text: string, at: number): number {
   for (;;) {
     const unit = text.charCodeAt(at);
@@ -128,7 +129,10 @@ export function skipSpace(text: string, at: number): number {
   }
 }
 
-/** Behind the quote that ends the string whose inside begins at `at`. */
+/**
+ * Returns the position after the closing quote of the string whose contents begin at `at`;
+ * undefined: no closing quote.
+ */
 export function stringEnd(text: string, at: number): number | undefined {
   for (;;) {
     const quote = text.indexOf('"', at);

@@ -1,11 +1,11 @@
-// The reader of each format.
+// Creates the reader of a file format.
 
 import type { EdmTypes, FileFormat } from "../types.ts";
 import { CsvReader } from "./csv-rows.ts";
 import { JsonReader, NdjsonReader } from "./json-rows.ts";
 import type { RowReader } from "./row-reader.ts";
 
-/** `types`: of CSV, of columns that don't say them. */
+/** Creates the reader of a format. `types`: the types of CSV columns without types, by name. */
 export function createReader(
   format: FileFormat,
   types?: Readonly<Record<string, EdmTypes>>,

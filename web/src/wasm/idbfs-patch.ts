@@ -7,7 +7,8 @@ import type { EntitableModule } from "./entitable.mjs";
 type Opener = Pick<IDBFactory, "open">;
 
 export function patchIdbfs(original: EntitableModule["IDBFS"]): void {
-  const idbfs = original as typeof original & { indexedDB(): Opener }; // getDB opens databases with it
+  // getDB opens databases with it
+  const idbfs = original as typeof original & { indexedDB(): Opener };
   const getDB = idbfs.getDB;
   idbfs.getDB = (mountPoint, callback) => {
     idbfs.indexedDB = () => factoryReportingErrors((error) => callback(error, undefined));
