@@ -10,12 +10,12 @@ namespace {
 // The latest time of a host's clock that is used as it is. A later time comes from a broken clock,
 // and must not lead to a timestamp outside the DateTime range. Because timestamps never decrease,
 // 10^15 ticks above this limit are left for later commits.
-constexpr Ticks latest_believed = limits::date_time_ticks_max - 1'000'000'000'000'000;
+constexpr Ticks latest_host_time = limits::date_time_ticks_max - 1'000'000'000'000'000;
 
 }  // namespace
 
 Ticks CommitClock::next(Ticks now) {
-  const Ticks sane = std::clamp(now, limits::date_time_ticks_min, latest_believed);
+  const Ticks sane = std::clamp(now, limits::date_time_ticks_min, latest_host_time);
   Ticks tick = std::max(sane, last_ + 1);
   if (tick % 10 == 0) ++tick;
   last_ = tick;

@@ -19,10 +19,10 @@ void unload_unused_parts(Catalog& catalog, std::uint64_t bytes) {
   std::stable_partition(residents.begin(), residents.end(),
                         [](const Resident& resident) { return !resident.part.recently_used; });
   std::vector<std::vector<PartId>> dropped(catalog.tables().size());
-  std::uint64_t given_back = 0;
+  std::uint64_t freed = 0;
   for (const auto& [table, part] : residents) {
-    if (given_back >= bytes) break;
-    given_back += part.memory;
+    if (freed >= bytes) break;
+    freed += part.memory;
     dropped[table].push_back(part.part);
   }
   for (std::size_t table = 0; table < dropped.size(); ++table) {

@@ -114,9 +114,9 @@ void Restore::merge_rows(const RestoredTable& table, std::vector<WriteRequest>& 
     const std::size_t size = entity_size(entity);
     const bool full = write.operations.size() == limits::group_operations_max ||
                       group_bytes + size > limits::group_bytes_max;
-    const bool beside =
+    const bool same_partition =
         !write.operations.empty() && write.operations.back().key.partition == entity.key.partition;
-    if (full || !beside) end_group();
+    if (full || !same_partition) end_group();
     group_bytes += size;
     bytes += size;
     write.operations.push_back({OperationKind::insert_or_replace,

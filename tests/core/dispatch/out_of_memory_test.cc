@@ -43,7 +43,7 @@ PropertyRecord property(Prng& prng, const std::string& name) {
   }
 }
 
-std::vector<PropertyRecord> about_as_many_as_there_may_be(Prng& prng) {
+std::vector<PropertyRecord> nearly_too_many_properties(Prng& prng) {
   std::vector<PropertyRecord> result;
   for (std::size_t i = 250 + prng.below(5); i > 0; --i) {
     result.push_back(test::bits_property("p" + std::to_string(i), EdmType::int32, i));
@@ -51,7 +51,7 @@ std::vector<PropertyRecord> about_as_many_as_there_may_be(Prng& prng) {
   return result;
 }
 
-std::vector<PropertyRecord> about_as_large_as_they_may_be(Prng& prng) {
+std::vector<PropertyRecord> nearly_too_large_properties(Prng& prng) {
   std::vector<PropertyRecord> result;
   for (std::size_t i = 16; i > 0; --i) {
     const std::size_t units = 32'000 + prng.below(900);
@@ -66,8 +66,8 @@ std::vector<PropertyRecord> properties(Prng& prng) {
       {"a", "bc"}, {"ab", "c"}, {"bc", "a"}, {}, {"a", "bc", "d"}};
   static const std::vector<std::vector<std::string>> others = {
       {"PartitionKey"}, {"a", "a"}, {"no name"}, {"Timestamp", "a"}};
-  if (prng.below(40) == 0) return about_as_many_as_there_may_be(prng);
-  if (prng.below(40) == 0) return about_as_large_as_they_may_be(prng);
+  if (prng.below(40) == 0) return nearly_too_many_properties(prng);
+  if (prng.below(40) == 0) return nearly_too_large_properties(prng);
   std::vector<PropertyRecord> result;
   if (prng.below(30) == 0) {
     result.push_back(test::string_property(std::string(254 + prng.below(3), 'n'), "long name"));
@@ -149,7 +149,7 @@ void check_same(const StoreStats& a, const StoreStats& b) {
 // Repeats the write until it succeeds: memory runs out at the first allocation, then `every`
 // allocations later in each attempt; 0: never. Returns the time of the last attempt. Each attempt
 // has its own time, because the timestamps of a failed attempt are not issued again.
-Ticks write_alone(Fixture& fixture, const std::string& message, Ticks now, long every) {
+Ticks write_single(Fixture& fixture, const std::string& message, Ticks now, long every) {
   for (long left = every == 0 ? never : 0;; left += every) {
     const StoreStats before = fixture.store.stats();
     now += second;
@@ -174,7 +174,7 @@ class Pair {
   }
 
   void write(const std::string& message, long every) {
-    now_ = write_alone(alone_, message, now_, every);
+    now_ = write_single(alone_, message, now_, every);
     write_as_group(group_, message, now_);
     REQUIRE(alone_.responses.changes == group_.responses.changes);
     REQUIRE(alone_.responses.failed == group_.responses.failed);
@@ -185,7 +185,7 @@ class Pair {
   }
 
   // Changes versions or the log, which may affect what a store caches for later writes.
-  void do_something_else() { has_versions_ ? change_versions() : change_log(); }
+  void change_state() { has_versions_ ? change_versions() : change_log(); }
 
  private:
   void store_pending() {
@@ -256,7 +256,7 @@ TEST_CASE("a single write has the same effect as a group of one, wherever memory
     if (step % 150 == 0) pair.emplace(prng);
     pair->write(random_message(prng),
                 prng.below(4) == 0 ? 1 + static_cast<long>(prng.below(5)) : 0);
-    if (prng.below(4) == 0) pair->do_something_else();
+    if (prng.below(4) == 0) pair->change_state();
   }
 }
 

@@ -164,27 +164,27 @@ TEST_CASE("After a read past any end the reader stays failed") {
 TEST_CASE("An inconsistent frame is rejected") {
   const std::string good = request().text("ab").build();
   REQUIRE(MessageReader(good).ok());
-  const auto refused = [](std::string message) { return !MessageReader(message).ok(); };
-  for (std::size_t cut = 0; cut < good.size(); ++cut) CHECK(refused(good.substr(0, cut)));
-  CHECK(refused(good + "x"));
+  const auto is_rejected = [](std::string message) { return !MessageReader(message).ok(); };
+  for (std::size_t cut = 0; cut < good.size(); ++cut) CHECK(is_rejected(good.substr(0, cut)));
+  CHECK(is_rejected(good + "x"));
   const auto with = [&](std::size_t at, char byte) {
     std::string message = good;
     message[at] = byte;
     return message;
   };
-  CHECK(refused(with(1, 2)));       // version
-  CHECK(refused(with(2, 2)));       // a flag of responses
-  CHECK(refused(with(3, 1)));       // reserved byte
-  CHECK(refused(with(4, 15)));      // text before the end of the header
-  CHECK(refused(with(4, 21)));      // text that is not aligned to a word
-  CHECK(refused(with(7, '\x7F')));  // text outside the message
-  CHECK(refused(with(11, '\xFF')));
-  CHECK(refused(with(15, '\xFF')));
-  CHECK(refused(with(20, '\xFF')));  // not UTF-8
+  CHECK(is_rejected(with(1, 2)));       // version
+  CHECK(is_rejected(with(2, 2)));       // a flag of responses
+  CHECK(is_rejected(with(3, 1)));       // reserved byte
+  CHECK(is_rejected(with(4, 15)));      // text before the end of the header
+  CHECK(is_rejected(with(4, 21)));      // text that is not aligned to a word
+  CHECK(is_rejected(with(7, '\x7F')));  // text outside the message
+  CHECK(is_rejected(with(11, '\xFF')));
+  CHECK(is_rejected(with(15, '\xFF')));
+  CHECK(is_rejected(with(20, '\xFF')));  // not UTF-8
   std::string odd = request().text("ab").as_utf16().build();
   odd.pop_back();
   odd[8] = 3;
-  CHECK(refused(odd));
+  CHECK(is_rejected(odd));
 }
 
 TEST_CASE("A response holds what was written") {

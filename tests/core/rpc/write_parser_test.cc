@@ -39,7 +39,7 @@ WriteEntities parsed(const WriteRecord& write) {
   return std::get<WriteEntities>(parsed_block(message).body);
 }
 
-GroupFailure refused(const std::string& message) {
+GroupFailure failure_of(const std::string& message) {
   WriteRequest request;
   const std::optional<GroupFailure> result = parse_write(message, request);
   REQUIRE(result.has_value());
@@ -57,8 +57,8 @@ Value stored(PropertyRecord property) {
   return Value(write.operations[0].properties[0].value);
 }
 
-Error refusal(PropertyRecord property) {
-  return refused(write_request(one({std::move(property)})).build()).error;
+Error property_error(PropertyRecord property) {
+  return failure_of(write_request(one({std::move(property)})).build()).error;
 }
 
 const Error type_mismatch(ErrorCode::invalid_input,
@@ -145,13 +145,13 @@ TEST_CASE("Values in their native form") {
 }
 
 TEST_CASE("Dates outside the service's range are rejected") {
-  CHECK(refusal(float_property("v", EdmType::date_time, -11'644'473'600'001.0)).code ==
+  CHECK(property_error(float_property("v", EdmType::date_time, -11'644'473'600'001.0)).code ==
         ErrorCode::out_of_range_input);
-  CHECK(refusal(float_property("v", EdmType::date_time, 253'402'300'800'000.0)).code ==
+  CHECK(property_error(float_property("v", EdmType::date_time, 253'402'300'800'000.0)).code ==
         ErrorCode::out_of_range_input);
   for (const double ms : {number_nan, number_infinite, -number_infinite, 1e300, 0.5}) {
     CAPTURE(ms);
-    CHECK(refusal(float_property("v", EdmType::date_time, ms)) == type_mismatch);
+    CHECK(property_error(float_property("v", EdmType::date_time, ms)) == type_mismatch);
   }
 }
 
@@ -166,9 +166,10 @@ TEST_CASE("Values in their text form follow the service's lexical rules") {
         Value::of_date_time(ticks_at_unix_epoch + 1));
   CHECK(stored(text_property("v", EdmType::binary, 1, "AP8=")) ==
         Value::of_binary(std::string_view("\0\xFF", 2)));
-  CHECK(refusal(text_property("v", EdmType::int32, 1, "abc")) == type_mismatch);
-  CHECK(refusal(text_property("v", EdmType::int64, 1, "9223372036854775808")) == type_mismatch);
-  CHECK(refusal(text_property("v", EdmType::guid, 1, "no")) == type_mismatch);
+  CHECK(property_error(text_property("v", EdmType::int32, 1, "abc")) == type_mismatch);
+  CHECK(property_error(text_property("v", EdmType::int64, 1, "9223372036854775808")) ==
+        type_mismatch);
+  CHECK(property_error(text_property("v", EdmType::guid, 1, "no")) == type_mismatch);
 }
 
 TEST_CASE("A number is accepted for another type only if the conversion is exact") {
@@ -182,27 +183,29 @@ TEST_CASE("A number is accepted for another type only if the conversion is exact
   for (const double number :
        {2'147'483'648.0, -2'147'483'649.0, 1.5, number_nan, number_infinite}) {
     CAPTURE(number);
-    CHECK(refusal(float_property("v", EdmType::int32, number, 2)) == type_mismatch);
+    CHECK(property_error(float_property("v", EdmType::int32, number, 2)) == type_mismatch);
   }
-  CHECK(refusal(float_property("v", EdmType::int64, 0x1p63, 2)) == type_mismatch);
+  CHECK(property_error(float_property("v", EdmType::int64, 0x1p63, 2)) == type_mismatch);
   for (const EdmType type :
        {EdmType::string, EdmType::binary, EdmType::boolean, EdmType::date_time, EdmType::guid}) {
-    CHECK(refusal(float_property("v", type, 1, 2)) == type_mismatch);
+    CHECK(property_error(float_property("v", type, 1, 2)) == type_mismatch);
   }
 }
 
 TEST_CASE("A boolean is rejected for another type") {
   CHECK(stored(bits_property("v", EdmType::boolean, 1, 3)) == Value::of_boolean(true));
-  CHECK(refusal(bits_property("v", EdmType::string, 1, 3)) == type_mismatch);
-  CHECK(refusal(bits_property("v", EdmType::int32, 1, 3)) == type_mismatch);
+  CHECK(property_error(bits_property("v", EdmType::string, 1, 3)) == type_mismatch);
+  CHECK(property_error(bits_property("v", EdmType::int32, 1, 3)) == type_mismatch);
 }
 
 TEST_CASE("A value that no type accepts is rejected") {
-  CHECK(refusal(bits_property("v", EdmType::string, 0, 4)) == type_mismatch);
-  CHECK(refusal(PropertyRecord{"v", 0, 1, 1, "x", ""}) == type_mismatch);  // an unknown type name
-  CHECK(refusal(PropertyRecord{"v", 9, 0, 0, "", ""}) ==
+  CHECK(property_error(bits_property("v", EdmType::string, 0, 4)) == type_mismatch);
+  CHECK(property_error(PropertyRecord{"v", 0, 1, 1, "x", ""}) ==
+        type_mismatch);  // an unknown type name
+  CHECK(property_error(PropertyRecord{"v", 9, 0, 0, "", ""}) ==
         type_mismatch);  // an unassigned type number
-  CHECK(refusal(bits_property("v", EdmType::guid, 0)) == type_mismatch);  // a Guid crosses as text
+  CHECK(property_error(bits_property("v", EdmType::guid, 0)) ==
+        type_mismatch);  // a Guid crosses as text
 }
 
 TEST_CASE("The service's own members are ignored, whatever their value") {
@@ -216,7 +219,7 @@ TEST_CASE("The service's own members are ignored, whatever their value") {
 
 TEST_CASE("A key among the properties is a duplicate property") {
   for (const char* name : {"PartitionKey", "RowKey"}) {
-    CHECK(refusal(string_property(name, "p")) == Error(ErrorCode::duplicate_properties));
+    CHECK(property_error(string_property(name, "p")) == Error(ErrorCode::duplicate_properties));
   }
   CHECK(parsed(one({string_property("partitionkey", "p")})).operations[0].properties.size() == 1);
 }
@@ -234,18 +237,18 @@ TEST_CASE("A key that is missing or not a string gives the service's error") {
         .no_text()
         .build();
   };
-  CHECK(refused(with_key(none)).error == Error(ErrorCode::properties_need_value));
-  CHECK(refused(with_key(not_a_string)).error == Error(ErrorCode::primary_key_type_invalid));
+  CHECK(failure_of(with_key(none)).error == Error(ErrorCode::properties_need_value));
+  CHECK(failure_of(with_key(not_a_string)).error == Error(ErrorCode::primary_key_type_invalid));
 }
 
 TEST_CASE("The error of a transaction's only operation has the service's index prefix") {
   WriteRecord write = one({text_property("v", EdmType::int32, 1, "abc")});
-  CHECK_FALSE(refused(write_request(write).build()).prefixed);
+  CHECK_FALSE(failure_of(write_request(write).build()).prefixed);
   write.flags = 1;
-  CHECK(refused(write_request(write).build()).prefixed);
+  CHECK(failure_of(write_request(write).build()).prefixed);
   const std::string too_long(limits::string_units_max + 1, 'x');
   write.operations[0].properties = {text_property("v", EdmType::string, 1, too_long)};
-  const GroupFailure at_commit = refused(write_request(write).build());
+  const GroupFailure at_commit = failure_of(write_request(write).build());
   CHECK(at_commit.error.code == ErrorCode::property_value_too_large);
   CHECK_FALSE(at_commit.prefixed);
 }
@@ -254,7 +257,8 @@ TEST_CASE("A name that is too long for a property is not copied") {
   std::string name;
   for (std::size_t i = 0; i < limits::property_name_units_max; ++i) name += "\xE4\xB8\x80";
   CHECK(parsed(one({string_property(name, "v")})).operations[0].properties[0].name == name);
-  CHECK(refusal(string_property(name + "a", "v")) == Error(ErrorCode::property_name_too_long));
+  CHECK(property_error(string_property(name + "a", "v")) ==
+        Error(ErrorCode::property_name_too_long));
 }
 
 TEST_CASE("A message may have any number of names") {
@@ -277,15 +281,15 @@ TEST_CASE("The error of an operation is that of its first invalid property") {
   const PropertyRecord wrong = bits_property("a", EdmType::int32, 0, 4);
   const PropertyRecord key = string_property("RowKey", "r");
   const PropertyRecord good = string_property("b", "text");
-  const auto refusal_of = [](std::vector<PropertyRecord> properties) {
-    return refused(write_request(one(std::move(properties))).build()).error;
+  const auto error_of = [](std::vector<PropertyRecord> properties) {
+    return failure_of(write_request(one(std::move(properties))).build()).error;
   };
-  CHECK(refusal_of({good, wrong, good, key}) == type_mismatch);
-  CHECK(refusal_of({good, key, good, wrong}) == Error(ErrorCode::duplicate_properties));
+  CHECK(error_of({good, wrong, good, key}) == type_mismatch);
+  CHECK(error_of({good, key, good, wrong}) == Error(ErrorCode::duplicate_properties));
   // The properties after it are still read.
   PropertyRecord too_short = good;
   too_short.payload = 99;
-  CHECK(refusal_of({wrong, too_short}) == malformed);
+  CHECK(error_of({wrong, too_short}) == malformed);
 }
 
 TEST_CASE("The error of a transaction has the index of its first invalid operation") {
@@ -294,17 +298,17 @@ TEST_CASE("The error of a transaction has the index of its first invalid operati
   write.operations = {OperationRecord{0, "p", "1", {string_property("a", "b")}, ""},
                       OperationRecord{0, "p", "2", {bits_property("a", EdmType::int32, 0, 4)}, ""},
                       OperationRecord{1, "p", "3", {}, "bad tag"}};
-  GroupFailure failure = refused(write_request(write).build());
+  GroupFailure failure = failure_of(write_request(write).build());
   CHECK(failure.error == type_mismatch);
   CHECK(failure.index == 1);
   CHECK(failure.prefixed);
   write.operations[1].properties.clear();
-  failure = refused(write_request(write).build());
+  failure = failure_of(write_request(write).build());
   CHECK(failure.error == IfMatch::parse("bad tag").error());
   CHECK(failure.index == 2);
   write.flags = 0;
   write.operations.erase(write.operations.begin(), write.operations.begin() + 2);
-  failure = refused(write_request(write).build());
+  failure = failure_of(write_request(write).build());
   CHECK(failure.error == IfMatch::parse("bad tag").error());
   CHECK_FALSE(failure.prefixed);
 }
@@ -323,8 +327,8 @@ TEST_CASE("Table operations are parsed into their table name") {
   CHECK(std::get<WriteCreateTable>(create.body).table == "People");
   const auto drop = parsed_block(RequestBuilder(RequestKind::drop_table).text("x").build());
   CHECK(std::get<WriteDropTable>(drop.body).table == "x");
-  CHECK(refused(RequestBuilder(RequestKind::create_table).build()).error == malformed);
-  CHECK(refused(RequestBuilder(RequestKind::drop_table).word(1).build()).error == malformed);
+  CHECK(failure_of(RequestBuilder(RequestKind::create_table).build()).error == malformed);
+  CHECK(failure_of(RequestBuilder(RequestKind::drop_table).word(1).build()).error == malformed);
 }
 
 TEST_CASE("Nothing of a request remains when its memory is reused") {
@@ -367,9 +371,9 @@ TEST_CASE("Nothing of a request remains when its memory is reused") {
 }
 
 TEST_CASE("A message that is not a write is malformed for parse_write") {
-  CHECK(refused("").error == malformed);
-  CHECK(refused(RequestBuilder(RequestKind::get).text("t").build()).error == malformed);
-  CHECK(refused(RequestBuilder(static_cast<RequestKind>(99)).build()).error == malformed);
+  CHECK(failure_of("").error == malformed);
+  CHECK(failure_of(RequestBuilder(RequestKind::get).text("t").build()).error == malformed);
+  CHECK(failure_of(RequestBuilder(static_cast<RequestKind>(99)).build()).error == malformed);
 }
 
 TEST_CASE("A truncated or changed write message is malformed or another write, never a crash") {
@@ -386,7 +390,7 @@ TEST_CASE("A truncated or changed write message is malformed or another write, n
       WriteRequest request;
       if (const auto failure = parse_write(message, request)) CHECK(failure->index < 2);
     }
-    CHECK(refused(good.substr(0, at)).error == malformed);
+    CHECK(failure_of(good.substr(0, at)).error == malformed);
   }
 }
 
@@ -404,11 +408,11 @@ TEST_CASE("Counts that cannot fit are rejected before memory is allocated for th
         .build();
   };
   CHECK(std::get<WriteEntities>(parsed_block(with(1, 0, 0)).body).operations.size() == 1);
-  CHECK(refused(with(2, 0, 0)).error == malformed);
-  CHECK(refused(with(0xFFFF'FFFF, 0, 0)).error == malformed);
-  CHECK(refused(with(1, 0xFFFF'FFFF, 0)).error == malformed);
-  CHECK(refused(with(1, 0, 0xFF'FFFF)).error == malformed);
-  CHECK(refused(with(1, 0, 1)).error == malformed);
+  CHECK(failure_of(with(2, 0, 0)).error == malformed);
+  CHECK(failure_of(with(0xFFFF'FFFF, 0, 0)).error == malformed);
+  CHECK(failure_of(with(1, 0xFFFF'FFFF, 0)).error == malformed);
+  CHECK(failure_of(with(1, 0, 0xFF'FFFF)).error == malformed);
+  CHECK(failure_of(with(1, 0, 1)).error == malformed);
 }
 
 }  // namespace entitable::rpc
