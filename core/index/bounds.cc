@@ -130,7 +130,7 @@ std::string Bounds::verify() const {
     if (run.head != head_of(partition(r), partition_prefix_)) return "inner node: head";
     for (std::uint32_t i = run.first; i < run_end(r); ++i) {
       if (i > 1 && compare((*this)[i - 1], (*this)[i]) >= 0) {
-        return "inner node: bounds do not rise";
+        return "inner node: bounds do not ascend";
       }
       if (i == run.first && row(i).empty()) continue;
       if (!has_prefix(row(i), row(run_end(r) - 1), run.prefix)) return "inner node: row prefix";

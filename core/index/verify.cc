@@ -79,7 +79,7 @@ std::string verify_node(const Node& node, const NodeRange& bounds, const Schema&
 }  // namespace
 
 std::string Leaf::verify(const Schema& schema) const {
-  if (unloaded_) return part_ != 0 && capacity_ == 0 ? "" : "leaf: absent without a part";
+  if (unloaded_) return part_ != 0 && capacity_ == 0 ? "" : "leaf: unloaded without a part";
   if (!has_exact_totals_ || (overlay_ && part_ == 0)) return "leaf: an overlay over no part";
   if ((part_ == 0) != (part_leaves_ == 0)) return "leaf: part and part_leaves disagree";
   if (static_cast<std::uint64_t>(directory_bytes()) + heap_ > capacity_) return "leaf: overflow";
@@ -95,7 +95,7 @@ std::string Leaf::verify(const Schema& schema) const {
     if (!has_prefix(partition(r), partition(0), partition_prefix_)) return "leaf: prefix";
     if (run.head != head_of(partition(r), partition_prefix_)) return "leaf: head";
     if (r > 0 && compare_utf16(partition(r - 1), partition(r)) >= 0)
-      return "leaf: partitions do not rise";
+      return "leaf: partitions do not ascend";
     texts += padded(partition(r));
     if (run.text + run.text_bytes > texts_) return "leaf: a partition key out of place";
     for (std::uint32_t i = run.first; i < run_end(r); ++i) {
@@ -103,7 +103,8 @@ std::string Leaf::verify(const Schema& schema) const {
       const std::string_view key = row_key(i);
       if (!has_prefix(key, row_key(run.first), run.prefix)) return "leaf: row prefix";
       if (slots()[i].head != head_of(key, run.prefix)) return "leaf: row head";
-      if (i > run.first && compare_utf16(row_key(i - 1), key) >= 0) return "leaf: rows do not rise";
+      if (i > run.first && compare_utf16(row_key(i - 1), key) >= 0)
+        return "leaf: rows do not ascend";
       std::string fault = verify_row(base(i), schema);
       if (!fault.empty()) return fault;
       if (shape_ != many_shapes && row_layout::shape_id(base(i)) != shape_) return "leaf: shape";

@@ -231,14 +231,14 @@ class CommitDecoder {
 Result<Commit> CommitDecoder::decode() {
   if (const char* bad = read_head()) return Error(ErrorCode::corrupted, bad);
   const std::size_t mutations = reader_.count(mutation_bytes_min);
-  if (!reader_.ok()) return Error(ErrorCode::corrupted, "it has fewer mutations than it says");
+  if (!reader_.ok()) return Error(ErrorCode::corrupted, "it has fewer mutations than its count");
   commit_.mutations.reserve(mutations);
   for (std::size_t i = 0; i < mutations; ++i) {
     if (const char* bad = read_mutation()) {
       return Error(ErrorCode::corrupted, "mutation " + std::to_string(i + 1) + ": " + bad);
     }
   }
-  if (!reader_.at_end()) return Error(ErrorCode::corrupted, "it goes on behind its last mutation");
+  if (!reader_.at_end()) return Error(ErrorCode::corrupted, "bytes follow its last mutation");
   return std::move(commit_);
 }
 
@@ -253,7 +253,7 @@ const char* CommitDecoder::read_head() {
   commit_.last_timestamp = static_cast<Ticks>(last_timestamp);
   const std::uint8_t has_call = reader_.u8();
   if (!reader_.ok()) return field_truncated;
-  if (has_call > 1) return "it neither has a call nor has none";
+  if (has_call > 1) return "it has an invalid call flag";
   return has_call == 1 ? read_call(reader_, commit_.last_timestamp, commit_.call.emplace())
                        : nullptr;
 }
@@ -288,7 +288,7 @@ const char* CommitDecoder::read_mutation() {
       commit_.mutations.emplace_back(SetServiceProperties{std::string(reader_.bytes())});
       return reader_.ok() ? nullptr : field_truncated;
   }
-  return reader_.ok() ? "there is no such kind of mutation" : field_truncated;
+  return reader_.ok() ? "the kind of mutation is unknown" : field_truncated;
 }
 
 const char* CommitDecoder::read_key(bool beside, KeyView& key) {
@@ -296,7 +296,7 @@ const char* CommitDecoder::read_key(bool beside, KeyView& key) {
     if (const char* bad = read_table_id(reader_, last_partition_.table)) return bad;
     last_partition_.partition = reader_.bytes();
   } else if (!last_partition_.partition) {
-    return "it is beside nothing";
+    return "no entity mutation precedes it";
   }
   key = {*last_partition_.partition, reader_.bytes()};
   if (!reader_.ok()) return field_truncated;
@@ -312,7 +312,7 @@ const char* CommitDecoder::read_put(bool beside) {
   if (timestamp > commit_.last_timestamp) return "a row is newer than the last timestamp";
   const std::uint64_t shape = reader_.varint();
   if (!reader_.ok()) return field_truncated;
-  if (shape == 0 || shape > shape_numbers_.size()) return "a row has a shape that is not there";
+  if (shape == 0 || shape > shape_numbers_.size()) return "a row has an undefined shape";
   const std::uint64_t number = shape_numbers_[static_cast<std::size_t>(shape - 1)];
   const DecodedShape& shape_of_row = shapes_.shape(number);
   const std::span<PropertyView> row = rows_.make(shape_of_row.properties.size());

@@ -33,7 +33,7 @@ const char* read_policy(ByteReader& reader, AccessPolicy& policy) {
   if ((fields & policy_has_permission) != 0) policy.permission = std::string(reader.bytes());
   if (!reader.ok()) return field_truncated;
   if (!is_text(policy.id) || (policy.permission && !is_text(*policy.permission))) {
-    return "a text of an access policy is no text";
+    return "an access policy contains invalid text";
   }
   if ((policy.start && !is_date_time_in_range(*policy.start)) ||
       (policy.expiry && !is_date_time_in_range(*policy.expiry))) {
@@ -93,7 +93,7 @@ bool is_text(std::string_view text) {
 
 const char* check_stored_key(const KeyView& key) {
   if (is_trivially_valid_key(key)) return nullptr;
-  if (!is_text(key.partition) || !is_text(key.row)) return "a key is no text";
+  if (!is_text(key.partition) || !is_text(key.row)) return "a key is not valid text";
   return check_key(key).ok() ? nullptr : "a key is not allowed";
 }
 
@@ -138,7 +138,7 @@ const char* read_call(ByteReader& reader, Ticks base, ClientCall& call) {
   call.timestamps.resize(count);
   for (Ticks& ticks : call.timestamps) {
     if (const char* bad = read_ticks(reader, base, ticks)) return bad;
-    if (ticks > base) return "an answer is newer than the last timestamp";
+    if (ticks > base) return "a result is newer than the last timestamp";
   }
   return nullptr;
 }

@@ -80,6 +80,6 @@ const char* read_call(ByteReader& reader, Ticks base, ClientCall& call);
 // Reads a table id and checks that it is from 1 to table_id_max.
 const char* read_table_id(ByteReader& reader, TableId& table);
 
-inline constexpr const char* field_truncated = "it is cut short";
+inline constexpr const char* field_truncated = "it is truncated";
 
 }  // namespace entitable

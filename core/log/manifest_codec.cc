@@ -110,7 +110,7 @@ const char* read_options(ByteReader& reader, Manifest& manifest) {
     const std::string key(reader.bytes());
     std::string value(reader.bytes());
     if (!reader.ok()) return field_truncated;
-    if (!is_text(key) || !is_text(value)) return "an option is no text";
+    if (!is_text(key) || !is_text(value)) return "an option is not valid text";
     if (!manifest.options.empty() && manifest.options.rbegin()->first >= key) {
       return "the options are not in order";
     }
@@ -194,7 +194,7 @@ const char* read_record(const Record& record, Manifest& manifest) {
     case RecordType::end:
       break;
   }
-  return "it belongs elsewhere";
+  return "it is in the wrong place";
 }
 
 // The first records of a manifest, each once and in this order. One record per table follows.
@@ -219,7 +219,7 @@ const char* check_tables(const Manifest& manifest) {
     names.push_back(fold_table_name(table.name));
     for (const ManifestPart& part : table.parts) parts.push_back(part.id);
   }
-  if (has_twins(std::move(names))) return "two tables have one name";
+  if (has_twins(std::move(names))) return "two tables have the same name";
   if (has_twins(std::move(parts))) return "a part is listed twice";
   return nullptr;
 }
@@ -254,7 +254,7 @@ Result<Manifest> decode_manifest(std::string_view file) {
     if (!*record) break;
     const RecordType expected = position < std::size(records_in_order) ? records_in_order[position]
                                                                        : RecordType::manifest_table;
-    if ((*record)->type != expected) return invalid_payload(**record, "it belongs elsewhere");
+    if ((*record)->type != expected) return invalid_payload(**record, "it is in the wrong place");
     if (const char* bad = read_record(**record, manifest)) return invalid_payload(**record, bad);
     ++position;
   }

@@ -19,7 +19,7 @@ const char* read_part_header(std::string_view payload, PartHeader& header) {
   header.lower.partition = reader.bytes();
   header.lower.row = reader.bytes();
   const std::uint8_t has_upper = reader.u8();
-  if (has_upper > 1) return "the range neither has an end nor has none";
+  if (has_upper > 1) return "the range has an invalid end flag";
   if (has_upper == 1) {
     header.upper.emplace();
     header.upper->partition = reader.bytes();
@@ -37,7 +37,7 @@ Result<Record> expect(RecordReader& records, RecordType type) {
   Result<std::optional<Record>> record = records.next();
   if (!record.ok()) return record.error();
   if (!*record) return Error(ErrorCode::corrupted, "the part has no header or no rows");
-  if ((*record)->type != type) return invalid_payload(**record, "it belongs elsewhere");
+  if ((*record)->type != type) return invalid_payload(**record, "it is in the wrong place");
   return **record;
 }
 
@@ -122,7 +122,7 @@ Result<PartReader> PartReader::open(std::string_view file) {
   if (!rows.ok()) return rows.error();
   const Result<std::optional<Record>> end = records->next();
   if (!end.ok()) return end.error();
-  if (*end) return invalid_payload(**end, "it belongs elsewhere");
+  if (*end) return invalid_payload(**end, "it is in the wrong place");
 
   PartReader reader(*rows);
   PartHeader& header = reader.header_;
@@ -136,7 +136,7 @@ Result<PartReader> PartReader::open(std::string_view file) {
 
 Result<bool> PartReader::next() {
   if (rows_read_ == header_.row_count) {
-    if (!reader_.at_end()) return invalid_payload(record_, "it goes on behind its last row");
+    if (!reader_.at_end()) return invalid_payload(record_, "bytes follow its last row");
     return false;
   }
   if (const char* bad = read_row()) {
@@ -150,7 +150,7 @@ const char* PartReader::read_row() {
   const std::uint64_t tag = reader_.varint();
   if (!reader_.ok()) return field_truncated;
   std::uint64_t shape = tag >> 1;
-  if (shape > shapes_.size()) return "it has a shape that is not there";
+  if (shape > shapes_.size()) return "it has an undefined shape";
   if (shape == 0) {
     if (const char* bad = shapes_.read_definition(reader_)) return bad;
     shape = shapes_.size();
@@ -179,7 +179,7 @@ const char* PartReader::read_key(bool new_partition) {
   if (first && order > 0) return "it is below the range of the part";
   if (!first && order >= 0) return "its key is not above that of the row before";
   if (!first && new_partition && key_.partition == before.partition) {
-    return "its partition is named once more";
+    return "it repeats the partition of the row before";
   }
   if (header_.upper && compare(key_, header_.upper->view()) >= 0) {
     return "it is above the range of the part";

@@ -80,7 +80,7 @@ Error invalid_payload(const Record& record, std::string_view reason) {
 
 Result<RecordReader> RecordReader::open(std::string_view file, FileKind kind) {
   if (file.size() < record_layout::header_bytes) {
-    return corrupted("header", "the file is cut short");
+    return corrupted("header", "the file is truncated");
   }
   const std::string_view header = file.substr(0, record_layout::header_bytes);
   ByteReader reader(header);
@@ -88,7 +88,8 @@ Result<RecordReader> RecordReader::open(std::string_view file, FileKind kind) {
   const std::uint16_t major = reader.u16();
   reader.u16();  // newer minor versions are accepted
   if (magic != magic_of(kind)) {
-    return corrupted("header", std::string("this is no ").append(kind_name(kind)).append(" file"));
+    return corrupted("header",
+                     std::string("this is not a ").append(kind_name(kind)).append(" file"));
   }
   const std::size_t checked_bytes = header.size() - record_layout::checksum_bytes;
   if (reader.u32() != masked_crc32c(header.substr(0, checked_bytes))) {
@@ -99,7 +100,7 @@ Result<RecordReader> RecordReader::open(std::string_view file, FileKind kind) {
                  "header: the format is version " + std::to_string(major) +
                      ", this program reads up to " + std::to_string(format_major));
   }
-  if (major < 1) return corrupted("header", "there is no such format version");
+  if (major < 1) return corrupted("header", "the format version is invalid");
   RecordReader records(file);
   records.at_ = record_layout::header_bytes;
   records.chain_ = crc32c(header.substr(checked_bytes));
@@ -111,7 +112,7 @@ Result<Record> RecordReader::read_record() {
   const std::size_t offset = dropped_ + at_;
   if (at_ == file_.size()) {
     return corrupted("byte " + std::to_string(offset),
-                     "the file ends without its end marker; it is cut short");
+                     "the file ends without its end record; it is truncated");
   }
   ByteReader reader(file_.substr(at_));
   const std::uint8_t type = reader.u8();
@@ -170,7 +171,7 @@ std::optional<Error> RecordReader::check_end(const Record& end) {
   if (end_checksum_ != masked_crc32c({}, chain_)) {
     return invalid_payload(end, "the records are not those that were written");
   }
-  if (at_ != file_.size()) return invalid_payload(end, "the file goes on behind it");
+  if (at_ != file_.size()) return invalid_payload(end, "the file continues after it");
   return std::nullopt;
 }
 
@@ -213,8 +214,8 @@ Result<std::optional<Record>> RecordStream::next() {
 }
 
 Result<void> RecordStream::finish() const {
-  if (!ended_) return corrupted("the end", "the file ends without its end marker; it is cut short");
-  if (reader_->at_ != bytes_.size()) return corrupted("the end", "the file goes on behind it");
+  if (!ended_) return corrupted("the end", "the file ends without its end record; it is truncated");
+  if (reader_->at_ != bytes_.size()) return corrupted("the end", "the file continues after it");
   return {};
 }
 

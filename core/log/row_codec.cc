@@ -82,7 +82,7 @@ const char* read_text(Cursor& cursor, EdmType type, ValueView& value) {
   std::string_view bytes;
   if (!cursor.take_bytes(bytes)) return field_truncated;
   value = type == EdmType::string ? ValueView::of_string(bytes) : ValueView::of_binary(bytes);
-  if (type == EdmType::string && !is_text(bytes)) return "a String is no text";
+  if (type == EdmType::string && !is_text(bytes)) return "a String is not valid text";
   // A UTF-16 unit takes at least one byte, so short byte strings cannot exceed the limit.
   if (bytes.size() <= limits::string_units_max || check_value(value, {}).ok()) return nullptr;
   return type == EdmType::string ? "a String is too long" : "a Binary is too long";

@@ -20,7 +20,7 @@ struct SegmentHeader {
 Result<SegmentHeader> read_header(const std::optional<Record>& record) {
   if (!record) return Error(ErrorCode::corrupted, "the segment has no header");
   if (record->type != RecordType::segment_header) {
-    return invalid_payload(*record, "a segment does not start so");
+    return invalid_payload(*record, "a segment does not start with this record");
   }
   ByteReader reader(record->payload);
   SegmentHeader header{};
@@ -36,12 +36,12 @@ Result<SegmentHeader> read_header(const std::optional<Record>& record) {
 
 Result<Commit> read_commit(const Record& record, std::uint64_t number, ShapeDictionary& shapes,
                            PropertyArena& rows) {
-  if (record.type != RecordType::commit) return invalid_payload(record, "it belongs elsewhere");
+  if (record.type != RecordType::commit) return invalid_payload(record, "it is in the wrong place");
   Result<Commit> commit = decode_commit(record.payload, shapes, rows);
   if (!commit.ok()) return invalid_payload(record, commit.error().message);
   if (commit->number != number) {
     return invalid_payload(record, "it is commit " + std::to_string(commit->number) +
-                                       " in the place of " + std::to_string(number));
+                                       " instead of " + std::to_string(number));
   }
   return commit;
 }
@@ -112,7 +112,7 @@ Result<Segment> decode_segment(std::string_view file, std::uint64_t expected_seq
   if (!header.ok()) return header.error();
   if (header->sequence != expected_sequence) {
     return invalid_payload(**record, "it is segment " + std::to_string(header->sequence) +
-                                         " in the place of " + std::to_string(expected_sequence));
+                                         " instead of " + std::to_string(expected_sequence));
   }
   Segment segment{header->sequence, header->epoch, {}, {}};
   ShapeDictionary shapes;

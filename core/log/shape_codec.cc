@@ -34,7 +34,7 @@ std::size_t value_bytes_without_text(EdmType type) {
 }
 
 const char* check_name(std::string_view name) {
-  if (!is_wtf8(name)) return "the name of a property is no text";
+  if (!is_wtf8(name)) return "the name of a property is not valid text";
   if (is_system_property(name) || !check_property_name(name).ok()) {
     return "the name of a property is not allowed";
   }
@@ -129,14 +129,14 @@ void RowShapes::define(std::span<const PropertyView> properties) {
 
 const char* ShapeDictionary::read_definition(ByteReader& reader) {
   const std::size_t count = reader.count(property_bytes_min);
-  if (!reader.ok()) return "the shape of a row is cut short";
+  if (!reader.ok()) return "the shape of a row is truncated";
   if (count > limits::custom_properties_max) return "a shape has too many properties";
   DecodedShape shape;
   shape.properties.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     const std::optional<EdmType> type = edm_from_number(reader.u8());
     const std::string_view name = reader.bytes();
-    if (!reader.ok()) return "the shape of a row is cut short";
+    if (!reader.ok()) return "the shape of a row is truncated";
     if (!type) return "a property has an unknown type";
     if (const char* bad = check_name(name)) return bad;
     shape.properties.push_back({name, *type});
@@ -149,8 +149,8 @@ const char* ShapeDictionary::read_definition(ByteReader& reader) {
 
 const char* ShapeDictionary::read(ByteReader& reader, std::uint64_t& number) {
   number = reader.varint();
-  if (!reader.ok()) return "the shape of a row is cut short";
-  if (number > shapes_.size()) return "a row has a shape that is not there";
+  if (!reader.ok()) return "the shape of a row is truncated";
+  if (number > shapes_.size()) return "a row has an undefined shape";
   if (number > 0) return nullptr;
   number = shapes_.size() + 1;
   return read_definition(reader);

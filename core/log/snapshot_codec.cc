@@ -107,7 +107,7 @@ Result<bool> SnapshotReader::next_row() {
     return false;
   }
   if (first && compare(part_->key(), part_->header().lower.view()) != 0) {
-    return invalid_payload(*record_, "the part does not begin with its first row");
+    return invalid_payload(*record_, "the lower bound is not the key of the first row");
   }
   return true;
 }
@@ -116,7 +116,8 @@ Result<bool> SnapshotReader::next_row() {
 Result<std::optional<SnapshotReader::Step>> SnapshotReader::read(const Record& record) {
   const bool first = !std::exchange(has_header_, true);
   if (first != (record.type == RecordType::snapshot_header)) {
-    return invalid_payload(record, first ? "a snapshot does not start so" : "it belongs elsewhere");
+    return invalid_payload(
+        record, first ? "a snapshot does not start with this record" : "it is in the wrong place");
   }
   if (first) {
     if (const char* bad = read_header(record.payload)) return invalid_payload(record, bad);
@@ -127,7 +128,7 @@ Result<std::optional<SnapshotReader::Step>> SnapshotReader::read(const Record& r
     return std::optional<Step>(Step::table);
   }
   if (record.type != RecordType::snapshot_part)
-    return invalid_payload(record, "it belongs elsewhere");
+    return invalid_payload(record, "it is in the wrong place");
   if (auto error = open_part(record)) return std::move(*error);
   return std::optional<Step>();
 }
@@ -143,7 +144,7 @@ const char* SnapshotReader::read_header(std::string_view payload) {
 }
 
 const char* SnapshotReader::read_table(std::string_view payload) {
-  if (rows_left_ != 0) return "the table before has not all of its rows";
+  if (rows_left_ != 0) return "the previous table lacks rows";
   if (tables_++ == header_.tables) return "there are more tables than the header says";
   const std::string before = fold_table_name(table_.name);
   table_ = SnapshotTable();
@@ -179,8 +180,9 @@ std::optional<Error> SnapshotReader::open_part(const Record& record) {
 }
 
 const char* SnapshotReader::check_part(const PartHeader& part) const {
-  if (part.id != parts_ + 1 || part.table != tables_) return "the part belongs elsewhere";
-  if (part.upper.has_value() || part.row_count == 0) return "the part has no rows, or an end";
+  if (part.id != parts_ + 1 || part.table != tables_) return "the part is in the wrong place";
+  if (part.upper.has_value() || part.row_count == 0)
+    return "the part has no rows, or its range has an end";
   if (part.row_count > rows_left_) return "there are more rows than the table has";
   const bool first_of_table = rows_left_ == table_.rows;
   if (!first_of_table && compare(last_key_.view(), part.lower.view()) >= 0) {

@@ -208,7 +208,7 @@ TEST_CASE("shapes that the segment has are not written again") {
   const auto read = decode_commit(std::string_view(second).substr(4), shapes, rows);
   REQUIRE(read.ok());
   CHECK(*read == commit);
-  CHECK(error_of(std::string_view(second).substr(4)) == "a row has a shape that is not there");
+  CHECK(error_of(std::string_view(second).substr(4)) == "a row has an undefined shape");
 }
 
 TEST_CASE("a commit that is cut short or goes on is bad") {
@@ -218,10 +218,10 @@ TEST_CASE("a commit that is cut short or goes on is bad") {
     CAPTURE(size);
     CHECK(!error_of(good.substr(0, size)).empty());
   }
-  CHECK(error_of(good + '\0') == "it goes on behind its last mutation");
-  CHECK(error_of(head(1) + put + put_beside) == "it goes on behind its last mutation");
-  CHECK(error_of(head(3) + put + put_beside) == "mutation 3: it is cut short");
-  CHECK(error_of(head(100) + put) == "it has fewer mutations than it says");
+  CHECK(error_of(good + '\0') == "bytes follow its last mutation");
+  CHECK(error_of(head(1) + put + put_beside) == "bytes follow its last mutation");
+  CHECK(error_of(head(3) + put + put_beside) == "mutation 3: it is truncated");
+  CHECK(error_of(head(100) + put) == "it has fewer mutations than its count");
 }
 
 TEST_CASE("the head of a commit is checked") {
@@ -243,9 +243,9 @@ TEST_CASE("the head of a commit is checked") {
   CHECK(error_of(with_last(-1)) == "the last timestamp is out of range");
   bytes = with_last(0);
   bytes[10] = 2;
-  CHECK(error_of(bytes) == "it neither has a call nor has none");
-  CHECK(error_of(test::bytes_from_hex("01 01 01")) == "a row has a shape that is not there");
-  CHECK(error_of(test::bytes_from_hex("01 ff7f")) == "it is cut short");
+  CHECK(error_of(bytes) == "it has an invalid call flag");
+  CHECK(error_of(test::bytes_from_hex("01 01 01")) == "a row has an undefined shape");
+  CHECK(error_of(test::bytes_from_hex("01 ff7f")) == "it is truncated");
 }
 
 TEST_CASE("mutations are checked") {
@@ -253,29 +253,29 @@ TEST_CASE("mutations are checked") {
     return error_of(head(2) + put + test::bytes_from_hex(hex));
   };
   REQUIRE(error("04 01 73").empty());
-  CHECK(error("00 00") == "mutation 2: there is no such kind of mutation");
-  CHECK(error("09 00") == "mutation 2: there is no such kind of mutation");
+  CHECK(error("00 00") == "mutation 2: the kind of mutation is unknown");
+  CHECK(error("09 00") == "mutation 2: the kind of mutation is unknown");
   CHECK(error("01 00 01 70 01 73 01 01 00000000") == "mutation 2: a table id is out of range");
   CHECK(error("02 01 2f 01 01 00000000") == "mutation 2: a key is not allowed");
-  CHECK(error("02 01 ff 01 01 00000000") == "mutation 2: a key is no text");
+  CHECK(error("02 01 ff 01 01 00000000") == "mutation 2: a key is not valid text");
   CHECK(error("04 01 2f") == "mutation 2: a key is not allowed");
   CHECK(error("02 01 73 00 01 00000000") == "mutation 2: a row has no timestamp");
   CHECK(error("02 01 73 02 01 00000000") == "mutation 2: a row is newer than the last timestamp");
-  CHECK(error("02 01 73 01 00 00000000") == "mutation 2: a row has a shape that is not there");
-  CHECK(error("02 01 73 01 02 00000000") == "mutation 2: a row has a shape that is not there");
-  CHECK(error("02 01 73 01 01 000000") == "mutation 2: it is cut short");
+  CHECK(error("02 01 73 01 00 00000000") == "mutation 2: a row has an undefined shape");
+  CHECK(error("02 01 73 01 02 00000000") == "mutation 2: a row has an undefined shape");
+  CHECK(error("02 01 73 01 01 000000") == "mutation 2: it is truncated");
   CHECK(error("05 01 02 4142") == "mutation 2: a table has a name that is not allowed");
   CHECK(error("05 01 06 7461626c6573") == "mutation 2: a table has a name that is not allowed");
   CHECK(error("05 01 03 41ff42") == "mutation 2: a table has a name that is not allowed");
   CHECK(error("05 00 03 414243") == "mutation 2: a table id is out of range");
   CHECK(error("06 00") == "mutation 2: a table id is out of range");
   CHECK(error("07 01 01 01 61 08") == "mutation 2: an access policy has unknown fields");
-  CHECK(error("08 05 00") == "mutation 2: it is cut short");
+  CHECK(error("08 05 00") == "mutation 2: it is truncated");
 }
 
 TEST_CASE("beside needs something to be beside of") {
-  CHECK(error_of(head(1) + put_beside) == "mutation 1: it is beside nothing");
+  CHECK(error_of(head(1) + put_beside) == "mutation 1: no entity mutation precedes it");
   CHECK(error_of(head(2) + test::bytes_from_hex("06 01 04 01 72")) ==
-        "mutation 2: it is beside nothing");
+        "mutation 2: no entity mutation precedes it");
   CHECK(error_of(head(3) + put + test::bytes_from_hex("06 01") + put_beside).empty());
 }

@@ -70,8 +70,8 @@ TEST_CASE("text is what WTF-8 allows, however long the ASCII before it") {
 TEST_CASE("a stored key is text and allowed") {
   CHECK(check_stored_key({"p", "r"}) == nullptr);
   CHECK(check_stored_key({"", ""}) == nullptr);
-  CHECK(check_stored_key({"p", "\xFF"}) == std::string("a key is no text"));
-  CHECK(check_stored_key({"\xC3", "r"}) == std::string("a key is no text"));
+  CHECK(check_stored_key({"p", "\xFF"}) == std::string("a key is not valid text"));
+  CHECK(check_stored_key({"\xC3", "r"}) == std::string("a key is not valid text"));
   CHECK(check_stored_key({"p/q", "r"}) == std::string("a key is not allowed"));
   CHECK(check_stored_key({"p", std::string("r\0", 2)}) == std::string("a key is not allowed"));
   CHECK(check_stored_key({std::string(limits::key_units_max, 'k'), "r"}) == nullptr);
@@ -102,7 +102,7 @@ TEST_CASE("ticks come back whatever their base") {
 
 TEST_CASE("ticks out of range are refused") {
   const std::string out_of_range = "a timestamp is out of range";
-  CHECK(std::get<std::string>(read_back("", 5)) == "it is cut short");
+  CHECK(std::get<std::string>(read_back("", 5)) == "it is truncated");
   // 1 + zigzag(back): back = 5 gives 0, back = 6 gives -1; 0 has a form of its own.
   CHECK(std::get<Ticks>(read_back(varint(1 + 8), 5)) == 1);
   CHECK(std::get<std::string>(read_back(varint(1 + 10), 5)) == out_of_range);
@@ -136,9 +136,9 @@ TEST_CASE("bad policies are refused") {
   CHECK(read_policies_error(head + '\x00').empty());
   CHECK(read_policies_error(head + '\x08') == "an access policy has unknown fields");
   CHECK(read_policies_error(test::bytes_from_hex("01 01 ff 00")) ==
-        "a text of an access policy is no text");
+        "an access policy contains invalid text");
   CHECK(read_policies_error(head + test::bytes_from_hex("04 01 ff")) ==
-        "a text of an access policy is no text");
+        "an access policy contains invalid text");
   const std::string out_of_range = "a date of an access policy is out of range";
   for (const char field : {'\x01', '\x02'}) {
     CHECK(read_policies_error(head + field + date_bytes(date_time_ticks_min)).empty());
@@ -147,7 +147,7 @@ TEST_CASE("bad policies are refused") {
     CHECK(read_policies_error(head + field + date_bytes(date_time_ticks_max + 1)) == out_of_range);
     CHECK(read_policies_error(head + field + date_bytes(-1)) == out_of_range);
   }
-  CHECK(read_policies_error(varint(~std::uint64_t{0})) == "it is cut short");
+  CHECK(read_policies_error(varint(~std::uint64_t{0})) == "it is truncated");
 }
 
 TEST_CASE("calls come back") {
@@ -181,7 +181,7 @@ TEST_CASE("an answer is not newer than the last timestamp") {
     return std::string(bad == nullptr ? "" : bad);
   };
   CHECK(error_of(1).empty());
-  CHECK(error_of(2) == "an answer is newer than the last timestamp");
+  CHECK(error_of(2) == "a result is newer than the last timestamp");
 }
 
 TEST_CASE("table ids have a range") {
@@ -200,5 +200,5 @@ TEST_CASE("table ids have a range") {
   CHECK(error_of(std::uint64_t{1} << 32 | 1) == "a table id is out of range");
   ByteReader empty("");
   TableId table = 0;
-  CHECK(read_table_id(empty, table) == std::string("it is cut short"));
+  CHECK(read_table_id(empty, table) == std::string("it is truncated"));
 }

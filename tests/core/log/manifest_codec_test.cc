@@ -131,9 +131,9 @@ TEST_CASE("options are text in order of their keys") {
   REQUIRE(reason("02 01 61 01 31 01 62 00").empty());
   CHECK(reason("02 01 62 01 31 01 61 00") == "the options are not in order");
   CHECK(reason("02 01 61 01 31 01 61 00") == "the options are not in order");
-  CHECK(reason("01 01 ff 00") == "an option is no text");
-  CHECK(reason("01 00 01 ff") == "an option is no text");
-  CHECK(reason("02 01 61 01 31 01 62") == "it is cut short");
+  CHECK(reason("01 01 ff 00") == "an option is not valid text");
+  CHECK(reason("01 00 01 ff") == "an option is not valid text");
+  CHECK(reason("02 01 61 01 31 01 62") == "it is truncated");
   CHECK(reason("09 01 61 01 31 01 62 00") == "it has the wrong length");
   CHECK(reason("01 01 61 01 31 00") == "it has the wrong length");
 }
@@ -148,8 +148,8 @@ TEST_CASE("service properties and calls have their length") {
     return reason_of(state, options, service, {RecordType::manifest_calls, payload});
   };
   CHECK(reason('\1' + call + '\1').empty());
-  CHECK(reason('\1' + call + '\2') == "an answer is newer than the last timestamp");
-  CHECK(reason('\1' + call) == "it is cut short");
+  CHECK(reason('\1' + call + '\2') == "a result is newer than the last timestamp");
+  CHECK(reason('\1' + call) == "it is truncated");
   CHECK(reason('\2' + call + '\1') == "it has the wrong length");
   CHECK(reason('\1' + call + "\1\1") == "it has the wrong length");
 }
@@ -166,12 +166,12 @@ TEST_CASE("tables are checked") {
   CHECK(reason({table("01 03 616263 00 00"), table("01 03 616264 00 00")}) ==
         "the tables are not in order");
   CHECK(reason({table("01 03 616263 00 00"), table("02 03 414243 00 00")}) ==
-        "two tables have one name");
+        "two tables have the same name");
   CHECK(reason({table("01 02 6162 00 00")}) == "a table has a name that is not allowed");
   CHECK(reason({table("01 03 616263 01 01 61 08 00")}) == "an access policy has unknown fields");
   CHECK(reason({table("01 03 616263 00")}) == "it has the wrong length");
   CHECK(reason({table("01 03 616263 00 00 00")}) == "it has the wrong length");
-  CHECK(reason({table("01 03 6162")}) == "it is cut short");
+  CHECK(reason({table("01 03 6162")}) == "it is truncated");
 }
 
 TEST_CASE("parts are checked") {
@@ -189,8 +189,8 @@ TEST_CASE("parts are checked") {
   CHECK(reason("02 00 00 01 01 01 00000000 01 61 00 01 01 01 00000000") ==
         "a part is listed twice");
   CHECK(reason("01 01 2f 00 01 01 01 00000000") == "a key is not allowed");
-  CHECK(reason("01 00 01 ff 01 01 01 00000000") == "a key is no text");
-  CHECK(reason("02 00 00 01 01 01 00000000 01 61 00 02 01 01 000000") == "it is cut short");
+  CHECK(reason("01 00 01 ff 01 01 01 00000000") == "a key is not valid text");
+  CHECK(reason("02 00 00 01 01 01 00000000 01 61 00 02 01 01 000000") == "it is truncated");
   CHECK(reason("ff7f 00 00 01 01 01 00000000") == "it has the wrong length");
   const std::string other = "02 03 616264 00 01 00 00 01 01 01 00000000";
   CHECK(reason_of(manifest_file({table(head + "01 00 00 01 01 01 00000000"), table(other)})) ==
@@ -207,11 +207,11 @@ TEST_CASE("the records of a manifest have one order") {
   for (std::size_t i = 0; i < good.size(); ++i) {
     std::vector<RawRecord> wrong = good;
     wrong.insert(wrong.begin() + static_cast<long>(i), good[i]);
-    CHECK(reason_of(file_of(FileKind::manifest, wrong)) == "it belongs elsewhere");
+    CHECK(reason_of(file_of(FileKind::manifest, wrong)) == "it is in the wrong place");
   }
   CHECK(error_of(file_of(FileKind::manifest, {options, state, service, calls})) ==
-        "record 1 (manifest options) at byte 16: it belongs elsewhere");
-  CHECK(reason_of(manifest_file({{RecordType::commit, "x"}})) == "it belongs elsewhere");
+        "record 1 (manifest options) at byte 16: it is in the wrong place");
+  CHECK(reason_of(manifest_file({{RecordType::commit, "x"}})) == "it is in the wrong place");
 }
 
 TEST_CASE("what newer versions may add to a manifest is passed over or refused") {

@@ -156,12 +156,12 @@ TEST_CASE("the checksum of a part stands for what is in it") {
 TEST_CASE("the header of a part is checked") {
   CHECK(header_error("00 03 00 00 00") == "the part id is 0");
   CHECK(header_error("0c 00 00 00 00") == "a table id is out of range");
-  CHECK(header_error("0c 03 00 00 02") == "the range neither has an end nor has none");
+  CHECK(header_error("0c 03 00 00 02") == "the range has an invalid end flag");
   CHECK(header_error("0c 03 00 00") == "it has the wrong length");
   CHECK(header_error("0c 03 00 00 00 00") == "it has the wrong length");
   CHECK(header_error("0c 03 00 00 01 01 61") == "it has the wrong length");
   CHECK(header_error("0c 03 01 2f 00 00") == "a key is not allowed");
-  CHECK(header_error("0c 03 00 01 ff 00") == "a key is no text");
+  CHECK(header_error("0c 03 00 01 ff 00") == "a key is not valid text");
   CHECK(header_error("0c 03 00 00 01 01 2f 00") == "a key is not allowed");
   CHECK(header_error("0c 03 01 61 00 01 01 61 00") == "the range is empty");
   CHECK(header_error("0c 03 01 62 00 01 01 61 00") == "the range is empty");
@@ -169,19 +169,20 @@ TEST_CASE("the header of a part is checked") {
 
 TEST_CASE("rows are checked") {
   REQUIRE(decode_part(part_file(bytes_from_hex("01000000 01 01 03 01 61 01 70 01 62 02 01"))).ok());
-  CHECK(rows_error("00") == "it is cut short");
-  CHECK(rows_error("00000000 00") == "it goes on behind its last row");
-  CHECK(rows_error("01000000") == "row 1: it is cut short");
-  CHECK(rows_error("ffffffff 01 00 01 70 01 62 02") == "row 2: it is cut short");
-  CHECK(rows_error("01000000 03 01 70 01 62 02 01") == "row 1: it has a shape that is not there");
+  CHECK(rows_error("00") == "it is truncated");
+  CHECK(rows_error("00000000 00") == "bytes follow its last row");
+  CHECK(rows_error("01000000") == "row 1: it is truncated");
+  CHECK(rows_error("ffffffff 01 00 01 70 01 62 02") == "row 2: it is truncated");
+  CHECK(rows_error("01000000 03 01 70 01 62 02 01") == "row 1: it has an undefined shape");
   CHECK(rows_error("01000000 00 00 01 62 02") == "row 1: it has no partition");
-  CHECK(rows_error("01000000 01 00 01 ff 01 62 02") == "row 1: a key is no text");
+  CHECK(rows_error("01000000 01 00 01 ff 01 62 02") == "row 1: a key is not valid text");
   CHECK(rows_error("01000000 01 00 01 70 01 7f 03") == "row 1: a key is not allowed");
   CHECK(rows_error("01000000 01 00 01 70 01 62 00") == "row 1: it has no timestamp");
   CHECK(rows_error("01000000 01 00 01 70 01 62 03") == "row 1: a timestamp is out of range");
   CHECK(rows_error("01000000 01 01 03 01 61 01 70 01 62 02 02") ==
         "row 1: a Boolean is neither true nor false");
-  CHECK(rows_error("02000000 01 00 01 70 01 62 02 02 01 ff 01") == "row 2: a key is no text");
+  CHECK(rows_error("02000000 01 00 01 70 01 62 02 02 01 ff 01") ==
+        "row 2: a key is not valid text");
   CHECK(rows_error("01000000 01 01 00 01 61 01 70 01 62 02") ==
         "row 1: a property has an unknown type");
 }
@@ -193,7 +194,7 @@ TEST_CASE("rows are in order, each once, inside the range") {
   CHECK(rows_error("02000000 01 00 01 70 01 63 02 02 01 62 01") == not_above);
   CHECK(rows_error("02000000 01 00 02 7062 01 63 02 03 02 7061 01 63 01") == not_above);
   CHECK(rows_error("02000000 01 00 01 70 01 63 02 03 01 70 01 64 01") ==
-        "row 2: its partition is named once more");
+        "row 2: it repeats the partition of the row before");
   CHECK(rows_error("01000000 01 00 01 70 01 61 02") == "row 1: it is below the range of the part");
   CHECK(rows_error("01000000 01 00 01 71 00 02") == "row 1: it is above the range of the part");
   REQUIRE(decode_part(part_file(bytes_from_hex("01000000 01 00 02 7070 00 02"))).ok());
@@ -218,11 +219,11 @@ TEST_CASE("the records of a part are a header and rows") {
   CHECK(error_of(file_of(FileKind::part, {})).message == "the part has no header or no rows");
   CHECK(error_of(file_of(FileKind::part, {head})).message == "the part has no header or no rows");
   CHECK(error_of(file_of(FileKind::part, {rows, head})).message ==
-        "record 1 (part rows) at byte 16: it belongs elsewhere");
+        "record 1 (part rows) at byte 16: it is in the wrong place");
   CHECK(error_of(file_of(FileKind::part, {head, head})).message ==
-        "record 2 (part header) at byte 36: it belongs elsewhere");
+        "record 2 (part header) at byte 36: it is in the wrong place");
   CHECK(error_of(file_of(FileKind::part, {head, rows, rows})).message ==
-        "record 3 (part rows) at byte 50: it belongs elsewhere");
+        "record 3 (part rows) at byte 50: it is in the wrong place");
 }
 
 TEST_CASE("what newer versions may add to a part is passed over or refused") {

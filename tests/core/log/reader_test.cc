@@ -65,18 +65,18 @@ TEST_CASE("records know where they are") {
 
 TEST_CASE("a file that is not of the kind is corrupted") {
   const std::string file = file_of(FileKind::part, {});
-  CHECK(error_of(file) == Error(ErrorCode::corrupted, "header: this is no segment file"));
+  CHECK(error_of(file) == Error(ErrorCode::corrupted, "header: this is not a segment file"));
   CHECK(error_of("manifest manifest", FileKind::manifest) ==
-        Error(ErrorCode::corrupted, "header: this is no manifest file"));
-  CHECK(error_of(file, FileKind::manifest).message == "header: this is no manifest file");
+        Error(ErrorCode::corrupted, "header: this is not a manifest file"));
+  CHECK(error_of(file, FileKind::manifest).message == "header: this is not a manifest file");
   CHECK(error_of(file_of(FileKind::segment, {}), FileKind::part).message ==
-        "header: this is no part file");
+        "header: this is not a part file");
 }
 
 TEST_CASE("a file without a whole header is corrupted") {
-  CHECK(error_of("") == Error(ErrorCode::corrupted, "header: the file is cut short"));
+  CHECK(error_of("") == Error(ErrorCode::corrupted, "header: the file is truncated"));
   CHECK(error_of(file_of(FileKind::segment, {}).substr(0, 15)).message ==
-        "header: the file is cut short");
+        "header: the file is truncated");
 }
 
 TEST_CASE("a newer major version is refused, a newer minor one is not") {
@@ -86,7 +86,7 @@ TEST_CASE("a newer major version is refused, a newer minor one is not") {
               "header: the format is version 2, this program reads up to 1"));
   CHECK(!read_all(file_of(FileKind::segment, records, 1, 7)).error.has_value());
   CHECK(error_of(file_of(FileKind::segment, records, 0, 9)) ==
-        Error(ErrorCode::corrupted, "header: there is no such format version"));
+        Error(ErrorCode::corrupted, "header: the format version is invalid"));
 }
 
 TEST_CASE("a damaged version number is damage and not a newer version") {
@@ -133,11 +133,11 @@ TEST_CASE("damage is told with its place") {
   CHECK(damaged(20, 1).message == "record 1 (commit) at byte 16: it runs past the end of the file");
   CHECK(error_of(file.substr(0, 29)) ==
         Error(ErrorCode::corrupted,
-              "byte 29: the file ends without its end marker; it is cut short"));
+              "byte 29: the file ends without its end record; it is truncated"));
   CHECK(error_of(file.substr(0, 33)).message ==
         "record 2 (end) at byte 29: it runs past the end of the file");
-  CHECK(error_of(file + '\0').message == "record 2 (end) at byte 29: the file goes on behind it");
-  CHECK(error_of(file + file).message == "record 2 (end) at byte 29: the file goes on behind it");
+  CHECK(error_of(file + '\0').message == "record 2 (end) at byte 29: the file continues after it");
+  CHECK(error_of(file + file).message == "record 2 (end) at byte 29: the file continues after it");
 }
 
 TEST_CASE("whole records that are lost or moved are noticed") {

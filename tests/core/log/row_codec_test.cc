@@ -92,7 +92,7 @@ TEST_CASE("a row that is cut short says so") {
   for (int type = 1; type <= edm_type_last; ++type) {
     CAPTURE(type);
     RowReader reader({{"a", Value(ValueView::from_parts(static_cast<EdmType>(type), 0, {}))}});
-    CHECK(reader.read("") == "it is cut short");
+    CHECK(reader.read("") == "it is truncated");
   }
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("strings are text of at most 32768 units") {
   RowReader reader({{"a", Value::of_string("")}});
   CHECK(reader.read(bytes_of_size(limits::string_units_max, 's')).empty());
   CHECK(reader.read(bytes_of_size(limits::string_units_max + 1, 's')) == "a String is too long");
-  CHECK(reader.read(bytes_of_size(9, '\xFF')) == "a String is no text");
+  CHECK(reader.read(bytes_of_size(9, '\xFF')) == "a String is not valid text");
 }
 
 TEST_CASE("binaries have at most 65536 bytes") {

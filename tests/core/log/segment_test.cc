@@ -119,11 +119,11 @@ TEST_CASE("pending commits keep for any segment") {
 TEST_CASE("a segment under another name is corrupted") {
   CHECK(error_of(segment_of(8, 1, {})) ==
         Error(ErrorCode::corrupted,
-              "record 1 (segment header) at byte 16: it is segment 8 in the place of 7"));
+              "record 1 (segment header) at byte 16: it is segment 8 instead of 7"));
 }
 
 TEST_CASE("a part under the name of a segment is corrupted") {
-  CHECK(error_of(test::part_of(1, 1, {})).message == "header: this is no segment file");
+  CHECK(error_of(test::part_of(1, 1, {})).message == "header: this is not a segment file");
 }
 
 TEST_CASE("the header of a segment is checked") {
@@ -139,7 +139,7 @@ TEST_CASE("the header of a segment is checked") {
   CHECK(with("0000000000000000 01 00") == place + "the sequence or the epoch is 0");
   CHECK(error_of(segment_file({})).message == "the segment has no header");
   CHECK(error_of(segment_file({commit_record(1)})).message ==
-        "record 1 (commit) at byte 16: a segment does not start so");
+        "record 1 (commit) at byte 16: a segment does not start with this record");
 }
 
 TEST_CASE("commits rise by one from the first that the header names") {
@@ -150,15 +150,15 @@ TEST_CASE("commits rise by one from the first that the header names") {
         "record 2 (commit) at byte 36: the segment is to have no commits");
   const std::string place = "record 2 (commit) at byte 36: ";
   CHECK(error_of(segment_file({header(3), commit_record(4)})).message ==
-        place + "it is commit 4 in the place of 3");
+        place + "it is commit 4 instead of 3");
   CHECK(error_of(segment_file({header(3), commit_record(3), commit_record(3)})).message ==
-        "record 3 (commit) at byte 75: it is commit 3 in the place of 4");
+        "record 3 (commit) at byte 75: it is commit 3 instead of 4");
   CHECK(error_of(segment_file({header(3), commit_record(3), commit_record(5)})).message ==
-        "record 3 (commit) at byte 75: it is commit 5 in the place of 4");
+        "record 3 (commit) at byte 75: it is commit 5 instead of 4");
   CHECK(error_of(segment_file({header(3), {RecordType::part_rows, "x"}})).message ==
-        "record 2 (part rows) at byte 36: it belongs elsewhere");
+        "record 2 (part rows) at byte 36: it is in the wrong place");
   CHECK(error_of(segment_file({header(3), header(3)})).message ==
-        "record 2 (segment header) at byte 36: it belongs elsewhere");
+        "record 2 (segment header) at byte 36: it is in the wrong place");
 }
 
 TEST_CASE("a bad commit is told with its record and mutation") {
@@ -166,7 +166,7 @@ TEST_CASE("a bad commit is told with its record and mutation") {
   payload.back() = 1;
   payload.push_back(0);
   CHECK(error_of(segment_file({header(3), {RecordType::commit, payload}})).message ==
-        "record 2 (commit) at byte 36: it goes on behind its last mutation");
+        "record 2 (commit) at byte 36: bytes follow its last mutation");
 }
 
 TEST_CASE("what newer versions may add is passed over or refused") {

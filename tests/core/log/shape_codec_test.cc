@@ -122,7 +122,7 @@ TEST_CASE("types and names of a definition are checked") {
   CHECK(read_error(definition_with(1, "rowkey")).empty());
   CHECK(read_error(definition_with(1, "1a")) == not_allowed);
   CHECK(read_error(definition_with(1, "") + "x") == not_allowed);
-  CHECK(read_error(definition_with(1, "a\xC3")) == "the name of a property is no text");
+  CHECK(read_error(definition_with(1, "a\xC3")) == "the name of a property is not valid text");
   const std::string longest(limits::property_name_units_max, 'n');
   CHECK(read_error(definition_with(1, longest)).empty());
   CHECK(read_error(definition_with(1, longest + "n")) == not_allowed);
@@ -170,7 +170,7 @@ TEST_CASE("a shape is read by definition once, then by number") {
   CHECK(number == 1);
   CHECK(read().empty());
   CHECK(number == 2);
-  CHECK(read() == "a row has a shape that is not there");
+  CHECK(read() == "a row has an undefined shape");
   CHECK(shapes.size() == 2);
-  CHECK(read() == "the shape of a row is cut short");
+  CHECK(read() == "the shape of a row is truncated");
 }
