@@ -129,17 +129,17 @@ EntityKey Cursor::position() const {
 
 RowBatch Cursor::batch() const {
   ENTITABLE_DCHECK(valid());
-  RowBatch run;
-  run.slots_ = slots_ + slot_;
-  run.end_ = end_;
-  run.size_ = leaf_end_ - slot_;
-  run.shape_ = leaf_->has_one_shape() ? &schema_->shape(leaf_->shape()) : nullptr;
-  run.schema_ = schema_.get();
-  run.one_partition_ = run_end_ == leaf_end_;
-  run.run_ = run_;
-  run.leaf_ = leaf_;
-  run.first_ = slot_;
-  return run;
+  RowBatch rows;
+  rows.slots_ = slots_ + slot_;
+  rows.end_ = end_;
+  rows.size_ = leaf_end_ - slot_;
+  rows.shape_ = leaf_->has_one_shape() ? &schema_->shape(leaf_->shape()) : nullptr;
+  rows.schema_ = schema_.get();
+  rows.one_partition_ = run_end_ == leaf_end_;
+  rows.run_ = run_;
+  rows.leaf_ = leaf_;
+  rows.first_ = slot_;
+  return rows;
 }
 
 std::size_t Cursor::leaves_ahead(std::span<const Leaf*> out) const {

@@ -5,9 +5,9 @@
 // or, faster, batch by batch:
 //
 //   for (Cursor cursor(index, range); cursor.valid();) {
-//     const RowBatch run = cursor.batch();
-//     for (std::size_t i = 0; i < run.size(); ++i) use(run[i]);
-//     cursor.skip(run.size());
+//     const RowBatch rows = cursor.batch();
+//     for (std::size_t i = 0; i < rows.size(); ++i) use(rows[i]);
+//     cursor.skip(rows.size());
 //   }
 #pragma once
 
@@ -90,7 +90,7 @@ class RowBatch {
   const Shape* shape_ = nullptr;
   const Schema* schema_ = nullptr;
   bool one_partition_ = false;
-  std::uint32_t run_ = 0;  // of the first row
+  std::uint32_t run_ = 0;  // run of the first row
   const Leaf* leaf_ = nullptr;
   std::uint32_t first_ = 0;                                   // slot of the first row
   std::array<const char*, cached_columns_max + 1> values_{};  // the last element is always null

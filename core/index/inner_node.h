@@ -42,8 +42,8 @@ class InnerNode : public Node {
     totals_ -= before;
   }
   // Replaces child i by `nodes`; the first of them keeps the lower bound of child i. `before` are
-  // the totals of child i as counted in this node. If memory runs out and `nodes` are two, nothing
-  // has changed. REQUIRES: the nodes fit.
+  // the totals of child i as counted in this node. If there are at most two nodes and memory runs
+  // out, nothing has changed. REQUIRES: the nodes fit.
   void replace(std::uint32_t i, const Totals& before, std::span<const Child> nodes);
   // Replaces children i and i + 1 by `joined`.
   void join(std::uint32_t i, Ref<Node> joined);

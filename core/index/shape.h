@@ -113,8 +113,8 @@ class Schema : public RefCounted<Schema> {
 
   // Returns a hint other than 0 if properties with exactly these names and types, in this order,
   // were interned recently. The names then need no validation, because only valid names are
-  // interned. With the hint, intern() of this schema or of one on top of it need not compare the
-  // properties again.
+  // interned. With the hint, intern() of this schema, or of a schema on top of it, does not compare
+  // the properties again.
   ShapeHint find_hint(std::span<const PropertyView> properties) const;
   // Returns the slot where the caller may cache the encoded definition of the hinted property list,
   // empty at first, or null if the hint is no longer cached.

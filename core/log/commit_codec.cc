@@ -43,7 +43,7 @@ struct LastPartition {
 
 // ---- Writing -----------------------------------------------------------------------------------
 
-// The put_… functions write with plain stores to memory that has been reserved before. Each returns
+// The put_ functions write with plain stores to memory that has been reserved before. Each returns
 // the end of what it wrote.
 
 char* put_kind(char* at, MutationKind kind) {
@@ -201,7 +201,7 @@ void CommitEncoder::write(const SetServiceProperties& mutation) {
 
 // ---- Reading -----------------------------------------------------------------------------------
 
-// The read_… functions return null, or why the bytes are bad.
+// The read_ functions return null, or why the bytes are bad.
 class CommitDecoder {
  public:
   CommitDecoder(std::string_view payload, ShapeDictionary& shapes, PropertyArena& rows)

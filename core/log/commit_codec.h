@@ -28,7 +28,7 @@ namespace entitable {
 std::size_t encode_commit(const Commit& commit, PendingRecords& records);
 std::string encode_commit(const Commit& commit);
 
-// Decodes the payload of a commit record, or returns Code::corrupted with the mutation and the
+// Decodes the payload of a commit record, or returns ErrorCode::corrupted with the mutation and the
 // reason. `shapes` holds the shapes that the segment has defined so far; new shapes of this commit
 // are added to it. The rows of the commit point into `payload` and into `rows`, to which their
 // properties are added.

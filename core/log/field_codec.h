@@ -1,12 +1,12 @@
 // Encodes and decodes the small fields that rows, commits and manifests consist of.
 //
-//   ticks     = 0 | 1 + zigzag(base - ticks)               0: none
+//   ticks     = 0 | 1 + zigzag(base - ticks)               0: no timestamp
 //   policies  = count policy*
 //   policy    = id:text fields:u8 [start:u64] [expiry:u64] [permission:text]
 //   call      = client:raw[16] number count ticks*
 //   text      = bytes                                      WTF-8
 //
-// The read_… functions return null, or a string literal that says why the bytes are bad.
+// The read_ functions return null, or a string literal that says why the bytes are bad.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ namespace entitable {
 // The largest table id that a file may hold. One above it is still a TableId.
 inline constexpr TableId table_id_max = 0xFFFF'FFFE;
 
-// The put_… functions write what ByteWriter would append to memory that has been reserved before.
-// Each returns the end of what it wrote.
+// The put_ functions write what ByteWriter would append, but to memory that has been reserved
+// before. Each returns the end of what it wrote.
 inline constexpr std::size_t varint_bytes_max = 10;
 inline char* put_varint(char* at, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) *at++ = static_cast<char>(value | 0x80);

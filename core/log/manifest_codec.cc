@@ -78,7 +78,7 @@ void write_table(const ManifestTable& table, RecordWriter& file) {
 
 // ---- Reading: the functions return null, or why the payload is bad -----------------------------
 
-const char* at_its_end(const ByteReader& reader) {
+const char* check_at_end(const ByteReader& reader) {
   return reader.ok() && reader.at_end() ? nullptr : "it has the wrong length";
 }
 
@@ -93,7 +93,7 @@ const char* read_state(ByteReader& reader, Manifest& manifest) {
   manifest.last_timestamp = static_cast<Ticks>(last_timestamp);
   const std::uint64_t next_table = reader.varint();
   manifest.next_part = reader.varint();
-  if (const char* bad = at_its_end(reader)) return bad;
+  if (const char* bad = check_at_end(reader)) return bad;
   if (manifest.epoch == 0 || manifest.first_live_sequence == 0) {
     return "the epoch or the first live sequence is 0";
   }
@@ -116,12 +116,12 @@ const char* read_options(ByteReader& reader, Manifest& manifest) {
     }
     manifest.options.emplace_hint(manifest.options.end(), key, std::move(value));
   }
-  return at_its_end(reader);
+  return check_at_end(reader);
 }
 
 const char* read_service(ByteReader& reader, Manifest& manifest) {
   manifest.service_properties = reader.bytes();
-  return at_its_end(reader);
+  return check_at_end(reader);
 }
 
 const char* read_calls(ByteReader& reader, Manifest& manifest) {
@@ -130,7 +130,7 @@ const char* read_calls(ByteReader& reader, Manifest& manifest) {
   for (ClientCall& call : manifest.calls) {
     if (const char* bad = read_call(reader, manifest.last_timestamp, call)) return bad;
   }
-  return at_its_end(reader);
+  return check_at_end(reader);
 }
 
 const char* read_part(ByteReader& reader, const Manifest& manifest, ManifestTable& table) {
@@ -168,7 +168,7 @@ const char* read_table(ByteReader& reader, Manifest& manifest) {
     if (const char* bad = read_part(reader, manifest, table)) return bad;
   }
   manifest.tables.push_back(std::move(table));
-  return at_its_end(reader);
+  return check_at_end(reader);
 }
 
 const char* read_record(const Record& record, Manifest& manifest) {

@@ -54,8 +54,8 @@ struct Manifest {
 // last_timestamp.
 std::string encode_manifest(const Manifest& manifest);
 
-// Decodes the whole file. Returns Code::corrupted with the place and the reason if anything in it
-// is bad, or Code::format_too_new.
+// Decodes the whole file. Returns ErrorCode::corrupted with the place and the reason if anything in
+// it is bad, or ErrorCode::format_too_new.
 Result<Manifest> decode_manifest(std::string_view file);
 
 }  // namespace entitable

@@ -85,14 +85,14 @@ struct PartHeader {
 //   for (auto more = reader->next(); more.ok() && *more; more = reader->next()) use(reader->key());
 class PartReader {
  public:
-  // Checks every checksum of the file. Returns Code::corrupted with the place and the reason, or
-  // Code::format_too_new. `file` must outlive the reader.
+  // Checks every checksum of the file. Returns ErrorCode::corrupted with the place and the reason,
+  // or ErrorCode::format_too_new. `file` must outlive the reader.
   static Result<PartReader> open(std::string_view file);
 
   const PartHeader& header() const { return header_; }
   // Moves to the next row and returns true, or returns false after the last row. Returns
-  // Code::corrupted with the row and the reason. Rows are checked one by one, so a later row may
-  // still turn out to be bad until next() has returned false.
+  // ErrorCode::corrupted with the row and the reason. Rows are checked one by one, so a later row
+  // may still turn out to be bad until next() has returned false.
   Result<bool> next();
   // The row that next() moved to; views are valid until next() is called again.
   KeyView key() const { return key_; }

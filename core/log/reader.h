@@ -28,14 +28,14 @@ Error invalid_payload(const Record& record, std::string_view reason);
 
 class RecordReader {
  public:
-  // Reads the file header only. Returns Code::corrupted, or Code::format_too_new for a newer major
-  // version. `file` must outlive the reader and all payloads that it returns.
+  // Reads the file header only. Returns ErrorCode::corrupted, or ErrorCode::format_too_new for a
+  // newer major version. `file` must outlive the reader and all payloads that it returns.
   static Result<RecordReader> open(std::string_view file, FileKind kind);
 
   // Returns the next record, or nothing once a valid end record has been read that is the end of
-  // the file. Skips unknown records that are marked as skippable. Returns Code::format_too_new for
-  // other unknown records and for unknown flags. The file is complete only if next() has returned
-  // nothing.
+  // the file. Skips unknown records that are marked as skippable. Returns ErrorCode::format_too_new
+  // for other unknown records and for unknown flags. The file is complete only if next() has
+  // returned nothing.
   Result<std::optional<Record>> next();
 
   // Returns the checksum in the end record, which covers the whole file. REQUIRES: next() has
@@ -80,8 +80,8 @@ class RecordStream {
   // ended. Errors are those of RecordReader.
   Result<std::optional<Record>> next();
   bool ended() const { return ended_; }
-  // Checks that the file is complete. Returns Code::corrupted if its end is missing or bytes follow
-  // the end. REQUIRES: all chunks were added.
+  // Checks that the file is complete. Returns ErrorCode::corrupted if its end is missing or bytes
+  // follow the end. REQUIRES: all chunks were added.
   Result<void> finish() const;
 
  private:

@@ -49,8 +49,9 @@ Result<Commit> read_commit(const Record& record, std::uint64_t number, ShapeDict
 constexpr std::size_t frame_bytes = record_layout::prefix_bytes + record_layout::checksum_bytes;
 constexpr std::size_t header_bytes_max = frame_bytes + 8 + 10 + 10;
 
-std::size_t room_for(const SegmentWriter::Capacity& load) {
-  return header_bytes_max + load.bytes + load.commits * frame_bytes + record_layout::end_bytes;
+std::size_t room_for(const SegmentWriter::Capacity& capacity) {
+  return header_bytes_max + capacity.bytes + capacity.commits * frame_bytes +
+         record_layout::end_bytes;
 }
 
 }  // namespace
@@ -60,11 +61,11 @@ SegmentWriter::SegmentWriter(std::uint64_t sequence, std::uint64_t epoch)
   ENTITABLE_CHECK(sequence > 0 && epoch > 0);
 }
 
-SegmentWriter::SegmentWriter(std::uint64_t sequence, std::uint64_t epoch, const Capacity& load)
-    : file_(FileKind::segment, room_for(load)),
+SegmentWriter::SegmentWriter(std::uint64_t sequence, std::uint64_t epoch, const Capacity& capacity)
+    : file_(FileKind::segment, room_for(capacity)),
       sequence_(sequence),
       epoch_(epoch),
-      has_one_commit_(load.commits == 1) {
+      has_one_commit_(capacity.commits == 1) {
   ENTITABLE_CHECK(sequence > 0 && epoch > 0);
 }
 
@@ -121,7 +122,7 @@ Result<Segment> decode_segment(std::string_view file, std::uint64_t expected_seq
     record = records->next();
     if (!record.ok()) return record.error();
     if (!*record) break;
-    if (next_commit == 0) return invalid_payload(**record, "the segment is to have no commits");
+    if (next_commit == 0) return invalid_payload(**record, "the segment should have no commits");
     Result<Commit> commit = read_commit(**record, next_commit++, shapes, segment.rows);
     if (!commit.ok()) return commit.error();
     segment.commits.push_back(std::move(*commit));

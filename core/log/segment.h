@@ -39,7 +39,7 @@ class SegmentWriter {
   };
   // REQUIRES: sequence > 0, epoch > 0.
   SegmentWriter(std::uint64_t sequence, std::uint64_t epoch);
-  SegmentWriter(std::uint64_t sequence, std::uint64_t epoch, const Capacity& load);
+  SegmentWriter(std::uint64_t sequence, std::uint64_t epoch, const Capacity& capacity);
   // Adds a commit. REQUIRES: `commit` came from encode_commit(), and its number follows that of the
   // commit added before.
   void add(std::string_view commit);
@@ -59,9 +59,9 @@ class SegmentWriter {
   bool has_one_commit_ = false;  // the segment will hold exactly one commit
 };
 
-// Decodes the whole file. Returns Code::corrupted with the place and the reason, or
-// Code::format_too_new. A file with another sequence than `expected_sequence` is corrupted. The
-// rows of the segment point into `file`, which must outlive them.
+// Decodes the whole file. Returns ErrorCode::corrupted with the place and the reason, or
+// ErrorCode::format_too_new. A file with another sequence than `expected_sequence` is corrupted.
+// The rows of the segment point into `file`, which must outlive them.
 Result<Segment> decode_segment(std::string_view file, std::uint64_t expected_sequence);
 Result<Segment> decode_segment(std::string&& file, std::uint64_t expected_sequence) = delete;
 

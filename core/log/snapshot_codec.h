@@ -82,8 +82,9 @@ class SnapshotReader {
   enum class Step { more, table, row, end };  // more: the next chunk is needed
 
   void add(std::string_view chunk) { records_.add(chunk); }
-  // Returns what was read next. Returns Code::corrupted with the place and the reason, or
-  // Code::format_too_new. Later bytes may still turn out to be bad until finish() has succeeded.
+  // Returns what was read next. Returns ErrorCode::corrupted with the place and the reason, or
+  // ErrorCode::format_too_new. Later bytes may still turn out to be bad until finish() has
+  // succeeded.
   Result<Step> next();
   // Checks that the snapshot is complete. REQUIRES: all chunks were added.
   Result<void> finish() const;

@@ -147,7 +147,7 @@ TEST_CASE("commits rise by one from the first that the header names") {
   REQUIRE(decode_segment(good, 7).ok());
   CHECK(error_of(segment_file({header(3)})).message == "the segment has none of its commits");
   CHECK(error_of(segment_file({header(0), commit_record(1)})).message ==
-        "record 2 (commit) at byte 36: the segment is to have no commits");
+        "record 2 (commit) at byte 36: the segment should have no commits");
   const std::string place = "record 2 (commit) at byte 36: ";
   CHECK(error_of(segment_file({header(3), commit_record(4)})).message ==
         place + "it is commit 4 instead of 3");
