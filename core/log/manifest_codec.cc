@@ -206,7 +206,7 @@ constexpr RecordType records_in_order[] = {
 };
 
 template <typename T>
-bool has_twins(std::vector<T> values) {
+bool has_duplicates(std::vector<T> values) {
   std::sort(values.begin(), values.end());
   return std::adjacent_find(values.begin(), values.end()) != values.end();
 }
@@ -219,8 +219,8 @@ const char* check_tables(const Manifest& manifest) {
     names.push_back(fold_table_name(table.name));
     for (const ManifestPart& part : table.parts) parts.push_back(part.id);
   }
-  if (has_twins(std::move(names))) return "two tables have the same name";
-  if (has_twins(std::move(parts))) return "a part is listed twice";
+  if (has_duplicates(std::move(names))) return "two tables have the same name";
+  if (has_duplicates(std::move(parts))) return "a part is listed twice";
   return nullptr;
 }
 

@@ -42,7 +42,7 @@ char* put_value(char* at, const ValueView& value) {
 
 // ---- Reading: by pointer, because it takes most of the time of opening a store ------------------
 
-struct Cursor {
+struct ByteCursor {
   const char* at;
   const char* end;
 
@@ -78,7 +78,7 @@ Integer load(const char* from) {
   return value;
 }
 
-const char* read_text(Cursor& cursor, EdmType type, ValueView& value) {
+const char* read_text(ByteCursor& cursor, EdmType type, ValueView& value) {
   std::string_view bytes;
   if (!cursor.take_bytes(bytes)) return field_truncated;
   value = type == EdmType::string ? ValueView::of_string(bytes) : ValueView::of_binary(bytes);
@@ -89,7 +89,7 @@ const char* read_text(Cursor& cursor, EdmType type, ValueView& value) {
 }
 
 // Returns null, or why the value is bad.
-const char* read_value(Cursor& cursor, EdmType type, ValueView& value) {
+const char* read_value(ByteCursor& cursor, EdmType type, ValueView& value) {
   const char* from = nullptr;
   switch (type) {
     case EdmType::string:
@@ -169,7 +169,7 @@ const char* read_values(ByteReader& reader, const DecodedShape& shape, const Key
   if (!reader.ok()) return field_truncated;
   ByteReader ahead = reader;
   const std::string_view rest = ahead.raw(reader.remaining());
-  Cursor cursor{rest.data(), rest.data() + rest.size()};
+  ByteCursor cursor{rest.data(), rest.data() + rest.size()};
   std::size_t bytes_bound = 4 + 2 * (key.partition.size() + key.row.size()) + shape.entity_size;
   // Values are written in place, because copying them would cost more than reading them.
   PropertyView* place = out.data();

@@ -41,7 +41,8 @@ const char* check_name(std::string_view name) {
   return nullptr;
 }
 
-bool has_twins(const std::vector<ShapeProperty>& properties, std::vector<std::string_view>& names) {
+bool has_duplicates(const std::vector<ShapeProperty>& properties,
+                    std::vector<std::string_view>& names) {
   names.clear();
   for (const ShapeProperty& property : properties) names.push_back(property.name);
   std::sort(names.begin(), names.end());
@@ -142,7 +143,7 @@ const char* ShapeDictionary::read_definition(ByteReader& reader) {
     shape.properties.push_back({name, *type});
     shape.entity_size += 8 + 2 * utf16_length(name) + value_bytes_without_text(*type);
   }
-  if (has_twins(shape.properties, names_)) return "a shape has a property twice";
+  if (has_duplicates(shape.properties, names_)) return "a shape has a property twice";
   shapes_.push_back(std::move(shape));
   return nullptr;
 }
