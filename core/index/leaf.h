@@ -233,7 +233,7 @@ class Leaf : public Node {
   std::uint16_t partition_prefix_ = 0;
   bool unloaded_ = false;
   bool has_exact_totals_ = true;
-  // shape of all rows, or many_shapes; any value if there are no rows
+  // The shape of all rows, or many_shapes; any value if there are no rows.
   ShapeId shape_ = generic_shape_id;
   std::int32_t streak_ = 0;  // consecutive inserts in ascending (> 0) or descending (< 0) order
   std::uint32_t last_insert_slot_ = 0;  // slot of the last insert

@@ -15,7 +15,7 @@ inline constexpr std::uint32_t tree_depth_max = 16;
 // A path from the root to a leaf and a slot in that leaf, stored as a hint for the next search. The
 // hint is checked against the tree before use, so it may come from any version.
 struct TreePath {
-  // index of the child at each level, from the root
+  // The index of the child at each level, from the root.
   std::array<std::uint8_t, tree_depth_max> children{};
   std::uint32_t run = 0;
   std::uint32_t slot = 0;

@@ -147,7 +147,7 @@ Schema::Interned Schema::intern(std::span<const PropertyView> properties, ShapeH
     }
     store_property_list(properties, cached);
     cached.shape = &shape;
-    // id modulo the cache size is the index
+    // The id modulo the cache size is the index in the cache.
     cached.id = ++hints_issued_ * shape_cache_.size() + at;
   }
   last_cached_ = &cached;

@@ -22,9 +22,9 @@
 
 namespace entitable {
 
-// a file with a newer major version is rejected: format_too_new
+// A file with a newer major version is rejected with ErrorCode::format_too_new.
 inline constexpr std::uint16_t format_major = 1;
-// a newer minor version is accepted: its additions are skippable
+// A newer minor version is accepted: its additions are skippable.
 inline constexpr std::uint16_t format_minor = 0;
 
 // The kind of a file: the last byte of its magic number. These numbers never change.
@@ -77,7 +77,7 @@ class RecordWriter {
   std::string& begin(RecordType type, std::uint8_t flags = 0);
   // Closes the open record. REQUIRES: a record is open; its payload is shorter than 4 GiB.
   void end();
-  // bytes in memory: those written and not yet taken
+  // Returns the number of bytes written and not yet taken.
   std::size_t size() const { return file_.size(); }
   // Returns the bytes written since the last take() and removes them from memory. REQUIRES: no
   // record is open.

@@ -89,7 +89,7 @@ class SnapshotReader {
   // Checks that the snapshot is complete. REQUIRES: all chunks were added.
   Result<void> finish() const;
 
-  // valid after the first step other than `more`
+  // Valid after the first step other than `more`.
   const SnapshotHeader& header() const { return header_; }
   const SnapshotTable& table() const { return table_; }  // the last table that was read
   // The row of the last step `row`; views are valid until next() or add().
